@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# Short names for the common tasks; what they do is in CMakeLists.txt and CMakePresets.json.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+# Our own C++ files; evaluated only where used.
+FOLDERS = $(wildcard tessera tools fuzz examples bench python cmake)
+SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc')
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build run test test-all bench check format fuzz install \
+        test-clang test-asan test-tsan test-long
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+deps: ## install the Debian packages of packages.txt that are missing
+	@scripts/deps.sh packages.txt
+
+build: deps ## optimised build; leaves the command at build/tessera
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target product
+	ln -sfn release/bin/tessera build/tessera
+
+run: build ## build, then the demonstration in examples/demo.sh
+	TESSERA=$(CURDIR)/build/tessera $(if $(wildcard examples/demo.sh),examples/demo.sh,build/tessera --help)
+
+# $(call preset_test,PRESET): configure, build and test one preset.
+define preset_test
+	cmake --preset $(1)
+	cmake --build --preset $(1) -j $(JOBS)
+	ctest --preset $(1) -j $(JOBS)
+endef
+
+test: deps ## build everything, run all tests but the long sweeps
+	$(call preset_test,dev)
+
+test-clang: deps ## the same with clang
+	$(call preset_test,clang)
+
+test-asan: deps ## the same under the address and undefined behaviour sanitizers
+	$(call preset_test,asan)
+
+test-tsan: deps ## the tests labelled `threads`, under the thread sanitizer
+	cmake --preset tsan
+	@if ctest --preset tsan -N | grep -q '^Total Tests: 0'; then \
+	  echo 'No test carries the label `threads`: nothing to run under the thread sanitizer.'; \
+	else cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -j $(JOBS); fi
+
+test-long: deps ## the full sweeps, optimised
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset long -j $(JOBS)
+
+fuzz: deps ## run each fuzz target for FUZZ_SECONDS (60)
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
+	$(MAKE) test
+	$(MAKE) test-clang
+	$(MAKE) test-asan
+	$(MAKE) test-tsan
+	$(MAKE) test-long
+	$(MAKE) fuzz
+
+bench: build ## measure layout conversion against memcpy and peers
+	build/tessera bench layout
+
+check: deps ## formatting and static analysis
+	clang-format-19 --dry-run -Werror $(SOURCES)
+	cmake --preset clang
+	printf '%s\n' $(filter-out cmake/%,$(filter %.cc,$(SOURCES))) | \
+	  xargs -P $(JOBS) -n 1 clang-tidy-19 -p build/clang --quiet
+
+format: deps ## format all sources in place
+	clang-format-19 -i $(SOURCES)
+
+install: build ## install into PREFIX (/usr/local); DESTDIR is honoured
+	cmake --install build/release --prefix $(PREFIX)

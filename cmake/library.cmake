@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library: every .cc below tessera/ that is not a test, a sweep, a fuzz target or a benchmark.
+
+# All sources below tessera/, relative to the root; cmake/tests.cmake picks its share from here.
+file(GLOB_RECURSE TESSERA_SOURCES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+     ${PROJECT_SOURCE_DIR}/tessera/*.cc)
+if(TESSERA_ROOMS)
+  string(REPLACE ";" "|" rooms "${TESSERA_ROOMS};testing")
+  list(FILTER TESSERA_SOURCES INCLUDE REGEX "^tessera/(${rooms})/")
+endif()
+
+set(library_sources ${TESSERA_SOURCES})
+list(FILTER library_sources EXCLUDE REGEX "_(test|sweep|fuzz|bench)\\.cc$|^tessera/testing/")
+
+find_package(Threads REQUIRED)
+add_library(tessera ${library_sources})
+add_library(tessera::tessera ALIAS tessera)
+target_compile_features(tessera PUBLIC cxx_std_20)
+target_compile_options(tessera PRIVATE -fno-exceptions)  # errors are values
+target_include_directories(tessera PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(tessera PUBLIC Threads::Threads)
+
+# What `make build` builds and `make install` installs; tools.cmake adds the command.
+add_custom_target(product DEPENDS tessera)

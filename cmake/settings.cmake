@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# What holds for every target of ours: language, warnings, compiler cache.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the library also ends up in a Python module
+
+# A folder of its own, so that the command `tessera` cannot meet a folder of that name.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Extents are int64_t and index containers, so sign conversions are everywhere and harmless after
+# the checked arithmetic; clang counts them under -Wconversion, g++ does not.
+add_compile_options(-Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow)
+if(TESSERA_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict)  # false alarms inside std::string, gcc.gnu.org/PR105651
+endif()
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in
+               ${PROJECT_BINARY_DIR}/generated/tessera/version.h @ONLY)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests are found by name; a new file needs no edit here:
+#   tessera/<room>/*_test.cc          <room>_test          gtest
+#   tessera/<room>/*_threads_test.cc  <room>_threads_test  gtest, label `threads`, also run under tsan
+#   tessera/<room>/x_sweep.cc         <room>_x_sweep       own main(); `--quick` carries the label
+#                                                          `quick`, `--full` the label `long`
+#   tools/*_test.cc                   tools_test           gtest; TESSERA_COMMAND is the command's path
+#   examples/x.cc                     example_x            passes when it returns 0
+# Tests run in the root of the source tree, where they find their data files.
+#
+# A long executable is cut in n parts that run in parallel by a line such as
+#   set(TESSERA_SHARDS_layout_test 4)
+
+find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ISL REQUIRED IMPORTED_TARGET isl)  # an independent reference for layout algebra
+
+add_custom_target(threads_tests)  # what the tsan preset builds
+
+set(testing_sources ${TESSERA_SOURCES})
+list(FILTER testing_sources INCLUDE REGEX "^tessera/testing/")
+list(FILTER testing_sources EXCLUDE REGEX "_(test|sweep)\\.cc$")
+set(testing_libraries tessera GTest::gtest rapidcheck rapidcheck_gtest PkgConfig::ISL)
+if(testing_sources)
+  add_library(tessera_testing STATIC ${testing_sources})
+  target_link_libraries(tessera_testing PUBLIC ${testing_libraries})
+else()
+  add_library(tessera_testing INTERFACE)
+  target_link_libraries(tessera_testing INTERFACE ${testing_libraries})
+endif()
+
+function(tessera_add_test name labels)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}")
+endfunction()
+
+function(tessera_add_gtest name labels)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE tessera_testing GTest::gtest_main)
+  set(shards ${TESSERA_SHARDS_${name}})
+  if(NOT shards)
+    tessera_add_test(${name} "${labels}" ${name})
+    return()
+  endif()
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    tessera_add_test(${name}.${shard} "${labels}" ${name})
+    set_tests_properties(${name}.${shard} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
+
+set(rooms ${TESSERA_SOURCES})
+list(TRANSFORM rooms REPLACE "^tessera/([^/]*)/.*" "\\1")
+list(REMOVE_DUPLICATES rooms)
+foreach(room IN LISTS rooms)
+  set(tests ${TESSERA_SOURCES})
+  list(FILTER tests INCLUDE REGEX "^tessera/${room}/.*_test\\.cc$")
+  set(threads_tests ${tests})
+  list(FILTER threads_tests INCLUDE REGEX "_threads_test\\.cc$")
+  list(FILTER tests EXCLUDE REGEX "_threads_test\\.cc$")
+  if(tests)
+    tessera_add_gtest(${room}_test unit ${tests})
+  endif()
+  if(threads_tests)
+    tessera_add_gtest(${room}_threads_test "unit;threads" ${threads_tests})
+    add_dependencies(threads_tests ${room}_threads_test)
+  endif()
+
+  set(sweeps ${TESSERA_SOURCES})
+  list(FILTER sweeps INCLUDE REGEX "^tessera/${room}/.*_sweep\\.cc$")
+  foreach(sweep IN LISTS sweeps)
+    cmake_path(GET sweep STEM stem)
+    set(name ${room}_${stem})
+    add_executable(${name} ${sweep})
+    target_link_libraries(${name} PRIVATE tessera_testing)
+    tessera_add_test(${name}.quick quick ${name} --quick)
+    tessera_add_test(${name}.full long ${name} --full)
+    set_tests_properties(${name}.full PROPERTIES TIMEOUT 14400)
+  endforeach()
+endforeach()
+
+if(TESSERA_ROOMS)
+  return()
+endif()
+
+set(tools_tests ${TESSERA_TOOL_SOURCES})
+list(FILTER tools_tests INCLUDE REGEX "_test\\.cc$")
+if(tools_tests AND TARGET tessera-cli)
+  tessera_add_gtest(tools_test unit ${tools_tests})
+  target_link_libraries(tools_test PRIVATE tessera_tools)
+  target_compile_definitions(tools_test PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>")
+  add_dependencies(tools_test tessera-cli)
+endif()
+
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc)
+foreach(example IN LISTS examples)
+  cmake_path(GET example STEM stem)
+  add_executable(example_${stem} ${example})
+  target_link_libraries(example_${stem} PRIVATE tessera)
+  tessera_add_test(example_${stem} example example_${stem})
+endforeach()
+
+# The installed tree must serve a stranger's project, through CMake and through pkg-config.
+tessera_add_test(consumer install ${PROJECT_SOURCE_DIR}/cmake/consumer/check.sh
+  ${PROJECT_BINARY_DIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CXX_COMPILER} "${CMAKE_CXX_FLAGS}")
