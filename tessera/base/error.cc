@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tessera/base/text.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array kCodeNames = {
+    std::pair{ErrorCode::kOverflow, std::string_view("overflow")},
+    std::pair{ErrorCode::kOutOfRange, std::string_view("out_of_range")},
+    std::pair{ErrorCode::kTooLarge, std::string_view("too_large")},
+    std::pair{ErrorCode::kRankTooLarge, std::string_view("rank_too_large")},
+    std::pair{ErrorCode::kBadShape, std::string_view("bad_shape")},
+    std::pair{ErrorCode::kBadDType, std::string_view("bad_dtype")},
+    std::pair{ErrorCode::kBadFold, std::string_view("bad_fold")},
+    std::pair{ErrorCode::kBadCut, std::string_view("bad_cut")},
+    std::pair{ErrorCode::kCountTooSmall, std::string_view("count_too_small")},
+    std::pair{ErrorCode::kMeshTooSmall, std::string_view("mesh_too_small")},
+    std::pair{ErrorCode::kAxisUnsaid, std::string_view("axis_unsaid")},
+    std::pair{ErrorCode::kBadFill, std::string_view("bad_fill")},
+    std::pair{ErrorCode::kBadAtom, std::string_view("bad_atom")},
+    std::pair{ErrorCode::kBadDeviceMap, std::string_view("bad_device_map")},
+    std::pair{ErrorCode::kSlotsTooFew, std::string_view("slots_too_few")},
+    std::pair{ErrorCode::kNotInjective, std::string_view("not_injective")},
+    std::pair{ErrorCode::kPaddingOverlap, std::string_view("padding_overlap")},
+    std::pair{ErrorCode::kBadPieces, std::string_view("bad_pieces")},
+    std::pair{ErrorCode::kShapeMismatch, std::string_view("shape_mismatch")},
+    std::pair{ErrorCode::kDTypeMismatch, std::string_view("dtype_mismatch")},
+    std::pair{ErrorCode::kMeshMismatch, std::string_view("mesh_mismatch")},
+    std::pair{ErrorCode::kViewLeavesForm, std::string_view("view_leaves_form")},
+    std::pair{ErrorCode::kBadView, std::string_view("bad_view")},
+    std::pair{ErrorCode::kNotSupported, std::string_view("not_supported")},
+    std::pair{ErrorCode::kSyntax, std::string_view("syntax")},
+    std::pair{ErrorCode::kUnknownName, std::string_view("unknown_name")},
+    std::pair{ErrorCode::kUnknownNotation, std::string_view("unknown_notation")},
+    std::pair{ErrorCode::kBadNumber, std::string_view("bad_number")},
+    std::pair{ErrorCode::kTextTooLong, std::string_view("text_too_long")},
+    std::pair{ErrorCode::kContradiction, std::string_view("contradiction")},
+    std::pair{ErrorCode::kUsage, std::string_view("usage")},
+    std::pair{ErrorCode::kBadJson, std::string_view("bad_json")},
+    std::pair{ErrorCode::kIo, std::string_view("io")},
+};
+
+constexpr std::size_t kWindow = 100;  // columns of source shown around a caret
+
+bool continues_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c == '\t') c = ' ';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view code_name(ErrorCode code) {
+  for (const auto& [value, name] : kCodeNames) {
+    if (value == code) return name;
+  }
+  return "unknown";
+}
+
+const std::vector<ErrorCode>& all_error_codes() {
+  static const std::vector<ErrorCode> codes = [] {
+    std::vector<ErrorCode> list;
+    for (const auto& [value, name] : kCodeNames) list.push_back(value);
+    return list;
+  }();
+  return codes;
+}
+
+Error Error::at(Span where) const {
+  Error moved = *this;
+  if (!moved.span) moved.span = where;
+  return moved;
+}
+
+Error Error::shifted(std::int64_t offset) const {
+  Error moved = *this;
+  if (moved.span) moved.span = Span{moved.span->from + offset, moved.span->to + offset};
+  return moved;
+}
+
+std::string render(const Error& error, std::string_view source) {
+  std::string out = cat("error[", code_name(error.code), "]: ", error.message, "\n");
+  if (error.span) {
+    const auto size = static_cast<std::int64_t>(source.size());
+    const auto from = static_cast<std::size_t>(std::clamp<std::int64_t>(error.span->from, 0, size));
+    const auto to = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(error.span->to, static_cast<std::int64_t>(from), size));
+    const std::size_t newline_before = source.substr(0, from).rfind('\n');
+    const std::size_t line_begin =
+        newline_before == std::string_view::npos ? 0 : newline_before + 1;
+    const std::size_t line_end = std::min(source.find('\n', from), source.size());
+    const auto line_number =
+        1 +
+        std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n');
+    std::size_t window_begin = line_begin;
+    if (from - line_begin > kWindow / 2) window_begin = from - kWindow / 2;
+    while (window_begin > line_begin && continues_code_point(source[window_begin])) --window_begin;
+    std::size_t window_end = std::min(line_end, window_begin + kWindow);
+    while (window_end < line_end && continues_code_point(source[window_end])) ++window_end;
+    const std::string head = window_begin > line_begin ? "..." : "";
+    const std::string tail = window_end < line_end ? "..." : "";
+    const std::size_t caret_end = std::min(std::max(to, from + 1), std::max(window_end, from + 1));
+    const std::size_t carets =
+        std::max<std::size_t>(1, columns(source.substr(from, caret_end - from)));
+    out += cat(" --> ", line_number, ":", 1 + columns(source.substr(line_begin, from - line_begin)),
+               "\n");
+    out += cat("  | ", head, printable(source.substr(window_begin, window_end - window_begin)),
+               tail, "\n");
+    out += cat(
+        "  | ",
+        std::string(head.size() + columns(source.substr(window_begin, from - window_begin)), ' '),
+        std::string(carets, '^'), "\n");
+  }
+  if (!error.help.empty()) out += cat("help: ", error.help, "\n");
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tessera/base/result.h"
+
+namespace tessera {
+namespace {
+
+TEST(ErrorCode, NamesAreStableDistinctAndLowerCase) {
+  std::set<std::string_view> names;
+  for (const ErrorCode code : all_error_codes()) {
+    const std::string_view name = code_name(code);
+    EXPECT_NE(name, "unknown");
+    EXPECT_TRUE(names.insert(name).second) << name << " names two codes";
+    for (const char c : name) EXPECT_TRUE((c >= 'a' && c <= 'z') || c == '_') << name;
+  }
+  EXPECT_EQ(code_name(ErrorCode::kNotInjective), "not_injective");
+  EXPECT_EQ(code_name(ErrorCode::kViewLeavesForm), "view_leaves_form");
+  EXPECT_EQ(code_name(ErrorCode::kIo), "io");
+  EXPECT_EQ(code_name(static_cast<ErrorCode>(255)), "unknown");
+}
+
+TEST(ErrorCode, AllOfThemInDeclarationOrder) {
+  const auto& codes = all_error_codes();
+  ASSERT_EQ(codes.size(), static_cast<std::size_t>(ErrorCode::kIo) + 1);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    EXPECT_EQ(static_cast<std::size_t>(codes[i]), i);
+  }
+}
+
+TEST(Error, AtKeepsThePlaceItHas) {
+  const Error bare{ErrorCode::kSyntax, "m", std::nullopt, ""};
+  EXPECT_FALSE(bare.span.has_value());
+  EXPECT_EQ(bare.at({3, 5}).span, (Span{3, 5}));
+  EXPECT_EQ(bare.at({3, 5}).at({7, 9}).span, (Span{3, 5}));
+}
+
+TEST(Error, ShiftedMovesOnlyASpanThatIsThere) {
+  const Error bare{ErrorCode::kSyntax, "m", std::nullopt, ""};
+  EXPECT_FALSE(bare.shifted(4).span.has_value());
+  EXPECT_EQ(bare.at({3, 5}).shifted(4).span, (Span{7, 9}));
+}
+
+// The caret stands under byte 15 of the text: "cut d0 by [18, " is 15 characters long.
+TEST(Render, CaretUnderTheOffendingText) {
+  const Error error{ErrorCode::kSyntax, "expected a width, found 'x'", Span{15, 16},
+                    "widths are positive integers"};
+  const std::string text = render(error, "cut d0 by [18, x]");
+  EXPECT_EQ(text.find("error[syntax]: expected a width, found 'x'\n"), 0u) << text;
+  EXPECT_NE(text.find("--> 1:16\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("help: widths are positive integers\n"), std::string::npos) << text;
+  const std::size_t line = text.find("  | cut d0");
+  const std::size_t caret_line = text.find("\n", line) + 1;
+  ASSERT_NE(line, std::string::npos);
+  EXPECT_EQ(text.find('^') - caret_line, text.find("x]\n", line) - line) << text;
+}
+
+TEST(Render, CountsLinesAndColumnsFromOne) {
+  const std::string source = "one\ntwo\nthree";
+  EXPECT_NE(render({ErrorCode::kSyntax, "m", Span{8, 13}, ""}, source).find("--> 3:1\n"),
+            std::string::npos);
+  EXPECT_NE(render({ErrorCode::kSyntax, "m", Span{8, 13}, ""}, source).find("^^^^^\n"),
+            std::string::npos);
+  EXPECT_NE(render({ErrorCode::kSyntax, "m", Span{5, 6}, ""}, source).find("--> 2:2\n"),
+            std::string::npos);
+}
+
+TEST(Render, WithoutASpanThereIsNoSource) {
+  EXPECT_EQ(render({ErrorCode::kOverflow, "too big", std::nullopt, ""}, "text"),
+            "error[overflow]: too big\n");
+}
+
+TEST(Render, LongLinesAreCutAroundTheCaret) {
+  const std::string source = std::string(5000, 'a') + "!" + std::string(5000, 'b');
+  const std::string text = render({ErrorCode::kSyntax, "m", Span{5000, 5001}, ""}, source);
+  EXPECT_LT(text.size(), 400u);
+  EXPECT_NE(text.find("..."), std::string::npos);
+  const std::size_t bang = text.find('!');
+  const std::size_t caret = text.find('^');
+  ASSERT_NE(bang, std::string::npos);
+  ASSERT_NE(caret, std::string::npos);
+  EXPECT_EQ(bang - text.rfind('\n', bang), caret - text.rfind('\n', caret)) << text;
+}
+
+TEST(Render, ControlCharactersCannotDriveTheTerminal) {
+  const std::string source = "a\x1b[31m\x07\x7f z";
+  const std::string text = render({ErrorCode::kSyntax, "m", Span{0, 1}, ""}, source);
+  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c != 0x7f)) << int{c};
+}
+
+// Two bytes, one column: the caret after "éé" stands in column 3.
+TEST(Render, CountsCodePointsNotBytes) {
+  const std::string text = render({ErrorCode::kSyntax, "m", Span{4, 5}, ""}, "éé?");
+  EXPECT_NE(text.find("--> 1:3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  |   ^\n"), std::string::npos) << text;
+}
+
+TEST(Render, SpansOutsideTheTextAreHarmless) {
+  const std::vector<Span> spans = {{-5, -1}, {0, 0}, {3, 3}, {3, 99}, {99, 120}, {7, 2}};
+  for (const Span span : spans) {
+    for (const std::string_view source : {"", "abc", "a\nb\n", "\n"}) {
+      const std::string text = render({ErrorCode::kSyntax, "m", span, "h"}, source);
+      EXPECT_NE(text.find('^'), std::string::npos);
+    }
+  }
+}
+
+Result<int> half(int n) {
+  if (n % 2 != 0) return Error{ErrorCode::kOutOfRange, "odd", std::nullopt, ""};
+  return n / 2;
+}
+
+Result<int> quarter(int n) {
+  TESSERA_TRY(const int once, half(n));
+  TESSERA_TRY(const int twice, half(once));
+  return twice;
+}
+
+Status must_be_even(int n) {
+  if (n % 2 != 0) return Error{ErrorCode::kOutOfRange, "odd", std::nullopt, ""};
+  return ok_status();
+}
+
+Status check_even(int n) {
+  TESSERA_CHECK_OK(must_be_even(n));
+  return ok_status();
+}
+
+TEST(Result, CarriesAValueOrAnError) {
+  ASSERT_TRUE(quarter(12).ok());
+  EXPECT_EQ(*quarter(12), 3);
+  ASSERT_FALSE(quarter(10));
+  EXPECT_EQ(quarter(10).error().code, ErrorCode::kOutOfRange);
+  EXPECT_FALSE(quarter(7).ok());
+  EXPECT_TRUE(check_even(4).ok());
+  EXPECT_FALSE(check_even(5).ok());
+}
+
+TEST(Result, MovesItsValueOut) {
+  Result<std::string> text = std::string("abc");
+  EXPECT_EQ(text->size(), 3u);
+  const std::string taken = *std::move(text);
+  EXPECT_EQ(taken, "abc");
+}
+
+}  // namespace
+}  // namespace tessera
