@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/layout/device_map.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/layout/compare.h"
+#include "tessera/layout/form.h"
+
+namespace tessera {
+namespace {
+
+/// The map as a form from virtual coordinates to (physical place, layer as slot).
+Form as_form(const Shape& mesh, const Shape& physical, const std::vector<Fold>& folds,
+             const Place& origin) {
+  Form form;
+  form.shape = mesh;
+  form.mesh = physical;
+  form.folds = folds;
+  for (std::size_t axis = 0; axis < physical.rank(); ++axis) {
+    const std::int64_t value = axis < origin.size() ? origin[axis] : 0;
+    form.fills.push_back(Fill::fixed(static_cast<int>(axis), value));
+  }
+  return form;
+}
+
+Error bad(std::string message, std::string help) {
+  return Error{ErrorCode::kBadDeviceMap, std::move(message), std::nullopt, std::move(help)};
+}
+
+}  // namespace
+
+DeviceMap DeviceMap::folded(Shape physical, std::vector<Fold> folds, Place origin) {
+  DeviceMap map;
+  map.kind_ = Kind::kFolded;
+  map.physical_ = std::move(physical);
+  map.folds_ = std::move(folds);
+  map.origin_ = std::move(origin);
+  return map;
+}
+
+DeviceMap DeviceMap::table(Shape physical, std::vector<Place> places) {
+  DeviceMap map;
+  map.kind_ = Kind::kTable;
+  map.physical_ = std::move(physical);
+  map.places_ = std::move(places);
+  return map;
+}
+
+Status DeviceMap::check(const Shape& mesh) const {
+  if (kind_ == Kind::kIdentity) return ok_status();
+  if (kind_ == Kind::kFolded) {
+    if (!origin_.empty() && origin_.size() != physical_.rank()) {
+      return bad(cat("an origin of ", origin_.size(), " coordinates on a physical mesh of rank ",
+                     physical_.rank()),
+                 "one coordinate a physical axis");
+    }
+    const Form form = as_form(mesh, physical_, folds_, origin_);
+    if (const Status status = form.check(); !status) {
+      return bad(cat("the device map is malformed: ", status.error().message), status.error().help);
+    }
+    TESSERA_TRY(const Injectivity injectivity, is_injective(form));
+    if (!injectivity.injective) {
+      return bad(cat("virtual places ", bracketed(injectivity.collision->first), " and ",
+                     bracketed(injectivity.collision->second), " share one physical place"),
+                 "place a digit in memory (the layer) where places are meant to stack");
+    }
+    return ok_status();
+  }
+  if (static_cast<std::int64_t>(places_.size()) != mesh.elements()) {
+    return bad(cat("a table of ", places_.size(), " places for a mesh of ", mesh.elements()),
+               "one physical place for each virtual place");
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> seen;
+  seen.reserve(places_.size());
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (!physical_.contains(places_[i])) {
+      return bad(cat("entry ", i, " of the table is ", bracketed(places_[i]),
+                     ", outside the physical mesh ", physical_.to_string()),
+                 "coordinates count from 0");
+    }
+    seen.emplace_back(physical_.linear(places_[i]), static_cast<std::int64_t>(i));
+  }
+  std::sort(seen.begin(), seen.end());
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    if (seen[i].first == seen[i - 1].first) {
+      return bad(
+          cat("entries ", seen[i - 1].second, " and ", seen[i].second, " of the table are both ",
+              bracketed(places_[static_cast<std::size_t>(seen[i].second)])),
+          "a table has no repeats");
+    }
+  }
+  return ok_status();
+}
+
+PhysicalPlace DeviceMap::map(const Shape& mesh, const Place& place) const {
+  if (kind_ == Kind::kIdentity) return {place, 0};
+  if (kind_ == Kind::kTable) return {places_[static_cast<std::size_t>(mesh.linear(place))], 0};
+  PhysicalPlace physical;
+  as_form(mesh, physical_, folds_, origin_).evaluate(place, physical.place, physical.layer);
+  return physical;
+}
+
+}  // namespace tessera

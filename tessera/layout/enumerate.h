@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/lines.h"
+
+namespace tessera {
+
+/// Elements that differ only along the fastest dim of a walk: element i of the row is at
+/// `base + offsets[i]`.
+struct Row {
+  const Index& index;  ///< of the row's first element
+  int dim;             ///< the dim along which the row runs, or -1 for rank 0
+  Spot base;
+  std::span<const Spot> offsets;
+};
+
+/// Visits every element, row by row, with the dims nested in `order` (slowest first). Offsets along
+/// a row are computed once for the whole walk when the dims of the layout are independent, and by
+/// carrying digits otherwise: no division for each element.
+/// Long dims are handed out in rows of at most 64 Ki elements.
+/// Law: the rows visit each index exactly once, in order, each at canonical(form).spot(index).
+Status for_each_row(const Form& form, const std::vector<int>& order,
+                    const std::function<void(const Row&)>& visit);
+
+/// In row-major order.
+Status for_each_row(const Form& form, const std::function<void(const Row&)>& visit);
+
+}  // namespace tessera

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/layout/layout.h"
+
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/layout/compare.h"
+#include "tessera/layout/decode.h"
+#include "tessera/layout/entangle.h"
+
+namespace tessera {
+namespace {
+
+bool is_space_name(const std::string& name) {
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && !(c >= '0' && c <= '9')) return false;
+  }
+  return name.size() <= 64 && (name.empty() || name[0] < '0' || name[0] > '9');
+}
+
+Error collision_error(const std::pair<Index, Index>& pair) {
+  return Error{ErrorCode::kNotInjective,
+               cat("elements ", bracketed(pair.first), " and ", bracketed(pair.second),
+                   " share one slot of one place"),
+               std::nullopt, "a layout gives every element a slot of its own; views may alias"};
+}
+
+/// Every setting of the allocated digits and replicas must have a place and slot of its own, or
+/// filling padding would overwrite data.
+Status check_allocation(const Form& form) {
+  const std::vector<std::int64_t> place_strides = form.mesh.row_major_strides();
+  std::vector<BoxDigit> box;
+  for (const Fold& fold : form.folds) {
+    for (const Cut& cut : fold.cuts) {
+      if (cut.target.is_nothing()) continue;
+      BoxDigit digit{cut.count, {}};
+      if (cut.target.is_memory()) digit.move.slot = cut.stride;
+      if (cut.target.is_mesh()) {
+        digit.move.place = cut.stride * place_strides[static_cast<std::size_t>(cut.target.axis())];
+      }
+      if (cut.count > 1) box.push_back(digit);
+    }
+  }
+  for (const Fill& fill : form.fills) {
+    if (fill.kind == Fill::Kind::kFixed || fill.count == 1) continue;
+    box.push_back(
+        {fill.count, {fill.stride * place_strides[static_cast<std::size_t>(fill.axis)], 0}});
+  }
+  TESSERA_TRY(const auto collision, box_collision(box, box.size()));
+  if (!collision) return ok_status();
+  std::string which;
+  for (std::size_t i = 0; i < box.size(); ++i) {
+    if ((*collision)[i] == 0) continue;
+    which += cat(
+        which.empty() ? "" : ", ", box[i].move.slot != 0 ? "memory stride " : "mesh stride ",
+        box[i].move.slot != 0 ? box[i].move.slot : box[i].move.place, " of count ", box[i].count);
+  }
+  return Error{ErrorCode::kPaddingOverlap,
+               cat("allocated slots overlap: ", which, " reach one slot twice"), std::nullopt,
+               "let each stride exceed what the smaller ones reach together"};
+}
+
+}  // namespace
+
+Result<Layout> Layout::make(LayoutSpec spec) {
+  TESSERA_CHECK_OK(spec.form.check());
+  TESSERA_CHECK_OK(spec.atom.check());
+  if (!is_space_name(spec.space)) {
+    return Error{ErrorCode::kUnknownName, "the memory space is not a name", std::nullopt,
+                 "letters, digits and underscores, at most 64"};
+  }
+  if (spec.padding.number != spec.padding.number) {
+    return Error{ErrorCode::kBadNumber, "the padding value is not a number", std::nullopt,
+                 "a number, an infinity, or undef"};
+  }
+  const std::int64_t reach = spec.form.reach();
+  Layout layout(std::move(spec));
+  const LayoutSpec& checked = layout.spec_;
+  layout.slots_ = checked.slots.value_or(reach);
+  if (layout.slots_ < reach) {
+    return Error{ErrorCode::kSlotsTooFew,
+                 cat(layout.slots_, " slots are allocated but slot ", reach - 1, " is used"),
+                 std::nullopt, cat("slots=", reach, " or more")};
+  }
+  if (layout.slots_ % checked.atom.elements() != 0) {
+    return Error{
+        ErrorCode::kBadAtom,
+        cat(layout.slots_, " slots are not a whole number of ", checked.atom.rows, "x",
+            checked.atom.cols, " tiles"),
+        std::nullopt,
+        cat("slots=", ceil_div(layout.slots_, checked.atom.elements()) * checked.atom.elements())};
+  }
+  const std::optional<std::int64_t> bytes = checked.atom.bytes(layout.slots_);
+  if (!bytes || (Checked(*bytes) * layout.places()).overflowed() ||
+      (Checked(layout.slots_) * layout.places()).overflowed()) {
+    return Error{ErrorCode::kOverflow, "the bytes of all places do not fit a signed 64-bit integer",
+                 std::nullopt, "use smaller extents, counts or strides"};
+  }
+  layout.shard_bytes_ = *bytes;
+  TESSERA_CHECK_OK(checked.device_map.check(checked.form.mesh));
+  TESSERA_TRY(const Injectivity injectivity, is_injective(checked.form));
+  if (!injectivity.injective) return collision_error(*injectivity.collision);
+  TESSERA_CHECK_OK(check_allocation(checked.form));
+  layout.decoder_ = std::make_shared<const Decoder>(checked.form);
+  return layout;
+}
+
+Result<Layout> Layout::row_major(const Shape& shape, DType dtype) {
+  return strided(shape, dtype, shape.row_major_strides());
+}
+
+Result<Layout> Layout::strided(const Shape& shape, DType dtype,
+                               const std::vector<std::int64_t>& strides, std::int64_t offset) {
+  if (strides.size() != shape.rank()) {
+    return Error{ErrorCode::kBadShape,
+                 cat(strides.size(), " strides for a tensor of rank ", shape.rank()), std::nullopt,
+                 "one stride a dim"};
+  }
+  LayoutSpec spec;
+  spec.form.shape = shape;
+  spec.form.offset = offset;
+  spec.dtype = dtype;
+  spec.atom = Atom::scalar(dtype);
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    Fold fold;
+    fold.terms = {{static_cast<int>(dim), 1}};
+    std::int64_t stride = strides[dim];
+    if (stride < 0 && stride != INT64_MIN) {  // counted from the other end
+      const std::int64_t last = std::max<std::int64_t>(shape[dim], 1) - 1;
+      fold.terms[0].coef = -1;
+      fold.start = last;
+      TESSERA_TRY(spec.form.offset,
+                  (Checked(spec.form.offset) + Checked(stride) * last).value("the offset"));
+      stride = -stride;
+    }
+    // Dims of at most one element never move, and a repeated element is no digit at all.
+    const bool moves = shape[dim] > 1 && stride != 0;
+    fold.cuts = {Cut{1, shape[dim], moves ? Target::memory() : Target::nothing(),
+                     moves ? stride : 1, Cause::kAlignment}};
+    if (shape[dim] == 0) fold.cuts[0].target = Target::memory();
+    spec.form.folds.push_back(std::move(fold));
+  }
+  return make(std::move(spec));
+}
+
+Result<Location> Layout::locate(const Index& index) const {
+  return locate_in(spec_.form, spec_.atom, index);
+}
+
+Result<Location> locate_in(const Form& form, const Atom& atom, const Index& index) {
+  if (!form.shape.contains(index)) {
+    return Error{
+        ErrorCode::kOutOfRange,
+        cat("index ", bracketed(index), " is outside the shape ", bracketed(form.shape.extents())),
+        std::nullopt, "one number a dim, counted from 0"};
+  }
+  Location location;
+  Place first;
+  form.evaluate(index, first, location.slot);
+  location.places = replica_places(form, first);
+  location.byte = atom.byte_of(location.slot);
+  return location;
+}
+
+Status check_spot(const Shape& mesh, std::int64_t slots, const Place& place, std::int64_t slot) {
+  if (!mesh.contains(place)) {
+    return Error{
+        ErrorCode::kOutOfRange,
+        cat("place ", bracketed(place), " is outside the mesh ", bracketed(mesh.extents())),
+        std::nullopt, "one coordinate a mesh axis, counted from 0"};
+  }
+  if (slot < 0 || slot >= slots) {
+    return Error{ErrorCode::kOutOfRange,
+                 cat("slot ", slot, " is outside the ", slots, " slots of a place"), std::nullopt,
+                 "slots count from 0"};
+  }
+  return ok_status();
+}
+
+Result<Slot> Layout::element_at(const Place& place, std::int64_t slot) const {
+  TESSERA_CHECK_OK(check_spot(mesh(), slots_, place, slot));
+  return decoder_->element_at(spec_.form, place, slot);
+}
+
+}  // namespace tessera

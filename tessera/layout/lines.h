@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/form.h"
+
+namespace tessera {
+
+/// A position as two numbers that add: the row-major number of the place on a mesh, and the slot.
+/// Because both are sums of digits times strides, moving along a dim adds a Spot.
+///
+/// Arithmetic wraps modulo 2^64. The spot of every element fits, so sums that pass through larger
+/// or negative steps on the way still come out exact.
+struct Spot {
+  std::int64_t place = 0;
+  std::int64_t slot = 0;
+  friend bool operator==(const Spot&, const Spot&) = default;
+  friend auto operator<=>(const Spot&, const Spot&) = default;
+  friend Spot operator+(Spot a, Spot b) {
+    return {wrap_add(a.place, b.place), wrap_add(a.slot, b.slot)};
+  }
+  friend Spot operator-(Spot a, Spot b) { return a + b * -1; }
+  friend Spot operator*(Spot a, std::int64_t n) {
+    return {wrap_mul(a.place, n), wrap_mul(a.slot, n)};
+  }
+  Spot& operator+=(Spot b) { return *this = *this + b; }
+  bool is_zero() const { return place == 0 && slot == 0; }
+
+ private:
+  static std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
+  static std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
+};
+
+/// A cut without its allocation: what one unit of the digit moves.
+struct LineCut {
+  std::int64_t width = 1;
+  Spot move;
+  friend bool operator==(const LineCut&, const LineCut&) = default;
+  friend auto operator<=>(const LineCut&, const LineCut&) = default;
+};
+
+/// A fold reduced to its function: the sum over the cuts of digit·move.
+struct Line {
+  std::vector<Term> terms;  ///< by falling |coef|
+  std::int64_t start = 0;
+  std::vector<LineCut> cuts;  ///< falling widths, the last is 1
+  friend bool operator==(const Line&, const Line&) = default;
+};
+
+/// The canonical form of a function from indices to spots: spot(x) = base + Σ line(x).
+///
+/// Digits that are always 0 are dropped, neighbouring digits that act as one are joined, dims of
+/// extent 1 disappear, joined dims are separated where the cuts allow it ("un-collapse": the line
+/// 64·x0 + x1 cut at multiples of 64 is two lines), and what is constant moves into `base`.
+/// A form is separable when every line has at most one term.
+///
+/// Law: spot(x) equals the first place and slot of Form::evaluate for every x.
+struct Lines {
+  Shape shape;
+  Shape mesh;  ///< the mesh that place numbers count in
+  Spot base;
+  std::vector<Line> lines;  ///< sorted, so that equal sets of lines compare equal
+
+  bool separable() const;
+  Spot spot(const Index& index) const;
+};
+
+/// Canonical lines of a form, with places numbered row-major in `mesh` (which must be at least as
+/// large as the form's own on every axis; two forms are compared in one mesh that holds both).
+Result<Lines> canonical(const Form& form, const Shape& mesh);
+inline Result<Lines> canonical(const Form& form) { return canonical(form, form.mesh); }
+
+}  // namespace tessera

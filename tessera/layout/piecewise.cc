@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/layout/piecewise.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/layout/enumerate.h"
+#include "tessera/layout/refine.h"
+#include "tessera/layout/replicas.h"
+#include "tessera/layout/slice.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMaxCompared = std::int64_t{1} << 20;
+constexpr std::size_t kMaxPieces = 4096;
+
+Error bad_pieces(std::string message, std::string help) {
+  return Error{ErrorCode::kBadPieces, std::move(message), std::nullopt, std::move(help)};
+}
+
+std::optional<Box> meet(const Box& a, const Box& b) {
+  Box both = a;
+  for (std::size_t dim = 0; dim < a.from.size(); ++dim) {
+    both.from[dim] = std::max(a.from[dim], b.from[dim]);
+    both.to[dim] = std::min(a.to[dim], b.to[dim]);
+    if (both.from[dim] >= both.to[dim]) return std::nullopt;
+  }
+  return both;
+}
+
+Index minus(Index index, const Index& corner) {
+  for (std::size_t dim = 0; dim < index.size(); ++dim) index[dim] -= corner[dim];
+  return index;
+}
+
+Index plus(Index index, const Index& corner) {
+  for (std::size_t dim = 0; dim < index.size(); ++dim) index[dim] += corner[dim];
+  return index;
+}
+
+/// Smallest and largest slot, and coordinate on each axis, that a layout's elements use.
+struct Bounds {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // axes, then the slot
+  bool meets(const Bounds& other) const {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i].second < other.ranges[i].first || other.ranges[i].second < ranges[i].first) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+Bounds bounds_of(const Layout& layout) {
+  const Form& form = layout.form();
+  Bounds bounds;
+  for (int axis = 0; axis < static_cast<int>(form.mesh.rank()); ++axis) {
+    const Reach reach = mesh_reach(form, axis);
+    std::int64_t last = reach.first;
+    for (const Reach::Weight& weight : reach.weights) last += (weight.count - 1) * weight.stride;
+    bounds.ranges.emplace_back(reach.first, last);
+  }
+  bounds.ranges.emplace_back(form.offset, form.reach() - 1);
+  return bounds;
+}
+
+/// Two pieces whose bounds meet: each element of the smaller is looked up in the other.
+Status check_apart(const LayoutPiece& a, const LayoutPiece& b) {
+  if (a.box.elements() > b.box.elements()) return check_apart(b, a);
+  if (a.box.elements() > kMaxCompared) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("two pieces of more than ", kMaxCompared,
+                     " elements use the same range of places and slots"),
+                 std::nullopt, "give pieces ranges of slots of their own"};
+  }
+  Index index(a.box.from.size(), 0);
+  do {
+    TESSERA_TRY(const Location location, a.layout.locate(index));
+    for (const Place& place : location.places) {
+      if (location.slot >= b.layout.slots()) continue;
+      TESSERA_TRY(const Slot held, b.layout.element_at(place, location.slot));
+      if (const Index* other = std::get_if<Index>(&held)) {
+        return bad_pieces(
+            cat("elements ", bracketed(plus(index, a.box.from)), " and ",
+                bracketed(plus(*other, b.box.from)), " of two pieces share one slot of one place"),
+            "give pieces places or slots of their own");
+      }
+    }
+  } while (a.layout.shape().next(index));
+  return ok_status();
+}
+
+}  // namespace
+
+Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) {
+  if (pieces.empty() || pieces.size() > kMaxPieces) {
+    return bad_pieces(cat(pieces.size(), " pieces"), cat("from 1 to ", kMaxPieces, " pieces"));
+  }
+  Checked covered = 0;
+  std::int64_t slots = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const LayoutPiece& piece = pieces[i];
+    const Layout& first = pieces.front().layout;
+    if (piece.box.from.size() != shape.rank() || piece.box.to.size() != shape.rank()) {
+      return bad_pieces(cat("piece ", i, " is a box of another rank than ", shape.rank()),
+                        "one range a dim");
+    }
+    for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+      const std::int64_t from = piece.box.from[dim];
+      const std::int64_t to = piece.box.to[dim];
+      if (from < 0 || to < from || to > shape[dim]) {
+        return bad_pieces(cat("piece ", i, " covers [", from, ", ", to, ") of dim ", dim,
+                              " of extent ", shape[dim]),
+                          "boxes lie inside the tensor");
+      }
+      if (piece.layout.shape().rank() != shape.rank() || piece.layout.shape()[dim] != to - from) {
+        return bad_pieces(
+            cat("the layout of piece ", i, " has the shape ",
+                bracketed(piece.layout.shape().extents()), ", which is not that of its box"),
+            "a piece's layout is of its own box");
+      }
+    }
+    if (piece.layout.mesh() != first.mesh() || piece.layout.dtype() != first.dtype() ||
+        piece.layout.atom() != first.atom() || piece.layout.spec().space != first.spec().space) {
+      return bad_pieces(cat("piece ", i,
+                            " differs from piece 0 in mesh, element type, atom or "
+                            "memory space"),
+                        "pieces share these");
+    }
+    covered += piece.box.elements();
+    slots = std::max(slots, piece.layout.slots());
+  }
+  std::vector<Bounds> bounds;
+  for (const LayoutPiece& piece : pieces) bounds.push_back(bounds_of(piece.layout));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].box.elements() == 0) continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (pieces[j].box.elements() == 0) continue;
+      if (meet(pieces[i].box, pieces[j].box)) {
+        return bad_pieces(cat("pieces ", j, " and ", i, " overlap"), "boxes are disjoint");
+      }
+      if (bounds[i].meets(bounds[j])) TESSERA_CHECK_OK(check_apart(pieces[j], pieces[i]));
+    }
+  }
+  if (covered.saturated() != shape.elements()) {
+    return bad_pieces(
+        cat("pieces cover ", covered.saturated(), " of ", shape.elements(), " elements"),
+        "boxes cover the tensor");
+  }
+  Piecewise whole;
+  whole.shape_ = std::move(shape);
+  whole.pieces_ = std::move(pieces);
+  whole.slots_ = slots;
+  return whole;
+}
+
+Result<Location> Piecewise::locate(const Index& index) const {
+  if (shape_.contains(index)) {
+    for (const LayoutPiece& piece : pieces_) {
+      if (piece.box.contains(index)) return piece.layout.locate(minus(index, piece.box.from));
+    }
+  }
+  return Error{
+      ErrorCode::kOutOfRange,
+      cat("index ", bracketed(index), " is outside the shape ", bracketed(shape_.extents())),
+      std::nullopt, "one number a dim, counted from 0"};
+}
+
+Result<Slot> Piecewise::element_at(const Place& place, std::int64_t slot) const {
+  TESSERA_CHECK_OK(check_spot(mesh(), slots_, place, slot));
+  std::optional<Cause> cause;
+  for (const LayoutPiece& piece : pieces_) {
+    if (slot >= piece.layout.slots()) continue;
+    TESSERA_TRY(Slot held, piece.layout.element_at(place, slot));
+    if (const Index* index = std::get_if<Index>(&held)) return Slot{plus(*index, piece.box.from)};
+    const Cause here = std::get<Padding>(held).cause;
+    if (!cause || here < *cause) cause = here;
+  }
+  return Slot{Padding{cause.value_or(Cause::kGap)}};
+}
+
+Result<Comparison> same_function(const Piecewise& a, const Piecewise& b) {
+  if (a.shape() != b.shape()) {
+    return Error{ErrorCode::kShapeMismatch,
+                 cat("shapes ", bracketed(a.shape().extents()), " and ",
+                     bracketed(b.shape().extents()), " differ"),
+                 std::nullopt, "compare layouts of one tensor"};
+  }
+  Comparison result;
+  for (const LayoutPiece& x : a.pieces()) {
+    for (const LayoutPiece& y : b.pieces()) {
+      const std::optional<Box> both = meet(x.box, y.box);
+      if (!both) continue;
+      const Form in_x =
+          restrict_to(x.layout.form(), minus(both->from, x.box.from), minus(both->to, x.box.from));
+      const Form in_y =
+          restrict_to(y.layout.form(), minus(both->from, y.box.from), minus(both->to, y.box.from));
+      TESSERA_TRY(const Comparison here, same_function(in_x, in_y));
+      if (here.equal) continue;
+      Index index = plus(*here.first_difference, both->from);
+      if (result.equal || index < *result.first_difference) {
+        result.equal = false;
+        result.first_difference = std::move(index);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tessera

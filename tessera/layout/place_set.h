@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/form.h"
+
+namespace tessera {
+
+/// A loop over places: `count` steps of `stride` along mesh axis `axis`.
+struct PlaceLoop {
+  int axis = 0;
+  std::int64_t count = 1;
+  std::int64_t stride = 1;
+  friend bool operator==(const PlaceLoop&, const PlaceLoop&) = default;
+};
+
+/// A set of places: `first` + all combinations of the loops, no two of which meet. Loops of count 1
+/// are left out, so a set with at most one loop of stride 1 an axis is a rectangle.
+struct PlaceSet {
+  Place first;
+  std::vector<PlaceLoop> loops;
+
+  std::int64_t count() const;
+  bool is_rectangle() const;
+  bool contains(const Place& place) const;
+  /// Every place of the set.
+  std::vector<Place> places() const;
+  /// Drops loops of one place and joins loops that continue each other.
+  void simplify();
+};
+
+/// Numbers of the form first + Σ digit·stride, inside [0, extent): the slots or the coordinates
+/// that the digits of a layout reach.
+struct Reach {
+  struct Weight {
+    std::int64_t count;
+    std::int64_t stride;
+  };
+  std::vector<Weight> weights;  ///< by falling stride, none of count 1
+  std::int64_t first = 0;
+  std::int64_t extent = 0;
+
+  bool reaches_nothing() const;
+};
+Reach memory_reach(const Form& form, std::int64_t slots);
+Reach mesh_reach(const Form& form, int axis);
+
+/// The run [first, first + length), repeated by loops.
+struct Hole {
+  std::int64_t first = 0;
+  std::int64_t length = 0;
+  std::vector<Reach::Weight> loops;
+};
+
+/// Everything in [0, extent) that is not reached, as disjoint holes. When strides nest there is at
+/// most one hole a weight; entangled ones are listed run by run, kTooLarge beyond 2^22.
+Result<std::vector<Hole>> holes(const Reach& reach);
+
+/// The places of the mesh that no digits, replicas or fixed coordinates reach, as disjoint sets.
+Result<std::vector<PlaceSet>> unreached_places(const Form& form);
+
+}  // namespace tessera

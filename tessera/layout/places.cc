@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/layout/places.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/layout/digit_boxes.h"
+#include "tessera/layout/mesh_digits.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMaxEnumerated = std::int64_t{1} << 22;
+
+Error too_entangled() {
+  return Error{ErrorCode::kTooLarge,
+               cat("places of entangled folds are compared slot by slot, but these have more than ",
+                   kMaxEnumerated, " slots"),
+               std::nullopt, "place every digit, and fold every dim once"};
+}
+
+/// Settings of one fold's mesh digits that leave the same settings of its memory digits as data.
+struct FoldClass {
+  std::vector<std::vector<DigitRange>> boxes;  // one range for each cut; others than mesh unused
+  std::int64_t elements = 0;
+  std::int64_t last_slot = 0;  // largest sum of memory digits times strides
+};
+
+/// Largest slot part that data settings of the fold reach, with mesh digits confined.
+std::int64_t last_slot(const DigitBoxes& digits) {
+  std::int64_t largest = 0;
+  digits.points(0, digits.extent(), [&](const std::vector<DigitRange>& box) {
+    std::int64_t slot = 0;
+    for (std::size_t k = 0; k < box.size(); ++k) {
+      const Cut& cut = digits.fold().cuts[k];
+      if (cut.target.is_memory()) slot += (box[k].to - 1) * cut.stride;
+    }
+    largest = std::max(largest, slot);
+    return true;
+  });
+  return largest;
+}
+
+/// Classes of an ungapped fold. Raising a mesh digit can only take settings of the other digits
+/// away, so two values of it leave the same set exactly when they leave equally many: classes are
+/// intervals, found by bisection, one mesh digit after the other.
+class FoldClasses {
+ public:
+  FoldClasses(const Fold& fold, const Shape& shape) : digits_(fold, shape) {
+    for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+      if (fold.cuts[k].target.is_mesh()) mesh_.push_back(k);
+    }
+  }
+
+  std::vector<FoldClass> run() {
+    std::vector<DigitRange> box(digits_.cuts());
+    for (std::size_t k = 0; k < box.size(); ++k) box[k] = digits_.range(k);
+    split(0, box);
+    std::vector<FoldClass> list;
+    for (auto& [signature, fold_class] : classes_) list.push_back(std::move(fold_class));
+    return list;
+  }
+
+ private:
+  void split(std::size_t i, std::vector<DigitRange>& box) {
+    if (i == mesh_.size()) return leaf(box);
+    const std::size_t cut = mesh_[i];
+    const DigitRange whole = digits_.range(cut);
+    const auto left_by = [&](std::int64_t digit) {
+      digits_.confine(cut, {digit, digit + 1});
+      return digits_.points_below(digits_.extent());
+    };
+    for (std::int64_t from = whole.from; from < whole.to;) {
+      const std::int64_t count = left_by(from);
+      std::int64_t same = from;  // the last digit known to leave as many
+      std::int64_t step = 1;
+      while (same + step < whole.to && left_by(same + step) == count) {
+        same += step;
+        step *= 2;
+      }
+      for (; step > 0; step /= 2) {
+        if (same + step < whole.to && left_by(same + step) == count) same += step;
+      }
+      box[cut] = {from, same + 1};
+      digits_.confine(cut, {from, from + 1});
+      split(i + 1, box);
+      from = same + 1;
+    }
+    digits_.confine(cut, whole);
+    box[cut] = whole;
+  }
+
+  /// Counts, for every cut, the settings of memory digits from there on that can still be data.
+  /// With each test tightened to what the tests outside it allow, these counts tell the sets apart.
+  std::vector<std::int64_t> signature() const {
+    const Fold& fold = digits_.fold();
+    const std::size_t n = fold.cuts.size();
+    std::vector<Checked> mesh_part(n + 1, Checked(0));  // Σ of confined mesh digits from k on
+    for (std::size_t k = n; k-- > 0;) {
+      mesh_part[k] = mesh_part[k + 1];
+      if (fold.cuts[k].target.is_mesh()) {
+        mesh_part[k] += Checked(digits_.range(k).from) * fold.cuts[k].width;
+      }
+    }
+    std::vector<std::int64_t> limit(n);
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::int64_t bound = k == 0 ? digits_.extent() : fold.cuts[k - 1].width;
+      const Checked rest = Checked(bound) - mesh_part[k];
+      limit[k] = rest.overflowed() ? 0 : std::max<std::int64_t>(0, rest.raw());
+      if (k > 0) limit[k] = std::min(limit[k], limit[k - 1]);
+    }
+    std::vector<std::int64_t> full(n + 1, 1);
+    const auto count_from = [&](std::size_t k, std::int64_t bound) {
+      std::int64_t total = 0;
+      for (; k < n; ++k) {
+        if (bound <= 0) return total;
+        if (fold.cuts[k].target.is_mesh()) {
+          bound = k + 1 < n ? std::min(bound, limit[k + 1]) : bound;
+          continue;
+        }
+        const std::int64_t inner = k + 1 < n ? limit[k + 1] : 1;
+        const std::int64_t width = fold.cuts[k].width;
+        // Digits whose whole inner range fits, then the one that is cut short.
+        const std::int64_t quotient = bound < inner ? 0 : (bound - inner) / width + 1;
+        const DigitRange& range = digits_.range(k);
+        total += std::max<std::int64_t>(0, std::min(quotient, range.to) - range.from) * full[k + 1];
+        if (quotient < range.from || quotient >= range.to) return total;
+        bound -= quotient * width;
+      }
+      return total + (bound > 0 ? 1 : 0);
+    };
+    for (std::size_t k = n; k-- > 0;) full[k] = count_from(k, limit[k]);
+    return {full.begin(), full.end()};
+  }
+
+  void leaf(const std::vector<DigitRange>& box) {
+    const std::int64_t elements = digits_.points_below(digits_.extent());
+    std::vector<std::int64_t> key = elements == 0 ? std::vector<std::int64_t>{} : signature();
+    FoldClass& fold_class = classes_[std::move(key)];
+    fold_class.elements = elements;
+    fold_class.last_slot = last_slot(digits_);
+    fold_class.boxes.push_back(box);
+  }
+
+  DigitBoxes digits_;
+  std::vector<std::size_t> mesh_;
+  std::map<std::vector<std::int64_t>, FoldClass, std::greater<>> classes_;
+};
+
+/// Classes of a fold with gaps: the memory settings of every point, collected by mesh setting.
+Result<std::vector<FoldClass>> gapped_classes(const Fold& fold, const Shape& shape) {
+  const LinePoints line(fold, shape);
+  const DigitBoxes digits(fold, shape);
+  Checked settings = 1;
+  std::vector<DigitRange> whole;
+  for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+    whole.push_back(digits.range(k));
+    if (fold.cuts[k].target.is_mesh()) settings *= digits.range(k).count();
+  }
+  if (line.extent() > kMaxEnumerated || settings.saturated() > kMaxEnumerated) {
+    return too_entangled();
+  }
+  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> held;  // mesh setting → slots
+  bool too_large = false;
+  line.runs(
+      [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t p = from; p < to; ++p) {
+          std::vector<std::int64_t> setting;
+          std::int64_t left = p;
+          std::int64_t slot = 0;
+          for (const Cut& cut : fold.cuts) {
+            const std::int64_t digit = left / cut.width;
+            left %= cut.width;
+            if (cut.target.is_mesh()) setting.push_back(digit);
+            if (cut.target.is_memory()) slot += digit * cut.stride;
+          }
+          held[std::move(setting)].push_back(slot);
+        }
+        return true;
+      },
+      too_large);
+  if (too_large) return too_entangled();
+  std::map<std::vector<std::int64_t>, FoldClass, std::greater<>> classes;
+  std::vector<std::int64_t> setting;
+  for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+    if (fold.cuts[k].target.is_mesh()) setting.push_back(0);
+  }
+  for (bool more = settings.raw() > 0; more;) {
+    std::vector<std::int64_t> slots;
+    if (const auto found = held.find(setting); found != held.end()) slots = found->second;
+    std::sort(slots.begin(), slots.end());
+    std::vector<DigitRange> box = whole;
+    std::size_t i = 0;
+    std::size_t last_mesh = 0;
+    for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+      if (!fold.cuts[k].target.is_mesh()) continue;
+      box[k] = {setting[i], setting[i] + 1};
+      last_mesh = k;
+      ++i;
+    }
+    FoldClass& fold_class = classes[slots];
+    fold_class.elements = static_cast<std::int64_t>(slots.size());
+    fold_class.last_slot = slots.empty() ? 0 : slots.back();
+    // Extend the box before, when only its last mesh digit steps on.
+    bool extended = false;
+    if (!fold_class.boxes.empty() && !setting.empty()) {
+      std::vector<DigitRange>& before = fold_class.boxes.back();
+      if (before[last_mesh].to == box[last_mesh].from) {
+        std::vector<DigitRange> joined = before;
+        joined[last_mesh] = box[last_mesh];
+        if (joined == box) {
+          before[last_mesh].to = box[last_mesh].to;
+          extended = true;
+        }
+      }
+    }
+    if (!extended) fold_class.boxes.push_back(box);
+    more = false;
+    std::size_t k = fold.cuts.size();
+    for (std::size_t s = setting.size(); s-- > 0 && !more;) {
+      do --k;
+      while (!fold.cuts[k].target.is_mesh());
+      if (++setting[s] < whole[k].count()) {
+        more = true;
+      } else {
+        setting[s] = 0;
+      }
+    }
+  }
+  std::vector<FoldClass> list;
+  for (auto& [slots, fold_class] : classes) list.push_back(std::move(fold_class));
+  return list;
+}
+
+/// Puts classes of folds together into classes of places.
+class Assembly {
+ public:
+  Assembly(const Form& form, std::vector<std::vector<FoldClass>> folds)
+      : form_(form), folds_(std::move(folds)) {}
+
+  Result<std::vector<PlaceClass>> run() {
+    chosen_.assign(folds_.size(), nullptr);
+    choose(0);
+    PlaceClass empty;
+    for (std::size_t off = 0; off < folds_.size(); ++off) {
+      std::vector<std::vector<std::vector<DigitRange>>> boxes;
+      for (std::size_t f = 0; f < folds_.size(); ++f) {
+        boxes.emplace_back();
+        for (const FoldClass& fold_class : folds_[f]) {
+          const bool holds = fold_class.elements > 0;
+          if (f < off ? !holds : f == off && holds) continue;
+          boxes.back().insert(boxes.back().end(), fold_class.boxes.begin(), fold_class.boxes.end());
+        }
+      }
+      add_sets(boxes, empty);
+    }
+    // Places that no digits reach.
+    TESSERA_TRY(const std::vector<PlaceSet> sets, unreached_places(form_));
+    for (const PlaceSet& set : sets) empty.places += set.count();
+    empty.sets.insert(empty.sets.end(), sets.begin(), sets.end());
+    if (empty.places > 0) classes_.push_back(std::move(empty));
+    return std::move(classes_);
+  }
+
+ private:
+  using Boxes = std::vector<std::vector<DigitRange>>;
+
+  void choose(std::size_t f) {
+    if (f < folds_.size()) {
+      for (const FoldClass& fold_class : folds_[f]) {
+        if (fold_class.elements == 0) continue;
+        chosen_[f] = &fold_class;
+        choose(f + 1);
+      }
+      return;
+    }
+    PlaceClass place_class;
+    place_class.elements = 1;
+    place_class.needed_slots = form_.offset + 1;
+    std::vector<Boxes> boxes;
+    for (const FoldClass* fold_class : chosen_) {
+      place_class.elements *= fold_class->elements;
+      place_class.needed_slots += fold_class->last_slot;
+      boxes.push_back(fold_class->boxes);
+    }
+    add_sets(boxes, place_class);
+    if (place_class.places > 0) classes_.push_back(std::move(place_class));
+  }
+
+  /// Every combination of one box a fold, as a set of places.
+  void add_sets(const std::vector<Boxes>& boxes, PlaceClass& to) const {
+    std::vector<std::size_t> pick(boxes.size(), 0);
+    for (const Boxes& list : boxes) {
+      if (list.empty()) return;
+    }
+    for (bool more = true; more;) {
+      PlaceSet set{Place(form_.mesh.rank(), 0), {}};
+      for (std::size_t f = 0; f < boxes.size(); ++f) {
+        for (std::size_t k = 0; k < form_.folds[f].cuts.size(); ++k) {
+          const Cut& cut = form_.folds[f].cuts[k];
+          if (!cut.target.is_mesh()) continue;
+          const DigitRange& range = boxes[f][pick[f]][k];
+          set.first[static_cast<std::size_t>(cut.target.axis())] += range.from * cut.stride;
+          set.loops.push_back({cut.target.axis(), range.count(), cut.stride});
+        }
+      }
+      for (const Fill& fill : form_.fills) {
+        if (fill.kind == Fill::Kind::kFixed) {
+          set.first[static_cast<std::size_t>(fill.axis)] += fill.value;
+        } else {
+          set.loops.push_back({fill.axis, fill.count, fill.stride});
+        }
+      }
+      set.simplify();
+      to.places += set.count();
+      if (set.count() > 0) to.sets.push_back(std::move(set));
+      more = false;
+      for (std::size_t f = boxes.size(); f-- > 0 && !more;) {
+        more = ++pick[f] < boxes[f].size();
+        if (!more) pick[f] = 0;
+      }
+    }
+  }
+
+  const Form& form_;
+  std::vector<std::vector<FoldClass>> folds_;
+  std::vector<const FoldClass*> chosen_;
+  std::vector<PlaceClass> classes_;
+};
+
+/// Layouts whose slots do not tell their digits: every place, slot by slot.
+Result<std::vector<PlaceClass>> classes_slot_by_slot(const Layout& layout) {
+  if ((Checked(layout.places()) * std::max<std::int64_t>(layout.slots(), 1)).saturated() >
+      kMaxEnumerated) {
+    return too_entangled();
+  }
+  std::map<std::vector<std::int64_t>, PlaceClass, std::greater<>> classes;
+  for (std::int64_t i = 0; i < layout.places(); ++i) {
+    const Place place = layout.mesh().delinear(i);
+    std::vector<std::int64_t> held;
+    for (std::int64_t slot = 0; slot < layout.slots(); ++slot) {
+      TESSERA_TRY(const Slot what, layout.element_at(place, slot));
+      if (std::holds_alternative<Index>(what)) held.push_back(slot);
+    }
+    PlaceClass& place_class = classes[held];
+    place_class.elements = static_cast<std::int64_t>(held.size());
+    place_class.needed_slots = held.empty() ? 0 : held.back() + 1;
+    ++place_class.places;
+    place_class.sets.push_back({place, {}});
+  }
+  std::vector<PlaceClass> list;
+  for (auto& [held, place_class] : classes) list.push_back(std::move(place_class));
+  return list;
+}
+
+}  // namespace
+
+Result<std::vector<PlaceClass>> place_classes(const Layout& layout) {
+  const Form& form = layout.form();
+  if (form.shape.empty()) {
+    PlaceClass empty;
+    PlaceSet all{Place(form.mesh.rank(), 0), {}};
+    for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
+      all.loops.push_back({static_cast<int>(axis), form.mesh[axis], 1});
+    }
+    all.simplify();
+    empty.places = all.count();
+    empty.sets = {all};
+    return std::vector<PlaceClass>{empty};
+  }
+  bool closed = !has_open_digit(form);
+  for (std::size_t f = 0; f < form.folds.size(); ++f) {
+    for (std::size_t g = 0; g < f; ++g) {
+      closed = closed && !share_dims(form.folds[f], form.folds[g]);
+    }
+  }
+  if (!closed) return classes_slot_by_slot(layout);
+  std::vector<std::vector<FoldClass>> folds;
+  for (const Fold& fold : form.folds) {
+    if (LinePoints(fold, form.shape).ungapped()) {
+      folds.push_back(FoldClasses(fold, form.shape).run());
+    } else {
+      TESSERA_TRY(std::vector<FoldClass> classes, gapped_classes(fold, form.shape));
+      folds.push_back(std::move(classes));
+    }
+  }
+  return Assembly(form, std::move(folds)).run();
+}
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/layout/layout.h"
+
+/// testing/: what tests measure the core against. Nothing here calls an operation of layout/: the
+/// reference reads the plain structs and follows DESIGN section 1 to the letter, by loops over
+/// every index and every tuple of digits.
+namespace tessera::test {
+
+/// Where one element lives: the places of all replicas, sorted and without repeats, and the slot.
+struct NaiveSpot {
+  Place first;                ///< all replica coordinates zero
+  std::vector<Place> places;  ///< sorted
+  std::int64_t slot = 0;
+  friend bool operator==(const NaiveSpot& a, const NaiveSpot& b) {
+    return a.places == b.places && a.slot == b.slot;
+  }
+};
+
+/// Straight from the definition: fold, cut, place, one division after another.
+NaiveSpot naive_evaluate(const Form& form, const Index& index);
+
+/// naive_evaluate of every index, in row-major order.
+std::vector<NaiveSpot> naive_map(const Form& form);
+
+/// What makes partial sums different from copies: for each reduction, the set of coordinate
+/// offsets whose shares are combined. Empty when nothing is partial.
+std::map<Reduction, std::vector<Place>> naive_partials(const Form& form);
+
+/// The extents that the naive loops need: E of a fold's line, and the needed count of each digit.
+std::int64_t naive_extent(const Fold& fold, const Shape& shape);
+std::vector<std::int64_t> naive_needed(const Fold& fold, const Shape& shape);
+
+/// Every slot of every place, the way element_at must answer.
+struct Picture {
+  Shape mesh;
+  std::int64_t slots = 0;
+  /// For place number q (row-major) and slot s, at q·slots + s: the row-major number of the
+  /// element, or -1 - cause.
+  std::vector<std::int64_t> content;
+
+  std::int64_t at(std::int64_t place, std::int64_t slot) const {
+    return content[static_cast<std::size_t>(place * slots + slot)];
+  }
+};
+
+/// The picture of a layout with `slots` slots a place, by brute force over all allocated digits:
+///   - a slot that no tuple of memory digits reaches is a gap;
+///   - else a place that no tuple of mesh digits and fills reaches is grid;
+///   - else within each fold the innermost failed test tells: Σ_{l>k} d_l·w_l < w_k (w_0 = E), by
+///     the cause of the digit after boundary k; a line position that no index has is a gap;
+///     across folds the first cause counts; folds that are fine alone but not together are a gap;
+///   - digits placed nowhere take all their needed values: data if any gives data, else the last
+///     cause.
+Picture naive_picture(const Form& form, std::int64_t slots);
+
+/// Whether the spec is a layout: allocated digits (with replicas) never meet, and indices never
+/// share a slot. Only for forms that are well-formed.
+struct NaiveValidity {
+  bool indices_injective = true;
+  bool digits_injective = true;
+  bool ok() const { return indices_injective && digits_injective; }
+};
+NaiveValidity naive_validity(const Form& form);
+
+/// One past the largest slot that allocated digits reach, 0 when a digit in memory has no values.
+std::int64_t naive_reach(const Form& form);
+
+/// A form as one line of text, for messages: shape, mesh, folds, fills, offset.
+std::string describe(const Form& form);
+
+}  // namespace tessera::test
