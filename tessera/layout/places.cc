@@ -44,6 +44,32 @@ std::int64_t last_slot(const DigitBoxes& digits) {
   return largest;
 }
 
+/// Joins boxes that differ in one range and touch there.
+void join_boxes(std::vector<std::vector<DigitRange>>& boxes) {
+  const auto touch = [](std::vector<DigitRange>& a, const std::vector<DigitRange>& b) {
+    std::size_t differ = a.size();
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (a[k] == b[k]) continue;
+      if (differ != a.size() || a[k].to != b[k].from) return false;
+      differ = k;
+    }
+    if (differ == a.size()) return false;
+    a[differ].to = b[differ].to;
+    return true;
+  };
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    for (std::size_t j = 0; j < boxes.size();) {
+      if (i != j && touch(boxes[i], boxes[j])) {
+        boxes.erase(boxes.begin() + static_cast<std::ptrdiff_t>(j));
+        if (j < i) --i;
+        j = 0;
+      } else {
+        ++j;
+      }
+    }
+  }
+}
+
 /// Classes of an ungapped fold. Raising a mesh digit can only take settings of the other digits
 /// away, so two values of it leave the same set exactly when they leave equally many: classes are
 /// intervals, found by bisection, one mesh digit after the other.
@@ -60,7 +86,10 @@ class FoldClasses {
     for (std::size_t k = 0; k < box.size(); ++k) box[k] = digits_.range(k);
     split(0, box);
     std::vector<FoldClass> list;
-    for (auto& [signature, fold_class] : classes_) list.push_back(std::move(fold_class));
+    for (auto& [signature, fold_class] : classes_) {
+      join_boxes(fold_class.boxes);
+      list.push_back(std::move(fold_class));
+    }
     return list;
   }
 
@@ -254,6 +283,7 @@ class Assembly {
           if (f < off ? !holds : f == off && holds) continue;
           boxes.back().insert(boxes.back().end(), fold_class.boxes.begin(), fold_class.boxes.end());
         }
+        join_boxes(boxes.back());
       }
       add_sets(boxes, empty);
     }
