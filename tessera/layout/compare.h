@@ -46,7 +46,7 @@ struct Injectivity {
 };
 
 /// Law: injective ⇔ no two indices share a (place, slot); else `collision` does.
-/// Error kTooLarge when strides are so entangled that 2^20 elements do not decide it.
+/// Error kTooLarge when strides are so entangled that 2^24 digits do not decide it.
 Result<Injectivity> is_injective(const Form& form);
 
 }  // namespace tessera

@@ -61,8 +61,8 @@ Decoder::Decoder(const Form& form) : axes_(form.mesh.rank()), fixed_(form.mesh.r
     }
   }
   const auto sort = [](std::vector<Weight>& weights) {
-    std::stable_sort(weights.begin(), weights.end(),
-                     [](const Weight& a, const Weight& b) { return a.stride > b.stride; });
+    std::sort(weights.begin(), weights.end(),
+              [](const Weight& a, const Weight& b) { return a.stride > b.stride; });
     std::int64_t below = 0;
     for (std::size_t i = weights.size(); i-- > 0;) {
       weights[i].below = below;
@@ -168,7 +168,7 @@ struct Decoder::Search {
     }
     if (!first) {
       const int before = found;
-      solve(0);
+      if (!form.shape.empty()) solve(0);
       if (found == before) first = Cause::kGap;
     }
     if (first && (!cause || *first > *cause)) cause = first;

@@ -105,8 +105,9 @@ LinePoints::LinePoints(const Fold& fold, const Shape& shape) : extent_(fold.exte
     const std::int64_t extent = shape[static_cast<std::size_t>(term.dim)];
     weights_.push_back({term.dim, extent, std::abs(term.coef), term.coef < 0, 0});
   }
-  std::stable_sort(weights_.begin(), weights_.end(),
-                   [](const Weight& a, const Weight& b) { return a.coef > b.coef; });
+  std::sort(weights_.begin(), weights_.end(), [](const Weight& a, const Weight& b) {
+    return a.coef != b.coef ? a.coef > b.coef : a.dim < b.dim;
+  });
   std::int64_t below = 0;
   for (std::size_t i = weights_.size(); i-- > 0;) {
     weights_[i].below = below;

@@ -97,7 +97,7 @@ Status Fold::check(const Shape& shape, std::size_t mesh_rank) const {
                 (ends.last + 1).value("the length of a fold's line"));
     if (first_point < 0) {
       return Error{ErrorCode::kBadFold, cat("a fold's line begins at ", first_point), std::nullopt,
-                   cat("raise its start by ", Checked(0).raw() - first_point)};
+                   "raise its start until it is 0 or more"};
     }
   } else if (start < 0) {
     return Error{ErrorCode::kBadFold, cat("a fold's line begins at ", start), std::nullopt,

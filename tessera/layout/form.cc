@@ -12,6 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kReductionNames = {"sum", "product", "min",
                                                              "max", "and",     "or"};
 constexpr std::size_t kMaxFolds = 256;
+constexpr std::size_t kMaxDigits = 1024;  // of all folds: far more than any machine has levels
 
 Status check_fill(const Fill& fill, std::size_t mesh_rank) {
   if (fill.axis < 0 || static_cast<std::size_t>(fill.axis) >= mesh_rank) {
@@ -67,6 +68,12 @@ Status Form::check() const {
     return Error{ErrorCode::kRankTooLarge,
                  cat(folds.size(), " folds and ", fills.size(), " fills are more than the ",
                      kMaxFolds, " supported")};
+  }
+  std::size_t digits = 0;
+  for (const Fold& fold : folds) digits += fold.cuts.size();
+  if (digits > kMaxDigits) {
+    return Error{ErrorCode::kRankTooLarge,
+                 cat(digits, " cuts are more than the ", kMaxDigits, " supported")};
   }
   for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
     if (mesh[axis] < 1) {

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kMaxEnumerated = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxWork = std::int64_t{1} << 24;  // elements times digits
 
 /// One digit of a line: whether the spot tells its value.
 struct Digit {
@@ -36,6 +36,7 @@ class Deduction {
       known_dim_[dim] = lines.shape[dim] <= 1;
     }
     for (std::size_t l = 0; l < lines.lines.size(); ++l) {
+      first_digit_.push_back(digits_.size());
       std::int64_t left = 1 + lines.lines[l].start;
       for (const Term& term : lines.lines[l].terms) {
         left += std::max<std::int64_t>(0, term.coef * (extent(term.dim) - 1));
@@ -48,6 +49,7 @@ class Deduction {
         left = std::min(left, cut.width);
       }
     }
+    first_digit_.push_back(digits_.size());
     const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
     for (const Fill& fill : form.fills) {
       if (fill.kind == Fill::Kind::kFixed || fill.count == 1) continue;
@@ -61,7 +63,7 @@ class Deduction {
     while (settle()) {
     }
     if (all_known()) return Injectivity{};
-    if (volume() <= 4096) return enumerate();
+    if (work() <= kMaxWork / 256) return enumerate();
     // The remaining digits may still all be told apart together.
     std::vector<BoxDigit> box;
     std::vector<std::size_t> which;
@@ -81,7 +83,7 @@ class Deduction {
     } else if (collision.ok()) {
       if (auto pair = realise(**collision, which)) return found(*pair);
     }
-    if (volume() <= kMaxEnumerated) return enumerate();
+    if (work() <= kMaxWork) return enumerate();
     return Error{ErrorCode::kTooLarge,
                  "strides are too entangled to decide whether two elements share a slot",
                  std::nullopt, "use strides that nest: each a multiple of what is below it"};
@@ -152,15 +154,13 @@ class Deduction {
     const Line& line = lines_.lines[l];
     const bool dims_known = std::all_of(line.terms.begin(), line.terms.end(),
                                         [&](const Term& term) { return is_known(term.dim); });
-    bool digits_known = true;
-    for (const Digit& digit : digits_) {
-      if (digit.line == l && !digit.known) digits_known = false;
-    }
+    const auto first = digits_.begin() + static_cast<std::ptrdiff_t>(first_digit_[l]);
+    const auto last = digits_.begin() + static_cast<std::ptrdiff_t>(first_digit_[l + 1]);
+    const bool digits_known =
+        std::all_of(first, last, [](const Digit& digit) { return digit.known; });
     if (dims_known == digits_known && dims_known) return false;
     if (dims_known) {
-      for (Digit& digit : digits_) {
-        if (digit.line == l) digit.known = true;
-      }
+      for (auto digit = first; digit != last; ++digit) digit->known = true;
       return true;
     }
     if (!digits_known) return false;
@@ -191,8 +191,9 @@ class Deduction {
     return {dims.begin(), dims.end()};
   }
 
-  std::int64_t volume() const {
-    Checked product = form_.replicas();
+  /// What enumerating would cost.
+  std::int64_t work() const {
+    Checked product = Checked(form_.replicas()) * static_cast<std::int64_t>(digits_.size() + 1);
     for (const int dim : dims_to_try()) product *= extent(dim);
     return product.saturated();
   }
@@ -267,7 +268,8 @@ class Deduction {
   const Form& form_;
   const Lines& lines_;
   std::vector<bool> known_dim_;
-  std::vector<Digit> digits_;
+  std::vector<Digit> digits_;             // line after line
+  std::vector<std::size_t> first_digit_;  // of each line, and one past the last
   std::vector<BoxDigit> fills_;
 };
 

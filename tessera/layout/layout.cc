@@ -26,6 +26,19 @@ Error collision_error(const std::pair<Index, Index>& pair) {
                std::nullopt, "a layout gives every element a slot of its own; views may alias"};
 }
 
+/// Fields that say nothing get their plain value, so that equal layouts compare equal.
+void normalise(LayoutSpec& spec) {
+  for (Fill& fill : spec.form.fills) {
+    if (fill.kind == Fill::Kind::kFixed) {
+      fill = Fill::fixed(fill.axis, fill.value);
+    } else {
+      fill.value = 0;
+      if (fill.kind == Fill::Kind::kReplicate) fill.reduction = Reduction::kSum;
+    }
+  }
+  if (spec.padding.kind == PaddingValue::Kind::kUndef) spec.padding.number = 0;
+}
+
 /// Every setting of the allocated digits and replicas must have a place and slot of its own, or
 /// filling padding would overwrite data.
 Status check_allocation(const Form& form) {
@@ -33,13 +46,15 @@ Status check_allocation(const Form& form) {
   std::vector<BoxDigit> box;
   for (const Fold& fold : form.folds) {
     for (const Cut& cut : fold.cuts) {
-      if (cut.target.is_nothing()) continue;
+      // A digit without values (of an empty tensor) allocates nothing; the others still must not
+      // overlap, so that what they reach can be counted.
+      if (cut.target.is_nothing() || cut.count <= 1) continue;
       BoxDigit digit{cut.count, {}};
       if (cut.target.is_memory()) digit.move.slot = cut.stride;
       if (cut.target.is_mesh()) {
         digit.move.place = cut.stride * place_strides[static_cast<std::size_t>(cut.target.axis())];
       }
-      if (cut.count > 1) box.push_back(digit);
+      box.push_back(digit);
     }
   }
   for (const Fill& fill : form.fills) {
@@ -64,6 +79,7 @@ Status check_allocation(const Form& form) {
 }  // namespace
 
 Result<Layout> Layout::make(LayoutSpec spec) {
+  normalise(spec);
   TESSERA_CHECK_OK(spec.form.check());
   TESSERA_CHECK_OK(spec.atom.check());
   if (!is_space_name(spec.space)) {
@@ -84,12 +100,10 @@ Result<Layout> Layout::make(LayoutSpec spec) {
                  std::nullopt, cat("slots=", reach, " or more")};
   }
   if (layout.slots_ % checked.atom.elements() != 0) {
-    return Error{
-        ErrorCode::kBadAtom,
-        cat(layout.slots_, " slots are not a whole number of ", checked.atom.rows, "x",
-            checked.atom.cols, " tiles"),
-        std::nullopt,
-        cat("slots=", ceil_div(layout.slots_, checked.atom.elements()) * checked.atom.elements())};
+    return Error{ErrorCode::kBadAtom,
+                 cat(layout.slots_, " slots are not a whole number of ", checked.atom.rows, "x",
+                     checked.atom.cols, " tiles"),
+                 std::nullopt, cat("allocate a multiple of ", checked.atom.elements(), " slots")};
   }
   const std::optional<std::int64_t> bytes = checked.atom.bytes(layout.slots_);
   if (!bytes || (Checked(*bytes) * layout.places()).overflowed() ||

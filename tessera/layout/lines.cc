@@ -38,8 +38,9 @@ class Canonicaliser {
     std::erase_if(line.terms, [&](const Term& term) {
       return shape_[static_cast<std::size_t>(term.dim)] == 1;
     });
-    std::stable_sort(line.terms.begin(), line.terms.end(), [](const Term& a, const Term& b) {
-      return std::abs(a.coef) > std::abs(b.coef);
+    std::sort(line.terms.begin(), line.terms.end(), [](const Term& a, const Term& b) {
+      return std::abs(a.coef) != std::abs(b.coef) ? std::abs(a.coef) > std::abs(b.coef)
+                                                  : a.dim < b.dim;
     });
     simplify(line);
     if (line.terms.empty() || moves_nothing(line)) return;

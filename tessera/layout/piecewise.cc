@@ -199,7 +199,7 @@ Result<Comparison> same_function(const Piecewise& a, const Piecewise& b) {
       const Form in_y =
           restrict_to(y.layout.form(), minus(both->from, y.box.from), minus(both->to, y.box.from));
       TESSERA_TRY(const Comparison here, same_function(in_x, in_y));
-      if (here.equal) continue;
+      if (!here.first_difference) continue;
       Index index = plus(*here.first_difference, both->from);
       if (result.equal || index < *result.first_difference) {
         result.equal = false;

@@ -262,8 +262,10 @@ std::vector<Group> tie_dims(const Shape& shape, std::vector<SidedLine> lines) {
     groups[static_cast<std::size_t>(group)].dims.push_back(dim);
   }
   for (Group& group : groups) {
-    std::stable_sort(group.dims.begin(), group.dims.end(), [&](int a, int b) {
-      return weight[static_cast<std::size_t>(a)] > weight[static_cast<std::size_t>(b)];
+    std::sort(group.dims.begin(), group.dims.end(), [&](int a, int b) {
+      const std::int64_t weight_a = weight[static_cast<std::size_t>(a)];
+      const std::int64_t weight_b = weight[static_cast<std::size_t>(b)];
+      return weight_a != weight_b ? weight_a > weight_b : a < b;
     });
   }
   for (SidedLine& line : lines) {
