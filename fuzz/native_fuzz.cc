@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as a tensor. What is refused must point into the text; what is read must obey
+// the laws of the notation and of the layout:
+//   parse(print(x)) == x, and printing again gives the same text;
+//   what strides can say reads back as the same function;
+//   element_at is the inverse of locate.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMaxReplicas = 1 << 12;  // locate lists them all
+
+void require(bool law, const char* what, std::string_view text) {
+  if (law) return;
+  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+void check_refusal(const Error& error, std::string_view text) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  require(error.span.has_value(), "an error has a span", text);
+  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
+          "a span lies inside the text", text);
+  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+}
+
+void check_native(const Layout& layout, std::string_view text) {
+  const std::string printed = print_native(layout);
+  const Result<Tensor> again = parse_tensor(printed);
+  require(again.ok(), "what is printed can be read", printed);
+  require(again->layout == layout, "parse(print(x)) == x", text);
+  require(print_native(again->layout) == printed, "printing is stable", printed);
+}
+
+void check_strided(const Layout& layout, std::string_view text) {
+  const Result<const Notation*> strided = find_notation("strided");
+  const Result<std::string> printed = print_tensor(layout, **strided);
+  if (!printed.ok()) return;
+  const Result<Tensor> again = parse_tensor(*printed);
+  require(again.ok(), "strides that are printed can be read", *printed);
+  const Result<Comparison> same = same_function(layout, again->layout);
+  require(same.ok() && same->equal, "strides are the same function", text);
+  const Result<std::string> stable = print_tensor(again->layout, **strided);
+  require(stable.ok() && *stable == *printed, "printing strides is stable", *printed);
+}
+
+void check_element(const Layout& layout, const Index& index, std::string_view text) {
+  const Result<Location> location = layout.locate(index);
+  require(location.ok() && !location->places.empty(), "every element has a place", text);
+  for (const Place& place : {location->places.front(), location->places.back()}) {
+    const Result<Slot> slot = layout.element_at(place, location->slot);
+    require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
+            "element_at(locate(x)) = x", text);
+  }
+}
+
+void check_slot(const Layout& layout, const Place& place, std::int64_t slot,
+                std::string_view text) {
+  const Result<Slot> held = layout.element_at(place, slot);
+  require(held.ok(), "every allocated slot has an answer", text);
+  if (!std::holds_alternative<Index>(*held)) return;
+  const Result<Location> location = layout.locate(std::get<Index>(*held));
+  require(location.ok() && location->slot == slot, "locate(element_at(s)) = s", text);
+}
+
+void check_text(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor.ok()) {
+    check_refusal(tensor.error(), text);
+    return;
+  }
+  const Layout& layout = tensor->layout;
+  check_native(layout, text);
+  check_strided(layout, text);
+  if (layout.form().replicas() > kMaxReplicas) return;
+  const Shape& shape = layout.shape();
+  if (!shape.empty()) {
+    check_element(layout, shape.delinear(0), text);
+    check_element(layout, shape.delinear(shape.elements() / 2), text);
+    check_element(layout, shape.delinear(shape.elements() - 1), text);
+  }
+  if (layout.slots() > 0) {
+    const Place last = layout.mesh().delinear(layout.places() - 1);
+    check_slot(layout, Place(layout.mesh().rank(), 0), 0, text);
+    check_slot(layout, last, layout.slots() - 1, text);
+    check_slot(layout, last, layout.slots() / 2, text);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  tessera::check_text({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}

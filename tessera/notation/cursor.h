@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/dtype.h"
+#include "tessera/base/result.h"
+
+namespace tessera {
+
+/// A piece of the text, and where it stands.
+struct Word {
+  std::string_view text;
+  Span span;
+};
+
+/// Reads a text from left to right, one token at a time. Every notation is a recursive descent
+/// over one of these.
+///
+/// Blanks between tokens are free. The cursor always stands at the first byte of a token or at the
+/// end, never goes back, and looks at each byte a bounded number of times: reading is linear.
+/// A failed read leaves the cursor at the token that was not expected.
+class Cursor {
+ public:
+  /// Starts at byte `from`. `end_name` is what errors call the end, such as "the end of the
+  /// layout".
+  explicit Cursor(std::string_view text, std::string_view end_name = "the end of the text",
+                  std::size_t from = 0);
+
+  bool at_end() const { return position_ == text_.size(); }
+  /// The first byte of the next token; NUL at the end.
+  char peek() const { return at_end() ? '\0' : text_[position_]; }
+  /// Where the next token begins.
+  std::int64_t position() const { return static_cast<std::int64_t>(position_); }
+  /// From `from` to the end of the last token that was read.
+  Span since(std::int64_t from) const;
+  /// The next token: a word, a number or a single character; empty at the end.
+  Word next() const;
+  /// The identifier [A-Za-z_][A-Za-z0-9_]* that comes next; empty when there is none.
+  Word next_identifier() const;
+
+  /// Reads `symbol` if the text goes on with it.
+  bool accept(std::string_view symbol);
+  /// Reads `word` if it is the whole next identifier.
+  bool accept_word(std::string_view word);
+  Status expect(std::string_view symbol, std::string_view help = {});
+  Status expect_word(std::string_view word, std::string_view help = {});
+  /// An error unless everything was read.
+  Status expect_end() const;
+
+  Result<Word> identifier(std::string_view what, std::string_view help = {});
+  /// [-]digits. A number that does not fit is kBadNumber with the span of all its digits.
+  Result<std::int64_t> integer(std::string_view what, std::string_view help = {});
+  /// The digits alone, negated when `negative`, so that -2^63 can be said.
+  Result<std::int64_t> magnitude(bool negative, std::string_view what, std::string_view help = {});
+  /// '[' integers ']', possibly none, at most `limit` of them.
+  Result<std::vector<std::int64_t>> integers(std::string_view what, std::size_t limit);
+  /// A decimal number, inf or -inf; what std::to_chars writes reads back as the same double.
+  Result<double> real(std::string_view what, std::string_view help = {});
+  /// An element type: letters, digits, '_' and inner '-' (fp8-e4m3).
+  Result<DType> dtype();
+
+  /// "expected X, found 'y'" at the next token.
+  Error expected(std::string_view what, std::string_view help = {}) const;
+
+ private:
+  /// Reads up to `end`, and the blanks after it.
+  Word take(std::size_t end);
+  Word word_at(std::size_t end) const;
+
+  std::string_view text_;
+  std::string_view end_name_;
+  std::size_t position_ = 0;
+  std::size_t last_end_ = 0;
+};
+
+/// `name` as an error quotes it: short, and without bytes that a terminal or JSON would choke on.
+std::string quote_name(std::string_view name);
+
+/// The candidate with the fewest edits from `name`, if few enough to be a slip of the fingers.
+std::optional<std::string_view> nearest_name(std::string_view name,
+                                             std::span<const std::string_view> candidates);
+
+/// "did you mean 'mesh'?", or all candidates when none is near.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace tessera

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/layout/layout.h"
+#include "tessera/notation/cursor.h"
+#include "tessera/notation/fold_text.h"
+
+/// `native<..>` as it stands in the text: every item with its span, in the order of the grammar
+/// and not of the text, nothing derived yet. docs/native.md has the grammar.
+namespace tessera {
+
+template <typename T>
+struct Said {
+  T value;
+  Span span;
+};
+
+struct FillText {
+  Fill fill;
+  bool count_said = false;
+  Span span;
+};
+
+struct DeviceText {
+  DeviceMap::Kind kind = DeviceMap::Kind::kIdentity;
+  Shape physical;
+  std::vector<FoldText> folds;
+  Place origin;
+  std::vector<Place> places;
+  Span span;
+};
+
+struct NativeText {
+  std::optional<Said<Shape>> mesh;
+  std::vector<FoldText> folds;
+  std::vector<FillText> fills;
+  std::optional<Said<std::int64_t>> offset;
+  std::optional<Said<std::int64_t>> slots;
+  std::optional<Said<Atom>> atom;
+  std::optional<Said<PaddingValue>> padding;
+  std::optional<Said<std::string>> space;
+  std::optional<DeviceText> device;
+  Span whole;
+};
+
+Result<NativeText> read_native(std::string_view source);
+
+/// The LAYOUT text of any layout, items in the order above, leaving out what reading puts back.
+std::string write_native(const Layout& layout);
+
+/// `[ints]` as the extents of a mesh.
+Result<Said<Shape>> read_mesh(Cursor& cursor, std::string_view what);
+
+/// identity, folded(..) or table(..). A table is cut short as soon as it is longer than
+/// `mesh_size`, where that is known.
+Result<DeviceText> read_device(Cursor& cursor, std::optional<std::int64_t> mesh_size);
+
+}  // namespace tessera
