@@ -2,11 +2,11 @@
 #include "tessera/layout/compare.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/compare_pair.h"
 #include "tessera/layout/lines.h"
 #include "tessera/layout/refine.h"
 #include "tessera/layout/replicas.h"
@@ -14,16 +14,48 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kMaxHistogram = std::int64_t{1} << 22;
+/// The smallest index of a factor, zero elsewhere, at which the difference is not what it is at the
+/// origin.
+std::optional<Index> first_deviation(const Factor& factor, const Shape& shape) {
+  std::optional<Index> best;
+  const Spot at_origin = difference(factor.pieces.front().at);
+  for (const Piece& piece : factor.pieces) {
+    Index origin(shape.rank(), 0);
+    for (std::size_t d = 0; d < factor.dims.size(); ++d) {
+      origin[static_cast<std::size_t>(factor.dims[d])] = piece.origin[d];
+    }
+    if (difference(piece.at) != at_origin) {
+      if (!best || origin < *best) best = std::move(origin);
+      continue;
+    }
+    for (const Loop& loop : piece.loops) {
+      if (difference(loop.move).is_zero()) continue;
+      Index candidate = origin;
+      candidate[static_cast<std::size_t>(loop.dim)] += loop.step;
+      if (!best || candidate < *best) best = std::move(candidate);
+    }
+  }
+  return best;
+}
 
-/// How many elements have each difference of spots.
-using Histogram = std::map<Spot, std::int64_t>;
+std::uint64_t mix(std::uint64_t hash, std::int64_t value) {
+  hash ^= static_cast<std::uint64_t>(value) + 0x9E3779B97F4A7C15u + (hash << 6) + (hash >> 2);
+  hash *= 0xBF58476D1CE4E5B9u;
+  return hash ^ (hash >> 31);
+}
 
-/// Both forms as lines over one numbering of places.
-struct Pair {
-  Lines a;
-  Lines b;
-};
+/// Coordinates that tell common cuts apart: the ends, powers of two and their neighbours, and some
+/// that follow no pattern.
+std::vector<std::int64_t> probes(std::int64_t extent) {
+  std::vector<std::int64_t> list = {0, extent - 1, extent / 2, extent / 3};
+  for (std::int64_t power = 1; power < extent && power < (std::int64_t{1} << 40); power *= 2) {
+    list.push_back(power);
+    list.push_back(std::min(extent - 1, power + power / 2));
+  }
+  return list;
+}
+
+}  // namespace
 
 Result<Pair> number_alike(const Form& a, const Form& b) {
   if (a.shape != b.shape) {
@@ -53,7 +85,6 @@ Result<Pair> number_alike(const Form& a, const Form& b) {
   return Pair{std::move(lines_a), std::move(lines_b)};
 }
 
-/// Removes the lines that both have: they never make a difference.
 void cancel_common(Pair& pair) {
   std::vector<Line>& b = pair.b.lines;
   std::erase_if(pair.a.lines, [&](const Line& line) {
@@ -63,152 +94,6 @@ void cancel_common(Pair& pair) {
     return true;
   });
 }
-
-Spot difference(const Spots& spots) { return spots.a - spots.b; }
-
-/// The smallest index of a factor, zero elsewhere, at which the difference is not what it is at the
-/// origin.
-std::optional<Index> first_deviation(const Factor& factor, const Shape& shape) {
-  std::optional<Index> best;
-  const Spot at_origin = difference(factor.pieces.front().at);
-  for (const Piece& piece : factor.pieces) {
-    Index origin(shape.rank(), 0);
-    for (std::size_t d = 0; d < factor.dims.size(); ++d) {
-      origin[static_cast<std::size_t>(factor.dims[d])] = piece.origin[d];
-    }
-    if (difference(piece.at) != at_origin) {
-      if (!best || origin < *best) best = std::move(origin);
-      continue;
-    }
-    for (const Loop& loop : piece.loops) {
-      if (difference(loop.move).is_zero()) continue;
-      Index candidate = origin;
-      candidate[static_cast<std::size_t>(loop.dim)] += loop.step;
-      if (!best || candidate < *best) best = std::move(candidate);
-    }
-  }
-  return best;
-}
-
-Error too_many_differences() {
-  return Error{ErrorCode::kTooLarge,
-               cat("counting what moves would take more than ", kMaxHistogram, " steps")};
-}
-
-/// Adds every value of a piece's difference, expanding the loops along which it changes.
-bool tally(const Piece& piece, Histogram& histogram, std::int64_t& steps) {
-  std::vector<std::pair<std::int64_t, Spot>> changing;
-  std::int64_t alike = 1;
-  Checked work = 1;
-  for (const Loop& loop : piece.loops) {
-    if (difference(loop.move).is_zero()) {
-      alike *= loop.extent;
-    } else {
-      changing.emplace_back(loop.extent, difference(loop.move));
-      work *= loop.extent;
-    }
-  }
-  steps += std::min(work.saturated(), kMaxHistogram + 1);
-  if (steps > kMaxHistogram) return false;
-  std::vector<Spot> values = {difference(piece.at)};
-  for (const auto& [extent, move] : changing) {
-    std::vector<Spot> more;
-    more.reserve(values.size() * static_cast<std::size_t>(extent));
-    for (const Spot& value : values) {
-      for (std::int64_t i = 0; i < extent; ++i) more.push_back(value + move * i);
-    }
-    values = std::move(more);
-  }
-  for (const Spot& value : values) histogram[value] += alike;
-  return true;
-}
-
-/// How often each difference occurs over all elements: the factors' histograms, convolved.
-Result<Histogram> difference_histogram(const Refinement& refinement) {
-  Histogram total = {{difference(refinement.base()), 1}};
-  std::int64_t steps = 0;
-  std::vector<Histogram> histograms;
-  for (const Factor& factor : refinement.factors()) {
-    Histogram histogram;
-    for (const Piece& piece : factor.pieces) {
-      if (!tally(piece, histogram, steps)) return too_many_differences();
-    }
-    histograms.push_back(std::move(histogram));
-  }
-  std::sort(histograms.begin(), histograms.end(),
-            [](const Histogram& a, const Histogram& b) { return a.size() < b.size(); });
-  for (std::size_t f = 0; f < histograms.size(); ++f) {
-    const Checked work = Checked(static_cast<std::int64_t>(total.size())) *
-                         static_cast<std::int64_t>(histograms[f].size());
-    if (work.saturated() > kMaxHistogram) return too_many_differences();
-    Histogram next;
-    for (const auto& [x, count_x] : total) {
-      for (const auto& [y, count_y] : histograms[f]) next[x + y] += count_x * count_y;
-    }
-    total = std::move(next);
-  }
-  return total;
-}
-
-/// How many elements have no difference. Unlike the whole histogram this needs no last convolution.
-Result<std::int64_t> count_alike(const Refinement& refinement) {
-  std::vector<Factor> factors = refinement.factors();
-  if (factors.empty()) return difference(refinement.base()).is_zero() ? 1 : 0;
-  std::sort(factors.begin(), factors.end(),
-            [](const Factor& a, const Factor& b) { return a.pieces.size() < b.pieces.size(); });
-  const Refinement last(refinement.shape(), refinement.mesh_a(), refinement.mesh_b(), {},
-                        {factors.back()});
-  factors.pop_back();
-  const Refinement rest(refinement.shape(), refinement.mesh_a(), refinement.mesh_b(),
-                        refinement.base(), std::move(factors));
-  TESSERA_TRY(const Histogram of_rest, difference_histogram(rest));
-  TESSERA_TRY(const Histogram of_last, difference_histogram(last));
-  std::int64_t alike = 0;
-  for (const auto& [value, count] : of_rest) {
-    const auto opposite = of_last.find(value * -1);
-    if (opposite != of_last.end()) alike += count * opposite->second;
-  }
-  return alike;
-}
-
-/// Only the coordinate on one mesh axis, as a form on a mesh of that axis alone.
-Form only_axis(const Form& form, int axis) {
-  Form line = form;
-  line.mesh = *Shape::make({form.mesh[static_cast<std::size_t>(axis)]});
-  line.offset = 0;
-  line.fills.clear();
-  for (const Fill& fill : form.fills) {
-    if (fill.axis == axis && fill.kind == Fill::Kind::kFixed) {
-      line.fills.push_back(Fill::fixed(0, fill.value));
-    }
-  }
-  for (Fold& fold : line.folds) {
-    for (Cut& cut : fold.cuts) {
-      const bool here = cut.target.is_mesh() && cut.target.axis() == axis;
-      cut.target = here ? Target::mesh(0) : Target::nothing();
-    }
-  }
-  return line;
-}
-
-std::uint64_t mix(std::uint64_t hash, std::int64_t value) {
-  hash ^= static_cast<std::uint64_t>(value) + 0x9E3779B97F4A7C15u + (hash << 6) + (hash >> 2);
-  hash *= 0xBF58476D1CE4E5B9u;
-  return hash ^ (hash >> 31);
-}
-
-/// Coordinates that tell common cuts apart: the ends, powers of two and their neighbours, and some
-/// that follow no pattern.
-std::vector<std::int64_t> probes(std::int64_t extent) {
-  std::vector<std::int64_t> list = {0, extent - 1, extent / 2, extent / 3};
-  for (std::int64_t power = 1; power < extent && power < (std::int64_t{1} << 40); power *= 2) {
-    list.push_back(power);
-    list.push_back(std::min(extent - 1, power + power / 2));
-  }
-  return list;
-}
-
-}  // namespace
 
 Result<std::optional<Index>> first_difference(Lines a, Lines b) {
   if (a.shape.empty()) return std::optional<Index>();
@@ -236,37 +121,6 @@ Result<Comparison> same_function(const Form& a, const Form& b) {
   if (!same_replicas(a, b)) return Comparison{false, Index(a.shape.rank(), 0)};
   TESSERA_TRY(std::optional<Index> first, first_difference(std::move(pair.a), std::move(pair.b)));
   return Comparison{!first.has_value(), std::move(first)};
-}
-
-Result<std::int64_t> moved_elements(const Form& a, const Form& b) {
-  TESSERA_TRY(Pair pair, number_alike(a, b));
-  if (a.shape.empty()) return 0;
-  if (!same_replicas(a, b)) return a.shape.elements();
-  cancel_common(pair);
-  TESSERA_TRY(const Refinement refinement, refine(pair.a, pair.b));
-  TESSERA_TRY(const std::int64_t alike, count_alike(refinement));
-  return a.shape.elements() - alike;
-}
-
-Result<bool> compatible_without_movement(const Form& from, const Form& to) {
-  TESSERA_TRY(const Pair pair, number_alike(from, to));
-  if (from.shape.empty()) return true;
-  if (!same_partials(from, to)) return false;
-  if (from.mesh.rank() != to.mesh.rank()) return true;  // both are one place
-  for (int axis = 0; axis < static_cast<int>(from.mesh.rank()); ++axis) {
-    const OffsetSet have = all_offsets(from.fills, axis);
-    const OffsetSet want = all_offsets(to.fills, axis);
-    TESSERA_TRY(Pair lines, number_alike(only_axis(to, axis), only_axis(from, axis)));
-    cancel_common(lines);
-    TESSERA_TRY(const Refinement refinement, refine(lines.a, lines.b));
-    TESSERA_TRY(const Histogram shifts, difference_histogram(refinement));
-    for (const auto& [shift, count] : shifts) {
-      for (std::int64_t i = 0; i < want.size(); ++i) {
-        if (!have.contains(shift.place + want.at(i))) return false;
-      }
-    }
-  }
-  return true;
 }
 
 Result<std::uint64_t> function_hash(const Form& form) {

@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxPoints = std::int64_t{1} << 22;
+constexpr std::size_t kMaxJoined = 256;  // beyond this many boxes, joining costs more than it saves
 
 Error too_entangled() {
   return Error{ErrorCode::kTooLarge,
@@ -243,6 +244,7 @@ void join_boxes(std::vector<std::vector<DigitRange>>& boxes) {
     a[differ].to = b[differ].to;
     return true;
   };
+  if (boxes.size() > kMaxJoined) return;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     for (std::size_t j = 0; j < boxes.size();) {
       if (i != j && touch(boxes[i], boxes[j])) {

@@ -22,7 +22,7 @@ struct FoldClass {
 /// kTooLarge for lines of more than 2^22 points.
 Result<std::vector<FoldClass>> fold_classes(const Fold& fold, const Shape& shape);
 
-/// Joins boxes that differ in one range and touch there.
+/// Joins boxes that differ in one range and touch there, when there are not too many.
 void join_boxes(std::vector<std::vector<DigitRange>>& boxes);
 
 }  // namespace tessera

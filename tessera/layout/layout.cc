@@ -11,6 +11,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::int64_t kMaxReplicas = std::int64_t{1} << 24;
+
 bool is_space_name(const std::string& name) {
   for (const char c : name) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -168,6 +170,12 @@ Result<Location> locate_in(const Form& form, const Atom& atom, const Index& inde
         ErrorCode::kOutOfRange,
         cat("index ", bracketed(index), " is outside the shape ", bracketed(form.shape.extents())),
         std::nullopt, "one number a dim, counted from 0"};
+  }
+  if (form.replicas() > kMaxReplicas) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("an element on ", form.replicas(), " places is not listed place by place"),
+                 std::nullopt,
+                 "ask Form::evaluate for the first place, and the fills for the others"};
   }
   Location location;
   Place first;

@@ -149,8 +149,9 @@ class Canonicaliser {
     }
   }
 
-  /// p = a·B + y with 0 <= y < a: where the outer widths are multiples of a and the next one
-  /// divides it, the outer digits see only B and the inner ones only y, so the line is two lines.
+  /// p = a·B + y with 0 <= y < a: where the outer widths are multiples of a, and the last of them
+  /// is a or the next one divides it, the outer digits see only B and the inner ones only y, so the
+  /// line is two lines.
   std::optional<std::pair<Line, Line>> un_collapse(const Line& line) const {
     std::int64_t a = 0;
     for (std::size_t split = 1; split < line.terms.size(); ++split) {
@@ -162,7 +163,8 @@ class Canonicaliser {
       if (inner_start + y.high >= a) continue;
       std::size_t k = 0;
       while (k < line.cuts.size() && line.cuts[k].width % a == 0) ++k;
-      if (k == line.cuts.size() || a % line.cuts[k].width != 0) continue;
+      const bool cut_at_a = k > 0 && line.cuts[k - 1].width == a;  // what is left is y alone
+      if (k == line.cuts.size() || (!cut_at_a && a % line.cuts[k].width != 0)) continue;
       Line high;
       for (std::size_t i = 0; i < split; ++i) {
         high.terms.push_back({line.terms[i].dim, line.terms[i].coef / a});
@@ -171,7 +173,7 @@ class Canonicaliser {
       for (std::size_t i = 0; i < k; ++i) {
         high.cuts.push_back({line.cuts[i].width / a, line.cuts[i].move});
       }
-      high.cuts.push_back({1, line.cuts[k].move * (a / line.cuts[k].width)});
+      if (!cut_at_a) high.cuts.push_back({1, line.cuts[k].move * (a / line.cuts[k].width)});
       Line low{inner,
                inner_start,
                {line.cuts.begin() + static_cast<std::ptrdiff_t>(k), line.cuts.end()}};

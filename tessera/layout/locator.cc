@@ -16,47 +16,54 @@ FastDivide::FastDivide(std::int64_t width) {
 }
 
 Locator::Locator(const Lines& lines)
-    : rank_(lines.shape.rank()), base_(lines.base), terms_(std::make_shared<std::vector<Term>>()) {
-  std::vector<std::size_t> first_more;
+    : rank_(lines.shape.rank()),
+      base_(lines.base),
+      slot_strides_(rank_, 0),
+      place_strides_(rank_, 0) {
   for (const Line& line : lines.lines) {
-    if (line.cuts.size() == 1 && line.terms.size() == 1) {
-      const Spot move = line.cuts[0].move * line.terms[0].coef;
-      if (move.slot != 0) plain_slots_.push_back({move.slot, line.terms[0].dim});
-      if (move.place != 0) plain_places_.push_back({move.place, line.terms[0].dim});
-      base_ += line.cuts[0].move * line.start;
-      continue;
+    const Spot stride = line.cuts.back().move;  // of the point itself
+    std::int64_t largest = line.start;
+    base_ += stride * line.start;
+    for (const Term& term : line.terms) {
+      const auto dim = static_cast<std::size_t>(term.dim);
+      add_product(stride.slot, term.coef, slot_strides_[dim]);
+      add_product(stride.place, term.coef, place_strides_[dim]);
+      largest += std::max<std::int64_t>(0, term.coef * (lines.shape[dim] - 1));
     }
+    if (line.cuts.size() == 1) continue;
+
+    Chain chain;
+    chain.bare = line.terms.size() == 1 && line.terms[0].coef == 1 && line.start == 0;
+    chain.first = line.terms[0];
+    chain.start = line.start;
+    chain.more = terms_.size();
+    terms_.insert(terms_.end(), line.terms.begin() + 1, line.terms.end());
+    chain.more_end = terms_.size();
+    chain.steps = line.cuts.size() - 1;
     bool dividing = true;
-    for (std::size_t k = 0; k + 1 < line.cuts.size(); ++k) {
-      dividing = dividing && line.cuts[k].width % line.cuts[k + 1].width == 0;
-    }
-    Chain chain{line.terms[0],
-                nullptr,
-                nullptr,
-                line.start,
-                line.cuts.size() - 1,
-                dividing,
-                Move(line.cuts.back().move)};
-    first_more.push_back(terms_->size());
-    terms_->insert(terms_->end(), line.terms.begin() + 1, line.terms.end());
     for (std::size_t k = 0; k < chain.steps; ++k) {
-      const std::int64_t width = line.cuts[k].width;
-      const auto bits = static_cast<std::uint64_t>(width);
-      const int shift = std::has_single_bit(bits) ? std::countr_zero(bits) : -1;
-      Spot move = line.cuts[k].move;
-      if (dividing) move = move - line.cuts[k + 1].move * (width / line.cuts[k + 1].width);
-      steps_.push_back({FastDivide(width), width, shift, Move(move)});
+      const LineCut& cut = line.cuts[k];
+      const LineCut& next = line.cuts[k + 1];
+      const bool divides = cut.width % next.width == 0;
+      dividing = dividing && divides;
+      // After a remainder is taken, what follows counts from it, and so does the plain stride.
+      const Spot expected = divides ? next.move * (cut.width / next.width) : stride * cut.width;
+      steps_.push_back({ShortDivide(cut.width), cut.move - expected, divides ? 0 : cut.width,
+                        FastDivide(cut.width)});
     }
+    const bool is_short = largest < (std::int64_t{1} << 32);
+    chain.kind = !is_short ? Kind::kLong : dividing ? Kind::kShortDividing : Kind::kShort;
     chains_.push_back(chain);
   }
-  first_more.push_back(terms_->size());
-  for (std::size_t c = 0; c < chains_.size(); ++c) {
-    chains_[c].more = terms_->data() + first_more[c];
-    chains_[c].end = terms_->data() + first_more[c + 1];
-  }
+  places_move_ = std::any_of(place_strides_.begin(), place_strides_.end(),
+                             [](std::int64_t stride) { return stride != 0; });
 }
 
 void Locator::at_many(std::span<const std::int64_t> indices, std::span<Spot> spots) const {
+  if (chains_.empty()) {
+    for (std::size_t i = 0; i < spots.size(); ++i) spots[i] = at(indices.data() + i * rank_);
+    return;
+  }
   constexpr std::size_t kBatch = 256;
   std::int64_t left[kBatch];
   for (std::size_t from = 0; from < spots.size(); from += kBatch) {
@@ -64,33 +71,24 @@ void Locator::at_many(std::span<const std::int64_t> indices, std::span<Spot> spo
     const std::int64_t* const index = indices.data() + from * rank_;
     Spot* const out = spots.data() + from;
     std::fill_n(out, n, base_);
-    for (const Plain& plain : plain_slots_) {
-      const std::int64_t* x = index + plain.dim;
-      for (std::size_t i = 0; i < n; ++i, x += rank_) plain.add(*x, out[i].slot);
-    }
-    for (const Plain& plain : plain_places_) {
-      const std::int64_t* x = index + plain.dim;
-      for (std::size_t i = 0; i < n; ++i, x += rank_) plain.add(*x, out[i].place);
+    for (std::size_t dim = 0; dim < rank_; ++dim) {
+      const Spot stride{place_strides_[dim], slot_strides_[dim]};
+      const std::int64_t* x = index + dim;
+      for (std::size_t i = 0; i < n; ++i, x += rank_) out[i] += stride * *x;
     }
     const Step* step = steps_.data();
     for (const Chain& chain : chains_) {
-      const std::int64_t* x = index + chain.first.dim;
-      for (std::size_t i = 0; i < n; ++i, x += rank_) {
-        left[i] = chain.start + chain.first.coef * *x;
-      }
-      for (const Term* term = chain.more; term != chain.end; ++term) {
-        x = index + term->dim;
-        for (std::size_t i = 0; i < n; ++i, x += rank_) left[i] += term->coef * *x;
-      }
+      for (std::size_t i = 0; i < n; ++i) left[i] = point(chain, index + i * rank_);
       for (const Step* const last = step + chain.steps; step != last; ++step) {
         const Step made = *step;
         for (std::size_t i = 0; i < n; ++i) {
-          const std::int64_t digit = made.quotient(left[i]);
-          if (!chain.dividing) left[i] -= digit * made.width;
-          made.move.add(digit, out[i]);
+          const std::int64_t quotient = chain.kind == Kind::kLong
+                                            ? made.divide.divide(left[i])
+                                            : made.short_divide.divide(left[i]);
+          out[i] += made.jump * quotient;
+          left[i] -= quotient * made.take;
         }
       }
-      for (std::size_t i = 0; i < n; ++i) chain.last_move.add(left[i], out[i]);
     }
   }
 }

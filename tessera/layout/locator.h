@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,99 +29,117 @@ class FastDivide {
   unsigned shift_ = 0;
 };
 
+/// The same for dividends below 2^32 and widths from 2 to 2^32, where the shift is not needed.
+class ShortDivide {
+ public:
+  ShortDivide() = default;
+  explicit ShortDivide(std::int64_t width)
+      : multiplier_(UINT64_MAX / static_cast<std::uint64_t>(width) + 1) {}
+  std::int64_t divide(std::int64_t n) const {
+    const auto wide = static_cast<unsigned __int128>(static_cast<std::uint64_t>(n)) * multiplier_;
+    return static_cast<std::int64_t>(wide >> 64);
+  }
+
+ private:
+  // m·width exceeds 2^64 by at most width <= 2^32, so n·m / 2^64 exceeds n / width by less than
+  // 1 / width.
+  std::uint64_t multiplier_ = 0;
+};
+
 /// Random access: a form compiled so that finding an element costs a multiplication a cut and
-/// nothing else. Make it once, ask it often.
-/// Law: at(x) = canonical(form).spot(x), for x inside the shape; x is not checked.
+/// little else. Make it once, ask it often. Law: at(x) = canonical(form).spot(x), for x inside the
+/// shape; x is not checked.
+///
+/// Let q_k = v div w_k. Where widths divide each other the digits are q_k - q_{k-1}·(w_{k-1} /
+/// w_k), so the spot is a plain stride for each dim (the move of the last cut) plus Σ q_k·jump_k,
+/// where jump_k is how far the step across a boundary of w_k departs from that stride. No division
+/// waits for another, and remainders are needed only after a width that the next one does not
+/// divide.
 class Locator {
  public:
   explicit Locator(const Lines& lines);
 
   Spot at(const std::int64_t* index) const {
     Spot spot = base_;
-    for (const Plain& plain : plain_slots_) plain.add(index[plain.dim], spot.slot);
-    for (const Plain& plain : plain_places_) plain.add(index[plain.dim], spot.place);
+    const std::int64_t* const end = index + rank_;
+    const std::int64_t* stride = slot_strides_.data();
+    for (const std::int64_t* x = index; x != end; ++x, ++stride) {
+      add_product(*stride, *x, spot.slot);
+    }
+    if (places_move_) {
+      stride = place_strides_.data();
+      for (const std::int64_t* x = index; x != end; ++x, ++stride) {
+        add_product(*stride, *x, spot.place);
+      }
+    }
     const Step* step = steps_.data();
     for (const Chain& chain : chains_) {
-      std::int64_t left = chain.start + chain.first.coef * index[chain.first.dim];
-      for (const Term* term = chain.more; term != chain.end; ++term) {
-        left += term->coef * index[term->dim];
-      }
-      const Step* const last = step + chain.steps;
-      if (chain.dividing) {
-        for (; step != last; ++step) step->move.add(step->quotient(left), spot);
+      std::int64_t left = index[chain.first.dim];
+      if (!chain.bare) left = point(chain, index);
+      if (chain.kind == Kind::kShortDividing) {
+        for (const Step* const last = step + chain.steps; step != last; ++step) {
+          spot += step->jump * step->short_divide.divide(left);
+        }
+      } else if (chain.kind == Kind::kShort) {
+        for (const Step* const last = step + chain.steps; step != last; ++step) {
+          const std::int64_t quotient = step->short_divide.divide(left);
+          spot += step->jump * quotient;
+          left -= quotient * step->take;
+        }
       } else {
-        for (; step != last; ++step) {
-          const std::int64_t digit = step->quotient(left);
-          left -= digit * step->width;
-          step->move.add(digit, spot);
+        for (const Step* const last = step + chain.steps; step != last; ++step) {
+          const std::int64_t quotient = step->divide.divide(left);
+          spot += step->jump * quotient;
+          left -= quotient * step->take;
         }
       }
-      chain.last_move.add(left, spot);
     }
     return spot;
   }
 
   /// The same for many indices, `rank` numbers each, one after the other: spots[i] = at(index i).
-  /// Faster a piece, because each cut is made for a batch of elements at once.
+  /// Faster a piece where there are cuts, because each is made for a batch of elements at once.
   void at_many(std::span<const std::int64_t> indices, std::span<Spot> spots) const;
 
  private:
-  /// Adds digit·move with one multiplication: a digit moves either the slot or the place, nearly
-  /// always. One that moves both takes a second one.
-  struct Move {
-    std::int64_t stride = 0;
-    std::int64_t slot_mask = -1;  // all ones where the stride moves the slot, else zero
-    std::int64_t place_too = 0;
-
-    Move() = default;
-    explicit Move(Spot move)
-        : stride(move.slot != 0 ? move.slot : move.place),
-          slot_mask(move.slot != 0 ? -1 : 0),
-          place_too(move.slot != 0 ? move.place : 0) {}
-    void add(std::int64_t digit, Spot& spot) const {
-      const std::int64_t by = (Spot{0, digit} * stride).slot;
-      spot += Spot{by & ~slot_mask, by & slot_mask};
-      if (place_too != 0) spot += Spot{place_too, 0} * digit;
-    }
-  };
-  struct Plain {  // a dim that is a single stride
-    std::int64_t stride;
-    std::int64_t dim;
-    void add(std::int64_t x, std::int64_t& to) const {  // wraps, as Spot does
-      to = static_cast<std::int64_t>(static_cast<std::uint64_t>(to) +
-                                     static_cast<std::uint64_t>(stride) *
-                                         static_cast<std::uint64_t>(x));
-    }
-  };
+  enum class Kind : std::uint8_t { kShortDividing, kShort, kLong };
   struct Step {
-    FastDivide divide;
-    std::int64_t width;
-    int shift;  // where the width is a power of two, its exponent; else -1
-    Move move;
-
-    std::int64_t quotient(std::int64_t n) const {
-      return shift >= 0 ? n >> shift : divide.divide(n);
-    }
+    ShortDivide short_divide;  // for short lines
+    Spot jump;
+    std::int64_t take;  // the width, where what is left must be reduced to the remainder; else 0
+    FastDivide divide;  // for long lines
   };
   struct Chain {
-    Term first;        // nearly every line has one term
-    const Term* more;  // the others
-    const Term* end;
-    std::int64_t start;
-    std::size_t steps;  // cuts but the last, whose width is 1
-    /// Where every width divides the one before it, digits need no remainders: with q_k = p div
-    /// w_k, digit k is q_k - q_{k-1}·(w_{k-1} / w_k), so the spot is Σ q_k·jump_k, with jump_k =
-    /// move_k - move_{k+1}·(w_k / w_{k+1}), and no division waits for another.
-    bool dividing;
-    Move last_move;
+    Kind kind = Kind::kLong;
+    bool bare = false;  // the line is the dim itself: one term, coefficient 1, start 0
+    Term first;         // nearly every line has one term
+    std::int64_t start = 0;
+    std::size_t more = 0;  // the others: terms_[more .. more_end)
+    std::size_t more_end = 0;
+    std::size_t steps = 0;  // cuts but the last, whose width is 1
   };
+
+  /// to += a·b, wrapping as Spot does.
+  static void add_product(std::int64_t a, std::int64_t b, std::int64_t& to) {
+    to = static_cast<std::int64_t>(static_cast<std::uint64_t>(to) +
+                                   static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
+  std::int64_t point(const Chain& chain, const std::int64_t* index) const {
+    std::int64_t sum = chain.start + chain.first.coef * index[chain.first.dim];
+    for (std::size_t t = chain.more; t < chain.more_end; ++t) {
+      sum += terms_[t].coef * index[terms_[t].dim];
+    }
+    return sum;
+  }
+
   std::size_t rank_ = 0;
   Spot base_;
-  std::vector<Plain> plain_slots_;
-  std::vector<Plain> plain_places_;
+  bool places_move_ = false;
+  std::vector<std::int64_t> slot_strides_;   // one a dim
+  std::vector<std::int64_t> place_strides_;  // the same
   std::vector<Chain> chains_;
-  std::vector<Step> steps_;                   // of all chains, one after the other
-  std::shared_ptr<std::vector<Term>> terms_;  // shared, so that copies keep pointing into it
+  std::vector<Step> steps_;  // of all chains, one after the other
+  std::vector<Term> terms_;
 };
 
 }  // namespace tessera
