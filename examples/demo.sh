@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What Tessera does, in a minute. Uses $TESSERA, or build/tessera.
+set -eu
+tessera=${TESSERA:-build/tessera}
+
+say() {
+  echo
+  printf '# %s\n' "$@"
+}
+run() {
+  printf '$ tessera'
+  for word; do
+    case $word in
+      "$tiled") printf ' "$tiled"' ;;
+      *[!A-Za-z0-9,._=-]*) printf " '%s'" "$word" ;;
+      *) printf ' %s' "$word" ;;
+    esac
+  done
+  printf '\n'
+  "$tessera" "$@"
+}
+
+# Commands that answer "no" (1) or refuse their input (2) are part of the show.
+expect() {
+  status=$1
+  shift
+  code=0
+  run "$@" 2>&1 || code=$?
+  if [ "$code" -ne "$status" ]; then
+    echo "demo: expected exit status $status, found $code" >&2
+    exit 1
+  fi
+  printf '(exit status %s)\n' "$code"
+}
+
+tiled='tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 32 -> mem*1024 !tile, 1#32 -> mem*32), {d1} / (32 -> m1, 32 -> mem*1024 !tile, 1 -> mem), atom=tile(32x32, bfp_bf8), space=l1>>'
+
+say 'A tensor of 53x63 on 3x2 cores: 18 rows and 32 columns a core, kept in one 32x32 tile.' \
+    '18 does not divide 53 and 32 does not divide 18, so some slots are padding.'
+printf "tiled='%s'\n" "$tiled"
+run show "$tiled"
+
+say 'Where does element (40, 33) live? Core (2, 1), row 4 and column 1 of its tile.'
+run locate "$tiled" --index 40,33
+
+say 'And back: what is in that slot? What is in the tile row after the last of 18?'
+run locate "$tiled" --place 2,1 --slot 129
+run locate "$tiled" --place 0,0 --slot 576
+
+say 'Two descriptions of one function: two dims by strides, or one line cut at every 6th element.'
+run diff 'tensor<4x6xf32, strided<[6, 1]>>' \
+         'tensor<4x6xf32, native<{6*d0 + d1} / (6 -> mem*6, 1 -> mem)>>'
+
+say 'Two different ones: the first element that moves, and how much does.'
+expect 1 diff 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'
+
+say 'Programs ask in JSON, one request a line; a bad one does not stop the others.'
+printf '$ tessera locate --batch\n'
+"$tessera" locate --batch <<'REQUESTS'
+{"tensor": "tensor<4x6xf32, strided<[6, 1]>>", "index": [2, 3]}
+{"tensor": "tensor<4x6xf32, strided<[6, 1]>>", "index": [9, 3]}
+{"tensor": "tensor<4x6xf32, strided<[6, 1]>>", "place": [], "slot": 15}
+REQUESTS
+
+say 'A text that cannot be: the caret shows where, the help says what would be right.'
+expect 2 show 'tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, x -> mem)>>'

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/replicas.h"
+#include "tools/words.h"
+
+namespace tessera::tools {
+namespace {
+
+/// "place [2, 1], slot 129".
+std::string location_text(const Layout& layout, const Index& index) {
+  const Result<PlaceWriter> writer = PlaceWriter::make(layout, /*physical=*/false);
+  Place first;
+  std::int64_t slot = 0;
+  layout.form().evaluate(index, first, slot);
+  const std::string places =
+      writer ? writer->places_text(first) : cat(bracketed(first), " and its replicas");
+  return cat("place ", places, ", slot ", slot);
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  const Layout& a = request.tensor("a").layout;
+  const Layout& b = request.tensor("b").layout;
+  TESSERA_TRY(const Comparison comparison, same_function(a, b));
+  const Result<std::int64_t> moved =
+      comparison.equal ? Result<std::int64_t>(0) : moved_elements(a, b);
+  if (!moved && moved.error().code != ErrorCode::kTooLarge) return moved.error();
+  const std::int64_t bytes = moved ? dtype_bytes(b.atom().storage, *moved).value_or(INT64_MAX) : 0;
+  const Verdict verdict = comparison.equal ? Verdict::kYes : Verdict::kNo;
+  if (console.json) {
+    Json json;
+    json["equal"] = comparison.equal;
+    json["first_difference"] =
+        comparison.first_difference ? Json(*comparison.first_difference) : Json(nullptr);
+    json["moved_elements"] = moved ? Json(*moved) : Json(nullptr);
+    json["moved_bytes"] = moved ? Json(bytes) : Json(nullptr);
+    console.out << dump(json) << '\n';
+    return verdict;
+  }
+  if (comparison.equal) {
+    console.out << "equal: every element is in the same slot of the same places\n";
+    return verdict;
+  }
+  if (comparison.first_difference) {
+    const Index& index = *comparison.first_difference;
+    console.out << "different: first at " << bracketed(index)  //
+                << "\n  A: " << location_text(a, index)        //
+                << "\n  B: " << location_text(b, index) << '\n';
+  }
+  if (moved) {
+    console.out << "moved: " << *moved << " of " << count_of(a.shape().elements(), "element")
+                << ", " << count_of(bytes, "byte") << '\n';
+  } else {
+    console.out << "moved: too many kinds of elements to count\n";
+  }
+  const Result<bool> local = compatible_without_movement(a, b);
+  if (local) {
+    console.out << (*local
+                        ? "no data cross between places: every place already holds what it needs\n"
+                        : "data cross between places\n");
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Verb diff_verb() {
+  Verb verb;
+  verb.name = "diff";
+  verb.summary = "whether two layouts put every element in the same place";
+  verb.description =
+      "Compares two layouts of one shape as functions, whatever notation they are written in: the "
+      "same slot of the same places for every element. Padding value, memory space and allocation "
+      "play no part; replicas compare as sets. Tells the row-major first element that differs and "
+      "how many elements move from A to B, in bytes of B's storage type. Exits with 0 when equal, "
+      "1 when not.";
+  verb.positionals = {{"a", Positional::Kind::kTensor, "the first tensor", {}, false},
+                      {"b", Positional::Kind::kTensor, "the second tensor", {}, false}};
+  verb.examples = {
+      "tessera diff 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'"};
+  verb.answers_json = true;
+  verb.answers_batch = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "tools/descriptor_stream.h"
+#include "tools/run.h"
+
+int main(int argc, char** argv) {
+  namespace tools = tessera::tools;
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  tools::DescriptorBuffer buffer(/*descriptor=*/1);
+  std::ostream out(&buffer);
+  const int status = tools::run_command(args, std::cin, out, std::cerr, tools::detect_terminal());
+  // A reader that has seen enough (`| head`) is no error worth a message.
+  if (buffer.error() != 0 && buffer.error() != EPIPE) {
+    std::cerr << "error[io]: cannot write standard output: " << std::strerror(buffer.error())
+              << '\n';
+  }
+  return status;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+
+#include "tools/command_testing.h"
+
+// The real command behind a shell: what only a process can show.
+namespace tessera::tools {
+namespace {
+
+/// Runs a line of shell in which $T is the command; standard error is part of the output.
+Answer shell(const std::string& line) {
+  const std::string command = std::string("exec 2>&1; T='") + TESSERA_COMMAND + "'; " + line;
+  Answer answer;
+  FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c): a shell is what is tested
+  if (pipe == nullptr) return {-1, "", "no shell"};
+  std::array<char, 4096> buffer{};
+  while (const std::size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    answer.out.append(buffer.data(), size);
+  }
+  const int status = pclose(pipe);
+  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return answer;
+}
+
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
+
+TEST(Process, SaysTheSameAsTheFunction) {
+  const Answer answer = shell("\"$T\" locate " + quoted(kTiled) + " --index 40,33 --json");
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.out, run({"locate", kTiled, "--index", "40,33", "--json"}).out);
+}
+
+TEST(Process, ExitStatus) {
+  const std::string a = quoted(kRowMajor);
+  const std::string b = quoted(kColumnMajor);
+  EXPECT_EQ(shell("\"$T\" diff " + a + " " + a).status, 0);
+  EXPECT_EQ(shell("\"$T\" diff " + a + " " + b).status, 1);
+  EXPECT_EQ(shell("\"$T\" diff " + a).status, 2);
+  EXPECT_EQ(shell("echo nonsense | \"$T\" show --batch").status, 0);
+}
+
+TEST(Process, AFullDiskIsTold) {
+  const Answer answer = shell("\"$T\" show " + quoted(kTiled) + " > /dev/full");
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_NE(answer.out.find("error[io]: cannot write standard output"), std::string::npos);
+  EXPECT_EQ(shell("echo '{}' | \"$T\" show --batch > /dev/full").status, 2);
+}
+
+TEST(Process, AClosedOutputIsTold) {
+  const Answer answer = shell("\"$T\" --version >&-");
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_NE(answer.out.find("error[io]"), std::string::npos);
+}
+
+TEST(Process, AReaderThatLeavesIsNoError) {
+  const std::string large = quoted("tensor<1000x1000xf32, strided<[1000, 1]>>");
+  EXPECT_EQ(shell("\"$T\" locate " + large + " --all | head -n 1").out,
+            "[0, 0]  place []  slot 0\n");
+  // The same when the parent ignores the signal, as many do.
+  EXPECT_EQ(shell("trap '' PIPE; \"$T\" locate " + large + " --slots | head -n 1").out,
+            "place []  slot 0  [0, 0]\n");
+}
+
+TEST(Process, AnswersEachRequestAtOnce) {
+  // The second request is only written after the first answer has come.
+  const std::string ask = "echo '{\"tensor\": \"" + kRowMajor + "\", \"index\": [0, 0]}'";
+  const Answer answer = shell(
+      "d=$(mktemp -d); mkfifo $d/in $d/out; \"$T\" locate --batch < $d/in > $d/out & "
+      "exec 3> $d/in 4< $d/out; " +
+      ask + " >&3; read -r first <&4; " + ask +
+      " >&3; read -r second <&4; exec 3>&-; wait; rm -r $d; "
+      "[ \"$first\" = \"$second\" ] && echo \"$first\"");
+  EXPECT_EQ(answer.out, "{\"index\":[0,0],\"places\":[[]],\"slot\":0,\"byte\":0}\n");
+}
+
+TEST(Process, NoColourInAPipeAndWidthFromColumns) {
+  const Answer answer = shell("COLUMNS=40 LC_ALL=C \"$T\" show " + quoted(kTiled));
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.out, run({"show", kTiled}, "", {false, false, 40}).out);
+}
+
+TEST(Process, BashAcceptsTheCompletion) {
+  if (shell("command -v bash").status != 0) GTEST_SKIP() << "no bash";
+  const Answer answer = shell(
+      "\"$T\" completion bash > /tmp/tessera_completion.$$ && bash -c 'source "
+      "/tmp/tessera_completion.'$$'; COMP_WORDS=(tessera lo); COMP_CWORD=1; _tessera; echo "
+      "\"${COMPREPLY[@]}\"; COMP_WORDS=(tessera locate --sl); COMP_CWORD=2; _tessera; echo "
+      "\"${COMPREPLY[@]}\"'; rm /tmp/tessera_completion.$$");
+  EXPECT_EQ(answer.out, "locate\n--slot --slots\n");
+}
+
+TEST(Process, TheDemonstrationRuns) {
+  const Answer answer = shell("TESSERA=\"$T\" examples/demo.sh");
+  EXPECT_EQ(answer.status, 0) << answer.out;
+}
+
+}  // namespace
+}  // namespace tessera::tools

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/layout.h"
+
+namespace tessera::tools {
+
+/// Up to this many replicas are listed one by one; more are told as rectangles.
+inline constexpr std::int64_t kListedReplicas = 64;
+
+/// All places from `from` to `to`, both inclusive on every axis.
+struct PlaceRectangle {
+  Place from;
+  Place to;
+};
+
+/// The places of the replicas of an element, as disjoint rectangles, without listing them: fills
+/// whose strides continue each other make one rectangle, the others repeat it.
+/// Error kTooLarge for more than 2^16 rectangles.
+Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const Place& first);
+
+/// Writes places and their physical counterparts for one layout.
+class PlaceWriter {
+ public:
+  /// Law: after `make`, no place of this layout is refused.
+  static Result<PlaceWriter> make(const Layout& layout, bool physical);
+
+  /// `"places":[[2,1]]`, then `,"physical":[..]` (and `,"layers":[..]` when several places of the
+  /// mesh share a physical one) if asked. `first` is the first place of an element.
+  void places_json(const Place& first, std::string& out) const;
+  /// The same for one place: `"place":[2,1]`, and `"physical":[..]`, `"layer":n` if asked.
+  void place_json(const Place& place, std::string& out) const;
+  /// "[2, 1]", "[0, 0] [0, 1]" or "[0, 0]..[9, 9]"; with physical ones "[2, 1] (physical [0, 5])".
+  std::string places_text(const Place& first) const;
+  std::string place_text(const Place& place) const;
+
+ private:
+  PlaceWriter(const Layout& layout, bool physical);
+  std::vector<Place> listed(const Place& first) const;
+  std::vector<PlaceRectangle> rectangles(const Place& first) const;
+
+  const Layout* layout_;
+  bool physical_;
+  bool in_rectangles_;
+  bool layered_;
+};
+
+/// Appends [1,2,3].
+void append_numbers(std::string& out, const std::vector<std::int64_t>& numbers);
+
+}  // namespace tessera::tools

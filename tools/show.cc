@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include "tessera/base/text.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/picture.h"
+#include "tools/show_facts.h"
+#include "tools/show_words.h"
+#include "tools/words.h"
+
+namespace tessera::tools {
+namespace {
+
+Json fill_json(const Fill& fill) {
+  Json json;
+  json["axis"] = fill.axis;
+  switch (fill.kind) {
+    case Fill::Kind::kFixed:
+      json["kind"] = "fixed";
+      json["value"] = fill.value;
+      return json;
+    case Fill::Kind::kReplicate:
+      json["kind"] = "replicate";
+      break;
+    case Fill::Kind::kPartial:
+      json["kind"] = "partial";
+      json["reduction"] = reduction_name(fill.reduction);
+      break;
+  }
+  json["count"] = fill.count;
+  json["stride"] = fill.stride;
+  return json;
+}
+
+Json padding_json(const PaddingCount& padding) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < kCauses; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    if (padding[cause] > 0) json[std::string(cause_name(cause))] = padding[cause];
+  }
+  return json;
+}
+
+Json show_json(const Tensor& tensor, const ShowFacts& facts) {
+  const Layout& layout = tensor.layout;
+  const Atom& atom = layout.atom();
+  const std::string& space = layout.spec().space;
+  Json json;
+  json["shape"] = layout.shape().extents();
+  json["dtype"] = dtype_name(layout.dtype());
+  json["storage_dtype"] = dtype_name(atom.storage);
+  json["notation"] = tensor.notation;
+  json["folded_shape"] = facts.folded_shape;
+  json["mesh"] = layout.mesh().extents();
+  json["shard_shape"] = facts.shard_shape;
+  json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json(nullptr);
+  json["atoms_shape"] = facts.atoms_shape;
+  json["places"] = layout.places();
+  json["shard_bytes"] = layout.shard_bytes();
+  json["logical_bytes"] = facts.logical_bytes;
+  json["allocated_bytes"] = layout.allocated_bytes();
+  json["padding_elements"] = facts.padding_elements;
+  json["padding"] = facts.padding ? padding_json(*facts.padding) : Json(nullptr);
+  json["fill"] = Json::array();
+  for (const Fill& fill : layout.form().fills) json["fill"].push_back(fill_json(fill));
+  json["memory_space"] = space.empty() ? Json(nullptr) : Json(space);
+  json["warnings"] = Json::array();
+  for (const Warning& warning : facts.warnings) {
+    json["warnings"].push_back({{"code", warning.code}, {"message", warning.message}});
+  }
+  json["native"] = print_native(layout);
+  return json;
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  if (request.has("target")) {
+    return Error{ErrorCode::kNotSupported,
+                 cat("cannot check against ", quote(request.text("target")),
+                     ": this version knows no targets"),
+                 std::nullopt, "leave out --target"};
+  }
+  const Tensor& tensor = request.tensor("tensor");
+  const ShowFacts facts = facts_of(tensor.layout);
+  if (console.json) {
+    console.out << dump(show_json(tensor, facts)) << '\n';
+    return Verdict::kYes;
+  }
+  const Terminal& terminal = console.terminal;
+  console.out << show_words(tensor, facts, terminal)
+              << picture(tensor.layout, facts.classes, terminal);
+  // Broken at spaces only where it must be, and white space means nothing to the parser.
+  console.out << wrap(cat("native: ", print_native(tensor.layout)), terminal.width, "", "  ");
+  return Verdict::kYes;
+}
+
+}  // namespace
+
+Verb show_verb() {
+  Verb verb;
+  verb.name = "show";
+  verb.summary = "explain a layout in words, numbers and a picture";
+  verb.description =
+      "Says what happens to each dim, how many bytes that takes, which slots are padding and why, "
+      "and draws the tensor over its mesh. With --json: shape, dtype, storage_dtype, notation, "
+      "folded_shape, mesh, shard_shape, tile, atoms_shape, places, shard_bytes, logical_bytes, "
+      "allocated_bytes, padding_elements, padding, fill, memory_space, warnings, native.";
+  verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to explain", {}, false}};
+  verb.flags = {{"target", ValueKind::kText, "T", "the machine on which the tensor should fit"}};
+  verb.examples = {"tessera show 'tensor<53x63xf32, strided<[63, 1]>>'"};
+  verb.answers_json = true;
+  verb.answers_batch = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera::tools {
+
+/// What the reader's screen can show. The default suits a file or a pipe.
+struct Terminal {
+  bool colour = false;   ///< escape sequences are welcome
+  bool unicode = false;  ///< box drawing characters are welcome
+  int width = 80;        ///< columns; no line of words or picture is longer
+};
+
+inline constexpr int kMinWidth = 20;
+
+using Environment = std::function<const char*(const char* name)>;
+
+/// Colour only on a terminal and only while NO_COLOR is unset or empty; box drawing only in a UTF-8
+/// locale; the width is COLUMNS, else that of the screen, else 80, and at least kMinWidth.
+Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
+                       const Environment& environment);
+
+/// The terminal behind standard output.
+Terminal detect_terminal();
+
+enum class Paint { kHeading, kWarning, kFaint };
+/// `text` in a colour when the terminal has colour, and unchanged otherwise.
+std::string paint(const Terminal& terminal, Paint paint, std::string_view text);
+
+/// Columns that `text` takes: one a code point.
+std::size_t columns_of(std::string_view text);
+
+/// `text` broken at spaces into lines of at most `width` columns, the first beginning with `first`
+/// and the others with `rest`; words that are too long are broken anywhere. Ends with a newline.
+std::string wrap(std::string_view text, int width, std::string_view first, std::string_view rest);
+
+}  // namespace tessera::tools

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera::tools {
+
+/// ASCII letters in upper case.
+std::string upper_case(std::string_view text);
+
+/// 'text' in quotes, fit to be part of a message: shortened when long, and with control characters
+/// as '?', so that it cannot drive the terminal.
+std::string quote(std::string_view text);
+
+/// "did you mean 'locate'?" when one of `names` is within a third of its letters of `name`, else
+/// `otherwise`.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names,
+                         std::string_view otherwise);
+
+/// "1 place", "6 places".
+std::string count_of(std::int64_t count, std::string_view singular);
+std::string count_of(std::int64_t count, std::string_view singular, std::string_view plural);
+
+}  // namespace tessera::tools
