@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kTileElements = 32 * 32;
+constexpr std::int64_t kTileElements = std::int64_t{32} * 32;
 constexpr std::int64_t kSharedExponent = 16;  // elements that share one exponent byte
 
 struct DTypeFacts {

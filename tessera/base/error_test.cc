@@ -55,7 +55,7 @@ TEST(Render, CaretUnderTheOffendingText) {
   EXPECT_NE(text.find("--> 1:16\n"), std::string::npos) << text;
   EXPECT_NE(text.find("help: widths are positive integers\n"), std::string::npos) << text;
   const std::size_t line = text.find("  | cut d0");
-  const std::size_t caret_line = text.find("\n", line) + 1;
+  const std::size_t caret_line = text.find('\n', line) + 1;
   ASSERT_NE(line, std::string::npos);
   EXPECT_EQ(text.find('^') - caret_line, text.find("x]\n", line) - line) << text;
 }

@@ -35,7 +35,8 @@ std::optional<Cause> failed_test(const Fold& fold, const std::vector<std::int64_
 
 }  // namespace
 
-Decoder::Decoder(const Form& form) : axes_(form.mesh.rank()), fixed_(form.mesh.rank(), 0) {
+Decoder::Decoder(const Form& form)
+    : axes_(form.mesh.rank()), has_open_(form.folds.size(), false), fixed_(form.mesh.rank(), 0) {
   std::vector<bool> folded(form.shape.rank(), false);
   for (std::size_t f = 0; f < form.folds.size(); ++f) {
     const Fold& fold = form.folds[f];
@@ -48,6 +49,7 @@ Decoder::Decoder(const Form& form) : axes_(form.mesh.rank()), fixed_(form.mesh.r
       if (cut.target.is_mesh())
         axes_[static_cast<std::size_t>(cut.target.axis())].push_back(weight);
       if (cut.target.is_nothing() && needed[k] > 1) {
+        has_open_[f] = true;
         open_.push_back({needed[k], 0, 0, weight.fold, weight.cut});
       }
     }
@@ -71,6 +73,12 @@ Decoder::Decoder(const Form& form) : axes_(form.mesh.rank()), fixed_(form.mesh.r
   };
   sort(memory_);
   for (std::vector<Weight>& axis : axes_) sort(axis);
+  std::vector<bool> settled(form.shape.rank(), false);
+  for (std::size_t f = 0; f < form.folds.size(); ++f) {
+    if (has_open_[f]) continue;
+    for (const Term& term : form.folds[f].terms) settled[static_cast<std::size_t>(term.dim)] = true;
+  }
+  settled_without_open_ = settled == folded;
   for (std::size_t dim = 0; dim < folded.size(); ++dim) {
     if (!folded[dim]) free_dims_.push_back(static_cast<int>(dim));
   }
@@ -89,6 +97,7 @@ struct Decoder::Search {
   std::vector<std::int64_t> lines = {};
   Index index = {};
   std::vector<bool> settled = {};
+  bool want_cause = false;
   int steps = 0;
   int found = 0;
   bool stopped = false;
@@ -122,8 +131,38 @@ struct Decoder::Search {
               [&] { stage(number + 1); });
     } else {
       reached_mesh = true;
+      if (!decoder.open_.empty() && decoder.settled_without_open_) {
+        solve_without_open();
+        if (found > 0 || stopped || !want_cause) return;
+      }
       open(0);
     }
+  }
+
+  /// Where folds without open digits name every dim, they alone give the index; the others are
+  /// checks, and no value of an open digit need be tried.
+  void solve_without_open() {
+    for (std::size_t f = 0; f < form.folds.size(); ++f) {
+      if (decoder.has_open_[f]) continue;
+      const Fold& fold = form.folds[f];
+      if (failed_test(fold, digits[f], fold.extent(form.shape), lines[f])) return;
+    }
+    if (!form.shape.empty()) solve(0, true);
+  }
+
+  /// Whether the index has the placed digits of a fold with open ones.
+  bool agrees(std::size_t f) const {
+    const Fold& fold = form.folds[f];
+    std::int64_t left = fold.start;
+    for (const Term& term : fold.terms) {
+      left += term.coef * index[static_cast<std::size_t>(term.dim)];
+    }
+    for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+      const std::int64_t digit = left / fold.cuts[k].width;
+      left %= fold.cuts[k].width;
+      if (!fold.cuts[k].target.is_nothing() && digit != digits[f][k]) return false;
+    }
+    return true;
   }
 
   template <typename Next>
@@ -168,7 +207,7 @@ struct Decoder::Search {
     }
     if (!first) {
       const int before = found;
-      if (!form.shape.empty()) solve(0);
+      if (!form.shape.empty()) solve(0, false);
       if (found == before) first = Cause::kGap;
     }
     if (first && (!cause || *first > *cause)) cause = first;
@@ -195,11 +234,18 @@ struct Decoder::Search {
   }
 
   /// Finds the dims of fold f, then of the next folds; dims already found become checks.
-  void solve(std::size_t f) {
+  /// With `skip_open`, folds with open digits are left until all dims are found.
+  void solve(std::size_t f, bool skip_open) {
     if (spent()) return;
-    if (f == form.folds.size()) return free_dims(0);
+    if (f == form.folds.size()) {
+      for (std::size_t g = 0; skip_open && g < f; ++g) {
+        if (decoder.has_open_[g] && !agrees(g)) return;
+      }
+      return free_dims(0);
+    }
+    if (skip_open && decoder.has_open_[f]) return solve(f + 1, skip_open);
     terms(form.folds[f], order_of(form.folds[f]), 0, lines[f] - form.folds[f].start, [&] {
-      solve(f + 1);
+      solve(f + 1, skip_open);
       return !stopped;
     });
   }
@@ -260,6 +306,7 @@ Result<Slot> Decoder::element_at(const Form& form, const Place& place, std::int6
                   found = index;
                   return false;
                 }};
+  search.want_cause = true;
   search.run();
   if (found) return Slot{*std::move(found)};
   if (search.steps > kMaxSteps) return too_entangled();

@@ -37,6 +37,8 @@ class Decoder {
   std::vector<Weight> memory_;             // by falling stride
   std::vector<std::vector<Weight>> axes_;  // the same for each mesh axis
   std::vector<Weight> open_;               // unplaced digits that data need more than one value of
+  std::vector<bool> has_open_;             // for each fold
+  bool settled_without_open_ = false;      // whether the other folds name every dim
   std::vector<std::int64_t> fixed_;        // constant part of each coordinate
   std::vector<int> free_dims_;             // dims in no fold
 };

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kRowElements = 64 * 1024;
+constexpr std::int64_t kRowElements = std::int64_t{64} * 1024;
 
 /// A line walked along one dim. As long as no piece ends, only the last digit moves; where one
 /// does, the digits are found anew, by multiplication, or carried when there is only one cut to

@@ -180,8 +180,8 @@ Result<std::vector<FoldClass>> gapped_classes(const Fold& fold, const Shape& sha
   if (too_large) return too_entangled();
   std::map<std::vector<std::int64_t>, FoldClass, std::greater<>> classes;
   std::vector<std::int64_t> setting;
-  for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
-    if (fold.cuts[k].target.is_mesh()) setting.push_back(0);
+  for (const Cut& cut : fold.cuts) {
+    if (cut.target.is_mesh()) setting.push_back(0);
   }
   for (bool more = settings.raw() > 0; more;) {
     std::vector<std::int64_t> slots;

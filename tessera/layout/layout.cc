@@ -16,7 +16,8 @@ constexpr std::int64_t kMaxReplicas = std::int64_t{1} << 24;
 bool is_space_name(const std::string& name) {
   for (const char c : name) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!letter && !(c >= '0' && c <= '9')) return false;
+    const bool digit = c >= '0' && c <= '9';
+    if (!letter && !digit) return false;
   }
   return name.size() <= 64 && (name.empty() || name[0] < '0' || name[0] > '9');
 }

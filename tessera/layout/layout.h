@@ -135,13 +135,15 @@ class Layout {
   std::int64_t places() const { return spec_.form.mesh.elements(); }
   std::int64_t allocated_bytes() const { return shard_bytes_ * places(); }
 
-  /// The places, slot and byte of the element at `index`.
+  /// The places, slot and byte of the element at `index`. kTooLarge for more than 2^24 replicas.
   /// Example: 53x63 on 3x2 with 32x32 tiles: locate({40, 33}) = place {2, 1}, slot 4·32 + 1.
   Result<Location> locate(const Index& index) const;
 
   /// The logical index stored in `slot` of `place`, or why there is none.
   /// Law: locate(x) = (places, slot)  ⇔  element_at(place, slot) = x for each of the places.
-  /// A slot outside the allocation, or a place outside the mesh, is an error.
+  /// A slot outside the allocation, or a place outside the mesh, is an error; so is (kTooLarge) a
+  /// question that takes more than 2^22 steps, which only strides that do not nest or unplaced
+  /// digits of very many values can ask.
   /// Example: 53x63 on 3x2 with 32x32 tiles: element_at({0, 0}, 18·32) = Padding{Cause::kTile}.
   Result<Slot> element_at(const Place& place, std::int64_t slot) const;
 

@@ -17,7 +17,8 @@ class FastDivide {
   FastDivide() = default;
   explicit FastDivide(std::int64_t width);
   std::int64_t divide(std::int64_t n) const {
-    const auto twice = static_cast<unsigned __int128>(static_cast<std::uint64_t>(n) << 1);
+    const std::uint64_t doubled = static_cast<std::uint64_t>(n) << 1;  // n < 2^63, so it fits
+    const unsigned __int128 twice = doubled;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>((twice * multiplier_) >> 64) >>
                                      shift_);
   }

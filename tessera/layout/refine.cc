@@ -129,7 +129,7 @@ class Splitter {
 
   /// Splits [x, x + n) of the last dim. `rays` stand at x; `at` and `slope` collect what is
   /// already linear over the whole interval.
-  bool along(std::vector<Ray> rays, std::int64_t x, std::int64_t n, Spots at, Spots slope) {
+  bool along(const std::vector<Ray>& rays, std::int64_t x, std::int64_t n, Spots at, Spots slope) {
     // Settle every digit that does not change inside the interval.
     std::vector<Ray> active;
     for (Ray ray : rays) {
@@ -165,7 +165,7 @@ class Splitter {
       std::vector<Ray> rest = active;
       for (Ray& ray : rest) ray.left += ray.coef * head;
       return along(active, x, head, at, slope) &&
-             along(std::move(rest), x + head, n - head, at + slope * head, slope);
+             along(rest, x + head, n - head, at + slope * head, slope);
     }
     // No period fits twice: cut where the longest pieces end.
     for (std::int64_t done = 0; done < n;) {
@@ -174,7 +174,7 @@ class Splitter {
       for (Ray& ray : here) ray.left += ray.coef * done;
       guide.left += guide.coef * done;
       const std::int64_t length = std::min(n - done, guide.until_change());
-      if (!along(std::move(here), x + done, length, at + slope * done, slope)) return false;
+      if (!along(here, x + done, length, at + slope * done, slope)) return false;
       done += length;
     }
     return true;
@@ -195,7 +195,7 @@ class Splitter {
     if (done == n) return true;
     std::vector<Ray> rest = active;
     for (Ray& ray : rest) ray.left += ray.coef * done;
-    return along(std::move(rest), x + done, n - done, at + slope * done, slope);
+    return along(rest, x + done, n - done, at + slope * done, slope);
   }
 
   bool emit(std::int64_t x, std::int64_t n, Spots at, Spots slope) {

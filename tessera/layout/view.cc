@@ -172,7 +172,7 @@ Result<View> View::reshape(const std::vector<std::int64_t>& extents) const {
                                           extents.begin() + static_cast<std::ptrdiff_t>(new_end));
     if (olds == 0) {
       TESSERA_TRY(view, view.broadcast(at, 1));
-    } else if (!(olds == 1 && group.size() == 1)) {
+    } else if (olds != 1 || group.size() != 1) {
       if (olds > 1) {
         TESSERA_TRY(view, view.merge(at, olds));
       }
