@@ -41,8 +41,8 @@ TEST(Layout, Tiled53x63) {
   EXPECT_EQ(where.byte, 4 * (4 * 32 + 1));
   EXPECT_EQ(*l.element_at({2, 1}, 4 * 32 + 1), Slot(Index{40, 33}));
   // Tile row 18 of core 0 is past the 18 rows of a core; tile row 17 of core 2 is row 53 of 53.
-  EXPECT_EQ(*l.element_at({0, 0}, 18 * 32), Slot(Padding{Cause::kTile}));
-  EXPECT_EQ(*l.element_at({2, 0}, 17 * 32), Slot(Padding{Cause::kGrid}));
+  EXPECT_EQ(*l.element_at({0, 0}, std::int64_t{18} * 32), Slot(Padding{Cause::kTile}));
+  EXPECT_EQ(*l.element_at({2, 0}, std::int64_t{17} * 32), Slot(Padding{Cause::kGrid}));
   EXPECT_EQ(*l.element_at({0, 1}, 31), Slot(Padding{Cause::kGrid}));  // column 63 of 63
   EXPECT_EQ(slot_laws(l), "");
 }

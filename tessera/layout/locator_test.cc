@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "tessera/testing/build.h"
@@ -57,6 +59,26 @@ TEST(Locator, TheLaw) {
            {fold(x(0), {on(0, 1, 4)}), fold({x(0), x(1)}, {nowhere(4, 2), on(1, 1, 4)})}),
   };
   for (const Form& f : cases) EXPECT_EQ(about(f, law_locator(f)), "");
+}
+
+// Batches end where they end: every length up to a few batches, in a shuffled order.
+TEST(Locator, ManyAtOnce) {
+  const Form f = form({97, 89}, {7},
+                      {fold({x(0, 89), x(1)}, {on(0, 1300, 7), mem(48, 28, 50), mem(1, 48, 1)})});
+  const Locator locator(*canonical(f));
+  std::vector<std::int64_t> indices;
+  std::vector<Spot> expected;
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    const Index index = f.shape.delinear(i * 4793 % f.shape.elements());
+    indices.insert(indices.end(), index.begin(), index.end());
+    const NaiveSpot spot = naive_evaluate(f, index);
+    expected.push_back({f.mesh.linear(spot.first), spot.slot});
+  }
+  for (std::size_t n = 0; n <= 5000; n += n < 700 ? 1 : 431) {
+    std::vector<Spot> spots(n);
+    locator.at_many(std::span(indices).first(2 * n), spots);
+    ASSERT_TRUE(std::equal(spots.begin(), spots.end(), expected.begin())) << n;
+  }
 }
 
 TEST(Locator, HugeIndices) {

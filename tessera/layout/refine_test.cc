@@ -69,11 +69,12 @@ TEST(Refine, SegmentsOfOnePeriod) {
 
 // Many periods are one short list of pieces, not one piece a period.
 TEST(Refine, PeriodsAreLoops) {
-  const Refinement refinement = *refine(pieces(288 * 1000, 18), pieces(288 * 1000, 32));
+  constexpr std::int64_t kElements = 288'000;
+  const Refinement refinement = *refine(pieces(kElements, 18), pieces(kElements, 32));
   EXPECT_LE(refinement.nests(), 64);
   std::int64_t elements = 0;
   for (std::int64_t i = 0; i < refinement.nests(); ++i) elements += refinement.nest(i).elements();
-  EXPECT_EQ(elements, 288 * 1000);
+  EXPECT_EQ(elements, kElements);
 }
 
 TEST(Refine, ProductOfIndependentDims) {

@@ -12,7 +12,7 @@ namespace {
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Shape random_shape(Dice& dice, const Limits& limits) {
-  const std::int64_t rank = dice.below(limits.max_rank + 1);
+  const std::int64_t rank = dice.chance(97) ? dice.between(1, limits.max_rank) : 0;
   std::vector<std::int64_t> extents;
   std::int64_t elements = 1;
   for (std::int64_t d = 0; d < rank; ++d) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/layout/layout.h"
+#include "tessera/layout/padding.h"
 #include "tessera/layout/piecewise.h"
 #include "tessera/layout/view.h"
 #include "tessera/testing/naive.h"
@@ -48,12 +49,18 @@ Failure law_locate(const Layout& layout, const Picture& picture);
 Failure law_padding(const Layout& layout, const Picture& picture);
 /// Each padding slot is in exactly one region, with its cause; visiting stops when told to.
 Failure law_padding_regions(const Layout& layout, const Picture& picture);
+/// All of these, and those of laws_places.cc.
+Failure slot_laws(const Layout& layout);
+
+// laws_places.cc: what is on which place.
+
+/// count, contains and places of a set agree; the places are appended to `numbers`, as row-major
+/// numbers in `mesh`.
+Failure law_place_set(const PlaceSet& set, const Shape& mesh, std::vector<std::int64_t>& numbers);
 /// Every place is in exactly one class; one class ⇔ the same slots hold data.
 Failure law_place_classes(const Layout& layout, const Picture& picture);
 /// x is in a box of tile_of(q)  ⇔  q is one of the places of x; boxes are disjoint.
 Failure law_tile_of(const Layout& layout, const Picture& picture);
-/// All of the above.
-Failure slot_laws(const Layout& layout);
 
 // laws_compare.cc: two functions.
 
@@ -70,7 +77,7 @@ Failure law_refine(const Form& a, const Form& b);
 
 /// canonical(form).spot(x) is the first place and slot of x; lines are sorted and well-formed.
 Failure law_canonical(const Form& form);
-/// Locator(canonical(form)).at(x) = canonical(form).spot(x).
+/// Locator(canonical(form)).at(x) = canonical(form).spot(x), one by one, in batches and in copies.
 Failure law_locator(const Form& form);
 /// for_each_row visits each index once, in order, at its spot; for every order of the dims.
 Failure law_rows(const Form& form);

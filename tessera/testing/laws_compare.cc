@@ -22,7 +22,7 @@ std::vector<bool> naive_differences(const Form& a, const Form& b) {
   std::vector<bool> differs(map_a.size(), true);
   for (std::size_t i = 0; i < map_a.size(); ++i) {
     const bool same_places = !places_matter || map_a[i].places == map_b[i].places;
-    differs[i] = !(partial_alike && same_places && map_a[i].slot == map_b[i].slot);
+    differs[i] = !partial_alike || !same_places || map_a[i].slot != map_b[i].slot;
   }
   return differs;
 }

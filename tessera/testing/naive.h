@@ -61,8 +61,8 @@ struct Picture {
 ///     cause.
 Picture naive_picture(const Form& form, std::int64_t slots);
 
-/// Whether the spec is a layout: allocated digits (with replicas) never meet, and indices never
-/// share a slot. Only for forms that are well-formed.
+/// Whether the form is a layout: indices never share a slot, and no two settings of the allocated
+/// digits (replicas included, digits without values left out) meet. Only for well-formed forms.
 struct NaiveValidity {
   bool indices_injective = true;
   bool digits_injective = true;
