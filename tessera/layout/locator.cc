@@ -57,6 +57,7 @@ Locator::Locator(const Lines& lines)
   }
   places_move_ = std::any_of(place_strides_.begin(), place_strides_.end(),
                              [](std::int64_t stride) { return stride != 0; });
+  strided_ = chains_.empty() && !places_move_;
 }
 
 void Locator::at_many(std::span<const std::int64_t> indices, std::span<Spot> spots) const {
@@ -78,15 +79,25 @@ void Locator::at_many(std::span<const std::int64_t> indices, std::span<Spot> spo
     }
     const Step* step = steps_.data();
     for (const Chain& chain : chains_) {
-      for (std::size_t i = 0; i < n; ++i) left[i] = point(chain, index + i * rank_);
+      const std::int64_t* x = index + (chain.bare ? chain.first.dim : 0);
+      for (std::size_t i = 0; i < n; ++i, x += rank_) left[i] = chain.bare ? *x : point(chain, x);
       for (const Step* const last = step + chain.steps; step != last; ++step) {
         const Step made = *step;
-        for (std::size_t i = 0; i < n; ++i) {
-          const std::int64_t quotient = chain.kind == Kind::kLong
-                                            ? made.divide.divide(left[i])
-                                            : made.short_divide.divide(left[i]);
-          out[i] += made.jump * quotient;
-          left[i] -= quotient * made.take;
+        const auto cut = [&](const auto& divide) {
+          if (made.take == 0) {
+            for (std::size_t i = 0; i < n; ++i) out[i] += made.jump * divide.divide(left[i]);
+            return;
+          }
+          for (std::size_t i = 0; i < n; ++i) {
+            const std::int64_t quotient = divide.divide(left[i]);
+            out[i] += made.jump * quotient;
+            left[i] -= quotient * made.take;
+          }
+        };
+        if (chain.kind == Kind::kLong) {
+          cut(made.divide);
+        } else {
+          cut(made.short_divide);
         }
       }
     }

@@ -67,6 +67,7 @@ class Locator {
     for (const std::int64_t* x = index; x != end; ++x, ++stride) {
       add_product(*stride, *x, spot.slot);
     }
+    if (strided_) return spot;
     if (places_move_) {
       stride = place_strides_.data();
       for (const std::int64_t* x = index; x != end; ++x, ++stride) {
@@ -135,6 +136,7 @@ class Locator {
 
   std::size_t rank_ = 0;
   Spot base_;
+  bool strided_ = false;  // one stride a dim, on one place
   bool places_move_ = false;
   std::vector<std::int64_t> slot_strides_;   // one a dim
   std::vector<std::int64_t> place_strides_;  // the same
