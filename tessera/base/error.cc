@@ -30,7 +30,6 @@ constexpr std::array kCodeNames = {
     std::pair{ErrorCode::kPaddingOverlap, std::string_view("padding_overlap")},
     std::pair{ErrorCode::kBadPieces, std::string_view("bad_pieces")},
     std::pair{ErrorCode::kShapeMismatch, std::string_view("shape_mismatch")},
-    std::pair{ErrorCode::kDTypeMismatch, std::string_view("dtype_mismatch")},
     std::pair{ErrorCode::kMeshMismatch, std::string_view("mesh_mismatch")},
     std::pair{ErrorCode::kViewLeavesForm, std::string_view("view_leaves_form")},
     std::pair{ErrorCode::kBadView, std::string_view("bad_view")},

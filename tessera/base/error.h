@@ -34,7 +34,6 @@ enum class ErrorCode : std::uint8_t {
   kBadPieces,       ///< pieces that overlap, or do not cover the tensor
   // Questions that have no answer.
   kShapeMismatch,   ///< two operands disagree in shape
-  kDTypeMismatch,   ///< two operands disagree in element type
   kMeshMismatch,    ///< meshes of different rank cannot be compared
   kViewLeavesForm,  ///< a view that fold, cut and place cannot say
   kBadView,         ///< a view with a bad permutation, range, step or factor

@@ -73,11 +73,15 @@ bool has_open_digit(const Form& form) {
   return false;
 }
 
-bool share_dims(const Fold& a, const Fold& b) {
-  return std::any_of(a.terms.begin(), a.terms.end(), [&](const Term& x) {
-    return std::any_of(b.terms.begin(), b.terms.end(),
-                       [&](const Term& y) { return x.dim == y.dim; });
-  });
+bool folds_share_dims(const Form& form) {
+  std::vector<bool> seen(form.shape.rank(), false);
+  for (const Fold& fold : form.folds) {
+    for (const Term& term : fold.terms) {
+      if (seen[static_cast<std::size_t>(term.dim)]) return true;
+      seen[static_cast<std::size_t>(term.dim)] = true;
+    }
+  }
+  return false;
 }
 
 }  // namespace tessera

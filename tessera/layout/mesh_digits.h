@@ -21,7 +21,7 @@ std::optional<MeshDigits> mesh_digits(const Form& form, const Place& place);
 /// Whether some unplaced digit takes several values, so that a slot does not tell its setting.
 bool has_open_digit(const Form& form);
 
-/// Whether two folds speak of one dim.
-bool share_dims(const Fold& a, const Fold& b);
+/// Whether some dim is in two folds, so that a setting fine in each may still belong to no index.
+bool folds_share_dims(const Form& form);
 
 }  // namespace tessera

@@ -120,15 +120,6 @@ Result<PaddingCount> count_closed(const Layout& layout, const MeshDigits* at) {
   return count;
 }
 
-bool shares_dims(const Form& form) {
-  for (std::size_t f = 0; f < form.folds.size(); ++f) {
-    for (std::size_t g = 0; g < f; ++g) {
-      if (share_dims(form.folds[f], form.folds[g])) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<PaddingCount> padding(const Layout& layout) {
@@ -146,7 +137,7 @@ Result<PaddingCount> padding(const Layout& layout) {
 Result<PaddingCount> padding_at(const Layout& layout, const Place& place) {
   TESSERA_CHECK_OK(check_spot(layout.mesh(), std::max<std::int64_t>(layout.slots(), 1), place, 0));
   if (layout.slots() == 0) return PaddingCount{};
-  if (has_open_digit(layout.form()) || shares_dims(layout.form()) || layout.shape().empty()) {
+  if (has_open_digit(layout.form()) || folds_share_dims(layout.form()) || layout.shape().empty()) {
     if (layout.slots() > kMaxEnumerated) return too_many_slots();
     return count_slot_by_slot(layout, {place});
   }

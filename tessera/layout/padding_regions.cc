@@ -114,13 +114,7 @@ class Regions {
   void leaf(std::optional<Cause> cause) {
     if (!cause && form_.shape.empty()) cause = Cause::kGap;  // the empty dim is in no fold
     if (cause) return emit(region_of(boxes_, *cause));
-    bool shared = false;
-    for (std::size_t f = 0; f < form_.folds.size(); ++f) {
-      for (std::size_t g = 0; g < f; ++g) {
-        shared = shared || share_dims(form_.folds[f], form_.folds[g]);
-      }
-    }
-    if (shared) disagreements();
+    if (folds_share_dims(form_)) disagreements();
   }
 
   /// Settings that are fine in every fold may still belong to no index when folds share a dim.

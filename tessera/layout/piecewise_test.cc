@@ -77,8 +77,7 @@ TEST(Piecewise, WhatCannotBeIsAnError) {
     ASSERT_FALSE(made.ok()) << what;
     const ErrorCode code = made.error().code;
     EXPECT_TRUE(code == ErrorCode::kBadPieces || code == ErrorCode::kShapeMismatch ||
-                code == ErrorCode::kMeshMismatch || code == ErrorCode::kDTypeMismatch ||
-                code == ErrorCode::kNotInjective)
+                code == ErrorCode::kMeshMismatch || code == ErrorCode::kNotInjective)
         << what << ": " << why(made);
   }
   EXPECT_EQ(Piecewise::make(shape({5}), {chunk(0, 2, 0, 0), chunk(3, 5, 0, 1)}).error().code,

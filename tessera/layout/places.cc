@@ -159,13 +159,7 @@ Result<std::vector<PlaceClass>> place_classes(const Layout& layout) {
     empty.sets = {all};
     return std::vector<PlaceClass>{empty};
   }
-  bool closed = !has_open_digit(form);
-  for (std::size_t f = 0; f < form.folds.size(); ++f) {
-    for (std::size_t g = 0; g < f; ++g) {
-      closed = closed && !share_dims(form.folds[f], form.folds[g]);
-    }
-  }
-  if (!closed) return classes_slot_by_slot(layout);
+  if (has_open_digit(form) || folds_share_dims(form)) return classes_slot_by_slot(layout);
   std::vector<std::vector<FoldClass>> folds;
   for (const Fold& fold : form.folds) {
     TESSERA_TRY(std::vector<FoldClass> classes, fold_classes(fold, form.shape));

@@ -28,7 +28,7 @@ Result<bool> is_contiguous(const Form& form);
 /// Every partial run counts: a last run of 17 allows only V = 1. At least 1; 1 for block floats.
 Result<std::int64_t> vector_width(const Form& form, const Atom& atom, std::int64_t max_bytes);
 
-/// Whether slot(x) = offset + Σ stride[i]·x[i] on a single place.
+/// Whether slot(x) = offset + Σ stride[i]·x[i], all elements on one place, without replicas.
 Result<bool> is_strided(const Form& form);
 /// Those strides (0 for dims of extent 1 or less), or kNotSupported.
 Result<std::vector<std::int64_t>> strides_of(const Form& form);

@@ -15,7 +15,7 @@ namespace tessera {
 ///
 /// Each operation states the index map m with  view.locate(y) = base.locate(m(y)).
 /// An operation whose result fold, cut and place cannot say is kViewLeavesForm and names the dim;
-/// bad arguments are kBadView.
+/// bad arguments are kBadView, and extents that no shape can have kBadShape or kOverflow.
 class View {
  public:
   /// The whole layout: m(y) = y.
