@@ -8,6 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/layout/digit_boxes.h"
 #include "tessera/layout/mesh_digits.h"
+#include "tessera/layout/places.h"
 
 namespace tessera {
 namespace {
@@ -77,8 +78,10 @@ Result<PaddingCount> count_slot_by_slot(const Layout& layout, const std::vector<
   return count;
 }
 
-/// Counts over the whole mesh, or on one place whose mesh digits are given.
-Result<PaddingCount> count_closed(const Layout& layout, const MeshDigits* at) {
+/// Counts over the whole mesh, or on one place whose mesh digits are given. `elements` are held
+/// there; unsaid, every setting that is fine in every fold is one.
+Result<PaddingCount> count_closed(const Layout& layout, const MeshDigits* at,
+                                  std::optional<std::int64_t> elements) {
   const Form& form = layout.form();
   std::vector<AtLeast> folds;
   std::int64_t memory = 1;
@@ -102,13 +105,11 @@ Result<PaddingCount> count_closed(const Layout& layout, const MeshDigits* at) {
   for (const AtLeast& fold : folds) {
     for (std::size_t s = 0; s <= kData; ++s) total[s] *= fold[s];
   }
-  if (at == nullptr) {
-    // Settings fine in every fold that still belong to no index, because folds share a dim and
-    // disagree about it, or because the empty dim is in no fold: gaps.
-    const std::int64_t disagree = total[kData] - form.shape.elements();
-    for (std::size_t s = static_cast<std::size_t>(Cause::kGap) + 1; s <= kData; ++s) {
-      total[s] -= disagree;
-    }
+  // Settings fine in every fold that still belong to no index, because folds share a dim and
+  // disagree about it, or because the empty dim is in no fold: gaps.
+  const std::int64_t disagree = total[kData] - elements.value_or(total[kData]);
+  for (std::size_t s = static_cast<std::size_t>(Cause::kGap) + 1; s <= kData; ++s) {
+    total[s] -= disagree;
   }
   const std::int64_t copies = at == nullptr ? form.replicas() : 1;
   const std::int64_t places = at == nullptr ? layout.places() : 1;
@@ -131,18 +132,25 @@ Result<PaddingCount> padding(const Layout& layout) {
     for (std::int64_t i = 0; i < layout.places(); ++i) places.push_back(layout.mesh().delinear(i));
     return count_slot_by_slot(layout, places);
   }
-  return count_closed(layout, nullptr);
+  return count_closed(layout, nullptr, layout.shape().elements());
 }
 
 Result<PaddingCount> padding_at(const Layout& layout, const Place& place) {
   TESSERA_CHECK_OK(check_spot(layout.mesh(), std::max<std::int64_t>(layout.slots(), 1), place, 0));
   if (layout.slots() == 0) return PaddingCount{};
-  if (has_open_digit(layout.form()) || folds_share_dims(layout.form()) || layout.shape().empty()) {
+  if (has_open_digit(layout.form())) {
     if (layout.slots() > kMaxEnumerated) return too_many_slots();
     return count_slot_by_slot(layout, {place});
   }
   const std::optional<MeshDigits> digits = mesh_digits(layout.form(), place);
-  if (digits) return count_closed(layout, &*digits);
+  if (digits && layout.shape().empty()) return count_closed(layout, &*digits, 0);
+  if (digits && !folds_share_dims(layout.form())) {
+    return count_closed(layout, &*digits, std::nullopt);
+  }
+  if (digits) {
+    TESSERA_TRY(const Tile tile, tile_of(layout, place));
+    return count_closed(layout, &*digits, tile.elements);
+  }
   // No digits reach the place: what memory digits reach is left over by the grid.
   std::int64_t memory = 1;
   for (const Fold& fold : layout.form().folds) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/enumerate.h"
 #include "tessera/layout/fold_classes.h"
 #include "tessera/layout/mesh_digits.h"
 
@@ -17,8 +18,8 @@ constexpr std::int64_t kMaxEnumerated = std::int64_t{1} << 22;
 
 Error too_entangled() {
   return Error{ErrorCode::kTooLarge,
-               cat("places of entangled folds are compared slot by slot, but these have more than ",
-                   kMaxEnumerated, " slots"),
+               cat("places of entangled folds are compared by element, but these have more than ",
+                   kMaxEnumerated, " elements and places"),
                std::nullopt, "place every digit, and fold every dim once"};
 }
 
@@ -119,28 +120,54 @@ class Assembly {
   std::vector<PlaceClass> classes_;
 };
 
-/// Layouts whose slots do not tell their digits: every place, slot by slot.
-Result<std::vector<PlaceClass>> classes_slot_by_slot(const Layout& layout) {
-  if ((Checked(layout.places()) * std::max<std::int64_t>(layout.slots(), 1)).saturated() >
-      kMaxEnumerated) {
-    return too_entangled();
+/// Adds one place to the sets, extending the one before where only the last coordinate steps on.
+void add_place(std::vector<PlaceSet>& sets, const Place& place) {
+  if (!sets.empty() && !place.empty() && sets.back().loops.size() <= 1) {
+    PlaceSet& before = sets.back();
+    const std::int64_t run = before.count();
+    Place next = before.first;
+    next.back() += run;
+    if (next == place) {
+      before.loops = {{static_cast<int>(place.size()) - 1, run + 1, 1}};
+      return;
+    }
   }
+  sets.push_back({place, {}});
+}
+
+/// Layouts whose folds are entangled: the slots of every element, collected by place.
+Result<std::vector<PlaceClass>> classes_by_element(const Layout& layout) {
+  const Form& form = layout.form();
+  const Checked work = Checked(form.shape.elements()) * form.replicas() + layout.places();
+  if (work.saturated() > kMaxEnumerated) return too_entangled();
+  const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
+  std::vector<std::int64_t> copies;  // how far each replica's place is from the first
+  for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
+    std::int64_t number = 0;
+    for (std::size_t axis = 0; axis < place.size(); ++axis) number += place[axis] * strides[axis];
+    copies.push_back(number);
+  }
+  std::vector<std::vector<std::int64_t>> held(static_cast<std::size_t>(layout.places()));
+  TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
+    for (const Spot& offset : row.offsets) {
+      const Spot spot = row.base + offset;
+      for (const std::int64_t copy : copies) {
+        held[static_cast<std::size_t>(spot.place + copy)].push_back(spot.slot);
+      }
+    }
+  }));
   std::map<std::vector<std::int64_t>, PlaceClass, std::greater<>> classes;
   for (std::int64_t i = 0; i < layout.places(); ++i) {
-    const Place place = layout.mesh().delinear(i);
-    std::vector<std::int64_t> held;
-    for (std::int64_t slot = 0; slot < layout.slots(); ++slot) {
-      TESSERA_TRY(const Slot what, layout.element_at(place, slot));
-      if (std::holds_alternative<Index>(what)) held.push_back(slot);
-    }
-    PlaceClass& place_class = classes[held];
-    place_class.elements = static_cast<std::int64_t>(held.size());
-    place_class.needed_slots = held.empty() ? 0 : held.back() + 1;
+    std::vector<std::int64_t>& slots = held[static_cast<std::size_t>(i)];
+    std::sort(slots.begin(), slots.end());
+    PlaceClass& place_class = classes[slots];
+    place_class.elements = static_cast<std::int64_t>(slots.size());
+    place_class.needed_slots = slots.empty() ? 0 : slots.back() + 1;
     ++place_class.places;
-    place_class.sets.push_back({place, {}});
+    add_place(place_class.sets, layout.mesh().delinear(i));
   }
   std::vector<PlaceClass> list;
-  for (auto& [held, place_class] : classes) list.push_back(std::move(place_class));
+  for (auto& [slots, place_class] : classes) list.push_back(std::move(place_class));
   return list;
 }
 
@@ -159,7 +186,7 @@ Result<std::vector<PlaceClass>> place_classes(const Layout& layout) {
     empty.sets = {all};
     return std::vector<PlaceClass>{empty};
   }
-  if (has_open_digit(form) || folds_share_dims(form)) return classes_slot_by_slot(layout);
+  if (has_open_digit(form) || folds_share_dims(form)) return classes_by_element(layout);
   std::vector<std::vector<FoldClass>> folds;
   for (const Fold& fold : form.folds) {
     TESSERA_TRY(std::vector<FoldClass> classes, fold_classes(fold, form.shape));

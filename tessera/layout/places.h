@@ -21,8 +21,8 @@ struct PlaceClass {
 
 /// Law: every place of the mesh is in exactly one set; two places are in one class ⇔ the same slots
 /// hold data (and the rest is padding). Classes with data come first, the empty one last.
-/// Cost grows with the number of classes, not of places; entangled folds are enumerated up to 2^22
-/// slots and kTooLarge beyond.
+/// Cost grows with the number of classes, not of places; entangled folds (unplaced digits, dims in
+/// two folds) are walked element by element up to 2^22 of them, and kTooLarge beyond.
 Result<std::vector<PlaceClass>> place_classes(const Layout& layout);
 
 /// Half-open box of logical indices, one range a dim.
