@@ -216,7 +216,7 @@ std::optional<Form> rank_2_again(Choices choices) {
 }
 
 Shape shape_of_rank_3(Choices& choices) {
-  constexpr std::array<std::int64_t, 4> kExtents = {1, 2, 3, 5};
+  constexpr std::array<std::int64_t, 6> kExtents = {1, 2, 3, 4, 5, 6};
   const std::int64_t a = choices.pick(kExtents);
   const std::int64_t b = choices.pick(kExtents);
   return *Shape::make({a, b, choices.pick(kExtents)});
@@ -260,10 +260,10 @@ const std::vector<Family>& families() {
       {36 * size(dim_chains(0)) * size(dim_chains(1)) * kFinishes, rank_2_apart},
       {144 * size(joint_chains()) * kFinishes, rank_2_joint},
       {36 * size(short_chains()) * 2 * size(again_chains()) * kFinishes, rank_2_again},
-      {64 * size(pair_chains()) * size(pair_chains()) * size(pair_chains()) * kFinishes,
+      {216 * size(pair_chains()) * size(pair_chains()) * size(pair_chains()) * kFinishes,
        rank_3_apart},
-      {128 * size(short_chains()) * size(short_chains()) * kFinishes, rank_3_pairs},
-      {64 * size(joint_chains()) * kFinishes, rank_3_joint},
+      {432 * size(short_chains()) * size(short_chains()) * kFinishes, rank_3_pairs},
+      {216 * size(joint_chains()) * kFinishes, rank_3_joint},
   };
   return list;
 }

@@ -14,7 +14,7 @@ namespace tessera::test {
 ///   rank 2   extents 1-6; a fold a dim with chains of up to 2 widths on two mesh axes; or one line
 ///            (either dim fastest, gapped, flipped) with chains of up to 3 widths; or a second
 ///            fold that has a dim again, with a digit placed nowhere
-///   rank 3   extents 1, 2, 3, 5; a fold a dim, or two or three dims in one line
+///   rank 3   extents 1 to 6; a fold a dim, or two or three dims in one line
 /// each with tight or gapped strides in two orders, counts as needed or one more, and alone,
 /// replicated, at a fixed coordinate, or with a synthetic digit in memory or on the mesh.
 std::int64_t small_forms();
