@@ -31,6 +31,7 @@ enum class ErrorCode : std::uint8_t {
   kSlotsTooFew,     ///< fewer slots allocated than the digits reach
   kNotInjective,    ///< two indices share one slot of one place
   kPaddingOverlap,  ///< padding that is allocated overlaps other allocated slots
+  kInvalidShape,    ///< a shape that the layout's fixed sizes do not divide or cover
   kBadPieces,       ///< pieces that overlap, or do not cover the tensor
   // Questions that have no answer.
   kShapeMismatch,   ///< two operands disagree in shape
@@ -42,9 +43,11 @@ enum class ErrorCode : std::uint8_t {
   kSyntax,           ///< the text does not follow the grammar
   kUnknownName,      ///< a keyword, notation, flag or option that does not exist
   kUnknownNotation,  ///< no notation has this name
+  kUnknownTarget,    ///< no machine has this name
   kBadNumber,        ///< a number that is malformed or does not fit
   kTextTooLong,      ///< the text is longer than Tessera reads
   kContradiction,    ///< a text that says two different things
+  kBadTarget,        ///< a machine description with a field that is missing or cannot be
   // The command.
   kUsage,    ///< a command line that cannot be followed
   kBadJson,  ///< a batch request that is not a JSON object, or has a bad value

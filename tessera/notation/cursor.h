@@ -3,13 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/base/dtype.h"
+#include "tessera/base/names.h"
 #include "tessera/base/result.h"
 
 namespace tessera {
@@ -17,6 +15,13 @@ namespace tessera {
 /// A piece of the text, and where it stands.
 struct Word {
   std::string_view text;
+  Span span;
+};
+
+/// A value that was read, and where it stands.
+template <typename T>
+struct Said {
+  T value;
   Span span;
 };
 
@@ -79,15 +84,5 @@ class Cursor {
   std::size_t position_ = 0;
   std::size_t last_end_ = 0;
 };
-
-/// `name` as an error quotes it: short, and without bytes that a terminal or JSON would choke on.
-std::string quote_name(std::string_view name);
-
-/// The candidate with the fewest edits from `name`, if few enough to be a slip of the fingers.
-std::optional<std::string_view> nearest_name(std::string_view name,
-                                             std::span<const std::string_view> candidates);
-
-/// "did you mean 'mesh'?", or all candidates when none is near.
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace tessera

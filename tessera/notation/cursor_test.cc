@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
 #include <string>
 
@@ -98,19 +97,6 @@ TEST(Cursor, ElementTypes) {
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kBadDType);
   EXPECT_EQ(unknown.error().help, "did you mean 'f32'?");
-}
-
-TEST(Names, TheNearestIsASlipAway) {
-  constexpr std::array<std::string_view, 4> kNames = {"mesh", "replicate", "partial", "pad"};
-  EXPECT_EQ(nearest_name("msh", kNames), "mesh");
-  EXPECT_EQ(nearest_name("mehs", kNames), "mesh");  // two letters swapped
-  EXPECT_EQ(nearest_name("replicated", kNames), "replicate");
-  EXPECT_EQ(nearest_name("pda", kNames), "pad");
-  EXPECT_EQ(nearest_name("repl", kNames), "replicate");  // cut short
-  EXPECT_EQ(nearest_name("banana", kNames), std::nullopt);
-  EXPECT_EQ(nearest_name("", kNames), std::nullopt);
-  EXPECT_EQ(nearest_name(std::string(1 << 20, 'm'), kNames), std::nullopt);
-  EXPECT_EQ(did_you_mean("banana", kNames), "one of mesh, replicate, partial, pad");
 }
 
 }  // namespace

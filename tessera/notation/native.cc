@@ -116,24 +116,33 @@ Result<LayoutSpec> resolve(const NativeText& text, const Shape& shape, DType dty
   return spec;
 }
 
-Result<Layout> parse(std::string_view source, const Shape& shape, DType dtype) {
+Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_TRY(const NativeText text, read_native(source));
-  Result<LayoutSpec> spec = resolve(text, shape, dtype);
+  Result<LayoutSpec> spec = resolve(text, type.shape, type.dtype());
   if (!spec) return spec.error().at(text.whole);
   Result<Layout> layout = Layout::make(*spec);
   if (!layout) return layout.error().at(blame(text, spec->form, layout.error().code));
-  return layout;
+  return Tensor{*std::move(layout), "native", {}};
 }
 
-Result<std::string> print(const Layout& layout) { return write_native(layout); }
+WrittenTensor written(const Layout& layout) {
+  return {TensorType::of(layout.shape(), layout.dtype()), write_native(layout)};
+}
+
+Result<WrittenTensor> raise(const Layout& layout) { return written(layout); }
+
+WrittenTensor write_tensor(const Tensor& tensor) { return written(tensor.layout); }
 
 }  // namespace
 
 Notation native_notation() {
-  return {"native", "native",
+  return {"native",
+          {"native"},
           "tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 1 -> mem*32), "
           "{d1} / (32 -> m1, 1 -> mem)>>",
-          parse, print};
+          read,
+          raise,
+          write_tensor};
 }
 
 }  // namespace tessera

@@ -222,7 +222,7 @@ TEST(Registry, NotationsAreFoundByName) {
   for (const Notation& notation : notations()) {
     const Result<const Notation*> found = find_notation(notation.name);
     ASSERT_TRUE(found.ok());
-    EXPECT_EQ((*found)->keyword, notation.keyword);
+    EXPECT_EQ((*found)->keywords, notation.keywords);
     const Result<Tensor> example = parse_tensor(notation.example);
     ASSERT_TRUE(example.ok()) << render(example.error(), notation.example);
     EXPECT_EQ(example->notation, notation.name);

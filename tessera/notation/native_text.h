@@ -15,12 +15,6 @@
 /// and not of the text, nothing derived yet. docs/native.md has the grammar.
 namespace tessera {
 
-template <typename T>
-struct Said {
-  T value;
-  Span span;
-};
-
 struct FillText {
   Fill fill;
   bool count_said = false;

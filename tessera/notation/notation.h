@@ -7,26 +7,43 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
+#include "tessera/notation/tensor_type.h"
+#include "tessera/notation/words.h"
 
 /// notation/: text in, Layout out, and back. One file a notation. Nothing here decides where an
 /// element lives: a notation lowers to fold, cut and place, and the core answers.
 namespace tessera {
 
-/// A tensor as it was written: its layout, and the notation that said it.
+/// A tensor as it was written: its layout, the notation that said it, and the notation's own words,
+/// from which it prints as it was written and from which facts that only the notation knows (device
+/// sizes, memrefs, packs) are read.
 struct Tensor {
   Layout layout;
-  std::string notation;  ///< "native", "strided", ..
+  std::string notation;  ///< "native", "strided", "pyflame", ..
+  Words words;
+};
+
+/// A tensor ready to print: what stands before and after the comma.
+struct WrittenTensor {
+  TensorType type;
+  std::string layout;
 };
 
 /// One way of writing layouts.
 struct Notation {
-  std::string_view name;     ///< for people and for `--to`
-  std::string_view keyword;  ///< the word that LAYOUT begins with
-  std::string_view example;  ///< a whole tensor in this notation
-  /// LAYOUT text → layout of a tensor of `shape` and `dtype`. Spans count from the start of `text`.
-  Result<Layout> (*parse)(std::string_view text, const Shape& shape, DType dtype);
-  /// Layout → LAYOUT text, or why this notation cannot say it.
-  Result<std::string> (*print)(const Layout& layout);
+  std::string_view name;                   ///< for people and for `--to`
+  std::vector<std::string_view> keywords;  ///< what LAYOUT begins with: "native", "pyflame."
+  std::string_view example;                ///< a whole tensor in this notation
+  /// LAYOUT text after `type` → tensor. Spans count from the start of `text`; an error without one
+  /// speaks of the whole layout. Law: write(read(text)) is `text`, spelled canonically.
+  Result<Tensor> (*read)(std::string_view text, const TensorType& type);
+  /// Layout → the words of this notation, or why it cannot be said (kNotSupported with the reason).
+  /// Law: what is raised reads back as the same function, with the same allocation and atom.
+  Result<WrittenTensor> (*raise)(const Layout& layout);
+  /// The words of a tensor that this notation read.
+  WrittenTensor (*write)(const Tensor& tensor);
+  /// Whether `type` may have tiles for elements; everywhere else they are refused before `read`.
+  bool takes_tiles = false;
 };
 
 /// Every notation, native first.
@@ -37,6 +54,10 @@ Result<const Notation*> find_notation(std::string_view name);
 /// Reads `tensor<SHAPExTYPE, LAYOUT>`. Errors carry the span of what is wrong.
 /// Texts longer than 16 MiB are refused unread.
 Result<Tensor> parse_tensor(std::string_view text);
+
+/// The tensor in its own notation's words.
+/// Law: parse_tensor(print_tensor(t)) says the same words as t.
+std::string print_tensor(const Tensor& tensor);
 
 /// `tensor<53x63xf32, LAYOUT>` in the given notation, or why it cannot be said.
 /// Law: parse_tensor(print_tensor(t, n)) is the same function as t; for native it is t itself.

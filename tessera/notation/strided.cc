@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/notation/strided.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -9,62 +11,56 @@
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/registry.h"
 
-/// `strided<[256, 1]>` and `strided<[256, -1], offset: 7>`: element x lives in slot
-/// offset + Σ stride[i]·x[i] of a single place. MLIR's spelling and meaning.
 namespace tessera {
 namespace {
 
-struct Strides {
-  std::vector<std::int64_t> strides;
-  std::int64_t offset = 0;  // the slot of index 0
-};
-
 /// A negative stride runs downward from the slot of index 0, which must be high enough for it.
-Status check_lowest(const Strides& text, const Shape& shape) {
-  Checked lowest = text.offset;
+Status check_lowest(const StridedLayout& words, const Shape& shape) {
+  Checked lowest = words.offset;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-    if (text.strides[dim] < 0 && shape[dim] > 1) {
-      lowest += Checked(text.strides[dim]) * (shape[dim] - 1);
+    if (words.strides[dim] < 0 && shape[dim] > 1) {
+      lowest += Checked(words.strides[dim]) * (shape[dim] - 1);
     }
   }
   TESSERA_TRY(const std::int64_t slot, lowest.value("the lowest slot"));
   if (slot >= 0) return ok_status();
   return Error{ErrorCode::kOutOfRange, cat("an element would live in slot ", slot), std::nullopt,
-               cat("slots count from 0: an offset of ", (Checked(text.offset) - slot).saturated(),
+               cat("slots count from 0: an offset of ", (Checked(words.offset) - slot).saturated(),
                    " or more")};
 }
 
-Result<Layout> parse(std::string_view source, const Shape& shape, DType dtype) {
+Status check_rank(const StridedLayout& words, const Shape& shape) {
+  const std::size_t rank = words.strides.size();
+  if (rank == shape.rank()) return ok_status();
+  return Error{
+      ErrorCode::kContradiction,
+      cat(rank, rank == 1 ? " stride" : " strides", " for a tensor of rank ", shape.rank()),
+      std::nullopt, cat("row-major is strided<", bracketed(shape.row_major_strides()), ">")};
+}
+
+Result<Tensor> read(std::string_view source, const TensorType& type) {
   constexpr std::string_view kHelp = "such as strided<[256, 1]> or strided<[256, 1], offset: 5>";
   Cursor cursor(source, "the end of the layout");
   TESSERA_CHECK_OK(cursor.expect_word("strided", kHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
-  Strides text;
+  StridedLayout words;
   const std::int64_t list_from = cursor.position();
-  TESSERA_TRY(text.strides, cursor.integers("a stride", kMaxRank));
+  TESSERA_TRY(words.strides, cursor.integers("a stride", kMaxRank));
   const Span list = cursor.since(list_from);
   std::optional<Span> offset;
   if (cursor.accept(",")) {
     TESSERA_CHECK_OK(cursor.expect_word("offset", kHelp));
     TESSERA_CHECK_OK(cursor.expect(":", kHelp));
     const std::int64_t offset_from = cursor.position();
-    TESSERA_TRY(text.offset, cursor.integer("an offset"));
+    TESSERA_TRY(words.offset, cursor.integer("an offset"));
     offset = cursor.since(offset_from);
   }
   if (!cursor.accept(">")) return cursor.expected(offset ? "'>'" : "',' or '>'", kHelp);
   TESSERA_CHECK_OK(cursor.expect_end());
-  if (text.strides.size() != shape.rank()) {
-    return Error{ErrorCode::kContradiction,
-                 cat(text.strides.size(), text.strides.size() == 1 ? " stride" : " strides",
-                     " for a tensor of rank ", shape.rank()),
-                 list, cat("row-major is strided<", bracketed(shape.row_major_strides()), ">")};
-  }
-  if (const Status lowest = check_lowest(text, shape); !lowest) {
-    return lowest.error().at(offset.value_or(list));
-  }
-  Result<Layout> layout = Layout::strided(shape, dtype, text.strides, text.offset);
-  if (!layout) return layout.error().at(list);
-  return layout;
+  Result<Layout> layout = lower(words, type.shape, type.dtype());
+  if (layout) return Tensor{*std::move(layout), "strided", std::move(words)};
+  const bool too_low = layout.error().code == ErrorCode::kOutOfRange;
+  return layout.error().at(too_low ? offset.value_or(list) : list);
 }
 
 Error cannot_say(std::string_view what) {
@@ -90,33 +86,52 @@ std::optional<std::string> unsaid(const LayoutSpec& spec) {
   return std::nullopt;
 }
 
-Result<std::string> print(const Layout& layout) {
-  if (const auto what = unsaid(layout.spec())) return cannot_say(*what);
-  const Shape& shape = layout.shape();
-  // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
-  Strides text{shape.row_major_strides(), layout.form().offset};
-  if (!shape.empty()) {
-    TESSERA_TRY(const std::vector<std::int64_t> strides, strides_of(layout.form()));
-    for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-      if (shape[dim] > 1) text.strides[dim] = strides[dim];
-    }
-    Place place;
-    layout.form().evaluate(Index(shape.rank(), 0), place, text.offset);
-  }
-  TESSERA_TRY(const Layout again,
-              Layout::strided(shape, layout.dtype(), text.strides, text.offset));
-  if (again.slots() != layout.slots()) {
-    return cannot_say(
-        cat("an allocation of ", layout.slots(), " slots where the strides reach ", again.slots()));
-  }
-  const std::string offset = text.offset == 0 ? "" : cat(", offset: ", text.offset);
-  return cat("strided<", bracketed(text.strides), offset, ">");
+Result<WrittenTensor> raise(const Layout& layout) {
+  TESSERA_TRY(const StridedLayout words, raise_strided(layout));
+  return WrittenTensor{TensorType::of(layout.shape(), layout.dtype()), write(words)};
+}
+
+WrittenTensor write_tensor(const Tensor& tensor) {
+  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
+          write(std::get<StridedLayout>(tensor.words))};
 }
 
 }  // namespace
 
+Result<Layout> lower(const StridedLayout& words, const Shape& shape, DType dtype) {
+  TESSERA_CHECK_OK(check_rank(words, shape));
+  TESSERA_CHECK_OK(check_lowest(words, shape));
+  return Layout::strided(shape, dtype, words.strides, words.offset);
+}
+
+Result<StridedLayout> raise_strided(const Layout& layout) {
+  if (const auto what = unsaid(layout.spec())) return cannot_say(*what);
+  const Shape& shape = layout.shape();
+  // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
+  StridedLayout words{shape.row_major_strides(), layout.form().offset};
+  if (!shape.empty()) {
+    TESSERA_TRY(const std::vector<std::int64_t> strides, strides_of(layout.form()));
+    for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+      if (shape[dim] > 1) words.strides[dim] = strides[dim];
+    }
+    Place place;
+    layout.form().evaluate(Index(shape.rank(), 0), place, words.offset);
+  }
+  TESSERA_TRY(const Layout again, lower(words, shape, layout.dtype()));
+  if (again.slots() != layout.slots()) {
+    return cannot_say(
+        cat("an allocation of ", layout.slots(), " slots where the strides reach ", again.slots()));
+  }
+  return words;
+}
+
+std::string write(const StridedLayout& words) {
+  const std::string offset = words.offset == 0 ? "" : cat(", offset: ", words.offset);
+  return cat("strided<", bracketed(words.strides), offset, ">");
+}
+
 Notation strided_notation() {
-  return {"strided", "strided", "tensor<53x63xf32, strided<[63, 1]>>", parse, print};
+  return {"strided", {"strided"}, "tensor<53x63xf32, strided<[63, 1]>>", read, raise, write_tensor};
 }
 
 }  // namespace tessera

@@ -13,56 +13,16 @@ namespace {
 
 constexpr std::size_t kMaxText = std::size_t{16} << 20;
 
-struct TensorType {
-  Shape shape;
-  DType dtype = DType::kF32;
-};
-
-/// (INT 'x')* DTYPE
-Result<TensorType> read_type(Cursor& cursor) {
-  constexpr std::string_view kHelp = "a tensor is such as tensor<53x63xf32, strided<[63, 1]>>";
-  const std::int64_t from = cursor.position();
-  std::vector<std::int64_t> extents;
-  while (cursor.peek() == '-' || cursor.peek() == '?' ||
-         (cursor.peek() >= '0' && cursor.peek() <= '9')) {
-    const Span next = cursor.next().span;
-    if (cursor.peek() == '?') {
-      return Error{ErrorCode::kBadShape, cat("dim ", extents.size(), " has the unknown extent '?'"),
-                   next, "a layout needs every extent: write a number"};
-    }
-    if (extents.size() == kMaxRank) {
-      return Error{ErrorCode::kRankTooLarge, cat("a tensor of more than ", kMaxRank, " dims"), next,
-                   "collapse dims that are never told apart"};
-    }
-    TESSERA_TRY(const std::int64_t extent, cursor.integer("an extent", kHelp));
-    if (extent < 0) {
-      return Error{ErrorCode::kBadShape,
-                   cat("dim ", extents.size(), " has the negative extent ", extent),
-                   cursor.since(next.from), "extents are 0 or more"};
-    }
-    extents.push_back(extent);
-    TESSERA_CHECK_OK(cursor.expect("x", kHelp));
-  }
-  const Span extents_span = cursor.since(from);
-  TensorType type;
-  TESSERA_TRY(type.dtype, cursor.dtype());
-  Result<Shape> shape = Shape::make(std::move(extents));
-  if (!shape) return shape.error().at(extents_span);
-  type.shape = *std::move(shape);
-  return type;
-}
-
-std::string write_tensor(const Shape& shape, DType dtype, std::string_view layout) {
-  return cat("tensor<", shape.to_string(), shape.rank() == 0 ? "" : "x", dtype_name(dtype), ", ",
-             layout, ">");
+std::string join(const WrittenTensor& written) {
+  return cat("tensor<", write_tensor_type(written.type.shape.extents(), written.type.element), ", ",
+             written.layout, ">");
 }
 
 Error missing_layout(const Cursor& cursor, const TensorType& type) {
   return cursor.expected(
       "a layout",
       cat("row-major is ",
-          write_tensor(type.shape, type.dtype,
-                       cat("strided<", bracketed(type.shape.row_major_strides()), ">"))));
+          join({type, cat("strided<", bracketed(type.shape.row_major_strides()), ">")})));
 }
 
 /// Where the '>' that closes `tensor<` stands, or the size of the text when there is none. Arrows
@@ -81,19 +41,25 @@ bool continues_name(char c) {
          c == '.';
 }
 
-/// The notation whose keyword `layout` begins with, or kUnknownNotation.
+/// A keyword that ends in a dot is a family of names (`pyflame.Grid`); any other is a whole name.
+bool begins_with(std::string_view layout, std::string_view keyword) {
+  if (!layout.starts_with(keyword)) return false;
+  const std::string_view rest = layout.substr(keyword.size());
+  return keyword.ends_with('.') || rest.empty() || !continues_name(rest.front());
+}
+
+/// The notation with a keyword that `layout` begins with, or kUnknownNotation.
 Result<const Notation*> notation_of(std::string_view layout) {
+  std::vector<std::string_view> keywords;
   for (const Notation& notation : notations()) {
-    const std::string_view rest = layout.substr(std::min(notation.keyword.size(), layout.size()));
-    const bool ends =
-        !continues_name(notation.keyword.back()) || rest.empty() || !continues_name(rest.front());
-    if (layout.starts_with(notation.keyword) && ends) return &notation;
+    for (const std::string_view keyword : notation.keywords) {
+      if (begins_with(layout, keyword)) return &notation;
+      keywords.push_back(keyword);
+    }
   }
   std::size_t end = layout.starts_with('#') ? 1 : 0;
   while (end < layout.size() && continues_name(layout[end])) ++end;
   const std::string_view name = layout.substr(0, std::max<std::size_t>(end, 1));
-  std::vector<std::string_view> keywords;
-  for (const Notation& notation : notations()) keywords.push_back(notation.keyword);
   return Error{ErrorCode::kUnknownNotation, cat("no notation begins with ", quote_name(name)),
                Span{0, static_cast<std::int64_t>(name.size())}, did_you_mean(name, keywords)};
 }
@@ -101,7 +67,10 @@ Result<const Notation*> notation_of(std::string_view layout) {
 }  // namespace
 
 const std::vector<Notation>& notations() {
-  static const std::vector<Notation> list = {native_notation(), strided_notation()};
+  static const std::vector<Notation> list = {
+      native_notation(),
+      strided_notation(),
+  };
   return list;
 }
 
@@ -125,7 +94,9 @@ Result<Tensor> parse_tensor(std::string_view text) {
   constexpr std::string_view kHelp = "a tensor is written tensor<53x63xf32, LAYOUT>";
   TESSERA_CHECK_OK(cursor.expect_word("tensor", kHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
-  TESSERA_TRY(const TensorType type, read_type(cursor));
+  const std::int64_t type_from = cursor.position();
+  TESSERA_TRY(const TensorType type, read_tensor_type(cursor));
+  const Span type_span = cursor.since(type_from);
   if (cursor.peek() == '>' || cursor.at_end()) return missing_layout(cursor, type);
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   if (cursor.peek() == '>' || cursor.at_end()) return missing_layout(cursor, type);
@@ -136,25 +107,36 @@ Result<Tensor> parse_tensor(std::string_view text) {
   const std::string_view layout_text = text.substr(begin, end - begin);
   Result<const Notation*> notation = notation_of(layout_text);
   if (!notation) return notation.error().shifted(cursor.position());
-  Result<Layout> layout = (*notation)->parse(layout_text, type.shape, type.dtype);
-  if (!layout) {
-    return layout.error()
+  if (type.element.is_tile() && !(*notation)->takes_tiles) {
+    return Error{ErrorCode::kBadDType, cat("a tensor of tiles in ", (*notation)->name, " notation"),
+                 type_span,
+                 cat("write the logical shape and its element type, such as 64x64x",
+                     dtype_name(type.dtype()))};
+  }
+  Result<Tensor> tensor = (*notation)->read(layout_text, type);
+  if (!tensor) {
+    return tensor.error()
         .at(Span{0, static_cast<std::int64_t>(layout_text.size())})
         .shifted(cursor.position());
   }
   cursor = Cursor(text, "the end of the text", end);
   TESSERA_CHECK_OK(cursor.expect(">", "close 'tensor<'"));
   TESSERA_CHECK_OK(cursor.expect_end());
-  return Tensor{*std::move(layout), std::string((*notation)->name)};
+  return tensor;
+}
+
+std::string print_tensor(const Tensor& tensor) {
+  const Result<const Notation*> notation = find_notation(tensor.notation);
+  return notation ? join((*notation)->write(tensor)) : print_native(tensor.layout);
 }
 
 Result<std::string> print_tensor(const Layout& layout, const Notation& notation) {
-  TESSERA_TRY(const std::string text, notation.print(layout));
-  return write_tensor(layout.shape(), layout.dtype(), text);
+  TESSERA_TRY(const WrittenTensor written, notation.raise(layout));
+  return join(written);
 }
 
 std::string print_native(const Layout& layout) {
-  return write_tensor(layout.shape(), layout.dtype(), write_native(layout));
+  return join({TensorType::of(layout.shape(), layout.dtype()), write_native(layout)});
 }
 
 }  // namespace tessera

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/layout.h"
+
+namespace tessera {
+
+/// How PyFlame spreads a tensor over the PEs of a wafer:
+///
+///     pyflame.Grid(4, 4)      pyflame.BlockCyclic(2, 2, 8, 8, dim_to_pe=[-1, 0, 1], origin=(3, 5))
+///
+/// The rule. Each dim that is mapped to a PE axis is cut into ceil(n / p) long pieces, one a PE (a
+/// block-cyclic one into blocks dealt out in turn). Dim 0 goes to the rows and dim 1 to the columns
+/// unless `dim_to_pe` says otherwise or the axis is replicated or partial; all other dims stay
+/// local. Slots are row-major over the allocated tile, which is the same on every PE: ceil(n / p)
+/// elements of a dim, or ceil(blocks / p) whole blocks. A PE axis of more than one PE that no dim
+/// uses holds data only at 0, unless it is replicated or partial. Tiles past the end of the tensor
+/// are empty.
+///
+/// The mesh is the grid of tiles, rows x cols. `origin` and the PEs of Custom say where on the
+/// wafer these tiles are: they are the layout's device map.
+struct PyflameLayout {
+  enum class Kind : std::uint8_t {
+    kSinglePE,
+    kRowPartition,
+    kColPartition,
+    kGrid,
+    kBlockCyclic,
+    kCustom,
+  };
+  using Pe = std::array<std::int64_t, 2>;  ///< row, col
+
+  Kind kind = Kind::kSinglePE;
+  std::int64_t rows = 1;
+  std::int64_t cols = 1;
+  std::int64_t block_rows = 0;  ///< BlockCyclic
+  std::int64_t block_cols = 0;
+  std::vector<Pe> pes;                                 ///< Custom: the PE of each tile, row-major
+  std::optional<std::vector<std::int64_t>> dim_to_pe;  ///< per dim: 0 rows, 1 columns, -1 local
+  std::optional<Pe> origin;
+  std::vector<int> replicate;                      ///< PE axes
+  std::vector<std::pair<int, Reduction>> partial;  ///< PE axes
+  friend bool operator==(const PyflameLayout&, const PyflameLayout&) = default;
+};
+
+/// Where it puts a tensor. kContradiction when the rank is too small for the grid, or two dims
+/// share a PE axis. Example: RowPartition(4) of 5 rows has tiles of 2, 2, 1 and 0 rows.
+Result<Layout> lower(const PyflameLayout& words, const Shape& shape, DType dtype);
+
+/// The simplest factory that says this layout, or why none does.
+/// Law: lower(*raise_pyflame(l), l.shape(), l.dtype()) is the same function as l.
+Result<PyflameLayout> raise_pyflame(const Layout& layout);
+
+/// "pyflame.Grid(4, 4)".
+std::string write(const PyflameLayout& words);
+
+}  // namespace tessera
