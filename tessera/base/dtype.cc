@@ -29,6 +29,11 @@ constexpr std::array kFacts = {
     DTypeFacts{DType::kI32, "i32", 32, false},
     DTypeFacts{DType::kI16, "i16", 16, false},
     DTypeFacts{DType::kI8, "i8", 8, false},
+    DTypeFacts{DType::kSI64, "si64", 64, false},
+    DTypeFacts{DType::kSI32, "si32", 32, false},
+    DTypeFacts{DType::kSI16, "si16", 16, false},
+    DTypeFacts{DType::kSI8, "si8", 8, false},
+    DTypeFacts{DType::kU64, "ui64", 64, false},
     DTypeFacts{DType::kU32, "ui32", 32, false},
     DTypeFacts{DType::kU16, "ui16", 16, false},
     DTypeFacts{DType::kU8, "ui8", 8, false},
@@ -49,13 +54,11 @@ struct Alias {
 };
 
 constexpr std::array kAliases = {
-    Alias{"si64", DType::kI64},        Alias{"si32", DType::kI32},
-    Alias{"si16", DType::kI16},        Alias{"si8", DType::kI8},
     Alias{"si4", DType::kI4},          Alias{"si2", DType::kI2},
-    Alias{"u32", DType::kU32},         Alias{"u16", DType::kU16},
-    Alias{"u8", DType::kU8},           Alias{"bool", DType::kBool},
-    Alias{"f8E4M3", DType::kF8E4M3},   Alias{"fp8-e4m3", DType::kF8E4M3},
-    Alias{"fp8-e5m2", DType::kF8E5M2},
+    Alias{"u64", DType::kU64},         Alias{"u32", DType::kU32},
+    Alias{"u16", DType::kU16},         Alias{"u8", DType::kU8},
+    Alias{"bool", DType::kBool},       Alias{"f8E4M3", DType::kF8E4M3},
+    Alias{"fp8-e4m3", DType::kF8E4M3}, Alias{"fp8-e5m2", DType::kF8E5M2},
 };
 
 const DTypeFacts& facts(DType dtype) { return kFacts[static_cast<std::size_t>(dtype)]; }

@@ -10,7 +10,7 @@ namespace tessera {
 
 /// Element types. Block floats share one exponent byte among 16 elements and exist only in 32x32
 /// tiles; their two kinds (8-bit "bf" and 5-bit "f" exponents) have equal sizes but are different
-/// types.
+/// types. So are i32, which has no sign of its own, and si32, as in MLIR.
 enum class DType : std::uint8_t {
   kF64,
   kF32,
@@ -22,6 +22,11 @@ enum class DType : std::uint8_t {
   kI32,
   kI16,
   kI8,
+  kSI64,
+  kSI32,
+  kSI16,
+  kSI8,
+  kU64,
   kU32,
   kU16,
   kU8,
@@ -39,10 +44,10 @@ enum class DType : std::uint8_t {
 /// Every element type, in declaration order.
 const std::vector<DType>& all_dtypes();
 
-/// MLIR's spelling: f32, bf16, f8E4M3FN, i8, ui8, i1, i4; block floats are bfp_bf8 .. bfp_f2.
+/// MLIR's spelling: f32, bf16, f8E4M3FN, i8, si8, ui8, i1, i4; block floats are bfp_bf8 .. bfp_f2.
 std::string_view dtype_name(DType dtype);
 
-/// The type of a spelling; besides `dtype_name`, signed and short ones (si32, u8, bool, fp8-e4m3).
+/// The type of a spelling; besides `dtype_name`, short ones (u8, bool, fp8-e4m3).
 std::optional<DType> parse_dtype(std::string_view name);
 
 /// Bits of one element in memory (bool takes 8), or nothing for block floats, whose elements have

@@ -23,7 +23,8 @@ TEST(DType, NamesAreDistinctAndParseBack) {
 }
 
 TEST(DType, OtherSpellings) {
-  EXPECT_EQ(parse_dtype("si32"), DType::kI32);
+  EXPECT_EQ(parse_dtype("si32"), DType::kSI32);
+  EXPECT_NE(parse_dtype("si32"), parse_dtype("i32"));
   EXPECT_EQ(parse_dtype("u8"), DType::kU8);
   EXPECT_EQ(parse_dtype("ui8"), DType::kU8);
   EXPECT_EQ(parse_dtype("bool"), DType::kBool);

@@ -199,7 +199,7 @@ TEST(Native, ShapesAndTypes) {
        std::vector<std::pair<std::string, std::string>>{{"1xf32", "1xf32"},
                                                         {"1x1xbf16", "1x1xbf16"},
                                                         {"1xbool", "1xi1"},
-                                                        {"1 x si32", "1xi32"}}) {
+                                                        {"1 x u32", "1xui32"}}) {
     const std::string tensor = "tensor<" + text + ", native<>>";
     const Result<Tensor> parsed = parse_tensor(tensor);
     ASSERT_TRUE(parsed.ok()) << render(parsed.error(), tensor);

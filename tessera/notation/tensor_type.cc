@@ -35,6 +35,12 @@ Result<std::int64_t> read_extent(Cursor& cursor, std::size_t dim, std::string_vi
   return extent;
 }
 
+/// Tiles spell unsigned types as u32, everything else as MLIR does.
+std::string tile_type_name(DType dtype) {
+  const std::string_view name = dtype_name(dtype);
+  return name.starts_with("ui") ? cat("u", name.substr(2)) : std::string(name);
+}
+
 }  // namespace
 
 TensorType TensorType::of(Shape shape, DType dtype) {
@@ -101,7 +107,7 @@ std::string write_tensor_type(const std::vector<std::int64_t>& extents, const At
   for (const std::int64_t extent : extents) text += cat(extent, "x");
   if (!element.is_tile()) return cat(text, dtype_name(element.storage));
   return cat(text, "!", dialect, ".tile<", element.rows, "x", element.cols, ", ",
-             dtype_name(element.storage), ">");
+             tile_type_name(element.storage), ">");
 }
 
 }  // namespace tessera
