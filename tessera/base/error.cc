@@ -111,7 +111,9 @@ std::string render(const Error& error, std::string_view source) {
         1 +
         std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n');
     std::size_t window_begin = line_begin;
-    if (from - line_begin > kWindow / 2) window_begin = from - kWindow / 2;
+    if (line_end - line_begin > kWindow && from - line_begin > kWindow / 2) {
+      window_begin = from - kWindow / 2;
+    }
     while (window_begin > line_begin && continues_code_point(source[window_begin])) --window_begin;
     std::size_t window_end = std::min(line_end, window_begin + kWindow);
     while (window_end < line_end && continues_code_point(source[window_end])) ++window_end;

@@ -21,14 +21,14 @@ namespace tessera {
 /// is exact (`(d0 floordiv 2) floordiv 3` is `d0 floordiv 6`, `(d0 floordiv 2) mod 3` is
 /// `(d0 mod 6) floordiv 2`); a sum of quotients is a typed refusal.
 struct AffineResult {
-  std::vector<Term>
-      terms;  ///< by falling dim order as written is not kept: sorted by dim, coef != 0
+  std::vector<Term> terms;  ///< sorted by dim, no coefficient is 0
   std::int64_t constant = 0;
   std::int64_t modulus = 0;
   std::int64_t divisor = 1;
   friend bool operator==(const AffineResult&, const AffineResult&) = default;
 
   bool is_linear() const { return modulus == 0 && divisor == 1; }
+  bool is_constant() const { return is_linear() && terms.empty(); }
   /// The value at an index; the caller keeps dims inside the index. For tests and messages.
   std::int64_t at(const Index& index) const;
 };
@@ -38,12 +38,22 @@ struct AffineMap {
   int dims = 0;
   std::vector<AffineResult> results;
   friend bool operator==(const AffineMap&, const AffineMap&) = default;
+
+  /// (d0, d1, ..) -> (d0, d1, ..)
+  static AffineMap identity(std::size_t rank);
 };
 
 /// Reads a map, with or without `affine_map<..>` around it. Dims are d0, d1, .. in order.
 Result<AffineMap> read_affine_map(Cursor& cursor);
 /// Law: reading what was written gives the same map. `(d0, d1) -> (d0 * 64 + d1, 0)`.
 std::string write_affine_map(const AffineMap& map);
+
+/// The length of the line of values: one past the largest, and 0 when a dim of the result is empty.
+/// For a linear result that rises with every dim this is the seed's map(N-1)+1; a flipped dim
+/// counts from its low end, and where a line wraps every remainder has room, taken or not. kBadFold
+/// when a value is negative.
+/// Example: (d0 * 96 + d1) on 8x96 is 768 long; (d0 mod 8) on 20 is 8 long.
+Result<std::int64_t> line_length(const AffineResult& result, const Shape& shape);
 
 /// The fold of a result with these cuts on its value: widths are multiplied by the divisor, and
 /// what modulus and divisor leave over goes to unplaced digits. Law: for every index, the digits of

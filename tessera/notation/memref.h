@@ -16,17 +16,25 @@ namespace tessera {
 ///
 /// The space may be an attribute (`#tt.memory_space<l1>`, `#ttcore.memory_space<dram>`,
 /// `#ttnn.buffer_type<l1>`, `<l1>`), or an alias of one as files define them (`#l1`, `#l1_`,
-/// `#dram`, `#system_memory`, `#mmio`): an alias is known by its letters.
+/// `#dram2`, `#l1_alias`, `#system_memory`, `#mmio`): an alias is known by the space that it
+/// begins with.
 struct MemRef {
   std::vector<std::int64_t> shape;
   Atom element;
-  std::string space;      ///< "system", "mmio", "dram", "l1", ..: the canonical name
+  std::string space;      ///< "system", "mmio", "dram", "l1", ..: the canonical name; or unsaid
   std::string attribute;  ///< as written, "#tt.memory_space<l1>", so that it prints back
   friend bool operator==(const MemRef&, const MemRef&) = default;
 };
 
-/// `spaces` are the canonical names that are legal here; others get a did-you-mean.
-Result<MemRef> read_memref(Cursor& cursor, std::span<const std::string_view> spaces);
+/// `spaces` are the canonical names that are legal here; others get a did-you-mean. Where the space
+/// may be left unsaid, as MLIR allows, `memref<18x32xf32>` has an empty one.
+Result<MemRef> read_memref(Cursor& cursor, std::span<const std::string_view> spaces,
+                           bool may_be_unsaid = false);
+/// Law: reading what was written gives the same memref.
 std::string write_memref(const MemRef& memref, std::string_view dialect);
+
+/// The canonical name of a space as texts spell it, such as "system" of "system_memory"; the
+/// spelling itself when it is none of ours.
+std::string_view canonical_space(std::string_view spelling);
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,9 @@ namespace tessera {
 /// block-cyclic one into blocks dealt out in turn). Dim 0 goes to the rows and dim 1 to the columns
 /// unless `dim_to_pe` says otherwise or the axis is replicated or partial; all other dims stay
 /// local. Slots are row-major over the allocated tile, which is the same on every PE: ceil(n / p)
-/// elements of a dim, or ceil(blocks / p) whole blocks. A PE axis of more than one PE that no dim
-/// uses holds data only at 0, unless it is replicated or partial. Tiles past the end of the tensor
-/// are empty.
+/// elements of a dim, or ceil(blocks / p) whole blocks (a block is never longer than its dim). A PE
+/// axis of more than one PE that no dim uses holds data only at 0, unless it is replicated or
+/// partial. Tiles past the end of the tensor are empty, and padding always has the cause `grid`.
 ///
 /// The mesh is the grid of tiles, rows x cols. `origin` and the PEs of Custom say where on the
 /// wafer these tiles are: they are the layout's device map.
@@ -58,6 +59,9 @@ Result<Layout> lower(const PyflameLayout& words, const Shape& shape, DType dtype
 /// The simplest factory that says this layout, or why none does.
 /// Law: lower(*raise_pyflame(l), l.shape(), l.dtype()) is the same function as l.
 Result<PyflameLayout> raise_pyflame(const Layout& layout);
+
+/// "SinglePE", "RowPartition", ..
+std::string_view pyflame_factory(PyflameLayout::Kind kind);
 
 /// "pyflame.Grid(4, 4)".
 std::string write(const PyflameLayout& words);

@@ -8,5 +8,11 @@ namespace tessera {
 
 Notation native_notation();
 Notation strided_notation();
+Notation pyflame_notation();
+Notation spyre_notation();
+Notation metal_notation();
+Notation metal_today_notation();
+Notation ttnn_notation();
+Notation morello_notation();
 
 }  // namespace tessera

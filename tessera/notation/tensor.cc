@@ -60,8 +60,12 @@ Result<const Notation*> notation_of(std::string_view layout) {
   std::size_t end = layout.starts_with('#') ? 1 : 0;
   while (end < layout.size() && continues_name(layout[end])) ++end;
   const std::string_view name = layout.substr(0, std::max<std::size_t>(end, 1));
+  // `pyflme.Grid` is near no keyword, but its family is near `pyflame.`.
+  const std::string_view family = name.substr(0, std::min(name.size(), name.find('.') + 1));
+  const bool whole = nearest_name(name, keywords).has_value() || family.size() < 2;
   return Error{ErrorCode::kUnknownNotation, cat("no notation begins with ", quote_name(name)),
-               Span{0, static_cast<std::int64_t>(name.size())}, did_you_mean(name, keywords)};
+               Span{0, static_cast<std::int64_t>(name.size())},
+               did_you_mean(whole ? name : family, keywords)};
 }
 
 }  // namespace
@@ -70,6 +74,12 @@ const std::vector<Notation>& notations() {
   static const std::vector<Notation> list = {
       native_notation(),
       strided_notation(),
+      pyflame_notation(),
+      spyre_notation(),
+      metal_notation(),
+      metal_today_notation(),
+      ttnn_notation(),
+      morello_notation(),
   };
   return list;
 }

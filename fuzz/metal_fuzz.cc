@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as a tensor, and bytes that do not begin one as the inside of `tensor<..>`, so
+// that both metal attributes are met soon. What is refused must point into the text; what is read
+// must obey the laws of the two notations:
+//   parse(print(x)) says the same words, and printing again gives the same text;
+//   what either attribute can say reads back as the same function, slots and atom;
+//   element_at is the inverse of locate, or says that finding out would take too long.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+
+namespace tessera {
+namespace {
+
+void require(bool law, const char* what, std::string_view text) {
+  if (law) return;
+  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+void check_refusal(const Error& error, std::string_view text) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  require(error.span.has_value(), "an error has a span", text);
+  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
+          "a span lies inside the text", text);
+  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+}
+
+void check_words(const Tensor& tensor) {
+  const std::string printed = print_tensor(tensor);
+  const Result<Tensor> again = parse_tensor(printed);
+  require(again.ok(), "what is printed can be read", printed);
+  require(again->words == tensor.words, "the words come back", printed);
+  require(again->layout == tensor.layout, "the layout comes back", printed);
+  require(print_tensor(*again) == printed, "printing is stable", printed);
+}
+
+bool is_too_large(const Error& error) {
+  return error.code == ErrorCode::kTooLarge || error.code == ErrorCode::kOverflow;
+}
+
+void check_raise(const Tensor& tensor, std::string_view name, std::string_view text) {
+  const Layout& layout = tensor.layout;
+  const Result<std::string> raised = print_tensor(layout, **find_notation(name));
+  if (!raised.ok()) {
+    require(raised.error().code == ErrorCode::kNotSupported || is_too_large(raised.error()),
+            "a reason is typed", text);
+    return;
+  }
+  const Result<Tensor> again = parse_tensor(*raised);
+  require(again.ok(), "what is raised can be read", *raised);
+  const Result<Comparison> same = same_function(layout, again->layout);
+  require(same.ok() && same->equal, "what is raised is the same function", *raised);
+  require(again->layout.slots() == layout.slots(), "what is raised has the same slots", *raised);
+  require(again->layout.atom() == layout.atom(), "what is raised has the same atom", *raised);
+}
+
+void check_element(const Layout& layout, const Index& index, std::string_view text) {
+  const Result<Location> location = layout.locate(index);
+  require(location.ok() && location->places.size() == 1, "every element has one place", text);
+  const Result<Slot> slot = layout.element_at(location->places.front(), location->slot);
+  if (!slot.ok() && slot.error().code == ErrorCode::kTooLarge) return;
+  require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
+          "element_at(locate(x)) = x", text);
+}
+
+void check_text(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor.ok()) {
+    check_refusal(tensor.error(), text);
+    return;
+  }
+  if (tensor->notation != "metal" && tensor->notation != "metal-today") return;
+  check_words(*tensor);
+  check_raise(*tensor, "metal", text);
+  check_raise(*tensor, "metal-today", text);
+  const Shape& shape = tensor->layout.shape();
+  if (shape.empty()) return;
+  check_element(tensor->layout, shape.delinear(0), text);
+  check_element(tensor->layout, shape.delinear(shape.elements() / 2), text);
+  check_element(tensor->layout, shape.delinear(shape.elements() - 1), text);
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  tessera::check_text(text.starts_with("tensor") ? std::string(text)
+                                                 : tessera::cat("tensor<", text, ">"));
+  return 0;
+}

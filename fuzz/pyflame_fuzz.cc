@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as the PyFlame layout of a tensor: a first line `4x6xf32`, then what stands in
+// the parentheses and before them. What is refused must point into the text; what is read must obey
+// the laws of the notation:
+//   it prints, reads back as the same words, and prints the same again;
+//   raised from its bare layout it is the same function with the same allocation and PEs;
+//   element_at is the inverse of locate.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMaxReplicas = 1 << 12;  // locate lists them all
+constexpr std::int64_t kMaxPlaces = 1 << 10;    // PEs that are compared one by one
+
+void require(bool law, const char* what, std::string_view text) {
+  if (law) return;
+  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+void check_refusal(const Error& error, std::string_view text) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  require(error.span.has_value(), "an error has a span", text);
+  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
+          "a span lies inside the text", text);
+  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+}
+
+void check_words(const Tensor& tensor, std::string_view text) {
+  const std::string printed = print_tensor(tensor);
+  const Result<Tensor> again = parse_tensor(printed);
+  require(again.ok(), "what is printed can be read", printed);
+  require(again->words == tensor.words, "what is printed says the same words", text);
+  require(again->layout == tensor.layout, "the same words are the same layout", text);
+  require(print_tensor(*again) == printed, "printing is stable", printed);
+}
+
+void check_raised(const Layout& layout, std::string_view text) {
+  const Result<const Notation*> pyflame = find_notation("pyflame");
+  const Result<std::string> raised = print_tensor(layout, **pyflame);
+  require(raised.ok(), "what PyFlame said, PyFlame can say", text);
+  const Result<Tensor> again = parse_tensor(*raised);
+  require(again.ok(), "what is raised can be read", *raised);
+  const Result<Comparison> same = same_function(layout, again->layout);
+  require(same.ok() && same->equal, "what is raised is the same function", text);
+  require(again->layout.slots() == layout.slots(), "with the same allocation", text);
+  require(again->layout.mesh() == layout.mesh(), "on the same mesh", text);
+  for (std::int64_t i = 0; i < std::min(layout.places(), kMaxPlaces); ++i) {
+    const Place place = layout.mesh().delinear(i);
+    require(again->layout.spec().device_map.map(layout.mesh(), place) ==
+                layout.spec().device_map.map(layout.mesh(), place),
+            "on the same PEs", text);
+  }
+  const Result<std::string> stable = print_tensor(again->layout, **pyflame);
+  require(stable.ok() && *stable == *raised, "raising is stable", *raised);
+}
+
+void check_element(const Layout& layout, const Index& index, std::string_view text) {
+  const Result<Location> location = layout.locate(index);
+  require(location.ok() && !location->places.empty(), "every element has a place", text);
+  for (const Place& place : {location->places.front(), location->places.back()}) {
+    const Result<Slot> slot = layout.element_at(place, location->slot);
+    require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
+            "element_at(locate(x)) = x", text);
+  }
+}
+
+void check_text(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor.ok()) {
+    check_refusal(tensor.error(), text);
+    return;
+  }
+  if (tensor->notation != "pyflame") return;
+  const Layout& layout = tensor->layout;
+  check_words(*tensor, text);
+  check_raised(layout, text);
+  const Shape& shape = layout.shape();
+  if (shape.empty() || layout.form().replicas() > kMaxReplicas) return;
+  check_element(layout, shape.delinear(0), text);
+  check_element(layout, shape.delinear(shape.elements() / 2), text);
+  check_element(layout, shape.delinear(shape.elements() - 1), text);
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(bytes), size);
+  if (input.starts_with("tensor<")) {
+    tessera::check_text(input);
+    return 0;
+  }
+  // The frame of the text is always right, so that mutations meet the notation itself.
+  const std::size_t line = std::min(input.find('\n'), input.size());
+  const std::string_view rest = input.substr(std::min(line + 1, input.size()));
+  tessera::check_text("tensor<" + std::string(input.substr(0, line)) + ", pyflame." +
+                      std::string(rest) + ">");
+  return 0;
+}

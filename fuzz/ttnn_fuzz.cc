@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as a tensor, and bytes that do not begin one as the inside of `tensor<..>`, so
+// that TTNN's attribute and terms are met soon. What is refused must point into the text; what is
+// read must obey the laws of the notation:
+//   parse(print(x)) says the same words, and printing again gives the same text;
+//   TTNN raises everything that it says, as the same function, slots, atom and cores;
+//   every tensor has its facts;
+//   element_at is the inverse of locate, or says that finding out would take too long.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+#include "tessera/notation/ttnn_mesh.h"
+
+namespace tessera {
+namespace {
+
+void require(bool law, const char* what, std::string_view text) {
+  if (law) return;
+  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+void check_refusal(const Error& error, std::string_view text) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  require(error.span.has_value(), "an error has a span", text);
+  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
+          "a span lies inside the text", text);
+  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+}
+
+bool is_too_large(const Error& error) {
+  return error.code == ErrorCode::kTooLarge || error.code == ErrorCode::kOverflow;
+}
+
+void check_words(const Tensor& tensor) {
+  const std::string printed = print_tensor(tensor);
+  const Result<Tensor> again = parse_tensor(printed);
+  require(again.ok(), "what is printed can be read", printed);
+  require(again->words == tensor.words, "the words come back", printed);
+  require(again->layout == tensor.layout, "the layout comes back", printed);
+  require(print_tensor(*again) == printed, "printing is stable", printed);
+}
+
+void check_cores(const Layout& a, const Layout& b, std::string_view text) {
+  if (a.places() == 1 && a.spec().device_map == DeviceMap::identity()) return;
+  for (const std::int64_t number : {std::int64_t{0}, a.places() / 2, a.places() - 1}) {
+    const Place place = a.mesh().delinear(number);
+    require(a.spec().device_map.map(a.mesh(), place) == b.spec().device_map.map(b.mesh(), place),
+            "what is raised has the same cores", text);
+  }
+}
+
+void check_raise(const Tensor& tensor, std::string_view text) {
+  const Layout& layout = tensor.layout;
+  const Result<std::string> raised = print_tensor(layout, **find_notation("ttnn"));
+  if (!raised.ok() && is_too_large(raised.error())) return;
+  require(raised.ok(), "TTNN raises what it says", text);
+  const Result<Tensor> again = parse_tensor(*raised);
+  require(again.ok(), "what is raised can be read", *raised);
+  const Result<Comparison> same = same_function(layout, again->layout);
+  require(same.ok() && same->equal, "what is raised is the same function", *raised);
+  require(again->layout.slots() == layout.slots(), "what is raised has the same slots", *raised);
+  require(again->layout.atom() == layout.atom(), "what is raised has the same atom", *raised);
+  check_cores(layout, again->layout, *raised);
+}
+
+void check_facts(const Tensor& tensor, std::string_view text) {
+  const Shape& shape = tensor.layout.shape();
+  const auto* words = std::get_if<TtnnLayout>(&tensor.words);
+  const Result<TtnnFacts> facts = words != nullptr
+                                      ? facts_of(*words, shape)
+                                      : facts_of(std::get<TtnnTerms>(tensor.words), shape);
+  require(facts.ok() || is_too_large(facts.error()), "every tensor has its facts", text);
+  if (facts.ok()) require(facts->stride.size() == shape.rank() + 1, "rank + 1 strides", text);
+  if (words != nullptr) require(share_bytes(*words) >= 0, "a share has bytes", text);
+}
+
+void check_element(const Layout& layout, const Index& index, std::string_view text) {
+  const Result<Location> location = layout.locate(index);
+  require(location.ok() && location->places.size() == 1, "every element has one place", text);
+  const Result<Slot> slot = layout.element_at(location->places.front(), location->slot);
+  if (!slot.ok() && slot.error().code == ErrorCode::kTooLarge) return;
+  require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
+          "element_at(locate(x)) = x", text);
+}
+
+void check_text(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor.ok()) {
+    check_refusal(tensor.error(), text);
+    return;
+  }
+  if (tensor->layout.mesh().rank() > 2) {
+    const Result<TtnnMesh> mesh = raise_ttnn_mesh(tensor->layout);
+    require(mesh.ok() || !mesh.error().message.empty(), "a reason has words", text);
+  }
+  if (tensor->notation != "ttnn") return;
+  check_words(*tensor);
+  check_raise(*tensor, text);
+  check_facts(*tensor, text);
+  const Shape& shape = tensor->layout.shape();
+  if (shape.empty()) return;
+  check_element(tensor->layout, shape.delinear(0), text);
+  check_element(tensor->layout, shape.delinear(shape.elements() / 2), text);
+  check_element(tensor->layout, shape.delinear(shape.elements() - 1), text);
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  if (text.starts_with("tensor<")) {
+    tessera::check_text(text);
+  } else {
+    tessera::check_text(tessera::cat("tensor<", text, ">"));
+  }
+  return 0;
+}

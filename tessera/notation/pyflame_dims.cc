@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/layout/lines.h"
+#include "tessera/notation/pyflame_raise.h"
+#include "tessera/notation/pyflame_text.h"
+
+namespace tessera {
+namespace {
+
+/// A digit of `count` values that moves an element to another PE: one step along one axis.
+Status note_pe_move(PyflameDim& dim, std::size_t number, const LineCut& cut, std::int64_t count,
+                    std::int64_t cols) {
+  const int axis = cut.move.place % cols == 0 ? 0 : 1;
+  const std::int64_t step = axis == 0 ? cut.move.place / cols : cut.move.place;
+  if (step >= cols && axis == 1) {
+    return pyflame_cannot_say(cat("dim ", number, " going diagonally over the PEs"));
+  }
+  if (step != 1) {
+    return pyflame_cannot_say(
+        cat("dim ", number, " on every ", step, "th of the PE ", pe_axis_name(axis)));
+  }
+  const bool wraps = axis == 1 && count > cols;  // from the end of a row to the next
+  if (wraps || (dim.axis >= 0 && dim.axis != axis)) {
+    return pyflame_cannot_say(cat("dim ", number, " spread over both PE axes"));
+  }
+  if (dim.axis == axis) {
+    return pyflame_cannot_say(cat("dim ", number, " cut twice for one PE axis"));
+  }
+  dim.axis = axis;
+  dim.block = cut.width;
+  return ok_status();
+}
+
+Status note_line(std::vector<PyflameDim>& dims, const Line& line, const Shape& shape,
+                 std::int64_t cols) {
+  if (line.terms.size() != 1) {
+    return pyflame_cannot_say(
+        cat("dims ", line.terms[0].dim, " and ", line.terms[1].dim, " cut as one line"));
+  }
+  const auto number = static_cast<std::size_t>(line.terms[0].dim);
+  PyflameDim& dim = dims[number];
+  const bool upward = line.terms[0].coef > 0;
+  std::int64_t piece = shape[number];  // what the cut divides
+  for (const LineCut& cut : line.cuts) {
+    if (!upward || cut.move.place < 0 || cut.move.slot < 0) {
+      return pyflame_cannot_say(cat("dim ", number, " running backwards"));
+    }
+    const std::int64_t count = ceil_div(piece, cut.width);
+    if (cut.move.place > 0) TESSERA_CHECK_OK(note_pe_move(dim, number, cut, count, cols));
+    piece = cut.width;
+    if (cut.move.slot > 0) dim.stride = cut.move.slot;  // widths fall: the last one stays
+  }
+  if (line.start != 0 || line.terms[0].coef != 1) {
+    return pyflame_cannot_say(cat("dim ", number, " cut from position ", line.start,
+                                  " by steps of ", line.terms[0].coef));
+  }
+  return ok_status();
+}
+
+/// Reads the tile's extents off the strides: each is how often its stride fits in the one above.
+Status note_tiles(std::vector<PyflameDim>& dims, std::int64_t slots) {
+  std::int64_t above = slots;
+  std::optional<std::size_t> outer;
+  for (std::size_t number = 0; number < dims.size(); ++number) {
+    PyflameDim& dim = dims[number];
+    if (dim.stride == 0) continue;
+    if (!outer && above % dim.stride != 0) {
+      return pyflame_cannot_say(cat("an allocation of ", slots, " slots with ", dim.stride,
+                                    " from one element of dim ", number, " to the next"));
+    }
+    if (dim.stride > above || above % dim.stride != 0) {
+      return pyflame_cannot_say(cat("another order of slots than row-major: ", above,
+                                    " from one element of dim ", *outer, " to the next, ",
+                                    dim.stride, " along dim ", number));
+    }
+    outer = number;
+    dim.tile = above / dim.stride;
+    above = dim.stride;
+  }
+  if (above == 1) return ok_status();
+  return pyflame_cannot_say(cat("gaps: ", above, " slots for each element"));
+}
+
+}  // namespace
+
+Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout) {
+  const Form& form = layout.form();
+  const std::int64_t cols = form.mesh.rank() == 2 ? form.mesh[1] : 1;
+  TESSERA_TRY(const Lines lines, canonical(form));
+  std::vector<PyflameDim> dims(form.shape.rank());
+  for (const Line& line : lines.lines) TESSERA_CHECK_OK(note_line(dims, line, form.shape, cols));
+  if (lines.base.place != 0) {
+    return pyflame_cannot_say(cat("data that begin on place ",
+                                  bracketed(form.mesh.delinear(lines.base.place)), " of the mesh"));
+  }
+  if (lines.base.slot != 0) {
+    return pyflame_cannot_say(cat("data that begin in slot ", lines.base.slot));
+  }
+  TESSERA_CHECK_OK(note_tiles(dims, layout.slots()));
+  return dims;
+}
+
+}  // namespace tessera
