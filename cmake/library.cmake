@@ -22,6 +22,11 @@ target_include_directories(tessera PUBLIC
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(tessera PUBLIC Threads::Threads)
+if(library_sources MATCHES "tessera/target/")
+  find_package(nlohmann_json 3 REQUIRED)  # reads machine descriptions; in no header of ours
+  target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+  include(targets)
+endif()
 
 # What `make build` builds and `make install` installs; tools.cmake adds the command.
 add_custom_target(product DEPENDS tessera)

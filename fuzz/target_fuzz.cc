@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as a machine. What is refused must point into the text; what is read must obey
+//   check(m) is fine;
+//   parse(to_json(m)) == m, and printing again gives the same text;
+//   every question about a layout on it has an answer or an error, and whatever fits is not larger
+//   than the data budget.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/target/fit.h"
+#include "tessera/target/machine_json.h"
+
+namespace tessera {
+namespace {
+
+void require(bool law, const char* what, std::string_view text) {
+  if (law) return;
+  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+/// Row-major on one place, rows over a mesh, and rows over a mesh through a device map.
+const std::vector<Layout>& layouts() {
+  static const std::vector<Layout> list = [] {
+    std::vector<Layout> out = {*Layout::row_major(*Shape::make({40, 40}), DType::kF32)};
+    LayoutSpec spec;
+    spec.form.shape = *Shape::make({12, 5});
+    spec.form.mesh = *Shape::make({4, 1});
+    spec.form.folds = {
+        Fold{{{0, 1}}, 0, {{3, 4, Target::mesh(0), 1, Cause::kGrid}, {1, 3, Target::memory(), 5}}},
+        Fold{{{1, 1}}, 0, {{1, 5, Target::memory(), 1}}}};
+    for (const char* space : {"", "l1", "dram", "hbm"}) {
+      spec.space = space;
+      out.push_back(*Layout::make(spec));
+    }
+    const Fold over_layers{
+        {{0, 1}}, 0, {{2, 2, Target::memory(), 1}, {1, 2, Target::mesh(0), 1, Cause::kGrid}}};
+    spec.device_map = DeviceMap::folded(*Shape::make({3, 2}), {over_layers}, {1, 1});
+    out.push_back(*Layout::make(spec));
+    return out;
+  }();
+  return list;
+}
+
+void check_text(std::string_view text) {
+  const Result<Machine> machine = parse_machine(text);
+  if (!machine.ok()) {
+    const Error& error = machine.error();
+    const auto size = static_cast<std::int64_t>(text.size());
+    require(error.span.has_value(), "an error has a span", text);
+    require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
+            "a span lies inside the text", text);
+    require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+    return;
+  }
+  require(machine->check().ok(), "what is read passes check", text);
+  const std::string printed = to_json(*machine);
+  const Result<Machine> again = parse_machine(printed);
+  require(again.ok(), "what is printed can be read", printed);
+  require(*again == *machine, "parse(to_json(m)) == m", text);
+  require(to_json(*again) == printed, "printing is stable", printed);
+  for (const Layout& layout : layouts()) {
+    const Result<Fit> fit = fits(layout, *machine);
+    if (!fit.ok() || !fit->fits() || !fit->usable_bytes) continue;
+    require(fit->held_bytes <= *fit->usable_bytes, "what fits is not too large", text);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  tessera::check_text({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/text.h"
+#include "tessera/target/json_tree.h"
+
+/// Reading values of known types out of a JSON tree. Errors name the path of the value, what was
+/// expected and what was found, and have its span.
+namespace tessera {
+
+/// "/memory/0: expected an object, found 7" at the value.
+Error unexpected(const JsonNode& node, const std::string& path, std::string_view expected,
+                 std::string_view help = {});
+
+Status read_json(const JsonNode& node, const std::string& path, std::int64_t& out);
+Status read_json(const JsonNode& node, const std::string& path, std::string& out);
+
+/// A list; `read` reads one item.
+template <typename Item, typename Read>
+Status read_list(const JsonNode& node, const std::string& path, std::vector<Item>& out,
+                 const Read& read) {
+  if (node.kind != JsonNode::Kind::kList) return unexpected(node, path, "a list");
+  out.clear();
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    Item item{};
+    TESSERA_CHECK_OK(read(node.items[i], cat(path, "/", i), item));
+    out.push_back(std::move(item));
+  }
+  return ok_status();
+}
+Status read_json(const JsonNode& node, const std::string& path, std::vector<std::int64_t>& out);
+Status read_json(const JsonNode& node, const std::string& path, std::vector<std::string>& out);
+
+/// The fields of one object.
+class JsonFields {
+ public:
+  /// Refuses what is no object, keys that are not `known`, and `required` keys that are missing.
+  static Result<JsonFields> open(const JsonNode& node, std::string path,
+                                 std::span<const std::string_view> known,
+                                 std::span<const std::string_view> required);
+
+  /// Reads the field of this key with `read`; a field that is not there leaves `out` alone.
+  template <typename T, typename Read>
+  Status read(std::string_view key, T& out, const Read& read) const {
+    const JsonNode* const node = node_->find(key);
+    return node == nullptr ? ok_status() : read(*node, cat(path_, "/", key), out);
+  }
+  template <typename T>
+  Status read(std::string_view key, T& out) const {
+    return read(key, out, [](const JsonNode& node, const std::string& path, T& value) {
+      return read_json(node, path, value);
+    });
+  }
+  /// A figure that need not be known: `null` says so, as leaving it out does.
+  template <typename T, typename Read>
+  Status read_optional(std::string_view key, std::optional<T>& out, const Read& read) const {
+    const JsonNode* const node = node_->find(key);
+    if (node == nullptr || node->kind == JsonNode::Kind::kNull) return ok_status();
+    T value{};
+    TESSERA_CHECK_OK(read(*node, cat(path_, "/", key), value));
+    out = std::move(value);
+    return ok_status();
+  }
+  Status read_optional(std::string_view key, std::optional<std::int64_t>& out) const {
+    return read_optional(key, out,
+                         [](const JsonNode& node, const std::string& path, std::int64_t& value) {
+                           return read_json(node, path, value);
+                         });
+  }
+
+ private:
+  JsonFields(const JsonNode& node, std::string path) : node_(&node), path_(std::move(path)) {}
+  const JsonNode* node_;
+  std::string path_;
+};
+
+/// "/mesh/0/links/network: expected one of mesh, torus, found 'msh'", with the nearest as help.
+Error unknown_word(const JsonNode& node, const std::string& path,
+                   std::span<const std::string_view> words);
+
+/// One of several words; `name_of(choice)` is the word of a choice.
+template <typename Choice, typename NameOf>
+Status read_choice(const JsonNode& node, const std::string& path, std::span<const Choice> choices,
+                   const NameOf& name_of, Choice& out) {
+  std::string word;
+  TESSERA_CHECK_OK(read_json(node, path, word));
+  std::vector<std::string_view> words;
+  for (const Choice choice : choices) {
+    words.push_back(name_of(choice));
+    if (words.back() != word) continue;
+    out = choice;
+    return ok_status();
+  }
+  return unknown_word(node, path, words);
+}
+
+}  // namespace tessera

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tessera/base/text.h"
+#include "tessera/target/machine_json.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kMemory = R"("memory": [{"name": "sram", "bytes": 65536}])";
+
+/// A machine with the given fields added to a complete one.
+std::string with(std::string_view fields) {
+  return cat(R"({"name": "m", "mesh": [4, 4], )", kMemory, ", ", fields, "}");
+}
+
+TEST(ParseMachine, TheSmallestFile) {
+  const auto machine =
+      parse_machine(R"({"name": "mine", "mesh": [4, 4], "memory": [{"name": "sram"}]})");
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  Machine expected;
+  expected.name = "mine";
+  expected.mesh = {{"mesh", {4, 4}, {}, std::nullopt}};
+  MemorySpace sram;
+  sram.name = "sram";
+  expected.memory = {sram};
+  expected.data_space = "sram";
+  EXPECT_EQ(*machine, expected);
+  EXPECT_EQ(machine->places(), 16);
+  EXPECT_EQ(machine->default_space().data_bytes(), std::nullopt);
+}
+
+TEST(ParseMachine, EveryExampleOfTheManual) {
+  std::ifstream file("docs/targets.md");
+  std::ostringstream stream;
+  stream << file.rdbuf();
+  const std::string manual = stream.str();
+  constexpr std::string_view kFence = "```json\n";
+  int examples = 0;
+  for (std::size_t at = manual.find(kFence); at != std::string::npos;
+       at = manual.find(kFence, at + 1)) {
+    const std::size_t from = at + kFence.size();
+    const std::string text = manual.substr(from, manual.find("```", from) - from);
+    const auto machine = parse_machine(text);
+    EXPECT_TRUE(machine.ok()) << text << (machine ? "" : render(machine.error(), text));
+    ++examples;
+  }
+  EXPECT_GE(examples, 2);
+}
+
+TEST(ParseMachine, LevelsMakeOneMesh) {
+  const auto machine = parse_machine(cat(
+      R"({"name": "box", "mesh": [{"name": "devices", "extents": [2]},
+          {"name": "cores", "extents": [8, 8], "axes": ["row", "col"]}], )",
+      kMemory, R"(, "dead": [[1, 3, 5], {"from": [0, 7, 0], "to": [1, 7, 7]}, [1, 7, 2]]})"));
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  EXPECT_EQ(machine->shape().extents(), (std::vector<std::int64_t>{2, 8, 8}));
+  EXPECT_TRUE(machine->is_dead({1, 3, 5}));
+  EXPECT_TRUE(machine->is_dead({0, 7, 7}));
+  EXPECT_FALSE(machine->is_dead({0, 3, 5}));
+  // 1·64 + 3·8 + 5, and row 7 of both devices; [1, 7, 2] is in that row already.
+  std::vector<std::int64_t> expected = {56, 57, 58, 59, 60, 61, 62, 63, 93};
+  for (std::int64_t i = 120; i < 128; ++i) expected.push_back(i);
+  EXPECT_EQ(machine->dead_places(), expected);
+}
+
+TEST(ParseMachine, NullSaysNotPublished) {
+  const auto machine = parse_machine(with(R"("clock_hz": null, "rules": {"fabric": null})"));
+  ASSERT_TRUE(machine.ok());
+  EXPECT_EQ(machine->clock_hz, std::nullopt);
+  EXPECT_EQ(machine->rules, Rules{});
+}
+
+/// A text that is refused; «» stand around what the span of the error covers.
+struct Refusal {
+  std::string marked;
+  ErrorCode code;
+  std::string_view message;
+  std::string_view help;
+};
+
+void expect_refused(const std::vector<Refusal>& refusals) {
+  constexpr std::string_view kOpen = "«";
+  constexpr std::string_view kClose = "»";
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(refusal.marked);
+    std::string text = refusal.marked;
+    const std::size_t from = text.find(kOpen);
+    text.erase(from, kOpen.size());
+    const std::size_t to = text.find(kClose);
+    text.erase(to, kClose.size());
+    const auto machine = parse_machine(text);
+    ASSERT_FALSE(machine.ok());
+    const Error& error = machine.error();
+    EXPECT_EQ(code_name(error.code), code_name(refusal.code));
+    EXPECT_EQ(error.message, refusal.message);
+    EXPECT_EQ(error.help, refusal.help);
+    EXPECT_EQ(error.span, (Span{static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)}));
+  }
+}
+
+TEST(ParseMachine, TextsThatAreNoJson) {
+  constexpr std::string_view kHelp =
+      "JSON has double quotes around names, commas between values, none after the last";
+  expect_refused({
+      {"«»", ErrorCode::kSyntax, "expected a JSON object, found the end of the text", kHelp},
+      {"  «nul»", ErrorCode::kSyntax, "expected a JSON object, found 'nul'", kHelp},
+      {R"({"name" «"m"»})", ErrorCode::kSyntax, "expected ':' and a value, found '\"m\"'", kHelp},
+      {R"({"name": "m",«}»)", ErrorCode::kSyntax,
+       "expected a key in double quotes, ',' or '}', found '}'", kHelp},
+      {R"({"mesh": [4 «5»]})", ErrorCode::kSyntax, "expected a value, ',' or ']', found '5'",
+       kHelp},
+      {R"({"mesh": [4, «N»aN]})", ErrorCode::kSyntax, "expected a value, ',' or ']', found 'N'",
+       kHelp},
+      {R"({"mesh": [4,«,» 5]})", ErrorCode::kSyntax, "expected a value, ',' or ']', found ','",
+       kHelp},
+      {R"({"mesh": [4,«»)", ErrorCode::kSyntax,
+       "expected a value, ',' or ']', found the end of the text", kHelp},
+      {"{} «{»}", ErrorCode::kSyntax, "expected the end of the text, found '{'", kHelp},
+      {R"({"mesh": [«1e999»]})", ErrorCode::kBadNumber, "'1e999' is too large a number",
+       "the largest is 9223372036854775807"},
+      {R"({"name": "a", "mesh": [1], «"name"»: "b"})", ErrorCode::kContradiction,
+       "the key 'name' stands twice", "say each key once"},
+  });
+  EXPECT_EQ(parse_machine("\xEF\xBB\xBF[]").error().span, (Span{3, 5}));
+  EXPECT_EQ(parse_machine("{\"a\": \"\xC3(\"}").error().code, ErrorCode::kSyntax);
+}
+
+TEST(ParseMachine, FieldsOfTheWrongKind) {
+  expect_refused({
+      {"«[1]»", ErrorCode::kBadTarget, "expected an object, found a list", ""},
+      {R"(«{»"mesh": [1]})", ErrorCode::kBadTarget, "the key 'name' is missing",
+       "add \"name\": .."},
+      {R"({"name": «7», "mesh": [1], "memory": []})", ErrorCode::kBadTarget,
+       "/name: expected a text, found 7", ""},
+      {R"({"name": "m", "mesh": «7», "memory": []})", ErrorCode::kBadTarget,
+       "/mesh: expected a list, found 7", ""},
+      {R"({"name": "m", "mesh": [4, «"x"»], "memory": []})", ErrorCode::kBadTarget,
+       "/mesh/1: expected a whole number, found the text 'x'", ""},
+      {R"({"name": "m", "mesh": [4, «true»], "memory": []})", ErrorCode::kBadTarget,
+       "/mesh/1: expected a whole number, found true or false", ""},
+      {R"({"name": "m", "mesh": [4, «1.5»], "memory": []})", ErrorCode::kBadNumber,
+       "/mesh/1: expected a whole number that fits a signed 64-bit integer",
+       "write it in digits; the largest is 9223372036854775807"},
+      {R"({"name": "m", "mesh": [«9223372036854775808»], "memory": []})", ErrorCode::kBadNumber,
+       "/mesh/0: expected a whole number that fits a signed 64-bit integer",
+       "write it in digits; the largest is 9223372036854775807"},
+      {R"({"name": "m", "mesh": [1], "memory": [{"name": "a"}, «{»"bytes": 1}]})",
+       ErrorCode::kBadTarget, "/memory/1: the key 'name' is missing", "add \"name\": .."},
+      {with(R"("rules": {"tile": «[32]»})"), ErrorCode::kBadTarget,
+       "/rules/tile: expected two numbers, found a list", "rows and columns: [32, 32]"},
+      {with(R"("dead": [«7»])"), ErrorCode::kBadTarget,
+       "/dead/0: expected a place or a range, found 7",
+       "such as [3, 4] or {\"from\": [0, 0], \"to\": [0, 9]}"},
+  });
+}
+
+TEST(ParseMachine, NamesThatDoNotExist) {
+  expect_refused({
+      {with(R"(«"clokc_hz"»: 1)"), ErrorCode::kUnknownName, "there is no key 'clokc_hz'",
+       "did you mean 'clock_hz'?"},
+      {R"({"name": "m", "mesh": [1], "memory": [{"name": "a", «"byts"»: 1}]})",
+       ErrorCode::kUnknownName, "/memory/0: there is no key 'byts'", "did you mean 'bytes'?"},
+      {R"({"name": "m", "mesh": [1], "memory": [{"name": "a", "per": «"core"»}]})",
+       ErrorCode::kUnknownName, "/memory/0/per: expected one of place, bank, shared, found 'core'",
+       "one of place, bank, shared"},
+      {with(R"("data_space": «"ram"»)"), ErrorCode::kUnknownName,
+       "/data_space: no memory is called 'ram'", "did you mean 'sram'?"},
+      {R"({"name": "m", "memory": [], "mesh": [{"name": "a", "extents": [1],
+          "links": {"network": «"rnig"»}}]})",
+       ErrorCode::kUnknownName,
+       "/mesh/0/links/network: expected one of mesh, torus, ring, noc, found 'rnig'",
+       "did you mean 'ring'?"},
+  });
+}
+
+TEST(ParseMachine, MeshesThatCannotBe) {
+  expect_refused({
+      {R"({"name": «"m/n"», "mesh": [1], "memory": []})", ErrorCode::kBadTarget,
+       "/name: expected a name, found 'm/n'", "a name is 1 to 64 letters, digits, '_' or '-'"},
+      {R"({"name": "m", "mesh": «[]», "memory": []})", ErrorCode::kBadTarget,
+       "/mesh: expected at least one level, found none", "a single place is [1]"},
+      {R"({"name": "m", "mesh": [4, «0»], "memory": []})", ErrorCode::kBadNumber,
+       "/mesh/1: expected a number of at least 1, found 0", ""},
+      {R"({"name": "m", "mesh": [{"name": "a", "extents": [4, «-1»]}], "memory": []})",
+       ErrorCode::kBadNumber, "/mesh/0/extents/1: expected a number of at least 1, found -1", ""},
+      {R"({"name": "m", "mesh": «[9223372036854775807, 2]», "memory": []})", ErrorCode::kOverflow,
+       "/mesh: the number of places does not fit a signed 64-bit integer", "use smaller extents"},
+      {R"({"name": "m", "mesh": [{"name": "a", "extents": [4], "axes": «["r", "c"]»}],
+          "memory": []})",
+       ErrorCode::kContradiction, "/mesh/0/axes: expected 1 names, one an axis, found 2", ""},
+      {with(R"("clock_hz": «0»)"), ErrorCode::kBadNumber,
+       "/clock_hz: expected a number of at least 1, found 0", ""},
+      {with(R"("dead": [[0, 0], «[1, 4]»])"), ErrorCode::kOutOfRange,
+       "/dead/1: there is no place [1, 4] on the mesh 4x4",
+       "one coordinate an axis, counted from 0"},
+      {with(R"("dead": [«{"from": [1, 1], "to": [1, 0]}»])"), ErrorCode::kBadTarget,
+       "/dead/0: expected a range, found [1, 1] to [1, 0]",
+       "from is the smaller corner; both are included"},
+  });
+}
+
+TEST(ParseMachine, MemoriesThatCannotBe) {
+  const auto memory = [](std::string_view fields) {
+    return cat(R"({"name": "m", "mesh": [4, 4], "memory": [{"name": "a", )", fields, "}]}");
+  };
+  expect_refused({
+      {R"({"name": "m", "mesh": [1], "memory": «[]»})", ErrorCode::kBadTarget,
+       "/memory: expected at least one memory, found none",
+       "write [{\"name\": \"sram\", \"bytes\": 65536}]"},
+      {memory(R"("bytes": «-5»)"), ErrorCode::kBadNumber,
+       "/memory/0/bytes: expected a number of at least 1, found -5", ""},
+      {memory(R"("bytes": «9223372036854775807»)"), ErrorCode::kOverflow,
+       "/memory/0/bytes: 9223372036854775807 bytes, 16 times, do not fit a signed 64-bit integer",
+       "use fewer bytes or places"},
+      {memory(R"("bytes": 10, "reserved": «[{"name": "code", "bytes": 10}]»)"),
+       ErrorCode::kContradiction, "/memory/0/reserved: of 10 bytes nothing is left for data",
+       "reserve less than there is"},
+      {memory(R"("bytes": 9, "reserved": «[{"name": "b", "bytes": 9223372036854775807},
+                                           {"name": "c", "bytes": 9223372036854775807}]»)"),
+       ErrorCode::kContradiction, "/memory/0/reserved: of 9 bytes nothing is left for data",
+       "reserve less than there is"},
+      {memory(R"("bytes": 10, "usable_bytes": «11»)"), ErrorCode::kContradiction,
+       "/memory/0/usable_bytes: expected at most the 10 bytes that are left, found 11", ""},
+      {memory(R"("reserved": «[{"name": "code", "bytes": 10}]»)"), ErrorCode::kContradiction,
+       "/memory/0/reserved: something is reserved of a memory whose size is not said",
+       "say its bytes, or usable_bytes instead of reserved"},
+      {R"({"name": "m", "mesh": [1], "memory": [«{"name": "a", "per": "bank"}»]})",
+       ErrorCode::kBadTarget, "/memory/0: a memory per bank needs the number of banks",
+       "add \"banks\": 12"},
+      {memory(R"("banks": «3»)"), ErrorCode::kContradiction,
+       "/memory/0/banks: a memory per place has no banks",
+       "write \"per\": \"bank\" or leave out banks"},
+      {memory(R"("align_bytes": «0»)"), ErrorCode::kBadNumber,
+       "/memory/0/align_bytes: expected a number of at least 1, found 0", ""},
+      {R"({"name": "m", "mesh": [1], "memory": [{"name": "a"}, {"name": «"a"»}]})",
+       ErrorCode::kContradiction, "/memory/1/name: the name 'a' is taken", "names must differ"},
+  });
+}
+
+TEST(ParseMachine, RulesAndTextsThatCannotBe) {
+  expect_refused({
+      {with(R"("rules": {"colours": 24, "reserved_colours": [21, «24»]})"), ErrorCode::kBadTarget,
+       "/rules/reserved_colours/1: expected a colour below 24 that is larger than the one before, "
+       "found 24",
+       "colours count from 0, and reserved ones are listed in rising order"},
+      {with(R"("rules": {"colours": «4097»})"), ErrorCode::kTooLarge,
+       "/rules/colours: expected at most 4096 colours, found 4097", ""},
+      {with(R"("rules": {"fabric": {"offset_x": 1, "width": «4», "height": 4}})"),
+       ErrorCode::kContradiction, "/rules/fabric/width: expected at least 1 + 4 columns, found 4",
+       ""},
+      {with(R"("rules": {"tile": [32, «0»]})"), ErrorCode::kBadNumber,
+       "/rules/tile/1: expected a number of at least 1, found 0", ""},
+      {with(R"("title": «"two\nlines"»)"), ErrorCode::kBadTarget,
+       "/title: expected one line of text, found control characters in 'two\\x0alines'",
+       "write UTF-8 without line breaks"},
+      {with(R"("notes": [{"about": «"bytes"», "text": "x"}])"), ErrorCode::kBadTarget,
+       "/notes/0/about: expected a path, found 'bytes'", "such as \"/memory/0/bytes\""},
+  });
+}
+
+TEST(ParseMachine, HostileSizes) {
+  const auto code = [](const std::string& text) {
+    const auto machine = parse_machine(text);
+    return machine.ok() ? std::string("ok") : std::string(code_name(machine.error().code));
+  };
+  EXPECT_EQ(code(std::string(1 << 20, '[')), "too_large");
+  std::string nested = "1";
+  for (int i = 0; i < 100; ++i) nested = cat("{\"a\": ", nested, "}");
+  EXPECT_EQ(code(nested), "too_large");
+  EXPECT_EQ(code(std::string(kMaxMachineBytes + 1, ' ')), "text_too_long");
+  EXPECT_EQ(code(std::string(kMaxMachineBytes, ' ')), "syntax");
+
+  // A million dead places one by one are refused; as a range they are read.
+  std::string listed;
+  for (int i = 0; i < 1'000'000; ++i) listed += i == 0 ? "[0]" : ",[0]";
+  const std::string line = cat(R"({"name": "m", "mesh": [1000000], )", kMemory, R"(, "dead": [)");
+  EXPECT_EQ(code(cat(line, listed, "]}")), "too_large");
+  const std::string range = cat(line, R"({"from": [0], "to": [999999]}]})");
+  EXPECT_EQ(code(range), "ok");
+  EXPECT_EQ(parse_machine(range)->dead_places().size(), 1'000'000U);
+  EXPECT_EQ(code(cat(R"({"name": "m", "mesh": [4611686018427387904], "memory": [{"name": "a"}], )",
+                     R"("dead": [{"from": [0], "to": [4611686018427387903]}]})")),
+            "too_large");
+
+  std::string keys = R"({"name": "m")";
+  for (int i = 0; i < 1000; ++i) keys += cat(", \"k", i, "\": 0");
+  EXPECT_EQ(code(keys + "}"), "too_large");
+  std::string levels;
+  for (int i = 0; i < 9; ++i) {
+    levels += cat(i == 0 ? "" : ", ", R"({"name": "l)", i, R"(", "extents": [1]})");
+  }
+  EXPECT_EQ(code(cat(R"({"name": "m", "mesh": [)", levels, "], ", kMemory, "}")), "too_large");
+  EXPECT_EQ(code(cat(R"({"name": "m", "mesh": [1,1,1,1,1,1,1,1,1], )", kMemory, "}")), "too_large");
+}
+
+}  // namespace
+}  // namespace tessera
