@@ -110,6 +110,7 @@ std::string verb_help(const Verb& verb, const Terminal& terminal);
 Verb show_verb();
 Verb locate_verb();
 Verb diff_verb();
+Verb targets_verb();
 Verb bench_verb();
 Verb completion_verb();
 Verb man_verb();

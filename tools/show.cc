@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -6,8 +7,9 @@
 #include "tools/json.h"
 #include "tools/picture.h"
 #include "tools/show_facts.h"
+#include "tools/show_notation.h"
+#include "tools/show_target.h"
 #include "tools/show_words.h"
-#include "tools/words.h"
 
 namespace tessera::tools {
 namespace {
@@ -42,7 +44,7 @@ Json padding_json(const PaddingCount& padding) {
   return json;
 }
 
-Json show_json(const Tensor& tensor, const ShowFacts& facts) {
+Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said) {
   const Layout& layout = tensor.layout;
   const Atom& atom = layout.atom();
   const std::string& space = layout.spec().space;
@@ -53,11 +55,11 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts) {
   json["notation"] = tensor.notation;
   json["folded_shape"] = facts.folded_shape;
   json["mesh"] = layout.mesh().extents();
-  json["shard_shape"] = facts.shard_shape;
+  json["shard_shape"] = said.shard_shape.value_or(facts.shard_shape);
   json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json(nullptr);
   json["atoms_shape"] = facts.atoms_shape;
   json["places"] = layout.places();
-  json["shard_bytes"] = layout.shard_bytes();
+  json["shard_bytes"] = said.shard_bytes.value_or(layout.shard_bytes());
   json["logical_bytes"] = facts.logical_bytes;
   json["allocated_bytes"] = layout.allocated_bytes();
   json["padding_elements"] = facts.padding_elements;
@@ -69,29 +71,33 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts) {
   for (const Warning& warning : facts.warnings) {
     json["warnings"].push_back({{"code", warning.code}, {"message", warning.message}});
   }
+  if (!said.name.empty()) json[said.name] = said.json;
   json["native"] = print_native(layout);
   return json;
 }
 
 Result<Verdict> run(const Request& request, Console& console) {
-  if (request.has("target")) {
-    return Error{ErrorCode::kNotSupported,
-                 cat("cannot check against ", quote(request.text("target")),
-                     ": this version knows no targets"),
-                 std::nullopt, "leave out --target"};
-  }
   const Tensor& tensor = request.tensor("tensor");
+  std::optional<TargetFit> target;
+  if (request.has("target")) {
+    TESSERA_TRY(target, fit_on_target(tensor, request.text("target")));
+  }
+  const Verdict verdict = target && !target->fit.fits() ? Verdict::kNo : Verdict::kYes;
   const ShowFacts facts = facts_of(tensor.layout);
+  TESSERA_TRY(const NotationFacts said, notation_facts(tensor));
   if (console.json) {
-    console.out << dump(show_json(tensor, facts)) << '\n';
-    return Verdict::kYes;
+    Json json = show_json(tensor, facts, said);
+    if (target) json["target"] = target_json(*target);
+    console.out << dump(json) << '\n';
+    return verdict;
   }
   const Terminal& terminal = console.terminal;
-  console.out << show_words(tensor, facts, terminal)
+  console.out << show_words(tensor, facts, said, terminal)
               << picture(tensor.layout, facts.classes, terminal);
   // Broken at spaces only where it must be, and white space means nothing to the parser.
   console.out << wrap(cat("native: ", print_native(tensor.layout)), terminal.width, "", "  ");
-  return Verdict::kYes;
+  if (target) console.out << target_words(*target, terminal);
+  return verdict;
 }
 
 }  // namespace
@@ -104,10 +110,14 @@ Verb show_verb() {
       "Says what happens to each dim, how many bytes that takes, which slots are padding and why, "
       "and draws the tensor over its mesh. With --json: shape, dtype, storage_dtype, notation, "
       "folded_shape, mesh, shard_shape, tile, atoms_shape, places, shard_bytes, logical_bytes, "
-      "allocated_bytes, padding_elements, padding, fill, memory_space, warnings, native.";
+      "allocated_bytes, padding_elements, padding, fill, memory_space, warnings, native, and under "
+      "the notation's name what only that notation knows: pyflame, spyre, metal, ttnn, morello. "
+      "With --target: whether it fits one place of that machine; exits with 1 when it does not.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to explain", {}, false}};
-  verb.flags = {{"target", ValueKind::kText, "T", "the machine on which the tensor should fit"}};
-  verb.examples = {"tessera show 'tensor<53x63xf32, strided<[63, 1]>>'"};
+  verb.flags = {{"target", ValueKind::kText, "T",
+                 "the machine on which the tensor should fit: a name or a path"}};
+  verb.examples = {"tessera show 'tensor<53x63xf32, strided<[63, 1]>>'",
+                   "tessera show 'tensor<96x96xf32, strided<[96, 1]>>' --target wse2"};
   verb.answers_json = true;
   verb.answers_batch = true;
   verb.run = run;

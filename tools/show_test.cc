@@ -99,11 +99,6 @@ TEST(Show, ScalarsAndEmptyTensors) {
   EXPECT_EQ(run({"show", empty}).status, 0);
 }
 
-TEST(Show, TargetsAreNotKnownYet) {
-  EXPECT_EQ(run({"show", kRowMajor, "--target", "wse2", "--json"}).error_code(), "not_supported");
-  EXPECT_EQ(run({"show", kRowMajor, "--target", "wse2"}).status, 2);
-}
-
 TEST(Show, PointsOnTheFirstPlaceCountedOneByOne) {
   const auto naive = [](const Fold& fold, std::int64_t extent) {
     std::int64_t points = 0;

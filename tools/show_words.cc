@@ -139,7 +139,8 @@ std::string storage_sentence(const Layout& layout) {
 
 }  // namespace
 
-std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Terminal& terminal) {
+std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
+                       const Terminal& terminal) {
   const Layout& layout = tensor.layout;
   const auto paragraph = [&](std::string_view text) {
     return wrap(text, terminal.width, "  ", "    ");
@@ -163,11 +164,20 @@ std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Termi
     out += paragraph(cat("the first slot used is ", layout.form().offset));
   }
 
+  if (!said.lines.empty()) out += heading(cat("in the words of ", said.name));
+  constexpr std::size_t kShownLines = 12;
+  for (std::size_t i = 0; i < std::min(said.lines.size(), kShownLines); ++i) {
+    out += paragraph(said.lines[i]);
+  }
+  if (said.lines.size() > kShownLines) {
+    out += paragraph(cat("and ", said.lines.size() - kShownLines, " more (all with --json)"));
+  }
+
   out += heading("sizes");
   out += paragraph(cat("data: ", count_of(layout.shape().elements(), "element"), ", ",
                        count_of(facts.logical_bytes, "byte")));
   out += paragraph(cat("a place: ", count_of(layout.slots(), "slot"), ", ",
-                       count_of(layout.shard_bytes(), "byte")));
+                       count_of(said.shard_bytes.value_or(layout.shard_bytes()), "byte")));
   out += paragraph(cat("all places: ", count_of(layout.allocated_bytes(), "byte")));
   std::string padding = cat("padding: ", count_of(facts.padding_elements, "element"));
   if (facts.padding && facts.padding->total > 0) {

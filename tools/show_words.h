@@ -5,12 +5,14 @@
 
 #include "tessera/notation/notation.h"
 #include "tools/show_facts.h"
+#include "tools/show_notation.h"
 #include "tools/terminal.h"
 
 namespace tessera::tools {
 
 /// The layout for a reader: what happens to each line, sizes, padding by cause, kinds of places,
 /// warnings. No line is longer than the terminal is wide.
-std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Terminal& terminal);
+std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
+                       const Terminal& terminal);
 
 }  // namespace tessera::tools

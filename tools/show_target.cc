@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/show_target.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/text.h"
+#include "tessera/notation/spyre_cores.h"
+#include "tessera/target/size_text.h"
+#include "tools/read_target.h"
+#include "tools/words.h"
+
+namespace tessera::tools {
+namespace {
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// One digit after the point.
+std::optional<double> rounded(std::optional<double> percent) {
+  if (percent) percent = std::round(*percent * 10) / 10;
+  return percent;
+}
+
+std::string percent_text(double percent) {
+  const auto tenths = static_cast<std::int64_t>(std::round(percent * 10));
+  if (tenths == 0 && percent > 0) return "less than 0.1 %";
+  return cat(tenths / 10, ".", tenths % 10, " %");
+}
+
+std::string fits_sentence(const TargetFit& target) {
+  const Fit& fit = target.fit;
+  const std::string held = cat("fits ", target.name, ": ", size_text(fit.held_bytes), " ",
+                               each_owner(fit.owner), " in ", fit.space);
+  if (!fit.usable_bytes) return cat(held, ", whose size is not given");
+  const std::string budget = fit.usable_bytes == fit.capacity_bytes ? "" : " for data";
+  return cat(held, ", ", percent_text(*fit.share_percent()), " of the ",
+             size_text(*fit.usable_bytes), budget);
+}
+
+Spread spread_of(const Tensor& tensor) {
+  const auto* const words = std::get_if<TtnnLayout>(&tensor.words);
+  const bool interleaved = words != nullptr && words->memory == TtnnLayout::Memory::kInterleaved;
+  return interleaved ? Spread::kInterleaved : Spread::kWhole;
+}
+
+/// Pieces of a Spyre tensor stay where they are in the undivided one, so the span of a core is that
+/// of its piece there, which is longer than the piece itself.
+Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit, Fit& fit) {
+  const auto* const words = std::get_if<SpyreLayout>(&tensor.words);
+  if (words == nullptr || words->cores.empty() || !limit) return ok_status();
+  TESSERA_TRY(const std::vector<SpyreSpan> spans,
+              core_spans(*words, tensor.layout.shape(), tensor.layout.dtype()));
+  const auto longest =
+      std::max_element(spans.begin(), spans.end(),
+                       [](const SpyreSpan& a, const SpyreSpan& b) { return a.bytes < b.bytes; });
+  if (longest == spans.end() || longest->bytes <= *limit) return ok_status();
+  std::erase_if(fit.reasons,
+                [](const Misfit& reason) { return reason.code == Misfit::Code::kSpanTooLong; });
+  fit.reasons.push_back(
+      {Misfit::Code::kSpanTooLong, cat("core ", longest->core, " spans ", size_text(longest->bytes),
+                                       " > ", size_text(*limit))});
+  return ok_status();
+}
+
+}  // namespace
+
+Result<TargetFit> fit_on_target(const Tensor& tensor, const std::string& target) {
+  TESSERA_TRY(const Machine machine, read_target(target));
+  TESSERA_TRY(Fit fit, fits(tensor.layout, machine, spread_of(tensor)));
+  if (fit.owner == MemorySpace::Owner::kShared) {
+    TESSERA_CHECK_OK(check_spyre_span(tensor, machine.rules.span_limit_bytes, fit));
+  }
+  return TargetFit{machine.name, std::move(fit)};
+}
+
+Json target_json(const TargetFit& target) {
+  const Fit& fit = target.fit;
+  Json json;
+  json["name"] = target.name;
+  json["fits"] = fit.fits();
+  json["space"] = fit.space;
+  json["layout_space"] = fit.layout_space.empty() ? Json(nullptr) : Json(fit.layout_space);
+  json["shard_bytes"] = fit.shard_bytes;
+  json["held_bytes"] = fit.held_bytes;
+  json["capacity_bytes"] = or_null(fit.capacity_bytes);
+  json["usable_bytes"] = or_null(fit.usable_bytes);
+  json["share_percent"] = or_null(rounded(fit.share_percent()));
+  json["needed_places"] = or_null(fit.needed_places);
+  json["reasons"] = Json::array();
+  for (const Misfit& reason : fit.reasons) {
+    json["reasons"].push_back({{"code", misfit_name(reason.code)}, {"message", reason.message}});
+  }
+  return json;
+}
+
+std::string target_words(const TargetFit& target, const Terminal& terminal) {
+  const Fit& fit = target.fit;
+  const auto line = [&](Paint colour, const std::string& sentence) {
+    const std::string text = wrap(sentence, terminal.width, "", "  ");
+    return cat(paint(terminal, colour, text.substr(0, text.size() - 1)), "\n");
+  };
+  std::string out;
+  if (fit.fits()) out += line(Paint::kHeading, fits_sentence(target));
+  bool memory = false;
+  for (const Misfit& reason : fit.reasons) {
+    out += line(Paint::kWarning, cat("does not fit ", target.name, ": ", reason.message));
+    memory = memory || reason.code == Misfit::Code::kExceedsMemory ||
+             reason.code == Misfit::Code::kExceedsBudget;
+  }
+  if (memory && fit.needed_places) {
+    out += wrap(cat("the data alone fill ", count_of(*fit.needed_places, "place")), terminal.width,
+                "  ", "    ");
+  }
+  if (!fit.layout_space.empty() && fit.layout_space != fit.space) {
+    out += wrap(cat(target.name, " has no memory ", quote(fit.layout_space), ": ", fit.space,
+                    " was looked at"),
+                terminal.width, "  ", "    ");
+  }
+  return out;
+}
+
+}  // namespace tessera::tools
