@@ -34,7 +34,7 @@ expect() {
   printf '(exit status %s)\n' "$code"
 }
 
-tiled='tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 32 -> mem*1024 !tile, 1#32 -> mem*32), {d1} / (32 -> m1, 32 -> mem*1024 !tile, 1 -> mem), atom=tile(32x32, bfp_bf8), space=l1>>'
+tiled='tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<1x1x!tt.tile<32x32, bfp_bf8>, #tt.memory_space<l1>>>>'
 
 say 'A tensor of 53x63 on 3x2 cores: 18 rows and 32 columns a core, kept in one 32x32 tile.' \
     '18 does not divide 53 and 32 does not divide 18, so some slots are padding.'
@@ -47,6 +47,16 @@ run locate "$tiled" --index 40,33
 say 'And back: what is in that slot? What is in the tile row after the last of 18?'
 run locate "$tiled" --place 2,1 --slot 129
 run locate "$tiled" --place 0,0 --slot 576
+
+say 'The same words mean something else in TTNN: data are cut at whole tiles, so a core row is empty.'
+ttnn='tensor<53x63xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <3x2>, memref<1x1x!ttcore.tile<32x32, bfp_bf8>, #ttnn.buffer_type<l1>>, <block_sharded>, core_ranges = <[#ttnn.core_range<(0, 0), (1, 2)>]>>>'
+expect 1 diff "$tiled" "$ttnn"
+
+say 'One element is in one place of memory: a Morello layout as an indexing expression.'
+run show 'tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>'
+
+say 'Does a tensor fit one PE of a wafer? This one does not, and the answer is "no" (1).'
+expect 1 show 'tensor<1024x1024xf32, pyflame.SinglePE()>' --target wse2
 
 say 'Two descriptions of one function: two dims by strides, or one line cut at every 6th element.'
 run diff 'tensor<4x6xf32, strided<[6, 1]>>' \
