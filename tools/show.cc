@@ -87,7 +87,10 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const NotationFacts said, notation_facts(tensor));
   if (console.json) {
     Json json = show_json(tensor, facts, said);
-    if (target) json["target"] = target_json(*target);
+    if (target) {
+      json["target"] = target_json(*target);
+      for (const Json& reason : json["target"]["reasons"]) json["warnings"].push_back(reason);
+    }
     console.out << dump(json) << '\n';
     return verdict;
   }

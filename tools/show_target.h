@@ -24,7 +24,7 @@ Result<TargetFit> fit_on_target(const Tensor& tensor, const std::string& target)
 ///  share_percent, needed_places, reasons: [{code, message}]}; what is unknown is null.
 Json target_json(const TargetFit& target);
 
-/// "does not fit wse2: 4 MB a place > 48 KB (36 KB for data)", a line for each reason.
+/// "does not fit wse2: 4 MB > 48 KB a place (36 KB for data)", a line for each reason.
 std::string target_words(const TargetFit& target, const Terminal& terminal);
 
 }  // namespace tessera::tools

@@ -39,12 +39,12 @@ class File {
 TEST(ShowTarget, ATensorThatIsTooLarge) {
   const Answer words = run({"show", kSinglePe, "--target", "wse2"});
   EXPECT_EQ(words.status, 1);
-  EXPECT_TRUE(has(words.out, "does not fit wse2: 4 MB a place > 48 KB (36 KB for data)\n"))
+  EXPECT_TRUE(has(words.out, "does not fit wse2: 4 MB > 48 KB a place (36 KB for data)\n"))
       << words.out;
   EXPECT_TRUE(has(words.out, "the data alone fill 114 places")) << words.out;
   const Answer json = run({"show", kSinglePe, "--target", "wse2", "--json"});
   EXPECT_EQ(json.status, 1);
-  const std::string message = "4 MB a place > 48 KB (36 KB for data)";
+  const std::string message = "4 MB > 48 KB a place (36 KB for data)";
   EXPECT_EQ(json.json()["target"]["reasons"],
             Json::array({{{"code", "exceeds_memory"}, {"message", message}}}));
   Json target = json.json()["target"];
@@ -121,7 +121,7 @@ TEST(ShowTarget, AFileOfOnesOwn) {
 })");
   const Answer answer = run({"show", kTiled, "--target", file.path()});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_TRUE(has(answer.out, "does not fit mine: 1088 bytes a place > 64 bytes\n")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "does not fit mine: 1088 bytes > 64 bytes a place\n")) << answer.out;
   EXPECT_TRUE(has(answer.out, "does not fit mine: a mesh of 3x2 > 2x2 (axis 0: 3 > 2)\n"))
       << answer.out;
 }

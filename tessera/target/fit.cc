@@ -76,7 +76,8 @@ Result<std::int64_t> held_by_one(const Layout& layout, const MemorySpace& space,
 void check_memory(Fit& fit) {
   const std::string held = cat(size_text(fit.held_bytes), " ", each_owner(fit.owner));
   if (fit.capacity_bytes && fit.held_bytes > *fit.capacity_bytes) {
-    std::string message = cat(held, " > ", size_text(*fit.capacity_bytes));
+    std::string message = cat(size_text(fit.held_bytes), " > ", size_text(*fit.capacity_bytes), " ",
+                              each_owner(fit.owner));
     if (fit.usable_bytes != fit.capacity_bytes) {
       message += cat(" (", size_text(*fit.usable_bytes), " for data)");
     }

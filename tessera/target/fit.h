@@ -71,7 +71,7 @@ enum class Spread : std::uint8_t {
 ///
 /// Law: fits() ⇔ no reason is given, and a layout that fits also fits a machine that has more of
 /// everything.
-/// Example: [1024, 1024] f32 on one place of wse2: 4 MB a place > 48 KB (36 KB for data).
+/// Example: [1024, 1024] f32 on one place of wse2: 4 MB > 48 KB a place (36 KB for data).
 /// Errors: a machine that `check` refuses; kTooLarge for a device map of more than 2^22 places on a
 /// machine with dead ones.
 Result<Fit> fits(const Layout& layout, const Machine& machine, Spread spread = Spread::kWhole);

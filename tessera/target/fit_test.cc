@@ -68,12 +68,12 @@ TEST(Fit, SinglePeIsFarTooLarge) {
   EXPECT_EQ(fit.capacity_bytes, 48 << 10);
   EXPECT_EQ(fit.usable_bytes, 36 << 10);
   EXPECT_EQ(fit.needed_places, 114);  // 4 MB / 36 KB = 113.8
-  EXPECT_EQ(reasons(fit), Reasons{"exceeds_memory: 4 MB a place > 48 KB (36 KB for data)"});
+  EXPECT_EQ(reasons(fit), Reasons{"exceeds_memory: 4 MB > 48 KB a place (36 KB for data)"});
 }
 
 TEST(Fit, FourRowsOfPesAreStillTooFew) {
   const Fit fit = *fits(grid(1024, 1024, 4, 1), machine("wse2"));
-  EXPECT_EQ(reasons(fit), Reasons{"exceeds_memory: 1 MB a place > 48 KB (36 KB for data)"});
+  EXPECT_EQ(reasons(fit), Reasons{"exceeds_memory: 1 MB > 48 KB a place (36 KB for data)"});
 }
 
 TEST(Fit, AGridOf32x32Fits) {
@@ -168,7 +168,7 @@ TEST(Fit, TheLayoutsOwnSpace) {
   const Layout in_l1 = grid(1024, 1024, 1, 1, "l1");
   const Fit l1 = *fits(in_l1, machine("wormhole"));
   EXPECT_EQ(l1.space, "l1");
-  EXPECT_EQ(reasons(l1), Reasons{"exceeds_memory: 4 MB a place > 1464 KB (1364 KB for data)"});
+  EXPECT_EQ(reasons(l1), Reasons{"exceeds_memory: 4 MB > 1464 KB a place (1364 KB for data)"});
   const Fit system = *fits(grid(1024, 1024, 1, 1, "system"), machine("wormhole"));
   EXPECT_EQ(system.space, "system");
   EXPECT_TRUE(system.fits());
@@ -217,7 +217,7 @@ TEST(Fit, PagesAreDealtToBanks) {
   // 16 GB on one place: 1366 of 16384 rows of 1 MB a bank.
   const Layout huge = grid(16384, 262144, 1, 1, "dram");
   EXPECT_EQ(reasons(*fits(huge, machine("wormhole"))),
-            Reasons{"exceeds_memory: 1366 MB a bank > 1 GB"});
+            Reasons{"exceeds_memory: 1366 MB > 1 GB a bank"});
 }
 
 TEST(Fit, InterleavedTensorsAreDealtToAllPlaces) {
@@ -258,7 +258,7 @@ TEST(Fit, SpansOfASharedPool) {
   LayoutSpec spec = test::spec(form({1 << 20}, {}, {fold(x(0), {mem(1, 1 << 20, 1)})}));
   spec.space = "lx";
   EXPECT_EQ(reasons(*fits(*Layout::make(spec), machine("spyre"))),
-            Reasons{"exceeds_memory: 4 MB a place > 2 MB (1587 KB for data)"});
+            Reasons{"exceeds_memory: 4 MB > 2 MB a place (1587 KB for data)"});
 }
 
 TEST(Fit, EmptyTensorsFitAnywhere) {
@@ -275,7 +275,7 @@ TEST(Fit, SharedMemoriesOfKnownSize) {
     return test::layout(form({4 * n}, {4}, {fold(x(0), {on(0, n, 4), mem(1, n, 1)})}));
   };
   EXPECT_TRUE(fits(line(256), box)->fits());
-  EXPECT_EQ(reasons(*fits(line(257), box)), Reasons{"exceeds_memory: 4112 bytes in all > 4 KB"});
+  EXPECT_EQ(reasons(*fits(line(257), box)), Reasons{"exceeds_memory: 4112 bytes > 4 KB in all"});
 }
 
 TEST(Fit, MachinesThatCannotBeAreRefused) {
