@@ -57,7 +57,7 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   json["mesh"] = layout.mesh().extents();
   json["shard_shape"] = said.shard_shape.value_or(facts.shard_shape);
   json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json(nullptr);
-  json["atoms_shape"] = facts.atoms_shape;
+  json["atoms_shape"] = said.atoms_shape.value_or(facts.atoms_shape);
   json["places"] = layout.places();
   json["shard_bytes"] = said.shard_bytes.value_or(layout.shard_bytes());
   json["logical_bytes"] = facts.logical_bytes;

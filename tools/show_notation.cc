@@ -115,6 +115,7 @@ struct Teller {
     TESSERA_TRY(const TtnnFacts facts, facts_of(words, layout.shape()));
     NotationFacts told = ttnn(facts);
     told.shard_bytes = share_bytes(words);
+    told.atoms_shape = words.memref.shape;
     return told;
   }
   Result<NotationFacts> operator()(const TtnnTerms& words) const {

@@ -21,6 +21,7 @@ struct NotationFacts {
   /// of an interleaved tensor, the shard that the notation divides by.
   std::optional<std::int64_t> shard_bytes;
   std::optional<std::vector<std::int64_t>> shard_shape;
+  std::optional<std::vector<std::int64_t>> atoms_shape;
 };
 
 Result<NotationFacts> notation_facts(const Tensor& tensor);

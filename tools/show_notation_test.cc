@@ -68,6 +68,7 @@ TEST(ShowNotation, TtnnInterleavedTellsTheShareOfACore) {
       "memref<1x1x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<l1>>, <interleaved>>>");
   EXPECT_EQ(json["places"], 1);
   EXPECT_EQ(json["shard_bytes"], 4096);
+  EXPECT_EQ(json["atoms_shape"], parsed("[1, 1]"));
   EXPECT_EQ(json["allocated_bytes"], 32768);
   EXPECT_EQ(json["ttnn"]["physical_shape"], parsed("[64, 128]"));
 }
