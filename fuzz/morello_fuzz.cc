@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/morello_contiguity.h"
 #include "tessera/notation/morello_facts.h"
@@ -23,28 +24,6 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kSmall = 256;  // elements that are looked at one by one
-
-void require(bool law, const char* what, std::string_view text) {
-  if (law) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
-
-void check_refusal(const Error& error, std::string_view text) {
-  const auto size = static_cast<std::int64_t>(text.size());
-  require(error.span.has_value(), "an error has a span", text);
-  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
-          "a span lies inside the text", text);
-  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
-}
-
-void check_words(const Tensor& tensor, std::string_view text) {
-  const std::string printed = print_tensor(tensor);
-  const Result<Tensor> again = parse_tensor(printed);
-  require(again.ok(), "what is printed can be read", printed);
-  require(again->words == tensor.words, "parse(print(x)) says the same words", text);
-  require(print_tensor(*again) == printed, "printing is stable", printed);
-}
 
 void check_raised(const Layout& layout, std::string_view text) {
   const Result<MorelloLayout> words = raise_morello(layout);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <variant>
 
+#include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
 
@@ -19,20 +20,6 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxReplicas = 1 << 12;  // locate lists them all
-
-void require(bool law, const char* what, std::string_view text) {
-  if (law) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
-
-void check_refusal(const Error& error, std::string_view text) {
-  const auto size = static_cast<std::int64_t>(text.size());
-  require(error.span.has_value(), "an error has a span", text);
-  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
-          "a span lies inside the text", text);
-  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
-}
 
 void check_native(const Layout& layout, std::string_view text) {
   const std::string printed = print_native(layout);

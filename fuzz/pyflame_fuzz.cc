@@ -14,6 +14,7 @@
 #include <string_view>
 #include <variant>
 
+#include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
 
@@ -22,29 +23,6 @@ namespace {
 
 constexpr std::int64_t kMaxReplicas = 1 << 12;  // locate lists them all
 constexpr std::int64_t kMaxPlaces = 1 << 10;    // PEs that are compared one by one
-
-void require(bool law, const char* what, std::string_view text) {
-  if (law) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
-
-void check_refusal(const Error& error, std::string_view text) {
-  const auto size = static_cast<std::int64_t>(text.size());
-  require(error.span.has_value(), "an error has a span", text);
-  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
-          "a span lies inside the text", text);
-  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
-}
-
-void check_words(const Tensor& tensor, std::string_view text) {
-  const std::string printed = print_tensor(tensor);
-  const Result<Tensor> again = parse_tensor(printed);
-  require(again.ok(), "what is printed can be read", printed);
-  require(again->words == tensor.words, "what is printed says the same words", text);
-  require(again->layout == tensor.layout, "the same words are the same layout", text);
-  require(print_tensor(*again) == printed, "printing is stable", printed);
-}
 
 void check_raised(const Layout& layout, std::string_view text) {
   const Result<const Notation*> pyflame = find_notation("pyflame");

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <variant>
 
+#include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/spyre_cores.h"
@@ -22,20 +23,6 @@
 
 namespace tessera {
 namespace {
-
-void require(bool law, const char* what, std::string_view text) {
-  if (law) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
-
-void check_refusal(const Error& error, std::string_view text) {
-  const auto size = static_cast<std::int64_t>(text.size());
-  require(error.span.has_value(), "an error has a span", text);
-  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
-          "a span lies inside the text", text);
-  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
-}
 
 template <typename T>
 bool too_large(const Result<T>& result) {

@@ -12,17 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "fuzz/laws.h"
 #include "tessera/target/fit.h"
 #include "tessera/target/machine_json.h"
 
 namespace tessera {
 namespace {
-
-void require(bool law, const char* what, std::string_view text) {
-  if (law) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
 
 /// Row-major on one place, rows over a mesh, and rows over a mesh through a device map.
 const std::vector<Layout>& layouts() {
@@ -51,11 +46,7 @@ void check_text(std::string_view text) {
   const Result<Machine> machine = parse_machine(text);
   if (!machine.ok()) {
     const Error& error = machine.error();
-    const auto size = static_cast<std::int64_t>(text.size());
-    require(error.span.has_value(), "an error has a span", text);
-    require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
-            "a span lies inside the text", text);
-    require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+    check_refusal(error, text);
     return;
   }
   require(machine->check().ok(), "what is read passes check", text);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <variant>
 
+#include "fuzz/laws.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
@@ -22,31 +23,8 @@
 namespace tessera {
 namespace {
 
-void require(bool law, const char* what, std::string_view text) {
-  if (law) return;
-  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
-
-void check_refusal(const Error& error, std::string_view text) {
-  const auto size = static_cast<std::int64_t>(text.size());
-  require(error.span.has_value(), "an error has a span", text);
-  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
-          "a span lies inside the text", text);
-  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
-}
-
 bool is_too_large(const Error& error) {
   return error.code == ErrorCode::kTooLarge || error.code == ErrorCode::kOverflow;
-}
-
-void check_words(const Tensor& tensor) {
-  const std::string printed = print_tensor(tensor);
-  const Result<Tensor> again = parse_tensor(printed);
-  require(again.ok(), "what is printed can be read", printed);
-  require(again->words == tensor.words, "the words come back", printed);
-  require(again->layout == tensor.layout, "the layout comes back", printed);
-  require(print_tensor(*again) == printed, "printing is stable", printed);
 }
 
 void check_cores(const Layout& a, const Layout& b, std::string_view text) {
@@ -103,7 +81,7 @@ void check_text(std::string_view text) {
     require(mesh.ok() || !mesh.error().message.empty(), "a reason has words", text);
   }
   if (tensor->notation != "ttnn") return;
-  check_words(*tensor);
+  check_words(*tensor, text);
   check_raise(*tensor, text);
   check_facts(*tensor, text);
   const Shape& shape = tensor->layout.shape();

@@ -10,6 +10,7 @@
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/morello.h"
 #include "tessera/notation/morello_fit.h"
+#include "tessera/notation/plain_memory.h"
 
 // The words are guessed from the function itself and then checked: where the layout's lines are cut
 // says at which widths a dim may have digits, evaluating the function there says their strides, and
@@ -27,18 +28,7 @@ Error cannot_say(std::string_view what, std::string_view help = "the native nota
 
 /// What of the layout Morello has no words for, if anything.
 std::optional<std::string> unsaid(const Layout& layout) {
-  const LayoutSpec& spec = layout.spec();
-  if (layout.places() != 1) return cat("a mesh of ", layout.places(), " places");
-  for (const Fill& fill : spec.form.fills) {
-    if (fill.kind == Fill::Kind::kPartial) return "a partial result";
-  }
-  if (spec.atom.is_tile()) return cat("an atom of ", spec.atom.rows, "x", spec.atom.cols);
-  if (spec.atom.storage != spec.dtype) {
-    return cat(dtype_name(spec.dtype), " stored as ", dtype_name(spec.atom.storage));
-  }
-  if (spec.padding != PaddingValue::undef()) return "a padding value";
-  if (!spec.space.empty()) return cat("the memory space ", quote_name(spec.space));
-  if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) return "a device map";
+  if (auto what = beyond_plain_memory(layout.spec())) return what;
   if (layout.slots() != layout.shape().elements()) {
     return cat("padding: ", layout.slots(), " slots for ", layout.shape().elements(), " elements");
   }

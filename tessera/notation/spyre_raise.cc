@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/runs.h"
+#include "tessera/notation/plain_memory.h"
 #include "tessera/notation/spyre_guess.h"
 #include "tessera/notation/spyre_lines.h"
 
@@ -25,18 +26,9 @@ std::optional<std::string> unsaid(const LayoutSpec& spec, DType storage) {
     return cat("a mesh of ", form.mesh.to_string(), " places: cores are one axis");
   }
   for (const Fill& fill : form.fills) {
-    if (fill.kind == Fill::Kind::kPartial) return "a partial result";
     if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) return "replicas";
   }
-  if (spec.atom.is_tile()) return cat("an atom of ", spec.atom.rows, "x", spec.atom.cols);
-  if (spec.atom.storage != storage) {
-    return cat(dtype_name(spec.dtype), " stored as ", dtype_name(spec.atom.storage),
-               ", sticks hold ", dtype_name(storage));
-  }
-  if (spec.padding != PaddingValue::undef()) return "a padding value";
-  if (!spec.space.empty()) return cat("the memory space ", quote_name(spec.space));
-  if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) return "a device map";
-  return std::nullopt;
+  return beyond_plain_storage(spec, storage);
 }
 
 /// Whether the words mean exactly this layout.

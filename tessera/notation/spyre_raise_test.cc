@@ -102,7 +102,7 @@ TEST(SpyreRaise, WhatItCannotSayHasAReason) {
             "spyre<> cannot say an allocation of 500 slots: sticks hold 64 elements of f16"},
            {"tensor<64xf64, strided<[1]>>", "Spyre keeps no sticks of f64"},
            {"tensor<64xi64, strided<[1]>>",
-            "spyre<> cannot say i64 stored as i64, sticks hold i32"},
+            "spyre<> cannot say i64 stored as i64, where i32 is kept"},
            {"tensor<64xf16, native<{d0} / (1 -> mem), pad=0>>",
             "spyre<> cannot say a padding value"},
            {"tensor<64xf16, native<{d0} / (1 -> mem), space=l1>>",

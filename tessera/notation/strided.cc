@@ -9,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/runs.h"
 #include "tessera/notation/cursor.h"
+#include "tessera/notation/plain_memory.h"
 #include "tessera/notation/registry.h"
 
 namespace tessera {
@@ -68,24 +69,6 @@ Error cannot_say(std::string_view what) {
                "the native notation can"};
 }
 
-/// What of the layout strides have no words for, if anything.
-std::optional<std::string> unsaid(const LayoutSpec& spec) {
-  if (spec.form.mesh.elements() != 1) {
-    return cat("a mesh of ", spec.form.mesh.elements(), " places");
-  }
-  for (const Fill& fill : spec.form.fills) {
-    if (fill.kind == Fill::Kind::kPartial) return "a partial result";
-  }
-  if (spec.atom.is_tile()) return cat("an atom of ", spec.atom.rows, "x", spec.atom.cols);
-  if (spec.atom.storage != spec.dtype) {
-    return cat(dtype_name(spec.dtype), " stored as ", dtype_name(spec.atom.storage));
-  }
-  if (spec.padding != PaddingValue::undef()) return "a padding value";
-  if (!spec.space.empty()) return cat("the memory space ", quote_name(spec.space));
-  if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) return "a device map";
-  return std::nullopt;
-}
-
 Result<WrittenTensor> raise(const Layout& layout) {
   TESSERA_TRY(const StridedLayout words, raise_strided(layout));
   return WrittenTensor{TensorType::of(layout.shape(), layout.dtype()), write(words)};
@@ -105,7 +88,7 @@ Result<Layout> lower(const StridedLayout& words, const Shape& shape, DType dtype
 }
 
 Result<StridedLayout> raise_strided(const Layout& layout) {
-  if (const auto what = unsaid(layout.spec())) return cannot_say(*what);
+  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
   const Shape& shape = layout.shape();
   // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
   StridedLayout words{shape.row_major_strides(), layout.form().offset};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "tessera/notation/notation.h"
+
+/// What the fuzz targets of all notations demand. A broken law prints the text and aborts, which is
+/// how libFuzzer learns of it.
+namespace tessera {
+
+inline void require(bool law, const char* what, std::string_view text) {
+  if (law) return;
+  std::fprintf(stderr, "broken: %s\n%.*s\n", what, static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+/// An error points into the text and has words.
+inline void check_refusal(const Error& error, std::string_view text) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  require(error.span.has_value(), "an error has a span", text);
+  require(0 <= error.span->from && error.span->from <= error.span->to && error.span->to <= size,
+          "a span lies inside the text", text);
+  require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
+}
+
+/// A tensor prints, reads back as the same words and layout, and prints the same again.
+inline void check_words(const Tensor& tensor, std::string_view text) {
+  const std::string printed = print_tensor(tensor);
+  const Result<Tensor> again = parse_tensor(printed);
+  require(again.ok(), "what is printed can be read", printed);
+  require(again->words == tensor.words, "what is printed says the same words", text);
+  require(again->layout == tensor.layout, "the same words are the same layout", text);
+  require(print_tensor(*again) == printed, "printing is stable", printed);
+}
+
+}  // namespace tessera

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tessera/layout/layout.h"
+
+namespace tessera {
+
+/// What a notation of plain scalars on one place has no words for, if anything: a mesh, a partial
+/// result, a tile or another storage type, a padding value, a memory space, a device map.
+/// Example: "a mesh of 6 places".
+std::optional<std::string> beyond_plain_memory(const LayoutSpec& spec);
+
+/// The same without the mesh, for notations that have one: of `storage` atoms.
+std::optional<std::string> beyond_plain_storage(const LayoutSpec& spec, DType storage);
+
+}  // namespace tessera
