@@ -62,7 +62,7 @@ Status read_rest(Cursor& cursor, MetalLayout& words, MetalSpans& spans) {
     }
     if (!is_one_of(word.text, kMemoryLayouts) || !words.memory_layout.empty()) {
       std::vector<std::string_view> names(kMemoryLayouts.begin(), kMemoryLayouts.end());
-      names.push_back("device");
+      names.emplace_back("device");
       return Error{ErrorCode::kUnknownName,
                    words.memory_layout.empty()
                        ? cat("unknown memory layout ", quote_name(word.text))

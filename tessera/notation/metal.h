@@ -24,6 +24,9 @@ namespace tessera {
 /// ceil(extent / grid) long shards; tiles cut the last two lines of each shard again. The memref is
 /// what follows: ceil(shard / tile). One that says otherwise is kContradiction.
 ///
+/// Behind the memref may stand a memory layout (`, block_sharded`), and where the grid is on a
+/// device, which tt-mlir keeps elsewhere: `, device = <8x8, (d0, d1) -> (d1, d0)>`.
+///
 /// Slots run row-major over the memref, and row-major inside a tile. Example: 53x63 on 3x2 in 32x32
 /// tiles puts element (40, 33) on place (2, 1), in row 4, column 1 of its only tile: slot 129.
 struct MetalLayout {
@@ -32,8 +35,7 @@ struct MetalLayout {
   std::vector<std::int64_t> grid;
   MemRef memref;               ///< its space may be unsaid
   std::string dialect = "tt";  ///< "tt" or "ttcore"
-  /// Where the virtual grid is on the device: `device = <8x8, (d0, d1) -> (d1 floordiv 8, d1 mod
-  /// 8)>`
+  /// Where the virtual grid is: one-to-one, one result a device axis.
   struct Device {
     std::vector<std::int64_t> physical;
     AffineMap map;

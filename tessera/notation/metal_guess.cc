@@ -14,8 +14,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kMaxFrames = 512;
-constexpr std::size_t kMaxShards = 8;
+constexpr std::size_t kMaxFrames = 512;  // shapes that are tried; layouts suggest a handful
+constexpr std::size_t kMaxShards = 8;    // widths that are tried for each tiled line
 
 /// Strides of storage units that a row-major memref of this layout might have: those of its digits
 /// and of what they span. Every one divides the allocation.
@@ -114,15 +114,10 @@ std::vector<std::vector<std::int64_t>> atom_shapes(const Layout& layout, const L
 /// How far a line reaches along `axis` inside a place, `steps` being what its cuts move there.
 /// Where the steps are as the widths this is exact, else it is a bound.
 Checked reach_of(const Lines& lines, const Line& line, const std::vector<std::int64_t>& steps) {
-  Checked last = line.start;
-  for (const Term& term : line.terms) {
-    if (term.coef > 0) {
-      last += Checked(term.coef) * (lines.shape[static_cast<std::size_t>(term.dim)] - 1);
-    }
-  }
+  const std::int64_t last = last_value(lines, line);
   Checked reach = 0;
   bool straight = true;
-  std::int64_t left = last.saturated();
+  std::int64_t left = last;
   for (std::size_t k = 0; k < steps.size(); ++k) {
     const std::int64_t width = line.cuts[k].width;
     reach += Checked(std::max<std::int64_t>(steps[k], 0)) * (left / width);

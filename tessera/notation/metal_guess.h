@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct MetalFrame {
 /// that is negative in place or slot is taken as the negative of the opposite step.
 Result<std::vector<std::int64_t>> coordinates(Spot spot, const MetalFrame& frame);
 
+/// The largest value of a canonical line.
+std::int64_t last_value(const Lines& lines, const Line& line);
+
 /// The same function, cut wherever it carries from one grid axis, or one line of the memref, to the
 /// next. Only the frame's grid, atoms and element play a part.
 Lines with_carries(Lines lines, const MetalFrame& frame);
@@ -46,13 +50,15 @@ enum class MetalShards : std::uint8_t {
   kAnyWidth,    ///< the seed's rule: the grid cuts first, anywhere
 };
 
-/// Calls `attempt` on one frame after another, most natural first, until one succeeds; answers the
-/// error of the one that came furthest. An attempt returns ok, or how far it came.
+/// How far an attempt came, and what stopped it.
 struct MetalMiss {
   int stage = 0;
   std::string reason;
 };
 using MetalAttempt = std::function<std::optional<MetalMiss>(const MetalFrame&, const Lines&)>;
+
+/// Calls `attempt` on one frame after another, most natural first, until one does not miss. If all
+/// do, answers the miss that came furthest.
 std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
                                     const MetalAttempt& attempt);
 

@@ -112,7 +112,7 @@ Result<DeviceMap> lower_device(const MetalLayout::Device& device, const Shape& g
 }
 
 /// The error placed at a part of the text, where there is a text.
-Error at(Error error, const MetalSpans* spans, Span MetalSpans::* part) {
+Error at(const Error& error, const MetalSpans* spans, Span MetalSpans::* part) {
   return spans == nullptr ? error : error.at(spans->*part);
 }
 

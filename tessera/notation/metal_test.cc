@@ -11,6 +11,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
+constexpr std::int64_t kRow = 32;  // slots between rows of a tile, and of 32 columns
+
 Shape shape_of(Numbers extents) { return Shape::make(std::move(extents)).value(); }
 
 std::string metal(std::string_view type, std::string_view map, std::string_view grid,
@@ -131,12 +133,12 @@ TEST(Metal, PaddingOfAGrid) {
   check(text, {line([](const Index& x) { return x[0]; }, 53, 3),
                line([](const Index& x) { return x[1]; }, 63, 2)});
   const Layout layout = parsed(text).layout;
-  const auto cause = [&](Place place, std::int64_t slot) {
+  const auto cause = [&](const Place& place, std::int64_t slot) {
     return std::get<Padding>(*layout.element_at(place, slot)).cause;
   };
-  EXPECT_EQ(cause({2, 0}, 17 * 32), Cause::kGrid);
+  EXPECT_EQ(cause({2, 0}, kRow * 17), Cause::kGrid);
   EXPECT_EQ(cause({0, 1}, 31), Cause::kGrid);
-  EXPECT_TRUE(std::holds_alternative<Index>(*layout.element_at({1, 0}, 17 * 32 + 31)));
+  EXPECT_TRUE(std::holds_alternative<Index>(*layout.element_at({1, 0}, kRow * 17 + 31)));
   // 54·64 slots for 53·63 elements.
   EXPECT_EQ(layout.slots() * layout.places() - layout.shape().elements(), 54 * 64 - 53 * 63);
 }
@@ -175,8 +177,8 @@ TEST(Metal, BumpedStride) {
         {line([](const Index& x) { return x[0] * 32 + x[1]; }, 40, 1, 32), line(cols, 32, 2, 32)});
   const Layout layout = parsed(bumped).layout;
   EXPECT_EQ(layout.locate({1, 0, 0})->slot, 1024);  // the second tile begins the second batch
-  EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, 8 * 32)).cause, Cause::kGap);
-  EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, 1024 + 8 * 32)).cause, Cause::kTile);
+  EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, kRow * 8)).cause, Cause::kGap);
+  EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, 1024 + kRow * 8)).cause, Cause::kTile);
   EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, 16)).cause, Cause::kTile);
 }
 

@@ -20,7 +20,7 @@ struct Collapsed {
   std::int64_t length = 0;
 };
 
-Error at(Error error, const MetalTodaySpans* spans, Span MetalTodaySpans::* part) {
+Error at(const Error& error, const MetalTodaySpans* spans, Span MetalTodaySpans::* part) {
   return spans == nullptr ? error : error.at(spans->*part);
 }
 

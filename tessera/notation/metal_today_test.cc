@@ -80,7 +80,8 @@ TEST(MetalToday, AlignmentOfEveryStage) {
   check_causes(parsed(text).layout, lines, Cause::kTile, Cause::kAlignment);
   const Layout layout = parsed(text).layout;
   // Row 43 of the first batch is between batches; row 576 is past the last one.
-  EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, 43 * 32)).cause, Cause::kGap);
+  EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, std::int64_t{43} * 32)).cause,
+            Cause::kGap);
   EXPECT_EQ(std::get<Padding>(*layout.element_at({6, 0}, 0)).cause, Cause::kAlignment);
 }
 

@@ -92,17 +92,6 @@ std::int64_t steps_to_carry(std::int64_t move, const std::vector<Level>& levels,
   return 0;
 }
 
-/// The largest value of the line.
-std::int64_t last_of(const Lines& lines, const Line& line) {
-  Checked last = line.start;
-  for (const Term& term : line.terms) {
-    if (term.coef > 0) {
-      last += Checked(term.coef) * (lines.shape[static_cast<std::size_t>(term.dim)] - 1);
-    }
-  }
-  return last.saturated();
-}
-
 /// Cuts the line where its digits carry from one axis or line to the next: canonical lines count
 /// places and slots by one number, in which (d0 floordiv 8, d0 mod 8) on 8x8 is a single step.
 void split_carries(Lines& lines, Line& line, const MetalFrame& frame, Spot zero) {
@@ -121,7 +110,7 @@ void split_carries(Lines& lines, Line& line, const MetalFrame& frame, Spot zero)
         offset = slot_offset;
       }
       if (k > 0) offset = 0;  // lower digits keep where they start
-      const std::int64_t left = k == 0 ? last_of(lines, line) : line.cuts[k - 1].width - 1;
+      const std::int64_t left = k == 0 ? last_value(lines, line) : line.cuts[k - 1].width - 1;
       if (steps <= 1 || left / cut.width + offset < steps) break;
       const Checked width = Checked(cut.width) * steps;
       const Checked start = Checked(cut.width) * offset + line.start;
@@ -246,6 +235,16 @@ Result<AffineResult> cut_value(const Lines& lines,
 }
 
 }  // namespace
+
+std::int64_t last_value(const Lines& lines, const Line& line) {
+  Checked last = line.start;
+  for (const Term& term : line.terms) {
+    if (term.coef > 0) {
+      last += Checked(term.coef) * (lines.shape[static_cast<std::size_t>(term.dim)] - 1);
+    }
+  }
+  return last.saturated();
+}
 
 Lines with_carries(Lines lines, const MetalFrame& frame) {
   const Spot zero = lines.spot(Index(lines.shape.rank(), 0));

@@ -108,6 +108,18 @@ TEST(TtnnRaise, SaysLayoutsOfOtherNotations) {
       "<[#ttnn.core_range<(0,0), (1,1)>]>>");
 }
 
+TEST(TtnnRaise, EmptyTensorsKeepTheirAllocation) {
+  expect_raised("tensor<0x8x32xf32, ttnn<stride=[2560, 1280, 40, 1], shard_shape=[322, 40]>>",
+                "ttnn<stride=[32, 256, 32, 1], shard_shape=[1, 12880]>");
+  expect_raised("tensor<5x0xi8, ttnn<stride=[65, 13, 1], shard_shape=[4, 8], tile_shape=[4, 4]>>",
+                "ttnn<stride=[45, 9, 1], shard_shape=[4, 8], tile_shape=[4, 4]>");
+  expect_raised(
+      "tensor<0x64xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
+      "memref<0x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>>",
+      "#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<0x2x!ttcore.tile<32x32, bf16>, "
+      "#ttnn.buffer_type<dram>>, <interleaved>>");
+}
+
 TEST(TtnnRaise, HasReasons) {
   const std::string metal =
       "tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 32#1 -> mem*1024, 1#32 -> mem*32), "

@@ -176,6 +176,7 @@ std::optional<TtnnTerms> words_of(const Layout& layout, const Guess& guess) {
   std::vector<std::int64_t> steps;
   Checked rows = 1;
   Checked below = 1;
+  bool no_rows = false;
   for (std::size_t dim = shape.rank(); dim-- > 0;) {
     if (dim + 1 == shape.rank()) continue;
     std::int64_t step = below.saturated();
@@ -188,7 +189,9 @@ std::optional<TtnnTerms> words_of(const Layout& layout, const Guess& guess) {
     steps.insert(steps.begin(), step);
     rows += Checked(step) * (extent - 1);
     below = Checked(step) * extent;
+    no_rows = no_rows || shape[dim] == 0;
   }
+  if (no_rows) rows = 1;  // any number will do
   TtnnTerms words;
   const std::int64_t last = shape.rank() == 0 ? 1 : shape.extents().back();
   std::array<Checked, 2> physical = {rows, std::max<std::int64_t>(last, 1)};
