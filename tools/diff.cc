@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -22,6 +24,18 @@ std::string location_text(const Layout& layout, const Index& index) {
   return cat("place ", places, ", slot ", slot);
 }
 
+/// A place that is somewhere else on the device in B than in A, looking at the first 2^12 of them.
+std::optional<Place> moved_place(const Layout& a, const Layout& b) {
+  constexpr std::int64_t kMostPlaces = 1 << 12;
+  if (a.mesh() != b.mesh()) return std::nullopt;
+  for (std::int64_t i = 0; i < std::min(a.places(), kMostPlaces); ++i) {
+    const Place place = a.mesh().delinear(i);
+    const PhysicalPlace in_a = a.spec().device_map.map(a.mesh(), place);
+    if (in_a != b.spec().device_map.map(b.mesh(), place)) return place;
+  }
+  return std::nullopt;
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
   const Layout& a = request.tensor("a").layout;
   const Layout& b = request.tensor("b").layout;
@@ -43,6 +57,10 @@ Result<Verdict> run(const Request& request, Console& console) {
   }
   if (comparison.equal) {
     console.out << "equal: every element is in the same slot of the same places\n";
+    if (const std::optional<Place> place = moved_place(a, b)) {
+      console.out << "but the device maps differ: place " << bracketed(*place)
+                  << " is somewhere else on the device (locate --physical)\n";
+    }
     return verdict;
   }
   if (comparison.first_difference) {

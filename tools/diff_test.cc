@@ -64,5 +64,16 @@ TEST(Diff, ABadTextIsNamed) {
   EXPECT_NE(answer.err.find("in B: "), std::string::npos) << answer.err;
 }
 
+TEST(Diff, EqualPlacesElsewhereOnTheDeviceAreSaid) {
+  const std::string at_zero = "tensor<8x8xf32, pyflame.Grid(2, 2)>";
+  const std::string at_four = "tensor<8x8xf32, pyflame.Grid(2, 2, origin=(4, 4))>";
+  const Answer moved = run({"diff", at_zero, at_four});
+  EXPECT_EQ(moved.status, 0);
+  EXPECT_NE(moved.out.find("but the device maps differ: place [0, 0]"), std::string::npos);
+  // An origin of (0, 0) is another description of the same map.
+  const std::string said_zero = "tensor<8x8xf32, pyflame.Grid(2, 2, origin=(0, 0))>";
+  EXPECT_EQ(run({"diff", at_zero, said_zero}).out.find("device maps"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera::tools
