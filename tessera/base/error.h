@@ -74,6 +74,8 @@ struct Error {
   std::string message;
   std::optional<Span> span = std::nullopt;
   std::string help = {};
+  /// The text that would be right in the place of `span`, when one text alone is.
+  std::string correction = {};
 
   /// The same error, placed in a text. An error that already has a place keeps it.
   Error at(Span where) const;
