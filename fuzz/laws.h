@@ -34,7 +34,7 @@ inline void check_words(const Tensor& tensor, std::string_view text) {
   const Result<Tensor> again = parse_tensor(printed);
   require(again.ok(), "what is printed can be read", printed);
   require(again->words == tensor.words, "what is printed says the same words", text);
-  require(again->layout == tensor.layout, "the same words are the same layout", text);
+  require(again->placement == tensor.placement, "the same words are the same layout", text);
   require(print_tensor(*again) == printed, "printing is stable", printed);
 }
 

@@ -26,7 +26,7 @@ bool is_too_large(const Error& error) {
 }
 
 void check_raise(const Tensor& tensor, std::string_view name, std::string_view text) {
-  const Layout& layout = tensor.layout;
+  const Layout& layout = tensor.layout();
   const Result<std::string> raised = print_tensor(layout, **find_notation(name));
   if (!raised.ok()) {
     require(raised.error().code == ErrorCode::kNotSupported || is_too_large(raised.error()),
@@ -35,10 +35,10 @@ void check_raise(const Tensor& tensor, std::string_view name, std::string_view t
   }
   const Result<Tensor> again = parse_tensor(*raised);
   require(again.ok(), "what is raised can be read", *raised);
-  const Result<Comparison> same = same_function(layout, again->layout);
+  const Result<Comparison> same = same_function(layout, again->layout());
   require(same.ok() && same->equal, "what is raised is the same function", *raised);
-  require(again->layout.slots() == layout.slots(), "what is raised has the same slots", *raised);
-  require(again->layout.atom() == layout.atom(), "what is raised has the same atom", *raised);
+  require(again->layout().slots() == layout.slots(), "what is raised has the same slots", *raised);
+  require(again->layout().atom() == layout.atom(), "what is raised has the same atom", *raised);
 }
 
 void check_element(const Layout& layout, const Index& index, std::string_view text) {
@@ -56,15 +56,16 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
   if (tensor->notation != "metal" && tensor->notation != "metal-today") return;
   check_words(*tensor, text);
   check_raise(*tensor, "metal", text);
   check_raise(*tensor, "metal-today", text);
-  const Shape& shape = tensor->layout.shape();
+  const Shape& shape = tensor->layout().shape();
   if (shape.empty()) return;
-  check_element(tensor->layout, shape.delinear(0), text);
-  check_element(tensor->layout, shape.delinear(shape.elements() / 2), text);
-  check_element(tensor->layout, shape.delinear(shape.elements() - 1), text);
+  check_element(tensor->layout(), shape.delinear(0), text);
+  check_element(tensor->layout(), shape.delinear(shape.elements() / 2), text);
+  check_element(tensor->layout(), shape.delinear(shape.elements() - 1), text);
 }
 
 }  // namespace

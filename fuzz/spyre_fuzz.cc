@@ -110,9 +110,10 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
   const auto* words = std::get_if<SpyreLayout>(&tensor->words);
   if (words == nullptr) return;
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   const std::string printed = print_tensor(*tensor);
   const Result<Tensor> again = parse_tensor(printed);
   require(again.ok() && again->words == tensor->words, "parse(print(x)) says the same", printed);

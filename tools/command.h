@@ -89,6 +89,8 @@ struct Verb {
   std::vector<std::string_view> examples;  ///< whole command lines
   bool answers_json = false;               ///< has --json
   bool answers_batch = false;              ///< has --batch
+  /// "It cannot be said" is the answer no (status 1), not bad input (status 2).
+  bool refusal_is_no = false;
   Result<Verdict> (*run)(const Request& request, Console& console) = nullptr;
 };
 
@@ -110,6 +112,7 @@ std::string verb_help(const Verb& verb, const Terminal& terminal);
 Verb show_verb();
 Verb locate_verb();
 Verb diff_verb();
+Verb convert_verb();
 Verb targets_verb();
 Verb bench_verb();
 Verb completion_verb();

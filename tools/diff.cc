@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/replicas.h"
@@ -14,34 +14,40 @@ namespace tessera::tools {
 namespace {
 
 /// "place [2, 1], slot 129".
-std::string location_text(const Layout& layout, const Index& index) {
-  const Result<PlaceWriter> writer = PlaceWriter::make(layout, /*physical=*/false);
+std::string location_text(const Placement& placement, const Index& index) {
+  const Result<PlaceWriter> writer = PlaceWriter::make(placement, /*physical=*/false);
+  const auto [form, local] = placement.form_at(index);
   Place first;
   std::int64_t slot = 0;
-  layout.form().evaluate(index, first, slot);
+  form->evaluate(local, first, slot);
   const std::string places =
-      writer ? writer->places_text(first) : cat(bracketed(first), " and its replicas");
+      writer ? writer->places_text(*form, first) : cat(bracketed(first), " and its replicas");
   return cat("place ", places, ", slot ", slot);
 }
 
 /// A place that is somewhere else on the device in B than in A, looking at the first 2^12 of them.
-std::optional<Place> moved_place(const Layout& a, const Layout& b) {
+std::optional<Place> moved_place(const Placement& a, const Placement& b) {
   constexpr std::int64_t kMostPlaces = 1 << 12;
   if (a.mesh() != b.mesh()) return std::nullopt;
+  const auto map_of = [](const Placement& placement) {
+    const Layout* layout = placement.layout();
+    return layout != nullptr ? layout->spec().device_map : DeviceMap::identity();
+  };
+  const DeviceMap map_a = map_of(a);
+  const DeviceMap map_b = map_of(b);
   for (std::int64_t i = 0; i < std::min(a.places(), kMostPlaces); ++i) {
     const Place place = a.mesh().delinear(i);
-    const PhysicalPlace in_a = a.spec().device_map.map(a.mesh(), place);
-    if (in_a != b.spec().device_map.map(b.mesh(), place)) return place;
+    if (map_a.map(a.mesh(), place) != map_b.map(b.mesh(), place)) return place;
   }
   return std::nullopt;
 }
 
 Result<Verdict> run(const Request& request, Console& console) {
-  const Layout& a = request.tensor("a").layout;
-  const Layout& b = request.tensor("b").layout;
-  TESSERA_TRY(const Comparison comparison, same_function(a, b));
+  const Placement& a = request.tensor("a").placement;
+  const Placement& b = request.tensor("b").placement;
+  TESSERA_TRY(const Comparison comparison, same_placement(a, b));
   const Result<std::int64_t> moved =
-      comparison.equal ? Result<std::int64_t>(0) : moved_elements(a, b);
+      comparison.equal ? Result<std::int64_t>(0) : moved_elements_between(a, b);
   if (!moved && moved.error().code != ErrorCode::kTooLarge) return moved.error();
   const std::int64_t bytes = moved ? dtype_bytes(b.atom().storage, *moved).value_or(INT64_MAX) : 0;
   const Verdict verdict = comparison.equal ? Verdict::kYes : Verdict::kNo;
@@ -75,7 +81,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   } else {
     console.out << "moved: too many kinds of elements to count\n";
   }
-  const Result<bool> local = compatible_without_movement(a, b);
+  const Result<bool> local = placed_compatibly(a, b);
   if (local) {
     console.out << (*local
                         ? "no data cross between places: every place already holds what it needs\n"

@@ -55,7 +55,7 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const Tensor tensor = *parse_tensor(
              "tensor<2x2x3xf32, native<{d0} / (1 -> mem*8),"
              "                         {3*d1 + d2} / (4 -> mem, 1 -> mem*2)>>");
-         const Result<View> merged = View::of(tensor.layout).merge(0, 2);
+         const Result<View> merged = View::of(tensor.layout()).merge(0, 2);
          return render(merged.error(), "");
        }},
       {"bad_view",
@@ -67,7 +67,7 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
       {"not_supported",
        [] {
          const Tensor tensor = *parse_tensor("tensor<4x6xf32, strided<[8, 1]>>");
-         const Result<MorelloLayout> words = raise_morello(tensor.layout);
+         const Result<MorelloLayout> words = raise_morello(tensor.layout());
          return render(words.error(), "");
        }},
       {"text_too_long",

@@ -27,8 +27,7 @@ Status check_count(Checked count, std::string_view what) {
                std::nullopt, "ask with --index or --place and --slot"};
 }
 
-Status check_index(const Layout& layout, const Index& index) {
-  const Shape& shape = layout.shape();
+Status check_index(const Shape& shape, const Index& index) {
   if (index.size() != shape.rank()) {
     return Error{ErrorCode::kOutOfRange,
                  cat("index ", bracketed(index), " has ", count_of(std::ssize(index), "number"),
@@ -45,115 +44,168 @@ Status check_index(const Layout& layout, const Index& index) {
   return ok_status();
 }
 
-void append_content_json(const Slot& content, std::string& out) {
-  if (const Index* index = std::get_if<Index>(&content)) {
-    out += "\"index\":";
-    append_numbers(out, *index);
-  } else {
+/// `"index":[..]`, `"indices":[[..],[..]]` where elements may share a slot, or `"padding":".."`.
+void append_content_json(const SlotContent& content, bool may_share, std::string& out) {
+  const auto* const indices = std::get_if<std::vector<Index>>(&content);
+  if (indices == nullptr) {
     out += cat("\"padding\":\"", cause_name(std::get<Padding>(content).cause), "\"");
+    return;
   }
+  out += may_share ? "\"indices\":[" : "\"index\":";
+  for (std::size_t i = 0; i < indices->size(); ++i) {
+    if (i > 0) out += ',';
+    append_numbers(out, (*indices)[i]);
+  }
+  if (may_share) out += ']';
 }
 
-std::string content_text(const Slot& content) {
-  if (const Index* index = std::get_if<Index>(&content)) return bracketed(*index);
-  return cat("padding (", cause_name(std::get<Padding>(content).cause), ")");
+std::string content_text(const SlotContent& content) {
+  const auto* const indices = std::get_if<std::vector<Index>>(&content);
+  if (indices == nullptr) {
+    return cat("padding (", cause_name(std::get<Padding>(content).cause), ")");
+  }
+  std::string text;
+  for (const Index& index : *indices) text += cat(text.empty() ? "" : " ", bracketed(index));
+  return text;
 }
 
-Status locate_index(const Layout& layout, const Index& index, const PlaceWriter& writer,
-                    Console& console) {
-  TESSERA_CHECK_OK(check_index(layout, index));
-  Place first;
+/// The first place and the slot of an element. Not Placement::locate, which lists every replica
+/// however many there are.
+struct FirstSpot {
+  const Form* form = nullptr;
+  Place place;
   std::int64_t slot = 0;
-  // Not Layout::locate, which lists every replica however many there are.
-  layout.form().evaluate(index, first, slot);
-  const std::optional<std::int64_t> byte = layout.atom().byte_of(slot);
+};
+
+FirstSpot first_spot(const Placement& placement, const Index& index) {
+  FirstSpot spot;
+  const auto [form, local] = placement.form_at(index);
+  spot.form = form;
+  form->evaluate(local, spot.place, spot.slot);
+  return spot;
+}
+
+Status locate_index(const Placement& placement, const Index& index, const PlaceWriter& writer,
+                    Console& console) {
+  TESSERA_CHECK_OK(check_index(placement.shape(), index));
+  const FirstSpot spot = first_spot(placement, index);
+  const std::optional<std::int64_t> byte = placement.atom().byte_of(spot.slot);
   if (console.json) {
     std::string line = "{\"index\":";
     append_numbers(line, index);
     line += ',';
-    writer.places_json(first, line);
-    line += cat(",\"slot\":", slot, ",\"byte\":", byte ? std::to_string(*byte) : "null", "}\n");
+    writer.places_json(*spot.form, spot.place, line);
+    line +=
+        cat(",\"slot\":", spot.slot, ",\"byte\":", byte ? std::to_string(*byte) : "null", "}\n");
     console.out << line;
     return ok_status();
   }
-  console.out << "element " << bracketed(index) << " is on place " << writer.places_text(first)
-              << ", in slot " << slot
+  console.out << "element " << bracketed(index) << " is on place "
+              << writer.places_text(*spot.form, spot.place) << ", in slot " << spot.slot
               << (byte ? cat(" (byte ", *byte, ")") : " (inside a block-float tile, so no byte)")
               << '\n';
   return ok_status();
 }
 
-Status locate_slot(const Layout& layout, const Place& place, std::int64_t slot,
+Status locate_slot(const Placement& placement, const Place& place, std::int64_t slot,
                    const PlaceWriter& writer, Console& console) {
-  TESSERA_TRY(const Slot content, layout.element_at(place, slot));
+  TESSERA_TRY(const SlotContent content, placement.contents_at(place, slot));
+  const auto* const indices = std::get_if<std::vector<Index>>(&content);
   if (console.json) {
     std::string line = "{";
     writer.place_json(place, line);
     line += cat(",\"slot\":", slot, ",");
-    append_content_json(content, line);
+    append_content_json(content, placement.view() != nullptr, line);
     console.out << line << "}\n";
     return ok_status();
   }
   console.out << "slot " << slot << " of place " << writer.place_text(place)
-              << (std::holds_alternative<Index>(content) ? " holds element " : " is ")
+              << (indices == nullptr     ? " is "
+                  : indices->size() == 1 ? " holds element "
+                                         : " holds elements ")
               << content_text(content) << '\n';
   return ok_status();
 }
 
-Status locate_all(const Layout& layout, const PlaceWriter& writer, Console& console) {
-  TESSERA_CHECK_OK(check_count(layout.shape().elements(), "elements"));
-  std::string line;
-  bool first_element = true;
-  bool begun = false;
-  const auto begin = [&] {
-    if (!begun && console.json) console.out << "{\"elements\":[";
-    begun = true;
-  };
-  const auto visit = [&](const Row& row) {
+/// Prints the elements of `--all` one after the other. Nothing is written before the first, so that
+/// an error of the walk is still the only answer.
+class ElementList {
+ public:
+  ElementList(const PlaceWriter& writer, Console& console) : writer_(writer), console_(console) {}
+
+  void begin() {
+    if (!begun_ && console_.json) console_.out << "{\"elements\":[";
+    begun_ = true;
+  }
+  void add(const Index& index, const Form& form, const Place& first, std::int64_t slot) {
     begin();
-    Index index = row.index;
-    for (const Spot& offset : row.offsets) {
-      const Spot spot = row.base + offset;
-      const Place first = layout.mesh().delinear(spot.place);
-      line.clear();
-      if (console.json) {
-        line += first_element ? "{\"index\":" : ",{\"index\":";
-        append_numbers(line, index);
-        line += ',';
-        writer.places_json(first, line);
-        line += cat(",\"slot\":", spot.slot, "}");
-      } else {
-        line = cat(bracketed(index), "  place ", writer.places_text(first), "  slot ", spot.slot,
-                   "\n");
-      }
-      console.out << line;
-      first_element = false;
-      if (row.dim >= 0) ++index[static_cast<std::size_t>(row.dim)];
+    line_.clear();
+    if (console_.json) {
+      line_ += first_ ? "{\"index\":" : ",{\"index\":";
+      append_numbers(line_, index);
+      line_ += ',';
+      writer_.places_json(form, first, line_);
+      line_ += cat(",\"slot\":", slot, "}");
+    } else {
+      line_ = cat(bracketed(index), "  place ", writer_.places_text(form, first), "  slot ", slot,
+                  "\n");
     }
-  };
-  // Nothing is written before the walk has begun, so an error is still the only answer.
-  TESSERA_CHECK_OK(for_each_row(layout, visit));
-  begin();
-  if (console.json) console.out << "]}\n";
+    console_.out << line_;
+    first_ = false;
+  }
+  void end() {
+    begin();
+    if (console_.json) console_.out << "]}\n";
+  }
+
+ private:
+  const PlaceWriter& writer_;
+  Console& console_;
+  std::string line_;
+  bool first_ = true;
+  bool begun_ = false;
+};
+
+Status locate_all(const Placement& placement, const PlaceWriter& writer, Console& console) {
+  TESSERA_CHECK_OK(check_count(placement.shape().elements(), "elements"));
+  ElementList list(writer, console);
+  if (placement.pieces() == nullptr) {
+    const Form& form = *form_pieces(placement).front().form;
+    TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
+      Index index = row.index;
+      for (const Spot& offset : row.offsets) {
+        const Spot spot = row.base + offset;
+        list.add(index, form, form.mesh.delinear(spot.place), spot.slot);
+        if (row.dim >= 0) ++index[static_cast<std::size_t>(row.dim)];
+      }
+    }));
+  } else if (!placement.shape().empty()) {
+    Index index(placement.shape().rank(), 0);
+    do {
+      const FirstSpot spot = first_spot(placement, index);
+      list.add(index, *spot.form, spot.place, spot.slot);
+    } while (placement.shape().next(index));
+  }
+  list.end();
   return ok_status();
 }
 
-Status locate_slots(const Layout& layout, const PlaceWriter& writer, Console& console) {
-  TESSERA_CHECK_OK(check_count(Checked(layout.slots()) * layout.places(), "slots"));
+Status locate_slots(const Placement& placement, const PlaceWriter& writer, Console& console) {
+  TESSERA_CHECK_OK(check_count(Checked(placement.slots()) * placement.places(), "slots"));
   std::string line;
   bool first_slot = true;
   if (console.json) console.out << "{\"slots\":[";
-  for (std::int64_t number = 0; number < layout.places(); ++number) {
-    const Place place = layout.mesh().delinear(number);
-    for (std::int64_t slot = 0; slot < layout.slots() && console.out; ++slot) {
-      const Result<Slot> content = layout.element_at(place, slot);
-      if (!content) return content.error();  // cannot be: place and slot are inside
+  for (std::int64_t number = 0; number < placement.places(); ++number) {
+    const Place place = placement.mesh().delinear(number);
+    for (std::int64_t slot = 0; slot < placement.slots() && console.out; ++slot) {
+      const Result<SlotContent> content = placement.contents_at(place, slot);
+      if (!content) return content.error();  // too many elements share it
       line.clear();
       if (console.json) {
         line += first_slot ? "{" : ",{";
         writer.place_json(place, line);
         line += cat(",\"slot\":", slot, ",");
-        append_content_json(*content, line);
+        append_content_json(*content, placement.view() != nullptr, line);
         line += '}';
       } else {
         line = cat("place ", writer.place_text(place), "  slot ", slot, "  ",
@@ -168,7 +220,7 @@ Status locate_slots(const Layout& layout, const PlaceWriter& writer, Console& co
 }
 
 Result<Verdict> run(const Request& request, Console& console) {
-  const Layout& layout = request.tensor("tensor").layout;
+  const Placement& placement = request.tensor("tensor").placement;
   const bool by_index = request.has("index");
   const bool by_slot = request.has("place") || request.has("slot");
   const bool all = request.has("all");
@@ -176,21 +228,21 @@ Result<Verdict> run(const Request& request, Console& console) {
   const int questions = int{by_index} + int{by_slot} + int{all} + int{slots};
   if (questions == 0) return usage_error("locate needs a question");
   if (questions > 1) return usage_error("locate takes one question at a time");
-  TESSERA_TRY(const PlaceWriter writer, PlaceWriter::make(layout, request.has("physical")));
+  TESSERA_TRY(const PlaceWriter writer, PlaceWriter::make(placement, request.has("physical")));
   if (by_index) {
-    TESSERA_CHECK_OK(locate_index(layout, request.numbers("index"), writer, console));
+    TESSERA_CHECK_OK(locate_index(placement, request.numbers("index"), writer, console));
   } else if (all) {
-    TESSERA_CHECK_OK(locate_all(layout, writer, console));
+    TESSERA_CHECK_OK(locate_all(placement, writer, console));
   } else if (slots) {
-    TESSERA_CHECK_OK(locate_slots(layout, writer, console));
+    TESSERA_CHECK_OK(locate_slots(placement, writer, console));
   } else {
     if (!request.has("slot")) return usage_error("--place needs --slot");
     // On a single place without a mesh there is nothing to choose.
-    if (!request.has("place") && layout.mesh().rank() > 0) {
+    if (!request.has("place") && placement.mesh().rank() > 0) {
       return usage_error("--slot needs --place");
     }
     TESSERA_CHECK_OK(
-        locate_slot(layout, request.numbers("place"), request.number("slot"), writer, console));
+        locate_slot(placement, request.numbers("place"), request.number("slot"), writer, console));
   }
   return Verdict::kYes;
 }
@@ -208,7 +260,9 @@ Verb locate_verb() {
       "row-major order; --slots lists every slot of every place. A slot counts elements inside a "
       "place. An element with more than 64 replicas has its places told as rectangles {from, to}, "
       "both ends included. The index of a scalar, and the place of a layout without a mesh, is the "
-      "empty text. byte is null inside block-float tiles.";
+      "empty text. byte is null inside block-float tiles. Where elements may share a slot (stride "
+      "0) a "
+      "slot tells all of them as indices.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to look into", {}, false}};
   verb.flags = {
       {"index", ValueKind::kNumbers, "I,J", "the element at this index"},

@@ -23,6 +23,20 @@ std::vector<Fill> spreading(const Form& form) {
   return fills;
 }
 
+bool in_rectangles(const Form& form) { return form.replicas() > kListedReplicas; }
+
+/// The replicas of an element one by one.
+std::vector<Place> listed(const Form& form, const Place& first) {
+  std::vector<Place> places = replica_places(form, first);
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+std::vector<PlaceRectangle> rectangles(const Form& form, const Place& first) {
+  Result<std::vector<PlaceRectangle>> result = replica_rectangles(form, first);
+  return result ? *std::move(result) : std::vector<PlaceRectangle>{};
+}
+
 }  // namespace
 
 void append_numbers(std::string& out, const std::vector<std::int64_t>& numbers) {
@@ -72,44 +86,37 @@ Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const P
   return rectangles;
 }
 
-PlaceWriter::PlaceWriter(const Layout& layout, bool physical)
-    : layout_(&layout),
-      physical_(physical),
-      in_rectangles_(layout.form().replicas() > kListedReplicas),
-      layered_(false) {
-  for (const Fold& fold : layout.spec().device_map.folds()) {
+PlaceWriter::PlaceWriter(const Placement& placement, bool physical)
+    : mesh_(&placement.mesh()), physical_(physical), layered_(false) {
+  if (const Layout* layout = placement.layout()) device_map_ = layout->spec().device_map;
+  for (const Fold& fold : device_map_.folds()) {
     for (const Cut& cut : fold.cuts) layered_ = layered_ || cut.target.is_memory();
   }
 }
 
-Result<PlaceWriter> PlaceWriter::make(const Layout& layout, bool physical) {
-  PlaceWriter writer(layout, physical);
-  if (!writer.in_rectangles_) return writer;
-  TESSERA_CHECK_OK(replica_rectangles(layout.form(), Place(layout.mesh().rank(), 0)));
-  if (physical && layout.spec().device_map.kind() != DeviceMap::Kind::kIdentity) {
-    return Error{ErrorCode::kTooLarge,
-                 cat("an element has ", layout.form().replicas(),
-                     " replicas, too many to list their physical places"),
-                 std::nullopt, "leave out --physical"};
+Result<PlaceWriter> PlaceWriter::make(const Placement& placement, bool physical) {
+  PlaceWriter writer(placement, physical);
+  for (const FormPiece& piece : form_pieces(placement)) {
+    if (!in_rectangles(*piece.form)) continue;
+    TESSERA_CHECK_OK(replica_rectangles(*piece.form, Place(placement.mesh().rank(), 0)));
+    if (physical && writer.device_map_.kind() != DeviceMap::Kind::kIdentity) {
+      return Error{ErrorCode::kTooLarge,
+                   cat("an element has ", piece.form->replicas(),
+                       " replicas, too many to list their physical places"),
+                   std::nullopt, "leave out --physical"};
+    }
   }
   return writer;
 }
 
-std::vector<Place> PlaceWriter::listed(const Place& first) const {
-  std::vector<Place> places = replica_places(layout_->form(), first);
-  std::sort(places.begin(), places.end());
-  return places;
+PhysicalPlace PlaceWriter::physical_of(const Place& place) const {
+  return device_map_.map(*mesh_, place);
 }
 
-std::vector<PlaceRectangle> PlaceWriter::rectangles(const Place& first) const {
-  Result<std::vector<PlaceRectangle>> result = replica_rectangles(layout_->form(), first);
-  return result ? *std::move(result) : std::vector<PlaceRectangle>{};
-}
-
-void PlaceWriter::places_json(const Place& first, std::string& out) const {
-  if (in_rectangles_) {
+void PlaceWriter::places_json(const Form& form, const Place& first, std::string& out) const {
+  if (in_rectangles(form)) {
     std::string list;
-    for (const PlaceRectangle& rectangle : rectangles(first)) {
+    for (const PlaceRectangle& rectangle : rectangles(form, first)) {
       list += list.empty() ? "{\"from\":" : ",{\"from\":";
       append_numbers(list, rectangle.from);
       list += ",\"to\":";
@@ -120,7 +127,7 @@ void PlaceWriter::places_json(const Place& first, std::string& out) const {
     if (physical_) out += cat(",\"physical\":[", list, "]");
     return;
   }
-  const std::vector<Place> places = listed(first);
+  const std::vector<Place> places = listed(form, first);
   std::string physical;
   std::vector<std::int64_t> layers;
   out += "\"places\":[";
@@ -128,7 +135,7 @@ void PlaceWriter::places_json(const Place& first, std::string& out) const {
     if (i > 0) out += ',';
     append_numbers(out, places[i]);
     if (!physical_) continue;
-    const PhysicalPlace there = layout_->spec().device_map.map(layout_->mesh(), places[i]);
+    const PhysicalPlace there = physical_of(places[i]);
     if (i > 0) physical += ',';
     append_numbers(physical, there.place);
     layers.push_back(there.layer);
@@ -146,7 +153,7 @@ void PlaceWriter::place_json(const Place& place, std::string& out) const {
   out += "\"place\":";
   append_numbers(out, place);
   if (!physical_) return;
-  const PhysicalPlace there = layout_->spec().device_map.map(layout_->mesh(), place);
+  const PhysicalPlace there = physical_of(place);
   out += ",\"physical\":";
   append_numbers(out, there.place);
   if (layered_) out += cat(",\"layer\":", there.layer);
@@ -154,21 +161,22 @@ void PlaceWriter::place_json(const Place& place, std::string& out) const {
 
 std::string PlaceWriter::place_text(const Place& place) const {
   if (!physical_) return bracketed(place);
-  const PhysicalPlace there = layout_->spec().device_map.map(layout_->mesh(), place);
+  const PhysicalPlace there = physical_of(place);
   const std::string layer = layered_ ? cat(" layer ", there.layer) : "";
   return cat(bracketed(place), " (physical ", bracketed(there.place), layer, ")");
 }
 
-std::string PlaceWriter::places_text(const Place& first) const {
+std::string PlaceWriter::places_text(const Form& form, const Place& first) const {
   std::string text;
-  if (in_rectangles_) {
-    for (const PlaceRectangle& rectangle : rectangles(first)) {
+  if (in_rectangles(form)) {
+    for (const PlaceRectangle& rectangle : rectangles(form, first)) {
       text +=
           cat(text.empty() ? "" : " ", bracketed(rectangle.from), "..", bracketed(rectangle.to));
     }
     return text;
   }
-  for (const Place& place : listed(first)) text += cat(text.empty() ? "" : " ", place_text(place));
+  for (const Place& place : listed(form, first))
+    text += cat(text.empty() ? "" : " ", place_text(place));
   return text;
 }
 

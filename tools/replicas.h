@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/layout.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera::tools {
 
@@ -24,29 +24,29 @@ struct PlaceRectangle {
 /// Error kTooLarge for more than 2^16 rectangles.
 Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const Place& first);
 
-/// Writes places and their physical counterparts for one layout.
+/// Writes places and their physical counterparts for one tensor. Only a Layout has a device map;
+/// elsewhere places are where they say.
 class PlaceWriter {
  public:
-  /// Law: after `make`, no place of this layout is refused.
-  static Result<PlaceWriter> make(const Layout& layout, bool physical);
+  /// Law: after `make`, no place of this tensor is refused.
+  static Result<PlaceWriter> make(const Placement& placement, bool physical);
 
   /// `"places":[[2,1]]`, then `,"physical":[..]` (and `,"layers":[..]` when several places of the
-  /// mesh share a physical one) if asked. `first` is the first place of an element.
-  void places_json(const Place& first, std::string& out) const;
+  /// mesh share a physical one) if asked. `first` is the first place of an element by `form`.
+  void places_json(const Form& form, const Place& first, std::string& out) const;
   /// The same for one place: `"place":[2,1]`, and `"physical":[..]`, `"layer":n` if asked.
   void place_json(const Place& place, std::string& out) const;
   /// "[2, 1]", "[0, 0] [0, 1]" or "[0, 0]..[9, 9]"; with physical ones "[2, 1] (physical [0, 5])".
-  std::string places_text(const Place& first) const;
+  std::string places_text(const Form& form, const Place& first) const;
   std::string place_text(const Place& place) const;
 
  private:
-  PlaceWriter(const Layout& layout, bool physical);
-  std::vector<Place> listed(const Place& first) const;
-  std::vector<PlaceRectangle> rectangles(const Place& first) const;
+  PlaceWriter(const Placement& placement, bool physical);
+  PhysicalPlace physical_of(const Place& place) const;
 
-  const Layout* layout_;
+  const Shape* mesh_;
+  DeviceMap device_map_;
   bool physical_;
-  bool in_rectangles_;
   bool layered_;
 };
 

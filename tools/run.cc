@@ -53,8 +53,10 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
   if (!failures.empty()) return report(failures.front(), json, out, err);
   Console console{out, json, terminal};
   const Result<Verdict> verdict = verb.run(*request, console);
-  if (!verdict) return report({verdict.error(), ""}, json, out, err);
-  return static_cast<int>(*verdict);
+  if (verdict) return static_cast<int>(*verdict);
+  const int status = report({verdict.error(), ""}, json, out, err);
+  const bool refused = verdict.error().code == ErrorCode::kNotSupported;
+  return verb.refusal_is_no && refused ? static_cast<int>(Verdict::kNo) : status;
 }
 
 int run_arguments(const std::vector<std::string>& args, std::istream& in, std::ostream& out,

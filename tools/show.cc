@@ -45,9 +45,9 @@ Json padding_json(const PaddingCount& padding) {
 }
 
 Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said) {
-  const Layout& layout = tensor.layout;
+  const Placement& layout = tensor.placement;
   const Atom& atom = layout.atom();
-  const std::string& space = layout.spec().space;
+  const std::string space = layout.layout() != nullptr ? layout.layout()->spec().space : "";
   Json json;
   json["shape"] = layout.shape().extents();
   json["dtype"] = dtype_name(layout.dtype());
@@ -62,10 +62,11 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   json["shard_bytes"] = said.shard_bytes.value_or(layout.shard_bytes());
   json["logical_bytes"] = facts.logical_bytes;
   json["allocated_bytes"] = layout.allocated_bytes();
-  json["padding_elements"] = facts.padding_elements;
+  json["padding_elements"] = facts.padding_elements ? Json(*facts.padding_elements) : Json(nullptr);
   json["padding"] = facts.padding ? padding_json(*facts.padding) : Json(nullptr);
   json["fill"] = Json::array();
-  for (const Fill& fill : layout.form().fills) json["fill"].push_back(fill_json(fill));
+  const Form& first = *form_pieces(layout).front().form;
+  for (const Fill& fill : first.fills) json["fill"].push_back(fill_json(fill));
   json["memory_space"] = space.empty() ? Json(nullptr) : Json(space);
   json["warnings"] = Json::array();
   for (const Warning& warning : facts.warnings) {
@@ -83,7 +84,7 @@ Result<Verdict> run(const Request& request, Console& console) {
     TESSERA_TRY(target, fit_on_target(tensor, request.text("target")));
   }
   const Verdict verdict = target && !target->fit.fits() ? Verdict::kNo : Verdict::kYes;
-  const ShowFacts facts = facts_of(tensor.layout);
+  const ShowFacts facts = facts_of(tensor.placement);
   TESSERA_TRY(const NotationFacts said, notation_facts(tensor));
   if (console.json) {
     Json json = show_json(tensor, facts, said);
@@ -95,10 +96,12 @@ Result<Verdict> run(const Request& request, Console& console) {
     return verdict;
   }
   const Terminal& terminal = console.terminal;
-  console.out << show_words(tensor, facts, said, terminal)
-              << picture(tensor.layout, facts.classes, terminal);
+  console.out << show_words(tensor, facts, said, terminal);
+  if (const Layout* layout = tensor.placement.layout()) {
+    console.out << picture(*layout, facts.classes, terminal);
+  }
   // Broken at spaces only where it must be, and white space means nothing to the parser.
-  console.out << wrap(cat("native: ", print_native(tensor.layout)), terminal.width, "", "  ");
+  console.out << wrap(cat("native: ", print_native(tensor.placement)), terminal.width, "", "  ");
   if (target) console.out << target_words(*target, terminal);
   return verdict;
 }

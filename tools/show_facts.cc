@@ -47,10 +47,48 @@ std::string factor_text(std::int64_t allocated, std::int64_t needed) {
   return cat(tenths / 10, ".", tenths % 10);
 }
 
-void add_warnings(const Layout& layout, ShowFacts& facts) {
-  const std::int64_t allocated = (Checked(layout.slots()) * layout.places()).saturated();
-  const std::int64_t needed =
-      (Checked(layout.shape().elements()) * layout.form().replicas()).saturated();
+/// Elements on all places, replicas counted one by one.
+Checked held_elements(const Placement& placement) {
+  Checked held = 0;
+  for (const FormPiece& piece : form_pieces(placement)) {
+    held += Checked(piece.box.elements()) * piece.form->replicas();
+  }
+  return held;
+}
+
+/// How many slots hold nothing, and why. Pieces and views are looked at slot by slot, up to 2^20 of
+/// them.
+void count_padding(const Placement& placement, ShowFacts& facts) {
+  constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
+  const Checked slots = Checked(placement.slots()) * placement.places();
+  if (placement.view() == nullptr) {
+    // Exact without looking at causes: no two elements share a slot, so the rest is padding.
+    facts.padding_elements = (slots - held_elements(placement)).saturated();
+  }
+  if (const Layout* layout = placement.layout()) {
+    if (Result<PaddingCount> count = padding(*layout)) facts.padding = *count;
+    return;
+  }
+  if (slots.saturated() > kMostSlots) return;
+  PaddingCount count;
+  for (std::int64_t number = 0; number < placement.places(); ++number) {
+    const Place place = placement.mesh().delinear(number);
+    for (std::int64_t slot = 0; slot < placement.slots(); ++slot) {
+      const Result<SlotContent> content = placement.contents_at(place, slot);
+      if (!content) return;
+      const Padding* padding = std::get_if<Padding>(&*content);
+      if (padding == nullptr) continue;
+      ++count.by_cause[static_cast<std::size_t>(padding->cause)];
+      ++count.total;
+    }
+  }
+  facts.padding = count;
+  facts.padding_elements = count.total;
+}
+
+void add_warnings(const Placement& placement, ShowFacts& facts) {
+  const std::int64_t allocated = (Checked(placement.slots()) * placement.places()).saturated();
+  const std::int64_t needed = held_elements(placement).saturated();
   if (needed > 0 && allocated / 2 >= needed) {
     facts.warnings.push_back(
         {"waste", cat("allocates ", factor_text(allocated, needed), " times the data")});
@@ -60,15 +98,17 @@ void add_warnings(const Layout& layout, ShowFacts& facts) {
     if (c.elements == 0) empty += c.places;
   }
   if (empty > 0) {
-    facts.warnings.push_back({"empty_places", cat(count_of(empty, "place"), " of ", layout.places(),
-                                                  " hold", empty == 1 ? "s" : "", " no data")});
+    facts.warnings.push_back(
+        {"empty_places", cat(count_of(empty, "place"), " of ", placement.places(), " hold",
+                             empty == 1 ? "s" : "", " no data")});
   }
-  if (!layout.shape().empty()) {
-    for (std::size_t axis = 0; axis < layout.mesh().rank(); ++axis) {
-      const std::int64_t used = used_extent(layout.form(), static_cast<int>(axis));
-      if (used >= layout.mesh()[axis]) continue;
+  if (!placement.shape().empty() && placement.pieces() == nullptr) {
+    const Form& form = *form_pieces(placement).front().form;
+    for (std::size_t axis = 0; axis < placement.mesh().rank(); ++axis) {
+      const std::int64_t used = used_extent(form, static_cast<int>(axis));
+      if (used >= placement.mesh()[axis]) continue;
       facts.warnings.push_back(
-          {"mesh_larger_than_used", cat("mesh axis ", axis, " is ", layout.mesh()[axis],
+          {"mesh_larger_than_used", cat("mesh axis ", axis, " is ", placement.mesh()[axis],
                                         " long, but data reach only ", used, " of it")});
     }
   }
@@ -101,27 +141,26 @@ std::int64_t points_on_first_place(const Fold& fold, std::int64_t extent) {
   return points;
 }
 
-ShowFacts facts_of(const Layout& layout) {
+ShowFacts facts_of(const Placement& placement) {
   ShowFacts facts;
-  const std::vector<Fold>& folds = layout.form().folds;
+  const Form& first = *form_pieces(placement).front().form;
+  const std::vector<Fold>& folds = first.folds;
   for (std::size_t i = 0; i < folds.size(); ++i) {
-    const std::int64_t extent = folds[i].extent(layout.shape());
+    const std::int64_t extent = folds[i].extent(first.shape);
     facts.folded_shape.push_back(extent);
     facts.shard_shape.push_back(points_on_first_place(folds[i], extent));
     const std::size_t from_end = folds.size() - i;
-    facts.atoms_shape.push_back(atoms_along(folds[i], from_end == 1   ? layout.atom().cols
-                                                      : from_end == 2 ? layout.atom().rows
+    facts.atoms_shape.push_back(atoms_along(folds[i], from_end == 1   ? placement.atom().cols
+                                                      : from_end == 2 ? placement.atom().rows
                                                                       : 1));
   }
-  const std::int64_t elements = layout.shape().elements();
-  facts.logical_bytes = dtype_bytes(layout.atom().storage, elements).value_or(INT64_MAX);
-  // Exact without looking at causes: a layout is injective, so what holds no element is padding.
-  facts.padding_elements =
-      (Checked(layout.slots()) * layout.places() - Checked(elements) * layout.form().replicas())
-          .saturated();
-  if (Result<PaddingCount> count = padding(layout)) facts.padding = *count;
-  if (Result<std::vector<PlaceClass>> classes = place_classes(layout)) facts.classes = *classes;
-  add_warnings(layout, facts);
+  const std::int64_t elements = placement.shape().elements();
+  facts.logical_bytes = dtype_bytes(placement.atom().storage, elements).value_or(INT64_MAX);
+  count_padding(placement, facts);
+  if (const Layout* layout = placement.layout()) {
+    if (Result<std::vector<PlaceClass>> classes = place_classes(*layout)) facts.classes = *classes;
+  }
+  add_warnings(placement, facts);
   return facts;
 }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/layout/layout.h"
 #include "tessera/layout/padding.h"
+#include "tessera/layout/placement.h"
 #include "tessera/layout/places.h"
 
 namespace tessera::tools {
@@ -19,19 +19,20 @@ struct Warning {
   std::string message;
 };
 
-/// The numbers that `tessera show` tells about a layout; lists have one number a fold.
+/// The numbers that `tessera show` tells; lists have one number a fold, of the first piece where
+/// there are several.
 struct ShowFacts {
-  std::vector<std::int64_t> folded_shape;  ///< needed length of the line
-  std::vector<std::int64_t> shard_shape;   ///< points of the line on the first place
-  std::vector<std::int64_t> atoms_shape;   ///< atoms allocated on a place
-  std::int64_t logical_bytes = 0;          ///< of the elements alone, in the storage type
-  std::int64_t padding_elements = 0;
-  std::optional<PaddingCount> padding;             ///< nothing when counting takes too long
+  std::vector<std::int64_t> folded_shape;          ///< needed length of the line
+  std::vector<std::int64_t> shard_shape;           ///< points of the line on the first place
+  std::vector<std::int64_t> atoms_shape;           ///< atoms allocated on a place
+  std::int64_t logical_bytes = 0;                  ///< of the elements alone, in the storage type
+  std::optional<std::int64_t> padding_elements;    ///< nothing when counting takes too long
+  std::optional<PaddingCount> padding;             ///< the same by cause
   std::optional<std::vector<PlaceClass>> classes;  ///< nothing when finding them takes too long
   std::vector<Warning> warnings;
 };
 
-ShowFacts facts_of(const Layout& layout);
+ShowFacts facts_of(const Placement& placement);
 
 /// How many p in [0, E) have only zeros on the mesh: what the place at the origin holds.
 /// Example: 53 rows cut by (18 on the mesh, 32, 1): 18.

@@ -33,16 +33,19 @@ std::string nest_line(const SpyreNest& nest) {
 
 /// One overload a notation; `std::visit` picks.
 struct Teller {
-  const Layout& layout;
+  const Tensor& tensor;
 
-  Result<NotationFacts> operator()(const std::monostate&) const { return NotationFacts{}; }
-  Result<NotationFacts> operator()(const StridedLayout&) const { return NotationFacts{}; }
+  /// Words that say nothing which the layout does not show.
+  template <typename Plain>
+  Result<NotationFacts> operator()(const Plain&) const {
+    return NotationFacts{};
+  }
 
   Result<NotationFacts> operator()(const PyflameLayout&) const {
     NotationFacts facts;
     facts.name = "pyflame";
     facts.json["tile_shapes"] = Json::array();
-    TESSERA_TRY(const std::vector<TileShape> tiles, tile_shapes(layout));
+    TESSERA_TRY(const std::vector<TileShape> tiles, tile_shapes(tensor.layout()));
     for (const TileShape& tile : tiles) {
       facts.json["tile_shapes"].push_back({{"places", tile.places}, {"shape", tile.shape}});
       facts.lines.push_back(
@@ -52,7 +55,7 @@ struct Teller {
   }
 
   Result<NotationFacts> operator()(const SpyreLayout& words) const {
-    TESSERA_TRY(const SpyreFacts spyre, facts_of(words, layout.shape(), layout.dtype()));
+    TESSERA_TRY(const SpyreFacts spyre, facts_of(words, tensor.shape(), tensor.dtype()));
     NotationFacts facts;
     facts.name = "spyre";
     facts.json["device_size"] = spyre.device_size;
@@ -86,7 +89,7 @@ struct Teller {
     return facts;
   }
   Result<NotationFacts> operator()(const MetalLayout& words) const {
-    TESSERA_TRY(const MetalFacts facts, facts_of(words, layout.shape()));
+    TESSERA_TRY(const MetalFacts facts, facts_of(words, tensor.shape()));
     return metal(facts);
   }
   Result<NotationFacts> operator()(const MetalTodayLayout& words) const {
@@ -112,19 +115,19 @@ struct Teller {
     return facts;
   }
   Result<NotationFacts> operator()(const TtnnLayout& words) const {
-    TESSERA_TRY(const TtnnFacts facts, facts_of(words, layout.shape()));
+    TESSERA_TRY(const TtnnFacts facts, facts_of(words, tensor.shape()));
     NotationFacts told = ttnn(facts);
     told.shard_bytes = share_bytes(words);
     told.atoms_shape = words.memref.shape;
     return told;
   }
   Result<NotationFacts> operator()(const TtnnTerms& words) const {
-    TESSERA_TRY(const TtnnFacts facts, facts_of(words, layout.shape()));
+    TESSERA_TRY(const TtnnFacts facts, facts_of(words, tensor.shape()));
     return ttnn(facts);
   }
 
   Result<NotationFacts> operator()(const MorelloLayout& words) const {
-    TESSERA_TRY(const MorelloFacts morello, facts_of(words, layout.shape()));
+    TESSERA_TRY(const MorelloFacts morello, facts_of(words, tensor.shape()));
     NotationFacts facts;
     facts.name = "morello";
     facts.json["physical_sizes"] = morello.physical_sizes;
@@ -139,7 +142,7 @@ struct Teller {
 }  // namespace
 
 Result<NotationFacts> notation_facts(const Tensor& tensor) {
-  return std::visit(Teller{tensor.layout}, tensor.words);
+  return std::visit(Teller{tensor}, tensor.words);
 }
 
 }  // namespace tessera::tools

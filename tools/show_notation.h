@@ -14,8 +14,8 @@ namespace tessera::tools {
 /// What `show` tells in the words of the notation that a tensor was written in, besides the numbers
 /// that every layout has.
 struct NotationFacts {
-  std::string name;                ///< the field of the JSON answer; empty for native and strided
-  Json json;                       ///< its value
+  std::string name;  ///< the field of the JSON answer; empty when it has nothing to add
+  Json json;         ///< its value
   std::vector<std::string> lines;  ///< the same for people
   /// Where the notation has a word of its own for a general number: the share of one core or bank
   /// of an interleaved tensor, the shard that the notation divides by.

@@ -52,7 +52,7 @@ Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit,
   const auto* const words = std::get_if<SpyreLayout>(&tensor.words);
   if (words == nullptr || words->cores.empty() || !limit) return ok_status();
   TESSERA_TRY(const std::vector<SpyreSpan> spans,
-              core_spans(*words, tensor.layout.shape(), tensor.layout.dtype()));
+              core_spans(*words, tensor.layout().shape(), tensor.layout().dtype()));
   const auto longest =
       std::max_element(spans.begin(), spans.end(),
                        [](const SpyreSpan& a, const SpyreSpan& b) { return a.bytes < b.bytes; });
@@ -69,7 +69,15 @@ Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit,
 
 Result<TargetFit> fit_on_target(const Tensor& tensor, const std::string& target) {
   TESSERA_TRY(const Machine machine, read_target(target));
-  TESSERA_TRY(Fit fit, fits(tensor.layout, machine, spread_of(tensor)));
+  const Layout* layout = tensor.placement.layout();
+  if (layout == nullptr) {
+    return Error{ErrorCode::kNotSupported,
+                 tensor.placement.view() != nullptr
+                     ? "a view owns no memory, so it cannot be fitted on a machine"
+                     : "a tensor of several boxes with a layout each cannot be fitted on a machine",
+                 std::nullopt, "ask for the layout of each shard, or leave out --target"};
+  }
+  TESSERA_TRY(Fit fit, fits(*layout, machine, spread_of(tensor)));
   if (fit.owner == MemorySpace::Owner::kShared) {
     TESSERA_CHECK_OK(check_spyre_span(tensor, machine.rules.span_limit_bytes, fit));
   }

@@ -127,21 +127,42 @@ std::string class_sentence(const Layout& layout, const PlaceClass& c, std::int64
   return sentence;
 }
 
-std::string storage_sentence(const Layout& layout) {
-  const Atom& atom = layout.atom();
+std::string storage_sentence(const Placement& placement) {
+  const Atom& atom = placement.atom();
+  const Layout* layout = placement.layout();
   std::string sentence = cat("stored as ", dtype_name(atom.storage));
   if (atom.is_tile()) sentence += cat(" in tiles of ", atom.rows, "x", atom.cols);
-  if (!layout.spec().space.empty()) sentence += cat(", in memory space ", layout.spec().space);
-  if (layout.mesh().rank() == 0) return sentence + ", on one place";
-  return sentence + cat(", on a mesh of ", layout.mesh().to_string(), " (",
-                        count_of(layout.places(), "place"), ")");
+  if (layout != nullptr && !layout->spec().space.empty()) {
+    sentence += cat(", in memory space ", layout->spec().space);
+  }
+  if (placement.view() != nullptr) sentence += ", a view: elements may share a slot";
+  if (placement.mesh().rank() == 0) return sentence + ", on one place";
+  return sentence + cat(", on a mesh of ", placement.mesh().to_string(), " (",
+                        count_of(placement.places(), "place"), ")");
+}
+
+/// "box 0..1, 3..4".
+std::string box_text(const Box& box) {
+  std::string text;
+  for (std::size_t dim = 0; dim < box.from.size(); ++dim) {
+    text += cat(dim == 0 ? "" : ", ", box.from[dim], "..", box.to[dim] - 1);
+  }
+  return cat("elements [", text, "]");
+}
+
+std::vector<std::string> form_sentences(const Form& form) {
+  std::vector<std::string> sentences;
+  for (const Fold& fold : form.folds) sentences.push_back(fold_sentence(fold, form.shape));
+  for (const Fill& fill : form.fills) sentences.push_back(fill_sentence(fill));
+  if (form.offset != 0) sentences.push_back(cat("the first slot used is ", form.offset));
+  return sentences;
 }
 
 }  // namespace
 
 std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
                        const Terminal& terminal) {
-  const Layout& layout = tensor.layout;
+  const Placement& layout = tensor.placement;
   const auto paragraph = [&](std::string_view text) {
     return wrap(text, terminal.width, "  ", "    ");
   };
@@ -155,13 +176,18 @@ std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Notat
       cat(shape, " of ", dtype_name(layout.dtype()), ", in ", tensor.notation, " notation"));
   out += paragraph(storage_sentence(layout));
 
-  out += heading("where elements go");
-  for (const Fold& fold : layout.form().folds) {
-    out += paragraph(fold_sentence(fold, layout.shape()));
+  constexpr std::size_t kShownPieces = 6;
+  const std::vector<FormPiece> pieces = form_pieces(layout);
+  for (std::size_t i = 0; i < std::min(pieces.size(), kShownPieces); ++i) {
+    const bool whole = layout.pieces() == nullptr;
+    out +=
+        heading(whole ? "where elements go"
+                      : cat("where ", box_text(pieces[i].box), " go, counted from their corner"));
+    for (const std::string& sentence : form_sentences(*pieces[i].form)) out += paragraph(sentence);
   }
-  for (const Fill& fill : layout.form().fills) out += paragraph(fill_sentence(fill));
-  if (layout.form().offset != 0) {
-    out += paragraph(cat("the first slot used is ", layout.form().offset));
+  if (pieces.size() > kShownPieces) {
+    out +=
+        heading(cat("and ", pieces.size() - kShownPieces, " more boxes (all in the native text)"));
   }
 
   if (!said.lines.empty()) out += heading(cat("in the words of ", said.name));
@@ -179,7 +205,10 @@ std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Notat
   out += paragraph(cat("a place: ", count_of(layout.slots(), "slot"), ", ",
                        count_of(said.shard_bytes.value_or(layout.shard_bytes()), "byte")));
   out += paragraph(cat("all places: ", count_of(layout.allocated_bytes(), "byte")));
-  std::string padding = cat("padding: ", count_of(facts.padding_elements, "element"));
+  std::string padding = "padding: too many slots to look at";
+  if (facts.padding_elements) {
+    padding = cat("padding: ", count_of(*facts.padding_elements, "element"));
+  }
   if (facts.padding && facts.padding->total > 0) {
     padding += cat(" (", causes_text(*facts.padding), ")");
   }
@@ -191,7 +220,7 @@ std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Notat
     std::int64_t most = 0;
     for (const PlaceClass& c : *facts.classes) most = std::max(most, c.elements);
     for (std::size_t i = 0; i < std::min(facts.classes->size(), kShownClasses); ++i) {
-      out += paragraph(class_sentence(layout, (*facts.classes)[i], most));
+      out += paragraph(class_sentence(*layout.layout(), (*facts.classes)[i], most));
     }
     if (facts.classes->size() > kShownClasses) {
       out += paragraph(cat("and ", facts.classes->size() - kShownClasses, " more kinds"));

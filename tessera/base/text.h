@@ -34,6 +34,16 @@ inline std::string join(std::span<const std::int64_t> numbers, std::string_view 
   return out;
 }
 
+/// The same for texts.
+inline std::string join(std::span<const std::string> texts, std::string_view separator) {
+  std::string out;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += texts[i];
+  }
+  return out;
+}
+
 /// bracketed({18, 32}) is "[18, 32]".
 inline std::string bracketed(std::span<const std::int64_t> numbers) {
   return "[" + join(numbers, ", ") + "]";

@@ -81,6 +81,28 @@ Status check_allocation(const Form& form) {
 
 }  // namespace
 
+Result<std::int64_t> allocated_bytes_of(const Form& form, const Atom& atom, std::int64_t slots) {
+  const std::int64_t reach = form.reach();
+  if (slots < reach) {
+    return Error{ErrorCode::kSlotsTooFew,
+                 cat(slots, " slots are allocated but slot ", reach - 1, " is used"), std::nullopt,
+                 cat("slots=", reach, " or more")};
+  }
+  if (slots % atom.elements() != 0) {
+    return Error{
+        ErrorCode::kBadAtom,
+        cat(slots, " slots are not a whole number of ", atom.rows, "x", atom.cols, " tiles"),
+        std::nullopt, cat("allocate a multiple of ", atom.elements(), " slots")};
+  }
+  const std::int64_t places = form.mesh.elements();
+  const std::optional<std::int64_t> bytes = atom.bytes(slots);
+  if (!bytes || (Checked(*bytes) * places).overflowed() || (Checked(slots) * places).overflowed()) {
+    return Error{ErrorCode::kOverflow, "the bytes of all places do not fit a signed 64-bit integer",
+                 std::nullopt, "use smaller extents, counts or strides"};
+  }
+  return *bytes;
+}
+
 Result<Layout> Layout::make(LayoutSpec spec) {
   normalise(spec);
   TESSERA_CHECK_OK(spec.form.check());
@@ -93,28 +115,10 @@ Result<Layout> Layout::make(LayoutSpec spec) {
     return Error{ErrorCode::kBadNumber, "the padding value is not a number", std::nullopt,
                  "a number, an infinity, or undef"};
   }
-  const std::int64_t reach = spec.form.reach();
   Layout layout(std::move(spec));
   const LayoutSpec& checked = layout.spec_;
-  layout.slots_ = checked.slots.value_or(reach);
-  if (layout.slots_ < reach) {
-    return Error{ErrorCode::kSlotsTooFew,
-                 cat(layout.slots_, " slots are allocated but slot ", reach - 1, " is used"),
-                 std::nullopt, cat("slots=", reach, " or more")};
-  }
-  if (layout.slots_ % checked.atom.elements() != 0) {
-    return Error{ErrorCode::kBadAtom,
-                 cat(layout.slots_, " slots are not a whole number of ", checked.atom.rows, "x",
-                     checked.atom.cols, " tiles"),
-                 std::nullopt, cat("allocate a multiple of ", checked.atom.elements(), " slots")};
-  }
-  const std::optional<std::int64_t> bytes = checked.atom.bytes(layout.slots_);
-  if (!bytes || (Checked(*bytes) * layout.places()).overflowed() ||
-      (Checked(layout.slots_) * layout.places()).overflowed()) {
-    return Error{ErrorCode::kOverflow, "the bytes of all places do not fit a signed 64-bit integer",
-                 std::nullopt, "use smaller extents, counts or strides"};
-  }
-  layout.shard_bytes_ = *bytes;
+  layout.slots_ = checked.slots.value_or(checked.form.reach());
+  TESSERA_TRY(layout.shard_bytes_, allocated_bytes_of(checked.form, checked.atom, layout.slots_));
   TESSERA_CHECK_OK(checked.device_map.check(checked.form.mesh));
   TESSERA_TRY(const Injectivity injectivity, is_injective(checked.form));
   if (!injectivity.injective) return collision_error(*injectivity.collision);
@@ -127,18 +131,16 @@ Result<Layout> Layout::row_major(const Shape& shape, DType dtype) {
   return strided(shape, dtype, shape.row_major_strides());
 }
 
-Result<Layout> Layout::strided(const Shape& shape, DType dtype,
-                               const std::vector<std::int64_t>& strides, std::int64_t offset) {
+Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& strides,
+                          std::int64_t offset) {
   if (strides.size() != shape.rank()) {
     return Error{ErrorCode::kBadShape,
                  cat(strides.size(), " strides for a tensor of rank ", shape.rank()), std::nullopt,
                  "one stride a dim"};
   }
-  LayoutSpec spec;
-  spec.form.shape = shape;
-  spec.form.offset = offset;
-  spec.dtype = dtype;
-  spec.atom = Atom::scalar(dtype);
+  Form form;
+  form.shape = shape;
+  form.offset = offset;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     Fold fold;
     fold.terms = {{static_cast<int>(dim), 1}};
@@ -147,8 +149,7 @@ Result<Layout> Layout::strided(const Shape& shape, DType dtype,
       const std::int64_t last = std::max<std::int64_t>(shape[dim], 1) - 1;
       fold.terms[0].coef = -1;
       fold.start = last;
-      TESSERA_TRY(spec.form.offset,
-                  (Checked(spec.form.offset) + Checked(stride) * last).value("the offset"));
+      TESSERA_TRY(form.offset, (Checked(form.offset) + Checked(stride) * last).value("the offset"));
       stride = -stride;
     }
     // Dims of at most one element never move, and a repeated element is no digit at all.
@@ -156,8 +157,17 @@ Result<Layout> Layout::strided(const Shape& shape, DType dtype,
     fold.cuts = {Cut{1, shape[dim], moves ? Target::memory() : Target::nothing(),
                      moves ? stride : 1, Cause::kAlignment}};
     if (shape[dim] == 0) fold.cuts[0].target = Target::memory();
-    spec.form.folds.push_back(std::move(fold));
+    form.folds.push_back(std::move(fold));
   }
+  return form;
+}
+
+Result<Layout> Layout::strided(const Shape& shape, DType dtype,
+                               const std::vector<std::int64_t>& strides, std::int64_t offset) {
+  LayoutSpec spec;
+  TESSERA_TRY(spec.form, strided_form(shape, strides, offset));
+  spec.dtype = dtype;
+  spec.atom = Atom::scalar(dtype);
   return make(std::move(spec));
 }
 

@@ -161,6 +161,14 @@ class Layout {
 /// The location of an index by a form alone, as layouts and views answer it.
 Result<Location> locate_in(const Form& form, const Atom& atom, const Index& index);
 
+/// Slot offset + Σ stride[i]·x[i] of a single place. Strides may be zero or negative.
+Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& strides,
+                          std::int64_t offset);
+
+/// The bytes that `slots` slots take on each place of a form, whose data they must hold in whole
+/// atoms: kSlotsTooFew, kBadAtom, kOverflow.
+Result<std::int64_t> allocated_bytes_of(const Form& form, const Atom& atom, std::int64_t slots);
+
 /// kOutOfRange unless `place` is on the mesh and `slot` is one of its `slots`.
 Status check_spot(const Shape& mesh, std::int64_t slots, const Place& place, std::int64_t slot);
 

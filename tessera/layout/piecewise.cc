@@ -6,39 +6,17 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/enumerate.h"
-#include "tessera/layout/refine.h"
+#include "tessera/base/text.h"
+#include "tessera/layout/place_set.h"
 #include "tessera/layout/replicas.h"
-#include "tessera/layout/slice.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxCompared = std::int64_t{1} << 20;
-constexpr std::size_t kMaxPieces = 4096;
 
 Error bad_pieces(std::string message, std::string help) {
   return Error{ErrorCode::kBadPieces, std::move(message), std::nullopt, std::move(help)};
-}
-
-std::optional<Box> meet(const Box& a, const Box& b) {
-  Box both = a;
-  for (std::size_t dim = 0; dim < a.from.size(); ++dim) {
-    both.from[dim] = std::max(a.from[dim], b.from[dim]);
-    both.to[dim] = std::min(a.to[dim], b.to[dim]);
-    if (both.from[dim] >= both.to[dim]) return std::nullopt;
-  }
-  return both;
-}
-
-Index minus(Index index, const Index& corner) {
-  for (std::size_t dim = 0; dim < index.size(); ++dim) index[dim] -= corner[dim];
-  return index;
-}
-
-Index plus(Index index, const Index& corner) {
-  for (std::size_t dim = 0; dim < index.size(); ++dim) index[dim] += corner[dim];
-  return index;
 }
 
 /// Smallest and largest slot, and coordinate on each axis, that a layout's elements use.
@@ -101,6 +79,7 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) 
   }
   Checked covered = 0;
   std::int64_t slots = 0;
+  std::int64_t bytes = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const LayoutPiece& piece = pieces[i];
     const Layout& first = pieces.front().layout;
@@ -132,6 +111,7 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) 
     }
     covered += piece.box.elements();
     slots = std::max(slots, piece.layout.slots());
+    bytes = std::max(bytes, piece.layout.shard_bytes());
   }
   std::vector<Bounds> bounds;
   for (const LayoutPiece& piece : pieces) bounds.push_back(bounds_of(piece.layout));
@@ -154,6 +134,7 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) 
   whole.shape_ = std::move(shape);
   whole.pieces_ = std::move(pieces);
   whole.slots_ = slots;
+  whole.shard_bytes_ = bytes;
   return whole;
 }
 
@@ -180,34 +161,6 @@ Result<Slot> Piecewise::element_at(const Place& place, std::int64_t slot) const 
     if (!cause || here < *cause) cause = here;
   }
   return Slot{Padding{cause.value_or(Cause::kGap)}};
-}
-
-Result<Comparison> same_function(const Piecewise& a, const Piecewise& b) {
-  if (a.shape() != b.shape()) {
-    return Error{ErrorCode::kShapeMismatch,
-                 cat("shapes ", bracketed(a.shape().extents()), " and ",
-                     bracketed(b.shape().extents()), " differ"),
-                 std::nullopt, "compare layouts of one tensor"};
-  }
-  Comparison result;
-  for (const LayoutPiece& x : a.pieces()) {
-    for (const LayoutPiece& y : b.pieces()) {
-      const std::optional<Box> both = meet(x.box, y.box);
-      if (!both) continue;
-      const Form in_x =
-          restrict_to(x.layout.form(), minus(both->from, x.box.from), minus(both->to, x.box.from));
-      const Form in_y =
-          restrict_to(y.layout.form(), minus(both->from, y.box.from), minus(both->to, y.box.from));
-      TESSERA_TRY(const Comparison here, same_function(in_x, in_y));
-      if (!here.first_difference) continue;
-      Index index = plus(*here.first_difference, both->from);
-      if (result.equal || index < *result.first_difference) {
-        result.equal = false;
-        result.first_difference = std::move(index);
-      }
-    }
-  }
-  return result;
 }
 
 }  // namespace tessera

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/box.h"
 #include "tessera/layout/layout.h"
-#include "tessera/layout/places.h"
 
 namespace tessera {
+
+/// As many pieces as one tensor may have.
+inline constexpr std::size_t kMaxPieces = 4096;
 
 /// One part of a tensor: the elements of `box`, laid out by `layout`, whose index is counted from
 /// the box's corner.
 struct LayoutPiece {
   Box box;
   Layout layout;
+  friend bool operator==(const LayoutPiece&, const LayoutPiece&) = default;
 };
 
 /// A tensor whose parts are laid out by rules of their own: cut points given one by one, chunks of
@@ -29,22 +33,26 @@ class Piecewise {
 
   const Shape& shape() const { return shape_; }
   const Shape& mesh() const { return pieces_.front().layout.mesh(); }
+  DType dtype() const { return pieces_.front().layout.dtype(); }
+  const Atom& atom() const { return pieces_.front().layout.atom(); }
   const std::vector<LayoutPiece>& pieces() const { return pieces_; }
   /// Slots allocated on every place: enough for every piece.
   std::int64_t slots() const { return slots_; }
+  std::int64_t shard_bytes() const { return shard_bytes_; }
 
   /// Law: as for Layout, over all pieces.
   Result<Location> locate(const Index& index) const;
   /// A slot that no piece fills is padding, for the first cause any piece gives.
   Result<Slot> element_at(const Place& place, std::int64_t slot) const;
 
+  /// Equal as descriptions.
+  friend bool operator==(const Piecewise&, const Piecewise&) = default;
+
  private:
   Shape shape_;
   std::vector<LayoutPiece> pieces_;
   std::int64_t slots_ = 0;
+  std::int64_t shard_bytes_ = 0;
 };
-
-/// As for forms: compares the pieces of both on the boxes in which they meet.
-Result<Comparison> same_function(const Piecewise& a, const Piecewise& b);
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/layout/placement.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 
@@ -127,8 +128,8 @@ TEST(Piecewise, EqualToOneLayout) {
       shape({4, 6}), {{Box{{2, 0}, {4, 6}}, half(12)}, {Box{{0, 0}, {2, 6}}, half(0)}});
   const Piecewise swapped = *Piecewise::make(
       shape({4, 6}), {{Box{{0, 0}, {2, 6}}, half(12)}, {Box{{2, 0}, {4, 6}}, half(0)}});
-  EXPECT_TRUE(same_function(one, two)->equal);
-  EXPECT_EQ(same_function(one, swapped)->first_difference, (Index{0, 0}));
+  EXPECT_TRUE(same_placement(one, two)->equal);
+  EXPECT_EQ(same_placement(one, swapped)->first_difference, (Index{0, 0}));
   EXPECT_EQ(law_piecewise_same(one, two), "");
   EXPECT_EQ(law_piecewise_same(two, swapped), "");
   EXPECT_EQ(law_piecewise(two), "");

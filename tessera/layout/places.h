@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/layout/box.h"
 #include "tessera/layout/layout.h"
 #include "tessera/layout/padding.h"
 
@@ -24,15 +25,6 @@ struct PlaceClass {
 /// Cost grows with the number of classes, not of places; entangled folds (unplaced digits, dims in
 /// two folds) are walked element by element up to 2^22 of them, and kTooLarge beyond.
 Result<std::vector<PlaceClass>> place_classes(const Layout& layout);
-
-/// Half-open box of logical indices, one range a dim.
-struct Box {
-  std::vector<std::int64_t> from;
-  std::vector<std::int64_t> to;
-  std::int64_t elements() const;
-  bool contains(const Index& index) const;
-  friend bool operator==(const Box&, const Box&) = default;
-};
 
 /// What one place holds.
 struct Tile {

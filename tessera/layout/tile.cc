@@ -153,21 +153,6 @@ Result<std::int64_t> last_slot(const Form& form) {
 
 }  // namespace
 
-std::int64_t Box::elements() const {
-  std::int64_t product = 1;
-  for (std::size_t dim = 0; dim < from.size(); ++dim) {
-    product *= std::max<std::int64_t>(0, to[dim] - from[dim]);
-  }
-  return product;
-}
-
-bool Box::contains(const Index& index) const {
-  for (std::size_t dim = 0; dim < from.size(); ++dim) {
-    if (index[dim] < from[dim] || index[dim] >= to[dim]) return false;
-  }
-  return true;
-}
-
 Result<Tile> tile_of(const Layout& layout, const Place& place) {
   const Form& form = layout.form();
   if (!form.mesh.contains(place)) {
@@ -181,8 +166,7 @@ Result<Tile> tile_of(const Layout& layout, const Place& place) {
   const std::optional<MeshDigits> at = mesh_digits(form, place);
   if (!at || form.shape.empty()) return tile;
 
-  Box all{Index(form.shape.rank(), 0), form.shape.extents()};
-  tile.boxes = {all};
+  tile.boxes = {Box::whole(form.shape)};
   for (std::size_t f = 0; f < form.folds.size(); ++f) {
     const Fold& fold = form.folds[f];
     DigitBoxes digits(fold, form.shape);

@@ -39,13 +39,21 @@ void fold_nothing(Form& form) {
 }  // namespace
 
 View View::of(const Layout& layout) {
-  return View(layout.form(), layout.dtype(), layout.atom(), layout.slots());
+  return View(layout.form(), layout.dtype(), layout.atom(), layout.slots(), layout.shard_bytes());
+}
+
+Result<View> View::make(Form form, DType dtype, Atom atom, std::optional<std::int64_t> slots) {
+  TESSERA_CHECK_OK(form.check());
+  TESSERA_CHECK_OK(atom.check());
+  const std::int64_t allocated = slots.value_or(form.reach());
+  TESSERA_TRY(const std::int64_t bytes, allocated_bytes_of(form, atom, allocated));
+  return View(std::move(form), dtype, atom, allocated, bytes);
 }
 
 Result<View> View::with(Form form) const {
   if (form.shape.empty()) fold_nothing(form);
   TESSERA_CHECK_OK(form.check());
-  return View(std::move(form), dtype_, atom_, slots_);
+  return View(std::move(form), dtype_, atom_, slots_, shard_bytes_);
 }
 
 Result<View> View::transpose(const std::vector<int>& perm) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -20,6 +21,10 @@ class View {
  public:
   /// The whole layout: m(y) = y.
   static View of(const Layout& layout);
+  /// Any well-formed function into memory of `slots` slots a place (as many as it reaches when
+  /// unsaid), whether or not elements share one. Errors as for a Layout, except kNotInjective.
+  static Result<View> make(Form form, DType dtype, Atom atom,
+                           std::optional<std::int64_t> slots = std::nullopt);
 
   /// m(y)[perm[i]] = y[i]: dim i of the result is dim perm[i] of this one.
   Result<View> transpose(const std::vector<int>& perm) const;
@@ -42,21 +47,30 @@ class View {
   const Atom& atom() const { return atom_; }
   /// Slots allocated on every place by the layout underneath.
   std::int64_t slots() const { return slots_; }
+  std::int64_t shard_bytes() const { return shard_bytes_; }
 
   Result<Location> locate(const Index& index) const;
   /// Every index of the view that lives in `slot` of `place`, in row-major order.
   /// Error kTooLarge for more than 2^20 of them.
   Result<std::vector<Index>> elements_at(const Place& place, std::int64_t slot) const;
 
+  /// Equal as descriptions.
+  friend bool operator==(const View&, const View&) = default;
+
  private:
-  View(Form form, DType dtype, Atom atom, std::int64_t slots)
-      : form_(std::move(form)), dtype_(dtype), atom_(atom), slots_(slots) {}
+  View(Form form, DType dtype, Atom atom, std::int64_t slots, std::int64_t shard_bytes)
+      : form_(std::move(form)),
+        dtype_(dtype),
+        atom_(atom),
+        slots_(slots),
+        shard_bytes_(shard_bytes) {}
   Result<View> with(Form form) const;
 
   Form form_;
   DType dtype_;
   Atom atom_;
   std::int64_t slots_;
+  std::int64_t shard_bytes_;
 };
 
 /// Tile number `tile` (one number a dim) when the shape is cut into tiles of `extents`; tiles at

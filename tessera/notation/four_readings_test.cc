@@ -33,7 +33,7 @@ const std::string kToday =
 Layout read(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
-  return tensor.ok() ? tensor->layout : parse_tensor("tensor<f32, strided<[]>>")->layout;
+  return tensor.ok() ? tensor->layout() : parse_tensor("tensor<f32, strided<[]>>")->layout();
 }
 
 /// How many rows of column 0 each row of places holds.

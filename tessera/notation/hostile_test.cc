@@ -50,7 +50,7 @@ void expect_quick(const std::string& text) {
   const auto start = std::chrono::steady_clock::now();
   const Result<Tensor> tensor = parse_tensor(text);
   const std::string answer =
-      tensor.ok() ? print_native(tensor->layout) : render(tensor.error(), text);
+      tensor.ok() ? print_native(tensor->placement) : render(tensor.error(), text);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const std::string shown = answer.substr(0, 400);
   EXPECT_FALSE(answer.empty());
@@ -246,9 +246,9 @@ TEST(Hostile, HugeNumbersAreErrorsOrAnswers) {
           continue;
         }
         ++layouts;
-        const Result<Tensor> again = parse_tensor(print_native(tensor->layout));
-        ASSERT_TRUE(again.ok()) << render(again.error(), print_native(tensor->layout));
-        EXPECT_TRUE(again->layout == tensor->layout);
+        const Result<Tensor> again = parse_tensor(print_native(tensor->placement));
+        ASSERT_TRUE(again.ok()) << render(again.error(), print_native(tensor->placement));
+        EXPECT_TRUE(again->placement == tensor->placement);
       }
     }
   }

@@ -124,7 +124,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
+  return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
           write(std::get<MetalLayout>(tensor.words))};
 }
 
@@ -162,9 +162,14 @@ std::string write(const MetalLayout& words) {
 }
 
 Notation metal_notation() {
-  return {
-      "metal", {"#tt.metal_layout", "#ttcore.metal_layout"}, kExample, read, raise, write_tensor,
-      true};
+  return {.name = "metal",
+          .keywords = {"#tt.metal_layout", "#ttcore.metal_layout"},
+          .example = kExample,
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .takes_tiles = true,
+          .scope = {.least_axes = 1, .most_axes = kMaxRank, .tiles = true}};
 }
 
 }  // namespace tessera

@@ -142,7 +142,7 @@ inline void check_round_trip(const Tensor& tensor) {
   const Tensor again = parsed(text);
   EXPECT_EQ(again.notation, tensor.notation) << text;
   EXPECT_TRUE(again.words == tensor.words) << text;
-  EXPECT_TRUE(again.layout == tensor.layout) << text;
+  EXPECT_TRUE(again.layout() == tensor.layout()) << text;
   EXPECT_EQ(print_tensor(again), text);
 }
 
@@ -153,18 +153,18 @@ inline void check_raises(const Layout& layout, std::string_view notation) {
                          << print_native(layout);
   const Tensor again = parsed(*text);
   EXPECT_EQ(again.notation, notation) << *text;
-  const Result<Comparison> same = same_function(layout, again.layout);
+  const Result<Comparison> same = same_function(layout, again.layout());
   ASSERT_TRUE(same.ok()) << *text << same.error().message;
   EXPECT_TRUE(same->equal) << *text << "\n" << print_native(layout);
-  EXPECT_EQ(again.layout.slots(), layout.slots()) << *text;
-  EXPECT_EQ(again.layout.atom(), layout.atom()) << *text;
-  EXPECT_EQ(again.layout.spec().space, layout.spec().space) << *text;
-  EXPECT_EQ(again.layout.spec().padding, layout.spec().padding) << *text;
-  EXPECT_EQ(again.layout.dtype(), layout.dtype()) << *text;
+  EXPECT_EQ(again.layout().slots(), layout.slots()) << *text;
+  EXPECT_EQ(again.layout().atom(), layout.atom()) << *text;
+  EXPECT_EQ(again.layout().spec().space, layout.spec().space) << *text;
+  EXPECT_EQ(again.layout().spec().padding, layout.spec().padding) << *text;
+  EXPECT_EQ(again.layout().dtype(), layout.dtype()) << *text;
   if (layout.spec().device_map.kind() == DeviceMap::Kind::kIdentity) return;
   for (std::int64_t number = 0; number < layout.places(); ++number) {
     const Place place = layout.mesh().delinear(number);
-    ASSERT_EQ(again.layout.spec().device_map.map(again.layout.mesh(), place),
+    ASSERT_EQ(again.layout().spec().device_map.map(again.layout().mesh(), place),
               layout.spec().device_map.map(layout.mesh(), place))
         << *text;
   }

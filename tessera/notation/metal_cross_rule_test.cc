@@ -46,9 +46,9 @@ std::string raised_mistake(const Layout& layout, std::string_view name, bool& sa
   }
   const Result<Tensor> again = parse_tensor(*raised);
   if (!again) return cat(*raised, " is refused: ", again.error().message);
-  if (again->layout.slots() != layout.slots()) return *raised + " has other slots";
-  if (again->layout.atom() != layout.atom()) return *raised + " has another atom";
-  const Result<Comparison> same = same_function(layout, again->layout);
+  if (again->layout().slots() != layout.slots()) return *raised + " has other slots";
+  if (again->layout().atom() != layout.atom()) return *raised + " has another atom";
+  const Result<Comparison> same = same_function(layout, again->layout());
   if (!same) return cat(*raised, ": ", same.error().message);
   return same->equal ? "" : *raised + " is another function";
 }
@@ -63,7 +63,7 @@ TEST(MetalCross, EveryNotationThatSaysALayoutSaysTheSame) {
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
     for (std::size_t n = 0; n < kNames.size(); ++n) {
       bool said = false;
-      const std::string found = raised_mistake(tensor->layout, kNames[n], said);
+      const std::string found = raised_mistake(tensor->layout(), kNames[n], said);
       if (!found.empty()) failures.add(cat(text, "\n  as ", kNames[n], ": ", found));
       counts[n] += said ? 1 : 0;
     }
@@ -84,12 +84,12 @@ TEST(MetalCross, ALayoutIsRaisedByWhatItIs) {
     const std::string text = random_text(dice);
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    LayoutSpec spec = tensor->layout.spec();
-    spec.slots = tensor->layout.slots();
+    LayoutSpec spec = tensor->layout().spec();
+    spec.slots = tensor->layout().slots();
     spec.form = rewrite(dice, spec.form);
-    if (spec.form.mesh != tensor->layout.mesh()) continue;
+    if (spec.form.mesh != tensor->layout().mesh()) continue;
     const Result<Layout> other = Layout::make(spec);
-    if (!other || !same_function(*other, tensor->layout)->equal) continue;
+    if (!other || !same_function(*other, tensor->layout())->equal) continue;
     ++tried;
     bool said = false;
     const std::string found = raised_mistake(*other, tensor->notation, said);
@@ -159,7 +159,7 @@ TEST(MetalCross, ShortNamesAndSpacedTiles) {
     const Result<Tensor> b = parse_tensor(other);
     ASSERT_TRUE(a.ok()) << render(a.error(), text);
     ASSERT_TRUE(b.ok()) << render(b.error(), other);
-    EXPECT_TRUE(a->layout == b->layout) << other;
+    EXPECT_TRUE(a->layout() == b->layout()) << other;
   }
 }
 
@@ -208,16 +208,16 @@ TEST(MetalCross, LargeTensorsFollowTheRule) {
         rest = rest * tile + p % shard[k] % tile;
       }
       slot = slot * (rule.tile.empty() ? 1 : 1024) + rest;
-      const Result<Location> found = tensor->layout.locate(index);
+      const Result<Location> found = tensor->layout().locate(index);
       ASSERT_TRUE(found.ok()) << text;
       ASSERT_EQ(found->places, std::vector<Place>{place}) << text << " at " << bracketed(index);
       ASSERT_EQ(found->slot, slot) << text << " at " << bracketed(index);
-      const Result<Slot> back = tensor->layout.element_at(place, slot);
+      const Result<Slot> back = tensor->layout().element_at(place, slot);
       ASSERT_TRUE(back.ok()) << text << ": " << back.error().message;
       ASSERT_EQ(*back, Slot(index)) << text;
     }
     bool said = false;
-    ASSERT_EQ(raised_mistake(tensor->layout, "metal", said), "") << text;
+    ASSERT_EQ(raised_mistake(tensor->layout(), "metal", said), "") << text;
     ASSERT_TRUE(said) << text;
   }
 }

@@ -25,9 +25,9 @@ void check(std::string_view text, const std::vector<NaiveLine>& lines) {
   SCOPED_TRACE(text);
   const Tensor tensor = parsed(text);
   EXPECT_EQ(print_tensor(tensor), text);
-  check_places(tensor.layout, lines);
+  check_places(tensor.layout(), lines);
   check_round_trip(tensor);
-  check_raises(tensor.layout, "metal");
+  check_raises(tensor.layout(), "metal");
 }
 
 const auto kZero = [](const Index&) -> std::int64_t { return 0; };
@@ -76,7 +76,7 @@ TEST(MetalMaps, QuotientsAndRemainders) {
 TEST(MetalMaps, EmptyTensorsAndEmptyShards) {
   check(metal("0x5xf32", "(d0, d1) -> (d0, d1)", "2x2", "0x3xf32"),
         {line(kD0, 0, 2), line(kD1, 5, 2)});
-  const Layout empty = parsed(metal("0x5xf32", "(d0, d1) -> (d0, d1)", "2x2", "0x3xf32")).layout;
+  const Layout empty = parsed(metal("0x5xf32", "(d0, d1) -> (d0, d1)", "2x2", "0x3xf32")).layout();
   EXPECT_EQ(empty.slots(), 0);
   EXPECT_EQ(empty.shard_bytes(), 0);
   // 5 rows on 4 cores: 2, 2, 1 and none.
@@ -115,8 +115,8 @@ TEST(MetalMaps, SpacesAndOutOfBoundsValues) {
   };
   for (const std::string_view space : {"system", "mmio", "dram", "l1"}) {
     const Tensor tensor = parsed(text("undef", space));
-    EXPECT_EQ(tensor.layout.spec().space, space);
-    check_raises(tensor.layout, "metal");
+    EXPECT_EQ(tensor.layout().spec().space, space);
+    check_raises(tensor.layout(), "metal");
   }
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<std::string_view, PaddingValue>> values = {
@@ -127,14 +127,14 @@ TEST(MetalMaps, SpacesAndOutOfBoundsValues) {
       {"neginf", PaddingValue::of(-kInf)}};
   for (const auto& [word, value] : values) {
     const Tensor tensor = parsed(text(word, "l1"));
-    EXPECT_EQ(tensor.layout.spec().padding, value);
+    EXPECT_EQ(tensor.layout().spec().padding, value);
     EXPECT_EQ(print_tensor(tensor), text(word, "l1"));
-    check_raises(tensor.layout, "metal");
+    check_raises(tensor.layout(), "metal");
   }
 }
 
 std::string said(std::string_view text) {
-  const Layout layout = parsed(text).layout;
+  const Layout layout = parsed(text).layout();
   const Result<std::string> metal = print_tensor(layout, **find_notation("metal"));
   if (metal) check_raises(layout, "metal");
   return metal ? *metal : metal.error().message;

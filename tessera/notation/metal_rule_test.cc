@@ -23,7 +23,7 @@ constexpr int kLayouts = test::kSanitized ? 1000 : 10000;
 std::string device_mistake(const MetalRule& rule) {
   const Result<Tensor> tensor = parse_tensor(rule.text());
   if (!tensor) return tensor.error().message;
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   const std::vector<Numbers> expected = physical_places(rule);
   const std::vector<Numbers> places = test::all_tuples(rule.grid);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -68,7 +68,7 @@ TEST(MetalRule, WhatTodaysAttributeCanSayIsTheSame) {
     const std::string text = random_metal(dice).text();
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<std::string> raised = print_tensor(tensor->layout, **today);
+    const Result<std::string> raised = print_tensor(tensor->layout(), **today);
     if (!raised) {
       EXPECT_EQ(code_name(raised.error().code), "not_supported") << text;
       continue;
@@ -79,9 +79,9 @@ TEST(MetalRule, WhatTodaysAttributeCanSayIsTheSame) {
       failures.add(cat(text, "\n  said today as ", *raised, ": ", again.error().message));
       continue;
     }
-    const Result<Comparison> same = same_function(tensor->layout, again->layout);
-    if (!same || !same->equal || again->layout.slots() != tensor->layout.slots() ||
-        again->layout.atom() != tensor->layout.atom()) {
+    const Result<Comparison> same = same_function(tensor->layout(), again->layout());
+    if (!same || !same->equal || again->layout().slots() != tensor->layout().slots() ||
+        again->layout().atom() != tensor->layout().atom()) {
       failures.add(cat(text, "\n  said today as ", *raised, ": another layout"));
     }
   }
@@ -214,7 +214,7 @@ TEST(MetalRule, MadeAndChangedAttributesFollowTheRule) {
     rule.device.reset();
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
-    const Shape& shape = tensor->layout.shape();
+    const Shape& shape = tensor->layout().shape();
     const auto& words = std::get<MetalLayout>(tensor->words);
     for (std::int64_t& places : rule.grid) places = dice.between(1, 9);
     const Result<MetalLayout> regridded = with_grid(words, shape, rule.grid);
@@ -229,7 +229,7 @@ TEST(MetalRule, MadeAndChangedAttributesFollowTheRule) {
     rule.tile = {};
     rule.storage = rule.dtype;
     const Result<MetalLayout> untilized =
-        with_element(*regridded, shape, Atom::scalar(tensor->layout.dtype()));
+        with_element(*regridded, shape, Atom::scalar(tensor->layout().dtype()));
     ASSERT_TRUE(untilized.ok()) << untilized.error().message;
     EXPECT_EQ(test::tensor_text(rule.shape, rule.dtype, write(*untilized)), rule.text());
     if (rule.grid.size() >= 2) {
@@ -260,9 +260,9 @@ TEST(MetalRule, BytesOfATile) {
     rule.storage = storage;
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
-    EXPECT_EQ(tensor->layout.shard_bytes(), 4 * expected) << storage;  // 2x2 tiles
+    EXPECT_EQ(tensor->layout().shard_bytes(), 4 * expected) << storage;  // 2x2 tiles
     const bool block = storage.starts_with("bfp");
-    EXPECT_EQ(tensor->layout.locate({0, 1})->byte.has_value(), !block) << storage;
+    EXPECT_EQ(tensor->layout().locate({0, 1})->byte.has_value(), !block) << storage;
   }
 }
 

@@ -94,7 +94,7 @@ TEST(MetalSeed, DimsInTwoResultsAllocateManyTimesTheData) {
     const Result<Tensor> tensor = parse_tensor(text);
     EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
     if (!tensor) return std::int64_t{0};
-    return tensor->layout.places() * tensor->layout.slots() / tensor->layout.shape().elements();
+    return tensor->layout().places() * tensor->layout().slots() / tensor->layout().shape().elements();
   };
   EXPECT_EQ(factor("tensor<8x96x32xf32, #tt.metal_layout<(d0, d1, d2) -> (d0 * 96 + d1, d1, d2), "
                    "undef, <2x1x2>, memref<384x96x16xf32, #tt.memory_space<l1>>>>"),
@@ -118,7 +118,7 @@ TEST(MetalSeed, TheSeedsOwnSpelling) {
 >)";
   const Result<Tensor> tensor = parse_tensor(text);
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-  const Result<Location> found = tensor->layout.locate({1, 1, 6, 100});
+  const Result<Location> found = tensor->layout().locate({1, 1, 6, 100});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->slot, 262 * 128 + 100);  // the seed's (262, 100) of 384x128
   EXPECT_EQ(found->places, (std::vector<Place>{{0, 0}}));
@@ -129,9 +129,9 @@ TEST(MetalSeed, TheSeedsOwnSpelling) {
   const Result<Tensor> tiles = parse_tensor(tiled);
   ASSERT_TRUE(tiles.ok()) << render(tiles.error(), tiled);
   // Row 1·64 + 40 is row 40 of core row 1: tile row 1, row 8; column 70 is column 6 of core 1.
-  EXPECT_EQ(tiles->layout.locate({1, 40, 70})->slot, 2 * 1024 + 8 * 32 + 6);
-  EXPECT_EQ(tiles->layout.locate({1, 40, 70})->places, (std::vector<Place>{{1, 1}}));
-  EXPECT_EQ(tiles->layout.shard_bytes(), 4 * 1088);
+  EXPECT_EQ(tiles->layout().locate({1, 40, 70})->slot, 2 * 1024 + 8 * 32 + 6);
+  EXPECT_EQ(tiles->layout().locate({1, 40, 70})->places, (std::vector<Place>{{1, 1}}));
+  EXPECT_EQ(tiles->layout().shard_bytes(), 4 * 1088);
 }
 
 /// Slots of one place by cause; "" counts data.
@@ -152,18 +152,18 @@ TEST(MetalSeed, PaddingOf53x63) {
   using Counts = std::map<std::string, int>;
   const Result<Tensor> plain = parse_tensor(metal({53, 63}, {dim(0), dim(1)}, {3, 2}).text());
   ASSERT_TRUE(plain.ok());
-  EXPECT_EQ(causes_at(plain->layout, {0, 0}), (Counts{{"", 18 * 32}}));
-  EXPECT_EQ(causes_at(plain->layout, {2, 0}), (Counts{{"", 17 * 32}, {"grid", 32}}));
-  EXPECT_EQ(causes_at(plain->layout, {0, 1}), (Counts{{"", 18 * 31}, {"grid", 18}}));
-  EXPECT_EQ(causes_at(plain->layout, {2, 1}), (Counts{{"", 17 * 31}, {"grid", 32 + 17}}));
+  EXPECT_EQ(causes_at(plain->layout(), {0, 0}), (Counts{{"", 18 * 32}}));
+  EXPECT_EQ(causes_at(plain->layout(), {2, 0}), (Counts{{"", 17 * 32}, {"grid", 32}}));
+  EXPECT_EQ(causes_at(plain->layout(), {0, 1}), (Counts{{"", 18 * 31}, {"grid", 18}}));
+  EXPECT_EQ(causes_at(plain->layout(), {2, 1}), (Counts{{"", 17 * 31}, {"grid", 32 + 17}}));
 
   const Result<Tensor> tiled =
       parse_tensor(metal({53, 63}, {dim(0), dim(1)}, {3, 2}, {32, 32}).text());
   ASSERT_TRUE(tiled.ok());
-  EXPECT_EQ(causes_at(tiled->layout, {0, 0}), (Counts{{"", 18 * 32}, {"tile", 14 * 32}}));
-  EXPECT_EQ(causes_at(tiled->layout, {2, 0}),
+  EXPECT_EQ(causes_at(tiled->layout(), {0, 0}), (Counts{{"", 18 * 32}, {"tile", 14 * 32}}));
+  EXPECT_EQ(causes_at(tiled->layout(), {2, 0}),
             (Counts{{"", 17 * 32}, {"grid", 32}, {"tile", 14 * 32}}));
-  EXPECT_EQ(causes_at(tiled->layout, {2, 1}),
+  EXPECT_EQ(causes_at(tiled->layout(), {2, 1}),
             (Counts{{"", 17 * 31}, {"grid", 32 + 17}, {"tile", 14 * 32}}));
 }
 
@@ -185,7 +185,7 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
     EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
     std::vector<Numbers> out;
     if (!tensor) return out;
-    for (const Numbers& rows : rows_of(tensor->layout)) {
+    for (const Numbers& rows : rows_of(tensor->layout())) {
       out.push_back(rows.empty() ? Numbers{} : Numbers{rows.front(), rows.back()});
     }
     return out;
@@ -259,11 +259,11 @@ TEST(MetalSeed, BumpedStride) {
   const Result<AffineMap> map = bump_stride(words.linear, 0, 32);
   ASSERT_TRUE(map.ok()) << map.error().message;
   EXPECT_EQ(write_affine_map(*map), "(d0, d1, d2) -> (d0 * 32 + d1, d2)");
-  const Result<MetalLayout> made = with_linear(words, tensor->layout.shape(), *map);
+  const Result<MetalLayout> made = with_linear(words, tensor->layout().shape(), *map);
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(test::tensor_text(bumped.shape, "f32", write(*made)), bumped.text());
   // Each batch begins a tile: 1024 slots apart, and the 24 rows between are a gap.
-  const Result<Layout> layout = lower(*made, tensor->layout.shape(), DType::kF32);
+  const Result<Layout> layout = lower(*made, tensor->layout().shape(), DType::kF32);
   ASSERT_TRUE(layout.ok()) << layout.error().message;
   EXPECT_EQ(layout->locate({1, 0, 0})->slot, 1024);
   EXPECT_EQ(*layout->element_at({0, 0}, 8 * 32), Slot(Padding{Cause::kGap}));
@@ -306,14 +306,14 @@ TEST(MetalSeed, SpacesAndVirtualGrids) {
     rule.space = space;
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
-    EXPECT_EQ(tensor->layout.spec().space, space);
+    EXPECT_EQ(tensor->layout().spec().space, space);
   }
   MetalRule wide = metal({32, 2048}, {dim(0), dim(1)}, {1, 64}, {32, 32});
   wide.device = MetalRule::Device{{8, 8}, {{{{1, 1}}, 0, 0, 8}, {{{1, 1}}, 0, 8, 1}}};
   const Result<Tensor> tensor = parse_tensor(wide.text());
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), wide.text());
   EXPECT_EQ(print_tensor(*tensor), wide.text());
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   for (std::int64_t i = 0; i < 64; ++i) {
     EXPECT_EQ(layout.spec().device_map.map(layout.mesh(), {0, i}).place, (Place{i / 8, i % 8}));
   }

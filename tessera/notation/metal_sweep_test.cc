@@ -58,9 +58,9 @@ void check(const MetalLayout& words, const Shape& shape, const std::vector<Naive
   for (std::size_t line = 0; line < lines.size(); ++line) {
     EXPECT_EQ(words.memref.shape[line], lines[line].room());
   }
-  check_places(tensor.layout, lines);
-  check_causes(tensor.layout, lines, Cause::kTile, Cause::kGrid);
-  check_raises(tensor.layout, "metal");
+  check_places(tensor.layout(), lines);
+  check_causes(tensor.layout(), lines, Cause::kTile, Cause::kGrid);
+  check_raises(tensor.layout(), "metal");
 }
 
 void tried(std::string_view what, int count) {
@@ -172,7 +172,7 @@ void check_device(std::string_view text, const std::function<Place(const Place&)
   const Tensor tensor = parsed(text);
   ASSERT_EQ(tensor.notation, "metal");
   EXPECT_EQ(print_tensor(tensor), text);
-  const Layout& layout = tensor.layout;
+  const Layout& layout = tensor.layout();
   for (std::int64_t number = 0; number < layout.places(); ++number) {
     const Place place = layout.mesh().delinear(number);
     const PhysicalPlace there = layout.spec().device_map.map(layout.mesh(), place);
@@ -218,7 +218,7 @@ TEST(MetalSweep, SeveralDevices) {
                [](const Place& v) { return Place{v[0] * 2 + v[1], v[2]}; });
   check_device(layout + "2x8, (d0, d1, d2) -> (d1, d0 * 4 + d2)>>>",
                [](const Place& v) { return Place{v[1], v[0] * 4 + v[2]}; });
-  const Layout devices = parsed(layout + "2x2x4, (d0, d1, d2) -> (d0, d1, d2)>>>").layout;
+  const Layout devices = parsed(layout + "2x2x4, (d0, d1, d2) -> (d0, d1, d2)>>>").layout();
   Index index = {0, 0, 0, 0};
   do {
     ASSERT_EQ(devices.locate(index)->places[0][0], index[0]);  // one batch a device

@@ -33,9 +33,9 @@ void check(std::string_view text, const std::vector<NaiveLine>& lines) {
   const Tensor tensor = parsed(text);
   EXPECT_EQ(tensor.notation, "metal");
   EXPECT_EQ(print_tensor(tensor), text);
-  check_places(tensor.layout, lines);
+  check_places(tensor.layout(), lines);
   check_round_trip(tensor);
-  check_raises(tensor.layout, "metal");
+  check_raises(tensor.layout(), "metal");
 }
 
 // The walkthrough: 2x3x64x128 collapsed to 384x128. Element [1, 1, 6, 100] is at (262, 100).
@@ -44,14 +44,14 @@ TEST(Metal, Walkthrough) {
       "2x3x64x128xf32", "(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3)", "1x1", "384x128xf32");
   check(text, {line([](const Index& x) { return x[0] * 192 + x[1] * 64 + x[2]; }, 384, 1),
                line([](const Index& x) { return x[3]; }, 128, 1)});
-  const Location location = parsed(text).layout.locate({1, 1, 6, 100}).value();
+  const Location location = parsed(text).layout().locate({1, 1, 6, 100}).value();
   EXPECT_EQ(location.slot, 262 * 128 + 100);
   EXPECT_EQ(location.places, (std::vector<Place>{{0, 0}}));
   const Tensor tensor = parsed(text);
   const auto& words = std::get<MetalLayout>(tensor.words);
   EXPECT_EQ(words.linear.results[0].at({1, 1, 6, 100}), 262);
   EXPECT_EQ(words.linear.results[1].at({1, 1, 6, 100}), 100);
-  EXPECT_EQ(parsed(text).layout.spec().space, "l1");
+  EXPECT_EQ(parsed(text).layout().spec().space, "l1");
 }
 
 TEST(Metal, MultiCore) {
@@ -74,7 +74,7 @@ TEST(Metal, ADimInTwoResultsAllocatesAllCombinations) {
   check(text, {line([](const Index& x) { return x[0] * 96 + x[1]; }, 768, 2),
                line([](const Index& x) { return x[1]; }, 96, 1),
                line([](const Index& x) { return x[2]; }, 32, 2)});
-  const Layout layout = parsed(text).layout;
+  const Layout layout = parsed(text).layout();
   EXPECT_EQ(layout.slots() * layout.places(), layout.shape().elements() * 96);
 }
 
@@ -87,7 +87,7 @@ TEST(Metal, SevenDims) {
       "3x2x2x2", "4480x4x16x16xf32");
   const Tensor tensor = parsed(text);
   EXPECT_EQ(print_tensor(tensor), text);
-  const Layout& layout = tensor.layout;
+  const Layout& layout = tensor.layout();
   // Lines of 13440, 7, 32 and 32 are kept on 3x2x2x2 places as 13440·8·32·32 slots; the elements
   // are 60·7·32·32, and 13440 is 60·7·32.
   EXPECT_EQ(layout.slots() * layout.places(), layout.shape().elements() * 256);
@@ -120,7 +120,7 @@ TEST(Metal, Tilized) {
   check(scalar, {line(rows, 192, 3), line(cols, 128, 2)});
   check(tiled, {line(rows, 192, 3, 32), line(cols, 128, 2, 32)});
   // Four tiles of 1088 bytes a place; the tensor stays f32.
-  const Layout layout = parsed(tiled).layout;
+  const Layout layout = parsed(tiled).layout();
   EXPECT_EQ(layout.shard_bytes(), 4 * 1088);
   EXPECT_EQ(layout.dtype(), DType::kF32);
   EXPECT_EQ(layout.atom(), Atom::tile(32, 32, DType::kBfpBf8));
@@ -132,7 +132,7 @@ TEST(Metal, PaddingOfAGrid) {
   const std::string text = metal("53x63xf32", "(d0, d1) -> (d0, d1)", "3x2", "18x32xf32");
   check(text, {line([](const Index& x) { return x[0]; }, 53, 3),
                line([](const Index& x) { return x[1]; }, 63, 2)});
-  const Layout layout = parsed(text).layout;
+  const Layout layout = parsed(text).layout();
   const auto cause = [&](const Place& place, std::int64_t slot) {
     return std::get<Padding>(*layout.element_at(place, slot)).cause;
   };
@@ -149,7 +149,7 @@ TEST(Metal, PaddingOfAGridThenTiles) {
       metal("53x63xf32", "(d0, d1) -> (d0, d1)", "3x2", "1x1x!tt.tile<32x32, bfp_bf8>");
   check(text, {line([](const Index& x) { return x[0]; }, 53, 3, 32),
                line([](const Index& x) { return x[1]; }, 63, 2, 32)});
-  const Layout layout = parsed(text).layout;
+  const Layout layout = parsed(text).layout();
   for (std::int64_t row = 0; row < 3; ++row) {
     for (std::int64_t r = 0; r < 32; ++r) {
       const Slot slot = *layout.element_at({row, 0}, r * 32);
@@ -175,7 +175,7 @@ TEST(Metal, BumpedStride) {
       metal("2x8x32xf32", "(d0, d1, d2) -> (d0 * 32 + d1, d2)", "1x2", "2x1x!tt.tile<32x32, f32>");
   check(bumped,
         {line([](const Index& x) { return x[0] * 32 + x[1]; }, 40, 1, 32), line(cols, 32, 2, 32)});
-  const Layout layout = parsed(bumped).layout;
+  const Layout layout = parsed(bumped).layout();
   EXPECT_EQ(layout.locate({1, 0, 0})->slot, 1024);  // the second tile begins the second batch
   EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, kRow * 8)).cause, Cause::kGap);
   EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, 1024 + kRow * 8)).cause, Cause::kTile);
@@ -254,7 +254,7 @@ TEST(Metal, StridesAreBumped) {
 TEST(Metal, Facts) {
   const auto facts = [](std::string_view text) {
     const Tensor tensor = parsed(text);
-    return facts_of(std::get<MetalLayout>(tensor.words), tensor.layout.shape()).value();
+    return facts_of(std::get<MetalLayout>(tensor.words), tensor.layout().shape()).value();
   };
   const MetalFacts collapsed = facts(metal(
       "2x3x64x128xf32", "(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3)", "2x4", "192x32xf32"));

@@ -201,7 +201,14 @@ std::string write(const MetalTodayLayout& words) {
 }
 
 Notation metal_today_notation() {
-  return {"metal-today", {}, kExample, read, raise, write_tensor, true};
+  return {.name = "metal-today",
+          .keywords = {},
+          .example = kExample,
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .takes_tiles = true,
+          .scope = {.least_axes = 1, .most_axes = kMaxRank, .tiles = true}};
 }
 
 }  // namespace tessera

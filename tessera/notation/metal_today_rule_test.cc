@@ -47,7 +47,7 @@ TEST(MetalTodayRule, TheSeedsFormSaysTheSameWhereItCan) {
     const std::string text = random_today(dice).text();
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<std::string> raised = print_tensor(tensor->layout, **metal);
+    const Result<std::string> raised = print_tensor(tensor->layout(), **metal);
     if (!raised) {
       EXPECT_EQ(code_name(raised.error().code), "not_supported") << text;
       continue;
@@ -58,8 +58,8 @@ TEST(MetalTodayRule, TheSeedsFormSaysTheSameWhereItCan) {
       failures.add(cat(text, "\n  said as ", *raised, ": ", again.error().message));
       continue;
     }
-    const Result<Comparison> same = same_function(tensor->layout, again->layout);
-    if (!same || !same->equal || again->layout.slots() != tensor->layout.slots()) {
+    const Result<Comparison> same = same_function(tensor->layout(), again->layout());
+    if (!same || !same->equal || again->layout().slots() != tensor->layout().slots()) {
       failures.add(cat(text, "\n  said as ", *raised, ": another layout"));
     }
   }

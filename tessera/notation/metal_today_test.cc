@@ -31,9 +31,9 @@ void check(std::string_view text, const std::vector<NaiveLine>& lines) {
   const Tensor tensor = parsed(text);
   EXPECT_EQ(tensor.notation, "metal-today");
   EXPECT_EQ(print_tensor(tensor), text);
-  check_places(tensor.layout, lines);
+  check_places(tensor.layout(), lines);
   check_round_trip(tensor);
-  check_raises(tensor.layout, "metal-today");
+  check_raises(tensor.layout(), "metal-today");
 }
 
 const auto kRow = [](const Index& x) { return x[0]; };
@@ -44,7 +44,7 @@ TEST(MetalToday, GridTimesShardIsTheAlignedShape) {
   check(today("2x2x2x2x!ttcore.tile<32x32, f32>", "128x128", "32x32", kEach),
         {line(kRow, 128, 2, 32), line(kCol, 128, 2, 32)});
   const Layout large =
-      parsed(today("2x2x16x16x!ttcore.tile<32x32, f32>", "1024x1024", "32x32", kEach)).layout;
+      parsed(today("2x2x16x16x!ttcore.tile<32x32, f32>", "1024x1024", "32x32", kEach)).layout();
   EXPECT_EQ(large.locate({600, 40})->places, (std::vector<Place>{{1, 0}}));
   EXPECT_EQ(large.locate({600, 40})->slot, (2 * 16 + 1) * 1024 + 24 * 32 + 8);
   check(today("1x1x1x1x!ttcore.tile<32x32, f32>", "32x32", "32x32", kEach),
@@ -56,13 +56,13 @@ TEST(MetalToday, AlignmentPads) {
   const std::string text = today("3x2x32x32xf32", "53x63", "96x64", kEach);
   const std::vector<NaiveLine> lines = {line(kRow, 96, 3), line(kCol, 64, 2)};
   check(text, lines);
-  check_causes(parsed(text).layout, lines, Cause::kTile, Cause::kAlignment);
+  check_causes(parsed(text).layout(), lines, Cause::kTile, Cause::kAlignment);
   const std::string tiled = today("3x2x1x1x!ttcore.tile<32x32, bf16>", "53x63", "96x64", kEach);
   const std::vector<NaiveLine> tiled_lines = {line(kRow, 96, 3, 32), line(kCol, 64, 2, 32)};
   check(tiled, tiled_lines);
-  check_causes(parsed(tiled).layout, tiled_lines, Cause::kTile, Cause::kAlignment);
+  check_causes(parsed(tiled).layout(), tiled_lines, Cause::kTile, Cause::kAlignment);
   // Rows 0 to 31, 32 to 52, none.
-  const Layout layout = parsed(tiled).layout;
+  const Layout layout = parsed(tiled).layout();
   EXPECT_EQ(layout.locate({31, 0})->places, (std::vector<Place>{{0, 0}}));
   EXPECT_EQ(layout.locate({32, 0})->places, (std::vector<Place>{{1, 0}}));
   EXPECT_EQ(layout.locate({52, 62})->places, (std::vector<Place>{{1, 1}}));
@@ -77,8 +77,8 @@ TEST(MetalToday, AlignmentOfEveryStage) {
       line([](const Index& x) { return x[0] * 64 + x[1]; }, 768, 8),
       line([](const Index& x) { return x[2]; }, 32, 1)};
   check(text, lines);
-  check_causes(parsed(text).layout, lines, Cause::kTile, Cause::kAlignment);
-  const Layout layout = parsed(text).layout;
+  check_causes(parsed(text).layout(), lines, Cause::kTile, Cause::kAlignment);
+  const Layout layout = parsed(text).layout();
   // Row 43 of the first batch is between batches; row 576 is past the last one.
   EXPECT_EQ(std::get<Padding>(*layout.element_at({0, 0}, std::int64_t{43} * 32)).cause,
             Cause::kGap);
@@ -110,7 +110,7 @@ TEST(MetalToday, SplatsAndEmptyIntervals) {
   const Tensor splat = parsed(today("1x2x8x150xf32", "8x300", "1x1", "dense<0> : tensor<1x2xi64>"));
   EXPECT_EQ(print_tensor(splat),
             today("1x2x8x150xf32", "8x300", "1x1", "dense<[[0, 0]]> : tensor<1x2xi64>"));
-  check_places(splat.layout, {line(kRow, 8, 1), line(kCol, 300, 2)});
+  check_places(splat.layout(), {line(kRow, 8, 1), line(kCol, 300, 2)});
   EXPECT_EQ(
       print_tensor(parsed(today("1x2x8x150xf32", "8x300", "1x1", "dense<[]> : tensor<0x2xi64>"))),
       today("1x2x8x150xf32", "8x300", "1x1", kNone));
@@ -122,9 +122,9 @@ TEST(MetalToday, PlanesOfRankZeroAndOne) {
   const std::string_view one = "dense<[[0, 1]]> : tensor<1x2xi64>";
   const std::string vector = today("1x1x1x1x!ttcore.tile<32x32, f32>", "32", "32", one);
   check(vector, {line(zero, 32, 1, 32), line(kRow, 32, 1, 32)});
-  check_causes(parsed(vector).layout, {line(zero, 32, 1, 32), line(kRow, 32, 1, 32)}, Cause::kTile,
+  check_causes(parsed(vector).layout(), {line(zero, 32, 1, 32), line(kRow, 32, 1, 32)}, Cause::kTile,
                Cause::kAlignment);
-  EXPECT_EQ(parsed(vector).layout.locate({31})->slot, 31);
+  EXPECT_EQ(parsed(vector).layout().locate({31})->slot, 31);
   check(today("1x2x1x2x!ttcore.tile<32x32, f32>", "100", "64", one),
         {line(zero, 32, 1, 32), line(kRow, 128, 2, 32)});
   check(today("1x2x32x64xf32", "100", "64", one), {line(zero, 32, 1), line(kRow, 128, 2)});
@@ -139,18 +139,18 @@ TEST(MetalToday, SpacesPaddingAndMemoryLayout) {
   for (const std::string_view space : {"system", "mmio", "dram", "l1"}) {
     const Tensor tensor =
         parsed(today("1x2x8x150xf32", "8x300", "1x1", kEach, cat(", ", space, ", interleaved")));
-    EXPECT_EQ(tensor.layout.spec().space, space);
+    EXPECT_EQ(tensor.layout().spec().space, space);
     check_round_trip(tensor);
-    check_raises(tensor.layout, "metal-today");
+    check_raises(tensor.layout(), "metal-today");
   }
   const Tensor old = parsed(today("1x2x8x150xf32", "8x300", "1x1", kEach, ", zero, l1, sharded"));
-  EXPECT_EQ(old.layout.spec().padding, PaddingValue::of(0));
+  EXPECT_EQ(old.layout().spec().padding, PaddingValue::of(0));
   EXPECT_EQ(print_tensor(old),
             today("1x2x8x150xf32", "8x300", "1x1", kEach, ", zero, l1, sharded"));
-  check_raises(old.layout, "metal-today");
+  check_raises(old.layout(), "metal-today");
   const Tensor bare = parsed(today("1x2x8x150xf32", "8x300", "1x1", kEach, ""));
-  EXPECT_EQ(bare.layout.spec().space, "");
-  check_raises(bare.layout, "metal-today");
+  EXPECT_EQ(bare.layout().spec().space, "");
+  check_raises(bare.layout(), "metal-today");
 }
 
 TEST(MetalToday, Facts) {
@@ -165,8 +165,8 @@ TEST(MetalToday, Facts) {
 }
 
 std::string raised(std::string_view text, std::string_view notation) {
-  const Result<std::string> other = print_tensor(parsed(text).layout, **find_notation(notation));
-  if (other) check_raises(parsed(text).layout, notation);
+  const Result<std::string> other = print_tensor(parsed(text).layout(), **find_notation(notation));
+  if (other) check_raises(parsed(text).layout(), notation);
   return other ? *other : other.error().message;
 }
 

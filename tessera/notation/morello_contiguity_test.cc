@@ -28,7 +28,7 @@ Case read(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
   const auto& words = std::get<MorelloLayout>(tensor->words);
-  const Shape& shape = tensor->layout.shape();
+  const Shape& shape = tensor->layout().shape();
   return {words, shape, *physical_sizes(words, shape), text};
 }
 

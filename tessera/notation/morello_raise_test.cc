@@ -22,15 +22,15 @@ std::string raised(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
   if (!tensor.ok()) return "";
-  const Result<std::string> printed = print_tensor(tensor->layout, morello());
+  const Result<std::string> printed = print_tensor(tensor->layout(), morello());
   if (!printed.ok()) {
     EXPECT_EQ(printed.error().code, ErrorCode::kNotSupported);
     return printed.error().message;
   }
   const Result<Tensor> again = parse_tensor(*printed);
   EXPECT_TRUE(again.ok()) << *printed;
-  EXPECT_TRUE(same_function(tensor->layout, again->layout)->equal) << *printed;
-  EXPECT_EQ(tensor->layout.slots(), again->layout.slots());
+  EXPECT_TRUE(same_function(tensor->layout(), again->layout())->equal) << *printed;
+  EXPECT_EQ(tensor->layout().slots(), again->layout().slots());
   return *printed;
 }
 
@@ -109,10 +109,10 @@ TEST(MorelloRaise, RandomLayoutsHoweverDescribed) {
         test::tensor_text(numbers, "f32", test::random_morello(dice, numbers).text());
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    LayoutSpec spec = tensor->layout.spec();
+    LayoutSpec spec = tensor->layout().spec();
     spec.form = test::rewrite(dice, spec.form);
     const Result<Layout> other = Layout::make(spec);
-    if (!other.ok() || other->slots() != tensor->layout.slots()) continue;
+    if (!other.ok() || other->slots() != tensor->layout().slots()) continue;
     const Result<MorelloLayout> words = raise_morello(*other);
     ASSERT_TRUE(words.ok()) << words.error().message << "\n"
                             << text << "\n"

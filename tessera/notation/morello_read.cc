@@ -121,7 +121,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
+  return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
           write(std::get<MorelloLayout>(tensor.words))};
 }
 
@@ -150,12 +150,13 @@ std::string write(const MorelloLayout& words) {
 }
 
 Notation morello_notation() {
-  return {"morello",
-          {"morello", "morello."},
-          "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>",
-          read,
-          raise,
-          write_tensor};
+  return {.name = "morello",
+          .keywords = {"morello", "morello."},
+          .example = "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .scope = {.pads = false}};
 }
 
 }  // namespace tessera

@@ -41,15 +41,15 @@ TEST(MorelloRule, RandomLayoutsAreWhereTheRuleSays) {
 /// What is accepted after all follows the rule as well.
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor || tensor->notation != "morello" || !test::is_small(tensor->layout)) return {};
+  if (!tensor || tensor->notation != "morello" || !test::is_small(tensor->layout())) return {};
   MorelloRule rule;
   for (const MorelloDim& dim : std::get<MorelloLayout>(tensor->words).dims) {
     rule.parts.push_back({dim.dim, static_cast<Kind>(dim.kind), dim.size});
   }
-  const Numbers& shape = tensor->layout.shape().extents();
+  const Numbers& shape = tensor->layout().shape().extents();
   if (test::product(shape) == 0) return {};  // the rule speaks of packs of something
   if (!test::morello_sizes(rule, shape)) return text + "\n  the rule refuses this shape";
-  test::Ruled ruled = test::ruled(rule, shape, std::string(dtype_name(tensor->layout.dtype())));
+  test::Ruled ruled = test::ruled(rule, shape, std::string(dtype_name(tensor->layout().dtype())));
   ruled.text = text;
   const std::string failure = test::rule_mistake(ruled);
   return failure.empty() ? failure : cat(text, "\n  ", failure);
@@ -144,7 +144,7 @@ TEST(MorelloRule, ContiguityOfRandomTiles) {
       continue;
     }
     const auto& words = std::get<MorelloLayout>(tensor->words);
-    const Shape& all = tensor->layout.shape();
+    const Shape& all = tensor->layout().shape();
     const std::string where = cat(text, "\n  tile ", bracketed(tile), " at ", bracketed(origin));
     const TileContiguity expected =
         naive_contiguity(*test::morello_sizes(rule, shape), tile_slots(rule, shape, tile, origin));

@@ -25,8 +25,8 @@ Numbers slots(const std::string& text) {
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
   Numbers out;
   if (!tensor) return out;
-  for (const Numbers& index : test::all_tuples(tensor->layout.shape().extents())) {
-    out.push_back(tensor->layout.locate(index)->slot);
+  for (const Numbers& index : test::all_tuples(tensor->layout().shape().extents())) {
+    out.push_back(tensor->layout().locate(index)->slot);
   }
   return out;
 }
@@ -35,7 +35,7 @@ std::string expression_of(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return tensor.error().message;
   const auto expression =
-      index_expression(std::get<MorelloLayout>(tensor->words), tensor->layout.shape());
+      index_expression(std::get<MorelloLayout>(tensor->words), tensor->layout().shape());
   return expression ? *expression : expression.error().message;
 }
 

@@ -26,21 +26,21 @@ Tensor read(const std::string& text) {
 std::vector<std::int64_t> slots(const std::string& text) {
   const Tensor tensor = read(text);
   std::vector<std::int64_t> list;
-  Index index(tensor.layout.shape().rank(), 0);
+  Index index(tensor.layout().shape().rank(), 0);
   do {
-    list.push_back(tensor.layout.locate(index)->slot);
-  } while (tensor.layout.shape().next(index));
+    list.push_back(tensor.layout().locate(index)->slot);
+  } while (tensor.layout().shape().next(index));
   return list;
 }
 
 std::vector<std::int64_t> sizes(const std::string& text) {
   const Tensor tensor = read(text);
-  return facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout.shape())->physical_sizes;
+  return facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout().shape())->physical_sizes;
 }
 
 std::string expression(const std::string& text) {
   const Tensor tensor = read(text);
-  return facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout.shape())->expression;
+  return facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout().shape())->expression;
 }
 
 // The seed's two pictures of a 6x8 matrix, computed by its formulas: 8·d0 + d1, and (erratum 28)
@@ -91,7 +91,7 @@ TEST(Morello, Builders) {
   EXPECT_EQ(order, (std::vector<std::int64_t>{0, 2, 3, 1}));
   // N, C, H, W = 2, 3, 4, 5: the channel is fastest.
   const Tensor tensor = read("tensor<2x3x4x5xf32, morello.nhwc()>");
-  EXPECT_EQ(tensor.layout.locate({1, 2, 3, 4})->slot, ((1 * 4 + 3) * 5 + 4) * 3 + 2);
+  EXPECT_EQ(tensor.layout().locate({1, 2, 3, 4})->slot, ((1 * 4 + 3) * 5 + 4) * 3 + 2);
   EXPECT_EQ(slots("tensor<f32, morello.row_major(0)>"), (std::vector<std::int64_t>{0}));
   EXPECT_EQ(slots("tensor<f32, morello[]>"), (std::vector<std::int64_t>{0}));
   // A builder's dims may be left out, but not be others.
@@ -164,7 +164,7 @@ TEST(Morello, AWholeTensorIsContiguousWhenItsElementsAreInOrder) {
       {"tensor<0x4xf32, morello.row_major()>", true}};
   for (const auto& [text, contiguous] : cases) {
     const Tensor tensor = read(text);
-    EXPECT_EQ(facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout.shape())->contiguous,
+    EXPECT_EQ(facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout().shape())->contiguous,
               contiguous)
         << text;
   }
@@ -193,8 +193,8 @@ TEST(Morello, LayoutsObeyTheLawsOfSlots) {
         "tensor<2x1x6xf32, morello[(2, OddEven(6)), (0, Dynamic)]>",
         "tensor<4x0xf32, morello.col_major()>"}) {
     const Tensor tensor = read(text);
-    EXPECT_EQ(tensor.layout.slots(), tensor.layout.shape().elements());
-    EXPECT_EQ(test::slot_laws(tensor.layout), "") << text;
+    EXPECT_EQ(tensor.layout().slots(), tensor.layout().shape().elements());
+    EXPECT_EQ(test::slot_laws(tensor.layout()), "") << text;
   }
 }
 

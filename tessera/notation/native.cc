@@ -116,33 +116,95 @@ Result<LayoutSpec> resolve(const NativeText& text, const Shape& shape, DType dty
   return spec;
 }
 
-Result<Tensor> read(std::string_view source, const TensorType& type) {
-  TESSERA_TRY(const NativeText text, read_native(source));
-  Result<LayoutSpec> spec = resolve(text, type.shape, type.dtype());
+Result<Layout> lower(const NativeText& text, const Shape& shape, DType dtype) {
+  Result<LayoutSpec> spec = resolve(text, shape, dtype);
   if (!spec) return spec.error().at(text.whole);
   Result<Layout> layout = Layout::make(*spec);
   if (!layout) return layout.error().at(blame(text, spec->form, layout.error().code));
-  return Tensor{*std::move(layout), "native", {}};
+  return layout;
 }
 
-WrittenTensor written(const Layout& layout) {
-  return {TensorType::of(layout.shape(), layout.dtype()), write_native(layout)};
+/// A view owns no memory of its own, so it says nothing of what memory is like.
+Result<View> lower_view(const NativeText& text, const Shape& shape, DType dtype) {
+  const auto refuse = [](std::string_view item, Span span) {
+    return Error{ErrorCode::kNotSupported, cat("a view says nothing of its memory's ", item), span,
+                 "leave it out, or say native<..> when no elements share a slot"};
+  };
+  if (text.padding) return refuse("pad", text.padding->span);
+  if (text.space) return refuse("space", text.space->span);
+  if (text.device) return refuse("device", text.device->span);
+  Result<LayoutSpec> spec = resolve(text, shape, dtype);
+  if (!spec) return spec.error().at(text.whole);
+  Result<View> view = View::make(spec->form, dtype, spec->atom, spec->slots);
+  if (!view) return view.error().at(blame(text, spec->form, view.error().code));
+  return view;
+}
+
+Result<Piecewise> lower_pieces(const NativeAny& text, const Shape& shape, DType dtype) {
+  std::vector<LayoutPiece> pieces;
+  for (const NativePieceText& said : text.pieces) {
+    std::vector<std::int64_t> extents;
+    for (std::size_t dim = 0; dim < said.box.from.size(); ++dim) {
+      const Checked extent = Checked(said.box.to[dim]) - said.box.from[dim];
+      extents.push_back(extent.saturated());
+    }
+    const Result<Shape> own = Shape::make(std::move(extents));
+    if (!own) return own.error().at(said.box_span);
+    TESSERA_TRY(Layout layout, lower(said.layout, *own, dtype));
+    pieces.push_back({said.box, std::move(layout)});
+  }
+  Result<Piecewise> whole = Piecewise::make(shape, std::move(pieces));
+  if (!whole) return whole.error().at(text.whole);
+  return whole;
+}
+
+Result<Tensor> read(std::string_view source, const TensorType& type) {
+  TESSERA_TRY(const NativeAny text, read_native(source));
+  switch (text.kind) {
+    case NativeAny::Kind::kLayout: {
+      TESSERA_TRY(Layout layout, lower(text.layout, type.shape, type.dtype()));
+      return Tensor{std::move(layout), "native", {}};
+    }
+    case NativeAny::Kind::kView: {
+      TESSERA_TRY(View view, lower_view(text.layout, type.shape, type.dtype()));
+      return Tensor{std::move(view), "native", {}};
+    }
+    case NativeAny::Kind::kPieces:
+      break;
+  }
+  TESSERA_TRY(Piecewise pieces, lower_pieces(text, type.shape, type.dtype()));
+  return Tensor{std::move(pieces), "native", {}};
+}
+
+WrittenTensor written(const Placement& placement) {
+  return {TensorType::of(placement.shape(), placement.dtype()), write_native(placement)};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) { return written(layout); }
+Result<WrittenTensor> raise_view(const View& view) { return written(view); }
+Result<WrittenTensor> raise_pieces(const Piecewise& pieces) { return written(pieces); }
 
-WrittenTensor write_tensor(const Tensor& tensor) { return written(tensor.layout); }
+WrittenTensor write_tensor(const Tensor& tensor) { return written(tensor.placement); }
 
 }  // namespace
 
 Notation native_notation() {
-  return {"native",
-          {"native"},
-          "tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 1 -> mem*32), "
-          "{d1} / (32 -> m1, 1 -> mem)>>",
-          read,
-          raise,
-          write_tensor};
+  return {.name = "native",
+          .keywords = {"native", "native."},
+          .example =
+              "tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 1 -> mem*32), "
+              "{d1} / (32 -> m1, 1 -> mem)>>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .raise_view = raise_view,
+          .raise_pieces = raise_pieces,
+          .scope = {.most_axes = kMaxRank,
+                    .replicates = true,
+                    .partial = true,
+                    .tiles = true,
+                    .shares = true,
+                    .pieces = true}};
 }
 
 }  // namespace tessera

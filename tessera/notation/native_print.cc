@@ -46,10 +46,7 @@ std::string print_device(const DeviceMap& map, const Shape& mesh) {
   return out + ")";
 }
 
-}  // namespace
-
-std::string write_native(const Layout& layout) {
-  const LayoutSpec& spec = layout.spec();
+std::string items_of(const LayoutSpec& spec) {
   std::vector<std::string> items;
   if (spec.form.mesh.rank() > 0) items.push_back(cat("mesh=", bracketed(spec.form.mesh.extents())));
   for (const Fold& fold : spec.form.folds) items.push_back(print_fold(fold, spec.form.shape));
@@ -64,9 +61,36 @@ std::string write_native(const Layout& layout) {
   if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) {
     items.push_back(cat("device=", print_device(spec.device_map, spec.form.mesh)));
   }
-  std::string out = "native<";
-  for (std::size_t i = 0; i < items.size(); ++i) out += cat(i == 0 ? "" : ", ", items[i]);
-  return out + ">";
+  return join(items, ", ");
+}
+
+std::string print_box(const Box& box) {
+  std::string out;
+  for (std::size_t dim = 0; dim < box.from.size(); ++dim) {
+    out += cat(dim == 0 ? "" : ", ", box.from[dim], ":", box.to[dim]);
+  }
+  return cat("[", out, "]");
+}
+
+}  // namespace
+
+std::string write_native(const Placement& placement) {
+  if (const Layout* layout = placement.layout())
+    return cat("native<", items_of(layout->spec()), ">");
+  if (const View* view = placement.view()) {
+    LayoutSpec spec;
+    spec.form = view->form();
+    spec.dtype = view->dtype();
+    spec.atom = view->atom();
+    if (view->slots() != view->form().reach()) spec.slots = view->slots();
+    return cat("native.view<", items_of(spec), ">");
+  }
+  std::string out;
+  for (const LayoutPiece& piece : placement.pieces()->pieces()) {
+    out += cat(out.empty() ? "" : ", ", print_box(piece.box), " native<",
+               items_of(piece.layout.spec()), ">");
+  }
+  return cat("native.pieces<", out, ">");
 }
 
 }  // namespace tessera

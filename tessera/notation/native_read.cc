@@ -151,6 +151,64 @@ Status read_item(Cursor& cursor, NativeText& text) {
                did_you_mean(key.text, kKeys)};
 }
 
+/// '<' [ item { ',' item } ] '>'
+Result<NativeText> read_items(Cursor& cursor) {
+  NativeText text;
+  TESSERA_CHECK_OK(cursor.expect("<", "the native notation is native<items>"));
+  if (cursor.accept(">")) return text;
+  do {
+    TESSERA_CHECK_OK(read_item(cursor, text));
+  } while (cursor.accept(","));
+  if (!cursor.accept(">")) return cursor.expected("',' or '>'");
+  return text;
+}
+
+/// '[' [ INT ':' INT { ',' INT ':' INT } ] ']'
+Result<Said<Box>> read_box(Cursor& cursor) {
+  constexpr std::string_view kHelp = "a box is such as [0:2, 3:5]: a range of each dim";
+  const std::int64_t from = cursor.position();
+  TESSERA_CHECK_OK(cursor.expect("[", kHelp));
+  Box box;
+  if (cursor.accept("]")) return Said<Box>{box, cursor.since(from)};
+  do {
+    if (box.from.size() == kMaxRank) {
+      return Error{ErrorCode::kRankTooLarge, cat("a box of more than ", kMaxRank, " ranges"),
+                   cursor.next().span, "one range a dim"};
+    }
+    TESSERA_TRY(const std::int64_t first, cursor.integer("the first index of a range", kHelp));
+    TESSERA_CHECK_OK(cursor.expect(":", kHelp));
+    TESSERA_TRY(const std::int64_t end, cursor.integer("the end of a range", kHelp));
+    box.from.push_back(first);
+    box.to.push_back(end);
+  } while (cursor.accept(","));
+  if (!cursor.accept("]")) return cursor.expected("',' or ']'", kHelp);
+  return Said<Box>{box, cursor.since(from)};
+}
+
+/// '<' box 'native' '<' items '>' { ',' .. } '>'
+Result<std::vector<NativePieceText>> read_pieces(Cursor& cursor) {
+  constexpr std::string_view kHelp = "pieces are boxes with a layout each: [0:3] native<..>";
+  std::vector<NativePieceText> pieces;
+  TESSERA_CHECK_OK(cursor.expect("<", kHelp));
+  do {
+    if (pieces.size() == kMaxPieces) {
+      return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxPieces, " pieces"),
+                   cursor.next().span, cat("at most ", kMaxPieces)};
+    }
+    NativePieceText piece;
+    TESSERA_TRY(Said<Box> box, read_box(cursor));
+    piece.box = std::move(box.value);
+    piece.box_span = box.span;
+    const std::int64_t from = cursor.position();
+    TESSERA_CHECK_OK(cursor.expect_word("native", kHelp));
+    TESSERA_TRY(piece.layout, read_items(cursor));
+    piece.layout.whole = cursor.since(from);
+    pieces.push_back(std::move(piece));
+  } while (cursor.accept(","));
+  if (!cursor.accept(">")) return cursor.expected("',' or '>'", kHelp);
+  return pieces;
+}
+
 }  // namespace
 
 Result<Said<Shape>> read_mesh(Cursor& cursor, std::string_view what) {
@@ -161,20 +219,28 @@ Result<Said<Shape>> read_mesh(Cursor& cursor, std::string_view what) {
   return Said<Shape>{*mesh, cursor.since(from)};
 }
 
-Result<NativeText> read_native(std::string_view source) {
+Result<NativeAny> read_native(std::string_view source) {
   Cursor cursor(source, "the end of the layout");
-  NativeText text;
+  NativeAny text;
   const std::int64_t from = cursor.position();
   TESSERA_CHECK_OK(cursor.expect_word("native"));
-  TESSERA_CHECK_OK(cursor.expect("<", "the native notation is native<items>"));
-  if (!cursor.accept(">")) {
-    do {
-      TESSERA_CHECK_OK(read_item(cursor, text));
-    } while (cursor.accept(","));
-    if (!cursor.accept(">")) return cursor.expected("',' or '>'");
+  if (cursor.accept(".")) {
+    constexpr std::array<std::string_view, 2> kKinds = {"view", "pieces"};
+    TESSERA_TRY(const Word kind, cursor.identifier("view or pieces"));
+    if (kind.text != kKinds[0] && kind.text != kKinds[1]) {
+      return Error{ErrorCode::kUnknownName,
+                   cat("no native layout is called ", quote_name(cat("native.", kind.text))),
+                   kind.span, did_you_mean(kind.text, kKinds)};
+    }
+    text.kind = kind.text == kKinds[0] ? NativeAny::Kind::kView : NativeAny::Kind::kPieces;
+  }
+  if (text.kind == NativeAny::Kind::kPieces) {
+    TESSERA_TRY(text.pieces, read_pieces(cursor));
+  } else {
+    TESSERA_TRY(text.layout, read_items(cursor));
   }
   TESSERA_CHECK_OK(cursor.expect_end());
-  text.whole = cursor.since(from);
+  text.whole = text.layout.whole = cursor.since(from);
   return text;
 }
 

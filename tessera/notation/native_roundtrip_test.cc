@@ -222,8 +222,8 @@ TEST(NativeRoundTrip, RandomLayoutsComeBackAsTheyWere) {
     for (const std::string& spelling : {text, respaced(text, true), respaced(text, false)}) {
       const Result<Tensor> tensor = parse_tensor(spelling);
       ASSERT_TRUE(tensor.ok()) << render(tensor.error(), spelling);
-      ASSERT_TRUE(tensor->layout.spec() == spec) << text;
-      ASSERT_EQ(print_native(tensor->layout), text);
+      ASSERT_TRUE(tensor->layout().spec() == spec) << text;
+      ASSERT_EQ(print_native(tensor->layout()), text);
     }
   }
   RecordProperty("layouts", layouts);

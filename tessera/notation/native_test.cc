@@ -22,7 +22,7 @@ void expect_golden(const std::string& text, const LayoutSpec& spec) {
   const Result<Tensor> tensor = parse_tensor(text);
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
   EXPECT_EQ(tensor->notation, "native");
-  EXPECT_TRUE(tensor->layout.spec() == spec);
+  EXPECT_TRUE(tensor->layout().spec() == spec);
 }
 
 LayoutSpec spec_of(std::vector<std::int64_t> shape, std::vector<std::int64_t> mesh,
@@ -190,7 +190,7 @@ TEST(Native, ItemsStandInAnyOrderAndDefaultsMayBeSaid) {
     SCOPED_TRACE(text);
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    EXPECT_EQ(print_native(tensor->layout), printed);
+    EXPECT_EQ(print_native(tensor->layout()), printed);
   }
 }
 
@@ -203,7 +203,7 @@ TEST(Native, ShapesAndTypes) {
     const std::string tensor = "tensor<" + text + ", native<>>";
     const Result<Tensor> parsed = parse_tensor(tensor);
     ASSERT_TRUE(parsed.ok()) << render(parsed.error(), tensor);
-    EXPECT_EQ(print_native(parsed->layout), "tensor<" + printed + ", native<>>");
+    EXPECT_EQ(print_native(parsed->layout()), "tensor<" + printed + ", native<>>");
   }
 }
 
@@ -212,8 +212,8 @@ TEST(Native, TheSayingOfSlotsIsKept) {
   const std::string text = "tensor<4xf32, native<{d0} / (1 -> mem), slots=4>>";
   const Result<Tensor> tensor = parse_tensor(text);
   ASSERT_TRUE(tensor.ok());
-  EXPECT_EQ(tensor->layout.spec().slots, 4);
-  EXPECT_EQ(print_native(tensor->layout), text);
+  EXPECT_EQ(tensor->layout().spec().slots, 4);
+  EXPECT_EQ(print_native(tensor->layout()), text);
 }
 
 TEST(Registry, NotationsAreFoundByName) {
@@ -226,7 +226,7 @@ TEST(Registry, NotationsAreFoundByName) {
     const Result<Tensor> example = parse_tensor(notation.example);
     ASSERT_TRUE(example.ok()) << render(example.error(), notation.example);
     EXPECT_EQ(example->notation, notation.name);
-    const Result<std::string> printed = print_tensor(example->layout, notation);
+    const Result<std::string> printed = print_tensor(example->layout(), notation);
     ASSERT_TRUE(printed.ok());
     EXPECT_EQ(*printed, notation.example);
   }
@@ -247,7 +247,7 @@ TEST(Docs, EveryExampleReadsAndPrintsAsItStands) {
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
     const Result<std::string> printed =
-        print_tensor(tensor->layout, **find_notation(tensor->notation));
+        print_tensor(tensor->layout(), **find_notation(tensor->notation));
     ASSERT_TRUE(printed.ok()) << printed.error().message;
     EXPECT_EQ(*printed, text);
     ++examples;
@@ -259,6 +259,69 @@ TEST(Tensor, AMissingLayoutIsHelpedWithRowMajorOfThisShape) {
   const Result<Tensor> tensor = parse_tensor("tensor<53x63xf32>");
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().help, "row-major is tensor<53x63xf32, strided<[63, 1]>>");
+}
+
+TEST(Native, ViewsMayShareSlotsAndSayNothingOfMemory) {
+  const std::string text = "tensor<4x6xf32, native.view<{d0} / (1 -> none), {d1} / (1 -> mem)>>";
+  const Result<Tensor> tensor = parse_tensor(text);
+  ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
+  ASSERT_NE(tensor->placement.view(), nullptr);
+  EXPECT_EQ(print_tensor(*tensor), text);
+  EXPECT_EQ(tensor->placement.slots(), 6);
+  for (std::int64_t row = 0; row < 4; ++row) {
+    EXPECT_EQ(tensor->placement.locate({row, 5})->slot, 5);
+  }
+  const std::string more = "tensor<2xf32, native.view<{d0} / (1 -> none), slots=3>>";
+  EXPECT_EQ(print_tensor(*parse_tensor(more)), more);
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {"tensor<2xf32, native.view<{d0} / (1 -> none), space=l1>>",  //
+            "                                                    ^^", ErrorCode::kNotSupported,
+            "a view says nothing of its memory's space"},
+           {"tensor<2xf32, native.veiw<{d0} / (1 -> none)>>",  //
+            "                     ^^^^", ErrorCode::kUnknownName,
+            "no native layout is called 'native.veiw'"},
+           {"tensor<2xf32, native.view<{d0} / (1 -> mem), slots=1>>",  //
+            "                                                   ^", ErrorCode::kSlotsTooFew,
+            "1 slots are allocated but slot 1 is used"}}) {
+    expect_refused(refusal);
+  }
+}
+
+TEST(Native, PiecesAreBoxesWithALayoutEach) {
+  // 5 elements on 2x2 as chunks of chunks: 0 1 | 2 | 3 | 4.
+  const std::string text =
+      "tensor<5xf32, native.pieces<[0:3] native<mesh=[2, 2], {d0} / (2 -> m1, 1 -> mem), "
+      "fixed(m0=0)>, [3:5] native<mesh=[2, 2], {d0} / (1 -> m1), fixed(m0=1)>>>";
+  const Result<Tensor> tensor = parse_tensor(text);
+  ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
+  ASSERT_NE(tensor->placement.pieces(), nullptr);
+  EXPECT_EQ(print_tensor(*tensor), text);
+  const std::vector<Place> places = {{0, 0}, {0, 0}, {0, 1}, {1, 0}, {1, 1}};
+  for (std::int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(tensor->placement.locate({i})->places,
+              std::vector<Place>{places[static_cast<std::size_t>(i)]});
+  }
+  const std::string scalar = "tensor<f32, native.pieces<[] native<>>>";
+  EXPECT_EQ(print_tensor(*parse_tensor(scalar)), scalar);
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {"tensor<4xf32, native.pieces<[0:2] native<{d0} / (1 -> mem)>>>",  //
+            "              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^", ErrorCode::kBadPieces,
+            "pieces cover 2 of 4 elements"},
+           {"tensor<4xf32, native.pieces<[0:4, 0:1] native<{d0} / (1 -> mem)>>>",  //
+            "              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+            ErrorCode::kBadPieces, "piece 0 is a box of another rank than 1"},
+           {"tensor<4xf32, native.pieces<[4:0] native<{d0} / (1 -> mem)>>>",  //
+            "                            ^^^^^", ErrorCode::kBadShape,
+            "dim 0 has the negative extent -4"},
+           {"tensor<4xf32, native.pieces<[0 4] native<>>>",  //
+            "                               ^", ErrorCode::kSyntax, "expected ':', found '4'"},
+           {"tensor<4xf32, native.pieces<[0:4] strided<[1]>>>",  //
+            "                                  ^^^^^^^", ErrorCode::kSyntax,
+            "expected 'native', found 'strided'"},
+           {"tensor<4xf32, native.pieces<>>",  //
+            "                            ^", ErrorCode::kSyntax, "expected '[', found '>'"}}) {
+    expect_refused(refusal);
+  }
 }
 
 }  // namespace

@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/layout/layout.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/fold_text.h"
 
-/// `native<..>` as it stands in the text: every item with its span, in the order of the grammar
-/// and not of the text, nothing derived yet. docs/native.md has the grammar.
+/// `native<..>`, `native.view<..>` and `native.pieces<..>` as they stand in the text: every item
+/// with its span, in the order of the grammar and not of the text, nothing derived yet.
+/// docs/native.md has the grammar.
 namespace tessera {
 
 struct FillText {
@@ -43,10 +44,25 @@ struct NativeText {
   Span whole;
 };
 
-Result<NativeText> read_native(std::string_view source);
+/// A box of a tensor and the layout of it alone.
+struct NativePieceText {
+  Box box;
+  Span box_span;
+  NativeText layout;
+};
 
-/// The LAYOUT text of any layout, items in the order above, leaving out what reading puts back.
-std::string write_native(const Layout& layout);
+/// Which of the three native texts it is.
+struct NativeAny {
+  enum class Kind : std::uint8_t { kLayout, kView, kPieces } kind = Kind::kLayout;
+  NativeText layout;                    ///< of `native<..>` and `native.view<..>`
+  std::vector<NativePieceText> pieces;  ///< of `native.pieces<..>`
+  Span whole;
+};
+
+Result<NativeAny> read_native(std::string_view source);
+
+/// The LAYOUT text of anything, items in the order above, leaving out what reading puts back.
+std::string write_native(const Placement& placement);
 
 /// `[ints]` as the extents of a mesh.
 Result<Said<Shape>> read_mesh(Cursor& cursor, std::string_view what);

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/layout.h"
+#include "tessera/layout/placement.h"
+#include "tessera/notation/scope.h"
 #include "tessera/notation/tensor_type.h"
 #include "tessera/notation/words.h"
 
@@ -14,13 +15,19 @@
 /// element lives: a notation lowers to fold, cut and place, and the core answers.
 namespace tessera {
 
-/// A tensor as it was written: its layout, the notation that said it, and the notation's own words,
-/// from which it prints as it was written and from which facts that only the notation knows (device
-/// sizes, memrefs, packs) are read.
+/// A tensor as it was written: where its elements are, the notation that said it, and the
+/// notation's own words, from which it prints as it was written and from which facts that only the
+/// notation knows (device sizes, memrefs, packs) are read.
 struct Tensor {
-  Layout layout;
+  Placement placement;
   std::string notation;  ///< "native", "strided", "pyflame", ..
   Words words;
+
+  const Shape& shape() const { return placement.shape(); }
+  DType dtype() const { return placement.dtype(); }
+  /// Only for tensors whose placement is a Layout: all of them, but in the notations that have
+  /// `raise_view` or `raise_pieces`.
+  const Layout& layout() const { return *placement.layout(); }
 };
 
 /// A tensor ready to print: what stands before and after the comma.
@@ -44,6 +51,12 @@ struct Notation {
   WrittenTensor (*write)(const Tensor& tensor);
   /// Whether `type` may have tiles for elements; everywhere else they are refused before `read`.
   bool takes_tiles = false;
+  /// As `raise`, for elements that share slots, and for boxes with a layout each; none in notations
+  /// that have no words for such tensors.
+  Result<WrittenTensor> (*raise_view)(const View& view) = nullptr;
+  Result<WrittenTensor> (*raise_pieces)(const Piecewise& pieces) = nullptr;
+  /// What `raise` and its kin need not be asked for.
+  Scope scope = {};
 };
 
 /// Every notation, native first.
@@ -61,9 +74,9 @@ std::string print_tensor(const Tensor& tensor);
 
 /// `tensor<53x63xf32, LAYOUT>` in the given notation, or why it cannot be said.
 /// Law: parse_tensor(print_tensor(t, n)) is the same function as t; for native it is t itself.
-Result<std::string> print_tensor(const Layout& layout, const Notation& notation);
+Result<std::string> print_tensor(const Placement& placement, const Notation& notation);
 
-/// Every layout can be said natively.
-std::string print_native(const Layout& layout);
+/// Everything can be said natively.
+std::string print_native(const Placement& placement);
 
 }  // namespace tessera

@@ -29,4 +29,12 @@ std::optional<std::string> beyond_plain_memory(const LayoutSpec& spec) {
   return beyond_plain_storage(spec, spec.dtype);
 }
 
+std::optional<std::string> beyond_plain_memory(const View& view) {
+  LayoutSpec spec;
+  spec.form = view.form();
+  spec.dtype = view.dtype();
+  spec.atom = view.atom();
+  return beyond_plain_memory(spec);
+}
+
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tessera/layout/layout.h"
+#include "tessera/layout/view.h"
 
 namespace tessera {
 
@@ -12,6 +13,7 @@ namespace tessera {
 /// result, a tile or another storage type, a padding value, a memory space, a device map.
 /// Example: "a mesh of 6 places".
 std::optional<std::string> beyond_plain_memory(const LayoutSpec& spec);
+std::optional<std::string> beyond_plain_memory(const View& view);
 
 /// The same without the mesh, for notations that have one: of `storage` atoms.
 std::optional<std::string> beyond_plain_storage(const LayoutSpec& spec, DType storage);

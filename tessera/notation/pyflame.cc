@@ -42,7 +42,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
+  return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
           write(std::get<PyflameLayout>(tensor.words))};
 }
 
@@ -84,8 +84,13 @@ std::string write(const PyflameLayout& words) {
 }
 
 Notation pyflame_notation() {
-  return {"pyflame", {"pyflame."}, "tensor<53x63xf32, pyflame.Grid(3, 2)>",
-          read,      raise,        write_tensor};
+  return {.name = "pyflame",
+          .keywords = {"pyflame."},
+          .example = "tensor<53x63xf32, pyflame.Grid(3, 2)>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .scope = {.least_axes = 2, .most_axes = 2, .replicates = true, .partial = true}};
 }
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ const Notation& pyflame() { return **find_notation("pyflame"); }
 Layout layout_of(const std::string& text) {
   Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
-  return tensor->layout;
+  return tensor->layout();
 }
 
 /// The layout of `said`, from which nothing of the text is left, prints as `printed`, and that

@@ -25,7 +25,7 @@ constexpr std::int64_t kCases = test::kSanitized ? 1'000 : 10'000;
 std::string wafer_mistake(const PyflameRule& rule, const Numbers& shape, const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return text + "\n  refused";
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   for (const Numbers& place : test::all_tuples(rule.grid)) {
     const Place physical = layout.spec().device_map.map(layout.mesh(), place).place;
     if (physical != test::pyflame_physical(rule, place)) {
@@ -46,7 +46,7 @@ std::string wafer_mistake(const PyflameRule& rule, const Numbers& shape, const s
 std::string classes_mistake(const PyflameRule& rule, const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return text + "\n  refused";
-  const auto classes = place_classes(tensor->layout);
+  const auto classes = place_classes(tensor->layout());
   if (!classes) return cat(text, "\n  ", classes.error().message);
   std::size_t with_data = 0;
   for (const PlaceClass& each : *classes) with_data += each.elements > 0 ? 1 : 0;
@@ -89,10 +89,10 @@ PyflameRule rule_of(const PyflameLayout& words) {
 /// What is accepted after all follows the rule as well.
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor || tensor->notation != "pyflame" || !test::is_small(tensor->layout)) return {};
+  if (!tensor || tensor->notation != "pyflame" || !test::is_small(tensor->layout())) return {};
   const PyflameRule rule = rule_of(std::get<PyflameLayout>(tensor->words));
-  const Numbers& shape = tensor->layout.shape().extents();
-  const std::string dtype(dtype_name(tensor->layout.dtype()));
+  const Numbers& shape = tensor->layout().shape().extents();
+  const std::string dtype(dtype_name(tensor->layout().dtype()));
   return test::mistake(test::ruled(rule, shape, dtype));
 }
 

@@ -38,7 +38,7 @@ void expect_sampled(const PyflameRule& rule, const Numbers& shape, const std::st
   EXPECT_EQ(test::tensor_text(shape, "f32", rule.text()), text);
   EXPECT_EQ(test::print_mistake(text), "");
   EXPECT_EQ(test::raise_mistake(text), "");
-  const Layout layout = read(text).layout;
+  const Layout layout = read(text).layout();
   EXPECT_EQ(layout.mesh().extents(), rule.grid);
   EXPECT_EQ(layout.slots(), test::product(test::pyflame_tile(rule, shape)));
   Dice dice(7);
@@ -58,7 +58,7 @@ void expect_sampled(const PyflameRule& rule, const Numbers& shape, const std::st
   }
 }
 
-std::int64_t bytes_per_pe(const std::string& text) { return read(text).layout.shard_bytes(); }
+std::int64_t bytes_per_pe(const std::string& text) { return read(text).layout().shard_bytes(); }
 
 /// Seed 000, section 3.2: 4 MB on one PE of 48 KB.
 TEST(PyflameSeed, SinglePE) {
@@ -75,7 +75,7 @@ TEST(PyflameSeed, RowPartition) {
   const std::string text = "tensor<1024x1024xf32, pyflame.RowPartition(4)>";
   expect_sampled(rule, {1024, 1024}, text);
   EXPECT_EQ(bytes_per_pe(text), 1024 * 1024);
-  const Layout layout = read(text).layout;
+  const Layout layout = read(text).layout();
   for (std::int64_t pe = 0; pe < 4; ++pe) {
     EXPECT_EQ(test::pyflame_tile_at(rule, {1024, 1024}, {pe, 0}), (Numbers{256, 1024}));
     const Result<Tile> tile = tile_of(layout, {pe, 0});
@@ -88,7 +88,7 @@ TEST(PyflameSeed, RowPartition) {
 TEST(PyflameSeed, Grid) {
   const std::string text = "tensor<1024x1024xf32, pyflame.Grid(32, 32)>";
   expect_sampled(grid(32, 32), {1024, 1024}, text);
-  const Layout layout = read(text).layout;
+  const Layout layout = read(text).layout();
   EXPECT_EQ(layout.places(), 1024);
   EXPECT_EQ(layout.shard_bytes(), 4 * 1024);
   EXPECT_EQ(layout.allocated_bytes(), 4 * 1024 * 1024);
@@ -106,7 +106,7 @@ TEST(PyflameFacts, UnevenSplitsEndInEmptyTiles) {
   PyflameRule rule = grid(4, 1);
   rule.factory = "RowPartition";
   EXPECT_EQ(test::mistake(test::ruled(rule, {5, 3}, "f32")), "");
-  const Layout layout = read("tensor<5x3xf32, pyflame.RowPartition(4)>").layout;
+  const Layout layout = read("tensor<5x3xf32, pyflame.RowPartition(4)>").layout();
   const Numbers rows = {2, 2, 1, 0};
   for (std::int64_t pe = 0; pe < 4; ++pe) {
     const std::int64_t expected = rows[static_cast<std::size_t>(pe)];
@@ -120,7 +120,7 @@ TEST(PyflameFacts, UnevenSplitsEndInEmptyTiles) {
 /// FACTS 4: layouts are compared as functions.
 TEST(PyflameFacts, FactoriesThatAreTheSameFunction) {
   const auto same = [](const std::string& a, const std::string& b) {
-    const auto answer = same_function(read(a).layout, read(b).layout);
+    const auto answer = same_function(read(a).layout(), read(b).layout());
     EXPECT_TRUE(answer.ok());
     return answer.ok() && answer->equal;
   };
@@ -149,7 +149,7 @@ TEST(PyflameFacts, MatmulOperandsAreReplicated) {
   PyflameRule a = grid(4, 4);
   a.replicate = {1};
   EXPECT_EQ(test::mistake(test::ruled(a, {13, 7}, "f32")), "");
-  const Layout rows = read("tensor<13x7xf32, pyflame.Grid(4, 4, replicate=[1])>").layout;
+  const Layout rows = read("tensor<13x7xf32, pyflame.Grid(4, 4, replicate=[1])>").layout();
   EXPECT_EQ(rows.locate({12, 6})->places, (std::vector<Place>{{3, 0}, {3, 1}, {3, 2}, {3, 3}}));
   EXPECT_EQ(rows.locate({12, 6})->slot, 6);  // rows 12..15 on PE row 3; row 0 of the 4x7 tile
 
@@ -162,7 +162,7 @@ TEST(PyflameFacts, MatmulOperandsAreReplicated) {
   bias.replicate = {0};
   EXPECT_EQ(test::mistake(test::ruled(bias, {13}, "f32")), "");
   const Layout over_rows =
-      read("tensor<13xf32, pyflame.Grid(4, 4, dim_to_pe=[1], replicate=[0])>").layout;
+      read("tensor<13xf32, pyflame.Grid(4, 4, dim_to_pe=[1], replicate=[0])>").layout();
   EXPECT_EQ(over_rows.locate({5})->places, (std::vector<Place>{{0, 1}, {1, 1}, {2, 1}, {3, 1}}));
 }
 
@@ -171,7 +171,7 @@ TEST(PyflameFacts, AnUnusedAxisIsFixedAtZero) {
   PyflameRule rule = grid(2, 3);
   rule.dim_to_pe = Numbers{-1, 0};
   EXPECT_EQ(test::mistake(test::ruled(rule, {3, 5}, "f32")), "");
-  const Layout layout = read("tensor<3x5xf32, pyflame.Grid(2, 3, dim_to_pe=[-1, 0])>").layout;
+  const Layout layout = read("tensor<3x5xf32, pyflame.Grid(2, 3, dim_to_pe=[-1, 0])>").layout();
   EXPECT_EQ(layout.locate({2, 4})->places, (std::vector<Place>{{1, 0}}));
 }
 
@@ -181,7 +181,7 @@ TEST(PyflameFacts, BlockCyclicByHand) {
   rule.factory = "BlockCyclic";
   rule.block = Numbers{2, 3};
   EXPECT_EQ(test::mistake(test::ruled(rule, {7, 8}, "f32")), "");
-  const Layout layout = read("tensor<7x8xf32, pyflame.BlockCyclic(2, 2, 2, 3)>").layout;
+  const Layout layout = read("tensor<7x8xf32, pyflame.BlockCyclic(2, 2, 2, 3)>").layout();
   // Rows 0 1 | 2 3 | 4 5 | 6: blocks 0 and 2 on PE row 0, so row 5 is its fourth; columns 0-2 |
   // 3-5 | 6 7: blocks 0 and 2 on PE column 0, so column 7 is its fifth. The tile is 4 x 6.
   EXPECT_EQ(layout.slots(), 24);
@@ -193,7 +193,7 @@ TEST(PyflameFacts, BlockCyclicByHand) {
   // A block larger than the dim is no longer than the dim: 7 rows on PE row 0, none on PE row 1.
   rule.block = Numbers{9, 1};
   EXPECT_EQ(test::mistake(test::ruled(rule, {7, 8}, "f32")), "");
-  const Layout large = read("tensor<7x8xf32, pyflame.BlockCyclic(2, 2, 9, 1)>").layout;
+  const Layout large = read("tensor<7x8xf32, pyflame.BlockCyclic(2, 2, 9, 1)>").layout();
   EXPECT_EQ(large.slots(), 7 * 4);
   EXPECT_EQ(*large.element_at({1, 0}, 0), Slot(Padding{Cause::kGrid}));
 }

@@ -21,7 +21,7 @@ Tensor read(const std::string& text) {
   return *std::move(tensor);
 }
 
-Layout layout_of(const std::string& text) { return read(text).layout; }
+Layout layout_of(const std::string& text) { return read(text).layout(); }
 
 /// The index ranges that each place holds, as "from:to" a dim; "-" for a place without data.
 std::vector<std::string> tiles(const Layout& layout) {

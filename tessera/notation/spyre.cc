@@ -23,7 +23,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
+  return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
           write(std::get<SpyreLayout>(tensor.words))};
 }
 
@@ -64,12 +64,14 @@ std::string write(const SpyreLayout& words) {
 }
 
 Notation spyre_notation() {
-  return {"spyre",
-          {"spyre", "spyre."},
-          "tensor<128x256x512xf16, spyre<device_size=[256, 8, 128, 64], dim_map=[1, 2, 0, 2]>>",
-          read,
-          raise,
-          write_tensor};
+  return {.name = "spyre",
+          .keywords = {"spyre", "spyre."},
+          .example =
+              "tensor<128x256x512xf16, spyre<device_size=[256, 8, 128, 64], dim_map=[1, 2, 0, 2]>>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .scope = {.least_axes = 1, .most_axes = 1}};
 }
 
 }  // namespace tessera

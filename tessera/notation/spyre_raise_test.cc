@@ -47,7 +47,7 @@ std::string raised(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
   if (!tensor) return {};
-  const Result<std::string> printed = print_tensor(tensor->layout, notation());
+  const Result<std::string> printed = print_tensor(tensor->layout(), notation());
   return printed ? *printed : printed.error().message;
 }
 
@@ -133,9 +133,9 @@ TEST(SpyreRaise, EmptyTensors) {
         "tensor<0xi1, spyre<device_size=[0, 64], stride_map=[1, -1], cores=[1, 1]>>"}) {
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<SpyreLayout> words = raise_spyre(tensor->layout);
+    const Result<SpyreLayout> words = raise_spyre(tensor->layout());
     ASSERT_TRUE(words.ok()) << words.error().message;
-    expect_same(tensor->layout, *words);
+    expect_same(tensor->layout(), *words);
   }
 }
 

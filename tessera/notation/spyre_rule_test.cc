@@ -34,7 +34,7 @@ TEST(SpyreRule, RandomLayoutsAreWhereTheRuleSays) {
 /// What is accepted after all follows the rule as well.
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor || tensor->notation != "spyre" || !test::is_small(tensor->layout)) return {};
+  if (!tensor || tensor->notation != "spyre" || !test::is_small(tensor->layout())) return {};
   const auto& words = std::get<SpyreLayout>(tensor->words);
   // Offsets that the plain loops below cannot add up are left to the library.
   constexpr std::int64_t kFar = std::int64_t{1} << 40;
@@ -43,7 +43,7 @@ std::string accepted_mistake(const std::string& text) {
     if (std::any_of(numbers.begin(), numbers.end(), far)) return {};
   }
   const test::Ruled ruled =
-      test::ruled(test::rule_of(words, tensor->layout.shape(), tensor->layout.dtype()));
+      test::ruled(test::rule_of(words, tensor->layout().shape(), tensor->layout().dtype()));
   return ruled.text.empty() ? text + "\n  the rule loses elements" : test::mistake(ruled);
 }
 
@@ -66,7 +66,7 @@ TEST(SpyreRule, OddStridesKeepTheHostOffset) {
     ++accepted;
     const std::string spots = test::rule_mistake(test::ruled(rule));
     failures.add(spots.empty() ? spots : text + "\n  " + spots);
-    failures.add(test::stranger_mistake(tensor->layout, "spyre"));
+    failures.add(test::stranger_mistake(tensor->layout(), "spyre"));
     refused += test::raise_mistake(text).empty() ? 0 : 1;
   }
   EXPECT_GT(accepted, kCases / 20);

@@ -29,16 +29,16 @@ Tensor read(const std::string& text) {
 
 SpyreLayout spelled(const std::string& text) {
   const Tensor tensor = read(text);
-  const auto out = spelled_out(std::get<SpyreLayout>(tensor.words), tensor.layout.shape(),
-                               tensor.layout.dtype());
+  const auto out = spelled_out(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+                               tensor.layout().dtype());
   EXPECT_TRUE(out.ok()) << text;
   return out ? *out : SpyreLayout{};
 }
 
 Numbers strides_of(const std::string& text) {
   const Tensor tensor = read(text);
-  const auto out = stride_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout.shape(),
-                                 tensor.layout.dtype());
+  const auto out = stride_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+                                 tensor.layout().dtype());
   EXPECT_TRUE(out.ok()) << text;
   return out ? *out : Numbers{};
 }
@@ -52,7 +52,7 @@ TEST(SpyreSeed, ATiledTensorOfRankThree) {
     SCOPED_TRACE(text);
     EXPECT_EQ(test::print_mistake(text), "");
     EXPECT_EQ(test::raise_mistake(text), "");
-    const Layout layout = read(text).layout;
+    const Layout layout = read(text).layout();
     EXPECT_EQ(layout.slots(), 256 * 8 * 128 * 64);
     Dice dice(1);
     for (int sample = 0; sample < 2000; ++sample) {
@@ -109,7 +109,7 @@ TEST(SpyreSeed, SparseTensors) {
   EXPECT_EQ(spelled("tensor<512x256xf16, spyre.default(sparse=true)>").map,
             (Numbers{1, -1, 256, -1}));
   for (const std::string& text : {seed, now}) {
-    const Layout layout = read(text).layout;
+    const Layout layout = read(text).layout();
     EXPECT_EQ(layout.locate({3, 5})->slot, (5 * 512 + 3) * 64);
     EXPECT_EQ(*layout.element_at({}, (5 * 512 + 3) * 64 + 1), Slot(Padding{Cause::kSynthetic}));
   }
@@ -121,7 +121,7 @@ TEST(SpyreSeed, AStickifiedMatrix) {
   const std::string text = "tensor<1024x256xf16, spyre.default()>";
   EXPECT_EQ(spelled(text).device_size, (Numbers{4, 1024, 64}));
   EXPECT_EQ(strides_of(text), (Numbers{64, 256, 1}));
-  const Layout layout = read(text).layout;
+  const Layout layout = read(text).layout();
   EXPECT_EQ(*elements_per_stick(DType::kF16), 64);
   EXPECT_EQ(layout.slots(), 1024 * 256);
   // The loop nest of the seed: device i·1 + j·64 + k·65536 = host j·256 + k·64 + i.
@@ -137,8 +137,8 @@ TEST(SpyreSeed, AStickifiedMatrix) {
 
 std::vector<SpyreNest> nests_of(const std::string& text) {
   const Tensor tensor = read(text);
-  const auto out = transfer_nests(std::get<SpyreLayout>(tensor.words), tensor.layout.shape(),
-                                  tensor.layout.dtype());
+  const auto out = transfer_nests(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+                                  tensor.layout().dtype());
   EXPECT_TRUE(out.ok()) << text;
   return out ? *out : std::vector<SpyreNest>{};
 }
@@ -220,7 +220,7 @@ TEST(SpyreFacts, Sticks) {
     EXPECT_EQ(*found, elements) << dtype_name(dtype);
     const std::string text =
         cat("tensor<3x", elements + 1, "x", dtype_name(dtype), ", spyre.default()>");
-    const Layout layout = read(text).layout;
+    const Layout layout = read(text).layout();
     EXPECT_EQ(layout.slots(), 2 * 3 * elements) << text;
     EXPECT_EQ(layout.shard_bytes(), 2 * 3 * 128) << text;
     EXPECT_EQ(*layout.element_at({}, 3 * elements + 1), Slot(Padding{Cause::kStick})) << text;
@@ -242,9 +242,9 @@ TEST(SpyreFacts, AFusedViewHasNoDimMap) {
   EXPECT_EQ(test::ruled(rule).text, text);
   EXPECT_EQ(test::spyre_mistake(rule), "");
   const Tensor tensor = read(text);
-  EXPECT_EQ(tensor.layout.locate({7, 0, 70})->slot, ((2 * 2 + 1) * 3 + 1) * 64 + 6);
+  EXPECT_EQ(tensor.layout().locate({7, 0, 70})->slot, ((2 * 2 + 1) * 3 + 1) * 64 + 6);
   const auto dims =
-      dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout.shape(), tensor.layout.dtype());
+      dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(), tensor.layout().dtype());
   EXPECT_FALSE(dims.ok());
   // The [3, 5, 128] tensor that it is a view of: today's default.
   EXPECT_EQ(spelled("tensor<3x5x128xf16, spyre.default()>").device_size, (Numbers{5, 2, 3, 64}));
@@ -260,7 +260,7 @@ TEST(SpyreFacts, StridesCutTheHostsMemory) {
   rule.map = {64, 250, 1};
   EXPECT_EQ(test::spyre_mistake(rule), "");
   const Layout layout =
-      read("tensor<5x240xf16, spyre<device_size=[4, 5, 64], stride_map=[64, 250, 1]>>").layout;
+      read("tensor<5x240xf16, spyre<device_size=[4, 5, 64], stride_map=[64, 250, 1]>>").layout();
   EXPECT_EQ(layout.locate({1, 0})->slot, (3 * 5 + 0) * 64 + 48);  // offset 240 = 3·64 + 48
   EXPECT_EQ(layout.locate({1, 10})->slot, 1 * 64);                // offset 250
 }
@@ -276,7 +276,7 @@ TEST(SpyreFacts, Cores) {
   EXPECT_EQ(test::spyre_mistake(rule), "");
   const Layout layout =
       read("tensor<5x100xf16, spyre<device_size=[2, 5, 64], dim_map=[1, 0, 1], cores=[2, 3, 1]>>")
-          .layout;
+          .layout();
   // Rows 0 1 | 2 3 | 4; element (4, 70) is stick column 1, piece 2: core 1·3 + 2.
   EXPECT_EQ(layout.locate({4, 70})->places, (std::vector<Place>{{5}}));
   EXPECT_EQ(layout.locate({4, 70})->slot, 6);

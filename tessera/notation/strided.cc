@@ -58,10 +58,10 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   }
   if (!cursor.accept(">")) return cursor.expected(offset ? "'>'" : "',' or '>'", kHelp);
   TESSERA_CHECK_OK(cursor.expect_end());
-  Result<Layout> layout = lower(words, type.shape, type.dtype());
-  if (layout) return Tensor{*std::move(layout), "strided", std::move(words)};
-  const bool too_low = layout.error().code == ErrorCode::kOutOfRange;
-  return layout.error().at(too_low ? offset.value_or(list) : list);
+  Result<Placement> placed = lower(words, type.shape, type.dtype());
+  if (placed) return Tensor{*std::move(placed), "strided", std::move(words)};
+  const bool too_low = placed.error().code == ErrorCode::kOutOfRange;
+  return placed.error().at(too_low ? offset.value_or(list) : list);
 }
 
 Error cannot_say(std::string_view what) {
@@ -69,43 +69,63 @@ Error cannot_say(std::string_view what) {
                "the native notation can"};
 }
 
-Result<WrittenTensor> raise(const Layout& layout) {
-  TESSERA_TRY(const StridedLayout words, raise_strided(layout));
-  return WrittenTensor{TensorType::of(layout.shape(), layout.dtype()), write(words)};
+template <typename LayoutOrView>
+Result<WrittenTensor> raise(const LayoutOrView& placed) {
+  TESSERA_TRY(const StridedLayout words, raise_strided(placed));
+  return WrittenTensor{TensorType::of(placed.shape(), placed.dtype()), write(words)};
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
+  return {TensorType::of(tensor.shape(), tensor.dtype()),
           write(std::get<StridedLayout>(tensor.words))};
 }
 
-}  // namespace
-
-Result<Layout> lower(const StridedLayout& words, const Shape& shape, DType dtype) {
-  TESSERA_CHECK_OK(check_rank(words, shape));
-  TESSERA_CHECK_OK(check_lowest(words, shape));
-  return Layout::strided(shape, dtype, words.strides, words.offset);
-}
-
-Result<StridedLayout> raise_strided(const Layout& layout) {
-  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
-  const Shape& shape = layout.shape();
+/// The words of a form on a single place, whose memory has `slots` slots.
+Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int64_t slots) {
+  const Shape& shape = form.shape;
   // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
-  StridedLayout words{shape.row_major_strides(), layout.form().offset};
+  StridedLayout words{shape.row_major_strides(), form.offset};
   if (!shape.empty()) {
-    TESSERA_TRY(const std::vector<std::int64_t> strides, strides_of(layout.form()));
+    TESSERA_TRY(const std::vector<std::int64_t> strides, strides_of(form));
     for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
       if (shape[dim] > 1) words.strides[dim] = strides[dim];
     }
     Place place;
-    layout.form().evaluate(Index(shape.rank(), 0), place, words.offset);
+    form.evaluate(Index(shape.rank(), 0), place, words.offset);
   }
-  TESSERA_TRY(const Layout again, lower(words, shape, layout.dtype()));
-  if (again.slots() != layout.slots()) {
+  TESSERA_TRY(const Placement again, lower(words, shape, dtype));
+  if (again.slots() != slots) {
     return cannot_say(
-        cat("an allocation of ", layout.slots(), " slots where the strides reach ", again.slots()));
+        cat("an allocation of ", slots, " slots where the strides reach ", again.slots()));
   }
   return words;
+}
+
+}  // namespace
+
+Result<Placement> lower(const StridedLayout& words, const Shape& shape, DType dtype) {
+  TESSERA_CHECK_OK(check_rank(words, shape));
+  TESSERA_CHECK_OK(check_lowest(words, shape));
+  Result<Layout> layout = Layout::strided(shape, dtype, words.strides, words.offset);
+  if (layout) return Placement(*std::move(layout));
+  // Allocated slots are elements here, so an overlap of either kind is elements that share.
+  const ErrorCode code = layout.error().code;
+  if (code != ErrorCode::kNotInjective && code != ErrorCode::kPaddingOverlap) {
+    return layout.error();
+  }
+  TESSERA_TRY(Form form, strided_form(shape, words.strides, words.offset));
+  TESSERA_TRY(View view, View::make(std::move(form), dtype, Atom::scalar(dtype)));
+  return Placement(std::move(view));
+}
+
+Result<StridedLayout> raise_strided(const Layout& layout) {
+  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
+  return strides_and_offset(layout.form(), layout.dtype(), layout.slots());
+}
+
+Result<StridedLayout> raise_strided(const View& view) {
+  if (const auto what = beyond_plain_memory(view)) return cannot_say(*what);
+  return strides_and_offset(view.form(), view.dtype(), view.slots());
 }
 
 std::string write(const StridedLayout& words) {
@@ -114,7 +134,14 @@ std::string write(const StridedLayout& words) {
 }
 
 Notation strided_notation() {
-  return {"strided", {"strided"}, "tensor<53x63xf32, strided<[63, 1]>>", read, raise, write_tensor};
+  return {.name = "strided",
+          .keywords = {"strided"},
+          .example = "tensor<53x63xf32, strided<[63, 1]>>",
+          .read = read,
+          .raise = raise<Layout>,
+          .write = write_tensor,
+          .raise_view = raise<View>,
+          .scope = {.shares = true}};
 }
 
 }  // namespace tessera

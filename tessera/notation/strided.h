@@ -6,21 +6,24 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/layout.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 
 /// `strided<[256, 1]>` and `strided<[256, -1], offset: 7>`: element x lives in slot
-/// offset + Σ stride[i]·x[i] of a single place. MLIR's spelling and meaning.
+/// offset + Σ stride[i]·x[i] of a single place. MLIR's spelling; NumPy's and PyTorch's meaning,
+/// with strides in elements: a stride of 0 repeats, strides may overlap or run downward. Where
+/// elements share a slot so, the tensor is a View.
 struct StridedLayout {
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;  ///< the slot of index 0
   friend bool operator==(const StridedLayout&, const StridedLayout&) = default;
 };
 
-Result<Layout> lower(const StridedLayout& words, const Shape& shape, DType dtype);
-/// Law: lower(*raise_strided(l), l.shape(), l.dtype()) is the same function as l.
+Result<Placement> lower(const StridedLayout& words, const Shape& shape, DType dtype);
+/// Law: lower(*raise_strided(p), p.shape(), p.dtype()) is the same function as p.
 Result<StridedLayout> raise_strided(const Layout& layout);
+Result<StridedLayout> raise_strided(const View& view);
 std::string write(const StridedLayout& words);
 
 }  // namespace tessera

@@ -68,18 +68,27 @@ Result<const Notation*> notation_of(std::string_view layout) {
                did_you_mean(whole ? name : family, keywords)};
 }
 
+Result<WrittenTensor> raise(const Placement& placement, const Notation& notation) {
+  if (const Layout* layout = placement.layout()) return notation.raise(*layout);
+  const auto refuse = [&](std::string_view what) {
+    return Error{ErrorCode::kNotSupported, cat(notation.name, " cannot say ", what), std::nullopt,
+                 "the native notation can"};
+  };
+  if (const View* view = placement.view()) {
+    if (notation.raise_view != nullptr) return notation.raise_view(*view);
+    return refuse("elements that share a slot");
+  }
+  const Piecewise& pieces = *placement.pieces();
+  if (notation.raise_pieces != nullptr) return notation.raise_pieces(pieces);
+  return refuse(cat(pieces.pieces().size(), " boxes with a layout each"));
+}
+
 }  // namespace
 
 const std::vector<Notation>& notations() {
   static const std::vector<Notation> list = {
-      native_notation(),
-      strided_notation(),
-      pyflame_notation(),
-      spyre_notation(),
-      metal_notation(),
-      metal_today_notation(),
-      ttnn_notation(),
-      morello_notation(),
+      native_notation(), strided_notation(),     pyflame_notation(), spyre_notation(),
+      metal_notation(),  metal_today_notation(), ttnn_notation(),    morello_notation(),
   };
   return list;
 }
@@ -137,16 +146,16 @@ Result<Tensor> parse_tensor(std::string_view text) {
 
 std::string print_tensor(const Tensor& tensor) {
   const Result<const Notation*> notation = find_notation(tensor.notation);
-  return notation ? join((*notation)->write(tensor)) : print_native(tensor.layout);
+  return notation ? join((*notation)->write(tensor)) : print_native(tensor.placement);
 }
 
-Result<std::string> print_tensor(const Layout& layout, const Notation& notation) {
-  TESSERA_TRY(const WrittenTensor written, notation.raise(layout));
+Result<std::string> print_tensor(const Placement& placement, const Notation& notation) {
+  TESSERA_TRY(const WrittenTensor written, raise(placement, notation));
   return join(written);
 }
 
-std::string print_native(const Layout& layout) {
-  return join({TensorType::of(layout.shape(), layout.dtype()), write_native(layout)});
+std::string print_native(const Placement& placement) {
+  return join({TensorType::of(placement.shape(), placement.dtype()), write_native(placement)});
 }
 
 }  // namespace tessera

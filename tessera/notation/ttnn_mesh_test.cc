@@ -21,7 +21,7 @@ Tensor read(const std::string& text) {
 /// The law: x is on device q, and there where the device's own layout says.
 TtnnMesh expect_mesh(const std::string& text) {
   SCOPED_TRACE(text);
-  const Layout layout = read(text).layout;
+  const Layout layout = read(text).layout();
   const Result<TtnnMesh> mesh = raise_ttnn_mesh(layout);
   EXPECT_TRUE(mesh.ok()) << mesh.error().message;
   if (!mesh.ok()) return {};
@@ -119,7 +119,7 @@ TEST(TtnnMesh, HasReasons) {
             "mem), pad=0>>",
             "TTNN cannot say a padding value"}}) {
     SCOPED_TRACE(text);
-    const Result<TtnnMesh> mesh = raise_ttnn_mesh(read(text).layout);
+    const Result<TtnnMesh> mesh = raise_ttnn_mesh(read(text).layout());
     ASSERT_FALSE(mesh.ok());
     EXPECT_EQ(mesh.error().code, ErrorCode::kNotSupported);
     EXPECT_EQ(mesh.error().message, reason);

@@ -18,7 +18,7 @@ Tensor read(const std::string& text) {
 }
 
 Result<std::string> as_ttnn(const Tensor& tensor) {
-  return print_tensor(tensor.layout, **find_notation("ttnn"));
+  return print_tensor(tensor.layout(), **find_notation("ttnn"));
 }
 
 /// What is raised reads back as the same function, allocation, atom and cores.
@@ -30,16 +30,16 @@ void expect_raised(const std::string& text, const std::string& layout) {
   const std::string type = text.substr(0, text.find(',') + 2);
   EXPECT_EQ(*raised, type + layout + ">");
   const Tensor again = read(*raised);
-  const Result<Comparison> same = same_function(tensor.layout, again.layout);
+  const Result<Comparison> same = same_function(tensor.layout(), again.layout());
   ASSERT_TRUE(same.ok());
   EXPECT_TRUE(same->equal);
-  EXPECT_EQ(again.layout.slots(), tensor.layout.slots());
-  EXPECT_EQ(again.layout.atom(), tensor.layout.atom());
-  if (tensor.layout.places() == 1) return;
-  for (std::int64_t k = 0; k < tensor.layout.places(); ++k) {
-    const Place place = tensor.layout.mesh().delinear(k);
-    EXPECT_EQ(tensor.layout.spec().device_map.map(tensor.layout.mesh(), place),
-              again.layout.spec().device_map.map(again.layout.mesh(), place));
+  EXPECT_EQ(again.layout().slots(), tensor.layout().slots());
+  EXPECT_EQ(again.layout().atom(), tensor.layout().atom());
+  if (tensor.layout().places() == 1) return;
+  for (std::int64_t k = 0; k < tensor.layout().places(); ++k) {
+    const Place place = tensor.layout().mesh().delinear(k);
+    EXPECT_EQ(tensor.layout().spec().device_map.map(tensor.layout().mesh(), place),
+              again.layout().spec().device_map.map(again.layout().mesh(), place));
   }
 }
 

@@ -158,7 +158,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  const TensorType type = TensorType::of(tensor.layout.shape(), tensor.layout.dtype());
+  const TensorType type = TensorType::of(tensor.layout().shape(), tensor.layout().dtype());
   if (const auto* terms = std::get_if<TtnnTerms>(&tensor.words)) return {type, write(*terms)};
   return {type, write(std::get<TtnnLayout>(tensor.words))};
 }
@@ -181,13 +181,15 @@ std::string write(const TtnnLayout& words) {
 }
 
 Notation ttnn_notation() {
-  return {"ttnn",
-          {"#ttnn.ttnn_layout", "ttnn"},
-          "tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
-          "memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>",
-          read,
-          raise,
-          write_tensor};
+  return {.name = "ttnn",
+          .keywords = {"#ttnn.ttnn_layout", "ttnn"},
+          .example =
+              "tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
+              "memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor,
+          .scope = {.least_axes = 2, .most_axes = 2, .tiles = true}};
 }
 
 }  // namespace tessera

@@ -37,7 +37,7 @@ std::string cores_mistake(const TtnnRule& rule, const Layout& layout) {
 
 std::string facts_mistake(const TtnnRule& rule, const Tensor& tensor) {
   const auto& words = std::get<TtnnLayout>(tensor.words);
-  const Result<TtnnFacts> facts = facts_of(words, tensor.layout.shape());
+  const Result<TtnnFacts> facts = facts_of(words, tensor.layout().shape());
   if (!facts) return facts.error().message;
   if (facts->physical_shape != rule.physical()) {
     return cat("physical shape ", bracketed(facts->physical_shape));
@@ -45,7 +45,7 @@ std::string facts_mistake(const TtnnRule& rule, const Tensor& tensor) {
   const Numbers memref = rule.memref();
   if (words.memref.shape != memref) return "another memref";
   const std::int64_t atoms = memref[0] * memref[1];
-  if (share_bytes(words) != *tensor.layout.atom().bytes(atoms * tensor.layout.atom().elements())) {
+  if (share_bytes(words) != *tensor.layout().atom().bytes(atoms * tensor.layout().atom().elements())) {
     return cat(share_bytes(words), " bytes a share");
   }
   return {};
@@ -55,7 +55,7 @@ std::string attribute_mistake(const TtnnRule& rule) {
   std::string found = test::all_mistakes(placed(rule));
   if (!found.empty()) return found;
   const Result<Tensor> tensor = parse_tensor(rule.text());
-  if (!rule.interleaved()) found = cores_mistake(rule, tensor->layout);
+  if (!rule.interleaved()) found = cores_mistake(rule, tensor->layout());
   if (found.empty()) found = facts_mistake(rule, *tensor);
   return found.empty() ? found : cat(rule.text(), "\n  ", found);
 }
@@ -81,7 +81,7 @@ std::string terms_mistake(const TermsRule& rule) {
   if (!found.empty()) return found;
   const Result<Tensor> tensor = parse_tensor(rule.text());
   const Result<TtnnFacts> facts =
-      facts_of(std::get<TtnnTerms>(tensor->words), tensor->layout.shape());
+      facts_of(std::get<TtnnTerms>(tensor->words), tensor->layout().shape());
   if (!facts) return facts.error().message;
   const Numbers padded = {test::round_up(rule.shard[0], rule.tile[0]),
                           test::round_up(rule.shard[1], rule.tile[1])};
@@ -131,7 +131,7 @@ TEST(TtnnRule, TermsAndAttributeSayTheSameWhereBothCan) {
       const std::string text = terms ? random_terms(dice).text() : random_ttnn(dice).text();
       const Result<Tensor> tensor = parse_tensor(text);
       ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-      const std::string found = other_form_mistake(tensor->layout, !terms, said);
+      const std::string found = other_form_mistake(tensor->layout(), !terms, said);
       if (!found.empty()) failures.add(cat(text, "\n  ", found));
     }
   }
@@ -190,7 +190,7 @@ TEST(TtnnRule, MakingAnAttributeFollowsTheRule) {
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
     const auto& words = std::get<TtnnLayout>(tensor->words);
-    const Shape& shape = tensor->layout.shape();
+    const Shape& shape = tensor->layout().shape();
     const Result<AffineMap> map = ttnn_collapse(shape, words.memref.element);
     ASSERT_TRUE(map.ok()) << rule.text();
     EXPECT_EQ(write_affine_map(*map), test::map_text(rule.shape.size(), rule.linear()));
@@ -213,7 +213,7 @@ TEST(TtnnRule, InterleavedTensorsIgnoreTheirGrid) {
     rule.grid = grid;
     const Result<Tensor> spread = parse_tensor(rule.text());
     ASSERT_TRUE(spread.ok()) << render(spread.error(), rule.text());
-    EXPECT_TRUE(same_function(alone->layout, spread->layout)->equal) << rule.text();
+    EXPECT_TRUE(same_function(alone->layout(), spread->layout())->equal) << rule.text();
   }
 }
 
@@ -258,7 +258,7 @@ TEST(TtnnRule, VendorsLayouts) {
     EXPECT_EQ(print_tensor(*tensor), expected.rule.text());
     EXPECT_EQ(facts_mistake(expected.rule, *tensor), "");
     if (!expected.rule.interleaved()) {
-      EXPECT_EQ(cores_mistake(expected.rule, tensor->layout), "");
+      EXPECT_EQ(cores_mistake(expected.rule, tensor->layout()), "");
       EXPECT_EQ(test::sampled_mistake(grid_of(expected.rule), expected.rule.text(), dice, 2000),
                 "");
     }

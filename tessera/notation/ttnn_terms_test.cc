@@ -20,7 +20,7 @@ Tensor read(const std::string& text) {
 }
 
 TtnnFacts facts(const Tensor& tensor) {
-  const Result<TtnnFacts> told = facts_of(std::get<TtnnTerms>(tensor.words), tensor.layout.shape());
+  const Result<TtnnFacts> told = facts_of(std::get<TtnnTerms>(tensor.words), tensor.layout().shape());
   EXPECT_TRUE(told.ok());
   return told.ok() ? *told : TtnnFacts{};
 }
@@ -29,16 +29,16 @@ TEST(TtnnTerms, AreCutAtShardShapeAndThenPadded) {
   // 53x63 in shards of 18x32: rows 0-17, 18-35, 36-52, each in one tile of 32 rows.
   const Tensor tensor = read(
       "tensor<53x63xf32, ttnn<stride=[3339, 63, 1], shard_shape=[18, 32], tile_shape=[32, 32]>>");
-  EXPECT_EQ(tensor.layout.mesh().to_string(), "3x2");
+  EXPECT_EQ(tensor.layout().mesh().to_string(), "3x2");
   Index x(2, 0);
   do {
-    const Result<Location> location = tensor.layout.locate(x);
+    const Result<Location> location = tensor.layout().locate(x);
     ASSERT_TRUE(location.ok());
     ASSERT_EQ(location->places, (std::vector<Place>{{x[0] / 18, x[1] / 32}}));
     ASSERT_EQ(location->slot, x[0] % 18 * 32 + x[1] % 32);
-  } while (tensor.layout.shape().next(x));
+  } while (tensor.layout().shape().next(x));
   const auto cause = [&](const Place& place, std::int64_t slot) {
-    return std::get<Padding>(*tensor.layout.element_at(place, slot)).cause;
+    return std::get<Padding>(*tensor.layout().element_at(place, slot)).cause;
   };
   EXPECT_EQ(cause({0, 0}, 18 * 32), Cause::kTile);
   EXPECT_EQ(cause({2, 0}, 17 * 32), Cause::kGrid);  // row 53
@@ -67,7 +67,7 @@ TEST(TtnnTerms, StridesBeginWithTheVolume) {
   EXPECT_EQ(told.grid_shape, (std::vector<std::int64_t>{4, 3}));
   EXPECT_EQ(told.physical_shard_shape, (std::vector<std::int64_t>{128, 64}));
   // [1, 1, 6, 100] is row 262, as the seed computes; shards of 100 rows and 50 columns.
-  const Result<Location> location = tensor.layout.locate({1, 1, 6, 100});
+  const Result<Location> location = tensor.layout().locate({1, 1, 6, 100});
   ASSERT_TRUE(location.ok());
   EXPECT_EQ(location->places, (std::vector<Place>{{2, 2}}));
   EXPECT_EQ(location->slot, (62 / 32 * 2) * 1024 + 62 % 32 * 32);
@@ -77,11 +77,11 @@ TEST(TtnnTerms, BumpedStridesLeaveGaps) {
   // Batches of 8 rows, 32 apart, in rows of 40 of which 32 hold data.
   const Tensor tensor =
       read("tensor<2x8x32xf32, ttnn<stride=[2560, 1280, 40, 1], shard_shape=[32, 40]>>");
-  const Result<Location> location = tensor.layout.locate({1, 3, 5});
+  const Result<Location> location = tensor.layout().locate({1, 3, 5});
   ASSERT_TRUE(location.ok());
   EXPECT_EQ(location->places, (std::vector<Place>{{1, 0}}));
   EXPECT_EQ(location->slot, 3 * 40 + 5);
-  const Result<PaddingCount> count = padding(tensor.layout);
+  const Result<PaddingCount> count = padding(tensor.layout());
   ASSERT_TRUE(count.ok());
   EXPECT_EQ((*count)[Cause::kGap], 2560 - 512);
   EXPECT_EQ(count->total, 2560 - 512);
@@ -89,20 +89,20 @@ TEST(TtnnTerms, BumpedStridesLeaveGaps) {
 
 TEST(TtnnTerms, WithoutTilesShardsHoldPlainElements) {
   const Tensor tensor = read("tensor<5x6xi8, ttnn<stride=[30, 6, 1], shard_shape=[2, 4]>>");
-  EXPECT_EQ(tensor.layout.slots(), 8);
-  EXPECT_EQ(tensor.layout.mesh().to_string(), "3x2");
-  EXPECT_FALSE(tensor.layout.atom().is_tile());
-  EXPECT_EQ(tensor.layout.locate({3, 5})->slot, 1 * 4 + 1);
+  EXPECT_EQ(tensor.layout().slots(), 8);
+  EXPECT_EQ(tensor.layout().mesh().to_string(), "3x2");
+  EXPECT_FALSE(tensor.layout().atom().is_tile());
+  EXPECT_EQ(tensor.layout().locate({3, 5})->slot, 1 * 4 + 1);
 }
 
 TEST(TtnnTerms, SmallRanksAndEmptyTensors) {
   const Tensor row = read("tensor<100xf32, ttnn<stride=[100, 1], shard_shape=[1, 30]>>");
   EXPECT_EQ(facts(row).physical_shape, (std::vector<std::int64_t>{1, 100}));
-  EXPECT_EQ(row.layout.locate({65})->places, (std::vector<Place>{{0, 2}}));
+  EXPECT_EQ(row.layout().locate({65})->places, (std::vector<Place>{{0, 2}}));
   const Tensor scalar = read("tensor<f32, ttnn<stride=[1], shard_shape=[1, 1]>>");
-  EXPECT_EQ(scalar.layout.locate({})->slot, 0);
-  EXPECT_EQ(read("tensor<0x4xf32, ttnn<stride=[0, 4, 1], shard_shape=[2, 4]>>").layout.slots(), 8);
-  EXPECT_EQ(read("tensor<5x0xf32, ttnn<stride=[0, 0, 1], shard_shape=[5, 1]>>").layout.slots(), 5);
+  EXPECT_EQ(scalar.layout().locate({})->slot, 0);
+  EXPECT_EQ(read("tensor<0x4xf32, ttnn<stride=[0, 4, 1], shard_shape=[2, 4]>>").layout().slots(), 8);
+  EXPECT_EQ(read("tensor<5x0xf32, ttnn<stride=[0, 0, 1], shard_shape=[5, 1]>>").layout().slots(), 5);
 }
 
 TEST(TtnnTerms, ComeBackAsWritten) {

@@ -31,18 +31,18 @@ void expect_homes(const std::string& text, const std::function<Home(const Index&
   SCOPED_TRACE(text);
   const Tensor tensor = read(text);
   EXPECT_EQ(tensor.notation, "ttnn");
-  Index index(tensor.layout.shape().rank(), 0);
+  Index index(tensor.layout().shape().rank(), 0);
   do {
     const Home home = rule(index);
-    const Result<Location> location = tensor.layout.locate(index);
+    const Result<Location> location = tensor.layout().locate(index);
     ASSERT_TRUE(location.ok());
     ASSERT_EQ(location->places, std::vector<Place>{home.place}) << bracketed(index);
     ASSERT_EQ(location->slot, home.slot) << bracketed(index);
-  } while (tensor.layout.shape().next(index));
+  } while (tensor.layout().shape().next(index));
 }
 
 Cause cause_at(const Tensor& tensor, const Place& place, std::int64_t slot) {
-  const Result<Slot> held = tensor.layout.element_at(place, slot);
+  const Result<Slot> held = tensor.layout().element_at(place, slot);
   EXPECT_TRUE(held.ok() && std::holds_alternative<Padding>(*held));
   return std::get<Padding>(*held).cause;
 }
@@ -85,7 +85,7 @@ TEST(Ttnn, BatchesArePaddedToTheTileBeforeTheyCollapse) {
   EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32), Cause::kGap);              // between batches
   EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32 + 10), Cause::kGap);         // the first cause tells
   EXPECT_EQ(cause_at(tensor, {0, 0}, 5 * 1024 + 15 * 32), Cause::kTile);  // behind the last batch
-  const Result<PaddingCount> padding_count = padding(tensor.layout);
+  const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
   EXPECT_EQ(padding_count->total, 6 * 1024 - 900);
   EXPECT_EQ((*padding_count)[Cause::kGap], 5 * 17 * 32);  // 17 rows behind each of five batches
@@ -101,7 +101,7 @@ TEST(Ttnn, ShardsAreCutAtWholeTiles) {
   EXPECT_EQ(cause_at(tensor, {0, 1}, 31), Cause::kTile);            // column 63
   EXPECT_EQ(cause_at(tensor, {2, 0}, 0), Cause::kGrid);             // rows 64-95
   EXPECT_EQ(cause_at(tensor, {2, 1}, 31 * 32 + 31), Cause::kTile);  // the column's cause is first
-  const Result<PaddingCount> padding_count = padding(tensor.layout);
+  const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
   EXPECT_EQ((*padding_count)[Cause::kGrid], 2 * 1024 - 32);
   // Rows 53-63 of 64 columns, column 63 of rows 0-52, and column 63 of place [2, 1].
@@ -117,7 +117,7 @@ TEST(Ttnn, RowMajorShardsHaveNoTilePadding) {
   expect_homes(text, [](const Index& x) { return Home{{x[0] / 13, 0}, x[0] % 13 * 7 + x[1]}; });
   const Tensor tensor = read(text);
   EXPECT_EQ(cause_at(tensor, {3, 0}, 11 * 7), Cause::kGrid);
-  const Result<PaddingCount> padding_count = padding(tensor.layout);
+  const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
   EXPECT_EQ((*padding_count)[Cause::kGrid], 14);
   EXPECT_EQ(padding_count->total, 14);
@@ -149,7 +149,7 @@ TEST(Ttnn, CoreRangesAreTheDeviceMap) {
       "memref<1x1x!ttcore.tile<32x32, bf16>, #l1>, <height_sharded>, core_ranges = "
       "<[#ttnn.core_range<(0,0), (7,0)>, #ttnn.core_range<(0,1), (3,1)>]>>>");
   const auto core = [&](const Tensor& of, const Place& place) {
-    return of.layout.spec().device_map.map(of.layout.mesh(), place).place;
+    return of.layout().spec().device_map.map(of.layout().mesh(), place).place;
   };
   EXPECT_EQ(core(tensor, {7, 0}), (Place{0, 7}));
   EXPECT_EQ(core(tensor, {9, 0}), (Place{1, 1}));
@@ -175,10 +175,10 @@ TEST(Ttnn, InterleavedTensorsIgnoreTheirGrid) {
   const Tensor single = read(
       "tensor<32x2048xui16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x65536xui16, "
       "#l1>, <interleaved>>>");
-  const Result<Comparison> same = same_function(spread.layout, single.layout);
+  const Result<Comparison> same = same_function(spread.layout(), single.layout());
   ASSERT_TRUE(same.ok());
   EXPECT_TRUE(same->equal);
-  EXPECT_EQ(spread.layout.slots(), 65536);
+  EXPECT_EQ(spread.layout().slots(), 65536);
   EXPECT_EQ(share_bytes(std::get<TtnnLayout>(spread.words)), 2048);
   EXPECT_EQ(share_bytes(std::get<TtnnLayout>(single.words)), 131072);
 }
@@ -190,10 +190,10 @@ TEST(Ttnn, MapsThatDoNotCollapseAreTheSameInOnePlace) {
   const Tensor joined = read(
       "tensor<4x40x50xbf16, #ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 64 + d1, d2), <1x1>, "
       "memref<8x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>>");
-  const Result<Comparison> same = same_function(apart.layout, joined.layout);
+  const Result<Comparison> same = same_function(apart.layout(), joined.layout());
   ASSERT_TRUE(same.ok());
   EXPECT_TRUE(same->equal);
-  EXPECT_EQ(apart.layout.slots(), joined.layout.slots());
+  EXPECT_EQ(apart.layout().slots(), joined.layout().slots());
   // Without a collapse the padding behind 40 rows is the tile's everywhere.
   EXPECT_EQ(cause_at(apart, {0, 0}, 2 * 1024 + 8 * 32), Cause::kTile);
 }
@@ -217,20 +217,20 @@ TEST(Ttnn, SmallRanks) {
   const Tensor empty = read(
       "tensor<0x64xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
       "memref<0x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>>");
-  EXPECT_EQ(empty.layout.slots(), 0);
+  EXPECT_EQ(empty.layout().slots(), 0);
   const Tensor spread = read(
       "tensor<4x0xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <2x1>, memref<2x0xf32, #l1>, "
       "<height_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (1,0)>]>>>");
-  EXPECT_EQ(spread.layout.slots(), 0);
+  EXPECT_EQ(spread.layout().slots(), 0);
 }
 
 TEST(Ttnn, TheStorageTypeMayDiffer) {
   const Tensor tensor = read(
       "tensor<32x32xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
       "memref<1x1x!ttcore.tile<32x32, bfp_bf8>, #dram>, <interleaved>>>");
-  EXPECT_EQ(tensor.layout.shard_bytes(), 1088);
+  EXPECT_EQ(tensor.layout().shard_bytes(), 1088);
   EXPECT_EQ(share_bytes(std::get<TtnnLayout>(tensor.words)), 1088);
-  EXPECT_EQ(tensor.layout.dtype(), DType::kBF16);
+  EXPECT_EQ(tensor.layout().dtype(), DType::kBF16);
 }
 
 TEST(Ttnn, TextsComeBackAsWritten) {
@@ -262,7 +262,7 @@ TEST(Ttnn, TextsComeBackAsWritten) {
 
 TEST(Ttnn, FactsOfTheAttribute) {
   const Tensor block = read(kBlock53x63);
-  const Result<TtnnFacts> facts = facts_of(std::get<TtnnLayout>(block.words), block.layout.shape());
+  const Result<TtnnFacts> facts = facts_of(std::get<TtnnLayout>(block.words), block.layout().shape());
   ASSERT_TRUE(facts.ok());
   EXPECT_EQ(facts->grid_shape, (std::vector<std::int64_t>{3, 2}));
   EXPECT_EQ(facts->stride, (std::vector<std::int64_t>{4096, 64, 1}));
@@ -274,7 +274,7 @@ TEST(Ttnn, FactsOfTheAttribute) {
   const Tensor seed = read(
       "tensor<2x3x64x128xf32, #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, "
       "d3), <8x8>, memref<1x1x!ttcore.tile<32x32, f32>, #l1>, <interleaved>>>");
-  const Result<TtnnFacts> whole = facts_of(std::get<TtnnLayout>(seed.words), seed.layout.shape());
+  const Result<TtnnFacts> whole = facts_of(std::get<TtnnLayout>(seed.words), seed.layout().shape());
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(whole->grid_shape, (std::vector<std::int64_t>{1, 1}));
   EXPECT_EQ(whole->stride, (std::vector<std::int64_t>{49152, 24576, 8192, 128, 1}));

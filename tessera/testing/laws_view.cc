@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tessera/base/text.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/laws.h"
 
 namespace tessera::test {
@@ -135,14 +136,14 @@ Failure law_piecewise(const Piecewise& pieces) {
 }
 
 Failure law_piecewise_same(const Piecewise& a, const Piecewise& b) {
-  const Result<Comparison> comparison = same_function(a, b);
-  if (!comparison.ok()) return cat("same_function: ", why(comparison));
+  const Result<Comparison> comparison = same_placement(a, b);
+  if (!comparison.ok()) return cat("same_placement: ", why(comparison));
   std::optional<Index> first;
   for (std::int64_t i = 0; i < a.shape().elements() && !first; ++i) {
     const Index index = a.shape().delinear(i);
     if (!(naive_piece_spot(a, index) == naive_piece_spot(b, index))) first = index;
   }
-  if (comparison->equal == first.has_value()) return "same_function of pieces is wrong";
+  if (comparison->equal == first.has_value()) return "same_placement of pieces is wrong";
   if (comparison->first_difference != first) return "first_difference of pieces is wrong";
   return "";
 }

@@ -102,16 +102,16 @@ std::string promises_mistake(const Layout& a, const Layout& b, bool strangers) {
 std::string reread_mistake(const Layout& layout, const std::string& raised, bool stranger) {
   const Result<Tensor> again = parse_tensor(raised);
   if (!again) return cat("raised as ", raised, ", which is refused: ", again.error().message);
-  const std::string changed = promises_mistake(layout, again->layout, stranger);
+  const std::string changed = promises_mistake(layout, again->layout(), stranger);
   return changed.empty() ? changed : cat("raised as ", raised, ": ", changed);
 }
 
 std::string raised_mistake(const Tensor& tensor) {
   const Result<const Notation*> notation = find_notation(tensor.notation);
   if (!notation) return notation.error().message;
-  const Result<std::string> raised = print_tensor(tensor.layout, **notation);
+  const Result<std::string> raised = print_tensor(tensor.layout(), **notation);
   if (!raised) return cat("raising failed: ", raised.error().message);
-  return reread_mistake(tensor.layout, *raised, false);
+  return reread_mistake(tensor.layout(), *raised, false);
 }
 
 std::string printed_mistake(const Tensor& tensor, std::string_view printed) {
@@ -119,7 +119,7 @@ std::string printed_mistake(const Tensor& tensor, std::string_view printed) {
   if (!again) return cat("what it prints is refused: ", printed, ": ", again.error().message);
   if (again->notation != tensor.notation) return cat("became ", again->notation);
   if (again->words != tensor.words) return cat("other words after printing as ", printed);
-  if (!(again->layout == tensor.layout)) return cat("another layout after printing as ", printed);
+  if (!(again->layout() == tensor.layout())) return cat("another layout after printing as ", printed);
   return {};
 }
 
@@ -179,7 +179,7 @@ Numbers random_shape(Dice& dice, std::int64_t max_rank, std::int64_t max_element
 std::string rule_mistake(const Ruled& ruled) {
   const Result<Tensor> tensor = parse_tensor(ruled.text);
   if (!tensor) return cat("refused: ", render(tensor.error(), ruled.text));
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   if (layout.shape().extents() != ruled.shape) return "another shape";
   if (layout.mesh().extents() != ruled.mesh) {
     return cat("expected mesh ", bracketed(ruled.mesh), ", found ",
@@ -209,17 +209,17 @@ std::string raise_mistake(std::string_view text) {
 std::string rewritten_mistake(Dice& dice, std::string_view text) {
   Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return cat("refused: ", tensor.error().message);
-  LayoutSpec spec = tensor->layout.spec();
+  LayoutSpec spec = tensor->layout().spec();
   spec.form = rewrite(dice, spec.form);
-  spec.slots = tensor->layout.slots();
+  spec.slots = tensor->layout().slots();
   // Another description may need a larger mesh or allocate digits that overlap: not the same
   // layout.
   Result<Layout> layout = Layout::make(std::move(spec));
-  if (!layout || layout->mesh() != tensor->layout.mesh()) return {};
-  tensor->layout = *std::move(layout);
+  if (!layout || layout->mesh() != tensor->layout().mesh()) return {};
+  tensor->placement = *std::move(layout);
   const std::string failure = raised_mistake(*tensor);
   return failure.empty() ? failure
-                         : cat(text, "\n  as ", print_native(tensor->layout), "\n  ", failure);
+                         : cat(text, "\n  as ", print_native(tensor->layout()), "\n  ", failure);
 }
 
 std::string stranger_mistake(const Layout& layout, std::string_view notation) {
@@ -243,9 +243,9 @@ std::string equivalent_mistake(std::string_view text, std::string_view notation)
   if (!tensor) return cat(text, "\n  refused: ", tensor.error().message);
   const Result<const Notation*> found = find_notation(notation);
   if (!found) return found.error().message;
-  const Result<std::string> raised = print_tensor(tensor->layout, **found);
+  const Result<std::string> raised = print_tensor(tensor->layout(), **found);
   if (!raised) return cat(text, "\n  raising failed: ", raised.error().message);
-  return stranger_mistake(tensor->layout, notation);
+  return stranger_mistake(tensor->layout(), notation);
 }
 
 std::string strangers_mistake(std::string_view notation, std::int64_t cases) {

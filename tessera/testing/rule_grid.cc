@@ -128,7 +128,7 @@ std::string grid_mistake(const RuledGrid& expected) {
   const Ruled& ruled = expected.ruled;
   const Result<Tensor> tensor = parse_tensor(ruled.text);
   if (!tensor) return cat("refused: ", render(tensor.error(), ruled.text));
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   if (layout.shape().extents() != ruled.shape) return "another shape";
   const bool same_mesh =
       expected.one_place ? layout.places() == 1 : layout.mesh().extents() == ruled.mesh;

@@ -28,7 +28,7 @@ std::string answer(const Result<Slot>& found) {
 std::string sampled_mistake(const RuleGrid& rule, std::string_view text, Dice& dice, int samples) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return cat("refused: ", render(tensor.error(), text));
-  const Layout& layout = tensor->layout;
+  const Layout& layout = tensor->layout();
   Numbers mesh;
   std::int64_t slots = 1;
   for (const RuleLine& line : rule.lines) {

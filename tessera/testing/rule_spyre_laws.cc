@@ -19,7 +19,7 @@ std::int64_t dot(const Numbers& a, const Numbers& b) {
 
 /// A stick is 128 bytes, whatever its elements are.
 std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
-  const Layout& layout = tensor.layout;
+  const Layout& layout = tensor.layout();
   const std::int64_t e = spyre_stick(rule.dtype);
   const auto stick = elements_per_stick(layout.dtype());
   if (!stick || *stick != e) return cat("a stick should have ", e, " elements");
@@ -34,8 +34,8 @@ std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// host offset = Σ device coordinate · stride for every element.
 std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
   const auto& words = std::get<SpyreLayout>(tensor.words);
-  const Shape& shape = tensor.layout.shape();
-  const DType dtype = tensor.layout.dtype();
+  const Shape& shape = tensor.layout().shape();
+  const DType dtype = tensor.layout().dtype();
   const Result<SpyreLayout> spelled = spelled_out(words, shape, dtype);
   if (!spelled) return cat("spelled_out: ", spelled.error().message);
   const bool strides_said = rule.form == Form::kStrideMap;
@@ -68,7 +68,7 @@ std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// A dim_map that a stride_map has says the same function.
 std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& expected) {
   const Result<std::vector<std::int64_t>> dims =
-      dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout.shape(), tensor.layout.dtype());
+      dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(), tensor.layout().dtype());
   if (!dims) return rule.form == Form::kStrideMap ? "" : cat("dim_map_of: ", dims.error().message);
   SpyreRule said = rule;
   said.form = Form::kDimMap;
@@ -111,7 +111,7 @@ std::string causes_mistake(const SpyreRule& rule, const Tensor& tensor) {
   std::int64_t slot = 0;
   for (const Numbers& c : all_tuples(device.size)) {
     const std::string expected = cause_of(rule, device, c);
-    const Result<Slot> found = tensor.layout.element_at({}, slot++);
+    const Result<Slot> found = tensor.layout().element_at({}, slot++);
     if (expected.empty() || !found) continue;
     const Padding* padding = std::get_if<Padding>(&*found);
     if (padding == nullptr || cause_name(padding->cause) != expected) {
@@ -127,8 +127,8 @@ std::string causes_mistake(const SpyreRule& rule, const Tensor& tensor) {
 std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& whole,
                           const std::vector<SpyreRange>* part) {
   const auto& words = std::get<SpyreLayout>(tensor.words);
-  const Shape& shape = tensor.layout.shape();
-  const DType dtype = tensor.layout.dtype();
+  const Shape& shape = tensor.layout().shape();
+  const DType dtype = tensor.layout().dtype();
   const std::vector<Numbers> indices = all_tuples(rule.shape);
   const std::int64_t e = spyre_stick(rule.dtype);
   Copies expected;

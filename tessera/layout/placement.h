@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/compare.h"
+#include "tessera/layout/layout.h"
+#include "tessera/layout/piecewise.h"
+#include "tessera/layout/view.h"
+
+namespace tessera {
+
+/// What a slot holds when elements may share one: their indices in row-major order, or why there is
+/// none.
+using SlotContent = std::variant<std::vector<Index>, Padding>;
+
+/// Where the elements of a tensor are, by the simplest of three rules that says it:
+///
+///   Layout     one rule, a slot of its own for every element
+///   View       one rule, but elements may share a slot (stride 0) and slots may hold nothing
+///   Piecewise  boxes with a rule each (chunks of chunks, device lists in no order)
+///
+/// Questions that all three answer are asked here; others ask which it is.
+class Placement {
+ public:
+  Placement(Layout layout) : rule_(std::move(layout)) {}     // NOLINT: a Layout is a Placement
+  Placement(View view) : rule_(std::move(view)) {}           // NOLINT
+  Placement(Piecewise pieces) : rule_(std::move(pieces)) {}  // NOLINT
+
+  /// The rule of that kind, or nothing when it is of another.
+  const Layout* layout() const { return std::get_if<Layout>(&rule_); }
+  const View* view() const { return std::get_if<View>(&rule_); }
+  const Piecewise* pieces() const { return std::get_if<Piecewise>(&rule_); }
+
+  const Shape& shape() const;
+  const Shape& mesh() const;
+  DType dtype() const;
+  const Atom& atom() const;
+  /// Slots allocated on every place.
+  std::int64_t slots() const;
+  std::int64_t places() const { return mesh().elements(); }
+  std::int64_t shard_bytes() const;
+  std::int64_t allocated_bytes() const { return shard_bytes() * places(); }
+
+  /// The form that places `index`, and the index in that form: the whole for layouts and views, a
+  /// piece otherwise. `index` lies inside the shape.
+  std::pair<const Form*, Index> form_at(const Index& index) const;
+
+  Result<Location> locate(const Index& index) const;
+  /// Law: x is in contents_at(q, s)  ⇔  locate(x) has the place q and the slot s.
+  /// A slot of a view that no index reaches is a gap.
+  Result<SlotContent> contents_at(const Place& place, std::int64_t slot) const;
+
+  /// Equal as descriptions. For equality as functions see `same_placement`.
+  friend bool operator==(const Placement&, const Placement&) = default;
+
+ private:
+  std::variant<Layout, View, Piecewise> rule_;
+};
+
+/// As `same_function` for forms, whatever the rules are.
+Result<Comparison> same_placement(const Placement& a, const Placement& b);
+/// As `moved_elements` for forms.
+Result<std::int64_t> moved_elements_between(const Placement& a, const Placement& b);
+/// As `compatible_without_movement` for forms.
+Result<bool> placed_compatibly(const Placement& from, const Placement& to);
+
+/// The elements of `box` by a form of their own.
+struct FormPiece {
+  Box box;
+  const Form* form = nullptr;
+};
+/// The rule as boxes: one for layouts and views.
+std::vector<FormPiece> form_pieces(const Placement& placement);
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/notation/notation.h"
+
+namespace tessera {
+
+/// A tensor in the words of another notation.
+struct Conversion {
+  std::string text;  ///< the whole tensor
+  /// What was said of the tensor besides where its elements are, and is not said any more: "the
+  /// memory space l1", "the padding value 0", "the device map".
+  std::vector<std::string> lost;
+};
+
+/// The same tensor in another notation.
+/// Law: parse_tensor(text) puts every element in the same slot of the same places, in an allocation
+/// of the same size, element by element of the same type. It is compared each time, not believed.
+/// Error kNotSupported with the reason when the notation has no words for it; kTooLarge when the
+/// comparison would take too long.
+/// Example: tensor<4x6xf32, pyflame.SinglePE()> in strided is tensor<4x6xf32, strided<[6, 1]>>.
+Result<Conversion> convert(const Tensor& tensor, const Notation& to);
+
+}  // namespace tessera
