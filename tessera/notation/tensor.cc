@@ -80,6 +80,9 @@ const std::vector<Notation>& notations() {
       metal_today_notation(),
       ttnn_notation(),
       morello_notation(),
+      xla_notation(),
+      onednn_notation(),
+      cute_notation(),
   };
   return list;
 }
