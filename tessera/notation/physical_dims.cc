@@ -8,15 +8,20 @@
 
 namespace tessera {
 
-SplitDim split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause) {
+Result<SplitDim> split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause) {
   SplitDim parts{dim, dim};
-  parts.outer.width = (Checked(dim.width) * by).saturated();
   parts.outer.count = ceil_div(dim.count, by);
   parts.outer.splits.push_back(0);
   parts.inner.count = by;
   parts.inner.cause = cause;
   parts.inner.splits.push_back(1);
   if (by == 1) parts.inner.line = -1;
+  if (parts.outer.count == 1 && by > 1) {
+    parts.outer.line = -1;
+    parts.outer.width = 1;
+  } else {
+    TESSERA_TRY(parts.outer.width, (Checked(dim.width) * by).value("the points of a tile"));
+  }
   return parts;
 }
 

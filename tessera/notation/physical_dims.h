@@ -25,13 +25,13 @@ struct PhysicalDim {
   friend bool operator==(const PhysicalDim&, const PhysicalDim&) = default;
 };
 
-/// Both parts of a dim cut by `by` (at least 1). Cut by 1, nothing is left for the inner part: it
-/// has no line.
+/// Both parts of a dim cut by `by` (at least 1). A part that has one value says nothing: it has no
+/// line. kOverflow when a step of the outer part would pass more points than fit.
 struct SplitDim {
   PhysicalDim outer;
   PhysicalDim inner;
 };
-SplitDim split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause);
+Result<SplitDim> split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause);
 
 /// The layout of a single place whose memory is row-major over `dims`, where line i joins the terms
 /// of lines[i]. Dims without a line are padding.

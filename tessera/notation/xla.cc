@@ -2,32 +2,24 @@
 #include "tessera/notation/xla.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/notation/cursor.h"
 #include "tessera/notation/physical_dims.h"
-#include "tessera/notation/registry.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::string_view kHelp = "such as xla{1,0} or xla{1,0:T(8,128)(2,1)}";
-constexpr std::size_t kMaxTiles = 16;
-
-struct XlaSpans {
-  Span order;
-  std::vector<Span> tiles;
-};
+using Numbers = std::vector<std::int64_t>;
 
 Error at(Error error, const Span* span) { return span != nullptr ? error.at(*span) : error; }
 
 Status check_order(const XlaLayout& words, const Shape& shape, const Span* span) {
-  const std::vector<std::int64_t>& order = words.minor_to_major;
+  const Numbers& order = words.minor_to_major;
   const auto wrong = [&](std::string message) {
-    std::vector<std::int64_t> row_major;
+    Numbers row_major;
     for (std::size_t dim = shape.rank(); dim-- > 0;) {
       row_major.push_back(static_cast<std::int64_t>(dim));
     }
@@ -55,7 +47,7 @@ struct Physical {
   std::vector<PhysicalDim> dims;  ///< slowest first
 };
 
-Result<Physical> physical_shape(const XlaLayout& words, const Shape& shape) {
+Physical physical_shape(const XlaLayout& words, const Shape& shape) {
   Physical physical;
   for (auto dim = words.minor_to_major.rbegin(); dim != words.minor_to_major.rend(); ++dim) {
     const int line = static_cast<int>(physical.lines.size());
@@ -67,70 +59,72 @@ Result<Physical> physical_shape(const XlaLayout& words, const Shape& shape) {
 
 /// `*` over dim `at` joins it with the next faster one.
 Status combine(Physical& physical, std::size_t at) {
-  PhysicalDim& slow = physical.dims[at];
-  PhysicalDim& fast = physical.dims[at + 1];
-  std::vector<Term> joined = physical.lines[static_cast<std::size_t>(slow.line)];
+  const PhysicalDim slow = physical.dims[at];
+  physical.dims.erase(physical.dims.begin() + static_cast<std::ptrdiff_t>(at));
+  PhysicalDim& fast = physical.dims[at];
+  if (slow.line < 0) return ok_status();  // a missing dim has one index
+  std::vector<Term>& joined = physical.lines[static_cast<std::size_t>(slow.line)];
+  if (fast.line < 0) {
+    fast = slow;
+    return ok_status();
+  }
   for (Term& term : joined) {
     TESSERA_TRY(term.coef, (Checked(term.coef) * std::max<std::int64_t>(fast.count, 1))
                                .value("the length of combined dims"));
   }
   std::vector<Term>& line = physical.lines[static_cast<std::size_t>(fast.line)];
   line.insert(line.begin(), joined.begin(), joined.end());
-  physical.lines[static_cast<std::size_t>(slow.line)].clear();
+  joined.clear();
   TESSERA_TRY(fast.count, (Checked(fast.count) * slow.count).value("the length of combined dims"));
-  physical.dims.erase(physical.dims.begin() + static_cast<std::ptrdiff_t>(at));
   return ok_status();
 }
 
-Status apply_tile(Physical& physical, std::vector<std::int64_t> tile, bool first,
-                  const Span* span) {
+Status check_tile(const Numbers& tile, bool first) {
+  const auto wrong = [](ErrorCode code, std::string message) {
+    return Error{code, std::move(message), std::nullopt,
+                 "'*' joins a dim of the first tile with the next faster one: T(*,128)"};
+  };
+  if (tile.empty()) return wrong(ErrorCode::kBadCut, "a tile without numbers");
+  for (const std::int64_t size : tile) {
+    if (size == XlaLayout::kCombine && !first) {
+      return wrong(ErrorCode::kNotSupported, "'*' in a tile after the first");
+    }
+    if (size != XlaLayout::kCombine && size < 1) {
+      return Error{ErrorCode::kBadCut, cat("a tile of ", size), std::nullopt,
+                   "tile sizes are 1 or more"};
+    }
+  }
+  if (tile.back() == XlaLayout::kCombine) {
+    return wrong(ErrorCode::kBadCut, "'*' without a faster dim to join");
+  }
+  return ok_status();
+}
+
+Status apply_tile(Physical& physical, Numbers tile) {
+  while (physical.dims.size() < tile.size()) {
+    physical.dims.insert(physical.dims.begin(), {-1, 1, 1, Cause::kTile, {}});
+  }
   for (std::size_t i = 0; i < tile.size();) {
     if (tile[i] != XlaLayout::kCombine) {
-      if (tile[i] < 1) {
-        return at({ErrorCode::kBadCut, cat("a tile of ", tile[i]), std::nullopt,
-                   "tile sizes are 1 or more"},
-                  span);
-      }
       ++i;
       continue;
-    }
-    if (!first || i + 1 == tile.size() || physical.dims.size() < tile.size() - i) {
-      return at({ErrorCode::kNotSupported,
-                 first ? "'*' without a faster dim to join" : "'*' in a tile after the first",
-                 std::nullopt, "'*' joins a dim of the first tile with the next faster one"},
-                span);
     }
     TESSERA_CHECK_OK(combine(physical, physical.dims.size() - (tile.size() - i)));
     tile.erase(tile.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  while (physical.dims.size() < tile.size()) {
-    physical.dims.insert(physical.dims.begin(), {-1, 1, 1, Cause::kTile, {}});
-  }
   std::vector<PhysicalDim> inner;
   for (std::size_t i = 0; i < tile.size(); ++i) {
     PhysicalDim& dim = physical.dims[physical.dims.size() - tile.size() + i];
-    const SplitDim parts = split_dim(dim, tile[i], Cause::kTile);
-    dim = parts.outer;
-    inner.push_back(parts.inner);
+    TESSERA_TRY(SplitDim parts, split_dim(dim, tile[i], Cause::kTile));
+    dim = std::move(parts.outer);
+    inner.push_back(std::move(parts.inner));
   }
   physical.dims.insert(physical.dims.end(), inner.begin(), inner.end());
-  if (physical.dims.size() > kMaxRank) {
-    return at({ErrorCode::kRankTooLarge, cat("more than ", kMaxRank, " dims after tiling"),
-               std::nullopt, "use fewer tiles"},
-              span);
-  }
   return ok_status();
 }
 
-Result<Layout> lower_at(const XlaLayout& words, const Shape& shape, DType dtype,
-                        const XlaSpans* spans) {
-  TESSERA_CHECK_OK(check_order(words, shape, spans != nullptr ? &spans->order : nullptr));
-  TESSERA_TRY(Physical physical, physical_shape(words, shape));
-  for (std::size_t i = 0; i < words.tiles.size(); ++i) {
-    TESSERA_CHECK_OK(apply_tile(physical, words.tiles[i], i == 0,
-                                spans != nullptr ? &spans->tiles[i] : nullptr));
-  }
-  // Lines that were joined into others are gone.
+/// Lines that were joined into others are gone.
+void forget_joined(Physical& physical) {
   std::vector<std::vector<Term>> lines;
   for (PhysicalDim& dim : physical.dims) {
     if (dim.line < 0) continue;
@@ -139,129 +133,102 @@ Result<Layout> lower_at(const XlaLayout& words, const Shape& shape, DType dtype,
     dim.line = static_cast<int>(found - lines.begin());
     if (found == lines.end()) lines.push_back(terms);
   }
-  TESSERA_TRY(const Layout layout, lower_physical(shape, dtype, lines, physical.dims));
-  if (!words.memory_space) return layout;
-  LayoutSpec spec = layout.spec();
-  spec.space = cat("s", *words.memory_space);
-  return Layout::make(std::move(spec));
+  physical.lines = std::move(lines);
 }
 
-Result<std::vector<std::int64_t>> read_tile(Cursor& cursor) {
-  TESSERA_CHECK_OK(cursor.expect("(", kHelp));
-  std::vector<std::int64_t> tile;
-  do {
-    if (tile.size() == kMaxRank) {
-      return Error{ErrorCode::kRankTooLarge, cat("a tile of more than ", kMaxRank, " dims"),
-                   cursor.next().span, "tiles have as many numbers as dims"};
+Status take_properties(const XlaLayout& words, const XlaSpans* spans, LayoutSpec& spec,
+                       std::int64_t slots) {
+  if (words.tail_alignment) {
+    const Span* span = spans != nullptr ? &spans->tail_alignment : nullptr;
+    if (*words.tail_alignment < 1) {
+      return at({ErrorCode::kBadNumber, cat("a tail alignment of ", *words.tail_alignment),
+                 std::nullopt, "L(n) rounds the slots up to a multiple of n, at least 1"},
+                span);
     }
-    if (cursor.accept("*")) {
-      tile.push_back(XlaLayout::kCombine);
-      continue;
-    }
-    const std::int64_t from = cursor.position();
-    TESSERA_TRY(const std::int64_t size, cursor.integer("a tile size or '*'", kHelp));
-    if (size < 1) {
-      return Error{ErrorCode::kBadCut, cat("a tile of ", size), cursor.since(from),
-                   "tile sizes are 1 or more"};
-    }
-    tile.push_back(size);
-  } while (cursor.accept(","));
-  TESSERA_CHECK_OK(cursor.expect(")", kHelp));
-  return tile;
-}
-
-Status read_properties(Cursor& cursor, XlaLayout& words, XlaSpans& spans) {
-  while (cursor.peek() != '}' && !cursor.at_end()) {
-    const Word name = cursor.next_identifier();
-    if (cursor.accept_word("T")) {
-      if (!words.tiles.empty()) {
-        return Error{ErrorCode::kSyntax, "tiles are said twice", name.span,
-                     "all tiles follow one T: T(8,128)(2,1)"};
-      }
-      while (cursor.peek() == '(' || words.tiles.empty()) {
-        if (words.tiles.size() == kMaxTiles) {
-          return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxTiles, " tiles"),
-                       cursor.next().span, "use fewer tiles"};
-        }
-        const std::int64_t from = cursor.position();
-        TESSERA_TRY(std::vector<std::int64_t> tile, read_tile(cursor));
-        words.tiles.push_back(std::move(tile));
-        spans.tiles.push_back(cursor.since(from));
-      }
-    } else if (cursor.accept_word("S")) {
-      TESSERA_CHECK_OK(cursor.expect("(", kHelp));
-      TESSERA_TRY(words.memory_space, cursor.integer("a memory space"));
-      TESSERA_CHECK_OK(cursor.expect(")", kHelp));
-    } else {
-      return Error{name.text.empty() ? ErrorCode::kSyntax : ErrorCode::kNotSupported,
-                   cat("expected T(..) or S(..), found ", quote_name(cursor.next().text)),
-                   cursor.next().span,
-                   "tiles T and the memory space S are read; other properties of XLA layouts say "
-                   "nothing about where elements are, leave them out"};
-    }
+    const Result<std::int64_t> rounded =
+        (Checked(ceil_div(slots, *words.tail_alignment)) * *words.tail_alignment)
+            .value("the slots of the layout");
+    if (!rounded) return at(rounded.error(), span);
+    if (*rounded != slots) spec.slots = *rounded;
   }
+  const std::optional<DType> storage = xla_storage(spec.dtype, words.element_bits);
+  if (!storage) {
+    return at({ErrorCode::kNotSupported,
+               cat("an element of ", dtype_name(spec.dtype), " in ", words.element_bits.value_or(0),
+                   " bits"),
+               std::nullopt, "E(n) widens integers to 8, 16, 32 or 64 bits, or is the type's own"},
+              spans != nullptr ? &spans->element_bits : nullptr);
+  }
+  spec.atom = Atom::scalar(*storage);
+  if (words.memory_space && *words.memory_space < 0) {
+    return at({ErrorCode::kBadNumber, cat("a memory space of ", *words.memory_space), std::nullopt,
+               "memory spaces count from 0, the default one"},
+              spans != nullptr ? &spans->memory_space : nullptr);
+  }
+  if (words.memory_space.value_or(0) != 0) spec.space = cat("s", *words.memory_space);
   return ok_status();
-}
-
-Result<Tensor> read(std::string_view source, const TensorType& type) {
-  Cursor cursor(source, "the end of the layout");
-  TESSERA_CHECK_OK(cursor.expect_word("xla", kHelp));
-  TESSERA_CHECK_OK(cursor.expect("{", kHelp));
-  XlaLayout words;
-  XlaSpans spans;
-  const std::int64_t from = cursor.position();
-  while (cursor.peek() != ':' && cursor.peek() != '}') {
-    if (!words.minor_to_major.empty()) TESSERA_CHECK_OK(cursor.expect(",", kHelp));
-    if (words.minor_to_major.size() == kMaxRank) {
-      return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxRank, " dims"),
-                   cursor.next().span, "each dim once"};
-    }
-    TESSERA_TRY(const std::int64_t dim, cursor.integer("a dim", kHelp));
-    words.minor_to_major.push_back(dim);
-  }
-  spans.order = cursor.since(from);
-  if (cursor.accept(":")) TESSERA_CHECK_OK(read_properties(cursor, words, spans));
-  TESSERA_CHECK_OK(cursor.expect("}", kHelp));
-  TESSERA_CHECK_OK(cursor.expect_end());
-  TESSERA_TRY(Layout layout, lower_at(words, type.shape, type.dtype(), &spans));
-  return Tensor{std::move(layout), "xla", std::move(words)};
-}
-
-Result<WrittenTensor> raise(const Layout& layout) {
-  TESSERA_TRY(const XlaLayout words, raise_xla(layout));
-  return WrittenTensor{TensorType::of(layout.shape(), layout.dtype()), write(words)};
-}
-
-WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout.shape(), tensor.layout.dtype()),
-          write(std::get<XlaLayout>(tensor.words))};
-}
-
-std::string tile_text(const std::vector<std::int64_t>& tile) {
-  std::string text;
-  for (const std::int64_t size : tile) {
-    text += cat(text.empty() ? "" : ",", size == XlaLayout::kCombine ? "*" : std::to_string(size));
-  }
-  return cat("(", text, ")");
 }
 
 }  // namespace
 
-Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype) {
-  return lower_at(words, shape, dtype, nullptr);
+std::optional<DType> xla_storage(DType dtype, std::optional<std::int64_t> bits) {
+  const std::optional<std::int64_t> own = dtype_bits(dtype);
+  if (!own) return std::nullopt;
+  const std::int64_t wanted = bits.value_or(0) != 0 ? *bits : std::max<std::int64_t>(*own, 8);
+  if (wanted == *own) return dtype;
+  if (wanted < *own) return std::nullopt;
+  const auto of_bits = [&](const std::array<DType, 4>& types) -> std::optional<DType> {
+    for (const DType type : types) {
+      if (dtype_bits(type) == wanted) return type;
+    }
+    return std::nullopt;
+  };
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kU8:
+    case DType::kU16:
+    case DType::kU32:
+      return of_bits({DType::kU8, DType::kU16, DType::kU32, DType::kU64});
+    case DType::kSI8:
+    case DType::kSI16:
+    case DType::kSI32:
+      return of_bits({DType::kSI8, DType::kSI16, DType::kSI32, DType::kSI64});
+    case DType::kI2:
+    case DType::kI4:
+      if (wanted == 4) return DType::kI4;
+      [[fallthrough]];
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32:
+      return of_bits({DType::kI8, DType::kI16, DType::kI32, DType::kI64});
+    default:
+      return std::nullopt;
+  }
 }
 
-std::string write(const XlaLayout& words) {
-  std::string properties;
-  for (const std::vector<std::int64_t>& tile : words.tiles) properties += tile_text(tile);
-  if (!words.tiles.empty()) properties = cat("T", properties);
-  if (words.memory_space) properties += cat("S(", *words.memory_space, ")");
-  return cat("xla{", join(words.minor_to_major, ","), properties.empty() ? "" : ":", properties,
-             "}");
-}
-
-Notation xla_notation() {
-  return {"xla", {"xla"}, "tensor<3x5xf32, xla{1,0:T(2,2)}>", read, raise, write_tensor};
+Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype,
+                     const XlaSpans* spans) {
+  TESSERA_CHECK_OK(check_order(words, shape, spans != nullptr ? &spans->order : nullptr));
+  Physical physical = physical_shape(words, shape);
+  if (words.tiles.size() > kMaxXlaTiles) {
+    return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxXlaTiles, " tiles"), std::nullopt,
+                 "use fewer tiles"};
+  }
+  for (std::size_t i = 0; i < words.tiles.size(); ++i) {
+    const Span* span = spans != nullptr ? &spans->tiles[i] : nullptr;
+    if (const Status status = check_tile(words.tiles[i], i == 0); !status) {
+      return at(status.error(), span);
+    }
+    if (const Status status = apply_tile(physical, words.tiles[i]); !status) {
+      return at(status.error(), span);
+    }
+  }
+  forget_joined(physical);
+  const Result<Layout> tiled = lower_physical(shape, dtype, physical.lines, physical.dims);
+  if (!tiled) return at(tiled.error(), spans != nullptr ? &spans->order : nullptr);
+  LayoutSpec spec = tiled->spec();
+  TESSERA_CHECK_OK(take_properties(words, spans, spec, tiled->slots()));
+  return Layout::make(std::move(spec));
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -10,177 +11,320 @@
 #include "tessera/notation/plain_memory.h"
 #include "tessera/notation/xla.h"
 
-/// Layout → XLA words. The digits in memory order are grids of tiles, then tiles, then tiles of
-/// tiles; where one level ends and the next begins is found by trying every border, and a guess
-/// counts only when it lowers to the same function.
+/// Layout → XLA words. Tiling a physical dim by t leaves v div t in its place and appends v mod t
+/// as the fastest dim. So every order of digits can be made by moves: the outer digits stay where
+/// they are, and each further digit in memory order is brought to the end,
+///   - by a cut, when its line is still wider: t is the width of the digit before it;
+///   - by a move of the whole piece, when it leads its piece: t is what it takes in memory, which
+///     is how a digit gets more values than the data need; a single 0 stays behind.
+/// Moves whose sources stand in rising order are one tile, with 1 for the dims between.
 namespace tessera {
 namespace {
 
-constexpr std::size_t kMostDigits = 12;  // borders are tried in pairs
+using Numbers = std::vector<std::int64_t>;
 
 Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("xla{} cannot say ", what), std::nullopt,
+  return Error{ErrorCode::kNotSupported, cat("xla cannot say ", what), std::nullopt,
                "the native notation can"};
 }
 
-using Digits = std::vector<MemoryDigit>;
+/// What a physical dim holds: digits first .. end-1 of a line, widest first; nothing when equal.
+struct Piece {
+  int line = -1;
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::int64_t range = 1;  ///< values, in steps of the last digit
+};
 
-bool has_line(const Digits& level, int line) {
-  return std::any_of(level.begin(), level.end(),
-                     [&](const MemoryDigit& digit) { return digit.line == line; });
-}
+/// One number of a tile: dim `source` is split by `size`. Dims are numbered in the order in which
+/// they stand; kMissing is the dim that a tile of higher rank than the shape adds on the left.
+struct Move {
+  std::size_t source = 0;
+  std::int64_t size = 1;
+};
+constexpr std::size_t kMissing = SIZE_MAX;
+using Level = std::vector<Move>;
 
-bool repeats_line(const Digits& level) {
-  for (std::size_t i = 0; i < level.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (level[i].line == level[j].line) return true;
+class TileMoves {
+ public:
+  /// `units` are the physical dims, slowest first: a line, or -1 for a dim of extent 1.
+  TileMoves(const MemoryDigits& memory, const std::vector<int>& units, const Shape& shape)
+      : memory_(memory), widths_(memory.lines.size()) {
+    for (const MemoryDigit& digit : memory.digits) {
+      widths_[static_cast<std::size_t>(digit.line)].push_back(digit.width);
     }
-  }
-  return false;
-}
-
-/// Lines from slowest to fastest: those of the grid in its order, and those that only tiles have
-/// before the next one that the grid has too.
-std::vector<int> physical_order(const std::vector<Digits>& levels) {
-  std::vector<int> order;
-  for (const MemoryDigit& digit : levels.front()) order.push_back(digit.line);
-  for (std::size_t k = 1; k < levels.size(); ++k) {
-    auto before = order.end();
-    for (auto digit = levels[k].rbegin(); digit != levels[k].rend(); ++digit) {
-      const auto found = std::find(order.begin(), order.end(), digit->line);
-      before = found != order.end() ? found : order.insert(before, digit->line);
-    }
-  }
-  return order;
-}
-
-/// The tile of level k, one number for each line from the slowest that has one.
-std::vector<std::int64_t> tile_of_level(const std::vector<Digits>& levels, std::size_t k,
-                                        const std::vector<int>& order) {
-  std::vector<std::int64_t> tile;
-  for (const int line : order) {
-    std::int64_t outer_width = 0;  // of the nearest level above that has the line
-    Checked covered = 1;           // by this level and those inside it
-    std::int64_t inner_width = 1;
-    for (std::size_t level = 0; level < levels.size(); ++level) {
-      for (const MemoryDigit& digit : levels[level]) {
-        if (digit.line != line) continue;
-        if (level < k) outer_width = digit.width;
-        if (level >= k) covered *= digit.count;
-        if (level >= k) inner_width = digit.width;
+    for (Numbers& widths : widths_) std::sort(widths.rbegin(), widths.rend());
+    for (const int line : units) {
+      Piece piece;
+      if (line >= 0) {
+        piece.line = line;
+        piece.end = widths_[static_cast<std::size_t>(line)].size();
+        for (const int dim : memory.lines[static_cast<std::size_t>(line)]) {
+          piece.range *= shape[static_cast<std::size_t>(dim)];
+        }
       }
+      pieces_.push_back(piece);
     }
-    const bool here = has_line(levels[k], line);
-    const std::int64_t size = !here ? 1 : outer_width > 0 ? outer_width : covered.saturated();
-    if (size > 1 || !tile.empty()) tile.push_back(std::max<std::int64_t>(size / inner_width, 1));
+    level_begin_ = pieces_.size();
   }
-  return tile;
-}
 
-XlaLayout guess(const MemoryDigits& memory, const std::vector<Digits>& levels, const Shape& shape) {
-  const std::vector<int> order = physical_order(levels);
+  /// The levels that put every digit in its place after the first `outer` ones. `padded` is the dim
+  /// of extent 1 that takes the slots below the fastest digit's step.
+  std::vector<Level> run(std::size_t outer, std::size_t padded) {
+    for (std::size_t i = outer; i < memory_.digits.size(); ++i) bring(memory_.digits[i]);
+    if (memory_.step() > 1) move(padded, memory_.step(), {});
+    return std::move(levels_);
+  }
+
+ private:
+  void bring(const MemoryDigit& digit) {
+    const Numbers& widths = widths_[static_cast<std::size_t>(digit.line)];
+    const auto wanted = static_cast<std::size_t>(
+        std::find(widths.begin(), widths.end(), digit.width) - widths.begin());
+    std::size_t at = 0;
+    while (pieces_[at].line != digit.line || wanted < pieces_[at].first ||
+           wanted >= pieces_[at].end) {
+      ++at;
+    }
+    while (pieces_[at].first < wanted) {
+      // Only pieces that reach to width 1 have several digits, so widths count single points.
+      const Piece whole = pieces_[at];
+      const std::int64_t width = widths[whole.first];
+      pieces_[at].end = whole.first + 1;
+      pieces_[at].range = ceil_div(whole.range, width);
+      move(at, width, {digit.line, whole.first + 1, whole.end, width});
+      at = pieces_.size() - 1;
+    }
+    const bool single = pieces_[at].end == wanted + 1;
+    const std::int64_t unit = single ? 1 : digit.width;
+    const bool in_place = at + 1 == pieces_.size() && !levels_.empty() &&
+                          ceil_div(pieces_[at].range, unit) == digit.count;
+    if (in_place) return;
+    const std::int64_t size = (Checked(unit) * digit.count).saturated();
+    const Piece moved{digit.line, wanted, pieces_[at].end, size};
+    pieces_[at] = {};
+    move(at, size, moved);
+  }
+
+  void move(std::size_t source, std::int64_t size, const Piece& moved) {
+    const bool joins =
+        !levels_.empty() && source != kMissing && source < level_begin_ &&
+        (levels_.back().back().source == kMissing || levels_.back().back().source < source);
+    if (!joins) {
+      levels_.emplace_back();
+      level_begin_ = pieces_.size();
+    }
+    levels_.back().push_back({source, size});
+    pieces_.push_back(moved);
+  }
+
+  const MemoryDigits& memory_;
+  std::vector<Numbers> widths_;  ///< of each line, falling
+  std::vector<Piece> pieces_;
+  std::vector<Level> levels_;
+  std::size_t level_begin_ = 0;  ///< dims that stood before the last level
+};
+
+/// A physical dim before tiling: a line, or a dim of extent 1 (line -1).
+struct Unit {
+  int line = -1;
+  std::vector<int> dims;
+};
+
+XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& units) {
   XlaLayout words;
-  std::vector<bool> placed(shape.rank(), false);
-  for (auto line = order.rbegin(); line != order.rend(); ++line) {
-    const std::vector<int>& dims = memory.lines[static_cast<std::size_t>(*line)];
-    for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
-      words.minor_to_major.push_back(*dim);
-      placed[static_cast<std::size_t>(*dim)] = true;
-    }
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    words.minor_to_major.insert(words.minor_to_major.end(), unit->dims.rbegin(), unit->dims.rend());
   }
-  for (std::size_t dim = shape.rank(); dim-- > 0;) {
-    if (!placed[dim]) words.minor_to_major.push_back(static_cast<std::int64_t>(dim));
-  }
-  for (std::size_t k = 1; k < levels.size(); ++k) {
-    std::vector<std::int64_t> tile = tile_of_level(levels, k, order);
-    if (k == 1) {
-      // A joined line is one number of the tile with a `*` for each further dim.
-      for (std::size_t i = tile.size(); i-- > 0;) {
-        const int line = order[order.size() - (tile.size() - i)];
-        const std::size_t joined = memory.lines[static_cast<std::size_t>(line)].size() - 1;
-        tile.insert(tile.begin() + static_cast<std::ptrdiff_t>(i), joined, XlaLayout::kCombine);
-        if (joined > 0) break;  // positions before it no longer match; at most one join is tried
-      }
+  // The numbers of the dims that stand in a row; ones that tiles put between have none.
+  std::vector<std::optional<std::size_t>> row;
+  for (std::size_t i = 0; i < units.size(); ++i) row.emplace_back(i);
+  std::size_t numbered = units.size();
+  for (const Level& level : levels) {
+    const bool first = words.tiles.empty();
+    Numbers tile;
+    std::vector<std::optional<std::size_t>> inner;
+    auto move = level.begin();
+    if (move->source == kMissing) {
+      tile.push_back(move++->size);
+      inner.emplace_back(numbered++);
     }
-    if (tile.empty()) tile = {1};
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool moves = move != level.end() && row[i] == move->source;
+      // `*` stands in the first tile only, so that it reaches back to the first joined line.
+      const std::size_t joined = first && i < units.size() ? units[i].dims.size() - 1 : 0;
+      if (!moves && joined == 0 && tile.empty()) continue;
+      tile.insert(tile.end(), joined, XlaLayout::kCombine);
+      tile.push_back(moves ? move->size : 1);
+      inner.push_back(moves ? std::optional(numbered++) : std::nullopt);
+      if (moves) ++move;
+    }
+    if (level.front().source == kMissing) row.insert(row.begin(), std::nullopt);
+    row.insert(row.end(), inner.begin(), inner.end());
     words.tiles.push_back(std::move(tile));
   }
   return words;
 }
 
-/// Dims of extent 1 take part in nothing; where row-major order has them is the nicer place.
-XlaLayout with_natural_ones(const XlaLayout& words, const Shape& shape) {
-  XlaLayout natural;
-  natural.tiles = words.tiles;
-  for (const std::int64_t dim : words.minor_to_major) {
-    if (shape[static_cast<std::size_t>(dim)] != 1) natural.minor_to_major.push_back(dim);
+/// How the dims that no outer digit holds in place are ordered.
+struct Freedom {
+  std::size_t outer;  ///< digits that stay where they are
+  bool by_memory;     ///< lines go before the line of the next digit in memory; else by dim
+  bool ones_slowest;  ///< dims of extent 1 go first; else by dim
+};
+
+std::vector<Unit> ordered_units(const MemoryDigits& memory, const Shape& shape, Freedom freedom) {
+  std::vector<Unit> units;
+  const auto unit_of = [&](int line) {
+    return std::find_if(units.begin(), units.end(),
+                        [&](const Unit& unit) { return unit.line == line; });
+  };
+  const auto make = [&](int line) {
+    return Unit{line, memory.lines[static_cast<std::size_t>(line)]};
+  };
+  const auto insert_by_dim = [&](Unit unit) {
+    const auto at = std::find_if(units.begin(), units.end(), [&](const Unit& other) {
+      return other.dims.front() > unit.dims.front();
+    });
+    units.insert(at, std::move(unit));
+  };
+  for (std::size_t i = 0; i < freedom.outer; ++i) units.push_back(make(memory.digits[i].line));
+  std::ptrdiff_t before = std::ssize(units);
+  for (std::size_t i = memory.digits.size(); freedom.by_memory && i-- > freedom.outer;) {
+    const MemoryDigit& digit = memory.digits[i];
+    if (const auto held = unit_of(digit.line); held != units.end()) {
+      before = held - units.begin();
+    } else if (digit.top) {  // a line stands where its slowest digit wants it
+      units.insert(units.begin() + before, make(digit.line));
+    }
   }
-  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-    if (shape[dim] != 1) continue;
-    const auto number = static_cast<std::int64_t>(dim);
-    const auto slower = std::find_if(natural.minor_to_major.begin(), natural.minor_to_major.end(),
-                                     [&](std::int64_t other) { return other < number; });
-    natural.minor_to_major.insert(slower, number);
+  for (int line = 0; line < static_cast<int>(memory.lines.size()); ++line) {
+    if (unit_of(line) == units.end()) insert_by_dim(make(line));
   }
-  return natural;
+  std::ptrdiff_t ones = 0;
+  for (int dim = 0; dim < static_cast<int>(shape.rank()); ++dim) {
+    if (shape[static_cast<std::size_t>(dim)] != 1) continue;
+    if (freedom.ones_slowest) {
+      units.insert(units.begin() + ones++, Unit{-1, {dim}});
+    } else {
+      insert_by_dim({-1, {dim}});
+    }
+  }
+  return units;
 }
 
-bool says(const XlaLayout& words, const Layout& layout) {
+/// Fewer tiles, then fewer numbers, then row-major.
+auto plainness(const XlaLayout& words) {
+  std::size_t numbers = 0;
+  for (const Numbers& tile : words.tiles) numbers += tile.size();
+  Numbers order = words.minor_to_major;
+  for (std::int64_t& dim : order) dim = -dim;  // row-major has the highest dim first
+  return std::tuple(words.tiles.size(), numbers, std::move(order));
+}
+
+/// The words of every choice that is free, plainest first.
+std::vector<XlaLayout> candidates(const MemoryDigits& memory, const Shape& shape) {
+  std::vector<XlaLayout> found;
+  const auto add = [&](Freedom freedom) {
+    const std::vector<Unit> units = ordered_units(memory, shape, freedom);
+    std::vector<int> lines;
+    std::vector<std::size_t> padded = {kMissing};
+    for (const Unit& unit : units) {
+      if (unit.line < 0 && memory.step() > 1) padded.push_back(lines.size());
+      lines.push_back(unit.line);
+    }
+    for (const std::size_t dim : padded) {
+      found.push_back(words_of(TileMoves(memory, lines, shape).run(freedom.outer, dim), units));
+    }
+  };
+  const std::size_t most = memory.outer();
+  for (std::size_t outer = most + 1; outer-- > 0;) {
+    for (const bool by_memory : {false, true}) {
+      for (const bool ones_slowest : {false, true}) add({outer, by_memory, ones_slowest});
+    }
+    if (outer == most && found.front().tiles.empty()) break;
+  }
+  std::sort(found.begin(), found.end(),
+            [](const XlaLayout& a, const XlaLayout& b) { return plainness(a) < plainness(b); });
+  return found;
+}
+
+/// The smallest power of two that rounds `taken` up to `slots`, else all of them.
+std::optional<std::int64_t> tail_alignment(std::int64_t taken, std::int64_t slots) {
+  if (taken == slots) return std::nullopt;
+  const std::int64_t highest = slots & -slots;
+  for (std::int64_t power = 1; power > 0 && power <= highest; power *= 2) {
+    if (power > slots - taken) return power;
+    if (power > INT64_MAX / 2) break;
+  }
+  return slots;
+}
+
+/// Space "s5" is S(5).
+std::optional<std::int64_t> space_number(const std::string& space) {
+  constexpr std::size_t kLongest = 18;  // digits that surely fit
+  if (space.size() < 2 || space.size() > kLongest || space[0] != 's' || space[1] == '0') {
+    return std::nullopt;
+  }
+  std::int64_t number = 0;
+  for (const char c : space.substr(1)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
+/// Memory space and element size; or what there are no words for.
+Result<XlaLayout> raise_properties(const Layout& layout) {
+  XlaLayout words;
+  LayoutSpec plain = layout.spec();
+  words.memory_space = space_number(plain.space);
+  if (words.memory_space) plain.space.clear();
+  const DType storage = plain.atom.storage;
+  if (!plain.atom.is_tile() && xla_storage(plain.dtype, std::nullopt) != storage &&
+      dtype_bits(storage) && xla_storage(plain.dtype, *dtype_bits(storage)) == storage) {
+    words.element_bits = dtype_bits(storage);
+  }
+  if (layout.places() != 1) return cannot_say(cat("a mesh of ", layout.places(), " places"));
+  const DType kept = xla_storage(plain.dtype, words.element_bits).value_or(plain.dtype);
+  if (const auto what = beyond_plain_storage(plain, kept)) return cannot_say(*what);
+  return words;
+}
+
+bool same_place(const XlaLayout& words, const Layout& layout) {
   const Result<Layout> lowered = lower(words, layout.shape(), layout.dtype());
   if (!lowered || lowered->slots() != layout.slots()) return false;
   const Result<Comparison> same = same_function(*lowered, layout);
   return same && same->equal;
 }
 
-/// Slots below the fastest digit's step are a tile over dims of extent 1: one of them stands for
-/// it.
-void add_padding_digit(MemoryDigits& memory, const Layout& layout) {
-  const std::int64_t step = memory.digits.empty() ? layout.slots() : memory.digits.back().stride;
-  const Shape& shape = layout.shape();
-  for (std::size_t dim = shape.rank(); dim-- > 0 && step > 1;) {
-    if (shape[dim] != 1) continue;
-    memory.digits.push_back({static_cast<int>(memory.lines.size()), 1, 1, 1, step});
-    memory.lines.push_back({static_cast<int>(dim)});
-    return;
-  }
-}
-
 }  // namespace
 
 Result<XlaLayout> raise_xla(const Layout& layout) {
-  LayoutSpec plain = layout.spec();
-  std::optional<std::int64_t> space;
-  if (plain.space.size() > 1 && plain.space.front() == 's' &&
-      plain.space.find_first_not_of("0123456789", 1) == std::string::npos &&
-      plain.space.size() < 18) {
-    space = std::stoll(plain.space.substr(1));
-    plain.space.clear();
+  TESSERA_TRY(XlaLayout words, raise_properties(layout));
+  const Shape& shape = layout.shape();
+  if (shape.empty()) {
+    if (layout.slots() != 0) {
+      return cannot_say(
+          cat("an allocation of ", layout.slots(), " slots for a tensor without elements"));
+    }
+    for (std::size_t dim = shape.rank(); dim-- > 0;) {
+      words.minor_to_major.push_back(static_cast<std::int64_t>(dim));
+    }
+    return words;
   }
-  if (const auto what = beyond_plain_memory(plain)) return cannot_say(*what);
   Result<MemoryDigits> memory = memory_digits(layout);
   if (!memory) return cannot_say(memory.error().message);
-  add_padding_digit(*memory, layout);
-  const Digits& digits = memory->digits;
-  if (digits.size() > kMostDigits) return cannot_say(cat(digits.size(), " digits"));
-  const std::size_t n = digits.size();
-  // first == second == n: no tiles; second == n: one level of tiles; else two.
-  for (std::size_t levels = 1; levels <= 3; ++levels) {
-    for (std::size_t first = levels == 1 ? n : 0; first <= n; ++first) {
-      for (std::size_t second = levels == 3 ? first : n; second <= n; ++second) {
-        std::vector<Digits> split = {Digits(digits.begin(), digits.begin() + first)};
-        if (levels > 1) split.emplace_back(digits.begin() + first, digits.begin() + second);
-        if (levels > 2) split.emplace_back(digits.begin() + second, digits.end());
-        if (std::any_of(split.begin(), split.end(), repeats_line)) continue;
-        XlaLayout words = guess(*memory, split, layout.shape());
-        words.memory_space = space;
-        XlaLayout natural = with_natural_ones(words, layout.shape());
-        natural.memory_space = space;
-        if (says(natural, layout)) return natural;
-        if (says(words, layout)) return words;
-      }
-    }
+  words.tail_alignment = tail_alignment(memory->slots, layout.slots());
+  split_padded_digit(*memory);
+  std::size_t levels = 0;
+  for (const XlaLayout& candidate : candidates(*memory, shape)) {
+    levels = std::max(levels, candidate.tiles.size());
+    words.minor_to_major = candidate.minor_to_major;
+    words.tiles = candidate.tiles;
+    if (same_place(words, layout)) return words;
   }
-  return cannot_say("this order of digits: no grid of tiles, or of tiles in tiles, gives it");
+  return cannot_say(cat("an order of digits that takes ", levels, " levels of tiles"));
 }
 
 }  // namespace tessera
