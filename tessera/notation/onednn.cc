@@ -58,7 +58,7 @@ Result<Layout> lower(const OnednnLayout& words, const Shape& shape, DType dtype)
   std::vector<PhysicalDim> dims;                  // fastest first
   const auto push = [&](int number, std::int64_t count, std::uint8_t depth) -> Status {
     TESSERA_TRY(const std::int64_t width,
-                inside[static_cast<std::size_t>(number)].value("the blocks of a dim"));
+                inside[static_cast<std::size_t>(number)].value("the product of a dim's blocks"));
     dims.push_back({number, width, count, Cause::kAlignment, {depth}});
     return ok_status();
   };
@@ -69,7 +69,7 @@ Result<Layout> lower(const OnednnLayout& words, const Shape& shape, DType dtype)
   }
   for (auto number = words.order.rbegin(); number != words.order.rend(); ++number) {
     const auto dim = static_cast<std::size_t>(*number);
-    TESSERA_TRY(const std::int64_t width, inside[dim].value("the blocks of a dim"));
+    TESSERA_TRY(const std::int64_t width, inside[dim].value("the product of a dim's blocks"));
     TESSERA_CHECK_OK(push(*number, ceil_div(shape[dim], width), 0));
   }
   std::reverse(dims.begin(), dims.end());

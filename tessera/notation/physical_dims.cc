@@ -20,7 +20,7 @@ Result<SplitDim> split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause)
     parts.outer.line = -1;
     parts.outer.width = 1;
   } else {
-    TESSERA_TRY(parts.outer.width, (Checked(dim.width) * by).value("the points of a tile"));
+    TESSERA_TRY(parts.outer.width, (Checked(dim.width) * by).value("the size of tiles in tiles"));
   }
   return parts;
 }
@@ -39,7 +39,7 @@ Result<Layout> lower_physical(const Shape& shape, DType dtype,
   std::vector<std::vector<Digit>> digits(lines.size());
   Checked stride = 1;
   for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
-    TESSERA_TRY(const std::int64_t step, stride.value("the slots of the layout"));
+    TESSERA_TRY(const std::int64_t step, stride.value("the number of slots"));
     const Cut cut{dim->width, dim->count, Target::memory(), std::max<std::int64_t>(step, 1),
                   dim->cause};
     if (dim->line >= 0) {

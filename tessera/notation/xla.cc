@@ -147,7 +147,7 @@ Status take_properties(const XlaLayout& words, const XlaSpans* spans, LayoutSpec
     }
     const Result<std::int64_t> rounded =
         (Checked(ceil_div(slots, *words.tail_alignment)) * *words.tail_alignment)
-            .value("the slots of the layout");
+            .value("the number of slots");
     if (!rounded) return at(rounded.error(), span);
     if (*rounded != slots) spec.slots = *rounded;
   }
@@ -225,7 +225,11 @@ Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype,
   }
   forget_joined(physical);
   const Result<Layout> tiled = lower_physical(shape, dtype, physical.lines, physical.dims);
-  if (!tiled) return at(tiled.error(), spans != nullptr ? &spans->order : nullptr);
+  if (!tiled && spans != nullptr) {
+    if (words.tiles.empty()) return tiled.error().at(spans->order);
+    return tiled.error().at({spans->tiles.front().from, spans->tiles.back().to});
+  }
+  if (!tiled) return tiled.error();
   LayoutSpec spec = tiled->spec();
   TESSERA_CHECK_OK(take_properties(words, spans, spec, tiled->slots()));
   return Layout::make(std::move(spec));
