@@ -101,8 +101,9 @@ Status check_tile(const Numbers& tile, bool first) {
 }
 
 Status apply_tile(Physical& physical, Numbers tile) {
-  while (physical.dims.size() < tile.size()) {
-    physical.dims.insert(physical.dims.begin(), {-1, 1, 1, Cause::kTile, {}});
+  if (physical.dims.size() < tile.size()) {
+    physical.dims.insert(physical.dims.begin(), tile.size() - physical.dims.size(),
+                         {-1, 1, 1, Cause::kTile, {}});
   }
   for (std::size_t i = 0; i < tile.size();) {
     if (tile[i] != XlaLayout::kCombine) {
@@ -210,9 +211,13 @@ Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype,
                      const XlaSpans* spans) {
   TESSERA_CHECK_OK(check_order(words, shape, spans != nullptr ? &spans->order : nullptr));
   Physical physical = physical_shape(words, shape);
-  if (words.tiles.size() > kMaxXlaTiles) {
-    return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxXlaTiles, " tiles"), std::nullopt,
-                 "use fewer tiles"};
+  std::size_t numbers = 0;
+  for (const Numbers& tile : words.tiles) numbers += tile.size();
+  if (words.tiles.size() > kMaxXlaTiles || numbers > kMaxXlaNumbers) {
+    return Error{ErrorCode::kRankTooLarge,
+                 cat(words.tiles.size(), " tiles of ", numbers, " numbers: more than ",
+                     kMaxXlaTiles, " or ", kMaxXlaNumbers),
+                 std::nullopt, "use fewer tiles"};
   }
   for (std::size_t i = 0; i < words.tiles.size(); ++i) {
     const Span* span = spans != nullptr ? &spans->tiles[i] : nullptr;

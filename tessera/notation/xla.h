@@ -38,8 +38,9 @@ struct XlaLayout {
   friend bool operator==(const XlaLayout&, const XlaLayout&) = default;
 };
 
-/// Tiles in one layout; HLO texts have at most three.
+/// Tiles in one layout, and numbers in all of them together; HLO texts have three tiles at most.
 inline constexpr std::size_t kMaxXlaTiles = 64;
+inline constexpr std::size_t kMaxXlaNumbers = 4096;
 
 /// Where each part of a text stands, for errors.
 struct XlaSpans {
@@ -57,7 +58,8 @@ Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype,
 /// The plainest words: no tiles where none are needed, as few levels as the order of the digits
 /// allows, row-major where the order is free.
 /// Law: lower(*raise_xla(l), l.shape(), l.dtype()) is the same function as l with the same slots,
-/// storage and memory space; every layout that `lower` gives has words.
+/// storage and memory space. Every layout that `lower` gives has words, unless they take more tiles
+/// or numbers than are read, which those of a few tiles never do.
 Result<XlaLayout> raise_xla(const Layout& layout);
 
 /// "xla{1,0:T(8,128)(2,1)}".

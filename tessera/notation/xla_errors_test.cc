@@ -137,7 +137,7 @@ TEST(XlaErrors, HostileNumbers) {
   wide += ")}>";
   const Result<Tensor> numbers = parse_tensor(wide);
   ASSERT_FALSE(numbers.ok());
-  EXPECT_EQ(numbers.error().message, "a tile of more than 64 numbers");
+  EXPECT_EQ(numbers.error().message, "tiles of more than 4096 numbers");
 
   // 64 tiles of 64 numbers are read; the digits of a dim are limited as in every layout.
   std::string deep = "tensor<6x6xf32, xla{1,0:T";

@@ -140,7 +140,9 @@ XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& un
   std::vector<std::optional<std::size_t>> row;
   for (std::size_t i = 0; i < units.size(); ++i) row.emplace_back(i);
   std::size_t numbered = units.size();
+  std::size_t numbers = 0;
   for (const Level& level : levels) {
+    if (numbers > kMaxXlaNumbers) break;  // refused anyway; each level may double the row
     const bool first = words.tiles.empty();
     Numbers tile;
     std::vector<std::optional<std::size_t>> inner;
@@ -161,6 +163,7 @@ XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& un
     }
     if (level.front().source == kMissing) row.insert(row.begin(), std::nullopt);
     row.insert(row.end(), inner.begin(), inner.end());
+    numbers += tile.size();
     words.tiles.push_back(std::move(tile));
   }
   return words;
@@ -228,14 +231,14 @@ std::vector<XlaLayout> candidates(const MemoryDigits& memory, const Shape& shape
   const auto add = [&](Freedom freedom) {
     const std::vector<Unit> units = ordered_units(memory, shape, freedom);
     std::vector<int> lines;
-    std::vector<std::size_t> padded = {kMissing};
+    std::size_t one = kMissing;  // the fastest dim of extent 1
     for (const Unit& unit : units) {
-      if (unit.line < 0 && memory.step() > 1) padded.push_back(lines.size());
+      if (unit.line < 0) one = lines.size();
       lines.push_back(unit.line);
     }
-    for (const std::size_t dim : padded) {
-      found.push_back(words_of(TileMoves(memory, lines, shape).run(freedom.outer, dim), units));
-    }
+    found.push_back(words_of(TileMoves(memory, lines, shape).run(freedom.outer, one), units));
+    if (one == kMissing || memory.step() == 1) return;
+    found.push_back(words_of(TileMoves(memory, lines, shape).run(freedom.outer, kMissing), units));
   };
   const std::size_t most = memory.outer();
   for (std::size_t outer = most + 1; outer-- > 0;) {
@@ -317,14 +320,14 @@ Result<XlaLayout> raise_xla(const Layout& layout) {
   if (!memory) return cannot_say(memory.error().message);
   words.tail_alignment = tail_alignment(memory->slots, layout.slots());
   split_padded_digit(*memory);
-  std::size_t levels = 0;
-  for (const XlaLayout& candidate : candidates(*memory, shape)) {
-    levels = std::max(levels, candidate.tiles.size());
+  const std::vector<XlaLayout> found = candidates(*memory, shape);
+  for (const XlaLayout& candidate : found) {
     words.minor_to_major = candidate.minor_to_major;
     words.tiles = candidate.tiles;
     if (same_place(words, layout)) return words;
   }
-  return cannot_say(cat("an order of digits that takes ", levels, " levels of tiles"));
+  return cannot_say(cat("this order of ", memory->digits.size(), " digits: it takes ",
+                        found.front().tiles.size(), " tiles"));
 }
 
 }  // namespace tessera

@@ -34,12 +34,12 @@ constexpr std::array<Property, 10> kProperties = {{
 }};
 constexpr std::size_t kUnknown = kProperties.size();
 
-Result<std::vector<std::int64_t>> read_tile(Cursor& cursor) {
+Result<std::vector<std::int64_t>> read_tile(Cursor& cursor, std::size_t limit) {
   TESSERA_CHECK_OK(cursor.expect("(", kHelp));
   std::vector<std::int64_t> tile;
   do {
-    if (tile.size() == kMaxRank) {
-      return Error{ErrorCode::kRankTooLarge, cat("a tile of more than ", kMaxRank, " numbers"),
+    if (tile.size() == limit) {
+      return Error{ErrorCode::kRankTooLarge, cat("tiles of more than ", kMaxXlaNumbers, " numbers"),
                    cursor.next().span, "tiles have as many numbers as dims"};
     }
     if (cursor.accept("*")) {
@@ -59,13 +59,15 @@ Result<std::vector<std::int64_t>> read_tile(Cursor& cursor) {
 }
 
 Status read_tiles(Cursor& cursor, XlaLayout& words, XlaSpans& spans) {
+  std::size_t left = kMaxXlaNumbers;
   do {
     if (words.tiles.size() == kMaxXlaTiles) {
       return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxXlaTiles, " tiles"),
                    cursor.next().span, "use fewer tiles"};
     }
     const std::int64_t from = cursor.position();
-    TESSERA_TRY(std::vector<std::int64_t> tile, read_tile(cursor));
+    TESSERA_TRY(std::vector<std::int64_t> tile, read_tile(cursor, left));
+    left -= tile.size();
     words.tiles.push_back(std::move(tile));
     spans.tiles.push_back(cursor.since(from));
   } while (cursor.peek() == '(');
