@@ -37,6 +37,9 @@ struct Teller {
 
   Result<NotationFacts> operator()(const std::monostate&) const { return NotationFacts{}; }
   Result<NotationFacts> operator()(const StridedLayout&) const { return NotationFacts{}; }
+  Result<NotationFacts> operator()(const XlaLayout&) const { return NotationFacts{}; }
+  Result<NotationFacts> operator()(const OnednnLayout&) const { return NotationFacts{}; }
+  Result<NotationFacts> operator()(const CuteLayout&) const { return NotationFacts{}; }
 
   Result<NotationFacts> operator()(const PyflameLayout&) const {
     NotationFacts facts;
