@@ -258,6 +258,7 @@ TEST(Xla, RaisedTextIsThePlainest) {
            {"tensor<2x3x1004xbf16, xla{2,1,0:T(2,*,128)}>", "xla{2,1,0:T(2,*,128)}"},
            {"tensor<2x33x7x7xf32, onednn.aBcd16b>", "xla{3,2,1,0:T(16,1,1)}"},
            {"tensor<33x70x3x3xf32, onednn.OIhw4i16o4i>", "xla{3,2,1,0:T(16,1,1)(16,1,1,1,4,1,1)}"},
+           {"tensor<8x8xf32, onednn.AB2a2b2a2b>", "xla{1,0:T(4,4)(2,2)}"},
            {"tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>",
             "xla{1,0:T(6,4)}"},
            {"tensor<16xf32, morello[(0, Dynamic), (0, OddEven(16))]>", "xla{0:T(2)(8,1)}"},
