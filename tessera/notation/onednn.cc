@@ -55,7 +55,7 @@ Result<Layout> lower(const OnednnLayout& words, const Shape& shape, DType dtype)
   std::vector<std::vector<Term>> lines;
   for (std::size_t dim = 0; dim < rank; ++dim) lines.push_back({{static_cast<int>(dim), 1}});
   std::vector<Checked> inside(rank, Checked(1));  // points of the blocks seen so far
-  std::vector<PhysicalDim> dims;                  // fastest first
+  std::vector<TiledDim> dims;                     // fastest first
   const auto push = [&](int number, std::int64_t count, std::uint8_t depth) -> Status {
     TESSERA_TRY(const std::int64_t width,
                 inside[static_cast<std::size_t>(number)].value("the product of a dim's blocks"));

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-Result<SplitDim> split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause) {
+Result<SplitDim> split_dim(const TiledDim& dim, std::int64_t by, Cause cause) {
   SplitDim parts{dim, dim};
   parts.outer.count = ceil_div(dim.count, by);
   parts.outer.splits.push_back(0);
@@ -27,13 +27,13 @@ Result<SplitDim> split_dim(const PhysicalDim& dim, std::int64_t by, Cause cause)
 
 Result<Layout> lower_physical(const Shape& shape, DType dtype,
                               const std::vector<std::vector<Term>>& lines,
-                              const std::vector<PhysicalDim>& dims) {
+                              const std::vector<TiledDim>& dims) {
   LayoutSpec spec;
   spec.form.shape = shape;
   spec.dtype = dtype;
   spec.atom = Atom::scalar(dtype);
   struct Digit {
-    const PhysicalDim* dim;
+    const TiledDim* dim;
     Cut cut;
   };
   std::vector<std::vector<Digit>> digits(lines.size());

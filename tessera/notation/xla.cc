@@ -44,7 +44,7 @@ Status check_order(const XlaLayout& words, const Shape& shape, const Span* span)
 
 struct Physical {
   std::vector<std::vector<Term>> lines;
-  std::vector<PhysicalDim> dims;  ///< slowest first
+  std::vector<TiledDim> dims;  ///< slowest first
 };
 
 Physical physical_shape(const XlaLayout& words, const Shape& shape) {
@@ -59,9 +59,9 @@ Physical physical_shape(const XlaLayout& words, const Shape& shape) {
 
 /// `*` over dim `at` joins it with the next faster one.
 Status combine(Physical& physical, std::size_t at) {
-  const PhysicalDim slow = physical.dims[at];
+  const TiledDim slow = physical.dims[at];
   physical.dims.erase(physical.dims.begin() + static_cast<std::ptrdiff_t>(at));
-  PhysicalDim& fast = physical.dims[at];
+  TiledDim& fast = physical.dims[at];
   if (slow.line < 0) return ok_status();  // a missing dim has one index
   std::vector<Term>& joined = physical.lines[static_cast<std::size_t>(slow.line)];
   if (fast.line < 0) {
@@ -113,9 +113,9 @@ Status apply_tile(Physical& physical, Numbers tile) {
     TESSERA_CHECK_OK(combine(physical, physical.dims.size() - (tile.size() - i)));
     tile.erase(tile.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  std::vector<PhysicalDim> inner;
+  std::vector<TiledDim> inner;
   for (std::size_t i = 0; i < tile.size(); ++i) {
-    PhysicalDim& dim = physical.dims[physical.dims.size() - tile.size() + i];
+    TiledDim& dim = physical.dims[physical.dims.size() - tile.size() + i];
     TESSERA_TRY(SplitDim parts, split_dim(dim, tile[i], Cause::kTile));
     dim = std::move(parts.outer);
     inner.push_back(std::move(parts.inner));
@@ -127,7 +127,7 @@ Status apply_tile(Physical& physical, Numbers tile) {
 /// Lines that were joined into others are gone.
 void forget_joined(Physical& physical) {
   std::vector<std::vector<Term>> lines;
-  for (PhysicalDim& dim : physical.dims) {
+  for (TiledDim& dim : physical.dims) {
     if (dim.line < 0) continue;
     const std::vector<Term>& terms = physical.lines[static_cast<std::size_t>(dim.line)];
     const auto found = std::find(lines.begin(), lines.end(), terms);
