@@ -14,5 +14,8 @@ Notation metal_notation();
 Notation metal_today_notation();
 Notation ttnn_notation();
 Notation morello_notation();
+Notation xla_notation();
+Notation onednn_notation();
+Notation cute_notation();
 
 }  // namespace tessera

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as a tensor. What is refused must point into the text; a layout of one memory
+// (xla, onednn, cute, strided) that is read must obey the laws of its notation:
+//   it prints as the same words, and locate and element_at are inverse;
+//   its own notation raises it;
+//   what any of the four raises reads as the same function in as many slots, and what it cannot say
+//   has a reason.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "fuzz/laws.h"
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+
+namespace tessera {
+namespace {
+
+void check_elements(const Layout& layout, std::string_view text) {
+  const Shape& shape = layout.shape();
+  if (shape.empty()) return;
+  for (const std::int64_t number : {std::int64_t{0}, shape.elements() / 2, shape.elements() - 1}) {
+    const Index index = shape.delinear(number);
+    const Result<Location> location = layout.locate(index);
+    require(location.ok(), "every element has a slot", text);
+    const Result<Slot> held = layout.element_at({}, location->slot);
+    if (!held.ok()) {
+      require(held.error().code == ErrorCode::kTooLarge, "every slot has an answer", text);
+      continue;
+    }
+    require(std::holds_alternative<Index>(*held) && std::get<Index>(*held) == index,
+            "element_at(locate(x)) = x", text);
+  }
+}
+
+/// Whether the notation has words for the layout.
+bool check_raised(const Notation& notation, const Layout& layout, std::string_view text) {
+  const Result<std::string> raised = print_tensor(layout, notation);
+  if (!raised.ok()) {
+    require(raised.error().code == ErrorCode::kNotSupported && !raised.error().message.empty(),
+            "what cannot be said has a reason", text);
+    return false;
+  }
+  const Result<Tensor> again = parse_tensor(*raised);
+  require(again.ok(), "what is raised can be read", *raised);
+  require(again->layout().slots() == layout.slots(), "what is raised allocates as much", *raised);
+  const Result<Comparison> same = same_function(layout, again->layout());
+  require(same.ok() && same->equal, "what is raised is the same function", *raised);
+  return true;
+}
+
+/// XLA texts of very many tiles may have no shorter words.
+bool may_lack_words(const Tensor& tensor) {
+  const auto* words = std::get_if<XlaLayout>(&tensor.words);
+  return tensor.notation == "cute" || (words != nullptr && words->tiles.size() > 4);
+}
+
+void check_text(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor.ok()) {
+    check_refusal(tensor.error(), text);
+    return;
+  }
+  const auto is_memory = [](std::string_view name) {
+    return name == "xla" || name == "onednn" || name == "cute" || name == "strided";
+  };
+  if (!is_memory(tensor->notation)) return;
+  check_words(*tensor, text);
+  check_elements(tensor->layout(), text);
+  for (const Notation& notation : notations()) {
+    if (!is_memory(notation.name)) continue;
+    const bool said = check_raised(notation, tensor->layout(), text);
+    require(said || notation.name != tensor->notation || may_lack_words(*tensor),
+            "a notation raises what it reads", text);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  tessera::check_text({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}
