@@ -2,11 +2,11 @@
 #include "tools/show_facts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/waste.h"
 #include "tools/words.h"
 
 namespace tessera::tools {
@@ -39,21 +39,10 @@ std::int64_t used_extent(const Form& form, int axis) {
   return reach.saturated();
 }
 
-/// "96" or "2.5".
-std::string factor_text(std::int64_t allocated, std::int64_t needed) {
-  if (allocated % needed == 0) return std::to_string(allocated / needed);
-  const double factor = static_cast<double>(allocated) / static_cast<double>(needed);
-  const auto tenths = static_cast<std::int64_t>(std::floor(factor * 10));
-  return cat(tenths / 10, ".", tenths % 10);
-}
-
 void add_warnings(const Layout& layout, ShowFacts& facts) {
-  const std::int64_t allocated = (Checked(layout.slots()) * layout.places()).saturated();
-  const std::int64_t needed =
-      (Checked(layout.shape().elements()) * layout.form().replicas()).saturated();
-  if (needed > 0 && allocated / 2 >= needed) {
-    facts.warnings.push_back(
-        {"waste", cat("allocates ", factor_text(allocated, needed), " times the data")});
+  const Waste waste = waste_of(layout);
+  if (waste.needed > 0 && waste.allocated / 2 >= waste.needed) {
+    facts.warnings.push_back({"waste", cat("allocates ", waste.factor_text(), " times the data")});
   }
   std::int64_t empty = 0;
   for (const PlaceClass& c : facts.classes.value_or(std::vector<PlaceClass>{})) {

@@ -40,7 +40,7 @@ struct Diagnostic {
 
 struct CheckOptions {
   const Machine* target = nullptr;  ///< adds the rules of this machine
-  double most_waste = 4;            ///< bytes allocated for each byte of data before it is a warning
+  double most_waste = 4;  ///< bytes allocated for each byte of data before it is a warning
 };
 
 /// What a file holds.
