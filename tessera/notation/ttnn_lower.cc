@@ -27,7 +27,8 @@ Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const S
                cat("memref ", found, " for ", shape.to_string(), " ", memory,
                    memory.empty() ? "" : " ", "in ", words.memref.space, " on ",
                    join(words.grid, "x"), ": expected ", join(numbers.memref, "x")),
-               std::nullopt, std::move(help)};
+               std::nullopt, std::move(help),
+               cat(join(numbers.memref, "x"), words.memref.shape.empty() ? "x" : "")};
 }
 
 /// The smallest rectangle around the ranges. Only for ranges that are checked and not none.
@@ -45,12 +46,12 @@ CoreRange bounding_box(const std::vector<CoreRange>& ranges) {
 /// Block sharding keeps the grid's shape on the device; the other two fill cores in order.
 Result<DeviceMap> cores_of(const TtnnLayout& words, const Shape& grid) {
   if (words.core_ranges.empty()) {
-    const std::int64_t width = words.memory == Memory::kBlockSharded ? grid[1] : 8;
+    const bool block = words.memory == Memory::kBlockSharded;
+    const std::string cores =
+        write_core_ranges(canonical_core_ranges(grid.elements(), block ? grid[1] : 8));
     return Error{ErrorCode::kContradiction,
                  cat("a ", ttnn_memory_name(words.memory), " tensor without core ranges"),
-                 std::nullopt,
-                 cat("such as core_ranges = ",
-                     write_core_ranges(canonical_core_ranges(grid.elements(), width)))};
+                 std::nullopt, cat("such as core_ranges = ", cores), block ? cores : std::string()};
   }
   TESSERA_CHECK_OK(check_core_ranges(words.core_ranges));
   if (words.memory != Memory::kBlockSharded) return device_map_of(words.core_ranges, grid);
@@ -61,14 +62,24 @@ Result<DeviceMap> cores_of(const TtnnLayout& words, const Shape& grid) {
   if (cores != grid.elements() || height.saturated() != grid[0] || width.saturated() != grid[1]) {
     const std::int64_t right = (Checked(box.start[0]) + grid[1] - 1).saturated();
     const std::int64_t bottom = (Checked(box.start[1]) + grid[0] - 1).saturated();
+    const std::string rectangle = write_core_ranges({{box.start, {right, bottom}}});
     return Error{ErrorCode::kContradiction,
                  cat(cores, " cores in a box of ", height.saturated(), "x", width.saturated(),
                      " for a block_sharded tensor on grid ", grid.to_string()),
-                 std::nullopt,
-                 cat("a rectangle of that shape: core_ranges = ",
-                     write_core_ranges({{box.start, {right, bottom}}}))};
+                 std::nullopt, cat("a rectangle of that shape: core_ranges = ", rectangle),
+                 rectangle};
   }
   return device_map_of({box}, grid);
+}
+
+/// Ranges that are not said at all are missing behind the memory layout.
+Error at_cores(Error error, const TtnnLayout& words, const TtnnSpans* spans) {
+  if (spans == nullptr || !words.core_ranges.empty() || spans->cores.from < spans->cores.to) {
+    return at_part(std::move(error), spans, &TtnnSpans::cores);
+  }
+  if (error.correction.empty()) return at_part(std::move(error), spans, &TtnnSpans::memory);
+  error.correction = cat(", core_ranges = ", error.correction);
+  return at_part(std::move(error), spans, &TtnnSpans::cores);
 }
 
 /// The digits that put pieces `width` long of a line on the grid's places: on the line's own axis
@@ -154,7 +165,7 @@ Result<Layout> lower_ttnn(const TtnnLayout& words, const Shape& shape, DType dty
               Shape::make(words.is_sharded() ? words.grid : std::vector<std::int64_t>{1, 1}));
   if (words.is_sharded()) {
     Result<DeviceMap> cores = cores_of(words, spec.form.mesh);
-    if (!cores) return at_part(cores.error(), spans, &TtnnSpans::cores);
+    if (!cores) return at_cores(cores.error(), words, spans);
     spec.device_map = *std::move(cores);
   }
   Result<std::vector<Fold>> folds = fold_lines(words, numbers, shape);
