@@ -92,7 +92,7 @@ TEST(CheckTest, CorrectFilesHaveNoDiagnostics) {
   const std::string text = file("correct.mlir");
   const CheckReport report = checked(text);
   EXPECT_EQ(told(text, report), "");
-  EXPECT_EQ(report.tensors, 19);
+  EXPECT_EQ(report.tensors, 18);
   EXPECT_EQ(report.unknown, 4);
   EXPECT_EQ(report.silenced, 0);
 }

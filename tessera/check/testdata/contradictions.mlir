@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each line that ends in `// expect: CODE, ..` has these diagnostics, and no other line has any.
+// A line that ends in `expect: CODE, ..` has these diagnostics, and no other line has any.
 #dram = #ttnn.buffer_type<dram>
 #l1 = #ttnn.buffer_type<l1>
 #system_memory = #ttnn.buffer_type<system_memory>
