@@ -54,6 +54,9 @@ TEST(CorrectionTest, TtnnMap) {
            Case{"tensor<32x10xf32, #ttnn.ttnn_layout<(d0, d1) -> (0, d1), <1x1>, "
                 "memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>>",
                 "(d0, d1) -> (0, d1)", "(d0, d1) -> (d0, d1)"},
+           Case{"tensor<1x1x1x64xf32, #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0, d1, d2, d3), "
+                "<1x1>, memref<1x64xf32, #dram>, <interleaved>>>",
+                "(d0, d1, d2, d3) -> (d0, d1, d2, d3)", "(d0, d1, d2, d3) -> (d0 + d1 + d2, d3)"},
        }) {
     expect_corrected(c);
   }

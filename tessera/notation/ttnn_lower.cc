@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -11,11 +12,34 @@ namespace {
 
 using Memory = TtnnLayout::Memory;
 
-Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const Shape& shape) {
+/// TTNN's own map where the memref is the one that follows from it, so that the map is what is
+/// wrong.
+std::optional<AffineMap> map_of_memref(const TtnnLayout& words, const Shape& shape) {
+  TtnnLayout usual = words;
+  const Result<AffineMap> map = ttnn_collapse(shape, words.memref.element);
+  if (!map || *map == words.linear) return std::nullopt;
+  usual.linear = *map;
+  const Result<TtnnNumbers> numbers = ttnn_numbers(usual, shape);
+  if (!numbers || numbers->memref != words.memref.shape) return std::nullopt;
+  return usual.linear;
+}
+
+Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const Shape& shape,
+                    const TtnnSpans* spans) {
   if (words.memref.shape == numbers.memref) return ok_status();
   const std::string_view memory = ttnn_memory_name(words.memory);
   const std::string found =
       words.memref.shape.empty() ? "of one element" : join(words.memref.shape, "x");
+  const std::string where = cat(shape.to_string(), " ", memory, memory.empty() ? "" : " ", "in ",
+                                words.memref.space, " on ", join(words.grid, "x"));
+  if (const std::optional<AffineMap> map = map_of_memref(words, shape)) {
+    const std::string right = write_affine_map(*map);
+    return at_part(Error{ErrorCode::kContradiction,
+                         cat("the map makes memref ", join(numbers.memref, "x"), " of ", where,
+                             ", found ", found, ": expected ", right),
+                         std::nullopt, "the memref follows from TTNN's own map", right},
+                   spans, &TtnnSpans::linear);
+  }
   MemRef right = words.memref;
   right.shape = numbers.memref;
   std::string help = cat("write ", write_memref(right, words.dialect));
@@ -23,12 +47,12 @@ Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const S
   if (map && *map != words.linear) {
     help += cat(" for this map; TTNN's own is ", write_affine_map(*map));
   }
-  return Error{ErrorCode::kContradiction,
-               cat("memref ", found, " for ", shape.to_string(), " ", memory,
-                   memory.empty() ? "" : " ", "in ", words.memref.space, " on ",
-                   join(words.grid, "x"), ": expected ", join(numbers.memref, "x")),
-               std::nullopt, std::move(help),
-               cat(join(numbers.memref, "x"), words.memref.shape.empty() ? "x" : "")};
+  return at_part(
+      Error{ErrorCode::kContradiction,
+            cat("memref ", found, " for ", where, ": expected ", join(numbers.memref, "x")),
+            std::nullopt, std::move(help),
+            cat(join(numbers.memref, "x"), words.memref.shape.empty() ? "x" : "")},
+      spans, &TtnnSpans::memref_shape);
 }
 
 /// The smallest rectangle around the ranges. Only for ranges that are checked and not none.
@@ -156,9 +180,7 @@ Result<std::vector<Fold>> fold_lines(const TtnnLayout& words, const TtnnNumbers&
 Result<Layout> lower_ttnn(const TtnnLayout& words, const Shape& shape, DType dtype,
                           const TtnnSpans* spans) {
   TESSERA_TRY(const TtnnNumbers numbers, ttnn_numbers(words, shape, spans));
-  if (const Status status = check_memref(words, numbers, shape); !status) {
-    return at_part(status.error(), spans, &TtnnSpans::memref_shape);
-  }
+  TESSERA_CHECK_OK(check_memref(words, numbers, shape, spans));
   LayoutSpec spec;
   spec.form.shape = shape;
   TESSERA_TRY(spec.form.mesh,
