@@ -35,7 +35,12 @@ bool Allowance::read(std::string_view remark, std::string_view word, Codes& code
   return true;
 }
 
-Allowance::Allowance(const LineIndex& lines, const std::vector<MlirRemark>& remarks) {
+std::int64_t Allowance::line_of(std::int64_t byte) const {
+  if (!index_) index_.emplace(text_);
+  return index_->at(byte).line;
+}
+
+Allowance::Allowance(std::string_view text, const std::vector<MlirRemark>& remarks) : text_(text) {
   Codes waiting;  // from lines of their own
   std::int64_t waiting_at = 0;
   const auto settle = [&](std::int64_t next) {
@@ -50,7 +55,7 @@ Allowance::Allowance(const LineIndex& lines, const std::vector<MlirRemark>& rema
     if (read(remark.text, "allow-file", codes)) {
       file_.add(codes);
     } else if (read(remark.text, "allow", codes)) {
-      const std::int64_t line = lines.at(static_cast<std::int64_t>(remark.at)).line;
+      const std::int64_t line = line_of(static_cast<std::int64_t>(remark.at));
       settle(line);
       if (remark.own_line) {
         waiting.add(codes);
@@ -66,9 +71,10 @@ Allowance::Allowance(const LineIndex& lines, const std::vector<MlirRemark>& rema
   settle(0);
 }
 
-bool Allowance::allows(std::string_view code, std::int64_t line) const {
+bool Allowance::allows(std::string_view code, std::int64_t byte) const {
   if (file_.has(code)) return true;
-  const auto found = lines_.find(line);
+  if (lines_.empty()) return false;
+  const auto found = lines_.find(line_of(byte));
   return found != lines_.end() && found->second.has(code);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -22,9 +23,11 @@ namespace tessera {
 /// What follows the closing parenthesis is for people: `allow(waste): measured, fine`.
 class Allowance {
  public:
-  Allowance(const LineIndex& lines, const std::vector<MlirRemark>& remarks);
+  Allowance(std::string_view text, const std::vector<MlirRemark>& remarks);
 
-  bool allows(std::string_view code, std::int64_t line) const;
+  /// Whether the code is allowed on the line of this byte.
+  bool allows(std::string_view code, std::int64_t byte) const;
+  std::int64_t line_of(std::int64_t byte) const;
 
  private:
   struct Codes {
@@ -36,6 +39,8 @@ class Allowance {
   /// The codes behind `word`, or none at all when the remark says something else.
   static bool read(std::string_view remark, std::string_view word, Codes& codes);
 
+  std::string_view text_;
+  mutable std::optional<LineIndex> index_;  // made when first needed: most files are silent
   Codes file_;
   std::unordered_map<std::int64_t, Codes> lines_;
 };

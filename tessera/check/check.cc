@@ -17,7 +17,9 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kMaxText = std::size_t{64} << 20;
-constexpr int kMaxHops = 64;  // from alias to alias before a layout
+constexpr int kMaxHops = 64;                               // from alias to alias before a layout
+constexpr std::size_t kMaxCached = std::size_t{16} << 20;  // bytes of texts whose reading is kept
+constexpr std::size_t kMaxTold = std::size_t{1} << 16;     // diagnostics of one file
 
 /// A finding in the file.
 struct Placed {
@@ -38,8 +40,7 @@ class Checker {
         options_(options),
         scan_(scan_mlir(text)),
         aliases_(text, scan_.aliases),
-        lines_(text),
-        allowance_(lines_, scan_.remarks),
+        allowance_(text, scan_.remarks),
         budget_(8 * text.size() + (std::size_t{4} << 20)) {}
 
   CheckReport run() {
@@ -103,21 +104,25 @@ class Checker {
       report_.unknown += count;
       return;
     }
-    const Result<Expansion> expansion = Expansion::of(text_, tensor.span, tensor.section, aliases_);
-    if (!expansion || expansion->text().size() > budget_) {
+    if (found_ >= kMaxTold) {
       report_.unknown += count;
-      if (!expansion) {
-        refuse(expansion.error(), tensor);
-      } else if (!std::exchange(spent_, true)) {
-        refuse(
-            Error{ErrorCode::kTooLarge, "the aliases of this file stand for more text than is read",
-                  tensor.span, "tensors from here on may be unchecked"},
-            tensor);
-      }
+      stop(tensor, cat("more than ", kMaxTold, " diagnostics"));
+      return;
+    }
+    const Result<Expansion> expansion = Expansion::of(text_, tensor.span, tensor.section, aliases_);
+    if (!expansion) {
+      report_.unknown += count;
+      ++found_;
+      refuse(expansion.error(), tensor);
+      return;
+    }
+    if (expansion->text().size() > budget_) {
+      report_.unknown += count;
+      stop(tensor, "the aliases of this file stand for more text than is read");
       return;
     }
     budget_ -= expansion->text().size();
-    const Reading& reading = reading_of(*expansion, tensor);
+    const Reading reading = reading_of(*expansion, tensor);
     (reading.known ? report_.tensors : report_.unknown) += count;
     for (const std::size_t alias : expansion->aliases()) agreement_.uses(number, alias);
     for (const Finding& finding : reading.findings) {
@@ -125,19 +130,33 @@ class Checker {
       if (source.alias && source.exact && !finding.correction.empty()) {
         agreement_.proposes(number, *source.alias, {source.span, finding.correction});
       }
+      found_ += source.alias ? 1 : group.tensors.size();
       group.findings.push_back({finding, source});
     }
   }
 
+  /// Says once that what follows is not read.
+  void stop(const MlirTensor& tensor, std::string reason) {
+    if (std::exchange(stopped_, true)) return;
+    refuse(Error{ErrorCode::kTooLarge, std::move(reason), tensor.span,
+                 "tensors from here on may be unchecked"},
+           tensor);
+  }
+
   /// Read once for each text, wherever it stands.
-  const Reading& reading_of(const Expansion& expansion, const MlirTensor& tensor) {
+  Reading reading_of(const Expansion& expansion, const MlirTensor& tensor) {
     const std::string& text = expansion.text();
     const auto found = readings_.find(text);
     if (found != readings_.end()) return found->second;
     const auto comma =
         static_cast<std::size_t>(expansion.expanded(static_cast<std::int64_t>(tensor.comma)));
     const std::size_t layout = skip_blanks(text, std::min(comma + 1, text.size()), text.size());
-    return readings_.emplace(text, read_mlir_tensor(text, layout, options_)).first->second;
+    Reading reading = read_mlir_tensor(text, layout, options_);
+    if (cached_ + text.size() <= kMaxCached) {
+      cached_ += text.size();
+      readings_.emplace(text, reading);
+    }
+    return reading;
   }
 
   /// An error of the file's own text.
@@ -177,6 +196,7 @@ class Checker {
   void report_at_each(const Group& group, const Diagnostic& first) {
     const std::int64_t origin = scan_.tensors[group.tensors.front()].span.from;
     for (const std::size_t number : group.tensors) {
+      if (told_.size() > 2 * kMaxTold) return;
       const std::int64_t from = scan_.tensors[number].span.from;
       const auto moved = [&](Span span) {
         return Span{span.from + (from - origin), span.to + (from - origin)};
@@ -198,7 +218,7 @@ class Checker {
     for (const std::size_t group : agreement_.others(alias, edit, 3)) {
       const Span span = scan_.tensors[groups_[group].tensors.front()].span;
       others += cat(others.empty() ? "" : ", ", quote_name(of(span)), " in line ",
-                    lines_.at(span.from).line);
+                    allowance_.line_of(span.from));
     }
     const std::string right = cat("this tensor needs ", edit.text, " here, but ", others,
                                   " uses the same text and does not: give it a layout of its own");
@@ -207,10 +227,8 @@ class Checker {
 
   /// Whether a comment allows the code on the line of one of these bytes.
   bool allows(std::string_view code, std::initializer_list<std::int64_t> bytes) const {
-    if (scan_.remarks.empty()) return false;
-    return std::any_of(bytes.begin(), bytes.end(), [&](std::int64_t byte) {
-      return allowance_.allows(code, lines_.at(byte).line);
-    });
+    return std::any_of(bytes.begin(), bytes.end(),
+                       [&](std::int64_t byte) { return allowance_.allows(code, byte); });
   }
 
   void tell(Diagnostic diagnostic, bool silenced) {
@@ -244,10 +262,11 @@ class Checker {
   const CheckOptions& options_;
   MlirScan scan_;
   AliasTable aliases_;
-  LineIndex lines_;
   Allowance allowance_;
   std::size_t budget_;
-  bool spent_ = false;
+  std::size_t found_ = 0;
+  std::size_t cached_ = 0;
+  bool stopped_ = false;
   std::vector<Group> groups_;
   std::unordered_map<std::string, Reading> readings_;
   Agreement agreement_;

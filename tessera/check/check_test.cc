@@ -93,7 +93,7 @@ TEST(CheckTest, CorrectFilesHaveNoDiagnostics) {
   const CheckReport report = checked(text);
   EXPECT_EQ(told(text, report), "");
   EXPECT_EQ(report.tensors, 18);
-  EXPECT_EQ(report.unknown, 4);
+  EXPECT_EQ(report.unknown, 6);
   EXPECT_EQ(report.silenced, 0);
 }
 

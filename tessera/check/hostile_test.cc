@@ -127,6 +127,17 @@ TEST(CheckHostileTest, ManyTensorsOfOneBadAlias) {
   survives(distinct);
 }
 
+TEST(CheckHostileTest, DiagnosticsHaveAnEnd) {
+  std::string text;
+  const std::string bad =
+      "tensor<64x1xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1xf32, #dram>, "
+      "<interleaved>>>\n";
+  text = repeated(bad, 70'000) + repeated("!t = tensor<65x1xbf16, #ttnn.ttnn_layout<>>\n", 2);
+  const CheckReport report = survives(text);
+  EXPECT_GT(report.diagnostics.size(), 60'000U);
+  EXPECT_EQ(report.diagnostics.back().code, "too_large");
+}
+
 TEST(CheckHostileTest, NumbersThatDoNotFit) {
   for (const std::string_view extent :
        {"9223372036854775807", "9223372036854775808", "99999999999999999999", "4294967296"}) {

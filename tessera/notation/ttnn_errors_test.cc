@@ -176,6 +176,15 @@ TEST(TtnnErrors, CoresThatDoNotFitTheGrid) {
   });
 }
 
+TEST(TtnnErrors, GridsOfOldTextsAreNotWrong) {
+  expect_all_refused({
+      {tensor("64x128xbf16", kMap + ", <1x1, (d0, d1) -> (0, d0, d1)>, memref<2x4x" + kTile +
+                                 ", #dram>, <interleaved>"),
+       ",", ErrorCode::kNotSupported, "a grid with a map of its own",
+       "say the grid alone, and where it is by core_ranges"},
+  });
+}
+
 TEST(TtnnErrors, SyntaxAndNames) {
   const std::string head = kMap + ", <1x1>, memref<2x4x" + kTile + ", #dram>";
   expect_all_refused({

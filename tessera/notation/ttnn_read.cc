@@ -101,6 +101,12 @@ Status read_items(Cursor& cursor, TtnnLayout& words, TtnnSpans& spans) {
                did_you_mean(found.text, kItems)};
 }
 
+/// `<8x8, (d0, d1) -> (0, d0, d1)>`, as tt-mlir wrote grids before it had core ranges.
+Error grid_with_map(const Cursor& cursor) {
+  return Error{ErrorCode::kNotSupported, "a grid with a map of its own", cursor.next().span,
+               "say the grid alone, and where it is by core_ranges"};
+}
+
 Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {
   Cursor cursor(source, "the end of the layout");
   TtnnLayout words;
@@ -113,6 +119,7 @@ Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {
   std::int64_t from = cursor.position();
   TESSERA_TRY(words.grid, read_extents(cursor, "a grid"));
   spans.grid = cursor.since(from);
+  if (cursor.peek() == ',') return grid_with_map(cursor);
   TESSERA_CHECK_OK(cursor.expect(">", kHelp));
   if (accept_item(cursor, "mesh")) {
     TESSERA_TRY(words.mesh, read_mesh(cursor));

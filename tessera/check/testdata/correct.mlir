@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing here is wrong: 18 tensors that are known, 4 that are not.
+// Nothing here is wrong: 18 tensors that are known, 6 that are not.
 #dram = #ttnn.buffer_type<dram>
 #l1 = #ttnn.buffer_type<l1>
 #system = #ttnn.buffer_type<system_memory>
@@ -31,6 +31,8 @@ module attributes {a.string = "tensor<64x64xf32, #layout>", a.type = tensor<64x1
     %4 = other.op : tensor<53x63xf32, #ttcore.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<18x32xf32, #l1_space>>>
     %5 = other.op : tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>, newer_item = 3>>, tensor<*xf32, #layout>
     %6 = other.op : tensor<8x8x!quant.uniform<i8:f32, 0.1>, #layout>, tuple<tensor<64x128xbf16, #layout>, tensor<64x128xbf16, #share>>
+    %7 = old.op : tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1, (d0, d1) -> (0, d0, d1)>, memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>>
+    %8 = old.op : tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>, exactGrid = true>>
     return %0 : (tensor<64x128xbf16, #sharded>) -> ()
   }
 }
