@@ -17,15 +17,16 @@ bool Agreement::unanimous(std::size_t alias, const Edit& edit) const {
          users->second.size() == proposals->second.size();
 }
 
-std::vector<std::size_t> Agreement::others(std::size_t alias, const Edit& edit,
-                                           std::size_t most) const {
-  std::vector<std::size_t> others;
+const std::vector<std::size_t>& Agreement::others(std::size_t alias, const Edit& edit) const {
+  constexpr std::size_t kMost = 3;
+  const auto [entry, fresh] = others_.try_emplace(key_of(alias, edit));
+  std::vector<std::size_t>& others = entry->second;
   const auto users = users_.find(alias);
-  const auto proposals = proposals_.find(key_of(alias, edit));
-  if (users == users_.end() || proposals == proposals_.end()) return others;
+  const auto proposals = proposals_.find(entry->first);
+  if (!fresh || users == users_.end() || proposals == proposals_.end()) return others;
   auto proposed = proposals->second.begin();
   for (const std::size_t user : users->second) {
-    if (others.size() == most) break;
+    if (others.size() == kMost) break;
     if (proposed != proposals->second.end() && *proposed == user) {
       ++proposed;
     } else {

@@ -19,8 +19,9 @@ class Agreement {
   void proposes(std::size_t group, std::size_t alias, const Edit& edit);
 
   bool unanimous(std::size_t alias, const Edit& edit) const;
-  /// At most `most` groups that use the alias and did not propose the edit.
-  std::vector<std::size_t> others(std::size_t alias, const Edit& edit, std::size_t most) const;
+  /// The first three groups that use the alias and did not propose the edit. Looked for once for an
+  /// edit: all answers together cost no more than there are proposals.
+  const std::vector<std::size_t>& others(std::size_t alias, const Edit& edit) const;
 
  private:
   using Key = std::tuple<std::size_t, std::int64_t, std::int64_t, std::string>;
@@ -30,6 +31,7 @@ class Agreement {
 
   std::map<std::size_t, std::vector<std::size_t>> users_;
   std::map<Key, std::vector<std::size_t>> proposals_;
+  mutable std::map<Key, std::vector<std::size_t>> others_;
 };
 
 }  // namespace tessera

@@ -215,7 +215,7 @@ class Checker {
       return;
     }
     std::string others;
-    for (const std::size_t group : agreement_.others(alias, edit, 3)) {
+    for (const std::size_t group : agreement_.others(alias, edit)) {
       const Span span = scan_.tensors[groups_[group].tensors.front()].span;
       others += cat(others.empty() ? "" : ", ", quote_name(of(span)), " in line ",
                     allowance_.line_of(span.from));
