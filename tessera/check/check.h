@@ -65,7 +65,8 @@ struct CheckReport {
 /// A layout is read as TENSOR texts are; when a contradiction names what would be right, the layout
 /// is read again with that in place, so that one layout may have several diagnostics.
 /// Memory is bounded by the text: kTextTooLong beyond 64 MiB. Time grows with the text, not with
-/// what its numbers claim.
+/// what its numbers claim. Beyond 65,536 diagnostics, and where aliases stand for far more text
+/// than the file has, one "too_large" says that what follows may be unchecked.
 Result<CheckReport> check_mlir(std::string_view text, const CheckOptions& options = {});
 
 /// The text with the fixes of these diagnostics made; overlapping ones are left for the next run.

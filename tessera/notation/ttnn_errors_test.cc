@@ -61,15 +61,21 @@ TEST(TtnnErrors, MemrefsThatTheRuleContradicts) {
        "memref 18x32 for 53x63 height_sharded in l1 on 3x2: expected 9x63", ""},
       {tensor("53x63xbf16", kMap + ", <1x1>, memref<64x64xbf16, #system_memory>"), "64x64",
        ErrorCode::kContradiction, "memref 64x64 for 53x63 in system on 1x1: expected 53x63", ""},
-      {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x1>, memref<4x1x" + kTile +
+      {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x1>, memref<5x1x" + kTile +
                                   ", #dram>, <interleaved>"),
-       "4x1", ErrorCode::kContradiction,
-       "memref 4x1 for 4x32x32 interleaved in dram on 1x1: expected 4x1x1",
+       "5x1", ErrorCode::kContradiction,
+       "memref 5x1 for 4x32x32 interleaved in dram on 1x1: expected 4x1x1",
        "write memref<4x1x1x!ttcore.tile<32x32, bf16>, #dram> for this map; TTNN's own is (d0, d1, "
        "d2) -> (d0 * 32 + d1, d2)"},
-      {tensor("4x4xbf16", kMap + ", <1x1>, memref<bf16, #system_memory>"),
-       "memref<bf16, #system_memory>", ErrorCode::kContradiction,
-       "memref of one element for 4x4 in system on 1x1: expected 4x4", ""},
+      {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x1>, memref<4x1x" + kTile +
+                                  ", #dram>, <interleaved>"),
+       "(d0, d1, d2) -> (d0, d1, d2)", ErrorCode::kContradiction,
+       "the map makes memref 4x1x1 of 4x32x32 interleaved in dram on 1x1, found 4x1: expected (d0, "
+       "d1, d2) -> (d0 * 32 + d1, d2)",
+       "the memref follows from TTNN's own map"},
+      {tensor("4x4xbf16", kMap + ", <1x1>, memref<bf16, #system_memory>"), "",
+       ErrorCode::kContradiction, "memref of one element for 4x4 in system on 1x1: expected 4x4",
+       ""},
   });
 }
 
