@@ -2,11 +2,11 @@
 #include "tools/show_facts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/waste.h"
 #include "tools/words.h"
 
 namespace tessera::tools {
@@ -37,14 +37,6 @@ std::int64_t used_extent(const Form& form, int axis) {
                                              : Checked(fill.count - 1) * fill.stride;
   }
   return reach.saturated();
-}
-
-/// "96" or "2.5".
-std::string factor_text(std::int64_t allocated, std::int64_t needed) {
-  if (allocated % needed == 0) return std::to_string(allocated / needed);
-  const double factor = static_cast<double>(allocated) / static_cast<double>(needed);
-  const auto tenths = static_cast<std::int64_t>(std::floor(factor * 10));
-  return cat(tenths / 10, ".", tenths % 10);
 }
 
 /// Elements on all places, replicas counted one by one.
@@ -87,11 +79,10 @@ void count_padding(const Placement& placement, ShowFacts& facts) {
 }
 
 void add_warnings(const Placement& placement, ShowFacts& facts) {
-  const std::int64_t allocated = (Checked(placement.slots()) * placement.places()).saturated();
-  const std::int64_t needed = held_elements(placement).saturated();
-  if (needed > 0 && allocated / 2 >= needed) {
-    facts.warnings.push_back(
-        {"waste", cat("allocates ", factor_text(allocated, needed), " times the data")});
+  const Waste waste{(Checked(placement.slots()) * placement.places()).saturated(),
+                    held_elements(placement).saturated()};
+  if (waste.needed > 0 && waste.allocated / 2 >= waste.needed) {
+    facts.warnings.push_back({"waste", cat("allocates ", waste.factor_text(), " times the data")});
   }
   std::int64_t empty = 0;
   for (const PlaceClass& c : facts.classes.value_or(std::vector<PlaceClass>{})) {

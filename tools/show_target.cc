@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/show_target.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tessera/base/text.h"
-#include "tessera/notation/spyre_cores.h"
+#include "tessera/notation/tensor_fit.h"
 #include "tessera/target/size_text.h"
 #include "tools/read_target.h"
 #include "tools/words.h"
@@ -40,47 +39,11 @@ std::string fits_sentence(const TargetFit& target) {
              size_text(*fit.usable_bytes), budget);
 }
 
-Spread spread_of(const Tensor& tensor) {
-  const auto* const words = std::get_if<TtnnLayout>(&tensor.words);
-  const bool interleaved = words != nullptr && words->memory == TtnnLayout::Memory::kInterleaved;
-  return interleaved ? Spread::kInterleaved : Spread::kWhole;
-}
-
-/// Pieces of a Spyre tensor stay where they are in the undivided one, so the span of a core is that
-/// of its piece there, which is longer than the piece itself.
-Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit, Fit& fit) {
-  const auto* const words = std::get_if<SpyreLayout>(&tensor.words);
-  if (words == nullptr || words->cores.empty() || !limit) return ok_status();
-  TESSERA_TRY(const std::vector<SpyreSpan> spans,
-              core_spans(*words, tensor.layout().shape(), tensor.layout().dtype()));
-  const auto longest =
-      std::max_element(spans.begin(), spans.end(),
-                       [](const SpyreSpan& a, const SpyreSpan& b) { return a.bytes < b.bytes; });
-  if (longest == spans.end() || longest->bytes <= *limit) return ok_status();
-  std::erase_if(fit.reasons,
-                [](const Misfit& reason) { return reason.code == Misfit::Code::kSpanTooLong; });
-  fit.reasons.push_back(
-      {Misfit::Code::kSpanTooLong, cat("core ", longest->core, " spans ", size_text(longest->bytes),
-                                       " > ", size_text(*limit))});
-  return ok_status();
-}
-
 }  // namespace
 
 Result<TargetFit> fit_on_target(const Tensor& tensor, const std::string& target) {
   TESSERA_TRY(const Machine machine, read_target(target));
-  const Layout* layout = tensor.placement.layout();
-  if (layout == nullptr) {
-    return Error{ErrorCode::kNotSupported,
-                 tensor.placement.view() != nullptr
-                     ? "a view owns no memory, so it cannot be fitted on a machine"
-                     : "a tensor of several boxes with a layout each cannot be fitted on a machine",
-                 std::nullopt, "ask for the layout of each shard, or leave out --target"};
-  }
-  TESSERA_TRY(Fit fit, fits(*layout, machine, spread_of(tensor)));
-  if (fit.owner == MemorySpace::Owner::kShared) {
-    TESSERA_CHECK_OK(check_spyre_span(tensor, machine.rules.span_limit_bytes, fit));
-  }
+  TESSERA_TRY(Fit fit, fits(tensor, machine));
   return TargetFit{machine.name, std::move(fit)};
 }
 

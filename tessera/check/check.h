@@ -40,30 +40,33 @@ struct Diagnostic {
 
 struct CheckOptions {
   const Machine* target = nullptr;  ///< adds the rules of this machine
-  double most_waste = 4;            ///< bytes allocated for each byte of data before it is a warning
+  double most_waste = 4;  ///< bytes allocated for each byte of data before it is a warning
 };
 
 /// What a file holds.
 struct CheckReport {
   std::vector<Diagnostic> diagnostics;  ///< in the order of the file, each once
   std::int64_t tensors = 0;             ///< laid out by an attribute that Tessera knows
-  std::int64_t unknown = 0;             ///< with an attribute of another kind, left alone
-  std::int64_t silenced = 0;            ///< diagnostics that a comment allows
+  std::int64_t unknown = 0;   ///< with an attribute of another kind, or in words that are not known
+  std::int64_t silenced = 0;  ///< diagnostics that a comment allows
 };
 
 /// Every layout of an .mlir text against its tensor.
 ///
 ///   aliases    `#l1 = ..`, `#layout = ..`, `!t = tensor<..>`, used in each other and before their
-///              definition; they live to the next `// -----`, where a new module begins
-///   skipped    comments, strings, dynamic shapes, attributes and dialects that are not ours
+///              definition; they live to the next `// -----`, where a new module begins, unless the
+///              file has no other definition of that name
+///   skipped    comments, strings, dynamic shapes, attributes and dialects that are not ours, and
+///              what ours say that Tessera has no words for: a newer item, an unknown element type
 ///   silenced   `// tessera: allow(contradiction)`, or `allow` alone for every code, on the line of
-///              the diagnostic (or of the tensor) or on a line of its own right above;
+///              the diagnostic, of the tensor or of the alias, or on a line of its own right above;
 ///              `// tessera: allow-file(..)` anywhere
 ///
 /// A layout is read as TENSOR texts are; when a contradiction names what would be right, the layout
 /// is read again with that in place, so that one layout may have several diagnostics.
 /// Memory is bounded by the text: kTextTooLong beyond 64 MiB. Time grows with the text, not with
-/// what its numbers claim.
+/// what its numbers claim. Beyond 65,536 diagnostics, and where aliases stand for far more text
+/// than the file has, one "too_large" says that what follows may be unchecked.
 Result<CheckReport> check_mlir(std::string_view text, const CheckOptions& options = {});
 
 /// The text with the fixes of these diagnostics made; overlapping ones are left for the next run.

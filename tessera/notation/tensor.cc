@@ -123,11 +123,14 @@ Result<Tensor> parse_tensor(std::string_view text) {
   TESSERA_CHECK_OK(cursor.expect_word("tensor", kHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
   const std::int64_t type_from = cursor.position();
-  TESSERA_TRY(const TensorType type, read_tensor_type(cursor));
+  Span extents;
+  TESSERA_TRY(TensorType type, read_tensor_type(cursor, &extents));
   const Span type_span = cursor.since(type_from);
   if (cursor.peek() == '>' || cursor.at_end()) return missing_layout(cursor, type);
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   if (cursor.peek() == '>' || cursor.at_end()) return missing_layout(cursor, type);
+
+  type.extents_at = Span{extents.from - cursor.position(), extents.to - cursor.position()};
 
   // The layout speaks before its closing bracket does: a slip inside may have unbalanced it.
   const auto begin = static_cast<std::size_t>(cursor.position());

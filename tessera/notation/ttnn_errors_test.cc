@@ -61,15 +61,21 @@ TEST(TtnnErrors, MemrefsThatTheRuleContradicts) {
        "memref 18x32 for 53x63 height_sharded in l1 on 3x2: expected 9x63", ""},
       {tensor("53x63xbf16", kMap + ", <1x1>, memref<64x64xbf16, #system_memory>"), "64x64",
        ErrorCode::kContradiction, "memref 64x64 for 53x63 in system on 1x1: expected 53x63", ""},
-      {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x1>, memref<4x1x" + kTile +
+      {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x1>, memref<5x1x" + kTile +
                                   ", #dram>, <interleaved>"),
-       "4x1", ErrorCode::kContradiction,
-       "memref 4x1 for 4x32x32 interleaved in dram on 1x1: expected 4x1x1",
+       "5x1", ErrorCode::kContradiction,
+       "memref 5x1 for 4x32x32 interleaved in dram on 1x1: expected 4x1x1",
        "write memref<4x1x1x!ttcore.tile<32x32, bf16>, #dram> for this map; TTNN's own is (d0, d1, "
        "d2) -> (d0 * 32 + d1, d2)"},
-      {tensor("4x4xbf16", kMap + ", <1x1>, memref<bf16, #system_memory>"),
-       "memref<bf16, #system_memory>", ErrorCode::kContradiction,
-       "memref of one element for 4x4 in system on 1x1: expected 4x4", ""},
+      {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x1>, memref<4x1x" + kTile +
+                                  ", #dram>, <interleaved>"),
+       "(d0, d1, d2) -> (d0, d1, d2)", ErrorCode::kContradiction,
+       "the map makes memref 4x1x1 of 4x32x32 interleaved in dram on 1x1, found 4x1: expected (d0, "
+       "d1, d2) -> (d0 * 32 + d1, d2)",
+       "the memref follows from TTNN's own map"},
+      {tensor("4x4xbf16", kMap + ", <1x1>, memref<bf16, #system_memory>"), "",
+       ErrorCode::kContradiction, "memref of one element for 4x4 in system on 1x1: expected 4x4",
+       ""},
   });
 }
 
@@ -116,7 +122,7 @@ TEST(TtnnErrors, MemoriesAndTheirLayouts) {
       {tensor("64x128xbf16", kMap + ", <1x1>, " + dram), dram, ErrorCode::kContradiction,
        "a tensor in dram without a memory layout", ""},
       {tensor("64x128xbf16", kMap + ", <1x1>, memref<64x128xbf16, #sysmem>, <interleaved>"),
-       "<interleaved>", ErrorCode::kContradiction,
+       ">, <interleaved>", ErrorCode::kContradiction,
        "a tensor in system memory with the memory layout interleaved", ""},
       {tensor("64x128xbf16",
               kMap + ", <2x4>, memref<1x1x" + kTile + ", #dram>, <block_sharded>, " + cores),
@@ -160,7 +166,8 @@ TEST(TtnnErrors, CoresThatDoNotFitTheGrid) {
   const std::string eight = "<[#ttnn.core_range<(0,0), (7,0)>]>";
   expect_all_refused({
       {sharded("4x1", "16x128", "height_sharded", eight), eight, ErrorCode::kContradiction,
-       "8 cores for the 4 places of grid 4x1", "one core for each place of the grid"},
+       "8 cores for the 4 places of grid 4x1",
+       "one core for each place of the grid: core_ranges = <[#ttnn.core_range<(0,0), (3,0)>]>"},
       {sharded("2x4", "32x32", "block_sharded", eight), eight, ErrorCode::kContradiction,
        "8 cores in a box of 1x8 for a block_sharded tensor on grid 2x4",
        "a rectangle of that shape: core_ranges = <[#ttnn.core_range<(0,0), (3,1)>]>"},
@@ -172,6 +179,15 @@ TEST(TtnnErrors, CoresThatDoNotFitTheGrid) {
                "<[#ttnn.core_range<(0,0), (1,0)>, #ttnn.core_range<(1,0), (2,0)>]>"),
        "#ttnn.core_range<(1,0), (2,0)>", ErrorCode::kContradiction,
        "core ranges (0,0)-(1,0) and (1,0)-(2,0) overlap", ""},
+  });
+}
+
+TEST(TtnnErrors, GridsOfOldTextsAreNotWrong) {
+  expect_all_refused({
+      {tensor("64x128xbf16", kMap + ", <1x1, (d0, d1) -> (0, d0, d1)>, memref<2x4x" + kTile +
+                                 ", #dram>, <interleaved>"),
+       ",", ErrorCode::kNotSupported, "a grid with a map of its own",
+       "say the grid alone, and where it is by core_ranges"},
   });
 }
 

@@ -298,7 +298,7 @@ TEST(TtnnRule, ContradictionsOfTheAttribute) {
       {map + "<1x2>, memref<1x1" + tile +
            "l1>>, <width_sharded>, core_ranges = "
            "<[#ttnn.core_range<(1,0), (0,0)>]>>",
-       "core_range"},
+       "(1,0)"},
       {map + "<0x1>, memref<1x1" + tile + "l1>>, <interleaved>>", "0x1"},
       {map + "<1x1x1>, memref<1x1" + tile + "dram>>, <interleaved>>", "1x1x1"},
       {map + "<1x1>, memref<1x1x1" + tile + "dram>>, <interleaved>>", "1x1x1"},

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "tessera/check/reading.h"
+#include "tessera/notation/notation.h"
+
+namespace tessera {
+
+/// What is legal of a tensor but probably not meant, and with `options.target` what does not fit
+/// the machine:
+///
+///   waste                 the memory is more than `most_waste` times the data in whole tiles
+///   empty_cores           cores of a sharded tensor that hold nothing
+///   unusual_core_ranges   ranges that no compiler chooses: not from (0,0) on, row by row
+///
+/// `text` is the tensor's and `layout` where its layout begins there.
+void add_warnings(const Tensor& tensor, std::string_view text, std::size_t layout,
+                  const CheckOptions& options, Reading& reading);
+
+}  // namespace tessera
