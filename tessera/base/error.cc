@@ -78,7 +78,12 @@ Window window_around(std::string_view source, Span span) {
   const std::size_t newline = source.substr(reach, window.from - reach).rfind('\n');
   const std::size_t line_begin = newline == std::string_view::npos ? reach : reach + newline + 1;
   const std::string_view after = source.substr(window.from, kWindow + 1);
-  const std::size_t line_end = window.from + std::min(after.find('\n'), after.size());
+  std::size_t line_end = window.from + std::min(after.find('\n'), after.size());
+  // The carriage return of a line that ends as on Windows is no part of what is written there.
+  if (line_end > window.from && line_end < source.size() && source[line_end] == '\n' &&
+      source[line_end - 1] == '\r') {
+    --line_end;
+  }
   window.begin = line_begin;
   if (line_end - line_begin > kWindow && window.from - line_begin > kWindow / 2) {
     window.begin = window.from - kWindow / 2;

@@ -131,6 +131,12 @@ TEST(Excerpt, CutsOnlyWhatDoesNotFit) {
   }
 }
 
+TEST(Excerpt, DoesNotShowTheEndOfALine) {
+  EXPECT_EQ(excerpt("one\r\ntwo\r\n", {0, 1}), "  | one\n  | ^\n");
+  EXPECT_EQ(excerpt("one\r\ntwo\r\n", {5, 8}), "  | two\n  | ^^^\n");
+  EXPECT_EQ(excerpt("a\rb", {0, 1}), "  | a?b\n  | ^\n");
+}
+
 // Two bytes, one column: the caret after "éé" stands in column 3.
 TEST(Render, CountsCodePointsNotBytes) {
   const std::string text = render({ErrorCode::kSyntax, "m", Span{4, 5}, ""}, "éé?");
