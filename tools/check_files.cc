@@ -124,13 +124,13 @@ std::vector<FoundFile> find_mlir_files(const std::vector<std::string>& arguments
   return found;
 }
 
-Result<std::string> read_mlir_file(const FoundFile& found, std::istream& in) {
-  if (found.is_standard_input) return read_stream(in);
-  const std::string& name = found.name;
-  const Descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) return cannot_read(name, errno);
+Result<std::string> read_mlir_file(const FoundFile& file, std::istream& in) {
+  if (file.is_standard_input) return read_stream(in);
+  const std::string& name = file.name;
+  const Descriptor descriptor(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.number() < 0) return cannot_read(name, errno);
   struct stat facts = {};
-  if (fstat(file.number(), &facts) != 0) return cannot_read(name, errno);
+  if (fstat(descriptor.number(), &facts) != 0) return cannot_read(name, errno);
   constexpr std::size_t kChunk = 1 << 16;
   // A regular file says its size, and one read more sees that it did not grow.
   const std::size_t expected = std::min(static_cast<std::size_t>(facts.st_size), kMostBytes);
@@ -138,7 +138,7 @@ Result<std::string> read_mlir_file(const FoundFile& found, std::istream& in) {
   std::size_t size = 0;
   while (size < kMostBytes) {
     if (size == text.size()) text.resize(std::min(text.size() * 2, kMostBytes));
-    const ssize_t got = read(file.number(), text.data() + size, text.size() - size);
+    const ssize_t got = read(descriptor.number(), text.data() + size, text.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannot_read(name, errno);
     if (got == 0) break;
