@@ -47,17 +47,19 @@ struct CheckOptions {
 struct CheckReport {
   std::vector<Diagnostic> diagnostics;  ///< in the order of the file, each once
   std::int64_t tensors = 0;             ///< laid out by an attribute that Tessera knows
-  std::int64_t unknown = 0;             ///< with an attribute of another kind, left alone
-  std::int64_t silenced = 0;            ///< diagnostics that a comment allows
+  std::int64_t unknown = 0;   ///< with an attribute of another kind, or in words that are not known
+  std::int64_t silenced = 0;  ///< diagnostics that a comment allows
 };
 
 /// Every layout of an .mlir text against its tensor.
 ///
 ///   aliases    `#l1 = ..`, `#layout = ..`, `!t = tensor<..>`, used in each other and before their
-///              definition; they live to the next `// -----`, where a new module begins
-///   skipped    comments, strings, dynamic shapes, attributes and dialects that are not ours
+///              definition; they live to the next `// -----`, where a new module begins, unless the
+///              file has no other definition of that name
+///   skipped    comments, strings, dynamic shapes, attributes and dialects that are not ours, and
+///              what ours say that Tessera has no words for: a newer item, an unknown element type
 ///   silenced   `// tessera: allow(contradiction)`, or `allow` alone for every code, on the line of
-///              the diagnostic (or of the tensor) or on a line of its own right above;
+///              the diagnostic, of the tensor or of the alias, or on a line of its own right above;
 ///              `// tessera: allow-file(..)` anywhere
 ///
 /// A layout is read as TENSOR texts are; when a contradiction names what would be right, the layout

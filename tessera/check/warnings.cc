@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/check/warnings.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "tessera/base/text.h"
 #include "tessera/check/mlir_scan.h"
@@ -40,7 +40,12 @@ Span core_ranges_span(std::string_view text, Span layout) {
 std::string_view unit_of(std::int64_t count) { return count == 1 ? "" : "s"; }
 
 void warn_of_waste(const Tensor& tensor, Span layout, double most, Reading& reading) {
-  const Waste waste = waste_beside_tiles(tensor.layout);
+  // Today's metal layouts are aligned to tiles, tiled or not.
+  const bool today = std::holds_alternative<MetalTodayLayout>(tensor.words);
+  const Atom& atom = tensor.layout.atom();
+  const std::int64_t least = today ? 32 : 1;
+  const Waste waste =
+      waste_beside_tiles(tensor.layout, std::max(atom.rows, least), std::max(atom.cols, least));
   if (!waste.more_than(most)) return;
   reading.findings.push_back(
       {Severity::kWarning,

@@ -58,16 +58,15 @@ Waste waste_of(const Layout& layout) {
           (Checked(layout.shape().elements()) * layout.form().replicas()).saturated()};
 }
 
-Waste waste_beside_tiles(const Layout& layout) {
-  const Atom& atom = layout.atom();
+Waste waste_beside_tiles(const Layout& layout, std::int64_t rows, std::int64_t cols) {
   const std::size_t rank = layout.shape().rank();
   Checked needed = layout.form().replicas();
   for (std::size_t dim = 0; dim < rank; ++dim) {
-    const std::int64_t tile = dim + 1 == rank ? atom.cols : dim + 2 == rank ? atom.rows : 1;
+    const std::int64_t tile = dim + 1 == rank ? cols : dim + 2 == rank ? rows : 1;
     needed *= Checked(ceil_div(layout.shape()[dim], tile)) * tile;
   }
-  if (rank < 2) needed *= atom.rows;
-  if (rank < 1) needed *= atom.cols;
+  if (rank < 2) needed *= rows;
+  if (rank < 1) needed *= cols;
   return {allocated_elements(layout), needed.saturated()};
 }
 

@@ -23,9 +23,8 @@ struct Waste {
 /// Example: 8x96x32 as (d0 * 96 + d1, d1, d2) allocates 96 times the data.
 Waste waste_of(const Layout& layout);
 
-/// Of the elements in whole atoms: what tiles round up of the last two dims is needed too. An atom
-/// is one element where there are no tiles.
-Waste waste_beside_tiles(const Layout& layout);
+/// Of the elements in whole tiles: what rounding up the last two dims adds is needed too.
+Waste waste_beside_tiles(const Layout& layout, std::int64_t rows, std::int64_t cols);
 
 /// Places that hold nothing because the lines end before they are reached; holes inside a line are
 /// not looked for. Nothing when a line reaches places in another way than piece after piece.

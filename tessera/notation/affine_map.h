@@ -43,8 +43,9 @@ struct AffineMap {
   static AffineMap identity(std::size_t rank);
 };
 
-/// Reads a map, with or without `affine_map<..>` around it. Dims are d0, d1, .. in order.
-Result<AffineMap> read_affine_map(Cursor& cursor);
+/// Reads a map, with or without `affine_map<..>` around it. Dims are d0, d1, .. in order. `span`
+/// becomes that of the map inside.
+Result<AffineMap> read_affine_map(Cursor& cursor, Span* span = nullptr);
 /// Law: reading what was written gives the same map. `(d0, d1) -> (d0 * 64 + d1, 0)`.
 std::string write_affine_map(const AffineMap& map);
 

@@ -139,10 +139,11 @@ Result<int> read_dims(Cursor& cursor) {
 
 }  // namespace
 
-Result<AffineMap> read_affine_map(Cursor& cursor) {
+Result<AffineMap> read_affine_map(Cursor& cursor, Span* span) {
   const bool wrapped = cursor.accept_word("affine_map");
   if (wrapped) TESSERA_CHECK_OK(cursor.expect("<", kMapHelp));
   AffineMap map;
+  const std::int64_t from = cursor.position();
   TESSERA_TRY(map.dims, read_dims(cursor));
   TESSERA_CHECK_OK(cursor.expect("->", kMapHelp));
   TESSERA_CHECK_OK(cursor.expect("(", kMapHelp));
@@ -154,6 +155,7 @@ Result<AffineMap> read_affine_map(Cursor& cursor) {
     } while (cursor.accept(","));
     if (!cursor.accept(")")) return cursor.expected("an operator, ',' or ')'", kMapHelp);
   }
+  if (span != nullptr) *span = cursor.since(from);
   if (wrapped) TESSERA_CHECK_OK(cursor.expect(">", "close 'affine_map<'"));
   return map;
 }

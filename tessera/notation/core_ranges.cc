@@ -2,6 +2,7 @@
 #include "tessera/notation/core_ranges.h"
 
 #include <optional>
+#include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -20,6 +21,11 @@ std::string name_of(const CoreRange& range) {
 }
 
 Status check_range(const CoreRange& range) {
+  std::array<std::int64_t, 2> low = range.start;
+  std::array<std::int64_t, 2> high = range.end;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (low[i] > high[i]) std::swap(low[i], high[i]);
+  }
   for (std::size_t i = 0; i < 2; ++i) {
     if (range.start[i] < 0) {
       return Error{ErrorCode::kOutOfRange, cat("a core range starts at ", coords(range.start)),
@@ -29,7 +35,8 @@ Status check_range(const CoreRange& range) {
       return Error{ErrorCode::kContradiction,
                    cat("a core range from ", coords(range.start), " to ", coords(range.end),
                        " runs backward"),
-                   std::nullopt, "say its lower corner first"};
+                   std::nullopt, "say its lower corner first",
+                   cat(coords(low), ", ", coords(high))};
     }
   }
   const Checked cores =
@@ -86,39 +93,49 @@ Status read_prefix(Cursor& cursor, std::string_view name) {
   return cursor.expect_word(name, kHelp);
 }
 
-Result<CoreRange> read_range(Cursor& cursor) {
+/// `corners` becomes the span of both.
+Result<CoreRange> read_range(Cursor& cursor, Span& corners) {
   CoreRange range;
   TESSERA_CHECK_OK(read_prefix(cursor, "core_range"));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
+  const std::int64_t from = cursor.position();
   TESSERA_TRY(range.start, read_coords(cursor));
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   TESSERA_TRY(range.end, read_coords(cursor));
+  corners = cursor.since(from);
   TESSERA_CHECK_OK(cursor.expect(">", kHelp));
   return range;
 }
 
 }  // namespace
 
-Result<std::vector<CoreRange>> read_core_ranges(Cursor& cursor) {
+Result<std::vector<CoreRange>> read_core_ranges(Cursor& cursor, Span* span) {
   std::vector<CoreRange> ranges;
   TESSERA_CHECK_OK(read_prefix(cursor, "core_range_set"));
+  const std::int64_t begin = cursor.position();
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
-  if (cursor.accept(">")) return ranges;
+  if (cursor.accept(">")) {
+    if (span != nullptr) *span = cursor.since(begin);
+    return ranges;
+  }
   TESSERA_CHECK_OK(cursor.expect("[", kHelp));
   do {
-    const std::int64_t from = cursor.position();
     if (ranges.size() == kMaxRanges) {
       return Error{ErrorCode::kTooLarge, cat("more than ", kMaxRanges, " core ranges"),
                    cursor.next().span, "join ranges into larger rectangles"};
     }
-    TESSERA_TRY(const CoreRange range, read_range(cursor));
-    for (const Status& status : {check_range(range), check_apart(ranges, range)}) {
-      if (!status) return status.error().at(cursor.since(from));
+    const std::int64_t from = cursor.position();
+    Span corners;
+    TESSERA_TRY(const CoreRange range, read_range(cursor, corners));
+    if (const Status status = check_range(range); !status) return status.error().at(corners);
+    if (const Status status = check_apart(ranges, range); !status) {
+      return status.error().at(cursor.since(from));
     }
     ranges.push_back(range);
   } while (cursor.accept(","));
   if (!cursor.accept("]")) return cursor.expected("',' or ']'", kHelp);
   TESSERA_CHECK_OK(cursor.expect(">", kHelp));
+  if (span != nullptr) *span = cursor.since(begin);
   return ranges;
 }
 
@@ -158,6 +175,18 @@ std::vector<CoreRange> canonical_core_ranges(std::int64_t cores, std::int64_t wi
   const std::int64_t left = cores % width;
   if (rows > 0) ranges.push_back({{0, 0}, {width - 1, rows - 1}});
   if (left > 0) ranges.push_back({{0, rows}, {left - 1, rows}});
+  return ranges;
+}
+
+std::vector<CoreRange> core_ranges_from(const std::array<std::int64_t, 2>& start,
+                                        std::int64_t cores, std::int64_t width) {
+  std::vector<CoreRange> ranges = canonical_core_ranges(cores, width);
+  for (CoreRange& range : ranges) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      range.start[i] = (Checked(range.start[i]) + start[i]).saturated();
+      range.end[i] = (Checked(range.end[i]) + start[i]).saturated();
+    }
+  }
   return ranges;
 }
 

@@ -25,8 +25,9 @@ struct CoreRange {
 };
 
 /// Reads `<[#ttnn.core_range<(0,0), (7,7)>, ..]>`, also with `#ttnn.core_range_set` before it.
-/// Corners rise, coordinates are 0 or more, and no core is in two ranges (kContradiction).
-Result<std::vector<CoreRange>> read_core_ranges(Cursor& cursor);
+/// Corners rise, coordinates are 0 or more, and no core is in two ranges (kContradiction). `span`
+/// becomes that of `<[..]>`.
+Result<std::vector<CoreRange>> read_core_ranges(Cursor& cursor, Span* span = nullptr);
 /// `<[#ttnn.core_range<(0,0), (7,7)>]>`, as MLIR prints it.
 std::string write_core_ranges(const std::vector<CoreRange>& ranges);
 
@@ -39,6 +40,9 @@ Result<std::int64_t> cores_in(const std::vector<CoreRange>& ranges);
 /// one rectangle, then what is left of a row.
 /// Example: 12 cores, 8 wide: (0,0)-(7,0) and (0,1)-(3,1).
 std::vector<CoreRange> canonical_core_ranges(std::int64_t cores, std::int64_t width);
+/// The same number of cores as `canonical_core_ranges` has, from the core `start` on.
+std::vector<CoreRange> core_ranges_from(const std::array<std::int64_t, 2>& start,
+                                        std::int64_t cores, std::int64_t width);
 /// Whether a compiler would have chosen these ranges for some device: a rectangle at the origin, or
 /// full rows and then a part of the next.
 bool are_canonical(const std::vector<CoreRange>& ranges);

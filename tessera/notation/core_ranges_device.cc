@@ -56,10 +56,16 @@ Result<DeviceMap> device_map_of(const std::vector<CoreRange>& ranges, const Shap
   TESSERA_CHECK_OK(check_core_ranges(ranges));
   TESSERA_TRY(const std::int64_t cores, cores_in(ranges));
   if (cores != grid.elements()) {
-    return Error{
+    Error error{
         ErrorCode::kContradiction,
         cat(cores, " cores for the ", grid.elements(), " places of grid ", grid.to_string()),
         std::nullopt, "one core for each place of the grid"};
+    if (!ranges.empty()) {  // as many from the same core on, in rows as wide
+      error.correction = write_core_ranges(
+          core_ranges_from(ranges.front().start, grid.elements(), ranges.front().width()));
+      error.help += cat(": core_ranges = ", error.correction);
+    }
+    return error;
   }
   if (ranges.empty()) return DeviceMap::identity();
   const CoreRange& first = ranges.front();
@@ -125,18 +131,6 @@ class RangeBuilder {
   std::vector<CoreRange> ranges_;
 };
 
-/// The first `cores` cores of a rectangle `width` wide whose first core is at [row, col].
-std::vector<CoreRange> rectangle_at(const Place& first, std::int64_t cores, std::int64_t width) {
-  std::vector<CoreRange> ranges = canonical_core_ranges(cores, width);
-  for (CoreRange& range : ranges) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      range.start[i] = (Checked(range.start[i]) + first[1 - i]).saturated();
-      range.end[i] = (Checked(range.end[i]) + first[1 - i]).saturated();
-    }
-  }
-  return ranges;
-}
-
 /// A folded map that goes row by row through a rectangle, found without visiting every place.
 std::optional<std::vector<CoreRange>> rectangle_of(const DeviceMap& map, const Shape& grid) {
   const Place first = map.map(grid, Place(grid.rank(), 0)).place;
@@ -144,8 +138,8 @@ std::optional<std::vector<CoreRange>> rectangle_of(const DeviceMap& map, const S
   for (const Fold& fold : map.folds()) {
     for (const Cut& cut : fold.cuts) {
       const bool one_row = cut.width == 1 && last[0] == first[0];
-      std::vector<CoreRange> ranges =
-          rectangle_at(first, grid.elements(), one_row ? grid.elements() : cut.width);
+      std::vector<CoreRange> ranges = core_ranges_from({first[1], first[0]}, grid.elements(),
+                                                       one_row ? grid.elements() : cut.width);
       const Result<DeviceMap> again = device_map_of(ranges, grid);
       if (again && again->folds() == map.folds() && again->origin() == map.origin()) return ranges;
     }

@@ -61,10 +61,15 @@ Result<std::string> read_attribute_name(Cursor& cursor, const Word& dialect) {
   return cat("#", dialect.text, ".", kind);
 }
 
+/// `full` says whether the name is the space itself, not an alias of it.
 Error unknown_space(const Word& word, std::string_view space,
-                    std::span<const std::string_view> spaces) {
-  return Error{ErrorCode::kUnknownName, cat("unknown memory space ", quote_name(word.text)),
-               word.span, did_you_mean(space, spaces)};
+                    std::span<const std::string_view> spaces, bool full) {
+  Error error{ErrorCode::kUnknownName, cat("unknown memory space ", quote_name(word.text)),
+              word.span, did_you_mean(space, spaces)};
+  // The dialects spell `system` in two ways; every other name is the same in all.
+  const auto nearest = nearest_name(space, spaces);
+  if (full && nearest && *nearest != "system" && *nearest != "mmio") error.correction = *nearest;
+  return error;
 }
 
 /// ('#' DIALECT '.' KIND)? '<' SPACE '>' | '#' ALIAS
@@ -76,7 +81,7 @@ Status read_space(Cursor& cursor, std::span<const std::string_view> spaces, MemR
       memref.space = space_of_alias(first.text, spaces);
       memref.attribute = cat("#", first.text);
       if (std::find(spaces.begin(), spaces.end(), memref.space) != spaces.end()) return ok_status();
-      return unknown_space(first, memref.space, spaces);
+      return unknown_space(first, memref.space, spaces, false);
     }
     TESSERA_TRY(name, read_attribute_name(cursor, first));
   } else if (cursor.peek() != '<') {
@@ -86,7 +91,7 @@ Status read_space(Cursor& cursor, std::span<const std::string_view> spaces, MemR
   TESSERA_TRY(const Word word, cursor.identifier("a memory space", kSpaceHelp));
   memref.space = canonical_space(word.text);
   if (std::find(spaces.begin(), spaces.end(), memref.space) == spaces.end()) {
-    return unknown_space(word, memref.space, spaces);
+    return unknown_space(word, memref.space, spaces, true);
   }
   memref.attribute = cat(name, "<", word.text, ">");
   return cursor.expect(">", kSpaceHelp);
@@ -102,10 +107,10 @@ std::string_view canonical_space(std::string_view spelling) {
 }
 
 Result<MemRef> read_memref(Cursor& cursor, std::span<const std::string_view> spaces,
-                           bool may_be_unsaid) {
+                           bool may_be_unsaid, Span* extents) {
   TESSERA_CHECK_OK(cursor.expect_word("memref", kMemrefHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kMemrefHelp));
-  TESSERA_TRY(const TensorType type, read_tensor_type(cursor));
+  TESSERA_TRY(const TensorType type, read_tensor_type(cursor, extents));
   MemRef memref{type.shape.extents(), type.element, {}, {}};
   if (may_be_unsaid && cursor.accept(">")) return memref;
   TESSERA_CHECK_OK(cursor.expect(",", kMemrefHelp));

@@ -28,8 +28,10 @@ struct MemRef {
 
 /// `spaces` are the canonical names that are legal here; others get a did-you-mean. Where the space
 /// may be left unsaid, as MLIR allows, `memref<18x32xf32>` has an empty one.
+/// `extents` becomes the span of the extents with the 'x' behind them: empty, before the element,
+/// when there are none.
 Result<MemRef> read_memref(Cursor& cursor, std::span<const std::string_view> spaces,
-                           bool may_be_unsaid = false);
+                           bool may_be_unsaid = false, Span* extents = nullptr);
 /// Law: reading what was written gives the same memref.
 std::string write_memref(const MemRef& memref, std::string_view dialect);
 

@@ -27,7 +27,8 @@ Result<PaddingValue> read_oob(Cursor& cursor) {
   TESSERA_TRY(const Word word, cursor.identifier("an out-of-bounds value", kHelp));
   if (const auto value = oob_value(word.text)) return *value;
   return Error{ErrorCode::kUnknownName, cat("unknown out-of-bounds value ", quote_name(word.text)),
-               word.span, did_you_mean(word.text, kOobWords)};
+               word.span, did_you_mean(word.text, kOobWords),
+               std::string(nearest_name(word.text, kOobWords).value_or(""))};
 }
 
 /// '<' extents '>'
@@ -67,7 +68,10 @@ Status read_rest(Cursor& cursor, MetalLayout& words, MetalSpans& spans) {
                    words.memory_layout.empty()
                        ? cat("unknown memory layout ", quote_name(word.text))
                        : cat("a second memory layout, ", quote_name(word.text)),
-                   word.span, did_you_mean(word.text, names)};
+                   word.span, did_you_mean(word.text, names),
+                   words.memory_layout.empty()
+                       ? std::string(nearest_name(word.text, kMemoryLayouts).value_or(""))
+                       : std::string()};
     }
     words.memory_layout = word.text;
   }
@@ -99,18 +103,17 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
                      dtype_name(type.dtype()))};
   }
   MetalSpans spans;
-  std::int64_t from = cursor.position();
-  TESSERA_TRY(words.linear, read_affine_map(cursor));
-  spans.linear = cursor.since(from);
+  TESSERA_TRY(words.linear, read_affine_map(cursor, &spans.linear));
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   TESSERA_TRY(words.oob, read_oob(cursor));
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
-  from = cursor.position();
+  std::int64_t from = cursor.position();
   TESSERA_TRY(words.grid, read_grid(cursor));
   spans.grid = cursor.since(from);
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   from = cursor.position();
-  TESSERA_TRY(words.memref, read_memref(cursor, kMetalSpaces, true));
+  TESSERA_TRY(words.memref, read_memref(cursor, kMetalSpaces, true, &spans.memref_shape));
+  if (!words.memref.shape.empty()) --spans.memref_shape.to;  // the 'x' before the element stays
   spans.memref = cursor.since(from);
   TESSERA_CHECK_OK(read_rest(cursor, words, spans));
   TESSERA_CHECK_OK(cursor.expect_end());

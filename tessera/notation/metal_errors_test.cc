@@ -49,15 +49,15 @@ constexpr std::string_view kGrid = "<3x2>";
 constexpr std::string_view kMemref = "memref<18x32xf32, #tt.memory_space<l1>>";
 
 TEST(MetalErrors, ContradictionsNameTheRightNumber) {
-  expect_refused({seed(kMap, "undef", kGrid, "@memref<17x32xf32, #tt.memory_space<l1>>@"),
+  expect_refused({seed(kMap, "undef", kGrid, "memref<@17x32@xf32, #tt.memory_space<l1>>"),
                   ErrorCode::kContradiction,
                   "memref 17x32 does not match 53x63 on 3x2: expected 18x32, found 17x32",
                   "write memref<18x32xf32, #tt.memory_space<l1>>"});
-  expect_refused({seed(kMap, "undef", kGrid, "@memref<2x1x!tt.tile<32x32, bf16>, #l1>@"),
+  expect_refused({seed(kMap, "undef", kGrid, "memref<@2x1@x!tt.tile<32x32, bf16>, #l1>"),
                   ErrorCode::kContradiction,
                   "memref 2x1 of 32x32 tiles does not match 53x63 on 3x2: expected 1x1, found 2x1",
                   "write memref<1x1x!tt.tile<32x32, bf16>, #l1>"});
-  expect_refused({seed(kMap, "undef", kGrid, "@memref<18xf32, #l1>@"), ErrorCode::kContradiction,
+  expect_refused({seed(kMap, "undef", kGrid, "memref<@18@xf32, #l1>"), ErrorCode::kContradiction,
                   "memref 18 does not match 53x63 on 3x2: expected 18x32, found 18", "write"});
   expect_refused({seed("@(d0) -> (d0, 0)@", "undef", kGrid, kMemref), ErrorCode::kContradiction,
                   "the map has 1 dim for a tensor of rank 2", "one dim for each extent of 53x63"});
@@ -161,7 +161,7 @@ TEST(MetalTodayErrors, TheGridDividesWhatIsAligned) {
                   "line 0 is 64 long after alignment, which a grid of 3 and tiles of 32 do not "
                   "divide: expected 96, found 64",
                   "align 53x63 to multiples of 96 along line 0"});
-  expect_refused({today("3x2x32x31xf32", "@53x63@", "96x64", kEach), ErrorCode::kContradiction,
+  expect_refused({today("@3x2x32x31@xf32", "53x63", "96x64", kEach), ErrorCode::kContradiction,
                   "shard 32x31 does not match 53x63 on 3x2: expected 32x32, found 32x31",
                   "write tensor<3x2x32x32xf32, ..>"});
   expect_refused({today("64x128xf32", "64x128", "32x32", cat("@", kEach, "@")),

@@ -10,15 +10,25 @@
 namespace tessera {
 namespace {
 
-Error contradiction(std::string message, std::string help) {
-  return Error{ErrorCode::kContradiction, std::move(message), std::nullopt, std::move(help)};
+Error contradiction(std::string message, std::string help, std::string correction = {}) {
+  return Error{ErrorCode::kContradiction, std::move(message), std::nullopt, std::move(help),
+               std::move(correction)};
 }
 
-Status check_linear(const AffineMap& linear, const Shape& shape) {
+/// The map of a tensor on a grid of this rank: a line a dim, or all but the last dim in one line.
+std::string usual_map(const Shape& shape, std::size_t grid_rank) {
+  if (grid_rank == shape.rank()) return write_affine_map(AffineMap::identity(grid_rank));
+  if (grid_rank != 2 || shape.rank() < 2) return {};
+  const Result<AffineMap> map = collapse(shape, {{0, -1}});
+  return map ? write_affine_map(*map) : std::string();
+}
+
+Status check_linear(const AffineMap& linear, const Shape& shape, std::size_t grid_rank) {
   if (static_cast<std::size_t>(linear.dims) == shape.rank()) return ok_status();
   return contradiction(cat("the map has ", counted(static_cast<std::size_t>(linear.dims), "dim"),
                            " for a tensor of rank ", shape.rank()),
-                       cat("one dim for each extent of ", say_shape(shape.extents())));
+                       cat("one dim for each extent of ", say_shape(shape.extents())),
+                       usual_map(shape, grid_rank));
 }
 
 Status check_grid(const AffineMap& linear, const std::vector<std::int64_t>& grid) {
@@ -76,7 +86,8 @@ Status check_memref(const MetalLayout& words, const Shape& shape) {
   return contradiction(cat("memref ", say_shape(words.memref.shape), tiles, " does not match ",
                            say_shape(shape.extents()), " on ", join(words.grid, "x"), ": expected ",
                            join(expected, "x"), ", found ", say_shape(words.memref.shape)),
-                       cat("write ", write_memref(right, words.dialect)));
+                       cat("write ", write_memref(right, words.dialect)),
+                       cat(join(expected, "x"), words.memref.shape.empty() ? "x" : ""));
 }
 
 Result<DeviceMap> lower_device(const MetalLayout::Device& device, const Shape& grid) {
@@ -120,7 +131,7 @@ Error at(const Error& error, const MetalSpans* spans, Span MetalSpans::* part) {
 
 Result<std::vector<std::int64_t>> metal_shard(const AffineMap& linear, const Shape& shape,
                                               const std::vector<std::int64_t>& grid) {
-  TESSERA_CHECK_OK(check_linear(linear, shape));
+  TESSERA_CHECK_OK(check_linear(linear, shape, grid.size()));
   TESSERA_CHECK_OK(check_grid(linear, grid));
   std::vector<std::int64_t> shard;
   for (std::size_t axis = 0; axis < grid.size(); ++axis) {
@@ -144,7 +155,7 @@ Result<std::vector<std::int64_t>> metal_memref(const AffineMap& linear, const Sh
 
 Result<Layout> lower(const MetalLayout& words, const Shape& shape, DType dtype,
                      const MetalSpans* spans) {
-  if (const Status status = check_linear(words.linear, shape); !status) {
+  if (const Status status = check_linear(words.linear, shape, words.grid.size()); !status) {
     return at(status.error(), spans, &MetalSpans::linear);
   }
   if (const Status status = check_dims_are_used(words.linear, shape); !status) {
@@ -156,7 +167,9 @@ Result<Layout> lower(const MetalLayout& words, const Shape& shape, DType dtype,
   const Result<std::vector<std::int64_t>> shard = metal_shard(words.linear, shape, words.grid);
   if (!shard) return at(shard.error(), spans, &MetalSpans::linear);
   if (const Status status = check_memref(words, shape); !status) {
-    return at(status.error(), spans, &MetalSpans::memref);
+    const bool shape_is_wrong = status.error().code == ErrorCode::kContradiction;
+    return at(status.error(), spans,
+              shape_is_wrong ? &MetalSpans::memref_shape : &MetalSpans::memref);
   }
   std::vector<MetalLine> lines;
   for (std::size_t axis = 0; axis < words.grid.size(); ++axis) {

@@ -35,6 +35,7 @@ struct MetalSpans {
   Span linear;
   Span grid;
   Span memref;
+  Span memref_shape;  ///< its extents; where they would stand when there are none
   Span device;
 };
 Result<Layout> lower(const MetalLayout& words, const Shape& shape, DType dtype,

@@ -20,9 +20,8 @@ struct Collapsed {
   std::int64_t length = 0;
 };
 
-Error at(const Error& error, const MetalTodaySpans* spans, Span MetalTodaySpans::* part) {
-  return spans == nullptr ? error : error.at(spans->*part);
-}
+/// A part of the text, or none.
+using Part = Span MetalTodaySpans::*;
 
 Checked round_up(std::int64_t value, std::int64_t multiple) {
   return Checked(ceil_div(value, multiple)) * multiple;
@@ -133,29 +132,26 @@ Status check_shard(const MetalTodayLayout& words, const std::vector<MetalLine>& 
                    " on ", join(std::span(device).first(lines.size()), "x"), ": expected ",
                    shard(right), ", found ", shard(device)),
                std::nullopt,
-               cat("write tensor<", write_tensor_type(right, words.device_type.element), ", ..>")};
+               cat("write tensor<", write_tensor_type(right, words.device_type.element), ", ..>"),
+               join(right, "x")};
 }
 
-}  // namespace
-
-Result<Layout> lower(const MetalTodayLayout& words, const MetalTodaySpans* spans) {
-  Result<Shape> shape = Shape::make(words.logical_shape);
-  if (!shape) return at(shape.error(), spans, &MetalTodaySpans::logical_shape);
-  if (const Status status = check_alignments(words); !status) {
-    return at(status.error(), spans, &MetalTodaySpans::dim_alignments);
-  }
+/// `part` becomes the one that an error speaks of.
+Result<Layout> lower_parts(const MetalTodayLayout& words, Part& part) {
+  part = &MetalTodaySpans::logical_shape;
+  TESSERA_TRY(Shape shape, Shape::make(words.logical_shape));
+  part = &MetalTodaySpans::dim_alignments;
+  TESSERA_CHECK_OK(check_alignments(words));
   const Result<std::vector<Collapsed>> collapsed = collapsed_lines(words);
   if (!collapsed) {
     const bool too_long = collapsed.error().code == ErrorCode::kOverflow;
-    return at(collapsed.error(), spans,
-              too_long ? &MetalTodaySpans::dim_alignments : &MetalTodaySpans::collapsed_intervals);
+    if (!too_long) part = &MetalTodaySpans::collapsed_intervals;
+    return collapsed.error();
   }
-  if (const Status status = check_device_rank(words, collapsed->size()); !status) {
-    return at(status.error(), spans, &MetalTodaySpans::collapsed_intervals);
-  }
-  if (const Status status = check_division(words, *collapsed); !status) {
-    return at(status.error(), spans, &MetalTodaySpans::dim_alignments);
-  }
+  part = &MetalTodaySpans::collapsed_intervals;
+  TESSERA_CHECK_OK(check_device_rank(words, collapsed->size()));
+  part = &MetalTodaySpans::dim_alignments;
+  TESSERA_CHECK_OK(check_division(words, *collapsed));
   std::vector<MetalLine> lines;
   for (std::size_t axis = 0; axis < collapsed->size(); ++axis) {
     const std::int64_t grid = words.device_type.shape[axis];
@@ -163,14 +159,69 @@ Result<Layout> lower(const MetalTodayLayout& words, const MetalTodaySpans* spans
     const std::int64_t shard = (*collapsed)[axis].length / grid;
     lines.push_back({(*collapsed)[axis].value, grid, shard, tile, shard / tile});
   }
-  if (const Status status = check_shard(words, lines); !status) {
-    return at(status.error(), spans, &MetalTodaySpans::logical_shape);
-  }
-  TESSERA_TRY(LayoutSpec spec, metal_spec(*shape, words.device_type.dtype(),
+  part = &MetalTodaySpans::device_shape;
+  TESSERA_CHECK_OK(check_shard(words, lines));
+  part = nullptr;
+  TESSERA_TRY(LayoutSpec spec, metal_spec(shape, words.device_type.dtype(),
                                           words.device_type.element, lines, Cause::kAlignment));
   spec.padding = words.oob;
   spec.space = words.space;
   return Layout::make(std::move(spec));
+}
+
+bool lowers(const MetalTodayLayout& words) {
+  Part part = nullptr;
+  return lower_parts(words, part).ok();
+}
+
+/// The alignments with which the rest of the words agree: the smallest multiples of those said that
+/// let the grid divide, or those that tt-mlir takes when none are said. Empty when neither do.
+std::string right_alignments(MetalTodayLayout words) {
+  const std::size_t rank = words.logical_shape.size();
+  if (words.dim_alignments.size() != rank) {
+    words.dim_alignments.assign(rank, 1);
+    for (std::size_t dim = rank < 2 ? 0 : rank - 2; dim < rank; ++dim) {
+      words.dim_alignments[dim] = kPlane;
+    }
+  } else {
+    const Result<CollapseIntervals> intervals = every_interval(words.collapsed_intervals, rank);
+    const std::size_t lines = words.device_type.shape.rank() / 2;
+    if (!intervals || intervals->size() > lines) return {};
+    const std::size_t first = lines - intervals->size();  // lines that only make a plane
+    for (std::size_t axis = first; axis < lines; ++axis) {
+      const std::int64_t grid = words.device_type.shape[axis];
+      const std::int64_t tile = tile_extent(words.device_type.element, axis, lines);
+      const std::int64_t unit = (Checked(grid) * tile).saturated();
+      std::int64_t& alignment =
+          words.dim_alignments[static_cast<std::size_t>((*intervals)[axis - first].first)];
+      if (unit < 1 || alignment < 1) return {};
+      alignment = saturating_lcm(alignment, unit);
+    }
+  }
+  return lowers(words) ? join(words.dim_alignments, "x") : std::string();
+}
+
+/// The intervals with which the rest of the words agree: all dims but the last in one line, or
+/// every dim for itself. Empty when neither do.
+std::string right_intervals(MetalTodayLayout words) {
+  for (const CollapseIntervals& usual : {CollapseIntervals{{0, -1}}, CollapseIntervals{}}) {
+    words.collapsed_intervals = usual;
+    if (lowers(words)) return write_intervals(usual);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Layout> lower(const MetalTodayLayout& words, const MetalTodaySpans* spans) {
+  Part part = nullptr;
+  Result<Layout> layout = lower_parts(words, part);
+  if (layout || spans == nullptr || part == nullptr) return layout;
+  Error error = layout.error();
+  if (!words.device_type.extents_at) error.correction.clear();  // it is for those extents
+  if (part == &MetalTodaySpans::dim_alignments) error.correction = right_alignments(words);
+  if (part == &MetalTodaySpans::collapsed_intervals) error.correction = right_intervals(words);
+  return error.at(spans->*part);
 }
 
 Result<Layout> lower(const MetalTodayLayout& words) { return lower(words, nullptr); }

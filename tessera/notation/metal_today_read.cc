@@ -68,11 +68,21 @@ Result<Dense> read_dense(Cursor& cursor) {
   return dense;
 }
 
+/// The rows of pairs with the type that they have; nothing when they are no pairs.
+std::string right_type(const Dense& dense) {
+  CollapseIntervals pairs;
+  for (const std::vector<std::int64_t>& row : dense.rows) {
+    if (row.size() != 2) return {};
+    pairs.emplace_back(row[0], row[1]);
+  }
+  return dense.splat ? std::string() : write_intervals(pairs);
+}
+
 /// The pairs, once they agree with the type that follows them.
 Result<CollapseIntervals> pairs_of(const Dense& dense, const TensorType& type) {
-  const auto wrong = [](std::string message) {
+  const auto wrong = [&](std::string message) {
     return Error{ErrorCode::kContradiction, std::move(message), std::nullopt,
-                 std::string(kDenseHelp)};
+                 std::string(kDenseHelp), right_type(dense)};
   };
   const Shape& shape = type.shape;
   if (shape.rank() != 2 || shape[1] != 2 || type.element != Atom::scalar(DType::kI64)) {
@@ -137,9 +147,11 @@ Status read_rest(Cursor& cursor, MetalTodayLayout& words) {
       if (first && !words.says_oob) known.assign(kOobWords.begin(), kOobWords.end());
       if (first) known.insert(known.end(), kMetalSpaces.begin(), kMetalSpaces.end());
       known.insert(known.end(), kMemoryLayouts.begin(), kMemoryLayouts.end());
-      return Error{ErrorCode::kUnknownName, cat("unexpected ", quote_name(word.text)), word.span,
-                   words.memory_layout.empty() ? did_you_mean(word.text, known)
-                                               : "nothing follows the memory layout"};
+      const bool open = words.memory_layout.empty();
+      return Error{
+          ErrorCode::kUnknownName, cat("unexpected ", quote_name(word.text)), word.span,
+          open ? did_you_mean(word.text, known) : "nothing follows the memory layout",
+          std::string(open ? nearest_name(word.text, known).value_or("") : std::string_view())};
     }
   }
   if (cursor.accept(">")) return ok_status();
@@ -180,15 +192,24 @@ Result<Tensor> read_metal_today(Cursor& cursor, std::string_view dialect, const 
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   TESSERA_TRY(words.collapsed_intervals, read_intervals(cursor, spans.collapsed_intervals));
   TESSERA_CHECK_OK(read_rest(cursor, words));
+  spans.device_shape = spans.logical_shape;
+  if (type.extents_at && type.shape.rank() > 0) {
+    spans.device_shape = {type.extents_at->from, type.extents_at->to - 1};  // without the last 'x'
+  }
   TESSERA_TRY(Layout layout, lower(words, &spans));
   return Tensor{std::move(layout), "metal-today", std::move(words)};
 }
 
-std::string write(const MetalTodayLayout& words) {
+std::string write_intervals(const CollapseIntervals& intervals) {
   std::string pairs;
-  for (const auto& [from, to] : words.collapsed_intervals) {
+  for (const auto& [from, to] : intervals) {
     pairs += cat(pairs.empty() ? "" : ", ", "[", from, ", ", to, "]");
   }
+  return cat("dense<", pairs.empty() ? "" : cat("[", pairs, "]"), "> : tensor<", intervals.size(),
+             "x2xi64>");
+}
+
+std::string write(const MetalTodayLayout& words) {
   std::string rest;
   if (words.says_oob) rest += cat(", ", oob_word(words.oob).value_or("undef"));
   if (!words.space.empty()) rest += cat(", ", words.space);
@@ -196,8 +217,7 @@ std::string write(const MetalTodayLayout& words) {
   return cat("#", words.dialect,
              ".metal_layout<logical_shape = ", write_dimension_list(words.logical_shape),
              ", dim_alignments = ", write_dimension_list(words.dim_alignments),
-             ", collapsed_intervals = dense<", pairs.empty() ? "" : cat("[", pairs, "]"),
-             "> : tensor<", words.collapsed_intervals.size(), "x2xi64>", rest, ">");
+             ", collapsed_intervals = ", write_intervals(words.collapsed_intervals), rest, ">");
 }
 
 Notation metal_today_notation() {

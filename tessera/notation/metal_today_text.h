@@ -11,7 +11,11 @@ struct MetalTodaySpans {
   Span logical_shape;
   Span dim_alignments;
   Span collapsed_intervals;
+  Span device_shape;  ///< the extents before the layout
 };
 Result<Layout> lower(const MetalTodayLayout& words, const MetalTodaySpans* spans);
+
+/// `dense<[[0, -1]]> : tensor<1x2xi64>`
+std::string write_intervals(const CollapseIntervals& intervals);
 
 }  // namespace tessera

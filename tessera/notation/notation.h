@@ -34,8 +34,9 @@ struct Notation {
   std::string_view name;                   ///< for people and for `--to`
   std::vector<std::string_view> keywords;  ///< what LAYOUT begins with: "native", "pyflame."
   std::string_view example;                ///< a whole tensor in this notation
-  /// LAYOUT text after `type` → tensor. Spans count from the start of `text`; an error without one
-  /// speaks of the whole layout. Law: write(read(text)) is `text`, spelled canonically.
+  /// LAYOUT text after `type` → tensor. Spans count from the start of `text` (the type stands below
+  /// 0); an error without one speaks of the whole layout. Law: write(read(text)) is `text`, spelled
+  /// canonically.
   Result<Tensor> (*read)(std::string_view text, const TensorType& type);
   /// Layout → the words of this notation, or why it cannot be said (kNotSupported with the reason).
   /// Law: what is raised reads back as the same function, with the same allocation and atom.

@@ -72,14 +72,8 @@ Result<const Notation*> notation_of(std::string_view layout) {
 
 const std::vector<Notation>& notations() {
   static const std::vector<Notation> list = {
-      native_notation(),
-      strided_notation(),
-      pyflame_notation(),
-      spyre_notation(),
-      metal_notation(),
-      metal_today_notation(),
-      ttnn_notation(),
-      morello_notation(),
+      native_notation(), strided_notation(),     pyflame_notation(), spyre_notation(),
+      metal_notation(),  metal_today_notation(), ttnn_notation(),    morello_notation(),
   };
   return list;
 }
@@ -105,11 +99,14 @@ Result<Tensor> parse_tensor(std::string_view text) {
   TESSERA_CHECK_OK(cursor.expect_word("tensor", kHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
   const std::int64_t type_from = cursor.position();
-  TESSERA_TRY(const TensorType type, read_tensor_type(cursor));
+  Span extents;
+  TESSERA_TRY(TensorType type, read_tensor_type(cursor, &extents));
   const Span type_span = cursor.since(type_from);
   if (cursor.peek() == '>' || cursor.at_end()) return missing_layout(cursor, type);
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   if (cursor.peek() == '>' || cursor.at_end()) return missing_layout(cursor, type);
+
+  type.extents_at = Span{extents.from - cursor.position(), extents.to - cursor.position()};
 
   // The layout speaks before its closing bracket does: a slip inside may have unbalanced it.
   const auto begin = static_cast<std::size_t>(cursor.position());

@@ -86,18 +86,19 @@ Result<Atom> read_element(Cursor& cursor) {
   return tile;
 }
 
-Result<TensorType> read_tensor_type(Cursor& cursor) {
+Result<TensorType> read_tensor_type(Cursor& cursor, Span* extents) {
   const std::int64_t from = cursor.position();
-  std::vector<std::int64_t> extents;
+  std::vector<std::int64_t> numbers;
   while (at_number(cursor)) {
-    TESSERA_TRY(const std::int64_t extent, read_extent(cursor, extents.size(), kTensorHelp));
-    extents.push_back(extent);
+    TESSERA_TRY(const std::int64_t extent, read_extent(cursor, numbers.size(), kTensorHelp));
+    numbers.push_back(extent);
     TESSERA_CHECK_OK(cursor.expect("x", kTensorHelp));
   }
-  const Span extents_span = cursor.since(from);
+  const Span span = cursor.since(from);
+  if (extents != nullptr) *extents = span;
   TESSERA_TRY(const Atom element, read_element(cursor));
-  Result<Shape> shape = Shape::make(std::move(extents));
-  if (!shape) return shape.error().at(extents_span);
+  Result<Shape> shape = Shape::make(std::move(numbers));
+  if (!shape) return shape.error().at(span);
   return TensorType{*std::move(shape), element};
 }
 

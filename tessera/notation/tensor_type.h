@@ -19,14 +19,20 @@ namespace tessera {
 struct TensorType {
   Shape shape;
   Atom element;
+  /// Where a text says the extents, counted from the first byte of its layout, so below 0: a layout
+  /// may contradict them. Says nothing of the type itself.
+  std::optional<Span> extents_at = std::nullopt;
 
   static TensorType of(Shape shape, DType dtype);
   DType dtype() const { return element.storage; }
-  friend bool operator==(const TensorType&, const TensorType&) = default;
+  friend bool operator==(const TensorType& a, const TensorType& b) {
+    return a.shape == b.shape && a.element == b.element;
+  }
 };
 
-/// (INT 'x')* ELEMENT, as inside `tensor<..>` and `memref<..>`.
-Result<TensorType> read_tensor_type(Cursor& cursor);
+/// (INT 'x')* ELEMENT, as inside `tensor<..>` and `memref<..>`. `extents` becomes the span of
+/// (INT 'x')*.
+Result<TensorType> read_tensor_type(Cursor& cursor, Span* extents = nullptr);
 
 /// DTYPE, or `!tt.tile<32x32, f32>` (also `!ttcore.tile`, also `32 x 32`).
 Result<Atom> read_element(Cursor& cursor);

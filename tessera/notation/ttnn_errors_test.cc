@@ -116,7 +116,7 @@ TEST(TtnnErrors, MemoriesAndTheirLayouts) {
       {tensor("64x128xbf16", kMap + ", <1x1>, " + dram), dram, ErrorCode::kContradiction,
        "a tensor in dram without a memory layout", ""},
       {tensor("64x128xbf16", kMap + ", <1x1>, memref<64x128xbf16, #sysmem>, <interleaved>"),
-       "<interleaved>", ErrorCode::kContradiction,
+       ">, <interleaved>", ErrorCode::kContradiction,
        "a tensor in system memory with the memory layout interleaved", ""},
       {tensor("64x128xbf16",
               kMap + ", <2x4>, memref<1x1x" + kTile + ", #dram>, <block_sharded>, " + cores),
@@ -160,7 +160,8 @@ TEST(TtnnErrors, CoresThatDoNotFitTheGrid) {
   const std::string eight = "<[#ttnn.core_range<(0,0), (7,0)>]>";
   expect_all_refused({
       {sharded("4x1", "16x128", "height_sharded", eight), eight, ErrorCode::kContradiction,
-       "8 cores for the 4 places of grid 4x1", "one core for each place of the grid"},
+       "8 cores for the 4 places of grid 4x1",
+       "one core for each place of the grid: core_ranges = <[#ttnn.core_range<(0,0), (3,0)>]>"},
       {sharded("2x4", "32x32", "block_sharded", eight), eight, ErrorCode::kContradiction,
        "8 cores in a box of 1x8 for a block_sharded tensor on grid 2x4",
        "a rectangle of that shape: core_ranges = <[#ttnn.core_range<(0,0), (3,1)>]>"},

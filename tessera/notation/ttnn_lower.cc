@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -11,11 +12,34 @@ namespace {
 
 using Memory = TtnnLayout::Memory;
 
-Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const Shape& shape) {
+/// TTNN's own map where the memref is the one that follows from it, so that the map is what is
+/// wrong.
+std::optional<AffineMap> map_of_memref(const TtnnLayout& words, const Shape& shape) {
+  TtnnLayout usual = words;
+  const Result<AffineMap> map = ttnn_collapse(shape, words.memref.element);
+  if (!map || *map == words.linear) return std::nullopt;
+  usual.linear = *map;
+  const Result<TtnnNumbers> numbers = ttnn_numbers(usual, shape);
+  if (!numbers || numbers->memref != words.memref.shape) return std::nullopt;
+  return usual.linear;
+}
+
+Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const Shape& shape,
+                    const TtnnSpans* spans) {
   if (words.memref.shape == numbers.memref) return ok_status();
   const std::string_view memory = ttnn_memory_name(words.memory);
   const std::string found =
       words.memref.shape.empty() ? "of one element" : join(words.memref.shape, "x");
+  const std::string where = cat(shape.to_string(), " ", memory, memory.empty() ? "" : " ", "in ",
+                                words.memref.space, " on ", join(words.grid, "x"));
+  if (const std::optional<AffineMap> map = map_of_memref(words, shape)) {
+    const std::string right = write_affine_map(*map);
+    return at_part(Error{ErrorCode::kContradiction,
+                         cat("the map makes memref ", join(numbers.memref, "x"), " of ", where,
+                             ", found ", found, ": expected ", right),
+                         std::nullopt, "the memref follows from TTNN's own map", right},
+                   spans, &TtnnSpans::linear);
+  }
   MemRef right = words.memref;
   right.shape = numbers.memref;
   std::string help = cat("write ", write_memref(right, words.dialect));
@@ -23,11 +47,12 @@ Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const S
   if (map && *map != words.linear) {
     help += cat(" for this map; TTNN's own is ", write_affine_map(*map));
   }
-  return Error{ErrorCode::kContradiction,
-               cat("memref ", found, " for ", shape.to_string(), " ", memory,
-                   memory.empty() ? "" : " ", "in ", words.memref.space, " on ",
-                   join(words.grid, "x"), ": expected ", join(numbers.memref, "x")),
-               std::nullopt, std::move(help)};
+  return at_part(
+      Error{ErrorCode::kContradiction,
+            cat("memref ", found, " for ", where, ": expected ", join(numbers.memref, "x")),
+            std::nullopt, std::move(help),
+            cat(join(numbers.memref, "x"), words.memref.shape.empty() ? "x" : "")},
+      spans, &TtnnSpans::memref_shape);
 }
 
 /// The smallest rectangle around the ranges. Only for ranges that are checked and not none.
@@ -45,12 +70,12 @@ CoreRange bounding_box(const std::vector<CoreRange>& ranges) {
 /// Block sharding keeps the grid's shape on the device; the other two fill cores in order.
 Result<DeviceMap> cores_of(const TtnnLayout& words, const Shape& grid) {
   if (words.core_ranges.empty()) {
-    const std::int64_t width = words.memory == Memory::kBlockSharded ? grid[1] : 8;
+    const bool block = words.memory == Memory::kBlockSharded;
+    const std::string cores =
+        write_core_ranges(canonical_core_ranges(grid.elements(), block ? grid[1] : 8));
     return Error{ErrorCode::kContradiction,
                  cat("a ", ttnn_memory_name(words.memory), " tensor without core ranges"),
-                 std::nullopt,
-                 cat("such as core_ranges = ",
-                     write_core_ranges(canonical_core_ranges(grid.elements(), width)))};
+                 std::nullopt, cat("such as core_ranges = ", cores), block ? cores : std::string()};
   }
   TESSERA_CHECK_OK(check_core_ranges(words.core_ranges));
   if (words.memory != Memory::kBlockSharded) return device_map_of(words.core_ranges, grid);
@@ -61,14 +86,24 @@ Result<DeviceMap> cores_of(const TtnnLayout& words, const Shape& grid) {
   if (cores != grid.elements() || height.saturated() != grid[0] || width.saturated() != grid[1]) {
     const std::int64_t right = (Checked(box.start[0]) + grid[1] - 1).saturated();
     const std::int64_t bottom = (Checked(box.start[1]) + grid[0] - 1).saturated();
+    const std::string rectangle = write_core_ranges({{box.start, {right, bottom}}});
     return Error{ErrorCode::kContradiction,
                  cat(cores, " cores in a box of ", height.saturated(), "x", width.saturated(),
                      " for a block_sharded tensor on grid ", grid.to_string()),
-                 std::nullopt,
-                 cat("a rectangle of that shape: core_ranges = ",
-                     write_core_ranges({{box.start, {right, bottom}}}))};
+                 std::nullopt, cat("a rectangle of that shape: core_ranges = ", rectangle),
+                 rectangle};
   }
   return device_map_of({box}, grid);
+}
+
+/// Ranges that are not said at all are missing behind the memory layout.
+Error at_cores(Error error, const TtnnLayout& words, const TtnnSpans* spans) {
+  if (spans == nullptr || !words.core_ranges.empty() || spans->cores.from < spans->cores.to) {
+    return at_part(std::move(error), spans, &TtnnSpans::cores);
+  }
+  if (error.correction.empty()) return at_part(std::move(error), spans, &TtnnSpans::memory);
+  error.correction = cat(", core_ranges = ", error.correction);
+  return at_part(std::move(error), spans, &TtnnSpans::cores);
 }
 
 /// The digits that put pieces `width` long of a line on the grid's places: on the line's own axis
@@ -145,16 +180,14 @@ Result<std::vector<Fold>> fold_lines(const TtnnLayout& words, const TtnnNumbers&
 Result<Layout> lower_ttnn(const TtnnLayout& words, const Shape& shape, DType dtype,
                           const TtnnSpans* spans) {
   TESSERA_TRY(const TtnnNumbers numbers, ttnn_numbers(words, shape, spans));
-  if (const Status status = check_memref(words, numbers, shape); !status) {
-    return at_part(status.error(), spans, &TtnnSpans::memref_shape);
-  }
+  TESSERA_CHECK_OK(check_memref(words, numbers, shape, spans));
   LayoutSpec spec;
   spec.form.shape = shape;
   TESSERA_TRY(spec.form.mesh,
               Shape::make(words.is_sharded() ? words.grid : std::vector<std::int64_t>{1, 1}));
   if (words.is_sharded()) {
     Result<DeviceMap> cores = cores_of(words, spec.form.mesh);
-    if (!cores) return at_part(cores.error(), spans, &TtnnSpans::cores);
+    if (!cores) return at_cores(cores.error(), words, spans);
     spec.device_map = *std::move(cores);
   }
   Result<std::vector<Fold>> folds = fold_lines(words, numbers, shape);

@@ -56,7 +56,8 @@ Result<Memory> read_memory(Cursor& cursor) {
     }
   }
   return Error{ErrorCode::kUnknownName, cat("unknown memory layout ", quote_name(name.text)),
-               name.span, did_you_mean(name.text, names)};
+               name.span, did_you_mean(name.text, names),
+               std::string(nearest_name(name.text, names).value_or(""))};
 }
 
 Result<bool> read_flag(Cursor& cursor) {
@@ -67,18 +68,6 @@ Result<bool> read_flag(Cursor& cursor) {
   return cursor.expected("true or false", kFlagHelp);
 }
 
-/// The extents inside a memref, or all of it when there are none. The cursor stands before it.
-Span memref_shape_span(Cursor cursor, Span memref) {
-  if (!cursor.accept_word("memref") || !cursor.accept("<")) return memref;
-  const std::int64_t from = cursor.position();
-  Span span = memref;
-  while (cursor.peek() >= '0' && cursor.peek() <= '9' && cursor.integer("an extent")) {
-    span = cursor.since(from);
-    cursor.accept("x");
-  }
-  return span;
-}
-
 /// What may stand behind the memref, in this order: memory layout, core ranges, flag.
 Status read_items(Cursor& cursor, TtnnLayout& words, TtnnSpans& spans) {
   Cursor ahead = cursor;
@@ -87,13 +76,13 @@ Status read_items(Cursor& cursor, TtnnLayout& words, TtnnSpans& spans) {
     cursor = ahead;
     const std::int64_t from = cursor.position();
     TESSERA_TRY(words.memory, read_memory(cursor));
-    spans.memory = spans.cores = cursor.since(from);
+    spans.memory = cursor.since(from);
+    spans.memory_item = {spans.memref.to - 1, spans.memory.to};
+    spans.cores = {spans.memory.to, spans.memory.to};
   }
   if (accept_item(cursor, "core_ranges")) {
     TESSERA_CHECK_OK(cursor.expect("=", "core_ranges = <[#ttnn.core_range<(0,0), (7,7)>]>"));
-    const std::int64_t from = cursor.position();
-    TESSERA_TRY(words.core_ranges, read_core_ranges(cursor));
-    spans.cores = cursor.since(from);
+    TESSERA_TRY(words.core_ranges, read_core_ranges(cursor, &spans.cores));
   }
   if (accept_item(cursor, "ignorePhysicalLayout")) {
     TESSERA_TRY(words.ignore_physical_layout, read_flag(cursor));
@@ -118,12 +107,10 @@ Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {
   TtnnSpans spans;
   TESSERA_CHECK_OK(cursor.expect("#ttnn.ttnn_layout", kHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
-  std::int64_t from = cursor.position();
-  TESSERA_TRY(words.linear, read_affine_map(cursor));
-  spans.linear = cursor.since(from);
+  TESSERA_TRY(words.linear, read_affine_map(cursor, &spans.linear));
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
-  from = cursor.position();
+  std::int64_t from = cursor.position();
   TESSERA_TRY(words.grid, read_extents(cursor, "a grid"));
   spans.grid = cursor.since(from);
   TESSERA_CHECK_OK(cursor.expect(">", kHelp));
@@ -132,10 +119,9 @@ Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {
   }
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   from = cursor.position();
-  const Cursor before = cursor;
-  TESSERA_TRY(words.memref, read_memref(cursor, kSpaces));
-  spans.memref = spans.memory = spans.cores = cursor.since(from);
-  spans.memref_shape = memref_shape_span(before, spans.memref);
+  TESSERA_TRY(words.memref, read_memref(cursor, kSpaces, false, &spans.memref_shape));
+  if (!words.memref.shape.empty()) --spans.memref_shape.to;  // the 'x' before the element stays
+  spans.memref = spans.memory = spans.memory_item = spans.cores = cursor.since(from);
   TESSERA_CHECK_OK(read_items(cursor, words, spans));
   TESSERA_TRY(Layout layout, lower_ttnn(words, type.shape, type.dtype(), &spans));
   return Tensor{std::move(layout), "ttnn", std::move(words)};

@@ -17,8 +17,16 @@ std::string map_help(const Shape& shape, const Atom& element) {
   return map ? cat("TTNN's map is ", write_affine_map(*map)) : std::string();
 }
 
-Error contradiction(std::string message, std::string help) {
-  return Error{ErrorCode::kContradiction, std::move(message), std::nullopt, std::move(help)};
+Error contradiction(std::string message, std::string help, std::string correction = {}) {
+  return Error{ErrorCode::kContradiction, std::move(message), std::nullopt, std::move(help),
+               std::move(correction)};
+}
+
+/// A map that cannot be; TTNN derives one alone.
+Error wrong_map(std::string message, const Shape& shape, const Atom& element) {
+  const Result<AffineMap> map = ttnn_collapse(shape, element);
+  return contradiction(std::move(message), map_help(shape, element),
+                       map ? write_affine_map(*map) : std::string());
 }
 
 /// TTNN has strides, not maps: a line is a sum of dims.
@@ -49,10 +57,10 @@ Status check_room(const AffineResult& result, const Shape& shape, const Shape& p
   Checked taken = 1;
   for (const Term& term : terms) {
     if (held(term) && term.coef < taken.saturated()) {
-      return contradiction(
+      return wrong_map(
           cat("d", term.dim, " steps by ", term.coef, " over dims that take ", taken.saturated(),
               " once they are padded to ", element.rows, "x", element.cols, " tiles"),
-          map_help(shape, element));
+          shape, element);
     }
     taken += Checked(term.coef) * (padded[static_cast<std::size_t>(term.dim)] - 1);
   }
@@ -63,10 +71,9 @@ Status check_linear(const TtnnLayout& words, const Shape& shape) {
   const Atom& element = words.memref.element;
   const std::size_t lines = words.linear.results.size();
   if (static_cast<std::size_t>(words.linear.dims) != shape.rank()) {
-    return contradiction(
-        cat("a map of ", words.linear.dims, words.linear.dims == 1 ? " dim" : " dims",
-            " for a tensor of rank ", shape.rank()),
-        map_help(shape, element));
+    return wrong_map(cat("a map of ", words.linear.dims, words.linear.dims == 1 ? " dim" : " dims",
+                         " for a tensor of rank ", shape.rank()),
+                     shape, element);
   }
   if (lines > kMaxRank) {
     return Error{ErrorCode::kRankTooLarge, cat("a map with ", lines, " results"), std::nullopt,
@@ -74,9 +81,9 @@ Status check_linear(const TtnnLayout& words, const Shape& shape) {
   }
   TESSERA_CHECK_OK(check_sums(words.linear, shape, element));
   if (element.is_tile() && lines < 2) {
-    return contradiction(cat("a map with ", lines, lines == 1 ? " result" : " results", " for ",
-                             element.rows, "x", element.cols, " tiles"),
-                         map_help(shape, element));
+    return wrong_map(cat("a map with ", lines, lines == 1 ? " result" : " results", " for ",
+                         element.rows, "x", element.cols, " tiles"),
+                     shape, element);
   }
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     const auto has_dim = [&](const AffineResult& result) {
@@ -86,9 +93,9 @@ Status check_linear(const TtnnLayout& words, const Shape& shape) {
     };
     if (shape[dim] > 1 && !shape.empty() &&
         std::none_of(words.linear.results.begin(), words.linear.results.end(), has_dim)) {
-      return contradiction(
-          cat("no result of the map uses d", dim, ", which has ", shape[dim], " elements"),
-          map_help(shape, element));
+      return wrong_map(
+          cat("no result of the map uses d", dim, ", which has ", shape[dim], " elements"), shape,
+          element);
     }
   }
   return ok_status();
@@ -100,8 +107,8 @@ Status check_memory(const TtnnLayout& words, const TtnnSpans* spans) {
   const std::string_view memory = ttnn_memory_name(words.memory);
   if (space == "system" && words.memory != Memory::kUnsaid) {
     return at_part(contradiction(cat("a tensor in system memory with the memory layout ", memory),
-                                 "system memory has none: leave it out"),
-                   spans, &TtnnSpans::memory);
+                                 "system memory has none: leave it out", ">"),
+                   spans, &TtnnSpans::memory_item);
   }
   if (space != "system" && words.memory == Memory::kUnsaid) {
     return at_part(contradiction(cat("a tensor in ", space, " without a memory layout"),
@@ -159,7 +166,7 @@ Status check_grid(const TtnnLayout& words) {
   if (words.memref.space == "l1" || places.raw() == 1) return ok_status();
   return contradiction(cat("grid ", join(grid, "x"), " for a tensor in ", words.memref.space,
                            words.memory == Memory::kInterleaved ? ", interleaved" : ""),
-                       "expected <1x1>");
+                       "expected <1x1>", "1x1");
 }
 
 Result<std::vector<std::int64_t>> share_of_a_core(const TtnnLayout& words,

@@ -16,8 +16,9 @@ struct TtnnSpans {
   Span linear;
   Span grid;
   Span memref;
-  Span memref_shape;
+  Span memref_shape;  ///< its extents; where they would stand when there are none
   Span memory;
+  Span memory_item;  ///< the memory layout with the comma before it and the memref's '>'
   Span cores;
 };
 /// The error at a part of the text, if there is a text.
