@@ -13,7 +13,7 @@ run() {
   for word; do
     case $word in
       "$tiled") printf ' "$tiled"' ;;
-      *[!A-Za-z0-9,._=-]*) printf " '%s'" "$word" ;;
+      *[!A-Za-z0-9,._=/-]*) printf " '%s'" "$word" ;;
       *) printf ' %s' "$word" ;;
     esac
   done
@@ -64,6 +64,9 @@ run diff 'tensor<4x6xf32, strided<[6, 1]>>' \
 
 say 'Two different ones: the first element that moves, and how much does.'
 expect 1 diff 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'
+
+say 'Do the layouts of an MLIR file follow from its tensors? 53 rows on 3 cores are 18 a core, not 17.'
+expect 1 check "$(dirname "$0")/shards.mlir"
 
 say 'Programs ask in JSON, one request a line; a bad one does not stop the others.'
 printf '$ tessera locate --batch\n'

@@ -154,7 +154,8 @@ Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>
     if (only_batch) return request;
     return usage_error(verb, "with --batch, everything else is said in the requests");
   }
-  if (words.size() > verb.positionals.size()) {
+  const bool repeats = !verb.positionals.empty() && verb.positionals.back().repeats;
+  if (words.size() > verb.positionals.size() && !repeats) {
     return usage_error(verb, cat("unexpected argument ", quote(words[verb.positionals.size()])));
   }
   for (std::size_t i = 0; i < verb.positionals.size(); ++i) {
@@ -165,6 +166,11 @@ Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>
     }
     if (positional.kind == Positional::Kind::kWord) {
       TESSERA_CHECK_OK(check_word(positional, words[i]));
+    }
+    if (positional.repeats) {
+      const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+      request.set(positional.name, std::vector<std::string>(first, words.end()));
+      continue;
     }
     request.set(positional.name, words[i]);
   }

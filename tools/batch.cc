@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <ostream>
+#include <sstream>
 
 #include "tessera/base/text.h"
 #include "tools/arguments.h"
@@ -116,7 +117,9 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
   }
   const std::vector<Failure> failures = read_tensors(verb, texts, request);
   if (!failures.empty()) return failures.front().error;
-  Console console{out, /*json=*/true, Terminal{}};
+  // Standard input is the stream of requests.
+  std::istringstream no_input;
+  Console console{no_input, out, out, /*json=*/true, Terminal{}};
   const Result<Verdict> verdict = verb.run(request, console);
   if (!verdict) return verdict.error();
   return ok_status();

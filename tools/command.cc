@@ -42,6 +42,13 @@ const std::vector<std::int64_t>& Request::numbers(std::string_view name) const {
   return list == nullptr ? none : *list;
 }
 
+const std::vector<std::string>& Request::texts(std::string_view name) const {
+  static const std::vector<std::string> none;
+  const Value* value = find(name);
+  const auto* list = value == nullptr ? nullptr : std::get_if<std::vector<std::string>>(value);
+  return list == nullptr ? none : *list;
+}
+
 const Tensor& Request::tensor(std::string_view name) const {
   for (const auto& [key, tensor] : tensors_) {
     if (key == name) return tensor;
@@ -67,7 +74,7 @@ std::vector<Flag> flags_of(const Verb& verb) {
 std::string usage_line(const Verb& verb) {
   std::string line = cat("tessera ", verb.name);
   for (const Positional& positional : verb.positionals) {
-    const std::string name = upper_case(positional.name);
+    const std::string name = cat(upper_case(positional.name), positional.repeats ? ".." : "");
     line += positional.optional ? cat(" [", name, "]") : cat(" ", name);
   }
   for (const Flag& flag : flags_of(verb)) {
@@ -80,9 +87,9 @@ std::string usage_line(const Verb& verb) {
 }
 
 const std::vector<Verb>& command_tree() {
-  static const std::vector<Verb> tree = {show_verb(),       locate_verb(),  diff_verb(),
-                                         convert_verb(),    targets_verb(), bench_verb(),
-                                         completion_verb(), man_verb(),     help_verb()};
+  static const std::vector<Verb> tree = {
+      show_verb(),  locate_verb(),  diff_verb(),  convert_verb(),    targets_verb(), bench_verb(),
+      check_verb(), targets_verb(), bench_verb(), completion_verb(), man_verb(),     help_verb()};
   return tree;
 }
 

@@ -34,18 +34,20 @@ struct Flag {
 };
 
 struct Positional {
-  enum class Kind : std::uint8_t { kTensor, kWord };
+  enum class Kind : std::uint8_t { kTensor, kWord, kFile };
   std::string_view name;  ///< lower case: the key of a batch request; printed in upper case
   Kind kind = Kind::kTensor;
   std::string_view help;
   std::vector<std::string_view> choices;  ///< the words that are allowed; empty allows all
   bool optional = false;
+  bool repeats = false;  ///< one or more of them, printed as "FILE.."; only the last can
 };
 
 /// What was asked: values by flag and positional name, with texts of tensors already read.
 class Request {
  public:
-  using Value = std::variant<bool, std::string, std::int64_t, std::vector<std::int64_t>>;
+  using Value = std::variant<bool, std::string, std::int64_t, std::vector<std::int64_t>,
+                             std::vector<std::string>>;
 
   void set(std::string_view name, Value value) { values_.emplace_back(name, std::move(value)); }
   void set_tensor(std::string_view name, Tensor tensor) {
@@ -58,6 +60,8 @@ class Request {
   const std::string& text(std::string_view name) const;
   std::int64_t number(std::string_view name) const;
   const std::vector<std::int64_t>& numbers(std::string_view name) const;
+  /// A positional that repeats.
+  const std::vector<std::string>& texts(std::string_view name) const;
   /// A tensor positional; `run` is only called when all of them could be read.
   const Tensor& tensor(std::string_view name) const;
 
@@ -69,14 +73,21 @@ class Request {
 
 /// Where an answer goes, and in which form.
 struct Console {
+  std::istream& in;  ///< for verbs that read files, of which `-` is one
   std::ostream& out;
+  std::ostream& err;  ///< for what went wrong in a part of the question; see Verdict::kBadInput
   bool json = false;  ///< one JSON object on one line instead of words
   Terminal terminal;
 };
 
-/// The exit status of an answer that could be given.
-enum class Verdict : std::uint8_t { kYes = 0, kNo = 1 };
 inline constexpr int kExitBadInput = 2;
+/// The exit status of an answer that could be given.
+enum class Verdict : std::uint8_t {
+  kYes = 0,
+  kNo = 1,
+  kBadInput =
+      kExitBadInput,  ///< a part of the input could not be read, which was said; the rest was
+};
 
 /// One verb of the command. Parsing, help, batch keys, shell completion and the manual page all
 /// come from these fields, so they cannot disagree.
@@ -87,7 +98,7 @@ struct Verb {
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
   std::vector<std::string_view> examples;  ///< whole command lines
-  bool answers_json = false;               ///< has --json
+  bool answers_json = false;               ///< has --json, for one JSON object
   bool answers_batch = false;              ///< has --batch
   /// "It cannot be said" is the answer no (status 1), not bad input (status 2).
   bool refusal_is_no = false;
@@ -113,6 +124,7 @@ Verb show_verb();
 Verb locate_verb();
 Verb diff_verb();
 Verb convert_verb();
+Verb check_verb();
 Verb targets_verb();
 Verb bench_verb();
 Verb completion_verb();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -18,6 +19,12 @@ std::vector<std::string_view> words_after(const Verb& verb) {
     for (const Verb& other : command_tree()) words.push_back(other.name);
   }
   return words;
+}
+
+/// Whether a verb's arguments are files, which shells complete better than any list of words.
+bool takes_files(const Verb& verb) {
+  return std::any_of(verb.positionals.begin(), verb.positionals.end(),
+                     [](const Positional& p) { return p.kind == Positional::Kind::kFile; });
 }
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -56,7 +63,9 @@ std::string bash() {
   for (const Verb& verb : command_tree()) {
     std::string words = joined(words_after(verb));
     for (const Flag& flag : flags_of(verb)) words += cat(words.empty() ? "" : " ", "--", flag.name);
-    out += cat("      ", verb.name, ") words=\"", words, "\" ;;\n");
+    // No words at all, and the shell completes file names.
+    const std::string_view when = takes_files(verb) ? "[ \"${current:0:1}\" != - ] || " : "";
+    out += cat("      ", verb.name, ") ", when, "words=\"", words, "\" ;;\n");
   }
   out +=
       "    esac\n  fi\n"
@@ -106,9 +115,11 @@ std::string zsh() {
     }
     const std::string words = joined(words_after(verb));
     for (const Positional& positional : verb.positionals) {
-      const std::string action = words.empty() ? "_default" : cat("(", words, ")");
-      out += cat(" \\\n        ",
-                 quoted(cat(positional.optional ? "::" : ":", positional.name, ":", action)));
+      const std::string action = positional.kind == Positional::Kind::kFile ? "_files"
+                                 : words.empty()                            ? "_default"
+                                                                            : cat("(", words, ")");
+      const std::string_view times = positional.repeats ? "*:" : positional.optional ? "::" : ":";
+      out += cat(" \\\n        ", quoted(cat(times, positional.name, ":", action)));
     }
     out += "\n      ;;\n";
   }
@@ -134,6 +145,7 @@ std::string fish() {
     }
     const std::string words = joined(words_after(verb));
     if (!words.empty()) out += cat(seen, " -f -a ", quoted(words), "\n");
+    if (takes_files(verb)) out += cat(seen, " -F\n");
   }
   return out;
 }

@@ -82,7 +82,7 @@ std::string verb_help(const Verb& verb, const Terminal& terminal) {
         choices += cat(choices.empty() ? "" : ", ", choice);
       }
       if (!choices.empty()) help += cat(": ", choices);
-      out += entry(terminal, positional.name, help);
+      out += entry(terminal, cat(positional.name, positional.repeats ? ".." : ""), help);
     }
   }
   out += heading(terminal, "flags");

@@ -39,7 +39,9 @@ std::string verb_section(const Verb& verb) {
   std::string out = cat(".SS ", troff(verb.name), "\n");
   out += cat(".B ", troff(usage_line(verb)), "\n.PP\n", troff(verb.description), "\n");
   for (const Positional& positional : verb.positionals) {
-    out += term(cat("\\fI", troff(upper_case(positional.name)), "\\fR"), positional.help);
+    out += term(
+        cat("\\fI", troff(upper_case(positional.name)), "\\fR", positional.repeats ? " .." : ""),
+        positional.help);
   }
   for (const Flag& flag : flags_of(verb)) {
     std::string name = cat("\\fB\\-\\-", troff(flag.name), "\\fR");

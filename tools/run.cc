@@ -51,7 +51,7 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
   }
   const std::vector<Failure> failures = read_tensors(verb, texts, *request);
   if (!failures.empty()) return report(failures.front(), json, out, err);
-  Console console{out, json, terminal};
+  Console console{in, out, err, json, terminal};
   const Result<Verdict> verdict = verb.run(*request, console);
   if (verdict) return static_cast<int>(*verdict);
   const int status = report({verdict.error(), ""}, json, out, err);

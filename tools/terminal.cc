@@ -68,6 +68,7 @@ std::string paint(const Terminal& terminal, Paint paint, std::string_view text) 
   if (!terminal.colour) return std::string(text);
   const std::string_view code = paint == Paint::kHeading   ? "\x1b[1m"
                                 : paint == Paint::kWarning ? "\x1b[33m"
+                                : paint == Paint::kError   ? "\x1b[31m"
                                                            : "\x1b[2m";
   return cat(code, text, "\x1b[0m");
 }

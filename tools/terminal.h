@@ -27,7 +27,7 @@ Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
 /// The terminal behind standard output.
 Terminal detect_terminal();
 
-enum class Paint { kHeading, kWarning, kFaint };
+enum class Paint { kHeading, kWarning, kError, kFaint };
 /// `text` in a colour when the terminal has colour, and unchanged otherwise.
 std::string paint(const Terminal& terminal, Paint paint, std::string_view text);
 

@@ -57,13 +57,43 @@ std::size_t columns(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
 }
 
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c == '\t') c = ' ';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+/// The part of the source that is shown around a span, and where the span is in it.
+struct Window {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t from = 0;
+  std::size_t to = 0;
+  bool is_cut_before = false;
+  bool is_cut_after = false;
+};
+
+Window window_around(std::string_view source, Span span) {
+  const auto size = static_cast<std::int64_t>(source.size());
+  Window window;
+  window.from = static_cast<std::size_t>(std::clamp<std::int64_t>(span.from, 0, size));
+  window.to = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(span.to, static_cast<std::int64_t>(window.from), size));
+  // A line that goes on beyond kWindow on either side is cut there anyway.
+  const std::size_t reach = window.from - std::min(window.from, kWindow + 1);
+  const std::size_t newline = source.substr(reach, window.from - reach).rfind('\n');
+  const std::size_t line_begin = newline == std::string_view::npos ? reach : reach + newline + 1;
+  const std::string_view after = source.substr(window.from, kWindow + 1);
+  std::size_t line_end = window.from + std::min(after.find('\n'), after.size());
+  // The carriage return of a line that ends as on Windows is no part of what is written there.
+  if (line_end > window.from && line_end < source.size() && source[line_end] == '\n' &&
+      source[line_end - 1] == '\r') {
+    --line_end;
   }
-  return out;
+  window.begin = line_begin;
+  if (line_end - line_begin > kWindow && window.from - line_begin > kWindow / 2) {
+    window.begin = window.from - kWindow / 2;
+  }
+  while (window.begin > line_begin && continues_code_point(source[window.begin])) --window.begin;
+  window.end = std::min(line_end, window.begin + kWindow);
+  while (window.end < line_end && continues_code_point(source[window.end])) ++window.end;
+  window.is_cut_before = window.begin > line_begin;
+  window.is_cut_after = window.end < line_end;
+  return window;
 }
 
 }  // namespace
@@ -96,40 +126,49 @@ Error Error::shifted(std::int64_t offset) const {
   return moved;
 }
 
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (c == '\t') {
+      out += ' ';
+    } else if (c < 0x20 || c == 0x7F) {
+      out += '?';
+    } else if (c == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 .. U+009F
+      out += '?';
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string excerpt(std::string_view source, Span span) {
+  const Window window = window_around(source, span);
+  const std::string_view head = window.is_cut_before ? "..." : "";
+  const std::string_view tail = window.is_cut_after ? "..." : "";
+  const std::string_view before = source.substr(window.begin, window.from - window.begin);
+  const std::size_t caret_end =
+      std::min(std::max(window.to, window.from + 1), std::max(window.end, window.from + 1));
+  const std::size_t carets =
+      std::max<std::size_t>(1, columns(source.substr(window.from, caret_end - window.from)));
+  return cat("  | ", head, printable(source.substr(window.begin, window.end - window.begin)), tail,
+             "\n  | ", std::string(head.size() + columns(before), ' '), std::string(carets, '^'),
+             "\n");
+}
+
 std::string render(const Error& error, std::string_view source) {
   std::string out = cat("error[", code_name(error.code), "]: ", error.message, "\n");
   if (error.span) {
     const auto size = static_cast<std::int64_t>(source.size());
     const auto from = static_cast<std::size_t>(std::clamp<std::int64_t>(error.span->from, 0, size));
-    const auto to = static_cast<std::size_t>(
-        std::clamp<std::int64_t>(error.span->to, static_cast<std::int64_t>(from), size));
-    const std::size_t newline_before = source.substr(0, from).rfind('\n');
-    const std::size_t line_begin =
-        newline_before == std::string_view::npos ? 0 : newline_before + 1;
-    const std::size_t line_end = std::min(source.find('\n', from), source.size());
-    const auto line_number =
-        1 +
-        std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n');
-    std::size_t window_begin = line_begin;
-    if (line_end - line_begin > kWindow && from - line_begin > kWindow / 2) {
-      window_begin = from - kWindow / 2;
-    }
-    while (window_begin > line_begin && continues_code_point(source[window_begin])) --window_begin;
-    std::size_t window_end = std::min(line_end, window_begin + kWindow);
-    while (window_end < line_end && continues_code_point(source[window_end])) ++window_end;
-    const std::string head = window_begin > line_begin ? "..." : "";
-    const std::string tail = window_end < line_end ? "..." : "";
-    const std::size_t caret_end = std::min(std::max(to, from + 1), std::max(window_end, from + 1));
-    const std::size_t carets =
-        std::max<std::size_t>(1, columns(source.substr(from, caret_end - from)));
-    out += cat(" --> ", line_number, ":", 1 + columns(source.substr(line_begin, from - line_begin)),
-               "\n");
-    out += cat("  | ", head, printable(source.substr(window_begin, window_end - window_begin)),
-               tail, "\n");
-    out += cat(
-        "  | ",
-        std::string(head.size() + columns(source.substr(window_begin, from - window_begin)), ' '),
-        std::string(carets, '^'), "\n");
+    const std::string_view before = source.substr(0, from);
+    const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+    out += cat(" --> ", 1 + std::count(before.begin(), before.end(), '\n'), ":",
+               1 + columns(before.substr(line_begin)), "\n", excerpt(source, *error.span));
   }
   if (!error.help.empty()) out += cat("help: ", error.help, "\n");
   return out;

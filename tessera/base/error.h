@@ -95,4 +95,11 @@ struct Error {
 /// hostile text cannot drive the terminal.
 std::string render(const Error& error, std::string_view source);
 
+/// The two lines of render() that show `span` in `source`: its line and the carets below.
+/// Takes time for what is shown, however long the source or its line is.
+std::string excerpt(std::string_view source, Span span);
+
+/// Fit for a terminal: tabs are blanks, control characters (also the C1 set, as UTF-8) are '?'.
+std::string printable(std::string_view text);
+
 }  // namespace tessera

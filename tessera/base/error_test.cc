@@ -93,6 +93,50 @@ TEST(Render, ControlCharactersCannotDriveTheTerminal) {
   for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c != 0x7f)) << int{c};
 }
 
+TEST(Printable, ReplacesControlCharactersOnly) {
+  EXPECT_EQ(printable("a\tb\n\x1b[31m\x7f"), "a b??[31m?");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m \xC2\xA9 \xC3\xA9"),
+            "?31m \xC2\xA9 \xC3\xA9");  // U+009B is CSI
+  EXPECT_EQ(printable("\xC2"), "\xC2");
+}
+
+// The lines that render() shows, for lines of every length about that of the window.
+TEST(Excerpt, CutsOnlyWhatDoesNotFit) {
+  for (const std::size_t before : {0, 1, 49, 50, 51, 99, 100, 101, 102, 150, 300}) {
+    for (const std::size_t after : {0, 1, 48, 49, 50, 98, 99, 100, 101, 300}) {
+      const std::string source =
+          "first\n" + std::string(before, 'a') + "!" + std::string(after, 'b') + "\nlast";
+      const auto from = static_cast<std::int64_t>(6 + before);
+      const std::string text = excerpt(source, {from, from + 1});
+      const std::string shown = text.substr(0, text.find('\n'));
+      const std::string carets = text.substr(shown.size() + 1);
+      EXPECT_EQ(shown.find('!'), carets.find('^')) << text;
+      EXPECT_EQ(std::count(carets.begin(), carets.end(), '^'), 1) << text;
+      const bool fits = before + 1 + after <= 100;
+      const auto is_shown = [&](char c, std::size_t all) {
+        return static_cast<std::size_t>(std::count(shown.begin(), shown.end(), c)) == all;
+      };
+      EXPECT_EQ(shown.starts_with("  | ..."), !is_shown('a', before)) << text;
+      EXPECT_EQ(shown.ends_with("..."), !is_shown('b', after)) << text;
+      if (fits) {
+        EXPECT_TRUE(is_shown('a', before) && is_shown('b', after)) << text;
+      }
+      EXPECT_LE(shown.size(), 4U + 100 + 6);
+      EXPECT_EQ(text, [&] {
+        const std::string all = render({ErrorCode::kSyntax, "m", Span{from, from + 1}, ""}, source);
+        return all.substr(all.find("  | "));
+      }());
+    }
+  }
+}
+
+TEST(Excerpt, DoesNotShowTheEndOfALine) {
+  EXPECT_EQ(excerpt("one\r\ntwo\r\n", {0, 1}), "  | one\n  | ^\n");
+  EXPECT_EQ(excerpt("one\r\ntwo\r\n", {5, 8}), "  | two\n  | ^^^\n");
+  EXPECT_EQ(excerpt("a\rb", {0, 1}), "  | a?b\n  | ^\n");
+}
+
 // Two bytes, one column: the caret after "éé" stands in column 3.
 TEST(Render, CountsCodePointsNotBytes) {
   const std::string text = render({ErrorCode::kSyntax, "m", Span{4, 5}, ""}, "éé?");

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/check_fix.h"
+
+#include <algorithm>
+
+namespace tessera::tools {
+namespace {
+
+constexpr int kMostRounds = 16;
+
+/// The diagnostics whose fixes can all be made at once: of two that overlap, the first. Two that
+/// want the same edit are both fixed by it.
+std::vector<Diagnostic> compatible(const std::vector<Diagnostic>& diagnostics) {
+  std::vector<const Diagnostic*> fixable;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.fix) fixable.push_back(&diagnostic);
+  }
+  std::sort(fixable.begin(), fixable.end(), [](const Diagnostic* a, const Diagnostic* b) {
+    const Span& left = a->fix->span;
+    const Span& right = b->fix->span;
+    return left.from != right.from ? left.from < right.from
+           : left.to != right.to   ? left.to < right.to
+                                   : a < b;  // in the order of the file
+  });
+  std::vector<Diagnostic> chosen;
+  for (const Diagnostic* diagnostic : fixable) {
+    const Edit& edit = *diagnostic->fix;
+    const bool fits =
+        chosen.empty() || edit == *chosen.back().fix ||
+        edit.span.from >= std::max(chosen.back().fix->span.to, chosen.back().fix->span.from + 1);
+    if (fits) chosen.push_back(*diagnostic);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<FixedText> fix_mlir(std::string_view text, const CheckReport& report,
+                           const CheckOptions& options) {
+  FixedText result{std::string(text), {}, report};
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::vector<Diagnostic> chosen = compatible(result.report.diagnostics);
+    if (chosen.empty()) break;
+    const CheckedText before("", result.text);
+    for (const Diagnostic& diagnostic : chosen) {
+      result.fixes.push_back({diagnostic, before.region(diagnostic.span),
+                              before.region(diagnostic.fix->span),
+                              std::string(before.at(diagnostic.fix->span))});
+    }
+    result.text = fixed_text(before.text, chosen);
+    TESSERA_TRY(result.report, check_mlir(result.text, options));
+  }
+  return result;
+}
+
+}  // namespace tessera::tools
