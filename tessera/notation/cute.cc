@@ -1,65 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/notation/cute.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/notation/cursor.h"
-#include "tessera/notation/memory_digits.h"
+#include "tessera/layout/lines.h"
+#include "tessera/notation/cute_text.h"
 #include "tessera/notation/plain_memory.h"
 #include "tessera/notation/registry.h"
 
 namespace tessera {
 namespace {
-
-constexpr std::string_view kHelp = "shape:stride of one structure, such as cute<(4,8):(8,1)>";
-constexpr int kMaxDepth = 16;
-constexpr std::size_t kMaxNumbers = 256;
-
-Result<IntTuple> read_tuple(Cursor& cursor, int depth, std::size_t& numbers) {
-  if (!cursor.accept("(")) {
-    IntTuple leaf;
-    if (++numbers > kMaxNumbers) {
-      return Error{ErrorCode::kRankTooLarge, cat("more than ", kMaxNumbers, " numbers"),
-                   cursor.next().span, "use fewer modes"};
-    }
-    TESSERA_TRY(leaf.number, cursor.integer("a number or '('", kHelp));
-    return leaf;
-  }
-  if (depth == kMaxDepth) {
-    return Error{ErrorCode::kRankTooLarge, cat("modes nest deeper than ", kMaxDepth),
-                 cursor.next().span, "flatten the modes"};
-  }
-  IntTuple tuple;
-  tuple.is_tuple = true;
-  if (cursor.accept(")")) return tuple;
-  do {
-    TESSERA_TRY(IntTuple item, read_tuple(cursor, depth + 1, numbers));
-    tuple.items.push_back(std::move(item));
-  } while (cursor.accept(","));
-  TESSERA_CHECK_OK(cursor.expect(")", kHelp));
-  return tuple;
-}
-
-bool congruent(const IntTuple& a, const IntTuple& b) {
-  if (a.is_tuple != b.is_tuple || a.items.size() != b.items.size()) return false;
-  for (std::size_t i = 0; i < a.items.size(); ++i) {
-    if (!congruent(a.items[i], b.items[i])) return false;
-  }
-  return true;
-}
-
-std::string tuple_text(const IntTuple& tuple) {
-  if (!tuple.is_tuple) return std::to_string(tuple.number);
-  std::string text;
-  for (const IntTuple& item : tuple.items) {
-    text += cat(text.empty() ? "" : ",", tuple_text(item));
-  }
-  return cat("(", text, ")");
-}
 
 struct Pair {
   std::int64_t extent = 1;
@@ -77,89 +30,139 @@ void flatten(const IntTuple& shape, const IntTuple& stride, std::vector<Pair>& p
 }
 
 /// The fold of one mode; `dim` is its place among the dims.
-Result<Fold> lower_mode(const std::vector<Pair>& pairs, int dim, std::int64_t extent) {
+Result<Fold> lower_mode(const std::vector<Pair>& pairs, std::size_t dim, std::int64_t extent) {
   Fold fold;
-  fold.terms = {{dim, 1}};
+  fold.terms = {{static_cast<int>(dim), 1}};
   Checked width = 1;
   for (const Pair& pair : pairs) {
-    if (pair.extent < 1 && extent != 0) {
+    if (pair.extent < 0) {
       return Error{ErrorCode::kBadShape, cat("mode ", dim, " has the extent ", pair.extent),
-                   std::nullopt, "extents are 1 or more"};
+                   std::nullopt, "extents are 0 or more"};
     }
     if (pair.stride < 0) {
       return Error{ErrorCode::kNotSupported, cat("mode ", dim, " has the stride ", pair.stride),
-                   std::nullopt, "strides are 0 or more"};
+                   std::nullopt, "strides are 0 or more; strided<> has negative ones"};
     }
     TESSERA_TRY(const std::int64_t step, width.value("the extent of a mode"));
-    if (pair.extent > 1 && pair.stride == 0) {
-      return Error{ErrorCode::kNotInjective,
-                   cat("mode ", dim, " has ", pair.extent, " elements 0 slots apart"), std::nullopt,
-                   "a layout gives every element a slot of its own; a view may share"};
-    }
-    if (pair.extent > 1) {
+    if (pair.extent > 1 && step > 0) {
+      const bool repeats = pair.stride == 0;
       fold.cuts.insert(fold.cuts.begin(),
-                       {step, pair.extent, Target::memory(), pair.stride, Cause::kGap});
+                       {step, pair.extent, repeats ? Target::nothing() : Target::memory(),
+                        repeats ? 0 : pair.stride, Cause::kGap});
     }
     width *= pair.extent;
   }
   if (width.overflowed() || width.raw() != extent) {
-    return Error{
-        ErrorCode::kContradiction,
-        cat("mode ", dim, " has ", width.saturated(), " elements where the dim has ", extent),
-        std::nullopt, "each top-level mode is one dim of the tensor"};
-  }
-  if (fold.cuts.empty() || fold.cuts.back().width != 1) {
-    fold.cuts.push_back({1, 1, Target::nothing(), 0, Cause::kGap});
+    return mode_mismatch(dim, width.saturated(), extent);
   }
   if (extent == 0) fold.cuts = {{1, 0, Target::memory(), 1, Cause::kGap}};
+  if (extent == 1) fold.cuts = {{1, 1, Target::nothing(), 0, Cause::kGap}};
   return fold;
 }
 
-Result<Tensor> read(std::string_view source, const TensorType& type) {
-  Cursor cursor(source, "the end of the layout");
-  TESSERA_CHECK_OK(cursor.expect_word("cute", kHelp));
-  TESSERA_CHECK_OK(cursor.expect("<", kHelp));
-  const std::int64_t from = cursor.position();
-  std::size_t numbers = 0;
-  TESSERA_TRY(IntTuple shape, read_tuple(cursor, 0, numbers));
-  TESSERA_CHECK_OK(cursor.expect(":", kHelp));
-  TESSERA_TRY(IntTuple stride, read_tuple(cursor, 0, numbers));
-  const Span both = cursor.since(from);
-  TESSERA_CHECK_OK(cursor.expect(">", kHelp));
-  TESSERA_CHECK_OK(cursor.expect_end());
-  if (!congruent(shape, stride)) {
-    return Error{ErrorCode::kContradiction,
-                 cat("shape ", tuple_text(shape), " and stride ", tuple_text(stride),
-                     " are not of one structure"),
-                 both, std::string(kHelp)};
-  }
-  CuteLayout words;
-  words.bare = !shape.is_tuple;
-  words.shape = words.bare ? std::vector{shape} : shape.items;
-  words.stride = words.bare ? std::vector{stride} : stride.items;
-  Result<Layout> layout = lower(words, type.shape, type.dtype());
-  if (!layout) return layout.error().at(both);
-  return Tensor{*std::move(layout), "cute", std::move(words)};
+Error cannot_say(std::string_view what) {
+  return Error{ErrorCode::kNotSupported, cat("cute cannot say ", what), std::nullopt,
+               "the native notation can"};
 }
 
-Result<WrittenTensor> raise(const Layout& layout) {
-  TESSERA_TRY(const CuteLayout words, raise_cute(layout));
-  return WrittenTensor{TensorType::of(layout.shape(), layout.dtype()), write(words)};
+/// A mode from its digits: one of them is a number, several are a tuple.
+struct Mode {
+  IntTuple extent;
+  IntTuple stride;
+};
+
+Mode mode_of(const std::vector<Pair>& pairs) {
+  if (pairs.size() == 1) {
+    return {{false, pairs.front().extent, {}}, {false, pairs.front().stride, {}}};
+  }
+  Mode mode{{true, 0, {}}, {true, 0, {}}};
+  for (const Pair& pair : pairs) {
+    mode.extent.items.push_back({false, pair.extent, {}});
+    mode.stride.items.push_back({false, pair.stride, {}});
+  }
+  return mode;
+}
+
+/// The digits of a line over one dim of `extent` elements, the fastest first.
+Result<std::vector<Pair>> digits_of(const Line& line, std::int64_t extent) {
+  if (line.terms.size() > 1) return cannot_say("dims that are tied together in one line");
+  const std::size_t dim = static_cast<std::size_t>(line.terms.front().dim);
+  if (line.start != 0 || line.terms.front().coef != 1) {
+    return cannot_say(cat("dim ", dim, " cut away from its first element"));
+  }
+  std::vector<Pair> pairs;
+  std::int64_t above = extent;
+  for (const LineCut& cut : line.cuts) {
+    if (above % cut.width != 0) {
+      return cannot_say(cat("dim ", dim, " with ", above, " elements cut by ", cut.width,
+                            ", which leaves a part over"));
+    }
+    if (cut.move.slot < 0) return cannot_say(cat("dim ", dim, " running downward"));
+    pairs.insert(pairs.begin(), {above / cut.width, cut.move.slot});
+    above = cut.width;
+  }
+  return pairs;
+}
+
+Result<CuteLayout> modes_of(const Form& form) {
+  const Shape& shape = form.shape;
+  std::vector<std::optional<std::vector<Pair>>> digits(shape.rank());
+  if (shape.empty()) {
+    // No element takes a step: any strides will do.
+    std::int64_t below = 1;
+    for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+      digits[dim] = {{shape[dim], below}};
+      below = shape[dim] == 0 ? 0 : (Checked(below) * shape[dim]).saturated();
+    }
+  }
+  TESSERA_TRY(const Lines lines, canonical(form));
+  if (lines.base.slot != 0) return cannot_say(cat("an offset of ", lines.base.slot, " slots"));
+  for (const Line& line : lines.lines) {
+    const auto dim = static_cast<std::size_t>(line.terms.front().dim);
+    if (digits[dim]) return cannot_say(cat("dim ", dim, " cut in two ways at once"));
+    TESSERA_TRY(digits[dim], digits_of(line, shape[dim]));
+  }
+  CuteLayout words;
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    // A dim that no line moves repeats one slot.
+    Mode mode = mode_of(digits[dim].value_or(std::vector<Pair>{{shape[dim], 0}}));
+    words.shape.push_back(std::move(mode.extent));
+    words.stride.push_back(std::move(mode.stride));
+  }
+  return words;
+}
+
+Result<CuteLayout> raise_modes(const Form& form, DType dtype, const Placement& placement) {
+  TESSERA_TRY(CuteLayout words, modes_of(form));
+  TESSERA_TRY(const Placement again, lower(words, form.shape, dtype));
+  if (again.slots() != placement.slots()) {
+    return cannot_say(cat("an allocation of ", placement.slots(), " slots where the strides reach ",
+                          again.slots()));
+  }
+  return words;
+}
+
+Result<Tensor> read(std::string_view source, const TensorType& type) {
+  TESSERA_TRY(CuteText text, read_cute(source, type.shape));
+  Result<Placement> placed = lower(text.words, type.shape, type.dtype());
+  if (!placed) return placed.error().at(text.whole);
+  return Tensor{*std::move(placed), "cute", std::move(text.words)};
+}
+
+template <typename LayoutOrView>
+Result<WrittenTensor> raise(const LayoutOrView& placed) {
+  TESSERA_TRY(const CuteLayout words, raise_cute(placed));
+  return WrittenTensor{TensorType::of(placed.shape(), placed.dtype()), write(words)};
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
+  return {TensorType::of(tensor.shape(), tensor.dtype()),
           write(std::get<CuteLayout>(tensor.words))};
-}
-
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("cute<> cannot say ", what), std::nullopt,
-               "the native notation can"};
 }
 
 }  // namespace
 
-Result<Layout> lower(const CuteLayout& words, const Shape& shape, DType dtype) {
+Result<Placement> lower(const CuteLayout& words, const Shape& shape, DType dtype) {
   if (words.shape.size() != shape.rank()) {
     return Error{ErrorCode::kContradiction,
                  cat(words.shape.size(), words.shape.size() == 1 ? " mode" : " modes",
@@ -167,57 +170,46 @@ Result<Layout> lower(const CuteLayout& words, const Shape& shape, DType dtype) {
                  std::nullopt,
                  "one top-level mode a dim; a nested mode of one dim is ((3,3)):((1,5))"};
   }
-  LayoutSpec spec;
-  spec.form.shape = shape;
-  spec.dtype = dtype;
-  spec.atom = Atom::scalar(dtype);
+  Form form;
+  form.shape = shape;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     std::vector<Pair> pairs;
     flatten(words.shape[dim], words.stride[dim], pairs);
-    TESSERA_TRY(Fold fold, lower_mode(pairs, static_cast<int>(dim), shape[dim]));
-    spec.form.folds.push_back(std::move(fold));
+    TESSERA_TRY(Fold fold, lower_mode(pairs, dim, shape[dim]));
+    form.folds.push_back(std::move(fold));
   }
-  return Layout::make(std::move(spec));
+  LayoutSpec spec;
+  spec.form = form;
+  spec.dtype = dtype;
+  spec.atom = Atom::scalar(dtype);
+  Result<Layout> layout = Layout::make(std::move(spec));
+  if (layout) return Placement(*std::move(layout));
+  // Allocated slots are elements here, so an overlap of either kind is elements that share.
+  const ErrorCode code = layout.error().code;
+  if (code != ErrorCode::kNotInjective && code != ErrorCode::kPaddingOverlap) {
+    return layout.error();
+  }
+  TESSERA_TRY(View view, View::make(std::move(form), dtype, Atom::scalar(dtype)));
+  return Placement(std::move(view));
 }
 
 Result<CuteLayout> raise_cute(const Layout& layout) {
   if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
-  const Shape& shape = layout.shape();
-  if (shape.empty()) return cannot_say("an empty tensor");
-  TESSERA_TRY(const std::vector<std::vector<MemoryDigit>> modes, digits_by_dim(layout));
-  CuteLayout words;
-  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-    IntTuple extents;
-    IntTuple strides;
-    extents.is_tuple = strides.is_tuple = true;
-    std::int64_t covered = 1;
-    for (auto digit = modes[dim].rbegin(); digit != modes[dim].rend(); ++digit) {
-      if (digit->width != covered || shape[dim] % (digit->width * digit->extent) != 0) {
-        return cannot_say(cat("dim ", dim, " of ", shape[dim], " cut by ", digit->width,
-                              ", which leaves a part over"));
-      }
-      covered = digit->width * digit->extent;
-      extents.items.push_back({false, digit->extent, {}});
-      strides.items.push_back({false, digit->stride, {}});
-    }
-    const bool plain = extents.items.size() <= 1;
-    if (extents.items.empty()) {
-      words.shape.push_back({false, 1, {}});
-      words.stride.push_back({false, 0, {}});
-    } else {
-      words.shape.push_back(plain ? extents.items.front() : extents);
-      words.stride.push_back(plain ? strides.items.front() : strides);
-    }
+  return raise_modes(layout.form(), layout.dtype(), layout);
+}
+
+Result<CuteLayout> raise_cute(const View& view) {
+  if (const auto what = beyond_plain_memory(view)) return cannot_say(*what);
+  return raise_modes(view.form(), view.dtype(), view);
+}
+
+std::string tuple_text(const IntTuple& tuple) {
+  if (!tuple.is_tuple) return std::to_string(tuple.number);
+  std::string text;
+  for (const IntTuple& item : tuple.items) {
+    text += cat(text.empty() ? "" : ",", tuple_text(item));
   }
-  const Result<Layout> lowered = lower(words, shape, layout.dtype());
-  if (!lowered || layout.form().offset != 0) return cannot_say("elements away from slot 0");
-  if (lowered->slots() != layout.slots()) {
-    return cannot_say(cat("an allocation of ", layout.slots(), " slots where the strides reach ",
-                          lowered->slots()));
-  }
-  TESSERA_TRY(const Comparison same, same_function(*lowered, layout));
-  if (!same.equal) return cannot_say("this order of digits");
-  return words;
+  return cat("(", text, ")");
 }
 
 std::string write(const CuteLayout& words) {
@@ -230,7 +222,14 @@ std::string write(const CuteLayout& words) {
 }
 
 Notation cute_notation() {
-  return {"cute", {"cute"}, "tensor<4x8xf32, cute<(4,8):(8,1)>>", read, raise, write_tensor};
+  return {"cute",
+          {"cute"},
+          "tensor<4x8xf32, cute<(4,8):(8,1)>>",
+          read,
+          raise<Layout>,
+          write_tensor,
+          /*takes_tiles=*/false,
+          raise<View>};
 }
 
 }  // namespace tessera

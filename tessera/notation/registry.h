@@ -17,5 +17,7 @@ Notation morello_notation();
 Notation xla_notation();
 Notation onednn_notation();
 Notation cute_notation();
+Notation gspmd_notation();
+Notation dtensor_notation();
 
 }  // namespace tessera

@@ -98,6 +98,8 @@ const std::vector<Notation>& notations() {
       xla_notation(),
       onednn_notation(),
       cute_notation(),
+      gspmd_notation(),
+      dtensor_notation(),
   };
   return list;
 }

@@ -4,6 +4,8 @@
 #include <variant>
 
 #include "tessera/notation/cute.h"
+#include "tessera/notation/dtensor.h"
+#include "tessera/notation/gspmd.h"
 #include "tessera/notation/metal.h"
 #include "tessera/notation/metal_today.h"
 #include "tessera/notation/morello.h"
@@ -20,6 +22,6 @@ namespace tessera {
 /// layout itself does not hold.
 using Words = std::variant<std::monostate, StridedLayout, PyflameLayout, SpyreLayout, MetalLayout,
                            MetalTodayLayout, TtnnLayout, TtnnTerms, MorelloLayout, XlaLayout,
-                           OnednnLayout, CuteLayout>;
+                           OnednnLayout, CuteLayout, GspmdLayout, DtensorLayout>;
 
 }  // namespace tessera
