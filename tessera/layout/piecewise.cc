@@ -158,7 +158,7 @@ Result<Slot> Piecewise::element_at(const Place& place, std::int64_t slot) const 
     TESSERA_TRY(Slot held, piece.layout.element_at(place, slot));
     if (const Index* index = std::get_if<Index>(&held)) return Slot{plus(*index, piece.box.from)};
     const Cause here = std::get<Padding>(held).cause;
-    if (!cause || here < *cause) cause = here;
+    if (here != Cause::kGap && (!cause || here < *cause)) cause = here;
   }
   return Slot{Padding{cause.value_or(Cause::kGap)}};
 }

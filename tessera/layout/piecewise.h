@@ -42,7 +42,8 @@ class Piecewise {
 
   /// Law: as for Layout, over all pieces.
   Result<Location> locate(const Index& index) const;
-  /// A slot that no piece fills is padding, for the first cause any piece gives.
+  /// A slot that no piece fills is padding, for the first cause any piece gives. What is a hole to
+  /// one piece may be there for another, so it is a gap only when it is one to all of them.
   Result<Slot> element_at(const Place& place, std::int64_t slot) const;
 
   /// Equal as descriptions.

@@ -112,6 +112,13 @@ std::optional<ChunkDigit> step_between(const ChunkRun& a, const ChunkRun& b, std
   return step;
 }
 
+/// Whether what a run counts in one step includes this level; positions always are.
+bool counts(const ChunkRun& run, int level) {
+  return level == ChunkDigit::kPosition ||
+         std::any_of(run.digits.begin(), run.digits.end(),
+                     [&](const ChunkDigit& digit) { return digit.level == level; });
+}
+
 /// How many of the runs from `first` on are one run, and that run.
 std::pair<std::size_t, ChunkRun> longest(const std::vector<ChunkRun>& runs, std::size_t first,
                                          bool one_extent) {
@@ -126,6 +133,8 @@ std::pair<std::size_t, ChunkRun> longest(const std::vector<ChunkRun>& runs, std:
     const std::optional<ChunkDigit> here = step_between(runs[next - 1], run, width);
     if (!here || (step && (here->level != step->level || here->stride != step->stride))) break;
     if (within(run) != within(runs[first], length)) break;
+    // Where digits inside count the same thing, a short block would leave them room to spare.
+    if (length < width && counts(runs[first], here->level)) break;
     step = here;
     step->count = static_cast<std::int64_t>(next - first) + 1;
     joined.to = run.to;
