@@ -113,8 +113,8 @@ void expect_rule(std::int64_t cases, int strided_percent, std::uint64_t seed) {
   EXPECT_GT(layouts, cases / 2) << "most tensors are one layout";
 }
 
-TEST(DtensorRule, TenThousandTextsOfPlainShards) { expect_rule(10'000, 0, 1); }
-TEST(DtensorRule, FiveThousandTextsOfStridedShards) { expect_rule(5'000, 40, 2); }
+TEST(DtensorRule, SevenThousandTextsOfPlainShards) { expect_rule(7'000, 0, 1); }
+TEST(DtensorRule, ThreeThousandTextsOfStridedShards) { expect_rule(3'000, 40, 2); }
 
 Placement placed(std::string_view text) {
   const Result<Tensor> tensor = parse_tensor(text);
@@ -199,7 +199,7 @@ TEST(Dtensor, LargeMeshesTakeNoTime) {
        }) {
     const Placement placement = placed(text);
     EXPECT_EQ(raised_mistake(placement, **find_notation("dtensor")), "") << text;
-    if (placement.pieces() != nullptr) EXPECT_LE(placement.pieces()->pieces().size(), 3U) << text;
+    EXPECT_LE(form_pieces(placement).size(), 3U) << text;
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
@@ -245,7 +245,7 @@ TEST(Dtensor, ErrorsPointAtTheOffendingText) {
             "                      ^", ErrorCode::kSyntax, "expected 'mesh', found '['"},
            {"tensor<4xf32, dtensor<mesh=[4611686018427387904,4], [R, R]>>",  //
             "                           ^^^^^^^^^^^^^^^^^^^^^^^", ErrorCode::kOverflow,
-            "the number of elements does not fit a signed 64-bit integer"},
+            "the number of elements of 4611686018427387904x4 does not fit a signed 64-bit integer"},
        }) {
     expect_refused(refusal);
   }
@@ -294,7 +294,7 @@ TEST(Dtensor, HostileNumbers) {
     EXPECT_EQ(tensor.error().code, ErrorCode::kTooLarge);
   }
   expect_refused({"tensor<7x1000003xf32, dtensor<mesh=[99999,7], [Shard(1), Shard(1)]>>",
-                  "                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+                  "                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
                   ErrorCode::kTooLarge, "uneven shards make more than 4096 boxes"});
   const Result<Tensor> split = parse_tensor(
       "tensor<9223372036854775807xi8, dtensor<mesh=[3], [_S(0, 9223372036854775807)]>>");

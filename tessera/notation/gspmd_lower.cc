@@ -35,15 +35,7 @@ class Lowering {
       tiles_.assign(shape_.rank(), 1);
       devices_ = words_.partitions;
     }
-    for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
-      shard_.push_back(ceil_div(shape_[dim], tiles_[dim]));
-    }
-    strides_.assign(shape_.rank(), 1);
-    for (std::size_t dim = shape_.rank(); dim-- > 1;) {
-      TESSERA_TRY(strides_[dim - 1],
-                  (Checked(strides_[dim]) * std::max<std::int64_t>(shard_[dim], 1))
-                      .value("the number of slots"));
-    }
+    TESSERA_CHECK_OK(cut());
     if (words_.kind != Kind::kTiled) return whole();
     std::optional<DeviceSteps> steps = words_.devices.empty()
                                            ? steps_of(words_.reshape, words_.transpose)
@@ -52,7 +44,7 @@ class Lowering {
     if (steps && from_zero) {
       if (const auto dims = dealt(*std::move(steps), words_.tiles)) return one_rule(*dims);
     }
-    return a_box_a_tile();
+    return shape_.empty() ? nowhere() : a_box_a_tile();
   }
 
  private:
@@ -77,7 +69,33 @@ class Lowering {
         fills.push_back(copies_fill(words_.copies[dim - shape_.rank()], step.count, step.stride));
       }
     }
+    // Places of an element are told in the order of the fills: so they rise.
+    std::sort(fills.begin(), fills.end(),
+              [](const Fill& a, const Fill& b) { return a.stride > b.stride; });
     TESSERA_TRY(Layout layout, make(shape_, dims, fills));
+    return Placement(std::move(layout));
+  }
+
+  /// Shards and their strides from the number of tiles.
+  Status cut() {
+    shard_.clear();
+    for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
+      shard_.push_back(ceil_div(shape_[dim], tiles_[dim]));
+    }
+    strides_.assign(shape_.rank(), 1);
+    for (std::size_t dim = shape_.rank(); dim-- > 1;) {
+      const std::int64_t extent = std::max<std::int64_t>(shard_[dim], 1);
+      TESSERA_TRY(strides_[dim - 1],
+                  (Checked(strides_[dim]) * extent).value("the number of slots"));
+    }
+    return ok_status();
+  }
+
+  /// No elements, and so no slots.
+  Result<Placement> nowhere() {
+    tiles_.assign(shape_.rank(), 1);
+    TESSERA_CHECK_OK(cut());
+    TESSERA_TRY(Layout layout, make(shape_, std::vector<DeviceSteps>(shape_.rank()), {}));
     return Placement(std::move(layout));
   }
 
@@ -86,7 +104,7 @@ class Lowering {
     std::vector<std::int64_t> used;
     Checked tiles = 1;
     for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
-      used.push_back(shape_[dim] == 0 ? 0 : ceil_div(shape_[dim], shard_[dim]));
+      used.push_back(ceil_div(shape_[dim], shard_[dim]));
       tiles *= used.back();
     }
     if (tiles.saturated() > static_cast<std::int64_t>(kMaxPieces) || devices_ > kMaxListed) {
@@ -98,11 +116,6 @@ class Lowering {
     const std::vector<std::int64_t> devices =
         words_.devices.empty() ? numbers_of(steps_of(words_.reshape, words_.transpose))
                                : words_.devices;
-    const std::vector<Fill> nowhere = {Fill::fixed(0, 0)};
-    if (tiles.raw() == 0) {
-      TESSERA_TRY(Layout layout, make(shape_, std::vector<DeviceSteps>(shape_.rank()), nowhere));
-      return Placement(std::move(layout));
-    }
     TESSERA_TRY(const Shape grid, Shape::make(tiles_));
     TESSERA_TRY(const Shape used_grid, Shape::make(used));
     const auto copies = static_cast<std::ptrdiff_t>(devices_ / grid.elements());

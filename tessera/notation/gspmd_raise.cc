@@ -51,16 +51,23 @@ std::optional<Error> mistake(const GspmdLayout& words, const Placement& placemen
                         spot_text(*again, index), ", not in ", spot_text(placement, index)));
 }
 
+std::int64_t count_of(const DeviceSteps& steps) {
+  std::int64_t count = 1;
+  for (const DeviceStep& step : steps) count *= step.count;
+  return count;
+}
+
 /// How an element is repeated, as steps between devices.
 struct Repeats {
   DeviceSteps replicas;
   DeviceSteps summands;
 
-  std::int64_t count() const {
-    std::int64_t count = 1;
-    for (const DeviceStep& step : replicas) count *= step.count;
-    for (const DeviceStep& step : summands) count *= step.count;
-    return count;
+  std::int64_t count() const { return count_of(replicas) * count_of(summands); }
+  /// Replicas, then summands, which count fastest.
+  DeviceSteps steps() const {
+    DeviceSteps all = replicas;
+    all.insert(all.end(), summands.begin(), summands.end());
+    return all;
   }
 };
 
@@ -122,17 +129,12 @@ class Raising {
     return words;
   }
 
-  /// Adds the dims of copies to the tiles and their steps.
-  void append_copies(GspmdLayout& words, DeviceSteps& steps) const {
+  /// Adds the dims of copies to the tiles.
+  void append_copies(GspmdLayout& words) const {
     for (const bool summands : {false, true}) {
       const DeviceSteps& own = summands ? repeats_.summands : repeats_.replicas;
       if (own.empty()) continue;
-      std::int64_t count = 1;
-      for (const DeviceStep& step : own) {
-        count *= step.count;
-        steps.push_back(step);
-      }
-      words.tiles.push_back(count);
+      words.tiles.push_back(count_of(own));
       words.copies.push_back(summands ? Copies::kUnreduced : Copies::kReplicated);
     }
   }
@@ -155,7 +157,9 @@ class Raising {
     }
     DeviceSteps steps;
     for (const DeviceSteps& own : dims) steps.insert(steps.end(), own.begin(), own.end());
-    append_copies(words, steps);
+    const DeviceSteps copies = repeats_.steps();
+    steps.insert(steps.end(), copies.begin(), copies.end());
+    append_copies(words);
     if (!say_steps(steps, words)) return std::nullopt;
     return words;
   }
@@ -200,9 +204,8 @@ class Raising {
   bool try_tiles(const std::vector<std::int64_t>& shard, const std::vector<std::int64_t>& tiles) {
     GspmdLayout words;
     words.tiles = tiles;
-    DeviceSteps copies;
-    append_copies(words, copies);
-    const std::vector<std::int64_t> offsets = numbers_of(copies);
+    append_copies(words);
+    const auto copies = static_cast<std::size_t>(repeats_.count());
     std::vector<bool> taken(static_cast<std::size_t>(devices_), false);
     const Result<Shape> grid = Shape::make(tiles);
     if (!grid) return false;
@@ -221,14 +224,20 @@ class Raising {
         Place place;
         std::int64_t slot = 0;
         form->evaluate(inner, place, slot);
-        for (std::size_t i = 0; i < offsets.size(); ++i) {
+        const Result<Repeats> own = repeats_of(*form);
+        if (!own || count_of(own->replicas) != count_of(repeats_.replicas) ||
+            own->count() != repeats_.count()) {
+          return false;
+        }
+        const std::vector<std::int64_t> offsets = numbers_of(own->steps());
+        for (std::size_t i = 0; i < copies; ++i) {
           const std::int64_t device = place[0] + offsets[i];
           if (device >= devices_ || taken[static_cast<std::size_t>(device)]) return false;
           taken[static_cast<std::size_t>(device)] = true;
           words.devices[at + i] = device;
         }
       }
-      at += offsets.size();
+      at += copies;
     } while (grid->next(tile));
     // Tiles that hold nothing get the devices that are left.
     std::int64_t next = 0;
