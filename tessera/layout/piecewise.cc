@@ -45,6 +45,14 @@ Bounds bounds_of(const Layout& layout) {
   return bounds;
 }
 
+/// As `meet`, without making the box: this is asked of every pair.
+bool overlap(const Box& a, const Box& b) {
+  for (std::size_t dim = 0; dim < a.from.size(); ++dim) {
+    if (std::max(a.from[dim], b.from[dim]) >= std::min(a.to[dim], b.to[dim])) return false;
+  }
+  return true;
+}
+
 /// Two pieces whose bounds meet: each element of the smaller is looked up in the other.
 Status check_apart(const LayoutPiece& a, const LayoutPiece& b) {
   if (a.box.elements() > b.box.elements()) return check_apart(b, a);
@@ -115,11 +123,12 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) 
   }
   std::vector<Bounds> bounds;
   for (const LayoutPiece& piece : pieces) bounds.push_back(bounds_of(piece.layout));
+  const auto is_empty = [](const LayoutPiece& piece) { return piece.layout.shape().empty(); };
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (pieces[i].box.elements() == 0) continue;
+    if (is_empty(pieces[i])) continue;
     for (std::size_t j = 0; j < i; ++j) {
-      if (pieces[j].box.elements() == 0) continue;
-      if (meet(pieces[i].box, pieces[j].box)) {
+      if (is_empty(pieces[j])) continue;
+      if (overlap(pieces[i].box, pieces[j].box)) {
         return bad_pieces(cat("pieces ", j, " and ", i, " overlap"), "boxes are disjoint");
       }
       if (bounds[i].meets(bounds[j])) TESSERA_CHECK_OK(check_apart(pieces[j], pieces[i]));

@@ -26,7 +26,7 @@ std::optional<std::int64_t> next_change(const Form& form, int dim, std::int64_t 
       const std::int64_t width = fold.cuts[k].width;
       const std::int64_t away = term->coef > 0 ? width - left % width : left % width + 1;
       const std::int64_t steps = ceil_div(away, std::abs(term->coef));
-      next = std::min(next.value_or(INT64_MAX), x + steps);
+      next = std::min(next.value_or(INT64_MAX), (Checked(x) + steps).saturated());
       left %= width;
     }
   }

@@ -231,9 +231,9 @@ Status for_each_shard(const ShardLine& line, const std::vector<ChunkLevel>& leve
     return ok_status();
   }
   const std::int64_t length = length_of(line);
-  const std::int64_t blocks =
-      levels[at].places == 1 ? 1 : std::min(levels[at].split_factor, length);
-  const std::int64_t places = std::min(levels[at].places, length);
+  const std::int64_t block = ceil_div(length, levels[at].split_factor);
+  const std::int64_t blocks = levels[at].places == 1 || block == 1 ? 1 : ceil_div(length, block);
+  const std::int64_t places = block == 1 ? 1 : std::min(levels[at].places, length);
   const Checked work = Checked(blocks) * static_cast<std::int64_t>(line.size()) * places;
   if (work.saturated() > static_cast<std::int64_t>(budget)) return too_many_runs(kMaxPieces);
   budget -= static_cast<std::size_t>(work.raw());
@@ -295,12 +295,13 @@ ShardLine part_of(const ShardLine& line, const ChunkLevel& level, std::int64_t c
   if (length == 0) return part;
   if (level.places == 1) return line;
   const std::int64_t block = ceil_div(length, level.split_factor);
-  for (std::int64_t from = 0; from < length; from += block) {
+  if (block == 1) return coordinate == 0 ? line : part;  // the first chunk of each is all of it
+  for (std::int64_t from = 0; length > from; from += std::min(block, length - from)) {
     const std::int64_t size = std::min(block, length - from);
     const std::int64_t chunk = ceil_div(size, level.places);
     if (coordinate > size / chunk) continue;
-    append_part(line, from + coordinate * chunk, from + std::min(size, (coordinate + 1) * chunk),
-                part);
+    const std::int64_t start = coordinate * chunk;
+    append_part(line, from + start, from + start + std::min(chunk, size - start), part);
   }
   return part;
 }

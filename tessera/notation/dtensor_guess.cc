@@ -112,9 +112,11 @@ void guess_by_shards(const Placement& placement, int dim, std::vector<ChunkLevel
     const std::int64_t length = length_of(lines.front());
     const std::int64_t block = first_block(lines.front(), level.axis, *places);
     const std::int64_t least = ceil_div(length, block);
+    if (block > 1 && least > static_cast<std::int64_t>(kMaxLines)) return;
     const std::int64_t most = block > 1 ? (length - 1) / (block - 1) : least;
-    for (std::int64_t factor = least; factor <= std::min(most, least + kMaxTries); ++factor) {
-      level.split_factor = factor;
+    const std::int64_t tries = std::min(most - least, kMaxTries);
+    for (std::int64_t more = 0; more <= tries; ++more) {
+      level.split_factor = least + more;
       if (fits(lines, level, *places)) break;
     }
     std::vector<ShardLine> parts;

@@ -150,7 +150,7 @@ class Lowering {
     std::vector<std::int64_t> extents;
     for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
       box.from[dim] = tile[dim] * shard_[dim];
-      box.to[dim] = std::min(shape_[dim], box.from[dim] + shard_[dim]);
+      box.to[dim] = box.from[dim] + std::min(shard_[dim], shape_[dim] - box.from[dim]);
       extents.push_back(box.to[dim] - box.from[dim]);
     }
     TESSERA_TRY(const Shape part, Shape::make(std::move(extents)));

@@ -216,7 +216,7 @@ class Raising {
       Index index(tiles.size());
       bool used = true;
       for (std::size_t dim = 0; dim < tiles.size(); ++dim) {
-        index[dim] = tile[dim] * shard[dim];
+        index[dim] = (Checked(tile[dim]) * shard[dim]).saturated();
         used = used && index[dim] < shape_[dim];
       }
       if (used) {
