@@ -323,7 +323,7 @@ Result<std::vector<ChunkRun>> chunk_runs(std::int64_t extent, const std::vector<
   const bool strided = std::any_of(levels.begin(), levels.end(), [](const ChunkLevel& level) {
     return level.split_factor > 1 && level.places > 1;
   });
-  std::size_t budget = kMaxListed;
+  std::size_t budget = 4 * kMaxPieces;
   Result<std::vector<ChunkRun>> runs = strided ? listed_runs(extent, levels, one_extent)
                                                : plain_runs(extent, levels, 0, one_extent, budget);
   if (runs && runs->size() > kMaxPieces) return too_many_runs(kMaxPieces);

@@ -296,9 +296,12 @@ TEST(Dtensor, HostileNumbers) {
   expect_refused({"tensor<7x1000003xf32, dtensor<mesh=[99999,7], [Shard(1), Shard(1)]>>",
                   "                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
                   ErrorCode::kTooLarge, "uneven shards make more than 4096 boxes"});
-  const Result<Tensor> split = parse_tensor(
-      "tensor<9223372036854775807xi8, dtensor<mesh=[3], [_S(0, 9223372036854775807)]>>");
-  EXPECT_TRUE(split.ok() || split.error().code == ErrorCode::kTooLarge);
+  // Chunks of one element each are all on coordinate 0.
+  const Placement split =
+      placed("tensor<1099511627776xi8, dtensor<mesh=[3], [_S(0, 1099511627776)]>>");
+  EXPECT_EQ(form_pieces(split).size(), 1U);
+  EXPECT_EQ(split.slots(), std::int64_t{1} << 40);
+  EXPECT_EQ(raised_mistake(split, **find_notation("dtensor")), "");
 }
 
 }  // namespace
