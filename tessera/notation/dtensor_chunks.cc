@@ -2,26 +2,18 @@
 #include "tessera/notation/dtensor_chunks.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/piecewise.h"
+#include "tessera/notation/dtensor_shards.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t kMaxListed = std::size_t{1} << 16;  // runs looked at one by one
-
-Error too_many_runs(std::size_t limit) {
-  return Error{ErrorCode::kTooLarge, cat("uneven shards make more than ", limit, " boxes"),
-               std::nullopt, "use extents that the mesh divides, or a smaller mesh"};
-}
-
-// A shard as digits, when everything divides
-// -------------------------------------------------------
 
 /// Values of a digit of the shard's line, and how far one step moves along the dim.
 struct Factor {
@@ -80,8 +72,6 @@ std::optional<ChunkRun> even_run(std::int64_t extent, const std::vector<ChunkLev
             [](const ChunkDigit& a, const ChunkDigit& b) { return a.width > b.width; });
   return run;
 }
-
-// Joining runs ------------------------------------------------------------------------------------
 
 /// The digits that still change in the first `length` elements.
 std::vector<ChunkDigit> within(const ChunkRun& run, std::int64_t length) {
@@ -150,27 +140,12 @@ std::pair<std::size_t, ChunkRun> longest(const std::vector<ChunkRun>& runs, std:
   return {next - first, std::move(joined)};
 }
 
-std::vector<ChunkRun> joined(std::vector<ChunkRun> runs, bool one_extent) {
-  for (;;) {
-    std::vector<ChunkRun> fewer;
-    for (std::size_t i = 0; i < runs.size();) {
-      auto [count, run] = longest(runs, i, one_extent);
-      fewer.push_back(std::move(run));
-      i += count;
-    }
-    if (fewer.size() == runs.size()) return fewer;
-    runs = std::move(fewer);
-  }
-}
-
-// Chunks of chunks --------------------------------------------------------------------------------
-
 /// The runs of `extent` elements cut by the levels from `first` on, none of which is strided. The
 /// chunks of one level are alike but for the last, so two of them tell all.
 Result<std::vector<ChunkRun>> plain_runs(std::int64_t extent, const std::vector<ChunkLevel>& levels,
                                          std::size_t first, bool one_extent, std::size_t& budget) {
   if (extent == 0) return std::vector<ChunkRun>{};
-  if (budget-- == 0) return too_many_runs(kMaxPieces);
+  if (budget-- == 0) return too_many_runs();
   while (first < levels.size() && levels[first].places == 1) ++first;
   if (first == levels.size()) {
     return std::vector<ChunkRun>{
@@ -210,100 +185,32 @@ Result<std::vector<ChunkRun>> plain_runs(std::int64_t extent, const std::vector<
     for (std::size_t i = 1; i < last.size(); ++i) append(last[i], full);
     return runs;
   }
-  if (full > static_cast<std::int64_t>(kMaxListed / inner.size())) return too_many_runs(kMaxPieces);
+  if (full > static_cast<std::int64_t>(kMaxListed / inner.size())) return too_many_runs();
   for (std::int64_t coordinate = 0; coordinate < full; ++coordinate) {
     for (const ChunkRun& run : inner) append(run, coordinate);
   }
   for (const ChunkRun& run : last) append(run, full);
-  return joined(std::move(runs), one_extent);
-}
-
-// Strided chunks, one shard at a time -------------------------------------------------------------
-
-/// Calls visit(coordinates, line) for every shard that holds something.
-Status for_each_shard(const ShardLine& line, const std::vector<ChunkLevel>& levels,
-                      std::vector<std::int64_t>& coordinates, std::size_t& budget,
-                      const std::function<void(const ShardLine&)>& visit) {
-  if (line.empty()) return ok_status();
-  const std::size_t at = coordinates.size();
-  if (at == levels.size()) {
-    visit(line);
-    return ok_status();
-  }
-  const std::int64_t length = length_of(line);
-  const std::int64_t block = ceil_div(length, levels[at].split_factor);
-  const std::int64_t blocks = levels[at].places == 1 || block == 1 ? 1 : ceil_div(length, block);
-  const std::int64_t places = block == 1 ? 1 : std::min(levels[at].places, length);
-  const Checked work = Checked(blocks) * static_cast<std::int64_t>(line.size()) * places;
-  if (work.saturated() > static_cast<std::int64_t>(budget)) return too_many_runs(kMaxPieces);
-  budget -= static_cast<std::size_t>(work.raw());
-  for (std::int64_t coordinate = 0; coordinate < places; ++coordinate) {
-    coordinates.push_back(coordinate);
-    const ShardLine part = part_of(line, levels[at], coordinate);
-    TESSERA_CHECK_OK(for_each_shard(part, levels, coordinates, budget, visit));
-    coordinates.pop_back();
-  }
-  return ok_status();
-}
-
-Result<std::vector<ChunkRun>> listed_runs(std::int64_t extent,
-                                          const std::vector<ChunkLevel>& levels, bool one_extent) {
-  std::vector<ChunkRun> runs;
-  std::vector<std::int64_t> coordinates;
-  std::size_t budget = 4 * kMaxListed;
-  TESSERA_CHECK_OK(
-      for_each_shard({{0, extent}}, levels, coordinates, budget, [&](const ShardLine& line) {
-        std::int64_t position = 0;
-        for (const ChunkRange& range : line) {
-          runs.push_back({range.from, range.to, {}, coordinates, position, length_of(line)});
-          position += range.to - range.from;
-        }
-      }));
-  std::sort(runs.begin(), runs.end(),
-            [](const ChunkRun& a, const ChunkRun& b) { return a.from < b.from; });
-  return joined(std::move(runs), one_extent);
+  return joined_runs(std::move(runs), one_extent);
 }
 
 }  // namespace
 
-std::int64_t length_of(const ShardLine& line) {
-  std::int64_t length = 0;
-  for (const ChunkRange& range : line) length += range.to - range.from;
-  return length;
+Error too_many_runs() {
+  return Error{ErrorCode::kTooLarge, cat("uneven shards make more than ", kMaxPieces, " boxes"),
+               std::nullopt, "use extents that the mesh divides, or a smaller mesh"};
 }
 
-void append_part(const ShardLine& line, std::int64_t from, std::int64_t to, ShardLine& out) {
-  std::int64_t start = 0;
-  for (const ChunkRange& range : line) {
-    const std::int64_t low = std::max(from - start, std::int64_t{0});
-    const std::int64_t high = std::min(to - start, range.to - range.from);
-    if (low < high) {
-      const ChunkRange part{range.from + low, range.from + high};
-      if (!out.empty() && out.back().to == part.from) {
-        out.back().to = part.to;
-      } else {
-        out.push_back(part);
-      }
+std::vector<ChunkRun> joined_runs(std::vector<ChunkRun> runs, bool one_extent) {
+  for (;;) {
+    std::vector<ChunkRun> fewer;
+    for (std::size_t i = 0; i < runs.size();) {
+      auto [count, run] = longest(runs, i, one_extent);
+      fewer.push_back(std::move(run));
+      i += count;
     }
-    start += range.to - range.from;
+    if (fewer.size() == runs.size()) return fewer;
+    runs = std::move(fewer);
   }
-}
-
-ShardLine part_of(const ShardLine& line, const ChunkLevel& level, std::int64_t coordinate) {
-  ShardLine part;
-  const std::int64_t length = length_of(line);
-  if (length == 0) return part;
-  if (level.places == 1) return line;
-  const std::int64_t block = ceil_div(length, level.split_factor);
-  if (block == 1) return coordinate == 0 ? line : part;  // the first chunk of each is all of it
-  for (std::int64_t from = 0; length > from; from += std::min(block, length - from)) {
-    const std::int64_t size = std::min(block, length - from);
-    const std::int64_t chunk = ceil_div(size, level.places);
-    if (coordinate > size / chunk) continue;
-    const std::int64_t start = coordinate * chunk;
-    append_part(line, from + start, from + start + std::min(chunk, size - start), part);
-  }
-  return part;
 }
 
 std::int64_t largest_chunk(std::int64_t extent, const std::vector<ChunkLevel>& levels) {
@@ -326,7 +233,7 @@ Result<std::vector<ChunkRun>> chunk_runs(std::int64_t extent, const std::vector<
   std::size_t budget = 4 * kMaxPieces;
   Result<std::vector<ChunkRun>> runs = strided ? listed_runs(extent, levels, one_extent)
                                                : plain_runs(extent, levels, 0, one_extent, budget);
-  if (runs && runs->size() > kMaxPieces) return too_many_runs(kMaxPieces);
+  if (runs && runs->size() > kMaxPieces) return too_many_runs();
   return runs;
 }
 

@@ -38,22 +38,6 @@ struct ChunkRun {
   std::int64_t extent = 0;                ///< of the shards that the run is part of
 };
 
-/// What a shard holds of the dim, as ranges in its order.
-struct ChunkRange {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  friend bool operator==(const ChunkRange&, const ChunkRange&) = default;
-};
-using ShardLine = std::vector<ChunkRange>;
-std::int64_t length_of(const ShardLine& line);
-
-/// Positions [from, to) of a line, appended to `out`.
-void append_part(const ShardLine& line, std::int64_t from, std::int64_t to, ShardLine& out);
-
-/// The part of a line that `coordinate` of a level keeps.
-/// Example: [0, 8) by 2 places with a split factor of 2 leaves [0, 2) [4, 6) on coordinate 0.
-ShardLine part_of(const ShardLine& line, const ChunkLevel& level, std::int64_t coordinate);
-
 /// How many elements of the dim the largest shard has: the first one.
 std::int64_t largest_chunk(std::int64_t extent, const std::vector<ChunkLevel>& levels);
 
@@ -62,5 +46,11 @@ std::int64_t largest_chunk(std::int64_t extent, const std::vector<ChunkLevel>& l
 /// kTooLarge where that would be more runs than a tensor may have pieces.
 Result<std::vector<ChunkRun>> chunk_runs(std::int64_t extent, const std::vector<ChunkLevel>& levels,
                                          bool one_extent);
+
+/// Runs in order of their elements, those that one chain can say joined.
+std::vector<ChunkRun> joined_runs(std::vector<ChunkRun> runs, bool one_extent);
+
+/// kTooLarge: shards so uneven that they are more boxes than a tensor may have pieces.
+Error too_many_runs();
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/notation/along_dim.h"
+#include "tessera/notation/dtensor_shards.h"
 
 namespace tessera {
 namespace {
@@ -48,8 +49,6 @@ void guess_by_digits(const Placement& placement, int dim, std::vector<ChunkLevel
     taken.push_back(level.axis);
   }
 }
-
-// Split factors that fit the shards ---------------------------------------------------------------
 
 /// What a line keeps on each coordinate of an axis, by the places of its elements.
 std::map<std::int64_t, ShardLine> kept_by(const ShardLine& line, int axis,
