@@ -222,14 +222,14 @@ std::string write(const CuteLayout& words) {
 }
 
 Notation cute_notation() {
-  return {"cute",
-          {"cute"},
-          "tensor<4x8xf32, cute<(4,8):(8,1)>>",
-          read,
-          raise<Layout>,
-          write_tensor,
-          /*takes_tiles=*/false,
-          raise<View>};
+  return {.name = "cute",
+          .keywords = {"cute"},
+          .example = "tensor<4x8xf32, cute<(4,8):(8,1)>>",
+          .read = read,
+          .raise = raise<Layout>,
+          .write = write_tensor,
+          .raise_view = raise<View>,
+          .scope = {.shares = true}};
 }
 
 }  // namespace tessera

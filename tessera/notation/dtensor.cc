@@ -53,15 +53,18 @@ std::string write(const DtensorLayout& words) {
 }
 
 Notation dtensor_notation() {
-  return {"dtensor",
-          {"dtensor"},
-          "tensor<5x6xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>",
-          read,
-          raise<Layout>,
-          write_tensor,
-          /*takes_tiles=*/false,
-          /*raise_view=*/nullptr,
-          raise<Piecewise>};
+  return {.name = "dtensor",
+          .keywords = {"dtensor"},
+          .example = "tensor<5x6xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>",
+          .read = read,
+          .raise = raise<Layout>,
+          .write = write_tensor,
+          .raise_pieces = raise<Piecewise>,
+          .scope = {.least_axes = 1,
+                    .most_axes = kMaxRank,
+                    .replicates = true,
+                    .partial = true,
+                    .pieces = true}};
 }
 
 }  // namespace tessera

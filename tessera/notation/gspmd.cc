@@ -66,15 +66,14 @@ std::string write(const GspmdLayout& words) {
 }
 
 Notation gspmd_notation() {
-  return {"gspmd",
-          {"gspmd"},
-          "tensor<8x6xf32, gspmd{devices=[4,2]<=[8]}>",
-          read,
-          raise<Layout>,
-          write_tensor,
-          /*takes_tiles=*/false,
-          /*raise_view=*/nullptr,
-          raise<Piecewise>};
+  return {.name = "gspmd",
+          .keywords = {"gspmd"},
+          .example = "tensor<8x6xf32, gspmd{devices=[4,2]<=[8]}>",
+          .read = read,
+          .raise = raise<Layout>,
+          .write = write_tensor,
+          .raise_pieces = raise<Piecewise>,
+          .scope = {.least_axes = 1, .most_axes = 1, .replicates = true, .pieces = true}};
 }
 
 }  // namespace tessera

@@ -92,7 +92,12 @@ std::string write(const OnednnLayout& words) {
 }
 
 Notation onednn_notation() {
-  return {"onednn", {"onednn."}, "tensor<2x33x7x7xf32, onednn.aBcd16b>", read, raise, write_tensor};
+  return {.name = "onednn",
+          .keywords = {"onednn."},
+          .example = "tensor<2x33x7x7xf32, onednn.aBcd16b>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor};
 }
 
 }  // namespace tessera

@@ -186,7 +186,12 @@ std::string write(const XlaLayout& words) {
 }
 
 Notation xla_notation() {
-  return {"xla", {"xla"}, "tensor<3x5xf32, xla{1,0:T(2,2)}>", read, raise, write_tensor};
+  return {.name = "xla",
+          .keywords = {"xla"},
+          .example = "tensor<3x5xf32, xla{1,0:T(2,2)}>",
+          .read = read,
+          .raise = raise,
+          .write = write_tensor};
 }
 
 }  // namespace tessera
