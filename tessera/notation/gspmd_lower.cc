@@ -13,7 +13,7 @@ namespace {
 using Copies = GspmdLayout::Copies;
 using Kind = GspmdLayout::Kind;
 
-constexpr std::int64_t kMaxListed = std::int64_t{1} << 22;  // devices written one by one
+constexpr std::int64_t kMaxListed = std::int64_t{1} << 20;  // devices written one by one
 
 Fill copies_fill(Copies copies, std::int64_t count, std::int64_t stride) {
   return copies == Copies::kReplicated ? Fill::replicate(0, count, stride)

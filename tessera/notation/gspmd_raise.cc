@@ -17,7 +17,7 @@ namespace {
 using Copies = GspmdLayout::Copies;
 using Kind = GspmdLayout::Kind;
 
-constexpr std::int64_t kMaxListed = std::int64_t{1} << 16;
+constexpr std::int64_t kMaxListed = std::int64_t{1} << 20;
 constexpr int kMaxTries = 64;
 
 Error cannot_say(std::string_view what) {
