@@ -40,8 +40,9 @@ Verb convert_verb() {
   verb.description =
       "Prints the same tensor in another notation: every element in the same slot of the same "
       "places, in an allocation of the same size, which is compared each time. What the notation "
-      "has no word for but moves no element (the memory space, the padding value, the device map) "
-      "is left out and told. When the notation cannot say where the elements are, tells why and "
+      "has no word for but moves no element (the memory space, the padding value, the device map, "
+      "tiles of plain elements) is left out and told. When the notation cannot say where the "
+      "elements are, tells why and "
       "exits with 1. Notations: native, strided, pyflame, spyre, metal, metal-today, ttnn, "
       "morello, xla, onednn, cute, gspmd, dtensor. With --json: text, and lost when something is.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to convert", {}, false}};

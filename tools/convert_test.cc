@@ -32,7 +32,7 @@ TEST(Convert, ARefusalIsTheAnswerNoAndTellsEveryReason) {
   EXPECT_EQ(words.out, "");
   EXPECT_EQ(words.err,
             "error[not_supported]: morello cannot pad: dim 0 is 53, padded to 96; has one place: "
-            "the tensor is on 3x2 places; cannot say tiles: elements are kept in tiles of 32x32\n"
+            "the tensor is on 3x2 places\n"
             "help: the native notation can say it\n");
   const Answer json = run({"convert", kMetalOnThreeByTwo, "--to", "morello", "--json"});
   EXPECT_EQ(json.status, 1);
@@ -54,6 +54,23 @@ TEST(Convert, WhatMovesNoElementIsLeftOutAndTold) {
                        "lost": ["the padding value", "the memory space l1"]})"));
   // Native has words for all of it.
   EXPECT_FALSE(run({"convert", in_l1, "--to", "native", "--json"}).json().contains("lost"));
+}
+
+TEST(Convert, TilesOfPlainElementsAreTheirElements) {
+  const auto in_tiles = [](std::string_view storage) {
+    return cat(
+        "tensor<64x64xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "
+        "memref<2x2x!tt.tile<32x32, ",
+        storage, ">>>>");
+  };
+  EXPECT_EQ(run({"convert", in_tiles("f32"), "--to", "xla", "--json"}).json(),
+            parsed(R"({"text": "tensor<64x64xf32, xla{1,0:T(32,32)}>",
+                       "lost": ["storage in tiles of 32x32"]})"));
+  // In a block float the elements of a tile share exponents: no element stands alone.
+  const Answer refused = run({"convert", in_tiles("bfp_bf8"), "--to", "xla", "--json"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.json()["error"]["message"],
+            "xla cannot say tiles: elements are kept in tiles of 32x32");
 }
 
 TEST(Convert, BadInputIsStatusTwo) {

@@ -74,15 +74,18 @@ bool overlap(const Box& a, const Box& b) {
   return true;
 }
 
-/// Two pieces whose bounds meet: each element of the smaller is looked up in the other.
-Status check_apart(const LayoutPiece& a, const LayoutPiece& b) {
-  if (a.box.elements() > b.box.elements()) return check_apart(b, a);
-  if (a.box.elements() > kMaxCompared) {
+/// Two pieces whose bounds meet: each element of the smaller is looked up in the other. `left` is
+/// how many may still be looked up for one tensor.
+Status check_apart(const LayoutPiece& a, const LayoutPiece& b, std::int64_t& left) {
+  if (a.box.elements() > b.box.elements()) return check_apart(b, a, left);
+  const Checked work = Checked(a.box.elements()) * a.layout.form().replicas();
+  if (work.saturated() > left) {
     return Error{ErrorCode::kTooLarge,
-                 cat("two pieces of more than ", kMaxCompared,
-                     " elements use the same range of places and slots"),
-                 std::nullopt, "give pieces ranges of slots of their own"};
+                 cat("pieces use the same range of places and slots, and more than ", kMaxCompared,
+                     " elements would have to be compared"),
+                 std::nullopt, "give pieces ranges of places or slots of their own"};
   }
+  left -= work.raw();
   Index index(a.box.from.size(), 0);
   do {
     TESSERA_TRY(const Location location, a.layout.locate(index));
@@ -103,6 +106,15 @@ Status check_apart(const LayoutPiece& a, const LayoutPiece& b) {
 }  // namespace
 
 Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) {
+  return make(std::move(shape), std::move(pieces), kMaxCompared);
+}
+
+Result<Piecewise> Piecewise::by_rule(Shape shape, std::vector<LayoutPiece> pieces) {
+  return make(std::move(shape), std::move(pieces), std::nullopt);
+}
+
+Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces,
+                                  std::optional<std::int64_t> comparisons) {
   if (pieces.empty() || pieces.size() > kMaxPieces) {
     return bad_pieces(cat(pieces.size(), " pieces"), cat("from 1 to ", kMaxPieces, " pieces"));
   }
@@ -152,8 +164,11 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces) 
       if (overlap(pieces[i].box, pieces[j].box)) {
         return bad_pieces(cat("pieces ", j, " and ", i, " overlap"), "boxes are disjoint");
       }
-      if (!bounds[i].meets(bounds[j]) || take_turns(pieces[i].layout, pieces[j].layout)) continue;
-      TESSERA_CHECK_OK(check_apart(pieces[j], pieces[i]));
+      if (!comparisons || !bounds[i].meets(bounds[j]) ||
+          take_turns(pieces[i].layout, pieces[j].layout)) {
+        continue;
+      }
+      TESSERA_CHECK_OK(check_apart(pieces[j], pieces[i], *comparisons));
     }
   }
   if (covered.saturated() != shape.elements()) {

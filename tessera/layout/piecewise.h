@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -29,7 +30,11 @@ struct LayoutPiece {
 /// the shape; no two elements of different pieces share a slot of a place.
 class Piecewise {
  public:
+  /// Pieces of which nothing is known: looks for elements that share a slot, and answers kTooLarge
+  /// when that takes more than 2^20 comparisons.
   static Result<Piecewise> make(Shape shape, std::vector<LayoutPiece> pieces);
+  /// Pieces that a rule keeps apart, such as shards of different places: that alone is not checked.
+  static Result<Piecewise> by_rule(Shape shape, std::vector<LayoutPiece> pieces);
 
   const Shape& shape() const { return shape_; }
   const Shape& mesh() const { return pieces_.front().layout.mesh(); }
@@ -50,6 +55,10 @@ class Piecewise {
   friend bool operator==(const Piecewise&, const Piecewise&) = default;
 
  private:
+  /// `comparisons` of elements are allowed; without it none are made.
+  static Result<Piecewise> make(Shape shape, std::vector<LayoutPiece> pieces,
+                                std::optional<std::int64_t> comparisons);
+
   Shape shape_;
   std::vector<LayoutPiece> pieces_;
   std::int64_t slots_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/notation/convert.h"
 
-#include <array>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -33,6 +33,11 @@ std::vector<Remark> remarks_of(const LayoutSpec& spec) {
     remarks.push_back(
         {"the device map", [](LayoutSpec& s) { s.device_map = DeviceMap::identity(); }});
   }
+  // Exponents are shared inside a tile of block floats; any other tile is its elements in a row.
+  if (spec.atom.is_tile() && !is_block_float(spec.atom.storage)) {
+    remarks.push_back({cat("storage in tiles of ", spec.atom.rows, "x", spec.atom.cols),
+                       [](LayoutSpec& s) { s.atom = Atom::scalar(s.atom.storage); }});
+  }
   return remarks;
 }
 
@@ -43,7 +48,7 @@ Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
   std::optional<Error> refusal;
   for (std::size_t dropped = 0; dropped <= remarks.size(); ++dropped) {
     for (unsigned set = 0; set < 1U << remarks.size(); ++set) {
-      if (static_cast<std::size_t>(__builtin_popcount(set)) != dropped) continue;
+      if (static_cast<std::size_t>(std::popcount(set)) != dropped) continue;
       Conversion conversion;
       LayoutSpec spec = layout.spec();
       for (std::size_t i = 0; i < remarks.size(); ++i) {
@@ -52,6 +57,10 @@ Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
         conversion.lost.push_back(remarks[i].what);
       }
       TESSERA_TRY(const Layout bare, Layout::make(std::move(spec)));
+      if (auto reason = outside_scope(bare, to.name, to.scope)) {
+        refusal = cannot(*std::move(reason));
+        continue;
+      }
       Result<std::string> text = print_tensor(bare, to);
       if (text) {
         conversion.text = *std::move(text);
@@ -77,8 +86,10 @@ std::optional<Layout> unshared(const Placement& placement) {
 }
 
 Result<Conversion> raise_placement(const Placement& placement, const Notation& to) {
-  if (const auto reason = outside_scope(placement, to.name, to.scope)) return cannot(*reason);
   if (const Layout* layout = placement.layout()) return raise_layout(*layout, to);
+  if (auto reason = outside_scope(placement, to.name, to.scope)) {
+    return cannot(*std::move(reason));
+  }
   TESSERA_TRY(std::string text, print_tensor(placement, to));
   return Conversion{std::move(text), {}};
 }
@@ -93,7 +104,7 @@ Status check_same(const Placement& before, const Conversion& conversion, const N
     return cannot(cat(to.name, " allocates ", after.placement.slots(), " slots a place, not ",
                       before.slots()));
   }
-  if (before.atom() != after.placement.atom() || before.dtype() != after.dtype()) {
+  if (before.atom().storage != after.placement.atom().storage || before.dtype() != after.dtype()) {
     return cannot(cat(to.name, " stores ", dtype_name(after.dtype()), " as ",
                       dtype_name(after.placement.atom().storage), ", not ",
                       dtype_name(before.dtype()), " as ", dtype_name(before.atom().storage)));

@@ -88,7 +88,7 @@ class Lowering {
       if (dim == 0) break;
     }
     if (pieces.size() == 1) return Placement(std::move(pieces.front().layout));
-    TESSERA_TRY(Piecewise whole, Piecewise::make(shape_, std::move(pieces)));
+    TESSERA_TRY(Piecewise whole, Piecewise::by_rule(shape_, std::move(pieces)));
     return Placement(std::move(whole));
   }
 

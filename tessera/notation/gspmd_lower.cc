@@ -127,7 +127,7 @@ class Lowering {
       pieces.push_back(std::move(made));
     } while (used_grid.next(tile));
     if (pieces.size() == 1) return Placement(std::move(pieces.front().layout));
-    TESSERA_TRY(Piecewise all, Piecewise::make(shape_, std::move(pieces)));
+    TESSERA_TRY(Piecewise all, Piecewise::by_rule(shape_, std::move(pieces)));
     return Placement(std::move(all));
   }
 

@@ -247,7 +247,7 @@ TEST(Docs, EveryExampleReadsAndPrintsAsItStands) {
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
     const Result<std::string> printed =
-        print_tensor(tensor->layout(), **find_notation(tensor->notation));
+        print_tensor(tensor->placement, **find_notation(tensor->notation));
     ASSERT_TRUE(printed.ok()) << printed.error().message;
     EXPECT_EQ(*printed, text);
     ++examples;

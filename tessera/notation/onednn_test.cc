@@ -151,9 +151,9 @@ TEST(Onednn, KnownAnswersOfTheOwnersPage) {
   }
   const Result<Tensor> padded = parse_tensor("tensor<2x17x5x4xf32, onednn.nChw8c>");
   ASSERT_TRUE(padded.ok());
-  EXPECT_EQ(padded->layout.slots(), 2 * 24 * 5 * 4);
+  EXPECT_EQ(padded->layout().slots(), 2 * 24 * 5 * 4);
   // Channel 17 would be slot 1 of the third block of the first pixel.
-  EXPECT_EQ(std::get<Padding>(*padded->layout.element_at({}, 2 * 5 * 4 * 8 + 1)).cause,
+  EXPECT_EQ(std::get<Padding>(*padded->layout().element_at({}, 2 * 5 * 4 * 8 + 1)).cause,
             Cause::kAlignment);
 }
 
@@ -206,7 +206,7 @@ TEST(Onednn, NamedTagsAreLetterTags) {
     const Result<Tensor> named = parse_tensor(text);
     ASSERT_TRUE(named.ok()) << render(named.error(), text);
     EXPECT_EQ(print_tensor(*named), text);
-    EXPECT_EQ(named->layout, *lower(*plain, named->layout.shape(), DType::kF32)) << name;
+    EXPECT_EQ(named->layout(), *lower(*plain, named->layout().shape(), DType::kF32)) << name;
   }
 }
 

@@ -212,8 +212,8 @@ TEST(TtnnErrors, SyntaxAndNames) {
        "a mesh is said mesh = <\"name\">"},
       {tensor("64x128xbf16", head + " <interleaved>"), "<", ErrorCode::kSyntax,
        "expected ',' or '>', found '<'", ""},
-      {"tensor<64x128xbf16, #ttnn.layout()<" + head + ">>", "#ttnn.layout()",
-       ErrorCode::kUnknownNotation, "no notation begins with '#ttnn.layout()'", ""},
+      {"tensor<64x128xbf16, #ttnn.layout<" + head + ">>", "#ttnn.layout",
+       ErrorCode::kUnknownNotation, "no notation begins with '#ttnn.layout'", ""},
   });
 }
 

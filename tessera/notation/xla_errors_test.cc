@@ -149,7 +149,7 @@ TEST(XlaErrors, HostileNumbers) {
   deep += "}>";
   const Result<Tensor> ones = parse_tensor(deep);
   ASSERT_TRUE(ones.ok()) << ones.error().message;
-  EXPECT_EQ(write(*raise_xla(ones->layout)), "xla{1,0}");
+  EXPECT_EQ(write(*raise_xla(ones->layout())), "xla{1,0}");
 }
 
 TEST(XlaErrors, BlanksAreFreeAndTextIsKept) {
@@ -181,8 +181,8 @@ TEST(XlaErrors, PropertiesReachTheLayout) {
   EXPECT_EQ(storage("tensor<8xf32, xla{0:E(32)}>"), "f32");
   const Result<Tensor> space = parse_tensor("tensor<5x3xf32, xla{1,0:L(8)S(5)}>");
   ASSERT_TRUE(space.ok());
-  EXPECT_EQ(space->layout.spec().space, "s5");
-  EXPECT_EQ(space->layout.slots(), 16);
+  EXPECT_EQ(space->layout().spec().space, "s5");
+  EXPECT_EQ(space->layout().slots(), 16);
   EXPECT_EQ(parse_tensor("tensor<5xf32, xla{0:S(0)}>")->layout().spec().space, "");
 }
 

@@ -164,14 +164,14 @@ TEST(Xla, KnownAnswersOfTheOwnersPage) {
   const std::vector<std::pair<Index, std::int64_t>> figure = {
       {{0, 0}, 0}, {{1, 0}, 1},  {{0, 1}, 2},  {{1, 3}, 7},
       {{0, 4}, 8}, {{1, 7}, 15}, {{2, 0}, 16}, {{3, 7}, 31}};
-  for (const auto& [index, slot] : figure) EXPECT_EQ(twice->layout.locate(index)->slot, slot);
+  for (const auto& [index, slot] : figure) EXPECT_EQ(twice->layout().locate(index)->slot, slot);
   // The same page: F32[2,7,8,11,10] in T(*,*,2,*,3) is [112,110] in tiles of 2x3. Element
   // (1,6,7,10,9) is (111,109): tile (55,36) of 56x37, place (1,1) of 2x3.
   const Result<Tensor> joined =
       parse_tensor("tensor<2x7x8x11x10xf32, xla{4,3,2,1,0:T(*,*,2,*,3)}>");
   ASSERT_TRUE(joined.ok());
-  EXPECT_EQ(joined->layout.slots(), 56 * 37 * 6);
-  EXPECT_EQ(joined->layout.locate({1, 6, 7, 10, 9})->slot, (55 * 37 + 36) * 6 + 1 * 3 + 1);
+  EXPECT_EQ(joined->layout().slots(), 56 * 37 * 6);
+  EXPECT_EQ(joined->layout().locate({1, 6, 7, 10, 9})->slot, (55 * 37 + 36) * 6 + 1 * 3 + 1);
 }
 
 TEST(Xla, KnownAnswersOfTheOwnersTests) {
