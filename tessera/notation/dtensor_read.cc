@@ -50,7 +50,11 @@ Result<std::int64_t> read_split_factor(Cursor& cursor) {
   return factor;
 }
 
+/// [ 'reduce_op' '=' ] REDUCTION, with or without quotes.
 Result<Reduction> read_reduction(Cursor& cursor) {
+  if (cursor.accept_word("reduce_op")) {
+    TESSERA_CHECK_OK(cursor.expect("=", "such as Partial(reduce_op=sum)"));
+  }
   const bool quoted = cursor.accept("\"") || cursor.accept("'");
   TESSERA_TRY(const Word word, cursor.identifier("a reduction", "such as Partial(sum)"));
   for (const Reduction reduction :

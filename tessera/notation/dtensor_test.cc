@@ -176,6 +176,7 @@ TEST(Dtensor, SpellingsOfPyTorch) {
            {"mesh=[2,4], [Partial(), Partial(\"min\")]",
             "mesh=[2,4], [Partial(sum), Partial(min)]"},
            {"mesh=[2], [Partial('product')]", "mesh=[2], [Partial(product)]"},
+           {"mesh=[2], [Partial(reduce_op=\"max\")]", "mesh=[2], [Partial(max)]"},
            {"mesh=[2,2], [_StridedShard(dim=0, sf=2), S(0)]",
             "mesh=[2,2], [_StridedShard(0, split_factor=2), Shard(0)]"},
            {"mesh=[2], [_S(0, 3)]", "mesh=[2], [_StridedShard(0, split_factor=3)]"},

@@ -267,9 +267,6 @@ Status check(const GspmdLayout& words, const Shape& shape) {
     if (tiles < 1) return contradiction(cat(tiles, " tiles"), "1 tile or more");
   }
   TESSERA_TRY(const Shape all, Shape::make(words.tiles));
-  if (all.elements() == 1) {
-    return contradiction("tiles on a single device", "say gspmd{replicated num_partitions=1}");
-  }
   return words.devices.empty() ? check_iota(words, all.elements())
                                : check_listed(words.devices, all.elements());
 }

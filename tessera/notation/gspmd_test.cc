@@ -111,7 +111,8 @@ GspmdLayout random_words(Numbers& numbers, std::int64_t rank) {
     dims(1);
     words.copies.push_back(numbers.chance(80) ? Copies::kReplicated : Copies::kUnreduced);
   }
-  if (devices == 1) return random_words(numbers, rank);
+  if (words.tiles.empty()) return random_words(numbers, rank);
+  if (devices == 1) words.reshape = {1};
   for (std::int64_t left = devices; left > 1;) {
     std::int64_t factor = numbers.between(2, left);
     while (left % factor != 0) --factor;
@@ -202,6 +203,7 @@ TEST(Gspmd, ListsInDisguiseAreOneLayout) {
            {"{devices=[2,1,4]0,2,4,6,1,3,5,7 last_tile_dim_replicate}",
             "{devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}"},
            {"{devices=[2,2]<=[2,2]T(0,1)}", "{devices=[2,2]<=[4]}"},
+           {"{devices=[1,1]<=[1]}", "{replicated num_partitions=1}"},
            {"{devices=[1,2,3]0,2,4,1,3,5 last_tile_dims={unreduced}}",
             "{devices=[1,2,3]<=[3,2]T(1,0) last_tile_dims={unreduced}}"}}) {
     const Placement placement = placed(cat("tensor<8x6xf32, gspmd", said, ">"));
@@ -254,9 +256,6 @@ TEST(Gspmd, ErrorsPointAtTheOffendingText) {
            {"tensor<4x4xf32, gspmd{devices=[2,2]<=[2,2]T(0,0)}>",  //
             "                              ^^^^^^^^^^^^^^^^^^", ErrorCode::kContradiction,
             "T(0,0) of 2 dims"},
-           {"tensor<4xf32, gspmd{devices=[1]<=[1]}>",  //
-            "                            ^^^^^^^^", ErrorCode::kContradiction,
-            "tiles on a single device"},
            {"tensor<4xf32, gspmd{replicated}>",  //
             "              ^^^^^^^^^^^^^^^^^", ErrorCode::kSyntax,
             "'replicated' without the number of devices"},

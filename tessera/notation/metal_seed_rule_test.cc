@@ -94,7 +94,8 @@ TEST(MetalSeed, DimsInTwoResultsAllocateManyTimesTheData) {
     const Result<Tensor> tensor = parse_tensor(text);
     EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
     if (!tensor) return std::int64_t{0};
-    return tensor->layout().places() * tensor->layout().slots() / tensor->layout().shape().elements();
+    return tensor->layout().places() * tensor->layout().slots() /
+           tensor->layout().shape().elements();
   };
   EXPECT_EQ(factor("tensor<8x96x32xf32, #tt.metal_layout<(d0, d1, d2) -> (d0 * 96 + d1, d1, d2), "
                    "undef, <2x1x2>, memref<384x96x16xf32, #tt.memory_space<l1>>>>"),

@@ -122,8 +122,8 @@ TEST(MetalToday, PlanesOfRankZeroAndOne) {
   const std::string_view one = "dense<[[0, 1]]> : tensor<1x2xi64>";
   const std::string vector = today("1x1x1x1x!ttcore.tile<32x32, f32>", "32", "32", one);
   check(vector, {line(zero, 32, 1, 32), line(kRow, 32, 1, 32)});
-  check_causes(parsed(vector).layout(), {line(zero, 32, 1, 32), line(kRow, 32, 1, 32)}, Cause::kTile,
-               Cause::kAlignment);
+  check_causes(parsed(vector).layout(), {line(zero, 32, 1, 32), line(kRow, 32, 1, 32)},
+               Cause::kTile, Cause::kAlignment);
   EXPECT_EQ(parsed(vector).layout().locate({31})->slot, 31);
   check(today("1x2x1x2x!ttcore.tile<32x32, f32>", "100", "64", one),
         {line(zero, 32, 1, 32), line(kRow, 128, 2, 32)});

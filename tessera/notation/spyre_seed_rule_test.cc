@@ -243,8 +243,8 @@ TEST(SpyreFacts, AFusedViewHasNoDimMap) {
   EXPECT_EQ(test::spyre_mistake(rule), "");
   const Tensor tensor = read(text);
   EXPECT_EQ(tensor.layout().locate({7, 0, 70})->slot, ((2 * 2 + 1) * 3 + 1) * 64 + 6);
-  const auto dims =
-      dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(), tensor.layout().dtype());
+  const auto dims = dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+                               tensor.layout().dtype());
   EXPECT_FALSE(dims.ok());
   // The [3, 5, 128] tensor that it is a view of: today's default.
   EXPECT_EQ(spelled("tensor<3x5x128xf16, spyre.default()>").device_size, (Numbers{5, 2, 3, 64}));

@@ -87,18 +87,9 @@ Result<WrittenTensor> raise(const Placement& placement, const Notation& notation
 
 const std::vector<Notation>& notations() {
   static const std::vector<Notation> list = {
-      native_notation(),
-      strided_notation(),
-      pyflame_notation(),
-      spyre_notation(),
-      metal_notation(),
-      metal_today_notation(),
-      ttnn_notation(),
-      morello_notation(),
-      xla_notation(),
-      onednn_notation(),
-      cute_notation(),
-      gspmd_notation(),
+      native_notation(),  strided_notation(),     pyflame_notation(), spyre_notation(),
+      metal_notation(),   metal_today_notation(), ttnn_notation(),    morello_notation(),
+      xla_notation(),     onednn_notation(),      cute_notation(),    gspmd_notation(),
       dtensor_notation(),
   };
   return list;

@@ -45,7 +45,8 @@ std::string facts_mistake(const TtnnRule& rule, const Tensor& tensor) {
   const Numbers memref = rule.memref();
   if (words.memref.shape != memref) return "another memref";
   const std::int64_t atoms = memref[0] * memref[1];
-  if (share_bytes(words) != *tensor.layout().atom().bytes(atoms * tensor.layout().atom().elements())) {
+  if (share_bytes(words) !=
+      *tensor.layout().atom().bytes(atoms * tensor.layout().atom().elements())) {
     return cat(share_bytes(words), " bytes a share");
   }
   return {};

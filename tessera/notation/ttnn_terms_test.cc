@@ -20,7 +20,8 @@ Tensor read(const std::string& text) {
 }
 
 TtnnFacts facts(const Tensor& tensor) {
-  const Result<TtnnFacts> told = facts_of(std::get<TtnnTerms>(tensor.words), tensor.layout().shape());
+  const Result<TtnnFacts> told =
+      facts_of(std::get<TtnnTerms>(tensor.words), tensor.layout().shape());
   EXPECT_TRUE(told.ok());
   return told.ok() ? *told : TtnnFacts{};
 }
@@ -101,8 +102,10 @@ TEST(TtnnTerms, SmallRanksAndEmptyTensors) {
   EXPECT_EQ(row.layout().locate({65})->places, (std::vector<Place>{{0, 2}}));
   const Tensor scalar = read("tensor<f32, ttnn<stride=[1], shard_shape=[1, 1]>>");
   EXPECT_EQ(scalar.layout().locate({})->slot, 0);
-  EXPECT_EQ(read("tensor<0x4xf32, ttnn<stride=[0, 4, 1], shard_shape=[2, 4]>>").layout().slots(), 8);
-  EXPECT_EQ(read("tensor<5x0xf32, ttnn<stride=[0, 0, 1], shard_shape=[5, 1]>>").layout().slots(), 5);
+  EXPECT_EQ(read("tensor<0x4xf32, ttnn<stride=[0, 4, 1], shard_shape=[2, 4]>>").layout().slots(),
+            8);
+  EXPECT_EQ(read("tensor<5x0xf32, ttnn<stride=[0, 0, 1], shard_shape=[5, 1]>>").layout().slots(),
+            5);
 }
 
 TEST(TtnnTerms, ComeBackAsWritten) {

@@ -262,7 +262,8 @@ TEST(Ttnn, TextsComeBackAsWritten) {
 
 TEST(Ttnn, FactsOfTheAttribute) {
   const Tensor block = read(kBlock53x63);
-  const Result<TtnnFacts> facts = facts_of(std::get<TtnnLayout>(block.words), block.layout().shape());
+  const Result<TtnnFacts> facts =
+      facts_of(std::get<TtnnLayout>(block.words), block.layout().shape());
   ASSERT_TRUE(facts.ok());
   EXPECT_EQ(facts->grid_shape, (std::vector<std::int64_t>{3, 2}));
   EXPECT_EQ(facts->stride, (std::vector<std::int64_t>{4096, 64, 1}));

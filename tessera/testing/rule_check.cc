@@ -119,7 +119,8 @@ std::string printed_mistake(const Tensor& tensor, std::string_view printed) {
   if (!again) return cat("what it prints is refused: ", printed, ": ", again.error().message);
   if (again->notation != tensor.notation) return cat("became ", again->notation);
   if (again->words != tensor.words) return cat("other words after printing as ", printed);
-  if (!(again->layout() == tensor.layout())) return cat("another layout after printing as ", printed);
+  if (!(again->layout() == tensor.layout()))
+    return cat("another layout after printing as ", printed);
   return {};
 }
 

@@ -67,8 +67,8 @@ std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
 
 /// A dim_map that a stride_map has says the same function.
 std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& expected) {
-  const Result<std::vector<std::int64_t>> dims =
-      dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(), tensor.layout().dtype());
+  const Result<std::vector<std::int64_t>> dims = dim_map_of(
+      std::get<SpyreLayout>(tensor.words), tensor.layout().shape(), tensor.layout().dtype());
   if (!dims) return rule.form == Form::kStrideMap ? "" : cat("dim_map_of: ", dims.error().message);
   SpyreRule said = rule;
   said.form = Form::kDimMap;
