@@ -65,6 +65,10 @@ run diff 'tensor<4x6xf32, strided<[6, 1]>>' \
 say 'Two different ones: the first element that moves, and how much does.'
 expect 1 diff 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'
 
+say 'The same placement in the words of other systems, or why they have none.'
+run convert 'tensor<64x64xf16, pyflame.Grid(2, 2)>' --to dtensor
+expect 1 convert "$tiled" --to morello
+
 say 'Do the layouts of an MLIR file follow from its tensors? 53 rows on 3 cores are 18 a core, not 17.'
 expect 1 check "$(dirname "$0")/shards.mlir"
 
