@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/notation/convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/layout/runs.h"
+#include "tessera/notation/one_rule.h"
 
 namespace tessera {
 namespace {
@@ -21,8 +24,27 @@ struct Remark {
   void (*drop)(LayoutSpec& spec);
 };
 
+/// The reduction of a single share is the share.
+constexpr std::string_view kOneShare = "the reduction of one share";
+
+bool is_one_share(const Fill& fill) { return fill.kind == Fill::Kind::kPartial && fill.count == 1; }
+
+/// Whether there were any.
+bool drop_one_shares(Form& form) {
+  bool any = false;
+  for (Fill& fill : form.fills) {
+    if (!is_one_share(fill)) continue;
+    fill = Fill::fixed(fill.axis, 0);
+    any = true;
+  }
+  return any;
+}
+
 std::vector<Remark> remarks_of(const LayoutSpec& spec) {
   std::vector<Remark> remarks;
+  if (std::any_of(spec.form.fills.begin(), spec.form.fills.end(), is_one_share)) {
+    remarks.push_back({std::string(kOneShare), [](LayoutSpec& s) { drop_one_shares(s.form); }});
+  }
   if (spec.padding != PaddingValue::undef()) {
     remarks.push_back({"the padding value", [](LayoutSpec& s) { s.padding = {}; }});
   }
@@ -39,6 +61,34 @@ std::vector<Remark> remarks_of(const LayoutSpec& spec) {
                        [](LayoutSpec& s) { s.atom = Atom::scalar(s.atom.storage); }});
   }
   return remarks;
+}
+
+/// The layout without its cuts, where one stride a dim is all that they come to.
+std::optional<Layout> straightened(const Layout& layout) {
+  if (layout.places() != 1 || layout.shape().empty()) return std::nullopt;
+  const Result<std::vector<std::int64_t>> strides = strides_of(layout.form());
+  if (!strides) return std::nullopt;
+  Place place;
+  std::int64_t first = 0;
+  layout.form().evaluate(Index(layout.shape().rank(), 0), place, first);
+  const Result<Form> straight = strided_form(layout.shape(), *strides, first);
+  if (!straight) return std::nullopt;
+  LayoutSpec spec = layout.spec();
+  spec.form.folds = straight->folds;
+  spec.form.offset = straight->offset;
+  spec.slots = layout.slots();
+  Result<Layout> again = Layout::make(std::move(spec));
+  return again ? std::optional(*std::move(again)) : std::nullopt;
+}
+
+/// In the words of `to`; a description that is refused may be one that only looks cut.
+Result<std::string> raise_text(const Layout& layout, const Notation& to) {
+  Result<std::string> text = print_tensor(layout, to);
+  if (text) return text;
+  const std::optional<Layout> straight = straightened(layout);
+  if (!straight) return text;
+  Result<std::string> again = print_tensor(*straight, to);
+  return again ? again : text;
 }
 
 /// Raises with as few remarks dropped as possible. When nothing helps, the reason is the one that
@@ -61,7 +111,7 @@ Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
         refusal = cannot(*std::move(reason));
         continue;
       }
-      Result<std::string> text = print_tensor(bare, to);
+      Result<std::string> text = raise_text(bare, to);
       if (text) {
         conversion.text = *std::move(text);
         return conversion;
@@ -72,7 +122,7 @@ Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
   return *refusal;
 }
 
-/// A view whose elements do not share after all is a layout, which more notations can say.
+/// A view whose elements do not share after all is a layout.
 std::optional<Layout> unshared(const Placement& placement) {
   const View* view = placement.view();
   if (view == nullptr) return std::nullopt;
@@ -85,13 +135,39 @@ std::optional<Layout> unshared(const Placement& placement) {
   return layout ? std::optional(*std::move(layout)) : std::nullopt;
 }
 
+/// The same by a simpler rule, where there is one: more notations can say that.
+std::optional<Layout> as_layout(const Placement& placement) {
+  if (placement.pieces() != nullptr) return one_rule(*placement.pieces());
+  return unshared(placement);
+}
+
 Result<Conversion> raise_placement(const Placement& placement, const Notation& to) {
   if (const Layout* layout = placement.layout()) return raise_layout(*layout, to);
   if (auto reason = outside_scope(placement, to.name, to.scope)) {
     return cannot(*std::move(reason));
   }
-  TESSERA_TRY(std::string text, print_tensor(placement, to));
-  return Conversion{std::move(text), {}};
+  Result<std::string> text = print_tensor(placement, to);
+  if (text) return Conversion{*std::move(text), {}};
+  if (const View* view = placement.view()) {
+    Form form = view->form();
+    if (drop_one_shares(form)) {
+      TESSERA_TRY(const View bare,
+                  View::make(std::move(form), view->dtype(), view->atom(), view->slots()));
+      TESSERA_TRY(std::string again, print_tensor(bare, to));
+      return Conversion{std::move(again), {std::string(kOneShare)}};
+    }
+  }
+  return text.error();
+}
+
+/// As it is described where that will do, else by a simpler rule.
+Result<Conversion> raise_by_any_rule(const Placement& placement, const Notation& to) {
+  if (placement.pieces() != nullptr && to.scope.pieces) {
+    Result<Conversion> boxes = raise_placement(placement, to);
+    if (boxes) return boxes;
+  }
+  const std::optional<Layout> layout = as_layout(placement);
+  return raise_placement(layout ? Placement(*layout) : placement, to);
 }
 
 Status check_same(const Placement& before, const Conversion& conversion, const Notation& to) {
@@ -99,6 +175,11 @@ Status check_same(const Placement& before, const Conversion& conversion, const N
   TESSERA_TRY(const Comparison same, same_placement(before, after.placement));
   if (!same.equal) {
     return cannot(cat(to.name, " puts element ", bracketed(*same.first_difference), " elsewhere"));
+  }
+  if (before.places() != after.placement.places() ||
+      (before.places() > 1 && before.mesh() != after.placement.mesh())) {
+    return cannot(cat(to.name, " has a mesh of ", after.placement.mesh().to_string(), ", not ",
+                      before.mesh().to_string()));
   }
   if (before.slots() != after.placement.slots()) {
     return cannot(cat(to.name, " allocates ", after.placement.slots(), " slots a place, not ",
@@ -116,9 +197,7 @@ Status check_same(const Placement& before, const Conversion& conversion, const N
 
 Result<Conversion> convert(const Tensor& tensor, const Notation& to) {
   if (tensor.notation == to.name) return Conversion{print_tensor(tensor), {}};
-  const std::optional<Layout> layout = unshared(tensor.placement);
-  TESSERA_TRY(Conversion conversion,
-              raise_placement(layout ? Placement(*layout) : tensor.placement, to));
+  TESSERA_TRY(Conversion conversion, raise_by_any_rule(tensor.placement, to));
   TESSERA_CHECK_OK(check_same(tensor.placement, conversion, to));
   return conversion;
 }

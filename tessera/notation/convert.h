@@ -13,7 +13,8 @@ namespace tessera {
 struct Conversion {
   std::string text;  ///< the whole tensor
   /// What was said of the tensor besides where its elements are, and is not said any more: "the
-  /// memory space l1", "the padding value", "the device map", "storage in tiles of 32x32".
+  /// memory space l1", "the padding value", "the device map", "storage in tiles of 32x32", "the
+  /// reduction of one share".
   std::vector<std::string> lost;
 };
 

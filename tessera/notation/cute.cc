@@ -85,7 +85,10 @@ Mode mode_of(const std::vector<Pair>& pairs) {
 
 /// The digits of a line over one dim of `extent` elements, the fastest first.
 Result<std::vector<Pair>> digits_of(const Line& line, std::int64_t extent) {
-  if (line.terms.size() > 1) return cannot_say("dims that are tied together in one line");
+  if (line.terms.size() > 1) {
+    return cannot_say(cat("dims ", line.terms[0].dim, " and ", line.terms[1].dim,
+                          " that are tied together in one line"));
+  }
   const std::size_t dim = static_cast<std::size_t>(line.terms.front().dim);
   if (line.start != 0 || line.terms.front().coef != 1) {
     return cannot_say(cat("dim ", dim, " cut away from its first element"));
@@ -116,7 +119,9 @@ Result<CuteLayout> modes_of(const Form& form) {
     }
   }
   TESSERA_TRY(const Lines lines, canonical(form));
-  if (lines.base.slot != 0) return cannot_say(cat("an offset of ", lines.base.slot, " slots"));
+  const std::int64_t first =
+      shape.empty() ? lines.base.slot : lines.spot(Index(shape.rank(), 0)).slot;
+  if (first != 0) return cannot_say(cat("an offset of ", first, " slots"));
   for (const Line& line : lines.lines) {
     const auto dim = static_cast<std::size_t>(line.terms.front().dim);
     if (digits[dim]) return cannot_say(cat("dim ", dim, " cut in two ways at once"));
@@ -182,7 +187,9 @@ Result<Placement> lower(const CuteLayout& words, const Shape& shape, DType dtype
   spec.form = form;
   spec.dtype = dtype;
   spec.atom = Atom::scalar(dtype);
-  Result<Layout> layout = Layout::make(std::move(spec));
+  // An empty tensor has no elements that could share, whatever the strides are.
+  Result<Layout> layout = shape.empty() ? Layout::strided(shape, dtype, shape.row_major_strides())
+                                        : Layout::make(std::move(spec));
   if (layout) return Placement(*std::move(layout));
   // Allocated slots are elements here, so an overlap of either kind is elements that share.
   const ErrorCode code = layout.error().code;

@@ -62,7 +62,9 @@ std::string spot_text(const Placement& placement, const Index& index) {
   Place place;
   std::int64_t slot = 0;
   form->evaluate(inner, place, slot);
-  return cat("slot ", slot, " of place ", bracketed(place));
+  const std::int64_t copies = form->replicas();
+  return cat("slot ", slot, " of place ", bracketed(place),
+             copies > 1 ? cat(" and ", copies - 1, " more") : "");
 }
 
 /// Nothing when `words` say the placement, else why they do not.

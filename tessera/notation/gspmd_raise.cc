@@ -30,7 +30,9 @@ std::string spot_text(const Placement& placement, const Index& index) {
   Place place;
   std::int64_t slot = 0;
   form->evaluate(inner, place, slot);
-  return cat("slot ", slot, " of place ", bracketed(place));
+  const std::int64_t copies = form->replicas();
+  return cat("slot ", slot, " of place ", bracketed(place),
+             copies > 1 ? cat(" and ", copies - 1, " more") : "");
 }
 
 /// Nothing when `words` say the placement, else why they do not.
@@ -41,9 +43,19 @@ std::optional<Error> mistake(const GspmdLayout& words, const Placement& placemen
     return cannot_say(cat("an allocation of ", placement.slots(), " slots where ", write(words),
                           " has ", again->slots()));
   }
+  if (again->places() != placement.places()) {
+    return cannot_say(
+        cat(placement.places(), " devices where ", write(words), " has ", again->places()));
+  }
   if (same_description(*again, placement)) return std::nullopt;
   const Result<Comparison> same = same_placement(*again, placement);
   if (!same) return cannot_say(same.error().message);
+  if (same->equal && placement.shape().empty() &&
+      form_pieces(*again).front().form->replicas() !=
+          form_pieces(placement).front().form->replicas()) {
+    return cannot_say(
+        cat("an empty tensor with ", form_pieces(placement).front().form->replicas(), " copies"));
+  }
   if (same->equal) return std::nullopt;
   const Index& index = *same->first_difference;
   return cannot_say(cat("this: it cuts every dim in even shards and lays them out row-major, so ",
@@ -111,8 +123,8 @@ class Raising {
     std::optional<Error> why = mistake(words, placement_);
     if (!why) found_ = words;
     const bool fits = !why;
-    // The last attempt is the nearest to what the placement looks like.
-    if (why) reason_ = std::move(why);
+    // The last attempt that is one is the nearest to what the placement looks like.
+    if (why && (!reason_ || lower(words, shape_, placement_.dtype()))) reason_ = std::move(why);
     return fits;
   }
 

@@ -55,6 +55,15 @@ Result<std::vector<int>> joined_dims(const Line& line, const Shape& shape) {
   return dims;
 }
 
+/// What one line does along a dim says little when another line moves the dim as well.
+Error cannot_along(const Lines& lines, int dim, std::string what) {
+  const auto of_dim = std::count_if(lines.lines.begin(), lines.lines.end(), [&](const Line& line) {
+    return std::any_of(line.terms.begin(), line.terms.end(),
+                       [&](const Term& term) { return term.dim == dim; });
+  });
+  return cannot(of_dim > 1 ? cat("dim ", dim, " cut in two ways at once") : std::move(what));
+}
+
 /// The lines and their digits, line by line, widths falling.
 Result<MemoryDigits> unsorted_digits(const Layout& layout) {
   if (layout.places() != 1) return cannot(cat("a mesh of ", layout.places(), " places"));
@@ -64,7 +73,9 @@ Result<MemoryDigits> unsorted_digits(const Layout& layout) {
   TESSERA_TRY(const Lines lines, canonical(layout.form()));
   for (const Line& canonical_line : lines.lines) {
     const Line line = reduced(canonical_line);
-    TESSERA_TRY(std::vector<int> dims, joined_dims(line, shape));
+    Result<std::vector<int>> joined = joined_dims(line, shape);
+    if (!joined) return cannot_along(lines, line.terms.back().dim, joined.error().message);
+    std::vector<int> dims = *std::move(joined);
     std::int64_t above = 1;
     for (const int dim : dims) above *= shape[static_cast<std::size_t>(dim)];
     const int number = static_cast<int>(memory.lines.size());
@@ -72,7 +83,8 @@ Result<MemoryDigits> unsorted_digits(const Layout& layout) {
     for (const LineCut& cut : line.cuts) {
       const std::int64_t extent = ceil_div(above, cut.width);
       if (extent > 1 && cut.move.slot < 0) {
-        return cannot(cat("dim ", dims.front(), " with steps of ", cut.move.slot, " slots"));
+        return cannot_along(lines, dims.front(),
+                            cat("dim ", dims.front(), " with steps of ", cut.move.slot, " slots"));
       }
       if (extent > 1) {
         memory.digits.push_back({number, cut.width, extent, cut.move.slot, extent, top});

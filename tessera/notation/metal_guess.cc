@@ -8,6 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
+#include "tessera/notation/elsewhere.h"
 #include "tessera/notation/metal_form.h"
 #include "tessera/notation/metal_text.h"
 
@@ -46,6 +47,15 @@ std::vector<std::int64_t> stride_candidates(const Layout& layout, const Lines& l
     }
   }
   return {found.begin(), found.end()};
+}
+
+/// Of numbers up to 2^16; none of larger ones.
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t d = 1; d <= n && n <= std::int64_t{1} << 16; ++d) {
+    if (n % d == 0) found.push_back(d);
+  }
+  return found;
 }
 
 /// Every way to choose the strides of the lines but the last (which is 1), falling and dividing
@@ -88,12 +98,13 @@ std::vector<std::int64_t> allocated_atoms(const Layout& layout) {
 
 /// Shapes that the shards may have, most natural first: as the layout allocates them, then those
 /// with something in every line, and among these the ones that collapse outer dims.
-std::vector<std::vector<std::int64_t>> atom_shapes(const Layout& layout, const Lines& lines,
+std::vector<std::vector<std::int64_t>> atom_shapes(const Layout& layout,
+                                                   const std::vector<std::int64_t>& strides,
                                                    std::size_t rank) {
   const std::int64_t total = layout.slots() / layout.atom().elements();
   std::vector<std::vector<std::int64_t>> shapes;
   std::vector<std::int64_t> atoms;
-  choose_atoms(stride_candidates(layout, lines), total, rank, atoms, shapes);
+  choose_atoms(strides, total, rank, atoms, shapes);
   const auto ones = [](const std::vector<std::int64_t>& shape) {
     return std::count(shape.begin(), shape.end(), std::int64_t{1});
   };
@@ -203,17 +214,34 @@ std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
   const Result<Lines> lines = canonical(layout.form());
   if (!lines) return MetalMiss{0, lines.error().message};
   std::vector<std::vector<std::int64_t>> grids = {layout.mesh().extents()};
-  if (layout.mesh().rank() == 0) grids = {{1, 1}, {1}};
+  if (layout.mesh().rank() == 0) grids.clear();
+  // One place is one place on every mesh, as long as nobody says where that is.
+  if (layout.places() == 1 && layout.spec().device_map.kind() == DeviceMap::Kind::kIdentity) {
+    for (const std::vector<std::int64_t>& one : {std::vector<std::int64_t>{1, 1}, {1}}) {
+      if (std::find(grids.begin(), grids.end(), one) == grids.end()) grids.push_back(one);
+    }
+  }
   MetalMiss furthest{0, "tiles on a mesh of fewer than two axes"};
-  for (const std::vector<std::int64_t>& grid : grids) {
-    if (layout.atom().is_tile() && grid.size() < 2) continue;
-    for (std::vector<std::int64_t>& atoms : atom_shapes(layout, *lines, grid.size())) {
-      const MetalFrame shape{grid, std::move(atoms), {}, layout.atom()};
-      const Lines carried = with_carries(*lines, shape);
-      for (const MetalFrame& frame : frames_of(carried, shape, shards)) {
-        std::optional<MetalMiss> miss = attempt(frame, carried);
-        if (!miss) return std::nullopt;
-        if (miss->stage > furthest.stage) furthest = *std::move(miss);
+  const std::vector<std::int64_t> suggested = stride_candidates(layout, *lines);
+  // Data that never step inside a place suggest nothing: then any shape may be right.
+  const bool still = std::all_of(lines->lines.begin(), lines->lines.end(), [](const Line& line) {
+    return std::all_of(line.cuts.begin(), line.cuts.end(),
+                       [](const LineCut& cut) { return cut.move.slot == 0; });
+  });
+  const std::vector<std::int64_t> all =
+      still ? divisors(layout.slots() / layout.atom().elements()) : std::vector<std::int64_t>();
+  for (const std::vector<std::int64_t>* strides : {&suggested, &all}) {
+    if (strides->empty()) continue;
+    for (const std::vector<std::int64_t>& grid : grids) {
+      if (layout.atom().is_tile() && grid.size() < 2) continue;
+      for (std::vector<std::int64_t>& atoms : atom_shapes(layout, *strides, grid.size())) {
+        const MetalFrame shape{grid, std::move(atoms), {}, layout.atom()};
+        const Lines carried = with_carries(*lines, shape);
+        for (const MetalFrame& frame : frames_of(carried, shape, shards)) {
+          std::optional<MetalMiss> miss = attempt(frame, carried);
+          if (!miss) return std::nullopt;
+          if (miss->stage > furthest.stage) furthest = *std::move(miss);
+        }
       }
     }
   }
@@ -228,7 +256,7 @@ std::optional<std::string> differs(const Layout& layout, const Result<Layout>& g
   const Result<Comparison> same = same_function(layout, *guess);
   if (!same) return same.error().message;
   if (same->equal) return std::nullopt;
-  return cat("where element ", bracketed(*same->first_difference), " lives");
+  return element_elsewhere(layout, *guess, *same->first_difference);
 }
 
 std::optional<std::string> unsaid_by_metal(const Layout& layout) {

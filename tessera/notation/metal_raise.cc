@@ -90,11 +90,11 @@ Result<MetalLayout> raise_empty(const Layout& layout, MetalLayout words) {
 std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame, const Lines& lines,
                                  MetalLayout& words) {
   Result<std::vector<AffineResult>> values = line_values(lines, frame);
-  if (!values) return MetalMiss{1, values.error().message};
+  if (!values) return MetalMiss{1, cat("its lines: ", values.error().message)};
   words.grid = frame.grid;
   words.linear = {static_cast<int>(layout.shape().rank()), *std::move(values)};
   const auto shard = metal_shard(words.linear, layout.shape(), words.grid);
-  if (!shard) return MetalMiss{1, shard.error().message};
+  if (!shard) return MetalMiss{1, cat("its shard: ", shard.error().message)};
   for (std::size_t axis = 0; axis < frame.grid.size(); ++axis) {
     if (frame.grid[axis] > 1 && (*shard)[axis] != frame.shard[axis]) {
       return MetalMiss{2, cat("shards of ", frame.shard[axis], " on grid axis ", axis,
@@ -102,7 +102,7 @@ std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame, 
     }
   }
   const auto memref = metal_memref(words.linear, layout.shape(), words.grid, frame.element);
-  if (!memref) return MetalMiss{1, memref.error().message};
+  if (!memref) return MetalMiss{1, cat("its memref: ", memref.error().message)};
   words.memref.shape = *memref;
   if (*memref != frame.atoms) {
     return MetalMiss{

@@ -65,7 +65,8 @@ Result<std::vector<std::size_t>> assign_dims(const Shape& shape,
       }
     }
     if (line_of[dim] > covered || line_of[dim] + 1 < covered) {
-      return Error{ErrorCode::kNotSupported, "dims that are not collapsed in their order"};
+      return Error{ErrorCode::kNotSupported,
+                   cat("d", dim, " on line ", line_of[dim], " where line ", covered, " is next")};
     }
     covered = line_of[dim] + 1;
   }
@@ -154,7 +155,7 @@ Status collapse_like(const Shape& shape, const std::vector<AffineResult>& values
 std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame,
                                  const Result<std::vector<AffineResult>>& values,
                                  MetalTodayLayout& words) {
-  if (!values) return MetalMiss{1, values.error().message};
+  if (!values) return MetalMiss{1, cat("its lines: ", values.error().message)};
   std::vector<std::int64_t> device = frame.grid;
   device.insert(device.end(), frame.atoms.begin(), frame.atoms.end());
   Result<Shape> shape = Shape::make(std::move(device));

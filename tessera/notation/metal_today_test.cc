@@ -190,8 +190,9 @@ TEST(MetalToday, WhatTheOtherCannotSayIsToldApart) {
   const std::string tiled =
       "tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, "
       "memref<1x1x!tt.tile<32x32, f32>, #tt.memory_space<l1>>>>";
-  EXPECT_EQ(raised(tiled, "metal-today"),
-            "metal-today cannot say a cut at 18 of d0 that memory does not follow row-major");
+  EXPECT_EQ(
+      raised(tiled, "metal-today"),
+      "metal-today cannot say its lines: a cut at 18 of d0 that memory does not follow row-major");
   EXPECT_EQ(raised(today("3x2x32x32xf32", "53x63", "96x64", kEach), "metal"),
             "metal cannot say shards of 32 on grid axis 0, where dividing by 3 gives 18");
   EXPECT_EQ(raised(today("1x1x64x64xf32", "40x40", "64x64", kEach), "metal"),
@@ -199,7 +200,7 @@ TEST(MetalToday, WhatTheOtherCannotSayIsToldApart) {
   EXPECT_EQ(raised("tensor<4x6xf32, #tt.metal_layout<(d0, d1) -> (d1, d0), undef, <1x1>, "
                    "memref<6x4xf32, #tt.memory_space<l1>>>>",
                    "metal-today"),
-            "metal-today cannot say dims that are not collapsed in their order");
+            "metal-today cannot say d0 on line 1 where line 0 is next");
   EXPECT_EQ(raised("tensor<8x6xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "
                    "memref<1x1x!tt.tile<32x32, bf16>, #tt.memory_space<l1>>>>",
                    "metal-today"),

@@ -8,6 +8,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/layout/lines.h"
 #include "tessera/notation/cursor.h"
+#include "tessera/notation/elsewhere.h"
 #include "tessera/notation/morello.h"
 #include "tessera/notation/morello_fit.h"
 #include "tessera/notation/plain_memory.h"
@@ -126,7 +127,8 @@ std::optional<MorelloLayout> as_builder(const std::vector<MorelloDim>& dims, con
 }
 
 /// Why words that were guessed are not the layout: the most telling of what differs.
-Error why_not(const Lines& lines, const std::vector<Placed>& order) {
+Error why_not(const Layout& layout, const Lines& lines, const std::vector<Placed>& order,
+              const Result<Layout>& guess) {
   for (const Line& line : lines.lines) {
     if (line.terms.size() < 2) continue;
     return cannot_say(cat("dims ", line.terms[0].dim, " and ", line.terms[1].dim,
@@ -141,9 +143,13 @@ Error why_not(const Lines& lines, const std::vector<Placed>& order) {
     }
     covered *= digit.count;
   }
-  return cannot_say(cat("the order of the digits in memory"),
-                    "physical dims of one dim lie in the order of their significance, but for "
-                    "the two halves of an OddEven");
+  constexpr std::string_view kHelp =
+      "physical dims of one dim lie in the order of their significance, but for the two halves of "
+      "an OddEven";
+  if (!guess) return cannot_say(cat("this order of digits: ", guess.error().message), kHelp);
+  const Result<Comparison> same = same_function(layout, *guess);
+  if (!same || same->equal) return cannot_say("this order of digits", kHelp);
+  return cannot_say(element_elsewhere(layout, *guess, *same->first_difference), kHelp);
 }
 
 }  // namespace
@@ -169,9 +175,9 @@ Result<MorelloLayout> raise_morello(const Layout& layout) {
   words.dims = guess_dims(order, shape.rank());
   if (const auto builder = as_builder(words.dims, shape)) words = *builder;
   const Result<Layout> again = lower(words, shape, layout.dtype());
-  if (!again) return why_not(lines, order);
+  if (!again) return why_not(layout, lines, order, again);
   TESSERA_TRY(const Comparison same, same_function(layout, *again));
-  if (!same.equal) return why_not(lines, order);
+  if (!same.equal) return why_not(layout, lines, order, again);
   return words;
 }
 

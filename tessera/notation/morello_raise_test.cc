@@ -87,7 +87,7 @@ TEST(MorelloRaise, WhatMorelloCannotSayHasAReason) {
            // Three rows of twos turned around: the fast digit would lie outside the slow one.
            {"tensor<6xf32, native<{d0} / (2 -> mem, 1 -> mem*3)>>", ""},
            {"tensor<9xf32, native<{d0} / (3 -> mem, 1 -> mem*3)>>",
-            "the order of the digits in memory"},
+            "that element [1] is in slot 3, not in slot 1"},
            {"tensor<4x9xf32, native<{9*d0 + d1} / (2 -> mem, 1 -> mem*18)>>",
             "dims 0 and 1 joined into one line that is cut across both"},
        }) {

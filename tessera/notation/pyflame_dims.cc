@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -20,7 +21,7 @@ Status note_pe_move(PyflameDim& dim, std::size_t number, const LineCut& cut, std
   }
   if (step != 1) {
     return pyflame_cannot_say(
-        cat("dim ", number, " on every ", step, "th of the PE ", pe_axis_name(axis)));
+        cat("dim ", number, " in steps of ", step, " PE ", pe_axis_name(axis)));
   }
   const bool wraps = axis == 1 && count > cols;  // from the end of a row to the next
   if (wraps || (dim.axis >= 0 && dim.axis != axis)) {
@@ -81,7 +82,10 @@ Status note_tiles(std::vector<PyflameDim>& dims, std::int64_t slots) {
     above = dim.stride;
   }
   if (above == 1) return ok_status();
-  return pyflame_cannot_say(cat("gaps: ", above, " slots for each element"));
+  if (!outer)
+    return pyflame_cannot_say(cat("an allocation of ", slots, " slots for one element a PE"));
+  return pyflame_cannot_say(
+      cat("gaps: ", above, " slots from one element of dim ", *outer, " to the next"));
 }
 
 }  // namespace
@@ -91,14 +95,25 @@ Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout) {
   const std::int64_t cols = form.mesh.rank() == 2 ? form.mesh[1] : 1;
   TESSERA_TRY(const Lines lines, canonical(form));
   std::vector<PyflameDim> dims(form.shape.rank());
-  for (const Line& line : lines.lines) TESSERA_CHECK_OK(note_line(dims, line, form.shape, cols));
-  if (lines.base.place != 0) {
+  for (const Line& line : lines.lines) {
+    const Status noted = note_line(dims, line, form.shape, cols);
+    if (noted) continue;
+    // What one line does along a dim says little when another moves the dim as well.
+    const int dim = line.terms[0].dim;
+    const auto lines_of_dim =
+        std::count_if(lines.lines.begin(), lines.lines.end(), [&](const Line& other) {
+          return std::any_of(other.terms.begin(), other.terms.end(),
+                             [&](const Term& term) { return term.dim == dim; });
+        });
+    if (lines_of_dim < 2 || line.terms.size() > 1) return noted.error();
+    return pyflame_cannot_say(cat("dim ", dim, " cut in ", lines_of_dim, " ways at once"));
+  }
+  const Spot first = lines.spot(Index(form.shape.rank(), 0));
+  if (first.place != 0) {
     return pyflame_cannot_say(cat("data that begin on place ",
-                                  bracketed(form.mesh.delinear(lines.base.place)), " of the mesh"));
+                                  bracketed(form.mesh.delinear(first.place)), " of the mesh"));
   }
-  if (lines.base.slot != 0) {
-    return pyflame_cannot_say(cat("data that begin in slot ", lines.base.slot));
-  }
+  if (first.slot != 0) return pyflame_cannot_say(cat("data that begin in slot ", first.slot));
   TESSERA_CHECK_OK(note_tiles(dims, layout.slots()));
   return dims;
 }

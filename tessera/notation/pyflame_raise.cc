@@ -9,6 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
+#include "tessera/notation/elsewhere.h"
 #include "tessera/notation/pyflame_deal.h"
 #include "tessera/notation/pyflame_text.h"
 
@@ -178,7 +179,7 @@ Result<std::optional<std::string>> misplaced(const PyflameLayout& words, const L
   }
   TESSERA_TRY(const Comparison comparison, same_function(layout, *again));
   if (!comparison.equal) {
-    return std::optional(cat("where element ", bracketed(*comparison.first_difference), " lives"));
+    return std::optional(element_elsewhere(layout, *again, *comparison.first_difference));
   }
   if (again->slots() == layout.slots()) return std::optional<std::string>();
   return std::optional(

@@ -144,7 +144,8 @@ TEST(PyflameRaise, WhatPyflameCannotSayHasAReason) {
             "an allocation of 7 elements for the 6 of dim 1"},
            {"4xf32", "strided<[2]>",
             "an allocation of 7 slots with 2 from one element of dim 0 to the next"},
-           {"4xf32", "native<{d0} / (1 -> mem*2), slots=8>", "gaps: 2 slots for each element"},
+           {"4xf32", "native<{d0} / (1 -> mem*2), slots=8>",
+            "gaps: 2 slots from one element of dim 0 to the next"},
            {"5xf32", "native<{d0} / (1 -> mem), slots=7>",
             "an allocation of 7 elements for the 5 of dim 0"},
            {"4xf32", "strided<[1], offset: 4>", "data that begin in slot 4"},
@@ -154,7 +155,7 @@ TEST(PyflameRaise, WhatPyflameCannotSayHasAReason) {
            {"8xf32", "native<mesh=[2, 2], {d0} / (4 -> m0, 2 -> m1, 1 -> mem)>",
             "dim 0 spread over both PE axes"},
            {"4x2xf32", "native<mesh=[4, 1], {d0} / (2 -> m0*2, 1 -> mem), {d1} / (1 -> m0)>",
-            "dim 0 on every 2th of the PE rows"},
+            "dim 0 in steps of 2 PE rows"},
            {"4xf32", "native<mesh=[2, 2], {d0} / (2 -> m0, 1 -> mem), fixed(m1=1)>",
             "data that begin on place [0, 1] of the mesh"},
            {"4xf32", "native<mesh=[4, 1], {d0} / (1 -> mem), replicate(m0#2), fixed(m0=0)>",
@@ -179,7 +180,7 @@ TEST(PyflameRaise, WhatPyflameCannotSayHasAReason) {
             "0], [1, 1]])>",
             "blocks dealt out in turn on PEs that are listed one by one"},
            {"12xf32", "native<mesh=[4, 1], {d0} / (6 -> mem*2, 2 -> m0, 1 -> mem)>",
-            "where element [6] lives"}}) {
+            "that element [6] is in slot 2 of [0, 0], not in slot 0 of [3, 0]"}}) {
     const std::string text = cat("tensor<", type, ", ", said, ">");
     SCOPED_TRACE(text);
     const Result<std::string> raised = print_tensor(layout_of(text), pyflame());

@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/runs.h"
+#include "tessera/notation/elsewhere.h"
 #include "tessera/notation/plain_memory.h"
 #include "tessera/notation/spyre_guess.h"
 #include "tessera/notation/spyre_lines.h"
@@ -49,8 +50,9 @@ class Raising {
   Result<SpyreLayout> raise() {
     if (layout_.shape().empty()) return raise_empty();
     TESSERA_TRY(const Lines lines, canonical(layout_.form()));
-    if (lines.base.slot != 0) return cannot_say(cat("data that begin at slot ", lines.base.slot));
-    if (lines.base.place != 0) return cannot_say(cat("data that begin on core ", lines.base.place));
+    const Spot first = lines.spot(Index(layout_.shape().rank(), 0));
+    if (first.slot != 0) return cannot_say(cat("data that begin at slot ", first.slot));
+    if (first.place != 0) return cannot_say(cat("data that begin on core ", first.place));
     if (const auto words = with_dims(lines)) return *words;
     if (const auto words = with_host(lines, row_major_)) return *words;
     for (const bool by_last_digit : {false, true}) {
@@ -64,8 +66,9 @@ class Raising {
     if (const Result<std::vector<std::int64_t>> strides = strides_of(layout_.form())) {
       if (const auto words = with_host(lines, *strides)) return *words;
     }
+    if (!reason_) reason_ = misplaced_;
     return cannot_say(reason_.value_or(
-        cat("this order of elements: it is no row-major tensor in sticks of ", per_stick_)));
+        cat("its dims as rows of memory: no row-major tensor in sticks of ", per_stick_)));
   }
 
  private:
@@ -113,6 +116,15 @@ class Raising {
     return std::nullopt;
   }
 
+  /// The first element that the words would put elsewhere.
+  std::optional<std::string> why_not(const SpyreLayout& words) const {
+    const Result<Layout> again = lower(words, layout_.shape(), layout_.dtype());
+    if (!again || again->places() != layout_.places()) return std::nullopt;
+    const Result<Comparison> same = same_function(layout_, *again);
+    if (!same || same->equal) return std::nullopt;
+    return element_elsewhere(layout_, *again, *same->first_difference);
+  }
+
   std::optional<SpyreLayout> first_that_says(const std::vector<Step>& steps, bool dims,
                                              const std::vector<std::int64_t>& host) {
     for (const bool paired : {true, false}) {
@@ -130,6 +142,7 @@ class Raising {
         if (layout_.mesh().rank() == 1) words.cores.push_back(dim.cores);
       }
       if (words.device_size.size() <= kMaxRank && says(words, layout_)) return words;
+      if (!misplaced_) misplaced_ = why_not(words);
       if (layout_.places() == 1) break;
     }
     return std::nullopt;
@@ -138,14 +151,21 @@ class Raising {
   const Layout& layout_;
   std::int64_t per_stick_;
   std::vector<std::int64_t> row_major_;
-  std::optional<std::string> reason_;
+  std::optional<std::string> reason_;     // why no device dims were found
+  std::optional<std::string> misplaced_;  // what the first ones that were found get wrong
 };
 
 }  // namespace
 }  // namespace spyre
 
 Result<SpyreLayout> raise_spyre(const Layout& layout) {
-  TESSERA_TRY(const std::int64_t per_stick, elements_per_stick(layout.dtype()));
+  const Result<std::int64_t> sticks = elements_per_stick(layout.dtype());
+  if (!sticks) {
+    Error error = sticks.error();
+    error.code = ErrorCode::kNotSupported;
+    return error;
+  }
+  const std::int64_t per_stick = *sticks;
   TESSERA_TRY(const DType storage, stick_storage(layout.dtype()));
   if (const auto what = spyre::unsaid(layout.spec(), storage)) return spyre::cannot_say(*what);
   if (layout.slots() % per_stick != 0) {

@@ -7,6 +7,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/layout/lines.h"
 #include "tessera/layout/runs.h"
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/plain_memory.h"
@@ -80,15 +82,37 @@ WrittenTensor write_tensor(const Tensor& tensor) {
           write(std::get<StridedLayout>(tensor.words))};
 }
 
+/// The first element that is not where the first steps along each dim lead.
+Error why_not_straight(const Form& form) {
+  const Result<Lines> lines = canonical(form);
+  if (!lines) return lines.error();
+  const Index first(form.shape.rank(), 0);
+  const Spot origin = lines->spot(first);
+  Lines straight{lines->shape, lines->mesh, origin, {}};
+  for (std::size_t dim = 0; dim < first.size(); ++dim) {
+    if (form.shape[dim] < 2) continue;
+    Index next = first;
+    next[dim] = 1;
+    const Spot step = lines->spot(next) - origin;
+    straight.lines.push_back({{{static_cast<int>(dim), 1}}, 0, {{1, step}}});
+  }
+  const Result<std::optional<Index>> index = first_difference(*lines, straight);
+  if (!index) return index.error();
+  if (!*index) return cannot_say("several strides along one dim");
+  return cannot_say(cat("that element ", bracketed(**index), " is in slot ",
+                        lines->spot(**index).slot, ", not in slot ", straight.spot(**index).slot));
+}
+
 /// The words of a form on a single place, whose memory has `slots` slots.
 Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int64_t slots) {
   const Shape& shape = form.shape;
   // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
   StridedLayout words{shape.row_major_strides(), form.offset};
   if (!shape.empty()) {
-    TESSERA_TRY(const std::vector<std::int64_t> strides, strides_of(form));
+    const Result<std::vector<std::int64_t>> strides = strides_of(form);
+    if (!strides) return why_not_straight(form);
     for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-      if (shape[dim] > 1) words.strides[dim] = strides[dim];
+      if (shape[dim] > 1) words.strides[dim] = (*strides)[dim];
     }
     Place place;
     form.evaluate(Index(shape.rank(), 0), place, words.offset);
@@ -106,7 +130,9 @@ Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int
 Result<Placement> lower(const StridedLayout& words, const Shape& shape, DType dtype) {
   TESSERA_CHECK_OK(check_rank(words, shape));
   TESSERA_CHECK_OK(check_lowest(words, shape));
-  Result<Layout> layout = Layout::strided(shape, dtype, words.strides, words.offset);
+  // An empty tensor has no elements that could share, whatever the strides are.
+  Result<Layout> layout = Layout::strided(
+      shape, dtype, shape.empty() ? shape.row_major_strides() : words.strides, words.offset);
   if (layout) return Placement(*std::move(layout));
   // Allocated slots are elements here, so an overlap of either kind is elements that share.
   const ErrorCode code = layout.error().code;

@@ -60,7 +60,8 @@ std::vector<std::int64_t> shard_guesses(const Form& form, int axis) {
   };
   const auto add_cut = [&](const std::vector<Term>& terms, std::int64_t width) {
     add(width);
-    if (axis != 0 || terms.size() != 1 || terms[0].coef < 1) return;
+    if (terms.size() != 1 || terms[0].coef < 1) return;
+    if (axis != 0) return add(width / terms[0].coef);
     const std::int64_t rows = packed_rows(form.shape, static_cast<std::size_t>(terms[0].dim));
     add(Checked(width / terms[0].coef) * rows);
   };
