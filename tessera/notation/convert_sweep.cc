@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every ordered pair of notations: random tensors of the one, converted to the other.
+//   convert_sweep --quick   1,000 tensors a pair; every 4th is converted back and from native too
+//   convert_sweep --full    5,000 tensors a pair, all of them there and back
+// What is converted must have every element where it was, by asking locate of every index on both
+// sides. What is refused must be so for a reason that counting elements confirms, and must not be a
+// function that the other notation has said itself. The table in docs/conversions.md is the share
+// of the first 1,000 that converts; with TESSERA_UPDATE_DOCS=1 it is rewritten, else compared.
+// Prints what was done and how often each reason was given. Returns 1 when a law breaks, after
+// printing up to 20 cases.
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/notation/convert.h"
+#include "tessera/testing/conversion_page.h"
+#include "tessera/testing/random_texts.h"
+#include "tessera/testing/refusals.h"
+#include "tessera/testing/spots.h"
+
+namespace tessera::test {
+namespace {
+
+constexpr int kMaxFailures = 20;
+constexpr std::size_t kOfTable = 1000;
+constexpr std::int64_t kSampledSlots = 16;
+
+/// A random tensor, listed, and the same in native words.
+struct Sample {
+  std::string text;
+  Tensor tensor;
+  Tensor native;
+  Spots spots;
+};
+
+struct Totals {
+  std::int64_t pairs = 0;
+  std::int64_t tensors = 0;
+  std::int64_t converted = 0;
+  std::int64_t refused = 0;
+  std::int64_t elements = 0;  ///< compared
+};
+
+class Sweep {
+ public:
+  Sweep(std::size_t samples, std::size_t back_step) : samples_(samples), back_step_(back_step) {}
+
+  int run() {
+    for (const Notation& notation : notations()) draw(notation);
+    ConversionTable table;
+    for (const Notation& from : notations()) {
+      for (const Notation& to : notations()) {
+        const std::size_t said = convert_all(from, to);
+        table.shares[{std::string(from.name), std::string(to.name)}] =
+            static_cast<double>(said) / kOfTable;
+      }
+    }
+    const std::string page = page_mistake(table);
+    if (!page.empty()) fail(page);
+    return report();
+  }
+
+ private:
+  void draw(const Notation& notation) {
+    progress("drawing", notation.name, "");
+    std::vector<Sample>& samples = drawn_[std::string(notation.name)];
+    for (std::size_t i = 0; i < samples_; ++i) {
+      Dice dice(i * 1009 + notation.name.size() * 7 + static_cast<unsigned char>(notation.name[0]));
+      std::string text = random_text(notation.name, dice);
+      Result<Tensor> tensor = parse_tensor(text);
+      Result<Tensor> native = parse_tensor(print_native(tensor->placement));
+      Result<Spots> spots = spots_of(*tensor);
+      if (!native || !spots) {
+        fail(cat(text, ": ", native ? spots.error().message : native.error().message));
+        continue;
+      }
+      const std::string mistake = contents_mistake(*tensor, *spots, kSampledSlots);
+      if (!mistake.empty()) fail(cat(text, ": ", mistake));
+      said_[std::string(notation.name)].emplace(spots->key(), text);
+      samples.push_back(
+          {std::move(text), *std::move(tensor), *std::move(native), *std::move(spots)});
+    }
+  }
+
+  /// How many of the first 1,000 convert.
+  std::size_t convert_all(const Notation& from, const Notation& to) {
+    progress("converting", from.name, to.name);
+    const std::vector<Sample>& samples = drawn_[std::string(from.name)];
+    std::size_t said = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const Sample& sample = samples[i];
+      const Result<Conversion> conversion = convert(sample.tensor, to);
+      std::string mistake;
+      if (conversion) {
+        if (i < kOfTable) ++said;
+        mistake = conversion_mistake(sample, *conversion, from, to, i % back_step_ == 0);
+      } else {
+        mistake = refusal_mistake(sample, to, conversion.error());
+      }
+      if (from.name == to.name) continue;
+      ++totals_.tensors;
+      ++(conversion ? totals_.converted : totals_.refused);
+      if (!mistake.empty()) fail(cat(sample.text, "\n    to ", to.name, ": ", mistake));
+    }
+    if (from.name != to.name) ++totals_.pairs;
+    return said;
+  }
+
+  std::string conversion_mistake(const Sample& sample, const Conversion& conversion,
+                                 const Notation& from, const Notation& to, bool back) {
+    const Result<Tensor> tensor = parse_tensor(conversion.text);
+    if (!tensor) return cat(conversion.text, " is refused: ", tensor.error().message);
+    if (tensor->notation != to.name) return cat(conversion.text, " is ", tensor->notation);
+    std::string mistake = same_mistake(sample.spots, *tensor);
+    if (mistake.empty()) mistake = contents_mistake(*tensor, sample.spots, kSampledSlots);
+    if (!mistake.empty()) return cat(conversion.text, ": ", mistake);
+    if (!back) return {};
+    const Result<Conversion> returned = convert(*tensor, from);
+    if (!returned) {
+      // Only what was lost on the way, tiles, may make the way back one that there is no word for.
+      const Sample there{conversion.text, *tensor, *tensor, *spots_of(*tensor)};
+      mistake = refusal_mistake(there, from, returned.error());
+      return mistake.empty() ? mistake : cat(conversion.text, " back: ", mistake);
+    }
+    const Result<Tensor> again = parse_tensor(returned->text);
+    if (!again) return cat(returned->text, " is refused: ", again.error().message);
+    mistake = same_mistake(sample.spots, *again);
+    if (!mistake.empty()) return cat("back as ", returned->text, ": ", mistake);
+    if (from.name == to.name || to.name == "native") return {};
+    const Result<Conversion> by_native = convert(sample.native, to);
+    if (!by_native) return cat("from native: ", by_native.error().message);
+    return by_native->text == conversion.text
+               ? ""
+               : cat(conversion.text, ", but from native ", by_native->text);
+  }
+
+  std::string same_mistake(const Spots& before, const Tensor& tensor) {
+    const Result<Spots> after = spots_of(tensor);
+    if (!after) return after.error().message;
+    totals_.elements += static_cast<std::int64_t>(before.spots.size());
+    return difference(before, *after);
+  }
+
+  std::string refusal_mistake(const Sample& sample, const Notation& to, const Error& error) {
+    if (error.code != ErrorCode::kNotSupported) {
+      return cat("the code of '", error.message, "' is ", code_name(error.code));
+    }
+    const Recheck result = recheck({sample.tensor, sample.spots, to.name}, error.message);
+    for (const std::string_view pattern : result.patterns) {
+      ++reasons_[cat(to.name, " | ", pattern)];
+    }
+    if (!result.mistake.empty()) return cat("'", error.message, "', but ", result.mistake);
+    const auto& known = said_[std::string(to.name)];
+    for (const std::string& key : {sample.spots.key(), untiled(sample.spots).key()}) {
+      const auto twin = known.find(key);
+      if (twin != known.end()) return cat("'", error.message, "', but it is ", twin->second);
+    }
+    return {};
+  }
+
+  void fail(const std::string& what) {
+    if (failures_++ < kMaxFailures) std::printf("BROKEN: %s\n", what.c_str());
+  }
+
+  void progress(const char* what, std::string_view from, std::string_view to) const {
+    if (isatty(STDERR_FILENO) == 0) return;
+    std::fprintf(stderr, "\r\033[K%s %s %s", what, std::string(from).c_str(),
+                 std::string(to).c_str());
+  }
+
+  int report() const {
+    if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
+    for (const auto& [reason, times] : reasons_) {
+      std::printf("%8lld  %s\n", static_cast<long long>(times), reason.c_str());
+    }
+    std::printf(
+        "%lld pairs of notations, %lld conversions: %lld said, %lld refused; %lld elements "
+        "compared\n",
+        static_cast<long long>(totals_.pairs), static_cast<long long>(totals_.tensors),
+        static_cast<long long>(totals_.converted), static_cast<long long>(totals_.refused),
+        static_cast<long long>(totals_.elements));
+    if (failures_ > 0) std::printf("%d FAILURES\n", failures_);
+    return failures_ > 0 ? 1 : 0;
+  }
+
+  std::size_t samples_;
+  std::size_t back_step_;
+  std::map<std::string, std::vector<Sample>> drawn_;
+  std::map<std::string, std::unordered_map<std::string, std::string>> said_;  // key → text
+  std::map<std::string, std::int64_t> reasons_;
+  Totals totals_;
+  int failures_ = 0;
+};
+
+}  // namespace
+}  // namespace tessera::test
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--quick") == 0) {
+    return tessera::test::Sweep(1000, 4).run();
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--full") == 0) return tessera::test::Sweep(5000, 1).run();
+  std::fprintf(stderr, "usage: %s --quick | --full\n", argv[0]);
+  return 2;
+}

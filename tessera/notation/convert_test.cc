@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/notation/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/notation/one_rule.h"
+#include "tessera/testing/random_texts.h"
+#include "tessera/testing/refusals.h"
+#include "tessera/testing/sayable.h"
+
+/// What the sweep over all pairs cannot show by itself: that it would notice, and the cases that it
+/// found.
+namespace tessera {
+namespace {
+
+using test::Dice;
+using test::Refused;
+using test::Spots;
+
+std::string converted(std::string_view text, std::string_view to) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor) return tensor.error().message;
+  const Result<Conversion> conversion = convert(*tensor, **find_notation(to));
+  if (conversion) return conversion->text;
+  EXPECT_EQ(conversion.error().code, ErrorCode::kNotSupported);
+  return conversion.error().message;
+}
+
+/// What the re-check says of a reason that somebody might have given.
+std::string mistake(std::string_view text, std::string_view notation, std::string_view reason) {
+  const Tensor tensor = *parse_tensor(text);
+  const Spots spots = *test::spots_of(tensor);
+  return test::recheck(Refused{tensor, spots, notation}, reason).mistake;
+}
+
+TEST(Convert, SaysOnePlaceWhateverTheMesh) {
+  EXPECT_EQ(converted("tensor<6xf32, pyflame.SinglePE()>", "metal-today"),
+            "tensor<1x6xf32, #ttcore.metal_layout<logical_shape = 6, dim_alignments = 1, "
+            "collapsed_intervals = dense<[[0, 1]]> : tensor<1x2xi64>>>");
+}
+
+TEST(Convert, SaysLayoutsThatOnlyLookCut) {
+  // (3x + 3) div 4 is 0, 1, 2.
+  EXPECT_EQ(converted("tensor<3xbf16, native<{3*d0 + 3} / (4 -> mem, 1 -> none)>>", "pyflame"),
+            "tensor<3xbf16, pyflame.SinglePE()>");
+}
+
+TEST(Convert, SaysBoxesThatAreOneRule) {
+  EXPECT_EQ(converted("tensor<7xf32, dtensor<mesh=[2,1], [_StridedShard(0, split_factor=2), "
+                      "Replicate()]>>",
+                      "pyflame"),
+            "tensor<7xf32, pyflame.BlockCyclic(2, 1, 2, 1)>");
+  // A box that goes on otherwise is no part of one rule: 5 elements as [0,2) [2,3) [3,4) [4,5).
+  const Tensor chunks = *parse_tensor("tensor<5xf32, dtensor<mesh=[2,2], [Shard(0), Shard(0)]>>");
+  ASSERT_NE(chunks.placement.pieces(), nullptr);
+  EXPECT_FALSE(one_rule(*chunks.placement.pieces()));
+}
+
+TEST(Convert, KeepsPlacesThatHoldNothing) {
+  EXPECT_EQ(converted("tensor<2xf32, dtensor<mesh=[3], [Shard(0)]>>", "gspmd"),
+            "tensor<2xf32, gspmd{devices=[3]<=[3]}>");
+  EXPECT_EQ(
+      converted("tensor<4xf32, native<mesh=[5], {d0} / (1 -> mem), replicate(m0#3)>>", "gspmd"),
+      "gspmd cannot say 5 devices where gspmd{devices=[1,3]<=[3] last_tile_dim_replicate} "
+      "has 3");
+}
+
+TEST(Convert, SaysOneShareAsTheValue) {
+  const Tensor tensor = *parse_tensor("tensor<4xf32, pyflame.RowPartition(1, partial=[0:max])>");
+  const Result<Conversion> conversion = convert(tensor, **find_notation("strided"));
+  ASSERT_TRUE(conversion.ok()) << conversion.error().message;
+  EXPECT_EQ(conversion->text, "tensor<4xf32, strided<[1]>>");
+  EXPECT_EQ(conversion->lost, std::vector<std::string>{"the reduction of one share"});
+}
+
+TEST(Convert, EmptyTensorsShareNothing) {
+  for (const char* text :
+       {"tensor<3x0x5xi32, strided<[1, 1, 3]>>", "tensor<5x4x0xf32, cute<(5,4,0):(3,1,1)>>"}) {
+    EXPECT_NE(parse_tensor(text)->placement.layout(), nullptr) << text;
+  }
+}
+
+TEST(Convert, NamesTheElementThatHasNoWords) {
+  EXPECT_EQ(converted("tensor<8xf32, morello[(0, OddEven(8))]>", "strided"),
+            "strided<> cannot say that element [2] is in slot 1, not in slot 8");
+  EXPECT_EQ(converted("tensor<64xf64, strided<[1]>>", "spyre"), "Spyre keeps no sticks of f64");
+}
+
+TEST(Refusals, WrongReasonsAreNoticed) {
+  const char* grid = "tensor<5x6xf32, pyflame.Grid(4, 2)>";
+  EXPECT_EQ(mistake(grid, "morello",
+                    "morello cannot pad: dim 0 is 5, padded to 8; has one place: the tensor is on "
+                    "4x2 places"),
+            "");
+  for (const char* wrong :
+       {"morello cannot pad: dim 0 is 6, padded to 8",
+        "morello cannot pad: dim 1 is 6, padded to 6",
+        "morello has one place: the tensor is on 2x4 places",
+        "morello cannot leave slots empty: 48 slots for 31 elements",
+        "morello cannot replicate: each element is on 2 places along mesh axis 0",
+        "morello cannot say a partial sum on 2 places",
+        "morello cannot say tiles: elements are kept in tiles of 2x2",
+        "morello cannot say elements that share a slot",
+        "morello has one rule for all elements: the tensor is 2 boxes with a layout each",
+        "morello cannot say index 0 in slot 4", "morello is tired"}) {
+    EXPECT_NE(mistake(grid, "morello", wrong), "") << wrong;
+  }
+}
+
+TEST(Refusals, ASearchContradictsReasonsThatSoundRight) {
+  // Each is sayable, whatever true thing is told about it.
+  EXPECT_EQ(mistake("tensor<4x6xf32, strided<[6, 1]>>", "strided",
+                    "strided<> cannot say that element [1, 1] is in slot 7, not in slot 8"),
+            "a search finds words for it");
+  EXPECT_EQ(mistake("tensor<4x6xf32, strided<[6, 1]>>", "onednn",
+                    "onednn cannot say dims 0 and 1 joined in one line"),
+            "a search finds words for it");
+}
+
+/// Every notation's own tensors are found by its own search, where the search knows their kind; no
+/// search finds words for tensors that lack what its notation needs.
+TEST(Refusals, SearchesFindWhatTheirNotationsSay) {
+  struct Case {
+    const char* notation;
+    const char* text;
+  };
+  for (const Case& known : std::vector<Case>{
+           {"strided", "tensor<3x4xf32, strided<[5, -1], offset: 3>>"},
+           {"pyflame", "tensor<7x6xf32, pyflame.BlockCyclic(2, 3, 2, 1)>"},
+           {"spyre", "tensor<3x70xf16, spyre.default()>"},
+           {"metal",
+            "tensor<5x6xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <2x3>, memref<3x2xf32, "
+            "#tt.memory_space<l1>>>>"},
+           {"metal-today",
+            "tensor<2x1x3x8xf32, #ttcore.metal_layout<logical_shape = 5x7, dim_alignments = 6x8, "
+            "collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, l1, sharded>>"},
+           {"ttnn",
+            "tensor<5x7xf32, ttnn<stride=[35, 7, 1], shard_shape=[3, 4], tile_shape=[1, "
+            "1]>>"},
+           {"morello", "tensor<4x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, OddEven(4))]>"},
+           {"xla", "tensor<3x5xf32, xla{0,1:T(2,2)}>"},
+           {"onednn", "tensor<3x5xf32, onednn.bA2a>"},
+           {"cute", "tensor<9x2xf32, cute<((3,3),2):((1,5),20)>>"},
+           {"gspmd", "tensor<5x4xf32, gspmd{devices=[2,2]0,2,1,3}>"},
+           {"dtensor", "tensor<5xf32, dtensor<mesh=[2,2], [Shard(0), Shard(0)]>>"}}) {
+    const Result<Tensor> tensor = parse_tensor(known.text);
+    ASSERT_TRUE(tensor.ok()) << known.text << ": " << tensor.error().message;
+    EXPECT_TRUE(test::finds_words(known.notation, *test::spots_of(*tensor))) << known.text;
+  }
+  const Spots downward = *test::spots_of(*parse_tensor("tensor<6xf32, strided<[-1], offset: 6>>"));
+  for (const Notation& notation : notations()) {
+    if (notation.name == "native" || notation.name == "strided") continue;
+    EXPECT_FALSE(test::finds_words(notation.name, downward)) << notation.name;
+  }
+}
+
+TEST(RandomTexts, AreTensorsOfTheirNotation) {
+  for (const Notation& notation : notations()) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      Dice dice(seed);
+      const std::string text = test::random_text(notation.name, dice);
+      const Result<Tensor> tensor = parse_tensor(text);
+      ASSERT_TRUE(tensor.ok()) << text << ": " << tensor.error().message;
+      EXPECT_EQ(tensor->notation, notation.name) << text;
+      EXPECT_LE(tensor->shape().elements(), 200) << text;
+      EXPECT_LE(tensor->placement.slots() * tensor->placement.places(), 2100) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
