@@ -85,10 +85,12 @@ std::optional<Layout> straightened(const Layout& layout) {
 Result<std::string> raise_text(const Layout& layout, const Notation& to) {
   Result<std::string> text = print_tensor(layout, to);
   if (text) return text;
-  const std::optional<Layout> straight = straightened(layout);
-  if (!straight) return text;
-  Result<std::string> again = print_tensor(*straight, to);
-  return again ? again : text;
+  for (const auto& simpler : {straightened(layout), one_rule(layout)}) {
+    if (!simpler) continue;
+    Result<std::string> again = print_tensor(*simpler, to);
+    if (again) return again;
+  }
+  return text;
 }
 
 /// Raises with as few remarks dropped as possible. When nothing helps, the reason is the one that

@@ -75,18 +75,16 @@ std::optional<Fold> fold_of(const std::vector<Digit>& digits, std::size_t dim, s
   return fold;
 }
 
-}  // namespace
-
-std::optional<Layout> one_rule(const Piecewise& pieces) {
-  const Placement placement(pieces);
-  const Shape& shape = pieces.shape();
-  const std::size_t axes = pieces.mesh().rank();
-  LayoutSpec spec = pieces.pieces().front().layout.spec();
+/// `spec` has all but the folds, the constants and the slots.
+std::optional<Layout> followed(const Placement& placement, LayoutSpec spec) {
+  const Shape& shape = placement.shape();
+  if (shape.empty()) return std::nullopt;
+  const std::size_t axes = placement.mesh().rank();
   const Move origin = move_to(placement, Index(shape.rank(), 0));
   spec.form.shape = shape;
   spec.form.folds.clear();
   spec.form.offset = origin.back();
-  spec.slots = pieces.slots();
+  spec.slots = placement.slots();
   std::erase_if(spec.form.fills, [](const Fill& fill) { return fill.kind == Fill::Kind::kFixed; });
   for (std::size_t axis = 0; axis < axes; ++axis) {
     spec.form.fills.push_back(Fill::fixed(static_cast<int>(axis), origin[axis]));
@@ -104,9 +102,17 @@ std::optional<Layout> one_rule(const Piecewise& pieces) {
     }
   }
   Result<Layout> layout = Layout::make(std::move(spec));
-  if (!layout || layout->slots() != pieces.slots()) return std::nullopt;
+  if (!layout || layout->slots() != placement.slots()) return std::nullopt;
   const Result<Comparison> same = same_placement(*layout, placement);
   return same && same->equal ? std::optional(*std::move(layout)) : std::nullopt;
 }
+
+}  // namespace
+
+std::optional<Layout> one_rule(const Piecewise& pieces) {
+  return followed(pieces, pieces.pieces().front().layout.spec());
+}
+
+std::optional<Layout> one_rule(const Layout& layout) { return followed(layout, layout.spec()); }
 
 }  // namespace tessera
