@@ -9,6 +9,7 @@
 #include "tessera/notation/along_dim.h"
 #include "tessera/notation/dtensor.h"
 #include "tessera/notation/dtensor_guess.h"
+#include "tessera/notation/elsewhere.h"
 
 namespace tessera {
 namespace {
@@ -55,16 +56,6 @@ Result<std::optional<int>> driver(const Placement& placement, int axis) {
     found = dim;
   }
   return found;
-}
-
-std::string spot_text(const Placement& placement, const Index& index) {
-  const auto [form, inner] = placement.form_at(index);
-  Place place;
-  std::int64_t slot = 0;
-  form->evaluate(inner, place, slot);
-  const std::int64_t copies = form->replicas();
-  return cat("slot ", slot, " of place ", bracketed(place),
-             copies > 1 ? cat(" and ", copies - 1, " more") : "");
 }
 
 /// Nothing when `words` say the placement, else why they do not.

@@ -21,4 +21,14 @@ std::string element_elsewhere(const Form& is, const Form& would_be, const Index&
              ", not in ", spot_text(would_be, index, one_place));
 }
 
+std::string spot_text(const Placement& placement, const Index& index) {
+  const auto [form, inner] = placement.form_at(index);
+  Place place;
+  std::int64_t slot = 0;
+  form->evaluate(inner, place, slot);
+  const std::int64_t copies = form->replicas();
+  return cat("slot ", slot, " of place ", bracketed(place),
+             copies > 1 ? cat(" and ", copies - 1, " more") : "");
+}
+
 }  // namespace tessera

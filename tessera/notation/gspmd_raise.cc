@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/replicas.h"
 #include "tessera/notation/along_dim.h"
+#include "tessera/notation/elsewhere.h"
 #include "tessera/notation/gspmd.h"
 #include "tessera/notation/gspmd_devices.h"
 
@@ -23,16 +24,6 @@ constexpr int kMaxTries = 64;
 Error cannot_say(std::string_view what) {
   return Error{ErrorCode::kNotSupported, cat("gspmd cannot say ", what), std::nullopt,
                "the native notation can"};
-}
-
-std::string spot_text(const Placement& placement, const Index& index) {
-  const auto [form, inner] = placement.form_at(index);
-  Place place;
-  std::int64_t slot = 0;
-  form->evaluate(inner, place, slot);
-  const std::int64_t copies = form->replicas();
-  return cat("slot ", slot, " of place ", bracketed(place),
-             copies > 1 ? cat(" and ", copies - 1, " more") : "");
 }
 
 /// Nothing when `words` say the placement, else why they do not.
