@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_set>
 
 namespace tessera {
@@ -24,6 +25,22 @@ std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && is_mlir_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_mlir_blank(text.back())) text.remove_suffix(1);
   return text;
+}
+
+/// What `// tessera:` says, at the start of a comment or behind the words of another.
+std::optional<std::string_view> remark_of(std::string_view comment) {
+  for (std::size_t at = 0; at != std::string_view::npos; at = comment.find("//", at)) {
+    at += 2;
+    while (at < comment.size() && is_mlir_blank(comment[at])) ++at;
+    const std::string_view words = comment.substr(at);
+    if (words.starts_with(kRemark)) return without_blanks(words.substr(kRemark.size()));
+  }
+  return std::nullopt;
+}
+
+/// A longer row of dashes is an ornament; aliases live on behind it.
+bool separates(std::string_view comment) {
+  return comment.starts_with(kSeparator) && !comment.substr(kSeparator.size()).starts_with('-');
 }
 
 class Scanner {
@@ -76,11 +93,9 @@ class Scanner {
     }
     const std::size_t end = end_of_comment(text_, at_);
     const std::string_view comment = text_.substr(at_, end - at_);
-    const std::string_view words = without_blanks(comment.substr(2));
-    if (words.starts_with(kRemark)) {
-      scan_.remarks.push_back(
-          {without_blanks(words.substr(kRemark.size())), at_, starts_line(at_)});
-    } else if (comment.starts_with(kSeparator) && starts_line(at_)) {
+    if (const std::optional<std::string_view> remark = remark_of(comment)) {
+      scan_.remarks.push_back({*remark, at_, starts_line(at_)});
+    } else if (separates(comment) && starts_line(at_)) {
       leave_section(at_);
     }
     at_ = end;
@@ -104,8 +119,7 @@ class Scanner {
     const std::size_t from = at_++;
     while (at_ < text_.size() && is_mlir_word(text_[at_])) ++at_;
     if (at_ == from + 1) return;
-    std::size_t next = at_;
-    while (next < text_.size() && (text_[next] == ' ' || text_[next] == '\t')) ++next;
+    const std::size_t next = skip_blanks(text_, at_, text_.size());
     if (next >= text_.size() || text_[next] != '=' || text_.substr(next, 2) == "==") return;
     const std::string_view name = text_.substr(from, at_ - from);
     if (names_.contains(name)) {
@@ -119,7 +133,6 @@ class Scanner {
     scan_.aliases.push_back({name,
                              Span{static_cast<std::int64_t>(from), static_cast<std::int64_t>(at_)},
                              next + 1, 0, section_});
-    at_ = next + 1;
   }
 
   /// `tensor` `<`, not a part of a longer name.

@@ -62,6 +62,28 @@ TEST(MlirScanTest, FindsRemarks) {
   EXPECT_FALSE(scan.remarks[1].own_line);
 }
 
+TEST(MlirScanTest, FindsRemarksBehindOtherWords) {
+  const MlirScan scan = scan_mlir("x // CHECK: y // tessera: allow(waste)\n/// tessera: no\n");
+  ASSERT_EQ(scan.remarks.size(), 1U);
+  EXPECT_EQ(scan.remarks[0].text, "allow(waste)");
+  EXPECT_FALSE(scan.remarks[0].own_line);
+}
+
+TEST(MlirScanTest, FindsAliasesWhoseSignIsOnAnotherLine) {
+  const MlirScan scan = scan_mlir("#a\n  // tessera: allow\n = #x<1>\n#b\r\n= #a\n");
+  ASSERT_EQ(scan.aliases.size(), 2U);
+  EXPECT_EQ(scan.aliases[0].name, "#a");
+  EXPECT_EQ(scan.aliases[1].name, "#b");
+  EXPECT_EQ(scan.remarks.size(), 1U);
+}
+
+TEST(MlirScanTest, TakesALongerRowOfDashesForAnOrnament) {
+  const MlirScan scan = scan_mlir("#a = 1\n// --------\n#b = 2\n// -----\n#c = 3\n");
+  ASSERT_EQ(scan.aliases.size(), 3U);
+  EXPECT_EQ(scan.aliases[0].section, scan.aliases[1].section);
+  EXPECT_LT(scan.aliases[1].section, scan.aliases[2].section);
+}
+
 TEST(AliasTableTest, KnowsWhereAValueEnds) {
   const std::string_view text =
       "#a = dense<[[0, -1]]> : tensor<1x2xi64>\n"

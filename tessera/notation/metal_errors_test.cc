@@ -192,6 +192,10 @@ TEST(MetalTodayErrors, WhatTheVendorRefuses) {
   expect_refused({today(device, "32x32", "32x32", "@dense<[[0, 10]]> : tensor<1x2xi64>@"),
                   ErrorCode::kOutOfRange, "the interval [0, 10] reaches outside a tensor of rank 2",
                   "ends are"});
+  // Empty, but it begins at no dim: tt-mlir's verifier refuses it too.
+  expect_refused({today(device, "32x32", "32x32", "@dense<[[2, 2]]> : tensor<1x2xi64>@"),
+                  ErrorCode::kOutOfRange, "the interval [2, 2] reaches outside a tensor of rank 2",
+                  "ends are"});
   expect_refused({today(device, "32x32", "32x32", "@dense<[[1, 0]]> : tensor<1x2xi64>@"),
                   ErrorCode::kOutOfRange,
                   "the interval [1, 0] of a tensor of rank 2 ends before it begins", "intervals"});

@@ -42,10 +42,12 @@ Result<CollapseIntervals> every_interval(const CollapseIntervals& intervals, std
   CollapseIntervals said;
   for (const auto& interval : intervals) {
     auto [from, to] = interval;
-    if (from < -end_of_dims || from > end_of_dims || to < -end_of_dims || to > end_of_dims) {
+    if (from < -end_of_dims || from >= end_of_dims || to < -end_of_dims || to > end_of_dims) {
       return Error{ErrorCode::kOutOfRange,
                    cat("the interval ", say(interval), " reaches outside a tensor of rank ", rank),
-                   std::nullopt, cat("ends are between ", -end_of_dims, " and ", rank)};
+                   std::nullopt,
+                   cat("ends are between ", -end_of_dims, " and ", rank,
+                       ", and an interval begins below ", rank)};
     }
     if (from < 0) from += end_of_dims;
     if (to < 0) to += end_of_dims;
