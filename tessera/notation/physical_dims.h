@@ -21,7 +21,7 @@ struct TiledDim {
   Cause cause = Cause::kAlignment;
   /// Which way it was taken at each split: 0 outer, 1 inner. A line's digits are cut in this order,
   /// not by width: a tile in a smaller tile has the larger width.
-  std::vector<std::uint8_t> splits;
+  std::vector<int> splits;
   friend bool operator==(const TiledDim&, const TiledDim&) = default;
 };
 
