@@ -100,7 +100,8 @@ struct Verb {
   std::vector<std::string_view> examples;  ///< whole command lines
   bool answers_json = false;               ///< has --json, for one JSON object
   bool answers_batch = false;              ///< has --batch
-  /// "It cannot be said" is the answer no (status 1), not bad input (status 2).
+  /// "It cannot be said", or found out in reasonable time, is the answer no (status 1), not bad
+  /// input (status 2).
   bool refusal_is_no = false;
   Result<Verdict> (*run)(const Request& request, Console& console) = nullptr;
 };

@@ -55,7 +55,8 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
   const Result<Verdict> verdict = verb.run(*request, console);
   if (verdict) return static_cast<int>(*verdict);
   const int status = report({verdict.error(), ""}, json, out, err);
-  const bool refused = verdict.error().code == ErrorCode::kNotSupported;
+  const ErrorCode code = verdict.error().code;
+  const bool refused = code == ErrorCode::kNotSupported || code == ErrorCode::kTooLarge;
   return verb.refusal_is_no && refused ? static_cast<int>(Verdict::kNo) : status;
 }
 

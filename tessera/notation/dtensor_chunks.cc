@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -46,11 +47,11 @@ std::optional<std::vector<Factor>> take(std::vector<Factor>& line, std::int64_t 
 /// Turns factors into digits: the last counts single steps, each before it all values after it.
 void append_digits(const std::vector<Factor>& factors, int level, std::vector<ChunkDigit>& digits) {
   std::int64_t stride = 1;
-  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
-    if (level != ChunkDigit::kPosition || factor->width != 1) {
-      digits.push_back({factor->width, factor->count, level, stride});
+  for (const Factor& factor : std::views::reverse(factors)) {
+    if (level != ChunkDigit::kPosition || factor.width != 1) {
+      digits.push_back({factor.width, factor.count, level, stride});
     }
-    stride *= factor->count;
+    stride *= factor.count;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "tessera/base/shape.h"
@@ -58,9 +59,9 @@ std::optional<DeviceSteps> steps_of(const std::vector<std::int64_t>& numbers) {
   for (std::size_t i = 0; i < size; ++i) {
     std::int64_t number = numbers[0];
     std::int64_t left = static_cast<std::int64_t>(i);
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-      number += left % step->count * step->stride;
-      left /= step->count;
+    for (const DeviceStep& step : std::views::reverse(steps)) {
+      number += left % step.count * step.stride;
+      left /= step.count;
     }
     if (number != numbers[i]) return std::nullopt;
   }

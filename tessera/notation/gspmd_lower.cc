@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -172,11 +173,11 @@ class Lowering {
       Fold fold;
       fold.terms = {{static_cast<int>(dim), 1}};
       Checked width = std::max<std::int64_t>(shard_[dim], 1);
-      for (auto step = dims[dim].rbegin(); step != dims[dim].rend(); ++step) {
+      for (const DeviceStep& step : std::views::reverse(dims[dim])) {
         TESSERA_TRY(const std::int64_t at, width.value("a tile"));
         fold.cuts.insert(fold.cuts.begin(),
-                         {at, step->count, Target::mesh(0), step->stride, Cause::kGrid});
-        width *= step->count;
+                         {at, step.count, Target::mesh(0), step.stride, Cause::kGrid});
+        width *= step.count;
         on_mesh = true;
       }
       if (fold.cuts.empty() || fold.cuts.back().width != 1 || shard_[dim] != 1) {

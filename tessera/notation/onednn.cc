@@ -2,6 +2,7 @@
 #include "tessera/notation/onednn.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -63,14 +64,14 @@ Result<Layout> lower(const OnednnLayout& words, const Shape& shape, DType dtype)
     return ok_status();
   };
   auto depth = static_cast<std::uint8_t>(words.blocks.size());
-  for (auto block = words.blocks.rbegin(); block != words.blocks.rend(); ++block) {
-    TESSERA_CHECK_OK(push(block->dim, block->size, depth--));
-    inside[static_cast<std::size_t>(block->dim)] *= block->size;
+  for (const OnednnLayout::Block& block : std::views::reverse(words.blocks)) {
+    TESSERA_CHECK_OK(push(block.dim, block.size, depth--));
+    inside[static_cast<std::size_t>(block.dim)] *= block.size;
   }
-  for (auto number = words.order.rbegin(); number != words.order.rend(); ++number) {
-    const auto dim = static_cast<std::size_t>(*number);
+  for (const int number : std::views::reverse(words.order)) {
+    const auto dim = static_cast<std::size_t>(number);
     TESSERA_TRY(const std::int64_t width, inside[dim].value("the product of a dim's blocks"));
-    TESSERA_CHECK_OK(push(*number, ceil_div(shape[dim], width), 0));
+    TESSERA_CHECK_OK(push(number, ceil_div(shape[dim], width), 0));
   }
   std::reverse(dims.begin(), dims.end());
   return lower_physical(shape, dtype, lines, dims);

@@ -2,6 +2,7 @@
 #include "tessera/notation/physical_dims.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -38,19 +39,19 @@ Result<Layout> lower_physical(const Shape& shape, DType dtype,
   };
   std::vector<std::vector<Digit>> digits(lines.size());
   Checked stride = 1;
-  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+  for (const TiledDim& dim : std::views::reverse(dims)) {
     TESSERA_TRY(const std::int64_t step, stride.value("the number of slots"));
-    const Cut cut{dim->width, dim->count, Target::memory(), std::max<std::int64_t>(step, 1),
-                  dim->cause};
-    if (dim->line >= 0) {
-      digits[static_cast<std::size_t>(dim->line)].push_back({&*dim, cut});
-    } else if (dim->count != 1) {
+    const Cut cut{dim.width, dim.count, Target::memory(), std::max<std::int64_t>(step, 1),
+                  dim.cause};
+    if (dim.line >= 0) {
+      digits[static_cast<std::size_t>(dim.line)].push_back({&dim, cut});
+    } else if (dim.count != 1) {
       Fold padding;
       padding.cuts = {cut};
       padding.cuts.front().width = 1;
       spec.form.folds.push_back(std::move(padding));
     }
-    stride *= std::max<std::int64_t>(dim->count, 1);
+    stride *= std::max<std::int64_t>(dim.count, 1);
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::sort(digits[i].begin(), digits[i].end(),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -14,7 +15,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-Error at(Error error, const Span* span) { return span != nullptr ? error.at(*span) : error; }
+Error at(const Error& error, const Span* span) { return span != nullptr ? error.at(*span) : error; }
 
 Status check_order(const XlaLayout& words, const Shape& shape, const Span* span) {
   const Numbers& order = words.minor_to_major;
@@ -49,10 +50,10 @@ struct Physical {
 
 Physical physical_shape(const XlaLayout& words, const Shape& shape) {
   Physical physical;
-  for (auto dim = words.minor_to_major.rbegin(); dim != words.minor_to_major.rend(); ++dim) {
+  for (const std::int64_t dim : std::views::reverse(words.minor_to_major)) {
     const int line = static_cast<int>(physical.lines.size());
-    physical.lines.push_back({{static_cast<int>(*dim), 1}});
-    physical.dims.push_back({line, 1, shape[static_cast<std::size_t>(*dim)], Cause::kTile, {}});
+    physical.lines.push_back({{static_cast<int>(dim), 1}});
+    physical.dims.push_back({line, 1, shape[static_cast<std::size_t>(dim)], Cause::kTile, {}});
   }
   return physical;
 }

@@ -51,7 +51,7 @@ Result<XlaLayout> raise_properties(const Layout& layout) {
   if (words.memory_space) plain.space.clear();
   const DType storage = plain.atom.storage;
   if (!plain.atom.is_tile() && xla_storage(plain.dtype, std::nullopt) != storage &&
-      dtype_bits(storage) && xla_storage(plain.dtype, *dtype_bits(storage)) == storage) {
+      dtype_bits(storage) && xla_storage(plain.dtype, dtype_bits(storage)) == storage) {
     words.element_bits = dtype_bits(storage);
   }
   if (layout.places() != 1) return cannot_say(cat("a mesh of ", layout.places(), " places"));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -119,8 +120,8 @@ struct Unit {
 
 XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& units) {
   XlaLayout words;
-  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-    words.minor_to_major.insert(words.minor_to_major.end(), unit->dims.rbegin(), unit->dims.rend());
+  for (const Unit& unit : std::views::reverse(units)) {
+    words.minor_to_major.insert(words.minor_to_major.end(), unit.dims.rbegin(), unit.dims.rend());
   }
   // The numbers of the dims that stand in a row; ones that tiles put between have none.
   std::vector<std::optional<std::size_t>> row;
