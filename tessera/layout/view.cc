@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kMaxElements = std::size_t{1} << 20;
+constexpr std::size_t kMaxElements = std::size_t{1} << 16;
 
 Error bad_view(std::string message, std::string help) {
   return Error{ErrorCode::kBadView, std::move(message), std::nullopt, std::move(help)};
@@ -204,7 +204,8 @@ Result<std::vector<Index>> View::elements_at(const Place& place, std::int64_t sl
   }));
   if (found.size() > kMaxElements) {
     return Error{ErrorCode::kTooLarge,
-                 cat("more than ", kMaxElements, " indices share slot ", slot)};
+                 cat("more than ", kMaxElements, " indices share slot ", slot), std::nullopt,
+                 "ask where an element is instead"};
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -51,7 +51,7 @@ class View {
 
   Result<Location> locate(const Index& index) const;
   /// Every index of the view that lives in `slot` of `place`, in row-major order.
-  /// Error kTooLarge for more than 2^20 of them.
+  /// Error kTooLarge for more than 2^16 of them.
   Result<std::vector<Index>> elements_at(const Place& place, std::int64_t slot) const;
 
   /// Equal as descriptions.
