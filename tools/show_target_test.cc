@@ -166,5 +166,23 @@ TEST(ShowTarget, NoLineIsWiderThanTheTerminal) {
   }
 }
 
+TEST(ShowTarget, UnevenShardsFitByTheLargest) {
+  const Answer small = run(
+      {"show", "tensor<2x5xf32, dtensor<mesh=[2], [Shard(1)]>>", "--target", "wormhole", "--json"});
+  EXPECT_EQ(small.status, 0);
+  EXPECT_TRUE(small.json()["target"]["fits"]);
+  // The largest shard is 2048x2049 of 4 bytes; all elements are 4096·4097·4 bytes over 36 KB.
+  const Answer large =
+      run({"show", "tensor<4096x4097xf32, dtensor<mesh=[2,2], [Shard(0), Shard(1)]>>", "--target",
+           "wse2", "--json"});
+  EXPECT_EQ(large.status, 1);
+  EXPECT_EQ(large.json()["target"]["held_bytes"], 16785408);
+  EXPECT_EQ(large.json()["target"]["needed_places"], 1821);
+  const Answer view =
+      run({"show", "tensor<4x6xf32, strided<[0, 1]>>", "--target", "wse2", "--json"});
+  EXPECT_EQ(view.status, 2);
+  EXPECT_EQ(view.error_code(), "not_supported");
+}
+
 }  // namespace
 }  // namespace tessera::tools

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_cores.h"
 #include "tessera/target/size_text.h"
@@ -53,16 +54,38 @@ Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit,
   return ok_status();
 }
 
+/// Pieces share mesh and memory, and every place keeps room for the largest shard: where that one
+/// fits, all do. Only the elements are those of all pieces.
+Result<Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machine) {
+  const LayoutPiece* largest = &pieces.pieces().front();
+  for (const LayoutPiece& piece : pieces.pieces()) {
+    if (piece.layout.spec().device_map.kind() != DeviceMap::Kind::kIdentity) {
+      return Error{ErrorCode::kNotSupported,
+                   "boxes with a device map each cannot be fitted on a machine", std::nullopt,
+                   "leave out the device maps, or --target"};
+    }
+    if (piece.layout.shard_bytes() > largest->layout.shard_bytes()) largest = &piece;
+  }
+  TESSERA_TRY(Fit fit, fits(largest->layout, machine));
+  const auto bytes = dtype_bytes(pieces.atom().storage, pieces.shape().elements());
+  fit.needed_places = std::nullopt;
+  if (bytes && fit.owner == MemorySpace::Owner::kPlace && fit.usable_bytes) {
+    fit.needed_places = std::max<std::int64_t>(1, ceil_div(*bytes, *fit.usable_bytes));
+  }
+  return fit;
+}
+
 }  // namespace
 
 Result<Fit> fits(const Tensor& tensor, const Machine& machine) {
+  if (const Piecewise* pieces = tensor.placement.pieces()) {
+    return fits_in_pieces(*pieces, machine);
+  }
   const Layout* layout = tensor.placement.layout();
   if (layout == nullptr) {
     return Error{ErrorCode::kNotSupported,
-                 tensor.placement.view() != nullptr
-                     ? "a view owns no memory, so it cannot be fitted on a machine"
-                     : "a tensor of several boxes with a layout each cannot be fitted on a machine",
-                 std::nullopt, "ask for the layout of each shard, or leave out --target"};
+                 "a view owns no memory, so it cannot be fitted on a machine", std::nullopt,
+                 "ask for the layout underneath, or leave out --target"};
   }
   TESSERA_TRY(Fit fit, fits(*layout, machine, spread_of(tensor)));
   check_interleaved_grid(tensor, machine, fit);
