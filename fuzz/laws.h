@@ -38,4 +38,14 @@ inline void check_words(const Tensor& tensor, std::string_view text) {
   require(print_tensor(*again) == printed, "printing is stable", printed);
 }
 
+/// An element that is on one place is what its slot holds, or finding out takes too long.
+inline void check_element(const Layout& layout, const Index& index, std::string_view text) {
+  const Result<Location> location = layout.locate(index);
+  require(location.ok() && location->places.size() == 1, "every element has one place", text);
+  const Result<Slot> slot = layout.element_at(location->places.front(), location->slot);
+  if (!slot.ok() && slot.error().code == ErrorCode::kTooLarge) return;
+  require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
+          "element_at(locate(x)) = x", text);
+}
+
 }  // namespace tessera

@@ -41,15 +41,6 @@ void check_raise(const Tensor& tensor, std::string_view name, std::string_view t
   require(again->layout().atom() == layout.atom(), "what is raised has the same atom", *raised);
 }
 
-void check_element(const Layout& layout, const Index& index, std::string_view text) {
-  const Result<Location> location = layout.locate(index);
-  require(location.ok() && location->places.size() == 1, "every element has one place", text);
-  const Result<Slot> slot = layout.element_at(location->places.front(), location->slot);
-  if (!slot.ok() && slot.error().code == ErrorCode::kTooLarge) return;
-  require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
-          "element_at(locate(x)) = x", text);
-}
-
 void check_text(std::string_view text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor.ok()) {

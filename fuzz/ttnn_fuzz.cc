@@ -61,15 +61,6 @@ void check_facts(const Tensor& tensor, std::string_view text) {
   if (words != nullptr) require(share_bytes(*words) >= 0, "a share has bytes", text);
 }
 
-void check_element(const Layout& layout, const Index& index, std::string_view text) {
-  const Result<Location> location = layout.locate(index);
-  require(location.ok() && location->places.size() == 1, "every element has one place", text);
-  const Result<Slot> slot = layout.element_at(location->places.front(), location->slot);
-  if (!slot.ok() && slot.error().code == ErrorCode::kTooLarge) return;
-  require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
-          "element_at(locate(x)) = x", text);
-}
-
 void check_text(std::string_view text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor.ok()) {
