@@ -33,5 +33,12 @@ if(library_sources MATCHES "tessera/target/")
   include(targets)
 endif()
 
+if(library_sources MATCHES "tessera/relayout/")
+  # Vector code for every instruction set, chosen at run time; in no header of ours.
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+  target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:PkgConfig::HWY> $<INSTALL_INTERFACE:hwy>)
+endif()
+
 # What `make build` builds and `make install` installs; tools.cmake adds the command.
 add_custom_target(product DEPENDS tessera)
