@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/relayout/cast.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "hwy/targets.h"
+#include "tessera/testing/naive_cast.h"
+
+namespace tessera {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::byte kCanary{0xA5};
+
+// Runs `body` for each instruction set that this machine has.
+template <typename Body>
+void for_each_target(const Body& body) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(target);
+    body();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+Cast cast_of(DType from, DType to, Rounding rounding) {
+  Result<Cast> cast = Cast::make(from, to, rounding);
+  EXPECT_TRUE(cast.ok());
+  return *cast;
+}
+
+std::int64_t bytes_of(DType type, std::int64_t elements) { return *dtype_bytes(type, elements); }
+
+// What a destination holds before a cast; elements that are not written keep it.
+Bytes blank(DType type, std::int64_t elements) {
+  return Bytes(static_cast<std::size_t>(bytes_of(type, elements)), kCanary);
+}
+
+// Checks the cast of `n` elements, a multiple of 16, against the reference: saturating in one go,
+// and checked in windows that end at each element that does not fit.
+void check(DType from, const Bytes& source, DType to, std::int64_t n) {
+  SCOPED_TRACE(testing::Message() << dtype_name(from) << " to " << dtype_name(to));
+  Bytes expected = blank(to, n);
+  const std::vector<bool> fits =
+      test::naive_cast(from, source.data(), 0, to, expected.data(), 0, n);
+  const std::int64_t group = is_block_float(to) ? 16 : 1;
+  for_each_target([&] {
+    Bytes got = blank(to, n);
+    const Cast saturate = cast_of(from, to, Rounding::kSaturate);
+    ASSERT_EQ(saturate.run(source.data(), 0, got.data(), 0, n), std::nullopt);
+    if (got != expected) {
+      const auto at = std::mismatch(got.begin(), got.end(), expected.begin());
+      FAIL() << "byte " << at.first - got.begin() << " is " << std::to_integer<int>(*at.first)
+             << ", not " << std::to_integer<int>(*at.second);
+    }
+
+    const Cast checked = cast_of(from, to, Rounding::kChecked);
+    got = blank(to, n);
+    for (std::int64_t i = 0; i < n;) {
+      const std::int64_t window = std::min<std::int64_t>(32, n - i);
+      const auto begin = fits.begin() + i;
+      const auto misfit = std::find(begin, begin + window, false);
+      const auto answer = checked.run(source.data(), i, got.data(), i, window);
+      if (misfit == begin + window) {
+        ASSERT_EQ(answer, std::nullopt) << "from element " << i;
+        i += window;
+      } else {
+        ASSERT_EQ(answer, std::optional<std::int64_t>(misfit - begin)) << "from element " << i;
+        i += (misfit - begin) / group * group + group;
+      }
+    }
+  });
+}
+
+// Every code of a type of `bits` bits, as often as it takes to fill 16 elements.
+Bytes all_codes(int bits) {
+  Bytes codes(
+      std::max<std::size_t>(16, (std::size_t{1} << bits) * static_cast<std::size_t>(bits) / 8));
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::size_t code = bits == 16 ? i / 2 >> (i % 2 == 0 ? 0 : 8) : i;
+    codes[i] = static_cast<std::byte>(code & 0xFF);
+  }
+  return codes;
+}
+
+void check_all_codes(std::initializer_list<DType> types) {
+  for (const DType from : types) {
+    const auto bits = static_cast<int>(*dtype_bits(from));
+    const Bytes codes = all_codes(std::max(bits, 8));
+    const auto n = static_cast<std::int64_t>(codes.size()) * 8 / bits;
+    for (const DType to : all_dtypes()) {
+      check(from, codes, to, n);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Cast, EveryCodeOfSmallTypes) {
+  check_all_codes({DType::kF8E4M3, DType::kF8E5M2, DType::kI8, DType::kSI8, DType::kU8,
+                   DType::kBool, DType::kI4, DType::kI2});
+}
+TEST(Cast, EveryCodeOfF16) { check_all_codes({DType::kF16}); }
+TEST(Cast, EveryCodeOfBF16) { check_all_codes({DType::kBF16}); }
+TEST(Cast, EveryCodeOfSixteenBitIntegers) { check_all_codes({DType::kSI16, DType::kU16}); }
+
+// The bits of numbers where roundings change: below every exponent, mantissas of a leading run of
+// ones, a single one, and the two together, with everything one last bit above and below.
+template <typename Bits>
+void append_edges(Bytes& bytes, int mantissa_bits, Bits exponent) {
+  std::vector<Bits> mantissas = {0};
+  const Bits all = (Bits{1} << mantissa_bits) - 1;
+  for (int b = 0; b < mantissa_bits; ++b) {
+    const Bits one = Bits{1} << b;
+    mantissas.insert(mantissas.end(), {one, static_cast<Bits>(all & ~(one - 1)),
+                                       static_cast<Bits>((all & ~(one - 1)) - one / 2),
+                                       static_cast<Bits>(3 * one & all)});
+  }
+  for (const Bits mantissa : mantissas) {
+    for (const Bits near : {mantissa - 1, mantissa + 0, mantissa + 1}) {
+      for (const Bits sign : {Bits{0}, Bits{1}}) {
+        const Bits bits = sign << (sizeof(Bits) * 8 - 1) | exponent << mantissa_bits | (near & all);
+        const auto* at = reinterpret_cast<const std::byte*>(&bits);
+        bytes.insert(bytes.end(), at, at + sizeof(bits));
+      }
+    }
+  }
+}
+
+// Down to a multiple of 16 elements. Every other group keeps its elements, which are alike; the
+// others are mixed, so that small elements meet large ones.
+std::int64_t shuffle(Bytes& bytes, std::size_t element_bytes) {
+  const std::size_t n = bytes.size() / element_bytes / 16 * 16;
+  std::vector<std::size_t> mixed;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i / 16 % 2 == 1) mixed.push_back(i);
+  }
+  std::vector<std::size_t> source = mixed;
+  std::shuffle(source.begin(), source.end(), std::mt19937_64(3));
+  Bytes out(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n * element_bytes));
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    std::memcpy(&out[mixed[i] * element_bytes], &bytes[source[i] * element_bytes], element_bytes);
+  }
+  bytes = out;
+  return static_cast<std::int64_t>(n);
+}
+
+TEST(Cast, EdgesOfF32) {
+  Bytes bytes;
+  for (std::uint32_t exponent = 0; exponent < 256; ++exponent) {
+    const bool dense = exponent < 6 || exponent > 248 || (exponent > 94 && exponent < 164);
+    if (dense || exponent % 8 == 0) append_edges(bytes, 23, exponent);
+  }
+  const std::int64_t n = shuffle(bytes, 4);
+  for (const DType to : all_dtypes()) check(DType::kF32, bytes, to, n);
+}
+
+TEST(Cast, EdgesOfF64) {
+  Bytes bytes;
+  for (std::uint64_t exponent = 0; exponent < 2048; ++exponent) {
+    // Where the other types begin and end: 2^-149 .. 2^-126, 2^-24 .. 2^17, 2^31, 2^63, 2^127.
+    const int power = static_cast<int>(exponent) - 1023;
+    const bool dense = (power > -152 && power < -148) || (power > -136 && power < -124) ||
+                       (power > -26 && power < 20) || power == 31 || power == 32 ||
+                       (power > 61 && power < 66) || (power > 125 && power < 130);
+    if (dense || exponent == 0 || exponent == 2047) append_edges(bytes, 52, exponent);
+  }
+  const std::int64_t n = shuffle(bytes, 8);
+  for (const DType to : all_dtypes()) check(DType::kF64, bytes, to, n);
+}
+
+// Sums and differences of powers of two, which are the ends of types and ties of floats.
+template <typename Int>
+void check_integers(DType from) {
+  using Unsigned = std::make_unsigned_t<Int>;
+  constexpr int kBits = sizeof(Int) * 8;
+  std::vector<Unsigned> numbers;
+  for (int a = 0; a < kBits; ++a) {
+    for (int b = 0; b <= a; ++b) {
+      for (const Unsigned last : {Unsigned{0}, Unsigned{1}, static_cast<Unsigned>(-1)}) {
+        const Unsigned power = Unsigned{1} << a;
+        const Unsigned other = Unsigned{1} << b;
+        for (const Unsigned number : {power + other + last, power - other + last}) {
+          numbers.push_back(number);
+          numbers.push_back(Unsigned{0} - number);
+        }
+      }
+    }
+  }
+  Bytes bytes(numbers.size() * sizeof(Int));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  const std::int64_t n = shuffle(bytes, sizeof(Int));
+  for (const DType to : all_dtypes()) check(from, bytes, to, n);
+}
+
+TEST(Cast, EdgesOfIntegers) {
+  check_integers<std::int32_t>(DType::kI32);
+  check_integers<std::uint32_t>(DType::kU32);
+  check_integers<std::int64_t>(DType::kI64);
+  check_integers<std::uint64_t>(DType::kU64);
+}
+
+TEST(Cast, EveryByteOfBlockFloats) {
+  std::mt19937_64 random(5);
+  for (const DType from : all_dtypes()) {
+    if (!is_block_float(from)) continue;
+    // 16 tiles: every exponent four times, over all bytes of mantissas.
+    const std::int64_t n = 16 * 1024;
+    Bytes bytes(static_cast<std::size_t>(bytes_of(from, n)));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xFF);
+    for (std::int64_t group = 0; group < n / 16; ++group) {
+      const std::int64_t tile = group / 64 * tile_bytes_32x32(from);
+      bytes[static_cast<std::size_t>(tile + group % 64)] = static_cast<std::byte>(group & 0xFF);
+    }
+    for (const DType to : all_dtypes()) check(from, bytes, to, n);
+  }
+}
+
+// Numbers that most types hold, with a few that they do not.
+Bytes plausible(DType type, std::int64_t n) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto whole = static_cast<double>(i * 37 % 19 - 9);
+    numbers.push_back(i % 23 == 7 ? 999.6 : whole / static_cast<double>(i % 4 + 1));
+  }
+  Bytes bytes = blank(type, n);
+  test::naive_cast(DType::kF64, reinterpret_cast<const std::byte*>(numbers.data()), 0, type,
+                   bytes.data(), 0, n);
+  return bytes;
+}
+
+// The bytes of `array` at an address that is `shift` past one of 64 bytes, with canaries around.
+class Shifted {
+ public:
+  Shifted(const Bytes& array, std::size_t shift) : size_(array.size()) {
+    bytes_.assign(size_ + 3 * kMargin, kCanary);
+    const auto past = reinterpret_cast<std::uintptr_t>(bytes_.data()) % kMargin;
+    start_ = kMargin + (kMargin - past) + shift % kMargin;
+    std::copy(array.begin(), array.end(), data());
+  }
+  std::byte* data() { return bytes_.data() + start_; }
+  Bytes bytes() { return Bytes(data(), data() + size_); }
+  bool intact() const {
+    const auto outside = [](std::byte byte) { return byte == kCanary; };
+    const auto start = bytes_.begin() + static_cast<std::ptrdiff_t>(start_);
+    return std::all_of(bytes_.begin(), start, outside) &&
+           std::all_of(start + static_cast<std::ptrdiff_t>(size_), bytes_.end(), outside);
+  }
+
+ private:
+  static constexpr std::size_t kMargin = 64;
+  std::size_t size_;
+  std::size_t start_ = 0;
+  Bytes bytes_;
+};
+
+// Every pair of types, every length to 70 at changing addresses and first elements, also across
+// the border of two tiles: nothing but the elements asked for changes.
+TEST(Cast, EveryLengthAtEveryAddress) {
+  constexpr std::int64_t kElements = 1200;
+  constexpr std::int64_t kLongest = 70;
+  for (const DType from : all_dtypes()) {
+    const Bytes source = plausible(from, kElements);
+    for (const DType to : all_dtypes()) {
+      SCOPED_TRACE(testing::Message() << dtype_name(from) << " to " << dtype_name(to));
+      const bool block = is_block_float(to);
+      // Elements from the 32nd before the border of tiles on, wherever they are written.
+      for (std::int64_t length = 0; length <= kLongest; length += block ? 16 : 1) {
+        const std::int64_t from_first = 1024 - 32 + length % 19;
+        const std::int64_t to_first = block ? 1024 - 32 : 1024 - 40 + length % 13;
+        Bytes expected = blank(to, kElements);
+        const std::vector<bool> fits = test::naive_cast(from, source.data(), from_first, to,
+                                                        expected.data(), to_first, length);
+        const auto misfit = std::find(fits.begin(), fits.end(), false);
+        const std::optional<std::int64_t> first =
+            misfit == fits.end() ? std::nullopt : std::optional(misfit - fits.begin());
+        for_each_target([&] {
+          Shifted in(source, static_cast<std::size_t>(length * 5));
+          for (const Rounding rounding : {Rounding::kSaturate, Rounding::kChecked}) {
+            Shifted out(blank(to, kElements), static_cast<std::size_t>(length * 3 + 1));
+            const auto answer = cast_of(from, to, rounding)
+                                    .run(in.data(), from_first, out.data(), to_first, length);
+            ASSERT_TRUE(out.intact()) << length;
+            if (rounding == Rounding::kChecked && first) {
+              ASSERT_EQ(answer, first) << length;
+            } else {
+              ASSERT_EQ(answer, std::nullopt) << length;
+              ASSERT_EQ(out.bytes(), expected) << length;
+            }
+          }
+        });
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Cast, StreamingWritesTheSame) {
+  constexpr std::int64_t kElements = 3000;
+  for (const DType from : {DType::kF32, DType::kBF16, DType::kU8, DType::kF64, DType::kI4}) {
+    const Bytes source = plausible(from, kElements);
+    for (const DType to : all_dtypes()) {
+      SCOPED_TRACE(testing::Message() << dtype_name(from) << " to " << dtype_name(to));
+      for_each_target([&] {
+        const Cast cast = cast_of(from, to, Rounding::kSaturate);
+        for (const std::size_t shift : {0, 1, 24, 62}) {
+          for (const std::int64_t n : {0, 16, 48, 512, 2896}) {
+            Shifted plain(blank(to, kElements), shift);
+            Shifted streamed(blank(to, kElements), shift);
+            ASSERT_EQ(cast.run(source.data(), 3, plain.data(), 16, n), std::nullopt);
+            ASSERT_EQ(cast.run(source.data(), 3, streamed.data(), 16, n, true), std::nullopt);
+            ASSERT_EQ(streamed.bytes(), plain.bytes()) << shift << " " << n;
+            ASSERT_TRUE(streamed.intact()) << shift << " " << n;
+          }
+        }
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Cast, FirstMisfitOfALongRun) {
+  std::vector<float> numbers(5000, 1.0F);
+  std::vector<std::uint8_t> out(numbers.size());
+  const auto run = [&](bool streaming) {
+    return cast_of(DType::kF32, DType::kU8, Rounding::kChecked)
+        .run(reinterpret_cast<const std::byte*>(numbers.data()), 10,
+             reinterpret_cast<std::byte*>(out.data()), 0, 4990, streaming);
+  };
+  EXPECT_EQ(run(false), std::nullopt);
+  numbers[4700] = 1.5F;
+  numbers[4321] = 256.0F;
+  numbers[9] = -1.0F;  // not in the run
+  EXPECT_EQ(run(false), std::optional<std::int64_t>(4311));
+  EXPECT_EQ(run(true), std::optional<std::int64_t>(4311));
+}
+
+}  // namespace
+}  // namespace tessera
