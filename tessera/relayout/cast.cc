@@ -106,18 +106,16 @@ DType with_sign(DType type) {
   }
 }
 
-std::optional<std::int64_t> whole_bytes(DType type) {
-  const std::optional<std::int64_t> bits = dtype_bits(type);
-  return bits && *bits >= 8 ? std::optional(*bits / 8) : std::nullopt;
-}
+// Of an element; 0 for elements that share bytes.
+std::int64_t whole_bytes(DType type) { return dtype_bits(type).value_or(0) / 8; }
 
 }  // namespace
 
 Result<Cast> Cast::make(DType from, DType to, Rounding rounding) {
   Cast cast(from, to, rounding);
-  const std::optional<std::int64_t> bytes = whole_bytes(from);
-  if (bytes && with_sign(from) == with_sign(to)) {
-    cast.add(cast_steps::copy_of(*bytes));
+  cast.to_bytes_ = whole_bytes(to);
+  if (cast.to_bytes_ > 0 && with_sign(from) == with_sign(to)) {
+    cast.add(cast_steps::copy_of(cast.to_bytes_));
     return cast;
   }
   const Meeting read = reading(from);
@@ -178,20 +176,19 @@ std::int64_t Cast::first_misfit(const std::byte* from, std::int64_t from_first,
 std::optional<std::int64_t> Cast::run(const std::byte* from, std::int64_t from_first, std::byte* to,
                                       std::int64_t to_first, std::int64_t n, bool streaming) const {
   assert(!is_block_float(to_) || (to_first % kGroup == 0 && n % kGroup == 0));
-  const std::optional<std::int64_t> bytes = whole_bytes(to_);
-  const bool past_caches = streaming && bytes.has_value();
+  const bool past_caches = streaming && to_bytes_ > 0;
   for (std::int64_t i = 0; i < n;) {
     std::int64_t count = std::min(kChunk, n - i);
     bool fits = true;
     if (past_caches) {
       // Chunks end where lines do, so that each line is written once and whole.
-      std::byte* at = to + (to_first + i) * *bytes;
+      std::byte* at = to + (to_first + i) * to_bytes_;
       const std::int64_t room =
           kLine - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % kLine);
-      if (room != kLine && room % *bytes == 0) count = std::min(count, room / *bytes);
+      if (room != kLine && room % to_bytes_ == 0) count = std::min(count, room / to_bytes_);
       alignas(kLine) std::byte ready[kChunk * kWidest];
       fits = pass(from, from_first + i, ready, 0, count);
-      cast_steps::stream(ready, at, count * *bytes);
+      cast_steps::stream(ready, at, count * to_bytes_);
     } else {
       fits = pass(from, from_first + i, to, to_first + i, count);
     }

@@ -102,6 +102,7 @@ class Cast {
   DType from_;
   DType to_;
   Rounding rounding_;
+  std::int64_t to_bytes_ = 0;    ///< of an element, where elements fill bytes
   std::array<Step, 4> steps_{};  ///< one after the other, through buffers in between
   int count_ = 0;
 };

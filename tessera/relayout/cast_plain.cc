@@ -58,13 +58,22 @@ Converted<To> clamped(From number) {
   return {static_cast<To>(number)};
 }
 
+// To the nearest integer, ties to even: up to 2^52 adding it cuts the fraction off by rounding, and
+// above there are only integers.
+double whole(double number) {
+  constexpr double units = 0x1p52;
+  const double magnitude = std::abs(number);
+  const double rounded = (magnitude + units) - units;
+  return std::copysign(magnitude < units ? rounded : magnitude, number);
+}
+
 template <typename To>
 Converted<To> nearest_integer(double number) {
   constexpr To low = std::numeric_limits<To>::min();
   constexpr To high = std::numeric_limits<To>::max();
   constexpr double beyond = static_cast<double>(high / 2 + 1) * 2;  // high + 1, a power of two
   if (std::isnan(number)) return {0, false};
-  const double rounded = std::nearbyint(number);
+  const double rounded = whole(number);
   if (rounded < static_cast<double>(low)) return {low, false};
   if (rounded >= beyond) return {high, false};
   return {static_cast<To>(rounded), rounded == number};

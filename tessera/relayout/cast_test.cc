@@ -21,14 +21,25 @@ constexpr std::byte kCanary{0xA5};
 // Runs `body` for each instruction set that this machine has.
 template <typename Body>
 void for_each_target(const Body& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+  static const std::int64_t all = hwy::SupportedTargets();
+  static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  for (const std::int64_t target : targets) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(target);
     body();
   }
   hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  hwy::GetChosenTarget().Update(all);
+}
+
+// Every type but i8 .. i64, which are si8 .. si64 by another name.
+std::vector<DType> different_types() {
+  std::vector<DType> types;
+  for (const DType type : all_dtypes()) {
+    if (type < DType::kI64 || type > DType::kI8) types.push_back(type);
+  }
+  return types;
 }
 
 Cast cast_of(DType from, DType to, Rounding rounding) {
@@ -65,16 +76,19 @@ void check(DType from, const Bytes& source, DType to, std::int64_t n) {
     const Cast checked = cast_of(from, to, Rounding::kChecked);
     got = blank(to, n);
     for (std::int64_t i = 0; i < n;) {
-      const std::int64_t window = std::min<std::int64_t>(32, n - i);
+      // To a few elements beyond the next that does not fit.
       const auto begin = fits.begin() + i;
-      const auto misfit = std::find(begin, begin + window, false);
+      const auto next = std::find(begin, begin + std::min<std::int64_t>(20, n - i), false) - begin;
+      const std::int64_t groups = (next + 1 + i % 7 + group - 1) / group;
+      const std::int64_t window = std::min(groups * group, n - i);
+      const auto first = std::find(begin, begin + window, false) - begin;
       const auto answer = checked.run(source.data(), i, got.data(), i, window);
-      if (misfit == begin + window) {
+      if (first < window) {
+        ASSERT_EQ(answer, std::optional<std::int64_t>(first)) << "from element " << i;
+        i += first / group * group + group;
+      } else {
         ASSERT_EQ(answer, std::nullopt) << "from element " << i;
         i += window;
-      } else {
-        ASSERT_EQ(answer, std::optional<std::int64_t>(misfit - begin)) << "from element " << i;
-        i += (misfit - begin) / group * group + group;
       }
     }
   });
@@ -96,7 +110,7 @@ void check_all_codes(std::initializer_list<DType> types) {
     const auto bits = static_cast<int>(*dtype_bits(from));
     const Bytes codes = all_codes(std::max(bits, 8));
     const auto n = static_cast<std::int64_t>(codes.size()) * 8 / bits;
-    for (const DType to : all_dtypes()) {
+    for (const DType to : different_types()) {
       check(from, codes, to, n);
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -104,8 +118,8 @@ void check_all_codes(std::initializer_list<DType> types) {
 }
 
 TEST(Cast, EveryCodeOfSmallTypes) {
-  check_all_codes({DType::kF8E4M3, DType::kF8E5M2, DType::kI8, DType::kSI8, DType::kU8,
-                   DType::kBool, DType::kI4, DType::kI2});
+  check_all_codes({DType::kF8E4M3, DType::kF8E5M2, DType::kSI8, DType::kU8, DType::kBool,
+                   DType::kI4, DType::kI2});
 }
 TEST(Cast, EveryCodeOfF16) { check_all_codes({DType::kF16}); }
 TEST(Cast, EveryCodeOfBF16) { check_all_codes({DType::kBF16}); }
@@ -118,6 +132,8 @@ void append_edges(Bytes& bytes, int mantissa_bits, Bits exponent) {
   std::vector<Bits> mantissas = {0};
   const Bits all = (Bits{1} << mantissa_bits) - 1;
   for (int b = 0; b < mantissa_bits; ++b) {
+    // No type ends in the middle of f64's mantissa.
+    if (b > 3 && b < mantissa_bits - 26) continue;
     const Bits one = Bits{1} << b;
     mantissas.insert(mantissas.end(), {one, static_cast<Bits>(all & ~(one - 1)),
                                        static_cast<Bits>((all & ~(one - 1)) - one / 2),
@@ -132,6 +148,11 @@ void append_edges(Bytes& bytes, int mantissa_bits, Bits exponent) {
       }
     }
   }
+}
+
+void append_random(Bytes& bytes, std::size_t count) {
+  std::mt19937_64 random(7);
+  for (std::size_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::byte>(random() & 0xFF));
 }
 
 // Down to a multiple of 16 elements. Every other group keeps its elements, which are alike; the
@@ -158,8 +179,9 @@ TEST(Cast, EdgesOfF32) {
     const bool dense = exponent < 6 || exponent > 248 || (exponent > 94 && exponent < 164);
     if (dense || exponent % 8 == 0) append_edges(bytes, 23, exponent);
   }
+  append_random(bytes, 32000);
   const std::int64_t n = shuffle(bytes, 4);
-  for (const DType to : all_dtypes()) check(DType::kF32, bytes, to, n);
+  for (const DType to : different_types()) check(DType::kF32, bytes, to, n);
 }
 
 TEST(Cast, EdgesOfF64) {
@@ -172,8 +194,9 @@ TEST(Cast, EdgesOfF64) {
                        (power > 61 && power < 66) || (power > 125 && power < 130);
     if (dense || exponent == 0 || exponent == 2047) append_edges(bytes, 52, exponent);
   }
+  append_random(bytes, 32000);
   const std::int64_t n = shuffle(bytes, 8);
-  for (const DType to : all_dtypes()) check(DType::kF64, bytes, to, n);
+  for (const DType to : different_types()) check(DType::kF64, bytes, to, n);
 }
 
 // Sums and differences of powers of two, which are the ends of types and ties of floats.
@@ -184,9 +207,10 @@ void check_integers(DType from) {
   std::vector<Unsigned> numbers;
   for (int a = 0; a < kBits; ++a) {
     for (int b = 0; b <= a; ++b) {
+      const Unsigned power = Unsigned{1} << a;
+      const Unsigned other = Unsigned{1} << b;
       for (const Unsigned last : {Unsigned{0}, Unsigned{1}, static_cast<Unsigned>(-1)}) {
-        const Unsigned power = Unsigned{1} << a;
-        const Unsigned other = Unsigned{1} << b;
+        if (last != 0 && b > 0 && a - b > 24) continue;  // far below the last bit of f32
         for (const Unsigned number : {power + other + last, power - other + last}) {
           numbers.push_back(number);
           numbers.push_back(Unsigned{0} - number);
@@ -196,30 +220,31 @@ void check_integers(DType from) {
   }
   Bytes bytes(numbers.size() * sizeof(Int));
   std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  append_random(bytes, 16000);
   const std::int64_t n = shuffle(bytes, sizeof(Int));
-  for (const DType to : all_dtypes()) check(from, bytes, to, n);
+  for (const DType to : different_types()) check(from, bytes, to, n);
 }
 
 TEST(Cast, EdgesOfIntegers) {
-  check_integers<std::int32_t>(DType::kI32);
+  check_integers<std::int32_t>(DType::kSI32);
   check_integers<std::uint32_t>(DType::kU32);
-  check_integers<std::int64_t>(DType::kI64);
+  check_integers<std::int64_t>(DType::kSI64);
   check_integers<std::uint64_t>(DType::kU64);
 }
 
-TEST(Cast, EveryByteOfBlockFloats) {
+TEST(Cast, EveryExponentOfBlockFloats) {
   std::mt19937_64 random(5);
   for (const DType from : all_dtypes()) {
     if (!is_block_float(from)) continue;
-    // 16 tiles: every exponent four times, over all bytes of mantissas.
-    const std::int64_t n = 16 * 1024;
+    // Every exponent, over random mantissas.
+    const std::int64_t n = 256 * 16;
     Bytes bytes(static_cast<std::size_t>(bytes_of(from, n)));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xFF);
     for (std::int64_t group = 0; group < n / 16; ++group) {
       const std::int64_t tile = group / 64 * tile_bytes_32x32(from);
       bytes[static_cast<std::size_t>(tile + group % 64)] = static_cast<std::byte>(group & 0xFF);
     }
-    for (const DType to : all_dtypes()) check(from, bytes, to, n);
+    for (const DType to : different_types()) check(from, bytes, to, n);
   }
 }
 
@@ -264,18 +289,19 @@ class Shifted {
 // Every pair of types, every length to 70 at changing addresses and first elements, also across
 // the border of two tiles: nothing but the elements asked for changes.
 TEST(Cast, EveryLengthAtEveryAddress) {
-  constexpr std::int64_t kElements = 1200;
   constexpr std::int64_t kLongest = 70;
   for (const DType from : all_dtypes()) {
-    const Bytes source = plausible(from, kElements);
     for (const DType to : all_dtypes()) {
       SCOPED_TRACE(testing::Message() << dtype_name(from) << " to " << dtype_name(to));
       const bool block = is_block_float(to);
-      // Elements from the 32nd before the border of tiles on, wherever they are written.
+      // Where the second tile begins; other arrays are as well without a first one.
+      const std::int64_t border = block || is_block_float(from) ? 1024 : 64;
+      const std::int64_t elements = border + 96;
+      const Bytes source = plausible(from, elements);
       for (std::int64_t length = 0; length <= kLongest; length += block ? 16 : 1) {
-        const std::int64_t from_first = 1024 - 32 + length % 19;
-        const std::int64_t to_first = block ? 1024 - 32 : 1024 - 40 + length % 13;
-        Bytes expected = blank(to, kElements);
+        const std::int64_t from_first = border - 32 + length % 19;
+        const std::int64_t to_first = block ? border - 32 : border - 40 + length % 13;
+        Bytes expected = blank(to, elements);
         const std::vector<bool> fits = test::naive_cast(from, source.data(), from_first, to,
                                                         expected.data(), to_first, length);
         const auto misfit = std::find(fits.begin(), fits.end(), false);
@@ -284,7 +310,7 @@ TEST(Cast, EveryLengthAtEveryAddress) {
         for_each_target([&] {
           Shifted in(source, static_cast<std::size_t>(length * 5));
           for (const Rounding rounding : {Rounding::kSaturate, Rounding::kChecked}) {
-            Shifted out(blank(to, kElements), static_cast<std::size_t>(length * 3 + 1));
+            Shifted out(blank(to, elements), static_cast<std::size_t>(length * 3 + 1));
             const auto answer = cast_of(from, to, rounding)
                                     .run(in.data(), from_first, out.data(), to_first, length);
             ASSERT_TRUE(out.intact()) << length;
@@ -292,7 +318,7 @@ TEST(Cast, EveryLengthAtEveryAddress) {
               ASSERT_EQ(answer, first) << length;
             } else {
               ASSERT_EQ(answer, std::nullopt) << length;
-              ASSERT_EQ(out.bytes(), expected) << length;
+              ASSERT_TRUE(out.bytes() == expected) << length;
             }
           }
         });
@@ -316,7 +342,7 @@ TEST(Cast, StreamingWritesTheSame) {
             Shifted streamed(blank(to, kElements), shift);
             ASSERT_EQ(cast.run(source.data(), 3, plain.data(), 16, n), std::nullopt);
             ASSERT_EQ(cast.run(source.data(), 3, streamed.data(), 16, n, true), std::nullopt);
-            ASSERT_EQ(streamed.bytes(), plain.bytes()) << shift << " " << n;
+            ASSERT_TRUE(streamed.bytes() == plain.bytes()) << shift << " " << n;
             ASSERT_TRUE(streamed.intact()) << shift << " " << n;
           }
         }

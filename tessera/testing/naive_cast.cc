@@ -84,21 +84,27 @@ Format format_of(DType type) {
   return {Format::kBlock, 2, 5, 1};
 }
 
+std::uint64_t ones(int count) { return count == 0 ? 0 : ~std::uint64_t{0} >> (64 - count); }
+
+// Elements have 2, 4 or 8 bits of a byte, or several bytes.
 std::uint64_t get_bits(const std::byte* array, std::int64_t first, int count) {
+  const int step = count < 8 ? count : 8;
   std::uint64_t bits = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i += step) {
     const std::int64_t at = first + i;
-    const auto bit = std::to_integer<std::uint64_t>(array[at / 8]) >> (at % 8) & 1;
-    bits |= bit << i;
+    const auto byte = std::to_integer<std::uint64_t>(array[at / 8]);
+    bits |= (byte >> (at % 8) & ones(step)) << i;
   }
   return bits;
 }
 
 void set_bits(std::byte* array, std::int64_t first, int count, std::uint64_t bits) {
-  for (int i = 0; i < count; ++i) {
+  const int step = count < 8 ? count : 8;
+  for (int i = 0; i < count; i += step) {
     const std::int64_t at = first + i;
-    const std::byte bit{static_cast<std::uint8_t>(1U << (at % 8))};
-    array[at / 8] = (bits >> i & 1) != 0 ? array[at / 8] | bit : array[at / 8] & ~bit;
+    const std::uint64_t mask = ones(step) << (at % 8);
+    const std::uint64_t kept = std::to_integer<std::uint64_t>(array[at / 8]) & ~mask;
+    array[at / 8] = static_cast<std::byte>(kept | (bits >> i & ones(step)) << (at % 8));
   }
 }
 
@@ -110,8 +116,6 @@ std::int64_t element_at(const Format& format, std::int64_t element) {
 std::int64_t exponent_at(const Format& format, std::int64_t element) {
   return element / 1024 * tile_bits(format) + element % 1024 / 16 * 8;
 }
-
-std::uint64_t ones(int count) { return count == 0 ? 0 : ~std::uint64_t{0} >> (64 - count); }
 
 // The magnitude of a float whose sign is not set.
 Exact float_magnitude(const Format& format, std::uint64_t code) {
@@ -303,7 +307,8 @@ bool naive_cast_one(DType from_type, const std::byte* from, std::int64_t from_el
     return true;
   }
   const Exact x = read(source, from, from_element);
-  const Written written = format.kind == Format::kFloat ? write_float(format, x) : write_integer(format, x);
+  const Written written =
+      format.kind == Format::kFloat ? write_float(format, x) : write_integer(format, x);
   set_bits(to, to_element * format.bits, format.bits, written.bits);
   return written.fits;
 }
