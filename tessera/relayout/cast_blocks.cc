@@ -65,40 +65,65 @@ namespace HWY_NAMESPACE {
 // At most a group in a vector.
 using GI32 = hn::CappedTag<std::int32_t, 16>;
 using GF32 = hn::Rebind<float, GI32>;
+using GU32 = hn::Rebind<std::uint32_t, GI32>;
 using GU8 = hn::Rebind<std::uint8_t, GI32>;
 using VGI32 = hn::Vec<GI32>;
 
-// Sixteen elements as bytes with the sign on top and the magnitude, to its left, in 7 bits: then
-// the exponent counts sixty-fourths for all kinds.
+// Elements from the i-th of a group on, with the magnitude, to its left, in 7 bits and the sign
+// above: then the exponent counts sixty-fourths for all kinds.
 template <class Block>
-void unpack(const std::byte* mantissas, std::byte* bytes) {
-  constexpr int kPerByte = 8 / Block::kBits;
-  for (int i = 0; i < static_cast<int>(Block::kGroupBytes); ++i) {
-    const auto packed = std::to_integer<std::uint32_t>(mantissas[i]);
-    for (int k = 0; k < kPerByte; ++k) {
-      bytes[i * kPerByte + k] =
-          static_cast<std::byte>((packed >> (k * Block::kBits)) << (8 - Block::kBits) & 0xFF);
+VGI32 elements_from(const std::byte* mantissas, std::int64_t i) {
+  const GI32 d;
+  if constexpr (Block::kBits == 8) {
+    return hn::PromoteTo(d, load_any(GU8(), mantissas + i));
+  } else {
+    // Each lane takes its bits out of the same word, or of two when there are so many lanes.
+    constexpr std::int64_t kPerWord = 32 / Block::kBits;
+    const GU32 du;
+    const auto word = [mantissas](std::int64_t w) HWY_ATTR {
+      std::uint32_t bits;
+      std::memcpy(&bits, mantissas + w * 4, 4);
+      return hn::Set(GU32(), bits);
+    };
+    auto words = word(i / kPerWord);
+    if constexpr (hn::MaxLanes(GI32()) > kPerWord) {
+      words = hn::IfThenElse(hn::FirstN(du, kPerWord), words, word(1));
     }
+    const auto lane = hn::Iota(du, static_cast<std::uint32_t>(i));
+    const auto shift =
+        hn::ShiftLeft < Block::kBits == 4
+            ? 2
+            : 1 > (hn::And(lane, hn::Set(du, static_cast<std::uint32_t>(kPerWord - 1))));
+    const auto bits = hn::ShiftLeft<8 - Block::kBits>(hn::Shr(words, shift));
+    return hn::BitCast(d, hn::And(bits, hn::Set(du, 0xFF)));
   }
+}
+
+/// Eight elements, one in each byte, side by side.
+template <class Block>
+std::uint32_t side_by_side(std::uint64_t bytes) {
+  constexpr int kGap = 8 - Block::kBits;
+  constexpr std::uint64_t kPairs = Block::kBits == 4 ? 0x00FF00FF00FF00FF : 0x000F000F000F000F;
+  constexpr std::uint64_t kFours = Block::kBits == 4 ? 0x0000FFFF0000FFFF : 0x000000FF000000FF;
+  bytes = (bytes | bytes >> kGap) & kPairs;
+  bytes = (bytes | bytes >> 2 * kGap) & kFours;
+  return static_cast<std::uint32_t>(bytes | bytes >> 4 * kGap);
 }
 
 template <class Block>
 void pack(const std::byte* bytes, std::byte* mantissas) {
-  constexpr int kPerByte = 8 / Block::kBits;
-  for (int i = 0; i < static_cast<int>(Block::kGroupBytes); ++i) {
-    std::uint32_t packed = 0;
-    for (int k = 0; k < kPerByte; ++k) {
-      packed |= std::to_integer<std::uint32_t>(bytes[i * kPerByte + k]) << (k * Block::kBits);
-    }
-    mantissas[i] = static_cast<std::byte>(packed);
+  constexpr std::size_t kHalf = Block::kGroupBytes / 2;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::uint64_t eight;
+    std::memcpy(&eight, bytes + half * 8, 8);
+    const std::uint32_t packed = side_by_side<Block>(eight);
+    std::memcpy(mantissas + half * kHalf, &packed, kHalf);
   }
 }
 
 template <class Block>
 void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
   const GroupAt<Block> at(group);
-  alignas(16) std::byte bytes[kGroup];
-  unpack<Block>(from + at.mantissas, bytes);
   // 2^(exponent - bias - 6) may be a subnormal number; then its one bit is in the mantissa.
   const int exponent = std::to_integer<int>(from[at.exponent]) & Block::kExponentMask;
   const int power = exponent - Block::kBias - 6;
@@ -107,10 +132,9 @@ void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
 
   const GI32 d;
   const GF32 df;
-  const GU8 db;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t i = 0; i < kGroup; i += lanes) {
-    const VGI32 element = hn::PromoteTo(d, load_any(db, bytes + i));
+    const VGI32 element = elements_from<Block>(from + at.mantissas, i);
     const VGI32 magnitude = hn::And(element, hn::Set(d, 0x7F));
     const auto number = hn::Mul(hn::ConvertTo(df, magnitude), hn::Set(df, unit));
     const VGI32 sign = hn::ShiftLeft<24>(hn::AndNot(hn::Set(d, 0x7F), element));
@@ -138,53 +162,61 @@ bool read_block(const std::byte* from, std::int64_t from_first, std::byte* to,
   return true;
 }
 
+// Magnitudes of f32 are ordered as their bits are. NaN counts as 0 here.
+template <class Block>
+VGI32 clamped_magnitude(VGI32 bits) {
+  const GI32 d;
+  const VGI32 magnitude = hn::And(bits, hn::Set(d, 0x7FFFFFFF));
+  const auto nan = hn::Gt(magnitude, hn::Set(d, 0x7F800000));
+  return hn::Min(hn::IfThenZeroElse(nan, magnitude), hn::Set(d, Block::kLargest));
+}
+
+// 2^power in every lane.
+inline hn::Vec<GF32> powers_of_two(VGI32 power) {
+  return hn::BitCast(GF32(), hn::ShiftLeft<23>(hn::Add(power, hn::Set(GI32(), 127))));
+}
+
 // Answers a vector that is not 0 in lanes that do not fit.
 template <class Block>
 VGI32 write_group(const std::byte* from, std::byte* to, std::int64_t group) {
   const GI32 d;
   const GF32 df;
   const GU8 db;
+  const GroupAt<Block> at(group);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const VGI32 mask = hn::Set(d, 0x7FFFFFFF);
-  const VGI32 limit = hn::Set(d, Block::kLargest);
-  const VGI32 infinity = hn::Set(d, 0x7F800000);
-
-  // Magnitudes of f32 are ordered as their bits are.
   VGI32 misfits = hn::Zero(d);
   VGI32 largest = hn::Zero(d);
-  alignas(64) std::int32_t magnitudes[kGroup];
   for (std::int64_t i = 0; i < kGroup; i += lanes) {
-    VGI32 magnitude = hn::And(load_any(d, from + i * 4), mask);
-    misfits = hn::Or(misfits, hn::VecFromMask(d, hn::Gt(magnitude, limit)));
-    magnitude = hn::IfThenZeroElse(hn::Gt(magnitude, infinity), magnitude);
-    magnitude = hn::Min(magnitude, limit);
+    const VGI32 bits = load_any(d, from + i * 4);
+    const VGI32 magnitude = clamped_magnitude<Block>(bits);
+    misfits = hn::Or(misfits, hn::Xor(magnitude, hn::And(bits, hn::Set(d, 0x7FFFFFFF))));
     largest = hn::Max(largest, magnitude);
-    hn::Store(magnitude, d, magnitudes + i);
   }
-  const int top = hn::GetLane(hn::MaxOfLanes(d, largest)) >> 23;
-  const int exponent = std::max(0, top - 127 + Block::kBias);
+  const VGI32 top = hn::ShiftRight<23>(hn::MaxOfLanes(d, largest));
+  const VGI32 exponent = hn::Max(hn::Zero(d), hn::Sub(top, hn::Set(d, 127 - Block::kBias)));
   // In two halves, because 2^133 is beyond f32; growing is exact, and what shrinks to a subnormal
   // rounds to 0 in the end.
-  const int power = Block::kMagnitudeBits - 1 + Block::kBias - exponent;
-  const auto one_half = hn::Set(df, power_of_two(power / 2));
-  const auto other_half = hn::Set(df, power_of_two(power - power / 2));
+  const VGI32 power = hn::Sub(hn::Set(d, Block::kMagnitudeBits - 1 + Block::kBias), exponent);
+  const VGI32 half = hn::ShiftRight<1>(power);
+  const auto one_half = powers_of_two(half);
+  const auto other_half = powers_of_two(hn::Sub(power, half));
 
   // Adding 2^23 rounds to integers and leaves them in the last bits.
   const auto units = hn::Set(df, 8388608.0F);
   alignas(16) std::byte bytes[kGroup];
+  std::byte* out = Block::kBits == 8 ? to + at.mantissas : bytes;
   for (std::int64_t i = 0; i < kGroup; i += lanes) {
-    const auto number = hn::BitCast(df, hn::Load(d, magnitudes + i));
+    const VGI32 bits = load_any(d, from + i * 4);
+    const auto number = hn::BitCast(df, clamped_magnitude<Block>(bits));
     const auto scaled = hn::Mul(hn::Mul(number, one_half), other_half);
     VGI32 element = hn::Sub(hn::BitCast(d, hn::Add(scaled, units)), hn::BitCast(d, units));
     element = hn::Min(element, hn::Set(d, (1 << Block::kMagnitudeBits) - 1));
-    const VGI32 sign = hn::And(hn::ShiftRight<31>(load_any(d, from + i * 4)),
-                               hn::Set(d, 1 << Block::kMagnitudeBits));
+    const VGI32 sign = hn::And(hn::ShiftRight<31>(bits), hn::Set(d, 1 << Block::kMagnitudeBits));
     element = hn::Or(element, hn::IfThenZeroElse(hn::Eq(element, hn::Zero(d)), sign));
-    store_any(hn::DemoteTo(db, element), db, bytes + i);
+    store_any(hn::DemoteTo(db, element), db, out + i);
   }
-  const GroupAt<Block> at(group);
-  to[at.exponent] = static_cast<std::byte>(exponent);
-  pack<Block>(bytes, to + at.mantissas);
+  to[at.exponent] = static_cast<std::byte>(hn::GetLane(exponent));
+  if constexpr (Block::kBits != 8) pack<Block>(bytes, to + at.mantissas);
   return misfits;
 }
 

@@ -13,6 +13,13 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::cast_steps {
 namespace HWY_NAMESPACE {
 
+// Whether the processor turns f16 into f32 and back, with NaN as we have it.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
+constexpr bool kF16Instructions = true;
+#else
+constexpr bool kF16Instructions = false;
+#endif
+
 constexpr std::int32_t kMagnitude = 0x7FFFFFFF;  // all but the sign of an f32
 constexpr std::int32_t kInfinity = 0x7F800000;
 constexpr std::int32_t kQuiet = 0x00400000;
@@ -43,27 +50,54 @@ struct Small {
     return hn::IfThenElse(mask, yes, no);
   }
 
+  static constexpr bool kByProcessor = kF16Instructions && kExponent == 5 && kMantissa == 10;
+  using Codes = hn::Rebind<Code, I32>;
+
   struct Write {
+    using D = I32;
     using From = float;
     using To = Code;
-    static VI32 vector(const std::byte* from, std::byte* to) {
+
+    // Codes of numbers that are not too large, without their signs.
+    static VI32 codes(VI32 magnitude) {
       const I32 d;
       const F32 df;
-      const VI32 bits = load_any(d, from);
-      const VI32 magnitude = hn::And(bits, hn::Set(d, kMagnitude));
-      const VI32 infinity = hn::Set(d, kInfinity);
-
       const VI32 odd = hn::And(hn::ShiftRight<kShift>(magnitude), hn::Set(d, 1));
       const VI32 half = hn::Set(d, (1 << (kShift - 1)) - 1 - kRebias);
-      VI32 code = hn::ShiftRight<kShift>(hn::Add(magnitude, hn::Add(half, odd)));
-      if constexpr (!kF32Exponent) {
-        const VI32 counter = hn::Set(d, kCounter);
-        const auto counted = hn::Add(hn::BitCast(df, magnitude), hn::BitCast(df, counter));
-        code = select(hn::Lt(magnitude, hn::Set(d, kNormal)),
-                      hn::Sub(hn::BitCast(d, counted), counter), code);
-      }
+      const VI32 normal = hn::ShiftRight<kShift>(hn::Add(magnitude, hn::Add(half, odd)));
+      if constexpr (kF32Exponent) return normal;
+      const VI32 counter = hn::Set(d, kCounter);
+      const auto counted = hn::Add(hn::BitCast(df, magnitude), hn::BitCast(df, counter));
+      return select(hn::Lt(magnitude, hn::Set(d, kNormal)),
+                    hn::Sub(hn::BitCast(d, counted), counter), normal);
+    }
 
+    static VI32 sign_of(VI32 bits) {
+      const I32 d;
+      const U32 du;
+      const auto sign = hn::And(hn::BitCast(du, bits), hn::Set(du, 0x80000000U));
+      return hn::BitCast(d, hn::ShiftRight<32 - kBits>(sign));
+    }
+
+    static VI32 vector(const std::byte* from, std::byte* to) {
+      const I32 d;
+      const VI32 bits = load_any(d, from);
+      const VI32 magnitude = hn::And(bits, hn::Set(d, kMagnitude));
       const auto large = hn::Gt(magnitude, hn::Set(d, kTooLarge - 1));
+      if (HWY_UNLIKELY(!hn::AllFalse(d, large))) return some_large(bits, magnitude, large, to);
+      const Codes dc;
+      if constexpr (kByProcessor) {
+        const hn::Rebind<hwy::float16_t, I32> df16;
+        store_any(hn::BitCast(dc, hn::DemoteTo(df16, hn::BitCast(F32(), bits))), dc, to);
+      } else {
+        store_any(hn::DemoteTo(dc, hn::Or(codes(magnitude), sign_of(bits))), dc, to);
+      }
+      return hn::Zero(d);
+    }
+
+    static VI32 some_large(VI32 bits, VI32 magnitude, hn::Mask<I32> large, std::byte* to) {
+      const I32 d;
+      const VI32 infinity = hn::Set(d, kInfinity);
       const auto nan = hn::Gt(magnitude, infinity);
       VI32 not_number = hn::Set(d, kNaN);
       VI32 beyond = hn::Set(d, kLargest);
@@ -76,25 +110,26 @@ struct Small {
         beyond = select(infinite, hn::Set(d, kTopBinade), beyond);
         misfit = hn::AndNot(infinite, misfit);
       }
-      code = select(large, select(nan, not_number, beyond), code);
-
-      const U32 du;
-      const auto sign = hn::ShiftRight<32 - kBits>(
-          hn::AndNot(hn::BitCast(du, hn::Set(d, kMagnitude)), hn::BitCast(du, bits)));
-      code = hn::Or(code, hn::BitCast(d, sign));
-      const hn::Rebind<Code, I32> dc;
-      store_any(hn::DemoteTo(dc, code), dc, to);
+      const VI32 code = select(large, select(nan, not_number, beyond), codes(magnitude));
+      const Codes dc;
+      store_any(hn::DemoteTo(dc, hn::Or(code, sign_of(bits))), dc, to);
       return hn::VecFromMask(d, misfit);
     }
   };
 
   struct Read {
+    using D = I32;
     using From = Code;
     using To = float;
     static VI32 vector(const std::byte* from, std::byte* to) {
       const I32 d;
       const F32 df;
-      const hn::Rebind<Code, I32> dc;
+      const Codes dc;
+      if constexpr (kByProcessor) {
+        const hn::Rebind<hwy::float16_t, I32> df16;
+        store_any(hn::PromoteTo(df, hn::BitCast(df16, load_any(dc, from))), df, to);
+        return hn::Zero(d);
+      }
       const VI32 code = hn::PromoteTo(d, load_any(dc, from));
       const VI32 magnitude = hn::And(code, hn::Set(d, (1 << (kBits - 1)) - 1));
       const VI32 shifted = hn::ShiftLeft<kShift>(magnitude);
@@ -127,32 +162,53 @@ using BF16 = Small<std::uint16_t, 8, 7, true>;
 using F8E5M2 = Small<std::uint8_t, 5, 2, true>;
 using F8E4M3 = Small<std::uint8_t, 4, 3, false>;
 
+// Of numbers whose magnitude is at most 2^31.
+VI32 nearest_integers(hn::Vec<F32> number) {
+  const I32 d;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+  return hn::NearestInt(number);
+#else
+  // Elsewhere NearestInt may add a half, which is not exact for 0.49999997. Below 2^23 adding and
+  // subtracting it rounds to integers; above there are only integers.
+  const F32 df;
+  const auto units = hn::Set(df, 8388608.0F);
+  const auto magnitude = hn::Abs(number);
+  const auto rounded = hn::Sub(hn::Add(magnitude, units), units);
+  const auto whole = hn::IfThenElse(hn::Lt(magnitude, units), rounded, magnitude);
+  return hn::ConvertTo(d, hn::CopySign(whole, number));
+#endif
+}
+
 struct F32ToI32 {
+  using D = I32;
   using From = float;
   using To = std::int32_t;
   static VI32 vector(const std::byte* from, std::byte* to) {
     const I32 d;
     const F32 df;
     const auto number = load_any(df, from);
-    // The f32 next to 2^31 is 128 below it.
+    // The f32 below 2^31 is 128 less. NaN is not within either.
+    const auto low = hn::Set(df, -2147483648.0F);
     const auto high = hn::Set(df, 2147483520.0F);
-    auto near = hn::IfThenElseZero(hn::Eq(number, number), number);
-    near = hn::Min(hn::Max(near, hn::Set(df, -2147483648.0F)), high);
-    // Below 2^23 adding and subtracting it rounds to integers; above there are only integers.
-    const auto magnitude = hn::Abs(near);
-    const auto units = hn::Set(df, 8388608.0F);
-    const auto rounded = hn::Sub(hn::Add(magnitude, units), units);
-    near = hn::CopySign(hn::IfThenElse(hn::Lt(magnitude, units), rounded, magnitude), near);
-    const auto fits = hn::Eq(near, number);
-    VI32 integer = hn::ConvertTo(d, near);
-    const auto beyond = hn::RebindMask(d, hn::Gt(number, high));
-    integer = hn::IfThenElse(beyond, hn::Set(d, 0x7FFFFFFF), integer);
+    const auto within = hn::And(hn::Ge(number, low), hn::Le(number, high));
+    auto near = number;
+    VI32 integer;
+    if (HWY_LIKELY(hn::AllTrue(df, within))) {
+      integer = nearest_integers(number);
+    } else {
+      near = hn::IfThenElseZero(hn::Eq(number, number), number);
+      integer = nearest_integers(hn::Min(hn::Max(near, low), high));
+      integer =
+          hn::IfThenElse(hn::RebindMask(d, hn::Gt(near, high)), hn::Set(d, 0x7FFFFFFF), integer);
+    }
     store_any(integer, d, to);
+    const auto fits = hn::And(hn::Eq(hn::ConvertTo(df, integer), number), within);
     return hn::Not(hn::BitCast(d, hn::VecFromMask(df, fits)));
   }
 };
 
 struct I32ToF32 {
+  using D = I32;
   using From = std::int32_t;
   using To = float;
   static VI32 vector(const std::byte* from, std::byte* to) {
@@ -165,6 +221,7 @@ struct I32ToF32 {
 
 // From 2^24 on the last 8 of 32 bits are gathered in the ninth, which leaves 24.
 struct I32ToOddF32 {
+  using D = I32;
   using From = std::int32_t;
   using To = float;
   static VI32 vector(const std::byte* from, std::byte* to) {

@@ -18,6 +18,7 @@ namespace HWY_NAMESPACE {
 
 template <typename Narrow>
 struct Widen {
+  using D = I32;
   using From = Narrow;
   using To = std::int32_t;
   static VI32 vector(const std::byte* from, std::byte* to) {
@@ -31,6 +32,7 @@ struct Widen {
 // DemoteTo would saturate too, but not all of its 1.0.3 versions do so from 32768 on.
 template <typename Narrow, int kLow, int kHigh>
 struct NarrowTo {
+  using D = I32;
   using From = std::int32_t;
   using To = Narrow;
   static VI32 vector(const std::byte* from, std::byte* to) {
@@ -44,6 +46,7 @@ struct NarrowTo {
 };
 
 struct BoolToI32 {
+  using D = I32;
   using From = std::uint8_t;
   using To = std::int32_t;
   static VI32 vector(const std::byte* from, std::byte* to) {
@@ -53,6 +56,24 @@ struct BoolToI32 {
     return hn::Zero(d);
   }
 };
+
+struct I64ToI32 {
+  using D = hn::ScalableTag<std::int64_t>;
+  using From = std::int64_t;
+  using To = std::int32_t;
+  static hn::Vec<D> vector(const std::byte* from, std::byte* to) {
+    const D d;
+    const hn::Rebind<std::uint64_t, D> du;
+    const hn::Rebind<std::uint32_t, D> dn;
+    const auto number = load_any(d, from);
+    const auto low = hn::Set(d, std::int64_t{-1} << 31);
+    const auto near = hn::Max(hn::Min(number, hn::Set(d, 0x7FFFFFFF)), low);
+    store_any(hn::TruncateTo(dn, hn::BitCast(du, near)), dn, to);
+    return hn::Xor(near, number);
+  }
+};
+
+Step i64_to_i32_now() { return walk<I64ToI32>; }
 
 Step small_int_to_i32_now(DType from) {
   switch (from) {
@@ -113,10 +134,12 @@ namespace tessera::cast_steps {
 
 HWY_EXPORT(small_int_to_i32_now);
 HWY_EXPORT(i32_to_small_int_now);
+HWY_EXPORT(i64_to_i32_now);
 HWY_EXPORT(stream_now);
 
 Step small_int_to_i32(DType from) { return HWY_DYNAMIC_DISPATCH(small_int_to_i32_now)(from); }
 Step i32_to_small_int(DType to) { return HWY_DYNAMIC_DISPATCH(i32_to_small_int_now)(to); }
+Step i64_to_i32() { return HWY_DYNAMIC_DISPATCH(i64_to_i32_now)(); }
 void stream(const std::byte* from, std::byte* to, std::int64_t bytes) {
   HWY_DYNAMIC_DISPATCH(stream_now)(from, to, bytes);
 }

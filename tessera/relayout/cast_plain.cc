@@ -201,7 +201,7 @@ Step cross(Wide from, Wide to) {
       {each<I32, double, plainly>, i32_to_f32(), i32_to_odd_f32(), nullptr, each<I32, I64, plainly>,
        nullptr},
       {each<I64, double, plainly>, each<I64, float, plainly>, each<I64, float, i64_to_odd_f32>,
-       each<I64, I32, clamped>, nullptr, each<I64, U64, clamped>},
+       i64_to_i32(), nullptr, each<I64, U64, clamped>},
       {each<U64, double, plainly>, each<U64, float, plainly>, each<U64, float, u64_to_odd_f32>,
        nullptr, each<U64, I64, clamped>, nullptr},
   };

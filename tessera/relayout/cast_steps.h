@@ -48,6 +48,7 @@ Step i32_to_odd_f32();
 
 Step small_int_to_i32(DType from);  ///< 8 and 16 bits, bool
 Step i32_to_small_int(DType to);
+Step i64_to_i32();
 /// Copies past the caches. Other threads may read the bytes after end_stream().
 void stream(const std::byte* from, std::byte* to, std::int64_t bytes);
 void end_stream();

@@ -50,18 +50,18 @@ void store_any(hn::Vec<D> v, D d, std::byte* bytes) {
 #endif
 }
 
-// A step made of Kernel::vector, which converts as many elements as there are 32-bit lanes and
-// answers a vector that is not 0 in lanes that do not fit. Kernel::From and To are the elements.
+// A step made of Kernel::vector, which converts as many elements as Kernel::D has lanes and answers
+// a vector that is not 0 in lanes that do not fit. Kernel::From and To are the elements.
 template <class Kernel>
 bool walk(const std::byte* from, std::int64_t from_first, std::byte* to, std::int64_t to_first,
           std::int64_t n) {
   constexpr std::int64_t kFrom = sizeof(typename Kernel::From);
   constexpr std::int64_t kTo = sizeof(typename Kernel::To);
-  const I32 d;
+  const typename Kernel::D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   from += from_first * kFrom;
   to += to_first * kTo;
-  VI32 misfits = hn::Zero(d);
+  auto misfits = hn::Zero(d);
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     misfits = hn::Or(misfits, Kernel::vector(from + i * kFrom, to + i * kTo));
