@@ -43,15 +43,18 @@ struct GroupAt {
   std::int64_t exponent;
   std::int64_t mantissas;
   explicit GroupAt(std::int64_t group) {
-    const std::int64_t tile = group / kExponents * Block::kTileBytes;
-    exponent = tile + group % kExponents;
-    mantissas = tile + kExponents + group % kExponents * Block::kGroupBytes;
+    const std::int64_t tile = (group >> 6) * Block::kTileBytes;
+    const std::int64_t within = group & (kExponents - 1);
+    exponent = tile + within;
+    mantissas = tile + kExponents + within * Block::kGroupBytes;
   }
 };
 
-/// 2^exponent for exponents of normal f32 numbers.
-inline float power_of_two(int exponent) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
+/// 2^power for powers from -149 to 127; the subnormal ones have their bit in the mantissa.
+inline float power_of_two(int power) {
+  const auto bits =
+      static_cast<std::uint32_t>(power >= -126 ? (power + 127) << 23 : 1 << (power + 149));
+  return std::bit_cast<float>(bits);
 }
 
 }  // namespace
@@ -124,12 +127,8 @@ void pack(const std::byte* bytes, std::byte* mantissas) {
 template <class Block>
 void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
   const GroupAt<Block> at(group);
-  // 2^(exponent - bias - 6) may be a subnormal number; then its one bit is in the mantissa.
   const int exponent = std::to_integer<int>(from[at.exponent]) & Block::kExponentMask;
-  const int power = exponent - Block::kBias - 6;
-  const float unit =
-      power >= -126 ? power_of_two(power) : std::bit_cast<float>(1U << (power + 149));
-
+  const float unit = power_of_two(exponent - Block::kBias - 6);
   const GI32 d;
   const GF32 df;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -143,63 +142,53 @@ void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
 }
 
 template <class Block>
+void read_some(const std::byte* from, std::int64_t first, std::byte* to, std::int64_t n) {
+  std::byte numbers[kGroup * 4];
+  read_group<Block>(from, first / kGroup, numbers);
+  std::memcpy(to, numbers + first % kGroup * 4, static_cast<std::size_t>(n * 4));
+}
+
+template <class Block>
 bool read_block(const std::byte* from, std::int64_t from_first, std::byte* to,
                 std::int64_t to_first, std::int64_t n) {
   to += to_first * 4;
-  for (std::int64_t i = 0; i < n;) {
-    const std::int64_t group = (from_first + i) / kGroup;
-    const std::int64_t within = (from_first + i) % kGroup;
-    const std::int64_t count = std::min(kGroup - within, n - i);
-    if (count == kGroup) {
-      read_group<Block>(from, group, to + i * 4);
-    } else {
-      std::byte numbers[kGroup * 4];
-      read_group<Block>(from, group, numbers);
-      std::memcpy(to + i * 4, numbers + within * 4, static_cast<std::size_t>(count * 4));
-    }
-    i += count;
+  const std::int64_t past = from_first % kGroup;
+  std::int64_t i = past == 0 ? 0 : std::min(n, kGroup - past);
+  if (i > 0) read_some<Block>(from, from_first, to, i);
+  for (; i + kGroup <= n; i += kGroup) {
+    read_group<Block>(from, (from_first + i) / kGroup, to + i * 4);
   }
+  if (i < n) read_some<Block>(from, from_first + i, to + i * 4, n - i);
   return true;
 }
 
-// Magnitudes of f32 are ordered as their bits are. NaN counts as 0 here.
-template <class Block>
-VGI32 clamped_magnitude(VGI32 bits) {
+// The largest magnitude of a group as the bits of an f32, which are ordered as magnitudes are;
+// those of infinity and NaN are above all others.
+inline std::int32_t largest_of(const std::byte* from) {
   const GI32 d;
-  const VGI32 magnitude = hn::And(bits, hn::Set(d, 0x7FFFFFFF));
-  const auto nan = hn::Gt(magnitude, hn::Set(d, 0x7F800000));
-  return hn::Min(hn::IfThenZeroElse(nan, magnitude), hn::Set(d, Block::kLargest));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  VGI32 largest = hn::Zero(d);
+  for (std::int64_t i = 0; i < kGroup; i += lanes) {
+    const VGI32 bits = load_any(d, from + i * 4);
+    largest = hn::Max(largest, hn::And(bits, hn::Set(d, 0x7FFFFFFF)));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-// 2^power in every lane.
-inline hn::Vec<GF32> powers_of_two(VGI32 power) {
-  return hn::BitCast(GF32(), hn::ShiftLeft<23>(hn::Add(power, hn::Set(GI32(), 127))));
-}
-
-// Answers a vector that is not 0 in lanes that do not fit.
+// A group whose elements fit.
 template <class Block>
-VGI32 write_group(const std::byte* from, std::byte* to, std::int64_t group) {
+void write_group(const std::byte* from, std::int32_t largest, std::byte* to, std::int64_t group) {
   const GI32 d;
   const GF32 df;
   const GU8 db;
   const GroupAt<Block> at(group);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  VGI32 misfits = hn::Zero(d);
-  VGI32 largest = hn::Zero(d);
-  for (std::int64_t i = 0; i < kGroup; i += lanes) {
-    const VGI32 bits = load_any(d, from + i * 4);
-    const VGI32 magnitude = clamped_magnitude<Block>(bits);
-    misfits = hn::Or(misfits, hn::Xor(magnitude, hn::And(bits, hn::Set(d, 0x7FFFFFFF))));
-    largest = hn::Max(largest, magnitude);
-  }
-  const VGI32 top = hn::ShiftRight<23>(hn::MaxOfLanes(d, largest));
-  const VGI32 exponent = hn::Max(hn::Zero(d), hn::Sub(top, hn::Set(d, 127 - Block::kBias)));
-  // In two halves, because 2^133 is beyond f32; growing is exact, and what shrinks to a subnormal
-  // rounds to 0 in the end.
-  const VGI32 power = hn::Sub(hn::Set(d, Block::kMagnitudeBits - 1 + Block::kBias), exponent);
-  const VGI32 half = hn::ShiftRight<1>(power);
-  const auto one_half = powers_of_two(half);
-  const auto other_half = powers_of_two(hn::Sub(power, half));
+  const int exponent = std::max(0, (largest >> 23) - 127 + Block::kBias);
+  // What shrinks to a subnormal number rounds to 0 in the end. Growing may take two steps, because
+  // 2^133 is beyond f32.
+  const int power = Block::kMagnitudeBits - 1 + Block::kBias - exponent;
+  const auto scale = hn::Set(df, power_of_two(std::min(power, 127)));
+  const auto rest = hn::Set(df, power_of_two(std::max(power, 127) - 127));
 
   // Adding 2^23 rounds to integers and leaves them in the last bits.
   const auto units = hn::Set(df, 8388608.0F);
@@ -207,29 +196,49 @@ VGI32 write_group(const std::byte* from, std::byte* to, std::int64_t group) {
   std::byte* out = Block::kBits == 8 ? to + at.mantissas : bytes;
   for (std::int64_t i = 0; i < kGroup; i += lanes) {
     const VGI32 bits = load_any(d, from + i * 4);
-    const auto number = hn::BitCast(df, clamped_magnitude<Block>(bits));
-    const auto scaled = hn::Mul(hn::Mul(number, one_half), other_half);
+    const VGI32 magnitude = hn::And(bits, hn::Set(d, 0x7FFFFFFF));
+    auto scaled = hn::Mul(hn::BitCast(df, magnitude), scale);
+    if (HWY_UNLIKELY(power > 127)) scaled = hn::Mul(scaled, rest);
     VGI32 element = hn::Sub(hn::BitCast(d, hn::Add(scaled, units)), hn::BitCast(d, units));
     element = hn::Min(element, hn::Set(d, (1 << Block::kMagnitudeBits) - 1));
     const VGI32 sign = hn::And(hn::ShiftRight<31>(bits), hn::Set(d, 1 << Block::kMagnitudeBits));
     element = hn::Or(element, hn::IfThenZeroElse(hn::Eq(element, hn::Zero(d)), sign));
     store_any(hn::DemoteTo(db, element), db, out + i);
   }
-  to[at.exponent] = static_cast<std::byte>(hn::GetLane(exponent));
+  to[at.exponent] = static_cast<std::byte>(exponent);
   if constexpr (Block::kBits != 8) pack<Block>(bytes, to + at.mantissas);
-  return misfits;
+}
+
+// A group with elements that do not fit: the largest instead, and 0 instead of NaN.
+template <class Block>
+void write_saturated(const std::byte* from, std::byte* to, std::int64_t group) {
+  const float limit = std::bit_cast<float>(Block::kLargest);
+  float numbers[kGroup];
+  std::memcpy(numbers, from, sizeof(numbers));
+  for (float& number : numbers) {
+    if (std::isnan(number)) number = 0;
+    number = std::clamp(number, -limit, limit);
+  }
+  const auto* clamped = reinterpret_cast<const std::byte*>(numbers);
+  write_group<Block>(clamped, largest_of(clamped), to, group);
 }
 
 template <class Block>
 bool write_block(const std::byte* from, std::int64_t from_first, std::byte* to,
                  std::int64_t to_first, std::int64_t n) {
-  const GI32 d;
-  VGI32 misfits = hn::Zero(d);
+  bool fits = true;
   for (std::int64_t i = 0; i < n; i += kGroup) {
-    misfits = hn::Or(misfits,
-                     write_group<Block>(from + (from_first + i) * 4, to, (to_first + i) / kGroup));
+    const std::byte* numbers = from + (from_first + i) * 4;
+    const std::int64_t group = (to_first + i) / kGroup;
+    const std::int32_t largest = largest_of(numbers);
+    if (HWY_LIKELY(largest <= Block::kLargest)) {
+      write_group<Block>(numbers, largest, to, group);
+    } else {
+      write_saturated<Block>(numbers, to, group);
+      fits = false;
+    }
   }
-  return hn::AllFalse(d, hn::Ne(misfits, hn::Zero(d)));
+  return fits;
 }
 
 Step block_to_f32_now(DType from) {
