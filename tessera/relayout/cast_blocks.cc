@@ -75,7 +75,7 @@ using VGI32 = hn::Vec<GI32>;
 // Elements from the i-th of a group on, with the magnitude, to its left, in 7 bits and the sign
 // above: then the exponent counts sixty-fourths for all kinds.
 template <class Block>
-VGI32 elements_from(const std::byte* mantissas, std::int64_t i) {
+HWY_INLINE VGI32 elements_from(const std::byte* mantissas, std::int64_t i) {
   const GI32 d;
   if constexpr (Block::kBits == 8) {
     return hn::PromoteTo(d, load_any(GU8(), mantissas + i));
@@ -125,7 +125,7 @@ void pack(const std::byte* bytes, std::byte* mantissas) {
 }
 
 template <class Block>
-void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
+HWY_INLINE void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
   const GroupAt<Block> at(group);
   const int exponent = std::to_integer<int>(from[at.exponent]) & Block::kExponentMask;
   const float unit = power_of_two(exponent - Block::kBias - 6);
@@ -142,7 +142,8 @@ void read_group(const std::byte* from, std::int64_t group, std::byte* to) {
 }
 
 template <class Block>
-void read_some(const std::byte* from, std::int64_t first, std::byte* to, std::int64_t n) {
+HWY_NOINLINE void read_some(const std::byte* from, std::int64_t first, std::byte* to,
+                            std::int64_t n) {
   std::byte numbers[kGroup * 4];
   read_group<Block>(from, first / kGroup, numbers);
   std::memcpy(to, numbers + first % kGroup * 4, static_cast<std::size_t>(n * 4));
@@ -164,7 +165,7 @@ bool read_block(const std::byte* from, std::int64_t from_first, std::byte* to,
 
 // The largest magnitude of a group as the bits of an f32, which are ordered as magnitudes are;
 // those of infinity and NaN are above all others.
-inline std::int32_t largest_of(const std::byte* from) {
+HWY_INLINE std::int32_t largest_of(const std::byte* from) {
   const GI32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   VGI32 largest = hn::Zero(d);
@@ -177,7 +178,8 @@ inline std::int32_t largest_of(const std::byte* from) {
 
 // A group whose elements fit.
 template <class Block>
-void write_group(const std::byte* from, std::int32_t largest, std::byte* to, std::int64_t group) {
+HWY_INLINE void write_group(const std::byte* from, std::int32_t largest, std::byte* to,
+                            std::int64_t group) {
   const GI32 d;
   const GF32 df;
   const GU8 db;
@@ -209,34 +211,32 @@ void write_group(const std::byte* from, std::int32_t largest, std::byte* to, std
   if constexpr (Block::kBits != 8) pack<Block>(bytes, to + at.mantissas);
 }
 
-// A group with elements that do not fit: the largest instead, and 0 instead of NaN.
+// The numbers of a group with those that do not fit replaced: by the largest, NaN by 0.
 template <class Block>
-void write_saturated(const std::byte* from, std::byte* to, std::int64_t group) {
+HWY_INLINE void saturate(const std::byte* from, float* numbers) {
   const float limit = std::bit_cast<float>(Block::kLargest);
-  float numbers[kGroup];
-  std::memcpy(numbers, from, sizeof(numbers));
-  for (float& number : numbers) {
-    if (std::isnan(number)) number = 0;
-    number = std::clamp(number, -limit, limit);
+  std::memcpy(numbers, from, kGroup * sizeof(float));
+  for (std::int64_t i = 0; i < kGroup; ++i) {
+    const float number = std::isnan(numbers[i]) ? 0 : numbers[i];
+    numbers[i] = std::min(std::max(number, -limit), limit);
   }
-  const auto* clamped = reinterpret_cast<const std::byte*>(numbers);
-  write_group<Block>(clamped, largest_of(clamped), to, group);
 }
 
 template <class Block>
 bool write_block(const std::byte* from, std::int64_t from_first, std::byte* to,
                  std::int64_t to_first, std::int64_t n) {
   bool fits = true;
+  float saturated[kGroup];
   for (std::int64_t i = 0; i < n; i += kGroup) {
     const std::byte* numbers = from + (from_first + i) * 4;
-    const std::int64_t group = (to_first + i) / kGroup;
-    const std::int32_t largest = largest_of(numbers);
-    if (HWY_LIKELY(largest <= Block::kLargest)) {
-      write_group<Block>(numbers, largest, to, group);
-    } else {
-      write_saturated<Block>(numbers, to, group);
+    std::int32_t largest = largest_of(numbers);
+    if (HWY_UNLIKELY(largest > Block::kLargest)) {
       fits = false;
+      saturate<Block>(numbers, saturated);
+      numbers = reinterpret_cast<const std::byte*>(saturated);
+      largest = largest_of(numbers);
     }
+    write_group<Block>(numbers, largest, to, (to_first + i) / kGroup);
   }
   return fits;
 }

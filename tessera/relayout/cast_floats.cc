@@ -89,13 +89,22 @@ struct Small {
       if constexpr (kByProcessor) {
         const hn::Rebind<hwy::float16_t, I32> df16;
         store_any(hn::BitCast(dc, hn::DemoteTo(df16, hn::BitCast(F32(), bits))), dc, to);
+      } else if constexpr (kF32Exponent) {
+        // Nothing carries into the sign, so it may stay where it is.
+        const U32 du;
+        const auto code = hn::BitCast(du, bits);
+        const auto odd = hn::And(hn::ShiftRight<kShift>(code), hn::Set(du, 1));
+        const auto half = hn::Set(du, (1U << (kShift - 1)) - 1);
+        const auto rounded = hn::ShiftRight<kShift>(hn::Add(code, hn::Add(half, odd)));
+        store_any(hn::DemoteTo(dc, hn::BitCast(d, rounded)), dc, to);
       } else {
         store_any(hn::DemoteTo(dc, hn::Or(codes(magnitude), sign_of(bits))), dc, to);
       }
       return hn::Zero(d);
     }
 
-    static VI32 some_large(VI32 bits, VI32 magnitude, hn::Mask<I32> large, std::byte* to) {
+    static HWY_INLINE VI32 some_large(VI32 bits, VI32 magnitude, hn::Mask<I32> large,
+                                      std::byte* to) {
       const I32 d;
       const VI32 infinity = hn::Set(d, kInfinity);
       const auto nan = hn::Gt(magnitude, infinity);
@@ -163,7 +172,7 @@ using F8E5M2 = Small<std::uint8_t, 5, 2, true>;
 using F8E4M3 = Small<std::uint8_t, 4, 3, false>;
 
 // Of numbers whose magnitude is at most 2^31.
-VI32 nearest_integers(hn::Vec<F32> number) {
+HWY_INLINE VI32 nearest_integers(hn::Vec<F32> number) {
   const I32 d;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
   return hn::NearestInt(number);

@@ -27,7 +27,7 @@ using VI32 = hn::Vec<I32>;
 
 // LoadU and StoreU of one lane read through a typed pointer, which wants its type's alignment.
 template <class D>
-hn::Vec<D> load_any(D d, const std::byte* bytes) {
+HWY_INLINE hn::Vec<D> load_any(D d, const std::byte* bytes) {
   using T = hn::TFromD<D>;
 #if HWY_TARGET == HWY_SCALAR
   T lane;
@@ -39,7 +39,7 @@ hn::Vec<D> load_any(D d, const std::byte* bytes) {
 }
 
 template <class D>
-void store_any(hn::Vec<D> v, D d, std::byte* bytes) {
+HWY_INLINE void store_any(hn::Vec<D> v, D d, std::byte* bytes) {
   using T = hn::TFromD<D>;
 #if HWY_TARGET == HWY_SCALAR
   const T lane = hn::GetLane(v);
