@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "tessera/relayout/cast_blocks.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "tessera/relayout/cast_walk-inl.h"
+#include "tessera/relayout/cast_walk.inc"
 // clang-format on
 
 #ifndef TESSERA_RELAYOUT_CAST_BLOCKS_

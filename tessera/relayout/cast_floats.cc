@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "tessera/relayout/cast_floats.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "tessera/relayout/cast_walk-inl.h"
+#include "tessera/relayout/cast_walk.inc"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

@@ -9,7 +9,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "tessera/relayout/cast_walk-inl.h"
+#include "tessera/relayout/cast_walk.inc"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

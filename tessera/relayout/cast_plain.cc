@@ -118,48 +118,60 @@ bool copy(const std::byte* from, std::int64_t from_first, std::byte* to, std::in
   return true;
 }
 
+// Elements of kBits side by side in a byte, the first in its low bits.
 template <int kBits>
-bool sub_byte_to_i32(const std::byte* from, std::int64_t from_first, std::byte* to,
-                     std::int64_t to_first, std::int64_t n) {
-  constexpr std::int64_t kPerByte = 8 / kBits;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t element = from_first + i;
-    const auto byte = std::to_integer<std::uint32_t>(from[element / kPerByte]);
-    // To the top of the word and back, which brings the sign along.
-    const int above = 32 - kBits - static_cast<int>(element % kPerByte) * kBits;
-    const auto top = static_cast<std::int32_t>(byte << above);
-    store<std::int32_t>(to, to_first + i, top >> (32 - kBits));
-  }
-  return true;
-}
+struct Parts {
+  static constexpr std::int64_t kPerByte = 8 / kBits;
+  static constexpr std::int32_t kHigh = (1 << (kBits - 1)) - 1;
+  static constexpr std::uint32_t kMask = (1U << kBits) - 1;
 
-template <int kBits>
-bool i32_to_sub_byte(const std::byte* from, std::int64_t from_first, std::byte* to,
-                     std::int64_t to_first, std::int64_t n) {
-  constexpr std::int64_t kPerByte = 8 / kBits;
-  constexpr std::int32_t kHigh = (1 << (kBits - 1)) - 1;
-  constexpr std::uint32_t kMask = (1U << kBits) - 1;
-  bool fits = true;
-  for (std::int64_t i = 0; i < n;) {
-    const std::int64_t element = to_first + i;
-    const std::int64_t within = element % kPerByte;
-    const std::int64_t count = std::min(kPerByte - within, n - i);
+  static std::int32_t part(std::byte byte, std::int64_t within) {
+    // To the top of the word and back, which brings the sign along.
+    const int above = 32 - kBits - static_cast<int>(within) * kBits;
+    const std::uint32_t top = std::to_integer<std::uint32_t>(byte) << above;
+    return static_cast<std::int32_t>(top) >> (32 - kBits);
+  }
+
+  // Parts [within, within + count) of `byte` from as many numbers; the others stay.
+  static bool put(const std::byte* numbers, std::byte& byte, std::int64_t within,
+                  std::int64_t count) {
     std::uint32_t bits = 0;
     std::uint32_t mask = 0;
+    bool fits = true;
     for (std::int64_t k = 0; k < count; ++k) {
-      const auto number = load<std::int32_t>(from, from_first + i + k);
+      const auto number = load<std::int32_t>(numbers, k);
       const std::int32_t near = std::clamp(number, -kHigh - 1, kHigh);
       fits &= near == number;
       const int shift = static_cast<int>(within + k) * kBits;
       bits |= (static_cast<std::uint32_t>(near) & kMask) << shift;
       mask |= kMask << shift;
     }
-    std::byte& byte = to[element / kPerByte];
     byte = (byte & static_cast<std::byte>(~mask & 0xFF)) | static_cast<std::byte>(bits);
-    i += count;
+    return fits;
   }
-  return fits;
-}
+
+  static bool read(const std::byte* from, std::int64_t from_first, std::byte* to,
+                   std::int64_t to_first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t element = from_first + i;
+      store(to, to_first + i, part(from[element / kPerByte], element % kPerByte));
+    }
+    return true;
+  }
+
+  static bool write(const std::byte* from, std::int64_t from_first, std::byte* to,
+                    std::int64_t to_first, std::int64_t n) {
+    from += from_first * 4;
+    to += to_first / kPerByte;
+    const std::int64_t within = to_first % kPerByte;
+    std::int64_t i = within == 0 ? 0 : std::min(n, kPerByte - within);
+    bool fits = true;
+    if (i > 0) fits &= put(from, *to++, within, i);
+    for (; i + kPerByte <= n; i += kPerByte) fits &= put(from + i * 4, *to++, 0, kPerByte);
+    if (i < n) fits &= put(from + i * 4, *to, 0, n - i);
+    return fits;
+  }
+};
 
 }  // namespace
 
@@ -179,12 +191,8 @@ Step copy_of(std::int64_t element_bytes) {
 Step u32_to_i64() { return each<std::uint32_t, std::int64_t, plainly>; }
 Step i64_to_u32() { return each<std::int64_t, std::uint32_t, clamped>; }
 
-Step sub_byte_to_i32(DType from) {
-  return from == DType::kI4 ? sub_byte_to_i32<4> : sub_byte_to_i32<2>;
-}
-Step i32_to_sub_byte(DType to) {
-  return to == DType::kI4 ? i32_to_sub_byte<4> : i32_to_sub_byte<2>;
-}
+Step sub_byte_to_i32(DType from) { return from == DType::kI4 ? Parts<4>::read : Parts<2>::read; }
+Step i32_to_sub_byte(DType to) { return to == DType::kI4 ? Parts<4>::write : Parts<2>::write; }
 
 Step cross(Wide from, Wide to) {
   using I32 = std::int32_t;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <iterator>
 
 namespace tessera::test {
 namespace {
@@ -28,61 +29,39 @@ struct Format {
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
 
-Format format_of(DType type) {
-  switch (type) {
-    case DType::kF64:
-      return {Format::kFloat, 64, 11, 52};
-    case DType::kF32:
-      return {Format::kFloat, 32, 8, 23};
-    case DType::kF16:
-      return {Format::kFloat, 16, 5, 10};
-    case DType::kBF16:
-      return {Format::kFloat, 16, 8, 7};
-    case DType::kF8E4M3:
-      return {Format::kFloat, 8, 4, 3, false};
-    case DType::kF8E5M2:
-      return {Format::kFloat, 8, 5, 2};
-    case DType::kI64:
-    case DType::kSI64:
-      return {Format::kSigned, 64};
-    case DType::kI32:
-    case DType::kSI32:
-      return {Format::kSigned, 32};
-    case DType::kI16:
-    case DType::kSI16:
-      return {Format::kSigned, 16};
-    case DType::kI8:
-    case DType::kSI8:
-      return {Format::kSigned, 8};
-    case DType::kI4:
-      return {Format::kSigned, 4};
-    case DType::kI2:
-      return {Format::kSigned, 2};
-    case DType::kU64:
-      return {Format::kUnsigned, 64};
-    case DType::kU32:
-      return {Format::kUnsigned, 32};
-    case DType::kU16:
-      return {Format::kUnsigned, 16};
-    case DType::kU8:
-      return {Format::kUnsigned, 8};
-    case DType::kBool:
-      return {Format::kBool, 8};
-    case DType::kBfpBf8:
-      return {Format::kBlock, 8, 8, 7};
-    case DType::kBfpBf4:
-      return {Format::kBlock, 4, 8, 3};
-    case DType::kBfpBf2:
-      return {Format::kBlock, 2, 8, 1};
-    case DType::kBfpF8:
-      return {Format::kBlock, 8, 5, 7};
-    case DType::kBfpF4:
-      return {Format::kBlock, 4, 5, 3};
-    case DType::kBfpF2:
-      break;
-  }
-  return {Format::kBlock, 2, 5, 1};
-}
+// In the order of DType.
+constexpr Format kFormats[] = {
+    {Format::kFloat, 64, 11, 52},      // f64
+    {Format::kFloat, 32, 8, 23},       // f32
+    {Format::kFloat, 16, 5, 10},       // f16
+    {Format::kFloat, 16, 8, 7},        // bf16
+    {Format::kFloat, 8, 4, 3, false},  // f8E4M3FN
+    {Format::kFloat, 8, 5, 2},         // f8E5M2
+    {Format::kSigned, 64},             // i64
+    {Format::kSigned, 32},             // i32
+    {Format::kSigned, 16},             // i16
+    {Format::kSigned, 8},              // i8
+    {Format::kSigned, 64},             // si64
+    {Format::kSigned, 32},             // si32
+    {Format::kSigned, 16},             // si16
+    {Format::kSigned, 8},              // si8
+    {Format::kUnsigned, 64},           // ui64
+    {Format::kUnsigned, 32},           // ui32
+    {Format::kUnsigned, 16},           // ui16
+    {Format::kUnsigned, 8},            // ui8
+    {Format::kBool, 8},                // i1
+    {Format::kSigned, 4},              // i4
+    {Format::kSigned, 2},              // i2
+    {Format::kBlock, 8, 8, 7},         // bfp_bf8
+    {Format::kBlock, 4, 8, 3},         // bfp_bf4
+    {Format::kBlock, 2, 8, 1},         // bfp_bf2
+    {Format::kBlock, 8, 5, 7},         // bfp_f8
+    {Format::kBlock, 4, 5, 3},         // bfp_f4
+    {Format::kBlock, 2, 5, 1},         // bfp_f2
+};
+static_assert(std::size(kFormats) == static_cast<std::size_t>(DType::kBfpF2) + 1);
+
+Format format_of(DType type) { return kFormats[static_cast<std::size_t>(type)]; }
 
 std::uint64_t ones(int count) { return count == 0 ? 0 : ~std::uint64_t{0} >> (64 - count); }
 
