@@ -11,8 +11,10 @@ namespace tessera {
 /// depend on timing. The caller is worker 0; a pool of one thread starts none.
 class ThreadPool {
  public:
-  /// `threads` below 1 counts as 1. Should the system refuse some of them, the pool has fewer:
-  /// the work is shared among those that are there.
+  /// `threads` below 1 counts as 1, and above kMostThreads as that. Should the system refuse some
+  /// of them, the pool has fewer: the work is shared among those that are there. Workers take no
+  /// signals, which stay with the threads of the program.
+  static constexpr int kMostThreads = 1024;
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,7 +24,8 @@ class ThreadPool {
   int threads() const;
 
   /// Calls `work(worker)` once for each worker in [0, threads()), all at the same time, and returns
-  /// when every call has. Calls from several threads, or from inside `work`, are not allowed.
+  /// when every call has; what the calls wrote is then there for the caller to read. Calls from
+  /// several threads, or from inside `work`, are not allowed, and `work` throws nothing.
   void run(const std::function<void(int worker)>& work);
 
   /// The part of [0, count) that `worker` of `workers` has: contiguous, in order, sizes differing

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/base/thread_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+/// How often a thread looks before it sleeps: some 20 microseconds, about what waking one takes. A
+/// plan that runs again at once finds its workers awake; a pool at rest uses no processor.
+constexpr int kLooks = 2000;
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// True as soon as `there` is, false when it is not after `looks`.
+template <typename Condition>
+bool look(int looks, const Condition& there) {
+  for (int i = 0; i < looks; ++i) {
+    if (there()) return true;
+    pause();
+  }
+  return there();
+}
+
+/// Keeps signals from this thread, and so from threads that it starts, while it lives.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() {
+    sigset_t all;
+    sigfillset(&all);
+    held_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
+  }
+  ~SignalsHeldBack() {
+    if (held_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+
+ private:
+  sigset_t before_{};
+  bool held_ = false;
+};
+
+}  // namespace
+
+struct ThreadPool::State {
+  struct Worker {
+    State* state = nullptr;
+    int number = 0;
+    pthread_t thread{};
+  };
+
+  // One round of work: the caller sets `work` and `busy`, then raises `round`; each worker sees the
+  // new round, works, and lowers `busy`. The release of one and the acquire of the other order what
+  // the threads wrote. Both change under the mutex where somebody may sleep on them.
+  const std::function<void(int)>* work = nullptr;
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<int> busy{0};
+  std::atomic<bool> ends{false};
+  std::mutex mutex;
+  std::condition_variable begins;
+  std::condition_variable ended;
+  int looks = 0;
+  std::vector<Worker> workers;  // never resized once threads point into it
+
+  void serve(int number) {
+    std::uint64_t seen = 0;
+    while (true) {
+      const auto new_round = [&] { return round.load(std::memory_order_acquire) != seen; };
+      if (!look(looks, new_round)) {
+        std::unique_lock lock(mutex);
+        begins.wait(lock, new_round);
+      }
+      ++seen;
+      if (ends.load(std::memory_order_relaxed)) return;
+      (*work)(number);
+      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        const std::lock_guard lock(mutex);
+        ended.notify_one();
+      }
+    }
+  }
+
+  void begin_round() {
+    {
+      const std::lock_guard lock(mutex);
+      round.fetch_add(1, std::memory_order_release);
+    }
+    begins.notify_all();
+  }
+
+  static void* enter(void* worker) {
+    const Worker& self = *static_cast<Worker*>(worker);
+    self.state->serve(self.number);
+    return nullptr;
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+  const int wanted = std::clamp(threads, 1, kMostThreads) - 1;
+  // With more threads than processors, looking would keep from work the thread that is waited for.
+  state_->looks = wanted < sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
+  state_->workers.resize(static_cast<std::size_t>(wanted));
+  const SignalsHeldBack held;
+  int started = 0;
+  // pthread_create rather than std::thread, whose only way to report a refusal is to throw.
+  while (started < wanted) {
+    State::Worker& worker = state_->workers[static_cast<std::size_t>(started)];
+    worker.state = state_.get();
+    worker.number = started + 1;
+    if (pthread_create(&worker.thread, nullptr, &State::enter, &worker) != 0) break;
+    ++started;
+  }
+  state_->workers.resize(static_cast<std::size_t>(started));  // shrinks in place
+}
+
+ThreadPool::~ThreadPool() {
+  state_->ends.store(true, std::memory_order_relaxed);
+  state_->begin_round();
+  for (const State::Worker& worker : state_->workers) pthread_join(worker.thread, nullptr);
+}
+
+int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
+
+void ThreadPool::run(const std::function<void(int worker)>& work) {
+  const int others = threads() - 1;
+  if (others > 0) {
+    state_->work = &work;
+    state_->busy.store(others, std::memory_order_relaxed);
+    state_->begin_round();
+  }
+  work(0);
+  const auto all_done = [&] { return state_->busy.load(std::memory_order_acquire) == 0; };
+  if (look(state_->looks, all_done)) return;
+  std::unique_lock lock(state_->mutex);
+  state_->ended.wait(lock, all_done);
+}
+
+ThreadPool::Range ThreadPool::share(std::int64_t count, int worker, int workers) {
+  // The first `longer` parts have one more. No product can overflow: each is at most `count`.
+  const std::int64_t each = count / workers;
+  const std::int64_t longer = count % workers;
+  const auto from = [&](std::int64_t n) { return n * each + std::min(n, longer); };
+  return {from(worker), from(worker + 1)};
+}
+
+}  // namespace tessera
