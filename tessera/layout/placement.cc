@@ -10,37 +10,9 @@
 namespace tessera {
 namespace {
 
-/// Both forms on one of the boxes in which pieces of two placements meet.
-struct Meeting {
-  Box box;
-  Form a;
-  Form b;
-};
-
 Form form_in(const FormPiece& piece, const Box& box) {
   if (box == piece.box) return *piece.form;
   return restrict_to(*piece.form, minus(box.from, piece.box.from), minus(box.to, piece.box.from));
-}
-
-/// Calls visit(meeting) -> Status until one fails.
-template <typename Visit>
-Status for_each_meeting(const Placement& a, const Placement& b, const Visit& visit) {
-  if (a.shape() != b.shape()) {
-    return Error{ErrorCode::kShapeMismatch,
-                 cat("shapes ", bracketed(a.shape().extents()), " and ",
-                     bracketed(b.shape().extents()), " differ"),
-                 std::nullopt, "compare layouts of one tensor"};
-  }
-  const std::vector<FormPiece> of_b = form_pieces(b);
-  for (const FormPiece& x : form_pieces(a)) {
-    for (const FormPiece& y : of_b) {
-      // Two rules for a whole tensor meet even when it is empty: their meshes may still disagree.
-      const std::optional<Box> both = x.box == y.box ? x.box : meet(x.box, y.box);
-      if (!both) continue;
-      TESSERA_CHECK_OK(visit(Meeting{*both, form_in(x, *both), form_in(y, *both)}));
-    }
-  }
-  return ok_status();
 }
 
 }  // namespace
@@ -107,6 +79,26 @@ std::vector<FormPiece> form_pieces(const Placement& placement) {
     pieces.push_back({piece.box, &piece.layout.form()});
   }
   return pieces;
+}
+
+Status for_each_meeting(const Placement& a, const Placement& b,
+                        const std::function<Status(const Meeting&)>& visit) {
+  if (a.shape() != b.shape()) {
+    return Error{ErrorCode::kShapeMismatch,
+                 cat("shapes ", bracketed(a.shape().extents()), " and ",
+                     bracketed(b.shape().extents()), " differ"),
+                 std::nullopt, "compare layouts of one tensor"};
+  }
+  const std::vector<FormPiece> of_b = form_pieces(b);
+  for (const FormPiece& x : form_pieces(a)) {
+    for (const FormPiece& y : of_b) {
+      // Two rules for a whole tensor meet even when it is empty: their meshes may still disagree.
+      const std::optional<Box> both = x.box == y.box ? x.box : meet(x.box, y.box);
+      if (!both) continue;
+      TESSERA_CHECK_OK(visit(Meeting{*both, form_in(x, *both), form_in(y, *both)}));
+    }
+  }
+  return ok_status();
 }
 
 Result<Comparison> same_placement(const Placement& a, const Placement& b) {

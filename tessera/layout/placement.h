@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -76,5 +77,16 @@ struct FormPiece {
 };
 /// The rule as boxes: one for layouts and views.
 std::vector<FormPiece> form_pieces(const Placement& placement);
+
+/// Both rules on one of the boxes in which pieces of two placements meet.
+struct Meeting {
+  Box box;
+  Form a;
+  Form b;
+};
+/// Calls `visit` with each meeting until it answers an error; the boxes are disjoint and cover the
+/// shape. Two rules for a whole tensor meet even when it is empty. Error kShapeMismatch.
+Status for_each_meeting(const Placement& a, const Placement& b,
+                        const std::function<Status(const Meeting&)>& visit);
 
 }  // namespace tessera
