@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tessera/layout/placement.h"
+#include "tessera/relayout/plan.h"
+#include "tessera/testing/generate.h"
+
+namespace tessera::test {
+
+/// How a plan is tried: in which memory, with how many threads and which stores.
+struct Trial {
+  Stores stores = Stores::kAuto;
+  int threads = 1;           ///< 1 to 3
+  bool from_at_end = false;  ///< the span touches the forbidden page behind, else in front
+  bool to_at_end = false;
+  std::size_t from_skip = 0;  ///< below 64: bytes between the page in front and the span
+  std::size_t to_skip = 0;
+};
+Trial random_trial(Dice& dice);
+
+/// The law of plans: whatever the trial, run() leaves the destination as the reference does, byte
+/// by byte and padding included, and touches nothing else. The source holds random bytes. Both
+/// memories are at most kMostTried bytes. Empty when it holds.
+inline constexpr std::int64_t kMostTried = std::int64_t{1} << 26;
+std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule padding,
+                         const Trial& trial, std::uint64_t seed);
+
+}  // namespace tessera::test
