@@ -2,6 +2,8 @@
 #include "tessera/testing/relayout_laws.h"
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -24,6 +26,33 @@ std::string describe_placement(const Placement& placement) {
              " slots of ", dtype_name(placement.atom().storage), ")");
 }
 
+bool keeps_shares(const Placement& placement) {
+  for (const FormPiece& piece : form_pieces(placement)) {
+    if (!naive_partials(*piece.form).empty()) return true;
+  }
+  return false;
+}
+
+bool elements_share_a_slot(const Placement& placement) {
+  std::set<std::pair<Place, std::int64_t>> taken;
+  for (const FormPiece& piece : form_pieces(placement)) {
+    for (const NaiveSpot& spot : naive_map(*piece.form)) {
+      for (const Place& place : spot.places) {
+        if (!taken.insert({place, spot.slot}).second) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether what a refusal claims is so; several reasons may be, and any of them will do.
+bool refused_rightly(ErrorCode code, const Placement& from, const Placement& to) {
+  if (code == ErrorCode::kShapeMismatch) return from.shape() != to.shape();
+  if (code == ErrorCode::kNotSupported) return keeps_shares(from) || keeps_shares(to);
+  if (code == ErrorCode::kNotInjective) return elements_share_a_slot(to);
+  return code == ErrorCode::kTooLarge;
+}
+
 }  // namespace
 
 std::string describe_pair(const Placement& from, const Placement& to, PaddingRule padding) {
@@ -34,9 +63,7 @@ std::string describe_pair(const Placement& from, const Placement& to, PaddingRul
 std::string program_mistake(const Placement& from, const Placement& to, PaddingRule padding) {
   const Result<Program> program = make_program(from, to, padding);
   if (!program.ok()) {
-    if (program.error().code == ErrorCode::kTooLarge) return "";
-    const Result<std::vector<Finding>> reason = verify({}, from, to, padding);
-    if (!reason.ok() && reason.error().code == program.error().code) return "";
+    if (refused_rightly(program.error().code, from, to)) return "";
     return cat("refused: ", program.error().message, describe_pair(from, to, padding));
   }
   const Result<std::vector<Finding>> findings = verify(*program, from, to, padding);

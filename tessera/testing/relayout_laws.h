@@ -12,7 +12,8 @@ namespace tessera::test {
 std::string describe_pair(const Placement& from, const Placement& to, PaddingRule padding);
 
 /// The law of programs: verify() finds nothing in what make_program makes, and what make_program
-/// refuses the reference refuses for the same reason. Empty when it holds. kTooLarge is no mistake.
+/// refuses is so: by loops over the definition, partial sums are kept or elements share a slot.
+/// Empty when it holds. kTooLarge is no mistake.
 std::string program_mistake(const Placement& from, const Placement& to, PaddingRule padding);
 
 }  // namespace tessera::test
