@@ -88,7 +88,7 @@ TEST(Program, LargeTensorsNeedFewNests) {
 }
 
 TEST(Program, SticksPeelTheRest) {
-  // [512, 240] f16 in sticks of 64 , as the Spyre stack does it: three whole sticks a row, then 48.
+  // [512, 240] f16 in sticks of 64, as the Spyre stack does it: three whole sticks a row, then 48.
   const Layout sticks =
       layout(form({512, 240}, {},
                   {fold(x(0), {mem(1, 512, 64)}),
