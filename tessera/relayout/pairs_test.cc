@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tessera/testing/generate.h"
+#include "tessera/testing/plan_laws.h"
 #include "tessera/testing/relayout_laws.h"
 #include "tessera/testing/relayout_pairs.h"
 #include "tessera/testing/sanitized.h"
@@ -92,6 +93,22 @@ TEST(Pairs, ProgramsBetweenViewsAreRight) { holds(6000, viewed_pair, program_law
 TEST(Pairs, ProgramsBetweenUsualLayoutsAreRight) {
   holds(8000, [](Dice& dice) { return usual_pair(dice, 400); }, program_law);
   holds(200, [](Dice& dice) { return usual_pair(dice, 30000); }, program_law);
+}
+
+/// One random trial, and the same with other threads and stores, which may change nothing.
+std::string plan_law(Dice& dice, const Pair& pair) {
+  const PaddingRule rule = random_rule(dice);
+  const auto seed = static_cast<std::uint64_t>(dice.below(1 << 30));
+  return plan_mistake(pair.from, pair.to, rule, random_trial(dice), seed);
+}
+
+TEST(Pairs, PlansBetweenWildLayoutsMoveAsTheReferenceDoes) { holds(8000, wild_pair, plan_law); }
+
+TEST(Pairs, PlansBetweenViewsMoveAsTheReferenceDoes) { holds(4000, viewed_pair, plan_law); }
+
+TEST(Pairs, PlansBetweenUsualLayoutsMoveAsTheReferenceDoes) {
+  holds(8000, [](Dice& dice) { return usual_pair(dice, 600); }, plan_law);
+  holds(1500, [](Dice& dice) { return usual_pair(dice, 20000); }, plan_law);
 }
 
 }  // namespace
