@@ -5,15 +5,23 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tessera/base/text.h"
 #include "tessera/relayout/verify.h"
 #include "tessera/testing/guarded_buffer.h"
+#include "tessera/testing/instruction_sets.h"
 #include "tessera/testing/relayout_laws.h"
 
 namespace tessera::test {
 namespace {
+
+/// Asked once, before any test restricts them.
+const std::vector<std::int64_t>& compiled_sets() {
+  static const std::vector<std::int64_t> sets = instruction_sets();
+  return sets;
+}
 
 ThreadPool& pool_of(int threads) {
   static ThreadPool one(1);
@@ -51,7 +59,10 @@ std::string first_difference(std::span<const std::byte> found, std::span<const s
 }
 
 std::string describe_trial(const Trial& trial) {
-  return cat("stores ", static_cast<int>(trial.stores), ", ", trial.threads, " threads, source ",
+  const std::string set =
+      trial.set == 0 ? "all" : instruction_set_name(compiled_sets()[trial.set - 1]);
+  return cat("stores ", static_cast<int>(trial.stores), ", ", trial.threads, " threads, ", set,
+             " instructions, source ",
              trial.from_at_end ? std::string("at the end") : cat("skipping ", trial.from_skip),
              ", destination ",
              trial.to_at_end ? std::string("at the end") : cat("skipping ", trial.to_skip));
@@ -64,6 +75,8 @@ Trial random_trial(Dice& dice) {
   Trial trial;
   trial.stores = kStores[static_cast<std::size_t>(dice.below(3))];
   trial.threads = static_cast<int>(dice.between(1, 3));
+  const auto sets = static_cast<std::int64_t>(compiled_sets().size());
+  if (dice.chance(50)) trial.set = static_cast<std::size_t>(dice.between(1, sets));
   trial.from_at_end = dice.chance(40);
   trial.to_at_end = dice.chance(40);
   trial.from_skip = static_cast<std::size_t>(dice.below(64));
@@ -80,6 +93,8 @@ std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule
     return cat(what, describe_pair(from, to, padding), "\n  ", describe_trial(trial), "\n");
   };
   const CrashNote note(words("crashed"));
+  std::optional<OnlyInstructionSet> only;
+  if (trial.set > 0) only.emplace(compiled_sets()[trial.set - 1]);
   PlanOptions options;
   options.stores = trial.stores;
   const Result<Plan> plan = Plan::make(*program, options);

@@ -11,10 +11,11 @@
 
 namespace tessera::test {
 
-/// How a plan is tried: in which memory, with how many threads and which stores.
+/// How a plan is tried: in which memory, with how many threads, stores and instructions.
 struct Trial {
   Stores stores = Stores::kAuto;
   int threads = 1;           ///< 1 to 3
+  std::size_t set = 0;       ///< 0: all instructions of the machine, n: only the set number n - 1
   bool from_at_end = false;  ///< the span touches the forbidden page behind, else in front
   bool to_at_end = false;
   std::size_t from_skip = 0;  ///< below 64: bytes between the page in front and the span
