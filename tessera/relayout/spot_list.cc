@@ -60,13 +60,16 @@ Result<SpotList> SpotList::make(const Placement& placement, std::string_view whi
     list.copies_.push_back(replica_distances(form, placement.slots()));
     if (form.shape.empty()) continue;
     Index index(form.shape.rank(), 0);
+    std::size_t element = 0;  // a box that is all of the shape goes through it in order
     do {
       std::int64_t slot = 0;
       form.evaluate(index, place, slot);
-      const auto element = static_cast<std::size_t>(shape.linear(plus(index, boxes[b].box.from)));
-      list.first_[element] =
+      if (boxes.size() > 1) {
+        element = static_cast<std::size_t>(shape.linear(plus(index, boxes[b].box.from)));
+        list.box_[element] = static_cast<std::uint16_t>(b);
+      }
+      list.first_[element++] =
           static_cast<std::int32_t>(form.mesh.linear(place) * placement.slots() + slot);
-      if (boxes.size() > 1) list.box_[element] = static_cast<std::uint16_t>(b);
     } while (form.shape.next(index));
   }
   return list;

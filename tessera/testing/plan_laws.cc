@@ -68,6 +68,47 @@ std::string describe_trial(const Trial& trial) {
              trial.to_at_end ? std::string("at the end") : cat("skipping ", trial.to_skip));
 }
 
+/// What is wrong after one run; empty when nothing is.
+std::string trial_mistake(const Program& program, const Trial& trial,
+                          const std::vector<std::byte>& source,
+                          const std::vector<std::byte>& before,
+                          const std::vector<std::byte>& right) {
+  std::optional<OnlyInstructionSet> only;
+  if (trial.set > 0) only.emplace(compiled_sets()[trial.set - 1]);
+  PlanOptions options;
+  options.stores = trial.stores;
+  const Result<Plan> plan = Plan::make(program, options);
+  if (!plan.ok()) return "no plan: " + plan.error().message;
+
+  static std::unique_ptr<GuardedBuffer> from_kept;
+  static std::unique_ptr<GuardedBuffer> to_kept;
+  static std::size_t from_room = 0;
+  static std::size_t to_room = 0;
+  GuardedBuffer& from_buffer = buffer_of(from_kept, from_room, source.size());
+  GuardedBuffer& to_buffer = buffer_of(to_kept, to_room, before.size());
+  const std::span<std::byte> from = trial.from_at_end
+                                        ? from_buffer.at_end(source.size())
+                                        : from_buffer.at_start(source.size(), trial.from_skip);
+  const std::span<std::byte> to = trial.to_at_end
+                                      ? to_buffer.at_end(before.size())
+                                      : to_buffer.at_start(before.size(), trial.to_skip);
+  std::copy(source.begin(), source.end(), from.begin());
+  std::copy(before.begin(), before.end(), to.begin());
+  const Status ran = plan->run(from, to, pool_of(trial.threads));
+  if (!ran.ok()) return "run: " + ran.error().message;
+  std::string mistake;
+  if (!std::equal(to.begin(), to.end(), right.begin())) {
+    mistake = first_difference(to, right);
+  } else if (!to_buffer.surroundings_kept() || !from_buffer.surroundings_kept()) {
+    mistake = "bytes around a buffer were written";
+  } else if (!std::equal(from.begin(), from.end(), source.begin())) {
+    mistake = "the source was written";
+  }
+  if (mistake.empty()) return "";
+  for (const std::string& line : plan->describe()) mistake += "\n  " + line;
+  return mistake;
+}
+
 }  // namespace
 
 Trial random_trial(Dice& dice) {
@@ -85,54 +126,28 @@ Trial random_trial(Dice& dice) {
 }
 
 std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule padding,
-                         const Trial& trial, std::uint64_t seed) {
+                         std::span<const Trial> trials, std::uint64_t seed) {
+  const DType storage = to.atom().storage;
+  if (from.atom().storage != storage || is_block_float(storage)) return "";
   const Result<Program> program = make_program(from, to, padding);
   if (!program.ok()) return "";
   if (program->from.bytes > kMostTried || program->to.bytes > kMostTried) return "";
-  const auto words = [&](std::string_view what) {
-    return cat(what, describe_pair(from, to, padding), "\n  ", describe_trial(trial), "\n");
-  };
-  const CrashNote note(words("crashed"));
-  std::optional<OnlyInstructionSet> only;
-  if (trial.set > 0) only.emplace(compiled_sets()[trial.set - 1]);
-  PlanOptions options;
-  options.stores = trial.stores;
-  const Result<Plan> plan = Plan::make(*program, options);
-  if (!plan.ok()) return words("no plan: " + plan.error().message);
-
-  static std::unique_ptr<GuardedBuffer> from_kept;
-  static std::unique_ptr<GuardedBuffer> to_kept;
-  static std::size_t from_room = 0;
-  static std::size_t to_room = 0;
-  const auto from_bytes = static_cast<std::size_t>(program->from.bytes);
-  const auto to_bytes = static_cast<std::size_t>(program->to.bytes);
-  GuardedBuffer& from_buffer = buffer_of(from_kept, from_room, from_bytes);
-  GuardedBuffer& to_buffer = buffer_of(to_kept, to_room, to_bytes);
-  const std::span<std::byte> source = trial.from_at_end
-                                          ? from_buffer.at_end(from_bytes)
-                                          : from_buffer.at_start(from_bytes, trial.from_skip);
-  const std::span<std::byte> moved =
-      trial.to_at_end ? to_buffer.at_end(to_bytes) : to_buffer.at_start(to_bytes, trial.to_skip);
+  std::vector<std::byte> source(static_cast<std::size_t>(program->from.bytes));
+  std::vector<std::byte> before(static_cast<std::size_t>(program->to.bytes));
   randomize(source, seed);
-  randomize(moved, seed + 1);  // what must be left alone is told from what is zero
-  const std::vector<std::byte> source_before(source.begin(), source.end());
-  std::vector<std::byte> right(moved.begin(), moved.end());
-
+  randomize(before, seed + 1);  // what must be left alone is told from what is zero
+  std::vector<std::byte> right = before;
   const Status naive = move_naively(from, source, to, right, padding);
-  if (!naive.ok()) return words("the reference: " + naive.error().message);
-  const Status ran = plan->run(source, moved, pool_of(trial.threads));
-  if (!ran.ok()) return words("run: " + ran.error().message);
-  std::string mistake;
-  if (!std::equal(moved.begin(), moved.end(), right.begin())) {
-    mistake = first_difference(moved, right);
-  } else if (!to_buffer.surroundings_kept() || !from_buffer.surroundings_kept()) {
-    mistake = "bytes around a buffer were written";
-  } else if (!std::equal(source.begin(), source.end(), source_before.begin())) {
-    mistake = "the source was written";
+  if (!naive.ok()) {
+    return cat("the reference: ", naive.error().message, describe_pair(from, to, padding));
   }
-  if (mistake.empty()) return "";
-  for (const std::string& line : plan->describe()) mistake += "\n  " + line;
-  return words(mistake);
+  for (const Trial& trial : trials) {
+    const std::string words = cat(describe_pair(from, to, padding), "\n  ", describe_trial(trial));
+    const CrashNote note("crashed" + words);
+    const std::string mistake = trial_mistake(*program, trial, source, before, right);
+    if (!mistake.empty()) return mistake + words;
+  }
+  return "";
 }
 
 }  // namespace tessera::test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "tessera/layout/placement.h"
 #include "tessera/testing/generate.h"
@@ -24,6 +25,12 @@ Layout blocked_layout(Dice& dice, const Shape& shape, DType dtype);
 /// layouts of their own. Sources may repeat elements (stride 0) and destinations may not.
 Placement random_source(Dice& dice, const Shape& shape, DType dtype);
 Placement random_destination(Dice& dice, const Shape& shape, DType dtype);
+
+/// A move that kernels are made for, with sizes from one element to blocks and their edges, at most
+/// `most` elements: 2-D and batched transposes, permutations of up to 6 dims, tiles and sticks and
+/// back, channels last and first, few channels, block-cyclic deals of different blocks. Rows are
+/// sometimes longer than they need be.
+std::pair<Placement, Placement> kernel_pair(Dice& dice, std::int64_t most, DType dtype);
 
 /// A type of 1, 2, 4 or 8 bytes, or 4 or 2 bits.
 DType relayout_dtype(Dice& dice);
