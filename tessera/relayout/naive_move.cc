@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -140,6 +139,21 @@ std::optional<std::uint64_t> bits_of_number(double number, DType dtype) {
   if (const std::optional<FloatKind> kind = float_kind(dtype)) return float_bits(number, *kind);
   if (dtype == DType::kBool) return number != 0 && !std::isnan(number) ? 1 : 0;
   return integer_bits(number, *bits, is_unsigned(dtype));
+}
+
+std::optional<double> padding_to_write(const Placement& to, PaddingRule rule) {
+  if (rule == PaddingRule::kLeave) return std::nullopt;
+  PaddingValue promised;
+  if (const Layout* layout = to.layout()) promised = layout->spec().padding;
+  if (const Piecewise* pieces = to.pieces()) {
+    promised = pieces->pieces().front().layout.spec().padding;
+    for (const LayoutPiece& piece : pieces->pieces()) {
+      if (piece.layout.spec().padding != promised) promised = PaddingValue::undef();
+    }
+  }
+  if (promised.kind == PaddingValue::Kind::kNumber) return promised.number;
+  if (rule == PaddingRule::kZero) return 0.0;
+  return std::nullopt;
 }
 
 Status move_naively(const Placement& from, std::span<const std::byte> source, const Placement& to,

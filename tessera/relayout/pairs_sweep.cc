@@ -24,6 +24,7 @@
 #include "tessera/testing/random_texts.h"
 #include "tessera/testing/relayout_laws.h"
 #include "tessera/testing/relayout_pairs.h"
+#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {
@@ -114,19 +115,24 @@ int report(const char* what, const Counts& counts) {
   return counts.failures > 0 || counts.moved * 10 < counts.pairs * 8 ? 1 : 0;
 }
 
+/// How many cases of a kind. Sanitizers slow the reference by an order of magnitude.
+std::int64_t cases(bool full, std::int64_t in_full, std::int64_t in_quick) {
+  return full ? in_full : (kSanitized ? (in_quick + 9) / 10 : in_quick);
+}
+
 int sweep(bool full) {
   int broken = 0;
   Counts texts;
-  notation_texts(full ? 20000 : 600, texts);
+  notation_texts(cases(full, 20000, 600), texts);
   broken |= report("texts of all notations", texts);
   Counts small;
-  usual_kinds(full ? 200000 : 4000, 1000, small);
+  usual_kinds(cases(full, 200000, 4000), 1000, small);
   broken |= report("up to 10^3 elements", small);
   Counts middle;
-  usual_kinds(full ? 20000 : 500, 100'000, middle);
+  usual_kinds(cases(full, 20000, 500), 100'000, middle);
   broken |= report("up to 10^5 elements", middle);
   Counts large;
-  usual_kinds(full ? 1000 : 12, 2'000'000, large);
+  usual_kinds(cases(full, 1000, 12), 2'000'000, large);
   return broken | report("up to 2·10^6 elements", large);
 }
 

@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "tessera/testing/generate.h"
+#include "tessera/testing/guarded_buffer.h"
 #include "tessera/testing/plan_laws.h"
 #include "tessera/testing/relayout_laws.h"
 #include "tessera/testing/relayout_pairs.h"
@@ -107,6 +110,25 @@ std::string plan_law(Dice& dice, const Pair& pair) {
   const auto seed = static_cast<std::uint64_t>(dice.below(1 << 30));
   const std::array trials = {random_trial(dice), random_trial(dice), random_trial(dice)};
   return plan_mistake(pair.from, pair.to, rule, trials, seed);
+}
+
+TEST(Pairs, GuardedMemoryTellsWhatIsTouchedOutside) {
+  GuardedBuffer buffer(100);
+  const std::span<std::byte> end = buffer.at_end(100);
+  EXPECT_TRUE(buffer.surroundings_kept());
+  end.data()[-1] = std::byte{0};
+  EXPECT_FALSE(buffer.surroundings_kept());
+  const std::span<std::byte> start = buffer.at_start(100, 3);
+  EXPECT_TRUE(buffer.surroundings_kept());
+  start.data()[100] = std::byte{0};
+  EXPECT_FALSE(buffer.surroundings_kept());
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto touch = [](std::byte* at) {
+    const CrashNote note("touched");
+    *const_cast<volatile std::byte*>(at) = std::byte{1};
+  };
+  EXPECT_DEATH(touch(buffer.at_end(100).data() + 100), "touched");
+  EXPECT_DEATH(touch(buffer.at_start(100, 0).data() - 1), "touched");
 }
 
 TEST(Pairs, PlansBetweenWildLayoutsMoveAsTheReferenceDoes) { holds(8000, wild_pair, plan_law); }

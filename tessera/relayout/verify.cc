@@ -2,7 +2,6 @@
 #include "tessera/relayout/verify.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -285,21 +284,6 @@ Result<std::vector<Finding>> Verifier::run(std::optional<double> padding) {
 }  // namespace
 
 std::string_view flaw_name(Flaw flaw) { return kFlawNames[static_cast<std::size_t>(flaw)]; }
-
-std::optional<double> padding_to_write(const Placement& to, PaddingRule rule) {
-  if (rule == PaddingRule::kLeave) return std::nullopt;
-  PaddingValue promised;
-  if (const Layout* layout = to.layout()) promised = layout->spec().padding;
-  if (const Piecewise* pieces = to.pieces()) {
-    promised = pieces->pieces().front().layout.spec().padding;
-    for (const LayoutPiece& piece : pieces->pieces()) {
-      if (piece.layout.spec().padding != promised) promised = PaddingValue::undef();
-    }
-  }
-  if (promised.kind == PaddingValue::Kind::kNumber) return promised.number;
-  if (rule == PaddingRule::kZero) return 0.0;
-  return std::nullopt;
-}
 
 Result<std::vector<Finding>> verify(const Program& program, const Placement& from,
                                     const Placement& to, PaddingRule padding) {

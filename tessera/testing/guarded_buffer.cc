@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -14,15 +15,20 @@ namespace {
 
 constexpr std::byte kCanary{0xA5};
 
+constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGABRT};
+
 char note[4096];
 volatile sig_atomic_t note_size = 0;
+std::array<struct sigaction, kCrashes.size()> before;
 
-void print_note(int signal_number) {
-  if (note_size > 0 && write(STDERR_FILENO, note, static_cast<std::size_t>(note_size)) < 0) {
-    _exit(1);
-  }
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
+void restore() {
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &before[i], nullptr);
+}
+
+/// Prints, and lets what was there before have the crash: it happens again on return.
+void print_note(int) {
+  restore();
+  if (write(STDERR_FILENO, note, static_cast<std::size_t>(note_size)) < 0) _exit(1);
 }
 
 }  // namespace
@@ -72,14 +78,11 @@ CrashNote::CrashNote(std::string_view words) {
   std::memcpy(note, words.data(), size);
   note[size] = '\n';
   note_size = static_cast<sig_atomic_t>(size + 1);
-  signal(SIGSEGV, print_note);
-  signal(SIGBUS, print_note);
+  struct sigaction action{};
+  action.sa_handler = print_note;
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &action, &before[i]);
 }
 
-CrashNote::~CrashNote() {
-  note_size = 0;
-  signal(SIGSEGV, SIG_DFL);
-  signal(SIGBUS, SIG_DFL);
-}
+CrashNote::~CrashNote() { restore(); }
 
 }  // namespace tessera::test

@@ -37,7 +37,8 @@ class GuardedBuffer {
   std::span<std::byte> last_;
 };
 
-/// While it lives, a crash of the process first prints these words: which case it was.
+/// While it lives, a crash of the process first prints these words: which case it was. One at a
+/// time.
 class CrashNote {
  public:
   explicit CrashNote(std::string_view words);
