@@ -271,9 +271,10 @@ Result<Placement> Suite::dealt(const Extents& extents, std::int64_t block) const
 
 /// From blocks of 8x8 to blocks of 100x100: kept whole one after another, and dealt out to places.
 Status Suite::blocks() {
-  // 1600 is the least size that both blocks divide on 8 places; 200 on one.
+  // 1600 is the least size that both blocks divide on 8 places; 200 on one, which is left with
+  // places of unequal share.
   const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements_)));
-  const std::int64_t unit = root >= 1600 ? 1600 : root >= 200 ? 200 : 8;
+  const std::int64_t unit = root >= 6400 ? 1600 : root >= 200 ? 200 : 8;
   const std::int64_t rows = root / unit * unit;
   const Extents shape = {rows, elements_ / rows / unit * unit};
   const Goals large{.65, .65, .65};
