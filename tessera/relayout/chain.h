@@ -51,8 +51,11 @@ struct Transpose {
   Chain columns;            ///< contiguous in the source
   std::vector<Axis> outer;  ///< the other loops, largest step of the destination first
 
-  /// Each column continues the one before it in the destination.
-  bool joined() const { return columns.axes[0].dst == rows.steps * width; }
+  /// Each column continues the one before it in the destination, and is short enough for a block
+  /// to hold whole columns.
+  bool joined() const {
+    return rows.steps <= 512 && columns.axes[0].dst == rows.steps * width;
+  }
 };
 
 }  // namespace tessera::relayout

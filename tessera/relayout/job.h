@@ -43,14 +43,14 @@ class Job {
 using Jobs = std::vector<std::unique_ptr<const Job>>;
 
 /// The jobs that move a nest of elements of `bits` bits, steps in elements.
-void add_jobs(const FlatNest& nest, std::int64_t bits, Jobs& jobs);
+void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& jobs);
 
 /// Runs of bytes that both sides keep together: `nest` has an axis of step `width` on both sides.
-void add_runs_jobs(FlatNest nest, Jobs& jobs);
+void add_runs_jobs(FlatNest nest, bool streaming, Jobs& jobs);
 
 /// Nests whose fastest axis differs: one axis has step `width` in the source, another in the
 /// destination.
-std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest);
+std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streaming);
 
 /// Anything: steps of any size, also zero and negative ones of the source.
 std::unique_ptr<const Job> make_strided_job(const FlatNest& nest);

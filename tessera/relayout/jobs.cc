@@ -6,7 +6,7 @@
 
 namespace tessera::relayout {
 
-void add_jobs(const FlatNest& nest, std::int64_t bits, Jobs& jobs) {
+void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& jobs) {
   const std::optional<FlatNest> bytes = in_bytes(nest, bits);
   if (!bytes) {
     jobs.push_back(make_bits_job(nest, bits));
@@ -21,9 +21,9 @@ void add_jobs(const FlatNest& nest, std::int64_t bits, Jobs& jobs) {
                      return axis.src == bytes->width && axis.dst == bytes->width;
                    });
   if (run) {
-    add_runs_jobs(*bytes, jobs);
+    add_runs_jobs(*bytes, streaming, jobs);
   } else if (steps(&Axis::src) && steps(&Axis::dst)) {
-    jobs.push_back(make_transpose_job(*bytes));
+    jobs.push_back(make_transpose_job(*bytes, streaming));
   } else {
     jobs.push_back(make_strided_job(*bytes));
   }

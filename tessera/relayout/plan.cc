@@ -66,7 +66,7 @@ Result<Plan> Plan::make(Program program, const PlanOptions& options) {
                     (options.stores == Stores::kAuto && program.to.bytes >= streaming_bytes());
   for (std::int64_t i = 0; i < program.nests(); ++i) {
     relayout::add_jobs(relayout::flatten(program.nest(i), program.from, program.to), *bits,
-                       body->copies);
+                       body->streaming, body->copies);
   }
   if (!program.fills.empty()) {
     TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program));

@@ -28,8 +28,15 @@ constexpr std::int64_t kWriterBytes = std::int64_t{1} << 16;
 static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kBytes);
 
 /// Bytes of a row that are read at a time, and of a block on its way.
-std::int64_t row_bytes(int width) { return width == 1 ? 2048 : 4096; }
-std::int64_t block_bytes(bool streaming) { return streaming ? 1 << 18 : 1 << 15; }
+std::int64_t row_bytes(int width, bool streaming) {
+  static const char* e = getenv("RB");
+  static const char* e2 = getenv("SRB");
+  if (!streaming) return e ? atoi(e) : 256;
+  if (e2) return atoi(e2);
+  return width == 1 ? 2048 : 4096;
+}
+constexpr std::int64_t kJoinedBytes = 1 << 17;
+std::int64_t block_bytes(bool streaming) { static const char*e=getenv("BB");static const char*e2=getenv("SBB");return streaming ? (e2?atoi(e2):1 << 18) : (e?atoi(e):1 << 14); }
 
 using Range = ThreadPool::Range;
 
@@ -79,7 +86,7 @@ class Strip {
     const std::int64_t unit = std::max<std::int64_t>(side_, kLine / width_);
     const std::int64_t wide = (narrow() ? columns_ : std::max(columns_, side_)) * width_;
     const std::int64_t fits = block_bytes(arrays_.streaming) / wide / unit * unit;
-    if (nest_.joined()) return kMaxRows - side_;
+    if (nest_.joined()) return nest_.rows.steps;
     return std::clamp(fits, unit, (kMaxRows - side_) / unit * unit);
   }
 
@@ -173,7 +180,9 @@ class Strip {
       const std::int64_t skip = done_before(j);
       std::byte* begin = to_ + column_dst_[tile_column_[j] + skip];
       const std::int64_t all = (tile_columns_ - skip) * bytes;
-      const bool at_once = pitch == bytes && skip == 0 && all <= writer_.capacity();
+      const std::int64_t last = tile_column_[j] + tile_columns_ - 1;
+      const bool at_once = pitch == bytes && skip == 0 && all <= writer_.capacity() &&
+                           column_dst_[last] - column_dst_[last + 1 - tile_columns_] == all - bytes;
       std::byte* room = at_once ? writer_.reserve(begin, all) : lines_;
       for (std::int64_t c = 0; c < tile_columns_; ++c) to[c] = room + c * pitch;
       columns_to(j, to, false);
@@ -251,7 +260,7 @@ class Strip {
 
 class TransposeJob final : public Job {
  public:
-  explicit TransposeJob(Transpose nest) : nest_(std::move(nest)) {}
+  TransposeJob(Transpose nest, bool streaming) : nest_(std::move(nest)), streaming_(streaming) {}
 
   std::int64_t items(int threads) const override {
     const Cut cut = cut_for(threads);
@@ -285,7 +294,8 @@ class TransposeJob final : public Job {
 
   Cut cut_for(int threads) const {
     Cut cut;
-    const std::int64_t wide = row_bytes(nest_.width);
+    std::int64_t wide = row_bytes(nest_.width, streaming_);
+    if (nest_.joined()) wide = std::min(wide, kJoinedBytes / nest_.rows.steps);
     cut.column_blocks = (nest_.columns.steps * nest_.width + wide - 1) / wide;
     // Parts of the rows only where there is not enough to share otherwise.
     const std::int64_t wanted = threads > 1 ? 8 * std::int64_t{threads} : 1;
@@ -307,6 +317,7 @@ class TransposeJob final : public Job {
   }
 
   Transpose nest_;
+  bool streaming_;
 };
 
 constexpr std::int64_t kWideRow = 1024;  // bytes of a chain that is long enough
@@ -322,7 +333,7 @@ std::size_t continuing(const std::vector<Axis>& axes, std::int64_t Axis::* side,
 
 }  // namespace
 
-std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest) {
+std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streaming) {
   Transpose turned{nest.src, nest.dst, static_cast<int>(nest.width), {}, {}, {}};
   std::vector<bool> taken(nest.axes.size(), false);
   const auto take = [&](Chain& chain, std::int64_t Axis::* side) {
@@ -346,7 +357,7 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest) {
   for (std::size_t a = 0; a < nest.axes.size(); ++a) {
     if (!taken[a]) turned.outer.push_back(nest.axes[a]);
   }
-  return std::make_unique<TransposeJob>(std::move(turned));
+  return std::make_unique<TransposeJob>(std::move(turned), streaming);
 }
 
 }  // namespace tessera::relayout
