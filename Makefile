@@ -67,8 +67,10 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) test-long
 	$(MAKE) fuzz
 
-bench: build ## measure layout conversion against memcpy and peers
+bench: build ## measure layouts, and moves between them against memcpy and peers
+	cmake --build --preset release -j $(JOBS) --target peers
 	build/tessera bench layout
+	build/tessera bench relayout
 
 check: deps ## formatting and static analysis
 	clang-format-19 --dry-run -Werror $(SOURCES)

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tools/bench_relayout.h"
 #include "tools/bench_report.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -104,8 +105,57 @@ std::string report_text(const BenchReport& report) {
   return out;
 }
 
+constexpr std::array<std::string_view, 4> kRelayoutFlags = {"only", "size", "threads", "no-peers"};
+
+Status check_range(const std::vector<std::int64_t>& numbers, std::string_view flag,
+                   std::int64_t low, std::int64_t high) {
+  for (const std::int64_t number : numbers) {
+    if (number >= low && number <= high) continue;
+    return Error{ErrorCode::kOutOfRange, cat("--", flag, " ", number, " cannot be measured"),
+                 std::nullopt, cat("give numbers from ", low, " to ", high)};
+  }
+  return ok_status();
+}
+
+Result<RelayoutOptions> relayout_options(const Request& request) {
+  RelayoutOptions options;
+  options.quick = request.has("quick");
+  options.peers = !request.has("no-peers");
+  options.only = request.text("only");
+  options.sizes = request.numbers("size");
+  options.threads = request.numbers("threads");
+  TESSERA_CHECK_OK(check_range(options.sizes, "size", 1 << 14, std::int64_t{1} << 34));
+  TESSERA_CHECK_OK(check_range(options.threads, "threads", 1, 256));
+  if (options.threads.empty()) options.threads = {1, 2};
+  if (options.sizes.empty()) {
+    options.sizes = options.quick ? std::vector<std::int64_t>{1 << 16}
+                                  : std::vector<std::int64_t>{256 << 20, 4 << 20};
+  }
+  return options;
+}
+
+Result<Verdict> run_relayout(const Request& request, Console& console) {
+  TESSERA_TRY(const RelayoutOptions options, relayout_options(request));
+  if (console.json) {
+    TESSERA_TRY(const RelayoutReport report, bench_relayout(options));
+    console.out << dump(relayout_json(report)) << "\n";
+    return Verdict::kYes;
+  }
+  console.out << relayout_head() << std::flush;
+  TESSERA_TRY(const RelayoutReport report, bench_relayout(options, [&](const RelayoutRow& row) {
+                console.out << relayout_line(row) << std::flush;
+              }));
+  console.out << relayout_tail(report);
+  return Verdict::kYes;
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
-  // The choices of the positional leave only this suite.
+  if (request.text("suite") == "relayout") return run_relayout(request, console);
+  for (const std::string_view flag : kRelayoutFlags) {
+    if (!request.has(flag)) continue;
+    return Error{ErrorCode::kUsage, cat("suite layout has no --", flag), std::nullopt,
+                 cat("leave out --", flag, ", or measure suite relayout")};
+  }
   TESSERA_TRY(const BenchReport report, bench_layout({request.has("quick")}));
   console.out << (console.json ? cat(dump(report_json(report)), "\n") : report_text(report));
   return Verdict::kYes;
@@ -137,16 +187,26 @@ Verb bench_verb() {
   verb.name = "bench";
   verb.summary = "measure how fast tessera answers";
   verb.description =
-      "Runs a suite and prints medians of at least nine rounds, in which the peers take turns in "
-      "one process. Suite layout: elements found at random, against divisions written by hand for "
-      "the same layout; all elements in bulk, against asking for each; and what questions about a "
-      "whole layout cost in time and memory on meshes from 99x75 to 994x750. ratio is the time "
-      "over "
-      "that of the first peer.";
-  verb.positionals = {{"suite", Positional::Kind::kWord, "what to measure", {"layout"}, false}};
-  verb.flags = {{"quick", ValueKind::kSwitch, "",
-                 "only show that everything runs; the numbers mean nothing"}};
-  verb.examples = {"tessera bench layout --json"};
+      "Runs a suite and prints medians of rounds in which the peers take turns in one process. "
+      "Suite layout: elements found at random, against divisions written by hand for the same "
+      "layout; all elements in bulk, against asking for each; and what questions about a whole "
+      "layout cost in time and memory on meshes from 99x75 to 994x750. ratio is the time over "
+      "that of the first peer. Suite relayout: changes of layout in memory as a share of the "
+      "speed of memcpy of as many bytes with as many threads, beside oneDNN and Eigen where the "
+      "module with them is found beside the command; every result is compared with plain loops, "
+      "bit for bit, before it is timed.";
+  verb.positionals = {
+      {"suite", Positional::Kind::kWord, "what to measure", {"layout", "relayout"}, false}};
+  verb.flags = {
+      {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
+      {"only", ValueKind::kText, "TEXT",
+       "relayout: the cases whose name, such as tile/8192x8192/f32, has this in it"},
+      {"size", ValueKind::kNumbers, "BYTES",
+       "relayout: about how much is moved; 268435456,4194304 unless said"},
+      {"threads", ValueKind::kNumbers, "N", "relayout: how many threads; 1,2 unless said"},
+      {"no-peers", ValueKind::kSwitch, "", "relayout: without other libraries"}};
+  verb.examples = {"tessera bench layout --json",
+                   "tessera bench relayout --only transpose --size 4194304 --threads 1"};
   verb.answers_json = true;
   verb.run = run;
   return verb;

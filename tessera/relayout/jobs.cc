@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tessera/relayout/job.h"
+#include "tessera/relayout/permute_job.h"
 
 namespace tessera::relayout {
 
@@ -11,6 +12,12 @@ void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& job
   if (!bytes) {
     jobs.push_back(make_bits_job(nest, bits));
     return;
+  }
+  for (const auto make : {make_permute_job, make_interleave_job}) {
+    if (std::unique_ptr<const Job> job = make(*bytes)) {
+      jobs.push_back(std::move(job));
+      return;
+    }
   }
   const auto steps = [&](std::int64_t Axis::* side) {
     return std::any_of(bytes->axes.begin(), bytes->axes.end(),

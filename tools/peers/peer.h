@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// tools/peers/: other people's libraries doing the moves of `tessera bench relayout`. They live in
+/// a module of their own that the command loads when it is there, so that neither the library nor
+/// the command depends on them. This header is all that the two share: plain structs, no C++ types.
+namespace tessera::tools {
+
+inline constexpr int kPeerRank = 12;
+inline constexpr int kPeerShuffleRank = 6;
+/// Changes with every change of these structs.
+inline constexpr int kPeerVersion = 1;
+
+/// A memory of blocks: the offset of x is Σ (x[d] div block[d])·stride[d] and, inside the block,
+/// the digits of `blocks` in row-major order. block[d] is the product of the blocks of dim d.
+/// Example: 32x32 tiles of [64, 96]: strides (3072, 1024), blocks of dims (0, 1), sizes (32, 32).
+struct PeerSide {
+  std::int64_t padded[kPeerRank] = {};  ///< extents that are allocated; zero beyond the data
+  std::int64_t strides[kPeerRank] = {};
+  int blocks = 0;
+  int block_dims[kPeerRank] = {};
+  std::int64_t block_sizes[kPeerRank] = {};
+};
+
+/// The work, said in two ways; a peer takes the one it understands.
+struct PeerMove {
+  int element_bytes = 4;
+  int threads = 1;
+  const void* from = nullptr;
+  void* to = nullptr;
+  int rank = 0;  ///< 0: blocks and strides cannot say this move
+  std::int64_t dims[kPeerRank] = {};
+  PeerSide source;
+  PeerSide destination;
+  /// Axis i of the dense row-major result is axis permutation[i] of the dense row-major source.
+  int shuffle_rank = 0;  ///< 0: not a permutation of axes
+  std::int64_t extents[kPeerShuffleRank] = {};
+  int permutation[kPeerShuffleRank] = {};
+};
+
+struct Peer {
+  const char* name;
+  /// Everything that can be done ahead of time; nothing when the peer cannot do this move.
+  void* (*prepare)(const PeerMove* move);
+  /// 0 when it worked.
+  int (*run)(void* prepared);
+  void (*forget)(void* prepared);
+};
+
+/// What the module exports under the name `tessera_bench_peers`.
+struct PeerList {
+  int version;
+  int count;
+  const Peer* peers;
+};
+using PeerListFunction = const PeerList* (*)();
+
+extern const Peer kOneDnnPeer;
+extern const Peer kEigenPeer;
+
+}  // namespace tessera::tools
