@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/relayout/flat_nest.h"
+
+namespace tessera::relayout {
+
+/// Loops that together step through one contiguous array, fastest first: the rows of a transpose
+/// continue each other in the destination, its columns in the source. Where they are on the other
+/// side is a table of offsets, so that two loops or six are moved by the same kernels.
+struct Chain {
+  std::vector<Axis> axes;
+  std::int64_t steps = 1;
+
+  void add(const Axis& axis) {
+    axes.push_back(axis);
+    steps *= axis.extent;
+  }
+
+  /// The offsets of steps [first, first + n) by the given member of Axis.
+  void table(std::int64_t first, std::int64_t n, std::int64_t Axis::* side,
+             std::int64_t* out) const {
+    std::vector<std::int64_t> digit(axes.size());
+    std::int64_t offset = 0;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      digit[a] = first % axes[a].extent;
+      first /= axes[a].extent;
+      offset += digit[a] * (axes[a].*side);
+    }
+    for (std::int64_t k = 0; k < n; ++k) {
+      out[k] = offset;
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        offset += axes[a].*side;
+        if (++digit[a] < axes[a].extent) break;
+        offset -= axes[a].extent * (axes[a].*side);
+        digit[a] = 0;
+      }
+    }
+  }
+};
+
+/// A nest whose fastest loop differs between source and destination.
+struct Transpose {
+  std::int64_t src = 0;
+  std::int64_t dst = 0;
+  int width = 1;            ///< bytes of an element
+  Chain rows;               ///< contiguous in the destination
+  Chain columns;            ///< contiguous in the source
+  std::vector<Axis> outer;  ///< the other loops, largest step of the destination first
+
+  /// Each column continues the one before it in the destination.
+  bool joined() const { return columns.axes[0].dst == rows.steps * width; }
+};
+
+}  // namespace tessera::relayout

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/relayout/flat_nest.h"
+
+namespace tessera::relayout {
+
+/// Memory that a worker keeps while it moves: large enough for a block on its way, small enough to
+/// stay in its second-level cache. Aligned to a huge page, and asks to be one.
+class Scratch {
+ public:
+  static constexpr std::int64_t kBytes = std::int64_t{1} << 21;
+  /// The calling thread's own; null when there is no memory for it.
+  static std::byte* mine();
+};
+
+/// The two arrays of one run, and how they may be touched.
+struct Arrays {
+  const std::byte* from = nullptr;
+  std::int64_t from_bytes = 0;
+  std::byte* to = nullptr;
+  bool streaming = false;
+  std::byte* scratch = nullptr;  ///< of Scratch::kBytes, the worker's own
+};
+
+/// One nest with the kernel that moves it. Its items may be done in any order, by any worker.
+class Job {
+ public:
+  virtual ~Job() = default;
+  /// How many parts the work has when `threads` workers are to share it.
+  virtual std::int64_t items(int threads) const = 0;
+  /// Does items [first, last) of items(threads).
+  virtual void run(std::int64_t first, std::int64_t last, int threads,
+                   const Arrays& arrays) const = 0;
+  virtual std::string describe() const = 0;
+};
+using Jobs = std::vector<std::unique_ptr<const Job>>;
+
+/// The jobs that move a nest of elements of `bits` bits, steps in elements.
+void add_jobs(const FlatNest& nest, std::int64_t bits, Jobs& jobs);
+
+/// Runs of bytes that both sides keep together: `nest` has an axis of step `width` on both sides.
+void add_runs_jobs(FlatNest nest, Jobs& jobs);
+
+/// Nests whose fastest axis differs: one axis has step `width` in the source, another in the
+/// destination.
+std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest);
+
+/// Anything: steps of any size, also zero and negative ones of the source.
+std::unique_ptr<const Job> make_strided_job(const FlatNest& nest);
+
+/// Elements of `bits` bits (below 8) that do not move in whole bytes; steps in elements. Work that
+/// is not shared, because neighbours share bytes.
+std::unique_ptr<const Job> make_bits_job(const FlatNest& nest, std::int64_t bits);
+
+}  // namespace tessera::relayout

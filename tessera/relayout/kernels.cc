@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/relayout/kernels.h"
+
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tessera/relayout/kernels.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::relayout::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t kLane = 16;  // what shuffles stay inside of
+
+template <int kWidth>
+constexpr int kGroup = static_cast<int>(kLane) / kWidth;  // elements in a lane
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+// Sixteen bytes as plain memory: without vectors, or with ones whose size the compiler does not
+// know, so that they cannot stand in arrays.
+
+struct Bytes {
+  std::byte b[kLane];
+};
+constexpr std::int64_t kVector = kLane;
+
+HWY_INLINE Bytes load(const std::byte* from) {
+  Bytes v;
+  std::memcpy(&v, from, sizeof(v));
+  return v;
+}
+HWY_INLINE void store(Bytes v, std::byte* to) { std::memcpy(to, &v, sizeof(v)); }
+HWY_INLINE void stream(Bytes v, std::byte* to) { store(v, to); }
+
+template <int kWidth>
+HWY_INLINE void transpose_lanes(Bytes* v) {
+  Bytes next[kGroup<kWidth>];
+  for (int r = 0; r < kGroup<kWidth>; ++r) {
+    for (int c = 0; c < kGroup<kWidth>; ++c) {
+      std::memcpy(next[c].b + r * kWidth, v[r].b + c * kWidth, kWidth);
+    }
+  }
+  std::memcpy(v, next, sizeof(next));
+}
+HWY_INLINE void transpose_blocks(Bytes*) {}
+
+template <int kNumber>
+HWY_INLINE void store_lane(Bytes v, std::byte* to) {
+  static_assert(kNumber == 0);
+  store(v, to);
+}
+HWY_INLINE Bytes load_lanes(const std::byte* base, const std::int64_t* at, std::int64_t) {
+  return load(base + *at);
+}
+
+#else
+
+/// Vectors of at most a cache line.
+template <typename T>
+using Tag = hn::CappedTag<T, kLine / sizeof(T)>;
+using Bytes = hn::Vec<Tag<std::uint8_t>>;
+constexpr std::int64_t kVector = hn::MaxLanes(Tag<std::uint8_t>());
+
+HWY_INLINE Bytes load(const std::byte* from) {
+  return hn::LoadU(Tag<std::uint8_t>(), reinterpret_cast<const std::uint8_t*>(from));
+}
+HWY_INLINE void store(Bytes v, std::byte* to) {
+  hn::StoreU(v, Tag<std::uint8_t>(), reinterpret_cast<std::uint8_t*>(to));
+}
+HWY_INLINE void stream(Bytes v, std::byte* to) {
+  hn::Stream(v, Tag<std::uint8_t>(), reinterpret_cast<std::uint8_t*>(to));
+}
+
+/// Transposes the kGroup x kGroup squares that stand side by side in the lanes of kGroup vectors.
+/// Interleaving vector i with vector i + half, log2(kGroup) times over, does just that.
+template <int kWidth>
+HWY_INLINE void transpose_lanes(Bytes* v) {
+  using T = hwy::UnsignedFromSize<kWidth>;
+  const Tag<T> d;
+  const Tag<std::uint8_t> bytes;
+  constexpr int kHalf = kGroup<kWidth> / 2;
+  Bytes next[kGroup<kWidth>];
+#pragma GCC unroll 4
+  for (int stage = 1; stage < kGroup<kWidth>; stage *= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kHalf; ++i) {
+      const auto a = hn::BitCast(d, v[i]);
+      const auto b = hn::BitCast(d, v[i + kHalf]);
+      next[2 * i] = hn::BitCast(bytes, hn::InterleaveLower(d, a, b));
+      next[2 * i + 1] = hn::BitCast(bytes, hn::InterleaveUpper(d, a, b));
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kGroup<kWidth>; ++i) v[i] = next[i];
+  }
+}
+
+/// Transposes the kLanes x kLanes square of lanes: lane j of vector i becomes lane i of vector j.
+template <class D>
+HWY_INLINE void transpose_blocks_of(hn::Vec<D>* v) {
+#if HWY_TARGET <= HWY_AVX3
+  const __m512i low01 = _mm512_shuffle_i64x2(v[0].raw, v[1].raw, 0x88);
+  const __m512i high01 = _mm512_shuffle_i64x2(v[0].raw, v[1].raw, 0xdd);
+  const __m512i low23 = _mm512_shuffle_i64x2(v[2].raw, v[3].raw, 0x88);
+  const __m512i high23 = _mm512_shuffle_i64x2(v[2].raw, v[3].raw, 0xdd);
+  v[0].raw = _mm512_shuffle_i64x2(low01, low23, 0x88);
+  v[1].raw = _mm512_shuffle_i64x2(high01, high23, 0x88);
+  v[2].raw = _mm512_shuffle_i64x2(low01, low23, 0xdd);
+  v[3].raw = _mm512_shuffle_i64x2(high01, high23, 0xdd);
+#else
+  static_assert(kVector <= 2 * kLane);
+  if constexpr (hn::MaxLanes(D()) == 2 * kLane) {
+    const auto low = hn::ConcatLowerLower(D(), v[1], v[0]);
+    v[1] = hn::ConcatUpperUpper(D(), v[1], v[0]);
+    v[0] = low;
+  }
+#endif
+}
+
+HWY_INLINE void transpose_blocks(Bytes* v) { transpose_blocks_of<Tag<std::uint8_t>>(v); }
+
+/// Stores lane number kNumber of a vector.
+template <int kNumber, class D = Tag<std::uint8_t>>
+HWY_INLINE void store_lane(hn::Vec<D> v, std::byte* to) {
+  constexpr int kCount = static_cast<int>(hn::MaxLanes(D()) / kLane);
+  if constexpr (kCount == 1) {
+    hn::StoreU(v, D(), reinterpret_cast<std::uint8_t*>(to));
+  } else {
+    const hn::Half<D> half;
+    if constexpr (kNumber < kCount / 2) {
+      store_lane<kNumber, hn::Half<D>>(hn::LowerHalf(half, v), to);
+    } else {
+      store_lane<kNumber - kCount / 2, hn::Half<D>>(hn::UpperHalf(half, v), to);
+    }
+  }
+}
+
+/// A vector whose lanes come from several places: base + at[0], base + at[step], ..
+template <class D>
+HWY_INLINE hn::Vec<D> lanes_of(const std::byte* base, const std::int64_t* at, std::int64_t step) {
+  constexpr std::int64_t kCount = hn::MaxLanes(D()) / kLane;
+  if constexpr (kCount == 1) {
+    return hn::LoadU(D(), reinterpret_cast<const std::uint8_t*>(base + *at));
+  } else {
+    using H = hn::Half<D>;
+    return hn::Combine(D(), lanes_of<H>(base, at + kCount / 2 * step, step),
+                       lanes_of<H>(base, at, step));
+  }
+}
+
+HWY_INLINE Bytes load_lanes(const std::byte* base, const std::int64_t* at, std::int64_t step) {
+  return lanes_of<Tag<std::uint8_t>>(base, at, step);
+}
+
+#endif
+
+constexpr std::int64_t kLanes = kVector / kLane;
+
+// ---- Copies -------------------------------------------------------------------------------------
+
+/// Whole lines to an aligned destination.
+HWY_INLINE void stream_lines(std::byte* to, const std::byte* from, std::int64_t lines) {
+  for (std::int64_t i = 0; i < lines; ++i) {
+    for (std::int64_t k = 0; k < kLine; k += kVector) stream(load(from + k), to + k);
+    from += kLine;
+    to += kLine;
+  }
+}
+
+/// At least one vector: the last one overlaps the one before.
+HWY_INLINE void copy_vectors(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  const Bytes last = load(from + bytes - kVector);
+  std::int64_t i = 0;
+  for (; i + 2 * kVector <= bytes; i += 2 * kVector) {
+    const Bytes a = load(from + i);
+    const Bytes b = load(from + i + kVector);
+    store(a, to + i);
+    store(b, to + i + kVector);
+  }
+  if (i + kVector <= bytes) store(load(from + i), to + i);
+  store(last, to + bytes - kVector);
+}
+
+template <typename T>
+HWY_INLINE void copy_ends(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  T first;
+  T last;
+  std::memcpy(&first, from, sizeof(T));
+  std::memcpy(&last, from + bytes - static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  std::memcpy(to, &first, sizeof(T));
+  std::memcpy(to + bytes - static_cast<std::int64_t>(sizeof(T)), &last, sizeof(T));
+}
+
+HWY_INLINE void copy_short(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  if (bytes >= kVector) return copy_vectors(to, from, bytes);
+  if (bytes >= 32) {
+    struct Half {
+      std::uint64_t a[4];
+    };
+    return copy_ends<Half>(to, from, bytes);
+  }
+  if (bytes >= 16) {
+    struct Quarter {
+      std::uint64_t a[2];
+    };
+    return copy_ends<Quarter>(to, from, bytes);
+  }
+  if (bytes >= 8) return copy_ends<std::uint64_t>(to, from, bytes);
+  if (bytes >= 4) return copy_ends<std::uint32_t>(to, from, bytes);
+  if (bytes >= 2) return copy_ends<std::uint16_t>(to, from, bytes);
+  if (bytes == 1) *to = *from;
+}
+
+HWY_INLINE void copy_streaming(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
+  const std::int64_t head = past == 0 ? 0 : kLine - past;
+  if (bytes < head + kLine) return copy_short(to, from, bytes);
+  copy_short(to, from, head);
+  const std::int64_t lines = (bytes - head) / kLine;
+  stream_lines(to + head, from + head, lines);
+  const std::int64_t done = head + lines * kLine;
+  copy_short(to + done, from + done, bytes - done);
+}
+
+void CopyBytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming) {
+  if (streaming) return copy_streaming(to, from, bytes);
+  if (bytes >= 4096) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  } else {
+    copy_short(to, from, bytes);
+  }
+}
+
+template <std::int64_t kBytes>
+HWY_INLINE void copy_fixed_runs(std::byte* to, std::int64_t to_step, const std::byte* from,
+                                std::int64_t from_step, std::int64_t runs) {
+  for (std::int64_t i = 0; i < runs; ++i) {
+    std::memcpy(to, from, kBytes);
+    to += to_step;
+    from += from_step;
+  }
+}
+
+void CopyRuns(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
+              std::int64_t runs, std::int64_t bytes, bool streaming) {
+  if (streaming) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(to) % kLine == 0 &&
+                         to_step % kLine == 0 && bytes % kLine == 0;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      if (aligned) {
+        stream_lines(to, from, bytes / kLine);
+      } else {
+        copy_streaming(to, from, bytes);
+      }
+      to += to_step;
+      from += from_step;
+    }
+    return;
+  }
+  switch (bytes) {
+    case 1:
+      return copy_fixed_runs<1>(to, to_step, from, from_step, runs);
+    case 2:
+      return copy_fixed_runs<2>(to, to_step, from, from_step, runs);
+    case 4:
+      return copy_fixed_runs<4>(to, to_step, from, from_step, runs);
+    case 8:
+      return copy_fixed_runs<8>(to, to_step, from, from_step, runs);
+    case 16:
+      return copy_fixed_runs<16>(to, to_step, from, from_step, runs);
+    case 32:
+      return copy_fixed_runs<32>(to, to_step, from, from_step, runs);
+    case 64:
+      return copy_fixed_runs<64>(to, to_step, from, from_step, runs);
+    case 128:
+      return copy_fixed_runs<128>(to, to_step, from, from_step, runs);
+    default:
+      break;
+  }
+  for (std::int64_t i = 0; i < runs; ++i) {
+    copy_short(to, from, bytes);
+    to += to_step;
+    from += from_step;
+  }
+}
+
+void FinishStreaming() { hwy::FlushStream(); }
+
+// ---- Transposes ---------------------------------------------------------------------------------
+
+template <int kWidth>
+constexpr int kSide = static_cast<int>(kVector) / kWidth;  // elements in a vector
+
+/// Whether tiles are finished while they are read. Tiles of narrow elements have more rows than
+/// memory likes to be read at once, so they are read a lane's worth of rows at a time and their
+/// lanes are put in order when they are written.
+template <int kWidth>
+constexpr bool kFinishedOnReading = kSide<kWidth> <= 16;
+
+template <int kWidth>
+void read_tiles_of(const TileGrid& grid, std::int64_t i, const std::byte* from,
+                   const std::int64_t* row, const std::int64_t* first, std::int64_t column_tiles) {
+  constexpr int kG = kGroup<kWidth>;
+  constexpr std::int64_t kTile = kVector * kSide<kWidth>;
+  const std::int64_t step = grid.row_tiles * kTile;
+  if constexpr (kFinishedOnReading<kWidth>) {
+    std::byte* tile = grid.tiles + i * kTile;
+    for (std::int64_t j = 0; j < column_tiles; ++j, tile += step) {
+      const std::byte* base = from + first[j];
+      Bytes v[kLanes][kG];
+#pragma GCC unroll 4
+      for (int lane = 0; lane < kLanes; ++lane) {
+#pragma GCC unroll 4
+        for (int r = 0; r < kG; ++r) v[lane][r] = load(base + row[lane * kG + r]);
+        transpose_lanes<kWidth>(v[lane]);
+      }
+#pragma GCC unroll 4
+      for (int c = 0; c < kG; ++c) {
+        Bytes column[kLanes];
+#pragma GCC unroll 4
+        for (int lane = 0; lane < kLanes; ++lane) column[lane] = v[lane][c];
+        transpose_blocks(column);
+#pragma GCC unroll 4
+        for (int lane = 0; lane < kLanes; ++lane) {
+          store(column[lane], tile + (lane * kG + c) * kVector);
+        }
+      }
+    }
+  } else {
+    constexpr int kRows = 16;  // read at once
+    for (int r0 = 0; r0 < kSide<kWidth>; r0 += kRows) {
+      std::byte* tile = grid.tiles + i * kTile + r0 * kVector;
+      for (std::int64_t j = 0; j < column_tiles; ++j, tile += step) {
+        const std::byte* base = from + first[j];
+#pragma GCC unroll 2
+        for (int g = 0; g < kRows; g += kG) {
+          Bytes v[kG];
+#pragma GCC unroll 16
+          for (int r = 0; r < kG; ++r) v[r] = load(base + row[r0 + g + r]);
+          transpose_lanes<kWidth>(v);
+#pragma GCC unroll 16
+          for (int r = 0; r < kG; ++r) store(v[r], tile + (g + r) * kVector);
+        }
+      }
+    }
+  }
+}
+
+template <int kWidth, bool kStreaming>
+void write_columns_of(const TileGrid& grid, std::int64_t j, std::int64_t columns,
+                      std::byte* const* to, const std::int64_t* at) {
+  constexpr int kG = kGroup<kWidth>;
+  constexpr std::int64_t kTile = kVector * kSide<kWidth>;
+  const std::byte* tiles = grid.tiles + j * grid.row_tiles * kTile;
+  const auto put = [](Bytes v, std::byte* where) {
+    if constexpr (kStreaming) {
+      stream(v, where);
+    } else {
+      store(v, where);
+    }
+  };
+  if constexpr (kFinishedOnReading<kWidth>) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::byte* column = tiles + c * kVector;
+      for (std::int64_t i = 0; i < grid.row_tiles; ++i)
+        put(load(column + i * kTile), to[c] + at[i]);
+    }
+  } else {
+    // Tile row g·kG + c holds, lane by lane, rows [g·kG, (g+1)·kG) of column lane·kG + c.
+    for (int c = 0; c < kG; ++c) {
+      for (std::int64_t i = 0; i < grid.row_tiles; ++i) {
+        const std::byte* tile = tiles + i * kTile + c * kVector;
+        Bytes v[kLanes];
+#pragma GCC unroll 4
+        for (int g = 0; g < kLanes; ++g) v[g] = load(tile + g * kG * kVector);
+        transpose_blocks(v);
+#pragma GCC unroll 4
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const std::int64_t column = lane * kG + c;
+          if (column < columns) put(v[lane], to[column] + at[i]);
+        }
+      }
+    }
+  }
+}
+
+template <int kWidth>
+void interleave_rows_of(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
+                        std::int64_t columns) {
+  constexpr int kG = kGroup<kWidth>;
+  const std::int64_t pitch = std::int64_t{rows} * kWidth;
+  for (std::int64_t c0 = 0; c0 < columns; c0 += kSide<kWidth>) {
+    std::byte* out = to + c0 * pitch;
+    for (int g = 0; g < rows / kG; ++g) {
+      Bytes v[kG];
+#pragma GCC unroll 16
+      for (int r = 0; r < kG; ++r) v[r] = load(from + row[g * kG + r] + c0 * kWidth);
+      transpose_lanes<kWidth>(v);
+      std::byte* lanes = out + g * kLane;
+#pragma GCC unroll 16
+      for (int c = 0; c < kG; ++c) {
+        store_lane<0>(v[c], lanes + c * pitch);
+        if constexpr (kLanes > 1) store_lane<1>(v[c], lanes + (kG + c) * pitch);
+        if constexpr (kLanes > 2) {
+          store_lane<2>(v[c], lanes + (2 * kG + c) * pitch);
+          store_lane<3>(v[c], lanes + (3 * kG + c) * pitch);
+        }
+      }
+    }
+  }
+}
+
+template <int kWidth>
+void split_columns_of(std::byte* const* to, const std::byte* from, const std::int64_t* row,
+                      std::int64_t rows) {
+  constexpr int kG = kGroup<kWidth>;
+  for (std::int64_t r0 = 0; r0 < rows; r0 += kSide<kWidth>) {
+    Bytes v[kG];
+#pragma GCC unroll 16
+    for (int r = 0; r < kG; ++r) v[r] = load_lanes(from, row + r0 + r, kG);
+    transpose_lanes<kWidth>(v);
+#pragma GCC unroll 16
+    for (int c = 0; c < kG; ++c) store(v[c], to[c] + r0 * kWidth);
+  }
+}
+
+int TileSide(int width) { return static_cast<int>(kVector) / width; }
+
+void ReadTiles(const TileGrid& grid, std::int64_t i, const std::byte* from, const std::int64_t* row,
+               const std::int64_t* first, std::int64_t column_tiles) {
+  switch (grid.width) {
+    case 1:
+      return read_tiles_of<1>(grid, i, from, row, first, column_tiles);
+    case 2:
+      return read_tiles_of<2>(grid, i, from, row, first, column_tiles);
+    case 4:
+      return read_tiles_of<4>(grid, i, from, row, first, column_tiles);
+    default:
+      return read_tiles_of<8>(grid, i, from, row, first, column_tiles);
+  }
+}
+
+template <bool kStreaming>
+void write_columns_to(const TileGrid& grid, std::int64_t j, std::int64_t columns,
+                      std::byte* const* to, const std::int64_t* at) {
+  switch (grid.width) {
+    case 1:
+      return write_columns_of<1, kStreaming>(grid, j, columns, to, at);
+    case 2:
+      return write_columns_of<2, kStreaming>(grid, j, columns, to, at);
+    case 4:
+      return write_columns_of<4, kStreaming>(grid, j, columns, to, at);
+    default:
+      return write_columns_of<8, kStreaming>(grid, j, columns, to, at);
+  }
+}
+
+void WriteColumns(const TileGrid& grid, std::int64_t j, std::int64_t columns, std::byte* const* to,
+                  const std::int64_t* at, bool streaming) {
+  if (streaming) return write_columns_to<true>(grid, j, columns, to, at);
+  write_columns_to<false>(grid, j, columns, to, at);
+}
+
+void InterleaveRows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
+                    std::int64_t columns, int width) {
+  switch (width) {
+    case 1:
+      return interleave_rows_of<1>(to, from, row, rows, columns);
+    case 2:
+      return interleave_rows_of<2>(to, from, row, rows, columns);
+    case 4:
+      return interleave_rows_of<4>(to, from, row, rows, columns);
+    default:
+      return interleave_rows_of<8>(to, from, row, rows, columns);
+  }
+}
+
+void SplitColumns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
+                  std::int64_t rows, int width) {
+  switch (width) {
+    case 1:
+      return split_columns_of<1>(to, from, row, rows);
+    case 2:
+      return split_columns_of<2>(to, from, row, rows);
+    case 4:
+      return split_columns_of<4>(to, from, row, rows);
+    default:
+      return split_columns_of<8>(to, from, row, rows);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::relayout::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera::relayout {
+
+HWY_EXPORT(CopyBytes);
+HWY_EXPORT(CopyRuns);
+HWY_EXPORT(FinishStreaming);
+HWY_EXPORT(TileSide);
+HWY_EXPORT(ReadTiles);
+HWY_EXPORT(WriteColumns);
+HWY_EXPORT(InterleaveRows);
+HWY_EXPORT(SplitColumns);
+
+void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(CopyBytes)(to, from, bytes, streaming);
+}
+void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
+               std::int64_t runs, std::int64_t bytes, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(CopyRuns)(to, to_step, from, from_step, runs, bytes, streaming);
+}
+void finish_streaming() { HWY_DYNAMIC_DISPATCH(FinishStreaming)(); }
+int tile_side(int width) { return HWY_DYNAMIC_DISPATCH(TileSide)(width); }
+void read_tiles(const TileGrid& grid, std::int64_t i, const std::byte* from,
+                const std::int64_t* row, const std::int64_t* first, std::int64_t column_tiles) {
+  HWY_DYNAMIC_DISPATCH(ReadTiles)(grid, i, from, row, first, column_tiles);
+}
+void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, std::byte* const* to,
+                   const std::int64_t* at, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(WriteColumns)(grid, j, columns, to, at, streaming);
+}
+void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
+                     std::int64_t columns, int width) {
+  HWY_DYNAMIC_DISPATCH(InterleaveRows)(to, from, row, rows, columns, width);
+}
+void split_columns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
+                   std::int64_t rows, int width) {
+  HWY_DYNAMIC_DISPATCH(SplitColumns)(to, from, row, rows, width);
+}
+
+}  // namespace tessera::relayout
+#endif

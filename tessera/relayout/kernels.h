@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The loops that touch memory, compiled for every instruction set and chosen at run time. They
+/// know addresses and widths in bytes, nothing of layouts. Not part of the public interface.
+namespace tessera::relayout {
+
+/// Bytes of a cache line: what streaming stores write as a whole.
+inline constexpr std::int64_t kLine = 64;
+
+/// Copies `bytes` bytes; `streaming` writes whole lines around the caches, the rest plainly.
+void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming);
+
+/// `runs` runs of `bytes` bytes each, `from_step` and `to_step` apart.
+void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
+               std::int64_t runs, std::int64_t bytes, bool streaming);
+
+/// Makes streaming stores of this thread visible to others.
+void finish_streaming();
+
+/// Elements of `width` bytes, width 1, 2, 4 or 8, in a square that fills vector registers: this
+/// many elements a side. 16 for 4 bytes with 64-byte vectors, 4 with 16-byte ones.
+int tile_side(int width);
+
+/// A block of rows on its way to become columns. Tiles of side L = tile_side(width) stand in
+/// `tiles`, those of one column of tiles together:
+///     tile (row tile i, column tile j) begins at  tiles + (j·row_tiles + i)·L·L·width.
+/// What a tile looks like inside is between the two functions below.
+struct TileGrid {
+  std::byte* tiles = nullptr;
+  std::int64_t row_tiles = 0;
+  int width = 1;
+};
+
+/// Reads row tile i: the element (r, c) of column tile j is at from + row[r] + first[j] + c·width,
+/// r, c < L; `first[j]` and `row[r]` are offsets in bytes.
+void read_tiles(const TileGrid& grid, std::int64_t i, const std::byte* from,
+                const std::int64_t* row, const std::int64_t* first, std::int64_t column_tiles);
+
+/// Writes columns [0, columns) of column tile j: column c, which is the rows of all row tiles, to
+/// to[c], with row tile i at byte at[i] of it. `streaming` only for aligned whole lines.
+void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, std::byte* const* to,
+                   const std::int64_t* at, bool streaming);
+
+/// Few rows of many columns: to[c·rows·width + r·width] = from[row[r] + c·width]; the rows fill a
+/// multiple of 16 bytes, at most 64, and `columns` is a multiple of tile_side(width).
+void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
+                     std::int64_t columns, int width);
+
+/// Few columns of many rows: to[c][r·width] = from[row[r] + c·width]; the columns fill 16 bytes,
+/// and `rows` is a multiple of tile_side(width).
+void split_columns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
+                   std::int64_t rows, int width);
+
+}  // namespace tessera::relayout

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tessera/relayout/kernels.h"
+
+namespace tessera::relayout {
+
+/// Collects bytes for consecutive addresses and writes them as whole lines around the caches. Only
+/// where the addresses jump does it write the parts of lines at both sides plainly.
+class LineWriter {
+ public:
+  /// `buffer` is aligned to a line; `bytes` is a multiple of a line.
+  LineWriter(std::byte* buffer, std::int64_t bytes) : buffer_(buffer), bytes_(bytes) {}
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+  ~LineWriter() { finish(); }
+
+  /// The most that one `reserve` can give.
+  std::int64_t capacity() const { return bytes_ - 2 * kLine; }
+
+  /// Room for the `bytes` bytes that belong at `to`; to be filled before the next call.
+  std::byte* reserve(std::byte* to, std::int64_t bytes) {
+    if (to != next_) {
+      finish();
+      const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
+      line_ = to - past;
+      begin_ = end_ = past;
+    } else if (end_ + bytes > bytes_) {
+      drain();
+    }
+    std::byte* room = buffer_ + end_;
+    end_ += bytes;
+    next_ = to + bytes;
+    return room;
+  }
+
+  void finish() {
+    if (next_ == nullptr) return;
+    drain();
+    if (end_ > begin_) {
+      std::memcpy(line_ + begin_, buffer_ + begin_, static_cast<std::size_t>(end_ - begin_));
+    }
+    next_ = nullptr;
+  }
+
+ private:
+  /// Writes all whole lines and keeps the rest.
+  void drain() {
+    std::int64_t from = 0;
+    if (begin_ > 0) {
+      if (end_ < kLine) return;
+      std::memcpy(line_ + begin_, buffer_ + begin_, static_cast<std::size_t>(kLine - begin_));
+      from = kLine;
+    }
+    const std::int64_t whole = end_ / kLine * kLine;
+    copy_bytes(line_ + from, buffer_ + from, whole - from, true);
+    if (whole == 0) return;
+    std::memcpy(buffer_, buffer_ + whole, static_cast<std::size_t>(end_ - whole));
+    line_ += whole;
+    begin_ = 0;
+    end_ -= whole;
+  }
+
+  std::byte* buffer_;
+  std::int64_t bytes_;
+  std::byte* line_ = nullptr;  ///< where buffer_[0] belongs
+  std::int64_t begin_ = 0;     ///< the first byte of the buffer that is ours
+  std::int64_t end_ = 0;
+  std::byte* next_ = nullptr;  ///< where the next byte would continue
+};
+
+}  // namespace tessera::relayout

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/relayout/plan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/relayout/fill_job.h"
+#include "tessera/relayout/job.h"
+#include "tessera/relayout/kernels.h"
+
+namespace tessera {
+
+using relayout::Arrays;
+using relayout::FlatNest;
+using relayout::Job;
+using relayout::Jobs;
+
+struct Plan::Body {
+  Program program;
+  bool streaming = false;
+  Jobs fills;
+  Jobs copies;
+};
+
+namespace {
+
+/// Outputs from here on do not stay in the caches, so they are written around them.
+std::int64_t streaming_bytes() {
+  static const std::int64_t bytes = [] {
+    const long shared = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return std::clamp<std::int64_t>(shared / 2, std::int64_t{1} << 23, std::int64_t{1} << 26);
+  }();
+  return bytes;
+}
+
+/// Does every job's share of `worker`.
+void run_jobs(const Jobs& jobs, int worker, int workers, const Arrays& arrays) {
+  for (const auto& job : jobs) {
+    const auto [from, to] = ThreadPool::share(job->items(workers), worker, workers);
+    if (from < to) job->run(from, to, workers, arrays);
+  }
+}
+
+Result<std::vector<std::byte>> padding_bytes(const Program& program) {
+  TESSERA_TRY(const Cast cast, Cast::make(DType::kF64, program.to.storage(), Rounding::kSaturate));
+  std::vector<std::byte> value(8);
+  cast.run(reinterpret_cast<const std::byte*>(&program.padding), 0, value.data(), 0, 1);
+  return value;
+}
+
+}  // namespace
+
+Result<Plan> Plan::make(Program program, const PlanOptions& options) {
+  auto body = std::make_shared<Body>();
+  const DType storage = program.to.storage();
+  const std::optional<std::int64_t> bits = dtype_bits(storage);
+  if (program.from.storage() != storage || !bits) {
+    return Error{ErrorCode::kNotSupported, cat("relayout from ", dtype_name(program.from.storage()),
+                                               " to ", dtype_name(storage), " is not there yet")};
+  }
+  body->streaming = options.stores == Stores::kStreaming ||
+                    (options.stores == Stores::kAuto && program.to.bytes >= streaming_bytes());
+  for (std::int64_t i = 0; i < program.nests(); ++i) {
+    relayout::add_jobs(relayout::flatten(program.nest(i), program.from, program.to), *bits,
+                       body->copies);
+  }
+  if (!program.fills.empty()) {
+    TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program));
+    for (const FillNest& fill : program.fills) {
+      body->fills.push_back(relayout::make_fill_job(fill, program.to, *bits, value));
+    }
+  }
+  body->program = std::move(program);
+  return Plan(std::move(body));
+}
+
+const Program& Plan::program() const { return body_->program; }
+
+std::vector<std::string> Plan::describe() const {
+  std::vector<std::string> lines;
+  for (const auto& job : body_->fills) lines.push_back(job->describe());
+  for (const auto& job : body_->copies) lines.push_back(job->describe());
+  return lines;
+}
+
+Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const {
+  const auto wrong_size = [](std::string_view which, std::size_t has, std::int64_t needed) {
+    return Error{ErrorCode::kOutOfRange,
+                 cat("the ", which, " has ", has, " bytes, but its layout ", needed), std::nullopt,
+                 "give memory of exactly the layout's size"};
+  };
+  const Program& moved = body_->program;
+  if (std::cmp_not_equal(from.size(), moved.from.bytes)) {
+    return wrong_size("source", from.size(), moved.from.bytes);
+  }
+  if (std::cmp_not_equal(to.size(), moved.to.bytes)) {
+    return wrong_size("destination", to.size(), moved.to.bytes);
+  }
+  const int workers = pool.threads();
+  std::atomic<bool> no_memory = false;
+  const auto arrays_for = [&](bool streaming) {
+    return Arrays{from.data(), moved.from.bytes, to.data(), streaming, relayout::Scratch::mine()};
+  };
+  // Fills that cover data must be done before any copy; others only touch what copies do not.
+  if (moved.fills_all) {
+    pool.run([&](int worker) { run_jobs(body_->fills, worker, workers, arrays_for(false)); });
+  }
+  pool.run([&](int worker) {
+    const Arrays arrays = arrays_for(body_->streaming);
+    if (arrays.scratch == nullptr) {
+      no_memory = true;
+      return;
+    }
+    run_jobs(body_->copies, worker, workers, arrays);
+    if (arrays.streaming) relayout::finish_streaming();
+    if (!moved.fills_all) run_jobs(body_->fills, worker, workers, arrays);
+  });
+  if (no_memory) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("no memory for ", relayout::Scratch::kBytes, " bytes of scratch a thread"),
+                 std::nullopt, "use fewer threads"};
+  }
+  return ok_status();
+}
+
+}  // namespace tessera

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/relayout/chain.h"
+#include "tessera/relayout/job.h"
+#include "tessera/relayout/kernels.h"
+#include "tessera/relayout/line_writer.h"
+
+// A block is R rows times C columns. Rows are read as long pieces and turned in registers into
+// tiles that stay in the second-level cache; columns are then written from the tiles, as many
+// lines in a row as the block is high.
+
+namespace tessera::relayout {
+namespace {
+
+constexpr std::int64_t kMaxRows = 1024;
+constexpr std::int64_t kMaxColumns = 8192;
+
+// Parts of the scratch memory.
+constexpr std::int64_t kTileBytes = std::int64_t{1} << 19;
+constexpr std::int64_t kColumnBytes = std::int64_t{1} << 18;  // a tile's columns, as lines
+constexpr std::int64_t kCarryBytes = kMaxColumns * kLine;
+constexpr std::int64_t kWriterBytes = std::int64_t{1} << 16;
+static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kBytes);
+
+/// Bytes of a row that are read at a time, and of a block on its way.
+std::int64_t row_bytes(int width) { return width == 1 ? 2048 : 4096; }
+std::int64_t block_bytes(bool streaming) { return streaming ? 1 << 18 : 1 << 15; }
+
+using Range = ThreadPool::Range;
+
+/// What one worker does to one strip of columns.
+class Strip {
+ public:
+  Strip(const Transpose& nest, const Arrays& arrays)
+      : nest_(nest),
+        arrays_(arrays),
+        width_(nest.width),
+        side_(tile_side(nest.width)),
+        tiles_(arrays.scratch),
+        lines_(tiles_ + kTileBytes),
+        carry_(lines_ + kColumnBytes),
+        writer_(carry_ + kCarryBytes, kWriterBytes) {
+    aligned_ = (reinterpret_cast<std::uintptr_t>(arrays.to) + nest.dst) % kLine == 0;
+    for (const auto* axes : {&nest.columns.axes, &nest.outer}) {
+      for (const Axis& axis : *axes) aligned_ = aligned_ && axis.dst % kLine == 0;
+    }
+  }
+
+  /// Rows `rows` of columns `columns`, block after block along the rows.
+  void move(const Offsets& at, Range rows, Range columns) {
+    const std::int64_t from = nest_.src + at.src + columns.from * width_;
+    from_ = arrays_.from + from;
+    room_ = arrays_.from_bytes - from;
+    to_ = arrays_.to + nest_.dst + at.dst;
+    columns_ = columns.to - columns.from;
+    nest_.columns.table(columns.from, columns_, &Axis::dst, column_dst_);
+    lay_out_tiles();
+    const std::int64_t high = block_rows();
+    for (std::int64_t r = rows.from; r < rows.to;) {
+      // A last block of fewer rows than a tile is made part of the one before.
+      std::int64_t n = std::min(high, rows.to - r);
+      if (rows.to - r - n < side_) n = rows.to - r;
+      read(r, n);
+      write(r, n, r == rows.from, r + n == rows.to);
+      r += n;
+    }
+  }
+
+ private:
+  bool narrow() const { return columns_ * width_ <= 3 * kLine / 4 && columns_ * width_ % 16 == 0; }
+
+  /// The height of a block.
+  std::int64_t block_rows() const {
+    const std::int64_t unit = std::max<std::int64_t>(side_, kLine / width_);
+    const std::int64_t wide = (narrow() ? columns_ : std::max(columns_, side_)) * width_;
+    const std::int64_t fits = block_bytes(arrays_.streaming) / wide / unit * unit;
+    if (nest_.joined()) return kMaxRows - side_;
+    return std::clamp(fits, unit, (kMaxRows - side_) / unit * unit);
+  }
+
+  void lay_out_tiles() {
+    // Narrow blocks have no tiles: their columns are split off in groups of 16 bytes.
+    tile_columns_ = narrow() ? 16 / width_ : std::min(side_, columns_);
+    tiles_across_ = (columns_ + tile_columns_ - 1) / tile_columns_;
+    for (std::int64_t j = 0; j < tiles_across_; ++j) {
+      tile_column_[j] = std::min(j * tile_columns_, columns_ - tile_columns_);
+      tile_first_[j] = tile_column_[j] * width_;
+    }
+  }
+
+  void read(std::int64_t r, std::int64_t n) {
+    rows_ = n;
+    nest_.rows.table(r, n, &Axis::src, row_src_);
+    for (std::int64_t k = n; k < side_; ++k) row_src_[k] = row_src_[n - 1];
+    tiles_down_ = std::max<std::int64_t>(1, (n + side_ - 1) / side_);
+    for (std::int64_t i = 0; i < tiles_down_; ++i) {
+      tile_row_[i] = std::max<std::int64_t>(0, std::min(i * side_, n - side_));
+      tile_at_[i] = tile_row_[i] * width_;
+    }
+    if (narrow()) return;
+    grid_ = {tiles_, tiles_down_, width_};
+    for (std::int64_t i = 0; i < tiles_down_; ++i) read_row_tile(i, row_src_ + tile_row_[i]);
+  }
+
+  /// Tiles wider than the block read past its end, which may be the end of the source.
+  void read_row_tile(std::int64_t i, const std::int64_t* row) {
+    if (columns_ >= side_ || *std::max_element(row, row + side_) + side_ * width_ <= room_) {
+      return read_tiles(grid_, i, from_, row, tile_first_, tiles_across_);
+    }
+    std::int64_t near[kLine];
+    for (std::int64_t k = 0; k < side_; ++k) {
+      near[k] = k * kLine;
+      std::memcpy(lines_ + near[k], from_ + row[k], static_cast<std::size_t>(columns_ * width_));
+    }
+    read_tiles(grid_, i, lines_, near, tile_first_, tiles_across_);
+  }
+
+  void write(std::int64_t r, std::int64_t n, bool first, bool last) {
+    std::byte* begin = to_ + r * width_;
+    if (n >= side_) {
+      if (!arrays_.streaming) return write_directly(begin, false);
+      if (aligned_ && (r * width_) % kLine == 0 && n * width_ % kLine == 0) {
+        return write_directly(begin, true);
+      }
+    }
+    if (nest_.joined() && n == nest_.rows.steps) return write_joined();
+    write_carrying(begin, first, last);
+  }
+
+  /// Columns of tile j to to[0], to[1], ..
+  void columns_to(std::int64_t j, std::byte* const* to, bool streaming) {
+    if (!narrow()) return write_columns(grid_, j, tile_columns_, to, tile_at_, streaming);
+    std::byte* at[kLine];
+    const auto split = [&](std::int64_t row, std::int64_t rows) {
+      for (std::int64_t c = 0; c < tile_columns_; ++c) at[c] = to[c] + row * width_;
+      split_columns(at, from_ + tile_first_[j], row_src_ + row, rows, width_);
+    };
+    const std::int64_t whole = rows_ / side_ * side_;
+    split(0, std::max(whole, side_));
+    if (whole > 0 && whole < rows_) split(rows_ - side_, side_);
+  }
+
+  void write_directly(std::byte* begin, bool streaming) {
+    std::byte* to[kLine];
+    // Split columns come a tile at a time and are better streamed as whole columns.
+    if (streaming && narrow()) return write_carrying(begin, true, true);
+    for (std::int64_t j = 0; j < tiles_across_; ++j) {
+      for (std::int64_t c = 0; c < tile_columns_; ++c) {
+        to[c] = begin + column_dst_[tile_column_[j] + c];
+      }
+      columns_to(j, to, streaming);
+    }
+  }
+
+  /// How many columns of tile j the tile before has written.
+  std::int64_t done_before(std::int64_t j) const {
+    return j == 0 ? 0 : tile_column_[j - 1] + tile_columns_ - tile_column_[j];
+  }
+
+  /// Columns that follow each other in the destination: one long run.
+  void write_joined() {
+    const std::int64_t bytes = rows_ * width_;
+    // Columns shorter than a tile are written with what does not belong to them, at a pitch that
+    // leaves room for it, and then closed up.
+    const std::int64_t pitch = std::max<std::int64_t>(bytes, side_ * width_);
+    std::byte* to[kLine];
+    for (std::int64_t j = 0; j < tiles_across_; ++j) {
+      const std::int64_t skip = done_before(j);
+      std::byte* begin = to_ + column_dst_[tile_column_[j] + skip];
+      const std::int64_t all = (tile_columns_ - skip) * bytes;
+      const bool at_once = pitch == bytes && skip == 0 && all <= writer_.capacity();
+      std::byte* room = at_once ? writer_.reserve(begin, all) : lines_;
+      for (std::int64_t c = 0; c < tile_columns_; ++c) to[c] = room + c * pitch;
+      columns_to(j, to, false);
+      if (at_once) continue;
+      for (std::int64_t c = skip; c < tile_columns_; ++c) {
+        std::byte* column = to_ + column_dst_[tile_column_[j] + c];
+        if (arrays_.streaming) {
+          copy_bytes(writer_.reserve(column, bytes), to[c], bytes, false);
+        } else {
+          copy_bytes(column, to[c], bytes, false);
+        }
+      }
+    }
+  }
+
+  /// Columns of any alignment: whole lines are written, and the part of a line at the end waits
+  /// for the next block.
+  void write_carrying(std::byte* begin, bool first, bool last) {
+    const std::int64_t bytes = rows_ * width_;
+    const std::int64_t pitch = (std::max<std::int64_t>(bytes, side_ * width_) / kLine + 3) * kLine;
+    std::byte* to[kLine];
+    for (std::int64_t j = 0; j < tiles_across_; ++j) {
+      for (std::int64_t c = 0; c < tile_columns_; ++c) {
+        std::byte* where = begin + column_dst_[tile_column_[j] + c];
+        to[c] = lines_ + c * pitch + reinterpret_cast<std::uintptr_t>(where) % kLine;
+      }
+      columns_to(j, to, false);
+      for (std::int64_t c = done_before(j); c < tile_columns_; ++c) {
+        const std::int64_t column = tile_column_[j] + c;
+        flush(lines_ + c * pitch, begin + column_dst_[column], bytes, carry_ + column * kLine,
+              first, last);
+      }
+    }
+  }
+
+  void flush(std::byte* buffer, std::byte* to, std::int64_t bytes, std::byte* carry, bool first,
+             bool last) const {
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
+    const std::int64_t end = past + bytes;
+    if (!arrays_.streaming) return copy_bytes(to, buffer + past, bytes, false);
+    if (!first) std::memcpy(buffer, carry, static_cast<std::size_t>(past));
+    const std::int64_t begin = first ? past : 0;
+    const std::int64_t whole = last ? end : end / kLine * kLine;
+    if (whole > begin) copy_bytes(to - past + begin, buffer + begin, whole - begin, true);
+    if (whole >= begin && whole < end) {
+      std::memcpy(carry, buffer + whole, static_cast<std::size_t>(end - whole));
+    }
+  }
+
+  const Transpose& nest_;
+  const Arrays& arrays_;
+  const int width_;
+  const std::int64_t side_;
+  std::byte* const tiles_;
+  std::byte* const lines_;
+  std::byte* const carry_;
+  LineWriter writer_;
+  bool aligned_ = false;  ///< every column begins a line
+  const std::byte* from_ = nullptr;
+  std::int64_t room_ = 0;  ///< bytes of the source from from_ on
+  std::byte* to_ = nullptr;
+  TileGrid grid_;
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  std::int64_t tile_columns_ = 0;
+  std::int64_t tiles_down_ = 0;
+  std::int64_t tiles_across_ = 0;
+  std::int64_t row_src_[kMaxRows + kLine];
+  std::int64_t tile_row_[kMaxRows];
+  std::int64_t tile_at_[kMaxRows];
+  std::int64_t column_dst_[kMaxColumns];
+  std::int64_t tile_column_[kMaxColumns];
+  std::int64_t tile_first_[kMaxColumns];
+};
+
+class TransposeJob final : public Job {
+ public:
+  explicit TransposeJob(Transpose nest) : nest_(std::move(nest)) {}
+
+  std::int64_t items(int threads) const override {
+    const Cut cut = cut_for(threads);
+    return steps_of(nest_.outer) * cut.column_blocks * cut.row_parts;
+  }
+
+  void run(std::int64_t first, std::int64_t last, int threads,
+           const Arrays& arrays) const override {
+    const Cut cut = cut_for(threads);
+    const auto strip = std::make_unique<Strip>(nest_, arrays);
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t blocks = i / cut.row_parts;
+      strip->move(offsets_at(nest_.outer, blocks / cut.column_blocks),
+                  part_of(nest_.rows.steps, i % cut.row_parts, cut.row_parts),
+                  part_of(nest_.columns.steps, blocks % cut.column_blocks, cut.column_blocks));
+    }
+  }
+
+  std::string describe() const override {
+    const Cut cut = cut_for(1);
+    return cat("transpose of ", nest_.width, "-byte elements: ", nest_.rows.steps, " rows, ",
+               nest_.columns.steps, " columns in ", cut.column_blocks, " blocks, ",
+               steps_of(nest_.outer), " times", nest_.joined() ? ", columns joined" : "");
+  }
+
+ private:
+  struct Cut {
+    std::int64_t column_blocks = 1;
+    std::int64_t row_parts = 1;
+  };
+
+  Cut cut_for(int threads) const {
+    Cut cut;
+    const std::int64_t wide = row_bytes(nest_.width);
+    cut.column_blocks = (nest_.columns.steps * nest_.width + wide - 1) / wide;
+    // Parts of the rows only where there is not enough to share otherwise.
+    const std::int64_t wanted = threads > 1 ? 8 * std::int64_t{threads} : 1;
+    const std::int64_t have = steps_of(nest_.outer) * cut.column_blocks;
+    if (have < wanted && !nest_.joined()) {
+      const std::int64_t most =
+          std::max<std::int64_t>(1, nest_.rows.steps * nest_.width / (16 * kLine));
+      cut.row_parts = std::min((wanted + have - 1) / have, most);
+    }
+    return cut;
+  }
+
+  /// Part number `part` of [0, count), in whole lines.
+  Range part_of(std::int64_t count, std::int64_t part, std::int64_t parts) const {
+    const std::int64_t unit = kLine / nest_.width;
+    const std::int64_t units = count / unit;
+    return {units * part / parts * unit,
+            part + 1 == parts ? count : units * (part + 1) / parts * unit};
+  }
+
+  Transpose nest_;
+};
+
+constexpr std::int64_t kWideRow = 1024;  // bytes of a chain that is long enough
+
+/// The axis of `side` step `step` that is not taken, or none.
+std::size_t continuing(const std::vector<Axis>& axes, std::int64_t Axis::* side, std::int64_t step,
+                       const std::vector<bool>& taken) {
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (!taken[a] && axes[a].*side == step) return a;
+  }
+  return axes.size();
+}
+
+}  // namespace
+
+std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest) {
+  Transpose turned{nest.src, nest.dst, static_cast<int>(nest.width), {}, {}, {}};
+  std::vector<bool> taken(nest.axes.size(), false);
+  const auto take = [&](Chain& chain, std::int64_t Axis::* side) {
+    const std::size_t axis = continuing(nest.axes, side, chain.steps * nest.width, taken);
+    if (axis == nest.axes.size()) return false;
+    chain.add(nest.axes[axis]);
+    taken[axis] = true;
+    return true;
+  };
+  if (!take(turned.rows, &Axis::dst) || !take(turned.columns, &Axis::src)) return nullptr;
+  const auto extend = [&](Chain& chain, std::int64_t Axis::* side, std::int64_t most) {
+    while (chain.steps * nest.width < kWideRow) {
+      const std::size_t axis = continuing(nest.axes, side, chain.steps * nest.width, taken);
+      if (axis == nest.axes.size() || chain.steps * nest.axes[axis].extent > most) return;
+      chain.add(nest.axes[axis]);
+      taken[axis] = true;
+    }
+  };
+  extend(turned.rows, &Axis::dst, INT64_MAX);
+  extend(turned.columns, &Axis::src, INT64_MAX);
+  for (std::size_t a = 0; a < nest.axes.size(); ++a) {
+    if (!taken[a]) turned.outer.push_back(nest.axes[a]);
+  }
+  return std::make_unique<TransposeJob>(std::move(turned));
+}
+
+}  // namespace tessera::relayout
