@@ -2,6 +2,8 @@
 #include "tessera/relayout/cast_job.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <utility>
 
 #include "tessera/base/text.h"
@@ -17,6 +19,8 @@ constexpr std::int64_t kInARow = 512;                   // elements of a source 
 // Parts of the scratch memory: what the inner jobs use, then the two sides of the cast.
 constexpr std::int64_t kBufferBytes = 8 * kBlock;
 static_assert(Scratch::kBytes >= Scratch::kJobBytes + 2 * kBufferBytes);
+
+constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
 
 /// The axes of a block, and those outside of it, in elements.
 struct Blocked {
@@ -34,7 +38,7 @@ class Blocking {
   /// The axis of the given step that is not taken yet joins, cut where it is too long.
   bool take(std::int64_t Axis::* side, std::int64_t step, std::int64_t most) {
     for (std::size_t a = 0; a < nest_.axes.size(); ++a) {
-      if (nest_.axes[a].*side == step) return take(a, most);
+      if (std::abs(nest_.axes[a].*side) == step) return take(a, most);
     }
     return false;
   }
@@ -75,24 +79,36 @@ class Blocking {
   std::int64_t elements_ = 1;
 };
 
-/// The block's loops with one side replaced by a buffer that holds its elements without gaps, in
-/// the order of the other side: the one with the largest step first.
-std::vector<Axis> compact(std::vector<Axis> axes, std::int64_t Axis::* kept,
-                          std::int64_t Axis::* replaced, std::vector<std::int64_t>* steps) {
-  std::vector<std::size_t> order(axes.size());
-  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return axes[a].*kept != axes[b].*kept ? axes[a].*kept > axes[b].*kept : a < b;
+/// A block on its way through a buffer that holds each of its source elements once, in their order
+/// and without gaps.
+struct Halves {
+  FlatNest loads;  ///< from the source to the buffer
+  FlatNest moves;  ///< from the buffer to the destination
+};
+
+Halves halves_of(std::vector<Axis> block) {
+  std::sort(block.begin(), block.end(), [](const Axis& a, const Axis& b) {
+    const std::int64_t step_a = std::abs(a.src);
+    const std::int64_t step_b = std::abs(b.src);
+    return step_a != step_b ? step_a < step_b : a.dst < b.dst;
   });
+  Halves halves;
   std::int64_t step = 1;
-  steps->assign(axes.size(), 0);
-  for (std::size_t i = order.size(); i-- > 0;) {
-    Axis& axis = axes[order[i]];
-    axis.*replaced = step;
-    (*steps)[order[i]] = step;
+  for (const Axis& axis : block) {
+    if (axis.src == 0) {
+      halves.moves.axes.push_back(axis);
+      continue;
+    }
+    const bool backwards = axis.src < 0;
+    halves.loads.axes.push_back({axis.extent, std::abs(axis.src), step});
+    halves.moves.axes.push_back({axis.extent, backwards ? -step : step, axis.dst});
+    if (backwards) {
+      halves.loads.src += axis.src * (axis.extent - 1);
+      halves.moves.src += step * (axis.extent - 1);
+    }
     step *= axis.extent;
   }
-  return axes;
+  return {simplified(std::move(halves.loads)), simplified(std::move(halves.moves))};
 }
 
 std::int64_t bits_of(DType dtype) { return dtype_bits(dtype).value_or(0); }
@@ -105,9 +121,8 @@ class CastJob final : public Job {
  public:
   CastJob(Blocked block, const Cast& cast, bool streaming)
       : src_(block.src), dst_(block.dst), outer_(std::move(block.outer)), cast_(cast) {
-    std::vector<std::int64_t> steps;
-    loads_.axes = compact(block.inner, &Axis::src, &Axis::dst, &steps);
-    loads_ = simplified(std::move(loads_));
+    Halves halves = halves_of(std::move(block.inner));
+    loads_ = std::move(halves.loads);
     elements_ = loads_.steps();
     const Axis run = loads_.axes.empty() ? Axis{1, 1, 1} : loads_.axes.back();
     run_ = run.src == 1 && run.dst == 1 ? run.extent : 1;
@@ -117,10 +132,7 @@ class CastJob final : public Job {
     } else if (run_ > 1) {
       loads_.axes.pop_back();
     }
-    FlatNest moves;
-    moves.axes = block.inner;
-    for (std::size_t a = 0; a < moves.axes.size(); ++a) moves.axes[a].src = steps[a];
-    add_jobs(simplified(std::move(moves)), bits_of(cast.to()), streaming, moves_);
+    add_jobs(halves.moves, bits_of(cast.to()), streaming, moves_);
   }
 
   std::int64_t items(int) const override { return steps_of(outer_); }
@@ -129,7 +141,7 @@ class CastJob final : public Job {
     std::byte* cast = arrays.scratch + Scratch::kJobBytes;
     std::byte* packed = cast + kBufferBytes;
     const std::int64_t to_bytes = bits_of(cast_.to()) / 8;
-    for (std::int64_t i = first; i < last; ++i) {
+    for (std::int64_t i = first; i < last && !arrays.misfit->load(kRelaxed); ++i) {
       const Offsets at = offsets_at(outer_, i);
       load(src_ + at.src, cast, packed, arrays);
       run_all(moves_, {cast, elements_ * to_bytes, arrays.to + (dst_ + at.dst) * to_bytes,
@@ -150,29 +162,16 @@ class CastJob final : public Job {
       const std::int64_t from_bytes = bits_of(cast_.from()) / 8;
       run_all(packing_, {arrays.from + src * from_bytes, arrays.from_bytes - src * from_bytes,
                          packed, false, arrays.scratch, arrays.misfit});
-      if (const auto misfit = cast_.run(packed, 0, cast, 0, elements_)) {
-        arrays.report_misfit(src + source_of(*misfit));
-      }
+      if (cast_.run(packed, 0, cast, 0, elements_)) arrays.misfit->store(true, kRelaxed);
       return;
     }
     const std::int64_t runs = loads_.steps();
     for (std::int64_t r = 0; r < runs; ++r) {
       const Offsets at = offsets_at(loads_.axes, r);
-      const std::int64_t from = src + loads_.src + at.src;
-      if (const auto misfit = cast_.run(arrays.from, from, cast, at.dst, run_)) {
-        arrays.report_misfit(from + *misfit);
+      if (cast_.run(arrays.from, src + loads_.src + at.src, cast, at.dst, run_)) {
+        arrays.misfit->store(true, kRelaxed);
       }
     }
-  }
-
-  /// Where element number n of the packed buffer came from.
-  std::int64_t source_of(std::int64_t n) const {
-    std::int64_t src = loads_.src;
-    for (const Axis& axis : loads_.axes) {
-      const std::int64_t digit = n / axis.dst % axis.extent;
-      src += digit * axis.src;
-    }
-    return src;
   }
 
   std::int64_t src_, dst_;
@@ -201,13 +200,13 @@ class TileCastJob final : public Job {
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     std::byte* moved = arrays.scratch + Scratch::kJobBytes;
     const std::int64_t from_bytes = bits_of(cast_.from()) / 8;
-    for (std::int64_t i = first; i < last; ++i) {
+    for (std::int64_t i = first; i < last && !arrays.misfit->load(kRelaxed); ++i) {
       const Offsets at = offsets_at(outer_, i);
       const std::int64_t src = (src_ + at.src) * from_bytes;
       run_all(moves_, {arrays.from + src, arrays.from_bytes - src, moved, false, arrays.scratch,
                        arrays.misfit});
       if (cast_.run(moved, 0, arrays.to, dst_ + at.dst, elements_)) {
-        arrays.report_misfit(src_ + at.src);
+        arrays.misfit->store(true, kRelaxed);
       }
     }
   }
