@@ -195,6 +195,17 @@ TEST(CastMoves, GroupsOfBlockFloatsThatNobodyWritesKeepTheirBytes) {
   EXPECT_EQ(tile.bytes, right);
 }
 
+/// Rows of 96 elements cross the ends of tiles of 1024: three tiles are filled, none by whole rows.
+TEST(CastMoves, RowsThatCrossTilesAreNotCutAtThem) {
+  const Layout columns = *Layout::strided(shape({32, 96}), DType::kF32, {1, 32});
+  const Layout rows = *Layout::row_major(shape({32, 96}), DType::kF32);
+  Dice dice(1);
+  const std::array trials = {random_trial(dice), random_trial(dice)};
+  EXPECT_EQ(cast_move_mistake(dice, columns, kept_as(rows, DType::kBfpBf8), PaddingRule::kPromised,
+                              Rounding::kSaturate, Numbers::kAnyBits, trials),
+            "");
+}
+
 TEST(CastMoves, NothingAndOneElement) {
   for (const DType to : {DType::kBF16, DType::kI4, DType::kI64}) {
     const Placement none_from = *Layout::row_major(shape({0, 6}), DType::kF32);
