@@ -66,7 +66,7 @@ bool Blocking::take(std::size_t axis, std::int64_t most) {
   return true;
 }
 
-ThroughSourceOrder in_source_order(std::vector<Axis> block, std::int64_t pad, std::int64_t every) {
+ThroughSourceOrder in_source_order(std::vector<Axis> block) {
   std::sort(block.begin(), block.end(), [](const Axis& a, const Axis& b) {
     const std::int64_t step_a = std::abs(a.src);
     const std::int64_t step_b = std::abs(b.src);
@@ -79,7 +79,6 @@ ThroughSourceOrder in_source_order(std::vector<Axis> block, std::int64_t pad, st
       through.moves.axes.push_back(axis);
       continue;
     }
-    if (every > 0 && step % every == 0) step += pad;
     const bool backwards = axis.src < 0;
     through.loads.axes.push_back({axis.extent, std::abs(axis.src), step});
     through.moves.axes.push_back({axis.extent, backwards ? -step : step, axis.dst});

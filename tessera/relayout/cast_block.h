@@ -41,14 +41,13 @@ class Blocking {
   std::int64_t elements_ = 1;
 };
 
-/// A block on its way through a buffer that holds each of its source elements once, in their order.
-/// Steps in the buffer that are multiples of `every` elements grow by `pad`, so that they do not
-/// meet in the same few lines of a cache; there are no gaps where `every` is 0.
+/// A block on its way through a buffer that holds each of its source elements once, in their order
+/// and without gaps.
 struct ThroughSourceOrder {
   FlatNest loads;  ///< from the source to the buffer
   FlatNest moves;  ///< from the buffer to the destination
 };
-ThroughSourceOrder in_source_order(std::vector<Axis> block, std::int64_t pad, std::int64_t every);
+ThroughSourceOrder in_source_order(std::vector<Axis> block);
 
 /// The same with a buffer in the order of the destination. It is written in stretches of
 /// neighbours.

@@ -17,13 +17,9 @@ constexpr std::int64_t kLongRun = 512;        // elements; these need no buffer
 constexpr std::int64_t kRowBytes = 2048;      // of the source that a block reads in a row
 constexpr std::int64_t kAtOnce = 16 * kTile;  // elements of a long run
 
-// Parts of the scratch memory: what the inner jobs use, then the two sides of the cast. Each takes
-// kBufferBytes of elements; rows whose distance is a multiple of kPadEveryBytes lie further apart.
+// Parts of the scratch memory: what the inner jobs use, then the two sides of the cast.
 constexpr std::int64_t kBufferBytes = std::int64_t{1} << 17;
-constexpr std::int64_t kPadBytes = 64;
-constexpr std::int64_t kPadEveryBytes = 1024;
-constexpr std::int64_t kPaddedBytes = kBufferBytes + kBufferBytes / 4;
-static_assert(Scratch::kBytes >= Scratch::kJobBytes + 2 * kPaddedBytes);
+static_assert(Scratch::kBytes >= Scratch::kJobBytes + 2 * kBufferBytes);
 
 constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
 
@@ -77,15 +73,11 @@ class CastJob final : public Job {
  public:
   CastJob(Blocked block, const Cast& cast, bool streaming)
       : src_(block.src), dst_(block.dst), outer_(std::move(block.outer)), cast_(cast) {
-    const std::int64_t to_bytes = bytes_of(cast.to());
-    ThroughSourceOrder through = in_source_order(block.inner, kPadBytes / to_bytes,
-                                                 kPadEveryBytes / to_bytes);
-    run_ = run_of(through.loads);
-    packed_ = run_ < kShortRun && bits_of(cast.from()) >= 8;
-    if (packed_) through = in_source_order(std::move(block.inner), 0, 0);
+    ThroughSourceOrder through = in_source_order(std::move(block.inner));
     loads_ = std::move(through.loads);
     elements_ = loads_.steps();
-    for (const Axis& axis : loads_.axes) room_ += (axis.extent - 1) * axis.dst;
+    run_ = run_of(loads_);
+    packed_ = run_ < kShortRun && bits_of(cast.from()) >= 8;
     if (packed_) {
       add_jobs(loads_, bits_of(cast.from()), false, packing_);
     } else if (run_ > 1) {
@@ -98,12 +90,12 @@ class CastJob final : public Job {
 
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     std::byte* cast = arrays.scratch + Scratch::kJobBytes;
-    std::byte* packed = cast + kPaddedBytes;
+    std::byte* packed = cast + kBufferBytes;
     const std::int64_t to_bytes = bits_of(cast_.to()) / 8;
     for (std::int64_t i = first; i < last && !arrays.misfit->load(kRelaxed); ++i) {
       const Offsets at = offsets_at(outer_, i);
       load(src_ + at.src, cast, packed, arrays);
-      run_all(moves_, {cast, room_ * to_bytes, arrays.to + (dst_ + at.dst) * to_bytes,
+      run_all(moves_, {cast, elements_ * to_bytes, arrays.to + (dst_ + at.dst) * to_bytes,
                        arrays.streaming, arrays.scratch, arrays.misfit});
     }
   }
@@ -139,7 +131,6 @@ class CastJob final : public Job {
   FlatNest loads_;  ///< from the source to the buffer; without the run unless packed
   std::int64_t run_ = 1;
   std::int64_t elements_ = 1;
-  std::int64_t room_ = 1;  ///< elements of the buffer, gaps included
   bool packed_ = false;
   Jobs packing_;
   Jobs moves_;
