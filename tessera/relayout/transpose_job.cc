@@ -25,7 +25,7 @@ constexpr std::int64_t kTileBytes = std::int64_t{1} << 19;
 constexpr std::int64_t kColumnBytes = std::int64_t{1} << 18;  // a tile's columns, as lines
 constexpr std::int64_t kCarryBytes = kMaxColumns * kLine;
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 16;
-static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kBytes);
+static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kJobBytes);
 
 /// Bytes of a row that are read at a time, and of a block on its way.
 std::int64_t row_bytes(int width, bool streaming) {
@@ -36,7 +36,11 @@ std::int64_t row_bytes(int width, bool streaming) {
   return width == 1 ? 2048 : 4096;
 }
 constexpr std::int64_t kJoinedBytes = 1 << 17;
-std::int64_t block_bytes(bool streaming) { static const char*e=getenv("BB");static const char*e2=getenv("SBB");return streaming ? (e2?atoi(e2):1 << 18) : (e?atoi(e):1 << 14); }
+std::int64_t block_bytes(bool streaming) {
+  static const char* e = getenv("BB");
+  static const char* e2 = getenv("SBB");
+  return streaming ? (e2 ? atoi(e2) : 1 << 18) : (e ? atoi(e) : 1 << 14);
+}
 
 using Range = ThreadPool::Range;
 
