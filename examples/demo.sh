@@ -69,6 +69,9 @@ say 'The same placement in the words of other systems, or why they have none.'
 run convert 'tensor<64x64xf16, pyflame.Grid(2, 2)>' --to dtensor
 expect 1 convert "$tiled" --to morello
 
+say 'What moves where: rows of one memory into the tiles of 3x2 PEs, as plain loops.'
+run relayout 'tensor<53x63xf32, strided<[63, 1]>>' 'tensor<53x63xf32, pyflame.Grid(3, 2)>'
+
 say 'Do the layouts of an MLIR file follow from its tensors? 53 rows on 3 cores are 18 a core, not 17.'
 expect 1 check "$(dirname "$0")/shards.mlir"
 

@@ -125,6 +125,7 @@ Verb show_verb();
 Verb locate_verb();
 Verb diff_verb();
 Verb convert_verb();
+Verb relayout_verb();
 Verb check_verb();
 Verb targets_verb();
 Verb bench_verb();

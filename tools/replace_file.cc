@@ -27,17 +27,6 @@ Error refusal(const std::string& name, std::string_view why, std::string help) {
   return Error{ErrorCode::kIo, cat("'", printable(name), "' ", why), std::nullopt, std::move(help)};
 }
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
-
-/// Brings the names in a folder to the disk. Some file systems cannot, and then there is nothing
-/// better to do.
-void sync_folder(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
@@ -92,6 +81,25 @@ Result<std::string> back_up(const std::string& path, std::string_view before,
 
 }  // namespace
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+bool is_read_only(const std::string& path) {
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0) return false;
+  // The superuser may write anything; a file without write permission still asks not to be.
+  return (facts.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path.c_str(), W_OK) != 0;
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
 Result<std::string> replace_file(const std::string& name, std::string_view before,
                                  std::string_view after) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(name.c_str(), nullptr), std::free);
@@ -102,9 +110,7 @@ Result<std::string> replace_file(const std::string& name, std::string_view befor
   if (!S_ISREG(facts.st_mode)) {
     return refusal(name, "is not a regular file", "only those can be rewritten");
   }
-  // The superuser may write anything; a file without write permission still asks not to be.
-  const bool is_read_only = (facts.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
-  if (is_read_only || access(path.c_str(), W_OK) != 0) {
+  if (is_read_only(path)) {
     return refusal(name, "is read-only", "give it write permission to have it fixed");
   }
   if (!holds(path, before)) {

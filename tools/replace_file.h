@@ -23,4 +23,14 @@ namespace tessera::tools {
 Result<std::string> replace_file(const std::string& name, std::string_view before,
                                  std::string_view after);
 
+/// "a/b/" of "a/b/c", and "./" of "c".
+std::string folder_of(const std::string& path);
+
+/// Whether a file that is there has no write permission, for us or for anyone.
+bool is_read_only(const std::string& path);
+
+/// Brings the names in a folder to the disk. Some file systems cannot, and then there is nothing
+/// better to do.
+void sync_folder(const std::string& folder);
+
 }  // namespace tessera::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,24 +11,68 @@
 
 namespace tessera {
 
+// =================================================================================================
+// What a number becomes in another type
+//
+// A cast takes the exact number that an element stands for and rounds it once, to the nearest
+// number of the new type, ties to the one whose last bit is 0. Subnormal numbers are numbers like
+// others on both sides. What is not a number, or has no near one:
+//
+//                      floats                        integers        block floats
+//   too large          the largest (1)               the largest (1) the largest (1)
+//   a fraction         rounds                        rounds (1)      rounds
+//   infinity           infinity; f8E4M3FN has none:  the largest (1) the largest (1)
+//                      the largest (1)
+//   NaN                NaN                           0 (1)           0 (1)
+//
+//   (1) does not fit: an error with Rounding::kChecked
+//
+// "Too large" is a finite number that would round to infinity: 65520 as f16, 464.1 as f8E4M3FN.
+// Signs stay, also those of zeros and NaN; a NaN comes out quiet, with the leading bits of its
+// payload where there is room. A type to itself copies bits, block floats apart. Integers without a
+// sign in their name (i8 .. i64, and i4, i2) are two's complement. A bool is a byte, true unless 0,
+// and as a destination the integer type with the numbers 0 and 1: 5 is 1 and 0.3 is 0 (1).
+//
+// Block floats: 16 elements share an exponent byte E; an element is a sign above a magnitude m of
+// M bits (bfp8: 7, bfp4: 3, bfp2: 1) that stands for
+//
+//       ± m · 2^(E − bias − (M − 1))        bias 127 for bfp_bf*, 15 for bfp_f*
+//
+// so the leading one of a large element is written out. Reading follows this for every byte, with
+// these ends: bfp_f* use the low 5 bits of E; what is 2^128 or more (only bfp_bf*, only E = 255) is
+// infinity; a sign above m = 0 is −0. Writing a group takes E from its largest element, numbers
+// that do not fit counted as the largest: floor(log2) + bias, at least 0; then each m is |x| over
+// 2^(E − bias − (M − 1)), rounded once and at most 2^M − 1: 1.999 as bfp_bf8 is 127/64. So a number
+// fits below 2^128 (bfp_bf*, E is at most 254) or 2^17 (bfp_f*, E is at most 31). m = 0 is written
+// without sign, a group of zeros with E = 0. A block float to itself is read and written like any
+// other pair: numbers stay, but E becomes as small as the rule says.
+//
+// A tile of 1024 elements is 64 exponents, then the mantissas; the first element of a byte is in
+// its low bits. The form and the reading are those of Tenstorrent's machines, see
+// https://docs.tenstorrent.com/pybuda/latest/dataformats.html and "FloatBitPatterns" in
+// https://github.com/tenstorrent/tt-isa-documentation. What differs there: packers in hardware
+// round ties away from zero, and cut bfp4 and bfp2 from bfp8; unpackers read a sign above m = 0 as
+// −infinity; host software cuts off bits of the smaller elements before it rounds, reads f32
+// subnormals as if they had a leading one, keeps infinity and NaN as E = 255, and counts what is
+// below 2^-15 as 2^-15 in bfp_f*.
+// =================================================================================================
+
 /// What happens to a number that the new type cannot hold.
-///   kChecked    it is an error; floats may round (to nearest, ties to even), but a finite number
-///               that would become infinite does not fit, nor a fraction in an integer
-///   kSaturate   it becomes the nearest number of the type: 300 as u8 is 255, 1e6 as f16 is 65504,
-///               2.5 as i8 is 2 (ties to even); NaN becomes 0 in integers
-/// NaN stays NaN in every float type that has one, infinity stays infinity where the type has it
-/// and is otherwise a number that does not fit.
+///   kChecked    it is an error: 300 as u8, 2.5 as i8, 1e6 as f16, NaN as i32
+///   kSaturate   it becomes the nearest number of the type, NaN 0: 255, 2, 65504, 0
 enum class Rounding : std::uint8_t { kChecked, kSaturate };
 
-/// Changes the element type of arrays. Any type to any other, block floats included.
+/// Changes the element type of arrays, any to any other, by the rules above.
 ///
 /// Arrays are addressed by element number, because elements of i4 and i2 share bytes (the first in
 /// the lowest bits) and those of block floats have no address: element n of a bfp array is in tile
-/// n div 1024, which has 64 exponent bytes, one for each 16 elements in slot order, and then the
-/// mantissas.
+/// n div 1024, in the group (n mod 1024) div 16. Bytes need no alignment. Assumes the processor's
+/// usual float environment: round to nearest, subnormals kept.
+///
+/// Example: Cast::make(DType::kF32, DType::kBF16, Rounding::kChecked)->run(a, 0, b, 0, 1024);
 class Cast {
  public:
-  /// Errors: none today; every pair of types has a cast.
+  /// Chooses the kernels for this machine. Errors: none today; every pair of types has a cast.
   static Result<Cast> make(DType from, DType to, Rounding rounding);
 
   DType from() const { return from_; }
@@ -35,16 +80,31 @@ class Cast {
 
   /// Elements [from_first, from_first + n) of `from` become elements [to_first, to_first + n) of
   /// `to`. The arrays do not overlap. A block-float `to` takes whole groups: to_first and n are
-  /// multiples of 16. A sub-byte `to` leaves its neighbours' bits alone.
-  /// Answers the first element number (counted from from_first) that does not fit, when checked.
+  /// multiples of 16. A sub-byte `to` leaves its neighbours' bits alone. `streaming` writes past
+  /// the caches, for outputs too large for them (where elements fill bytes; ignored elsewhere).
+  /// Answers the first element number (counted from from_first) that does not fit, when checked;
+  /// elements before it are converted, the others hold no promise.
   std::optional<std::int64_t> run(const std::byte* from, std::int64_t from_first, std::byte* to,
-                                  std::int64_t to_first, std::int64_t n) const;
+                                  std::int64_t to_first, std::int64_t n,
+                                  bool streaming = false) const;
 
  private:
+  /// One pass over elements of two arrays; false when an element does not fit.
+  using Step = bool (*)(const std::byte* from, std::int64_t from_first, std::byte* to,
+                        std::int64_t to_first, std::int64_t n);
+
   Cast(DType from, DType to, Rounding rounding) : from_(from), to_(to), rounding_(rounding) {}
+  void add(Step step) { steps_[static_cast<std::size_t>(count_++)] = step; }
+  bool pass(const std::byte* from, std::int64_t from_first, std::byte* to, std::int64_t to_first,
+            std::int64_t n) const;
+  std::int64_t first_misfit(const std::byte* from, std::int64_t from_first, std::int64_t n) const;
+
   DType from_;
   DType to_;
   Rounding rounding_;
+  std::int64_t to_bytes_ = 0;    ///< of an element, where elements fill bytes
+  std::array<Step, 4> steps_{};  ///< one after the other, through buffers in between
+  int count_ = 0;
 };
 
 }  // namespace tessera

@@ -23,6 +23,7 @@ struct PlanOptions {
   Stores stores = Stores::kAuto;
   /// What happens to values that the destination type cannot hold.
   Rounding rounding = Rounding::kChecked;
+  friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
 };
 
 /// A program made ready to run: loops fused, ordered and blocked for the caches, a kernel chosen

@@ -257,19 +257,24 @@ void add_runs_jobs(FlatNest nest, bool streaming, Jobs& jobs) {
     nest.axes.push_back({pieces, kLongRun, kLongRun});
     bytes = kLongRun;
   }
-  Rests left{std::move(nest)};
-  while (!left.empty()) {
-    FlatNest part = std::move(left.back());
-    left.pop_back();
-    Unit unit{bytes};
-    if (streaming) unit = whole_lines(part, bytes, left);
-    if (streaming && unit.size() % kLine == 0) {
-      order_for_streaming(part, unit, left);
-    } else {
-      read_few_streams(part, unit, left);
-      if (!streaming) read_whole_lines(part, unit, left);
+  // Cuts may leave parts over: those of a nest of single runs first, then those of its units.
+  Rests runs{std::move(nest)};
+  while (!runs.empty()) {
+    FlatNest part = std::move(runs.back());
+    runs.pop_back();
+    const Unit unit = streaming ? whole_lines(part, bytes, runs) : Unit{bytes};
+    Rests units{std::move(part)};
+    while (!units.empty()) {
+      FlatNest ordered = std::move(units.back());
+      units.pop_back();
+      if (streaming && unit.size() % kLine == 0) {
+        order_for_streaming(ordered, unit, units);
+      } else {
+        read_few_streams(ordered, unit, units);
+        if (!streaming) read_whole_lines(ordered, unit, units);
+      }
+      jobs.push_back(std::make_unique<RunsJob>(ordered, unit));
     }
-    jobs.push_back(std::make_unique<RunsJob>(part, unit));
   }
 }
 

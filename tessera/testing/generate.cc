@@ -172,9 +172,9 @@ void settle(Dice& dice, std::int64_t mesh_rank, bool wild, Form& form) {
   if (dice.chance(10)) form.offset = dice.between(1, 5);
 }
 
-Form candidate(Dice& dice, const Limits& limits, bool wild) {
+Form candidate(Dice& dice, const Limits& limits, bool wild, const Shape* shape) {
   Form form;
-  form.shape = random_shape(dice, limits);
+  form.shape = shape != nullptr ? *shape : random_shape(dice, limits);
   const std::int64_t mesh_rank = dice.below(limits.max_mesh_rank + 1);
   form.folds = random_folds(dice, form.shape, mesh_rank, wild);
   add_fills(dice, mesh_rank, form);
@@ -189,10 +189,11 @@ bool within(const Form& form, const Limits& limits) {
          form.mesh.elements() * (naive_reach(form) + 8) <= limits.max_slots;
 }
 
-/// The first candidate within the limits; the empty form when there is none.
-Form sized_form(Dice& dice, const Limits& limits, bool wild) {
+/// The first candidate within the limits, of `shape` where one is given; the empty form when there
+/// is none.
+Form sized_form(Dice& dice, const Limits& limits, bool wild, const Shape* shape = nullptr) {
   for (int attempt = 0; attempt < 50; ++attempt) {
-    Form form = candidate(dice, limits, wild);
+    Form form = candidate(dice, limits, wild, shape);
     if (within(form, limits)) return form;
   }
   return Form{};
@@ -228,6 +229,21 @@ LayoutSpec random_spec(Dice& dice, const Limits& limits) {
 std::optional<Layout> random_layout(Dice& dice, const Limits& limits, int attempts) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Result<Layout> layout = Layout::make(random_spec(dice, limits));
+    if (layout.ok()) return *std::move(layout);
+  }
+  return std::nullopt;
+}
+
+std::optional<Layout> random_layout_of(Dice& dice, const Shape& shape, DType dtype,
+                                       const Limits& limits, int attempts) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    LayoutSpec spec;
+    spec.form = sized_form(dice, limits, false, &shape);
+    spec.dtype = dtype;
+    spec.atom = Atom::scalar(dtype);
+    if (dice.chance(15)) spec.slots = naive_reach(spec.form) + dice.between(0, 7);
+    if (spec.form.shape != shape) continue;
+    Result<Layout> layout = Layout::make(std::move(spec));
     if (layout.ok()) return *std::move(layout);
   }
   return std::nullopt;

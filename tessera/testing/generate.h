@@ -49,6 +49,10 @@ LayoutSpec random_spec(Dice& dice, const Limits& limits);
 /// A layout made from the first spec that is one; nothing when none of `attempts` is.
 std::optional<Layout> random_layout(Dice& dice, const Limits& limits, int attempts = 20);
 
+/// The same for a given shape and element type, so that two layouts of one tensor can be had.
+std::optional<Layout> random_layout_of(Dice& dice, const Shape& shape, DType dtype,
+                                       const Limits& limits, int attempts = 20);
+
 /// A well-formed form that need not be injective and may forget dims.
 Form random_form(Dice& dice, const Limits& limits);
 

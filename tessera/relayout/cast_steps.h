@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tessera/base/dtype.h"
+
+/// The passes that casts are made of. There are 27 types but only five in which numbers meet: f64,
+/// f32, i32, i64 and u64. A type is read into one of them, may cross to another, and is written:
+///
+///     f8E4M3FN → f32 → i32 → i4        ui32 → i64 → odd f32 → bfp_bf8
+///
+/// Reading is exact and so is crossing to a type that holds all numbers of the first, so that the
+/// number is rounded once, at the end. One crossing needs care: f32 is too narrow for numbers of
+/// f64 and of long integers, and rounding twice is not rounding once. On the way to something
+/// narrower it therefore rounds to odd (cuts off, and sets the last bit when anything was cut),
+/// after which rounding to 22 bits or fewer gives what the exact number would have given.
+namespace tessera::cast_steps {
+
+/// Elements [from_first, from_first + n) of one array become [to_first, ..) of another. False when
+/// one did not fit; all are written then too, saturated.
+using Step = bool (*)(const std::byte* from, std::int64_t from_first, std::byte* to,
+                      std::int64_t to_first, std::int64_t n);
+
+/// Where numbers meet. An odd f32 is an f32 on its way to something narrower.
+enum class Wide : std::uint8_t { kF64, kF32, kOddF32, kI32, kI64, kU64 };
+
+/// From one to another, or null where that takes two steps: u64 → i32 goes by i64, i32 → u64 too,
+/// and f32 → i64 and u64 go by f64. Numbers that do not fit are saturated at every step.
+Step cross(Wide from, Wide to);
+
+// Plain code: the types with 64 bits on a side, and those smaller than a byte.
+
+Step copy_of(std::int64_t element_bytes);
+Step u32_to_i64();
+Step i64_to_u32();
+Step sub_byte_to_i32(DType from);  ///< i4, i2
+Step i32_to_sub_byte(DType to);
+
+// Vector code, for the instruction set of this machine.
+
+Step small_float_to_f32(DType from);  ///< f16, bf16, f8E4M3FN, f8E5M2
+Step f32_to_small_float(DType to);
+Step f32_to_i32();
+Step i32_to_f32();
+Step i32_to_odd_f32();
+
+Step small_int_to_i32(DType from);  ///< 8 and 16 bits, bool
+Step i32_to_small_int(DType to);
+Step i64_to_i32();
+/// Copies past the caches. Other threads may read the bytes after end_stream().
+void stream(const std::byte* from, std::byte* to, std::int64_t bytes);
+void end_stream();
+
+Step block_to_f32(DType from);
+Step f32_to_block(DType to);  ///< whole groups of 16
+bool block_holds(DType to, float number);
+
+}  // namespace tessera::cast_steps

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/placement.h"
+
+namespace tessera {
+
+/// As many elements, and as many slots on all places together, as are listed one by one.
+inline constexpr std::int64_t kMostListed = std::int64_t{1} << 28;
+
+/// Where every element of a placement is, listed by asking its definition for one after another.
+/// Spots are counted over all places: place · slots + slot. No algebra, so that whatever works from
+/// this list shares nothing with what makes programs.
+///
+/// Law: element e (row-major) is at first[e] + d for each d in copies(e), and nowhere else.
+/// Example: [2, 3] row-major on each of 4 places: first = {0, 1, 2, 3, 4, 5} and every element has
+/// the copies {0, 6, 12, 18}.
+class SpotList {
+ public:
+  /// `which` names the placement in errors: "source" or "destination".
+  /// Errors: kTooLarge beyond kMostListed; kNotSupported when the placement keeps partial sums.
+  static Result<SpotList> make(const Placement& placement, std::string_view which);
+
+  std::int64_t elements() const { return static_cast<std::int64_t>(first_.size()); }
+  std::int64_t first(std::int64_t element) const {
+    return first_[static_cast<std::size_t>(element)];
+  }
+  /// The distances from the first spot of an element to each of its spots: 0 and more for replicas,
+  /// rising, each once.
+  const std::vector<std::int64_t>& copies(std::int64_t element) const {
+    return copies_[box_.empty() ? 0 : box_[static_cast<std::size_t>(element)]];
+  }
+  /// Whether the element is there.
+  bool holds(std::int64_t element, std::int64_t spot) const;
+
+ private:
+  std::vector<std::int32_t> first_;
+  std::vector<std::uint16_t> box_;  // which box each element is in; empty when there is one
+  std::vector<std::vector<std::int64_t>> copies_;  // of each box
+};
+
+}  // namespace tessera

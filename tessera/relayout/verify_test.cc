@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/relayout/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tessera/testing/build.h"
+
+namespace tessera::test {
+namespace {
+
+Layout row_major(std::vector<std::int64_t> extents) {
+  return *Layout::row_major(shape(std::move(extents)), DType::kF32);
+}
+
+/// [2, 3] column by column: element (r, c) in slot 2c + r.
+Layout column_major() { return *Layout::strided(shape({2, 3}), DType::kF32, {1, 2}); }
+
+/// The right program for row-major [2, 3] to column_major(), written down by hand.
+Program transpose() {
+  const Factor rows{{0}, {{{0}, {}, {{0, 2, 1, {{0, 3}, {0, 1}}}}}}};
+  const Factor columns{{1}, {{{0}, {}, {{1, 3, 1, {{0, 1}, {0, 2}}}}}}};
+  Program program;
+  program.from = {shape({}), 6, Atom::scalar(DType::kF32), 24};
+  program.to = program.from;
+  program.copies = {Refinement(shape({2, 3}), shape({}), shape({}), {}, {rows, columns})};
+  return program;
+}
+
+std::vector<Finding> findings(const Program& program, const Placement& from, const Placement& to,
+                              PaddingRule rule = PaddingRule::kPromised) {
+  const Result<std::vector<Finding>> found = verify(program, from, to, rule);
+  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+  return found.ok() ? *found : std::vector<Finding>();
+}
+
+std::vector<Flaw> flaws(const std::vector<Finding>& findings) {
+  std::vector<Flaw> list;
+  for (const Finding& finding : findings) list.push_back(finding.flaw);
+  return list;
+}
+
+bool has(const std::vector<Finding>& findings, Flaw flaw) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.flaw == flaw; });
+}
+
+/// The program with other factors in its copy number `copy`.
+Program with_factors(Program program, std::size_t copy, std::vector<Factor> factors, Spots base) {
+  const Refinement& old = program.copies[copy];
+  program.copies[copy] =
+      Refinement(old.shape(), old.mesh_a(), old.mesh_b(), base, std::move(factors));
+  return program;
+}
+
+TEST(Verify, FindsNothingWrongWithARightProgram) {
+  EXPECT_TRUE(findings(transpose(), row_major({2, 3}), column_major()).empty());
+}
+
+TEST(Verify, TellsAWrongSourceByItsNumbers) {
+  // The identity instead of the transpose: (0, 1) goes to slot 2 but is read from slot 2.
+  Program program = transpose();
+  std::vector<Factor> factors = program.copies[0].factors();
+  factors[0].pieces[0].loops[0].move.a.slot = 1;
+  factors[1].pieces[0].loops[0].move.a.slot = 2;
+  program = with_factors(program, 0, factors, {});
+  const std::vector<Finding> found = findings(program, row_major({2, 3}), column_major());
+  ASSERT_EQ(flaws(found), std::vector{Flaw::kWrongSource});
+  EXPECT_EQ(found[0].spot, 2);
+  EXPECT_EQ(found[0].message,
+            "element [0, 1] is read from slot 2 of place [], but the source keeps it in slot 1 of "
+            "place []");
+}
+
+TEST(Verify, TellsWhatIsWrittenTwiceAndWhatIsNot) {
+  // Columns 0, 0, 2: slots 0 and 1 twice, slots 2 and 3 never; column 0 gets column 1's values.
+  Program program = transpose();
+  std::vector<Factor> factors = program.copies[0].factors();
+  factors[1].pieces = {{{0}, {}, {{1, 2, 1, {{0, 1}, {0, 0}}}}},
+                       {{2}, {{0, 2}, {0, 4}}, {{1, 1, 1, {}}}}};
+  program = with_factors(program, 0, factors, {});
+  const std::vector<Finding> found = findings(program, row_major({2, 3}), column_major());
+  ASSERT_EQ(flaws(found),
+            (std::vector{Flaw::kNotWritten, Flaw::kWrittenTwice, Flaw::kWrongSource}));
+  EXPECT_EQ(found[0].spot, 2);
+  EXPECT_EQ(found[1].spot, 0);
+}
+
+TEST(Verify, TellsWhatIsOutside) {
+  Program program = transpose();
+  program = with_factors(program, 0, program.copies[0].factors(), {{0, 0}, {0, 1}});
+  const std::vector<Finding> found = findings(program, row_major({2, 3}), column_major());
+  ASSERT_TRUE(has(found, Flaw::kOutside));
+  EXPECT_EQ(found[0].spot, 6);
+  EXPECT_EQ(found[0].message,
+            "a copy writes slot 6 of place number 0, but there are 1 places of 6 slots");
+  program = with_factors(program, 0, program.copies[0].factors(), {{1, 0}, {0, 0}});
+  EXPECT_EQ(flaws(findings(program, row_major({2, 3}), column_major())),
+            std::vector{Flaw::kOutside});
+}
+
+TEST(Verify, TellsAProgramForOtherMemory) {
+  Program program = transpose();
+  program.to.slots = 8;
+  program.to.bytes = 32;
+  EXPECT_EQ(flaws(findings(program, row_major({2, 3}), column_major())),
+            std::vector{Flaw::kOutside});
+}
+
+/// Rows of 3 in rows of 4: slots 3 and 7 are padding that holds 5.
+Layout padded(PaddingValue padding) {
+  LayoutSpec wide =
+      spec(form({2, 3}, {}, {fold(x(0), {mem(1, 2, 4)}), fold(x(1), {mem(1, 4, 1)})}));
+  wide.padding = padding;
+  return *Layout::make(wide);
+}
+
+Program into_padded() {
+  Program program = transpose();
+  std::vector<Factor> factors = program.copies[0].factors();
+  factors[0].pieces[0].loops[0].move.b.slot = 4;
+  factors[1].pieces[0].loops[0].move.b.slot = 1;
+  program = with_factors(program, 0, factors, {});
+  program.to.slots = 8;
+  program.to.bytes = 32;
+  return program;
+}
+
+TEST(Verify, LooksAtFills) {
+  const Layout from = row_major({2, 3});
+  const Layout to = padded(PaddingValue::of(5));
+  Program program = into_padded();
+  const std::vector<Finding> missing = findings(program, from, to);
+  ASSERT_EQ(flaws(missing), std::vector{Flaw::kNotFilled});
+  EXPECT_EQ(missing[0].spot, 3);
+  EXPECT_TRUE(findings(program, from, to, PaddingRule::kLeave).empty());
+
+  program.padding = 5;
+  program.fills = {{{0, 3}, {{2, {0, 4}}}}};
+  EXPECT_TRUE(findings(program, from, to).empty());
+  EXPECT_TRUE(findings(program, from, to, PaddingRule::kZero).empty()) << "5 is promised";
+  const std::vector<Finding> unwanted = findings(program, from, to, PaddingRule::kLeave);
+  ASSERT_EQ(flaws(unwanted), std::vector{Flaw::kFilled});
+  EXPECT_EQ(unwanted[0].message,
+            "a fill writes slot 3 of place [], padding that is to be left alone");
+
+  program.padding = 0;
+  EXPECT_EQ(flaws(findings(program, from, to)), std::vector{Flaw::kNotFilled}) << "another value";
+  EXPECT_TRUE(findings(program, from, padded(PaddingValue::undef()), PaddingRule::kZero).empty());
+  EXPECT_EQ(flaws(findings(program, from, padded(PaddingValue::undef()))),
+            std::vector{Flaw::kFilled});
+}
+
+TEST(Verify, FillsMayCoverDataOnlyWhereTheProgramSaysSo) {
+  const Layout from = row_major({2, 3});
+  const Layout to = padded(PaddingValue::of(0));
+  Program program = into_padded();
+  program.fills = {{{}, {{8, {0, 1}}}}};
+  const std::vector<Finding> found = findings(program, from, to);
+  ASSERT_EQ(flaws(found), std::vector{Flaw::kFilled});
+  EXPECT_EQ(found[0].message, "a fill writes slot 0 of place [], which is for element [0, 0]");
+  program.fills_all = true;
+  EXPECT_TRUE(findings(program, from, to).empty());
+  program.fills[0].loops[0].extent = 9;
+  EXPECT_EQ(flaws(findings(program, from, to)), std::vector{Flaw::kOutside});
+}
+
+TEST(Verify, CopiesMayNotWritePadding) {
+  Program program = into_padded();
+  std::vector<Factor> factors = program.copies[0].factors();
+  factors[1].pieces[0].loops[0].extent = 4;
+  program = with_factors(program, 0, factors, {});
+  const std::vector<Finding> found =
+      findings(program, row_major({2, 3}), padded(PaddingValue::undef()));
+  EXPECT_TRUE(has(found, Flaw::kWrongSpot));
+}
+
+TEST(Verify, EndsHoweverLongAProgramIs) {
+  for (const std::int64_t extent : {std::int64_t{1} << 40, INT64_MAX}) {
+    for (const std::int64_t step : {0, 1}) {
+      Program program = transpose();
+      std::vector<Factor> factors = program.copies[0].factors();
+      factors[1].pieces[0].loops[0].extent = extent;
+      factors[1].pieces[0].loops[0].move.b.slot = step;
+      program = with_factors(program, 0, factors, {});
+      EXPECT_FALSE(findings(program, row_major({2, 3}), column_major()).empty());
+    }
+    Program program = into_padded();
+    program.fills = {{{0, 3}, {{2, {0, 4}}, {extent, {0, 0}}}}};
+    const Result<std::vector<Finding>> found =
+        verify(program, row_major({2, 3}), padded(PaddingValue::of(0)), PaddingRule::kPromised);
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error().code, ErrorCode::kTooLarge);
+  }
+}
+
+TEST(Verify, SaysWhyAQuestionHasNoAnswer) {
+  const auto code = [](const Placement& from, const Placement& to) {
+    const Result<std::vector<Finding>> found = verify({}, from, to, PaddingRule::kLeave);
+    EXPECT_FALSE(found.ok());
+    return found.ok() ? ErrorCode::kIo : found.error().code;
+  };
+  EXPECT_EQ(code(row_major({2, 3}), row_major({3, 2})), ErrorCode::kShapeMismatch);
+  const Layout huge = row_major({1 << 15, 1 << 14});
+  EXPECT_EQ(code(huge, huge), ErrorCode::kTooLarge);
+  const Form shares =
+      form({2}, {2}, {fold(x(0), {mem(1, 2, 1)})}, {Fill::partial(0, 2, Reduction::kSum)});
+  EXPECT_EQ(code(layout(shares), row_major({2})), ErrorCode::kNotSupported);
+  EXPECT_EQ(code(row_major({2}), layout(shares)), ErrorCode::kNotSupported);
+  const View repeated = *View::of(row_major({3})).broadcast(0, 2);
+  EXPECT_EQ(code(row_major({2, 3}), repeated), ErrorCode::kNotInjective);
+}
+
+TEST(Verify, AnyReplicaOfTheSourceWillDo) {
+  const Form twice = form({3}, {2}, {fold(x(0), {mem(1, 3, 1)})}, {Fill::replicate(0, 2)});
+  Program program;
+  program.from = {shape({2}), 3, Atom::scalar(DType::kF32), 24};
+  program.to = {shape({}), 3, Atom::scalar(DType::kF32), 12};
+  const Factor all{{0}, {{{0}, {}, {{0, 3, 1, {{0, 1}, {0, 1}}}}}}};
+  for (const std::int64_t replica : {0, 1}) {
+    program.copies = {Refinement(shape({3}), shape({2}), shape({}), {{replica, 0}, {0, 0}}, {all})};
+    EXPECT_TRUE(findings(program, layout(twice), row_major({3})).empty());
+  }
+}
+
+}  // namespace
+}  // namespace tessera::test

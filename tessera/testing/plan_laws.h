@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "tessera/layout/placement.h"
+#include "tessera/relayout/plan.h"
+#include "tessera/testing/generate.h"
+
+namespace tessera::test {
+
+/// How a plan is tried: in which memory, with how many threads, stores and instructions.
+struct Trial {
+  Stores stores = Stores::kAuto;
+  int threads = 1;           ///< 1 to 3
+  std::size_t set = 0;       ///< 0: all instructions of the machine, n: only the set number n - 1
+  bool from_at_end = false;  ///< the span touches the forbidden page behind, else in front
+  bool to_at_end = false;
+  std::size_t from_skip = 0;  ///< below 64: bytes between the page in front and the span
+  std::size_t to_skip = 0;
+};
+Trial random_trial(Dice& dice);
+
+/// The law of plans: in every trial run() leaves the destination as the reference does, byte by
+/// byte and padding included, and touches nothing else. The source holds random bytes. Empty when
+/// it holds; also where the program is refused, the two memories keep different types or block
+/// floats, or one has more than kMostTried bytes.
+inline constexpr std::int64_t kMostTried = std::int64_t{1} << 28;
+std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule padding,
+                         std::span<const Trial> trials, std::uint64_t seed);
+
+}  // namespace tessera::test

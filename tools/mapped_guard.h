@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tessera::tools {
+
+/// Memory that is a file. When a page of it is not to be had (the file became shorter, the disk
+/// failed), the system sends SIGBUS; then the rest of the mapping becomes zeros and `is_lost`.
+/// What is read or written there is worth nothing afterwards, but the process goes on to say so.
+class GuardedMapping {
+ public:
+  /// Maps `size` bytes of a descriptor, to be read or also written. On failure `at()` is null and
+  /// errno says why. 0 bytes are no mapping at all, and no failure.
+  GuardedMapping(int descriptor, std::size_t size, bool writable);
+  ~GuardedMapping();
+  GuardedMapping(const GuardedMapping&) = delete;
+  GuardedMapping& operator=(const GuardedMapping&) = delete;
+
+  std::byte* at() const { return at_; }
+  std::size_t size() const { return size_; }
+  bool failed() const { return at_ == nullptr && size_ > 0; }
+  bool is_lost() const;
+
+ private:
+  std::byte* at_ = nullptr;
+  std::size_t size_ = 0;
+  int slot_ = -1;
+};
+
+/// The name of a file that SIGINT, SIGTERM and SIGHUP remove before they end the process, unless
+/// someone else handles them.
+class RemovedOnSignal {
+ public:
+  /// Keeps nothing when there is no room for the name; `kept()` tells.
+  explicit RemovedOnSignal(const std::string& path);
+  ~RemovedOnSignal();
+  RemovedOnSignal(const RemovedOnSignal&) = delete;
+  RemovedOnSignal& operator=(const RemovedOnSignal&) = delete;
+  bool kept() const { return slot_ >= 0; }
+
+ private:
+  int slot_ = -1;
+};
+
+}  // namespace tessera::tools

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace tessera::tools {
+
+/// "[#######-------]  52 %  1.2 of 2.3 GB  4 s" in at most `width` columns.
+std::string progress_line(std::int64_t done, std::int64_t total, double seconds, int width);
+
+/// A bar that a thread of its own draws while work goes on, and that vanishes at the end. Work that
+/// takes less than a second shows none.
+class ProgressBar {
+ public:
+  /// `show` draws on `err`; without it nothing is ever drawn.
+  ProgressBar(std::ostream& err, bool show, std::int64_t total, int width);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  /// What the work counts in; any thread may add to it.
+  std::atomic<std::int64_t>& done() { return done_; }
+
+ private:
+  void draw();
+
+  std::ostream& err_;
+  std::int64_t total_;
+  int width_;
+  std::atomic<std::int64_t> done_{0};
+  std::chrono::steady_clock::time_point start_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_over_ = false;
+  bool is_drawn_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tessera::tools

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/relayout_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <thread>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/relayout/verify.h"
+#include "tools/mapped_file.h"
+#include "tools/npy.h"
+#include "tools/progress.h"
+#include "tools/relayout_array.h"
+#include "tools/relayout_print.h"
+#include "tools/relayout_sidecar.h"
+#include "tools/relayout_slices.h"
+#include "tools/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1024;
+/// What undefined padding is in files, so that equal tensors are equal files.
+constexpr PaddingRule kFilePadding = PaddingRule::kZero;
+
+Error wrong_size(const std::string& name, std::int64_t expected, std::size_t found,
+                 std::string_view what) {
+  const bool is_short = found < static_cast<std::size_t>(expected);
+  return Error{ErrorCode::kIo,
+               cat(quote(name), is_short ? " is truncated" : " is too long", ": ", what, " take ",
+                   expected, " bytes, found ", found),
+               std::nullopt,
+               is_short ? "copy or save it again" : "save it again, or cut off what follows"};
+}
+
+/// A file whose elements can be read.
+struct Source {
+  MappedInput file;
+  std::span<const std::byte> elements;
+  Placement placement;
+};
+
+Result<Source> open_source(const Tensor& tensor, const std::string& name, bool is_raw) {
+  TESSERA_TRY(MappedInput file, MappedInput::open(name));
+  const std::span<const std::byte> bytes = file.bytes();
+  const std::int64_t needed = tensor.placement.allocated_bytes();
+  if (is_raw) {
+    if (std::cmp_not_equal(bytes.size(), needed)) {
+      return wrong_size(name, needed, bytes.size(), "the elements of its layout");
+    }
+    TESSERA_CHECK_OK(check_sidecar(name, tensor));
+    return Source{std::move(file), bytes, tensor.placement};
+  }
+  Result<NpyHeader> header = read_npy_header(bytes);
+  if (!header) {
+    Error error = header.error();
+    const std::int64_t at = error.span.value_or(Span{}).from;
+    error.message = cat(quote(name), ", byte ", at, ": ", error.message);
+    error.span.reset();
+    return error;
+  }
+  TESSERA_TRY(Placement placement, placement_in_file(tensor.placement, *header, name));
+  const auto start = static_cast<std::size_t>(header->data_offset);
+  if (std::cmp_not_equal(bytes.size() - start, header->data_bytes)) {
+    const std::int64_t whole = (Checked(header->data_offset) + header->data_bytes).saturated();
+    return wrong_size(name, whole, bytes.size(), "its header and elements");
+  }
+  TESSERA_CHECK_OK(check_sidecar(name, tensor));
+  return Source{std::move(file), bytes.subspan(start), std::move(placement)};
+}
+
+Result<int> thread_count(std::int64_t asked) {
+  if (asked == 0) {
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+  if (asked >= 1 && asked <= kMostThreads) return static_cast<int>(asked);
+  return Error{ErrorCode::kOutOfRange, cat("--threads is ", asked), std::nullopt,
+               cat("use 1 to ", kMostThreads)};
+}
+
+/// Runs the plan; at a terminal, and when there is much to move, slice by slice behind a bar.
+Status move_elements(const Plan& plan, const PlanOptions& options, std::span<const std::byte> from,
+                     std::span<std::byte> to, int threads, Console& console) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 28;
+  constexpr std::int64_t kSlices = 64;
+  ThreadPool pool(threads);
+  const Program& program = plan.program();
+  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
+  if (!is_watched || program.to.bytes < kMuch) return plan.run(from, to, pool);
+  ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
+  for (const Program& slice : slices_of(program, kSlices)) {
+    TESSERA_TRY(const Plan part, Plan::make(slice, options));
+    TESSERA_CHECK_OK(part.run(from, to, pool));
+    bar.done() += moved_bytes(slice);
+  }
+  return ok_status();
+}
+
+/// Compares the output with what the reference mover makes of the same input.
+Status check_moved(const Source& source, const Placement& to, std::span<const std::byte> moved) {
+  std::vector<std::byte> expected(moved.size());
+  TESSERA_CHECK_OK(move_naively(source.placement, source.elements, to, expected, kFilePadding));
+  const auto [here, there] = std::mismatch(moved.begin(), moved.end(), expected.begin());
+  if (here == moved.end()) return ok_status();
+  return Error{ErrorCode::kContradiction,
+               cat("byte ", here - moved.begin(), " of the result is ", std::to_integer<int>(*here),
+                   ", but the reference has ", std::to_integer<int>(*there)),
+               std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
+}
+
+}  // namespace
+
+bool is_raw_file(const std::string& name, bool raw) {
+  if (name.ends_with(".bin") || name.ends_with(".raw")) return true;
+  return raw && !name.ends_with(".npy");
+}
+
+Status check_program(const Program& program, const Placement& from, const Placement& to,
+                     PaddingRule padding) {
+  TESSERA_TRY(const std::vector<Finding> findings, verify(program, from, to, padding));
+  if (findings.empty()) return ok_status();
+  const Finding& first = findings.front();
+  return Error{ErrorCode::kContradiction,
+               cat("the program is wrong (", flaw_name(first.flaw), "): ", first.message),
+               std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
+}
+
+Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
+                             Console& console) {
+  TESSERA_TRY(const int threads, thread_count(move.threads));
+  TESSERA_TRY(const Source source, open_source(a, move.in, is_raw_file(move.in, move.raw)));
+  if (source.file.is_same_file(move.out)) {
+    return Error{ErrorCode::kIo, cat("--in and --out are the same file, ", quote(move.out)),
+                 std::nullopt, "name another file for --out"};
+  }
+  TESSERA_TRY(Program program, make_program(source.placement, b.placement, kFilePadding));
+  if (move.verify) {
+    TESSERA_CHECK_OK(check_program(program, source.placement, b.placement, kFilePadding));
+  }
+  PlanOptions options;
+  options.rounding = move.rounding;
+  TESSERA_TRY(const Plan plan, Plan::make(std::move(program), options));
+
+  FileMoved moved;
+  moved.elements = plan.program().elements();
+  const bool is_raw = is_raw_file(move.out, move.raw);
+  const FileArray array = file_array(b.placement);
+  const bool is_fortran = array.order == FileArray::Order::kColumnMajor;
+  const std::string header = is_raw ? "" : write_npy_header(array.type, is_fortran, array.shape);
+  moved.array = is_raw ? "raw bytes"
+                       : cat("array ", python_tuple(array.shape), " of '", array.type.text(), "'",
+                             is_fortran ? " in Fortran order" : "");
+  TESSERA_TRY(moved.bytes,
+              (Checked(b.placement.allocated_bytes()) + static_cast<std::int64_t>(header.size()))
+                  .value("the size of the file"));
+  TESSERA_TRY(MappedOutput out, MappedOutput::create(move.out, moved.bytes));
+  std::memcpy(out.bytes().data(), header.data(), header.size());
+  const std::span<std::byte> elements = out.bytes().subspan(header.size());
+  TESSERA_CHECK_OK(move_elements(plan, options, source.elements, elements, threads, console));
+  TESSERA_CHECK_OK(source.file.check());
+  // The reference knows elements that have an address and keep their type.
+  const DType storage = b.placement.atom().storage;
+  moved.is_compared =
+      move.verify && source.placement.atom().storage == storage && !is_block_float(storage);
+  if (moved.is_compared) TESSERA_CHECK_OK(check_moved(source, b.placement, elements));
+  const bool needs_sidecar = !is_raw && array.is_raw_type;
+  TESSERA_CHECK_OK(update_sidecar(move.out, b, needs_sidecar));
+  if (needs_sidecar) moved.sidecar = sidecar_name(move.out);
+  TESSERA_CHECK_OK(out.commit());
+  return moved;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/shape.h"
+#include "tessera/relayout/program.h"
+
+namespace tessera::tools {
+
+/// Spots along one loop: where a step leads, on the mesh and in memory.
+struct PlacedStep {
+  Place place;  ///< what one step adds to each coordinate
+  std::int64_t slot = 0;
+  friend bool operator==(const PlacedStep&, const PlacedStep&) = default;
+};
+
+/// One side of a nest whose places are coordinates: the spot with counters i is
+/// `place + Σ i·step.place`, slot `slot + Σ i·step.slot`.
+struct PlacedSide {
+  Place place;
+  std::int64_t slot = 0;
+  std::vector<PlacedStep> steps;  ///< one for each loop
+};
+
+/// A copy nest, or (without a source) a fill nest, as plain loops.
+struct PlacedNest {
+  std::vector<std::int64_t> extents;  ///< none of them 1
+  PlacedSide from;
+  PlacedSide to;
+};
+
+/// The nests of a program in coordinates of the meshes.
+///
+/// A program counts places row-major, where one loop may run through the end of a mesh row into the
+/// next: 8 steps of 1 on a mesh of 2x4. No constant step of the coordinates does that, so such a
+/// loop is cut where it wraps: 2 steps of [1, 0], each of 4 steps of [0, 1]. What cannot be cut
+/// evenly becomes several nests.
+///
+/// Law: running the nests as plain loops over coordinates visits the same pairs of spots as the
+/// program's, each equally often.
+struct PlacedProgram {
+  std::vector<PlacedNest> copies;
+  std::vector<PlacedNest> fills;  ///< `from` is empty
+};
+
+/// As many nests as are listed.
+inline constexpr std::int64_t kMostNests = 1 << 16;
+
+/// kTooLarge when there would be more than kMostNests of either kind.
+Result<PlacedProgram> place_program(const Program& program);
+
+}  // namespace tessera::tools
