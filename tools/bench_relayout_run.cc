@@ -177,6 +177,8 @@ Status run_relayout_case(const RelayoutCase& bench_case, const RelayoutOptions& 
     row.program_seconds = program_seconds;
     row.plan_seconds = plan_seconds;
     row.plan = plan.describe();
+    row.jobs = static_cast<std::int64_t>(row.plan.size());
+    row.plan.resize(std::min<std::size_t>(row.plan.size(), 4));
     measured(std::move(row));
   }
   return ok_status();
