@@ -53,9 +53,7 @@ struct Transpose {
 
   /// Each column continues the one before it in the destination, and is short enough for a block
   /// to hold whole columns.
-  bool joined() const {
-    return rows.steps <= 512 && columns.axes[0].dst == rows.steps * width;
-  }
+  bool joined() const { return rows.steps <= 512 && columns.axes[0].dst == rows.steps * width; }
 };
 
 }  // namespace tessera::relayout

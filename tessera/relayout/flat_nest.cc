@@ -93,34 +93,42 @@ FlatNest flatten(const Nest& nest, const Memory& from, const Memory& to) {
   return simplified(std::move(flat));
 }
 
+std::optional<FlatNest> in_tiles(const FlatNest& nest, std::int64_t group, std::int64_t bytes) {
+  if (!moves_in_groups(nest, 1, group)) return std::nullopt;
+  FlatNest tiles = nest;
+  group_run(tiles, 1, group);
+  // Steps are still in elements, all multiples of a group.
+  const auto scale = [&](std::int64_t& step) { step = step / group * bytes; };
+  scale(tiles.src);
+  scale(tiles.dst);
+  for (Axis& axis : tiles.axes) {
+    scale(axis.src);
+    scale(axis.dst);
+  }
+  tiles.width = bytes;
+  return simplified(std::move(tiles));
+}
+
 std::optional<FlatNest> in_bytes(const FlatNest& nest, std::int64_t bits) {
-  FlatNest bytes = nest;
+  std::optional<FlatNest> bytes;
   if (bits < 8) {
-    const std::int64_t group = 8 / bits;
-    if (!moves_in_groups(bytes, 1, group)) return std::nullopt;
-    group_run(bytes, 1, group);
-    // Steps are still in elements, all multiples of a byte's worth.
-    bytes.src /= group;
-    bytes.dst /= group;
-    for (Axis& axis : bytes.axes) {
-      axis.src /= group;
-      axis.dst /= group;
-    }
-    bytes.width = 1;
+    bytes = in_tiles(nest, 8 / bits, 1);
+    if (!bytes) return std::nullopt;
   } else {
     const std::int64_t width = bits / 8;
-    bytes.src *= width;
-    bytes.dst *= width;
-    for (Axis& axis : bytes.axes) {
+    bytes = nest;
+    bytes->src *= width;
+    bytes->dst *= width;
+    for (Axis& axis : bytes->axes) {
       axis.src *= width;
       axis.dst *= width;
     }
-    bytes.width = width;
+    bytes->width = width;
   }
-  while (bytes.width < 8 && moves_in_groups(bytes, bytes.width, 2)) {
-    group_run(bytes, bytes.width, 2);
+  while (bytes->width < 8 && moves_in_groups(*bytes, bytes->width, 2)) {
+    group_run(*bytes, bytes->width, 2);
   }
-  return simplified(std::move(bytes));
+  return simplified(*std::move(bytes));
 }
 
 Split split_axis(const FlatNest& nest, std::size_t axis, std::int64_t inner) {

@@ -40,6 +40,10 @@ FlatNest flatten(const Nest& nest, const Memory& from, const Memory& to);
 /// do not move in whole bytes.
 std::optional<FlatNest> in_bytes(const FlatNest& nest, std::int64_t bits);
 
+/// The same for elements that have no address of their own, where `group` neighbours of `bytes`
+/// bytes (a tile of block floats) move as one; nothing when they do not.
+std::optional<FlatNest> in_tiles(const FlatNest& nest, std::int64_t group, std::int64_t bytes);
+
 /// Cuts axis number `axis` at `extent` whole steps of `inner` each: what is left over becomes a
 /// nest of its own. The axis becomes two, outer and inner, in its place.
 struct Split {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,8 @@ namespace tessera::relayout {
 class Scratch {
  public:
   static constexpr std::int64_t kBytes = std::int64_t{1} << 21;
+  /// What a job may use of it; the rest is for casts, which run jobs inside.
+  static constexpr std::int64_t kJobBytes = std::int64_t{3} << 19;
   /// The calling thread's own; null when there is no memory for it.
   static std::byte* mine();
 };
@@ -27,6 +30,14 @@ struct Arrays {
   std::byte* to = nullptr;
   bool streaming = false;
   std::byte* scratch = nullptr;  ///< of Scratch::kBytes, the worker's own
+  /// The first element of the source (counted over all places) that does not fit its new type.
+  std::atomic<std::int64_t>* misfit = nullptr;
+
+  void report_misfit(std::int64_t element) const {
+    std::int64_t first = misfit->load(std::memory_order_relaxed);
+    while (element < first && !misfit->compare_exchange_weak(first, element)) {
+    }
+  }
 };
 
 /// One nest with the kernel that moves it. Its items may be done in any order, by any worker.
@@ -51,6 +62,10 @@ void add_runs_jobs(FlatNest nest, bool streaming, Jobs& jobs);
 /// Nests whose fastest axis differs: one axis has step `width` in the source, another in the
 /// destination.
 std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streaming);
+
+/// The same where the destination takes turns between a few rows, which fill 16 to 48 bytes; null
+/// for other nests. Example: 16 channels of 2 bytes side by side.
+std::unique_ptr<const Job> make_narrow_job(const FlatNest& nest);
 
 /// Anything: steps of any size, also zero and negative ones of the source.
 std::unique_ptr<const Job> make_strided_job(const FlatNest& nest);

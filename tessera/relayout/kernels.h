@@ -45,6 +45,13 @@ void read_tiles(const TileGrid& grid, std::int64_t i, const std::byte* from,
 void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, std::byte* const* to,
                    const std::int64_t* at, bool streaming);
 
+/// Rows to columns without a stop in between, for outputs that stay near: the element (r, c) of
+/// tile j, at from + row[r] + first[j] + c·width, goes to to + column[j][c] + r·width, for the
+/// first `columns` columns of each of `tiles` tiles. `streaming` only for aligned whole lines.
+void turn_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                std::int64_t tiles, int width, bool streaming);
+
 /// Few rows of many columns: to[c·rows·width + r·width] = from[row[r] + c·width]; the rows fill a
 /// multiple of 16 bytes, at most 64, and `columns` is a multiple of tile_side(width).
 void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,

@@ -8,22 +8,25 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/relayout/cast_job.h"
 #include "tessera/relayout/fill_job.h"
 #include "tessera/relayout/job.h"
 #include "tessera/relayout/kernels.h"
+#include "tessera/relayout/wide_image.h"
 
 namespace tessera {
 
 using relayout::Arrays;
 using relayout::FlatNest;
-using relayout::Job;
 using relayout::Jobs;
+using relayout::WideImage;
 
 struct Plan::Body {
   Program program;
   bool streaming = false;
   Jobs fills;
   Jobs copies;
+  std::shared_ptr<const WideImage> image;  ///< instead of the jobs, see there
 };
 
 namespace {
@@ -52,26 +55,64 @@ Result<std::vector<std::byte>> padding_bytes(const Program& program) {
   return value;
 }
 
+std::vector<FlatNest> flat_nests(const Program& program) {
+  std::vector<FlatNest> nests;
+  for (std::int64_t i = 0; i < program.nests(); ++i) {
+    nests.push_back(relayout::flatten(program.nest(i), program.from, program.to));
+  }
+  return nests;
+}
+
+/// Adds the jobs that need no image of the destination; false when one is needed.
+Result<bool> add_copies(const Program& program, const PlanOptions& options, bool streaming,
+                        Jobs& jobs) {
+  const DType from = program.from.storage();
+  const DType to = program.to.storage();
+  const std::vector<FlatNest> nests = flat_nests(program);
+  if (from == to && dtype_bits(to)) {
+    for (const FlatNest& nest : nests) relayout::add_jobs(nest, *dtype_bits(to), streaming, jobs);
+    return true;
+  }
+  constexpr std::int64_t kTile = 1024;
+  if (from == to) {
+    // Tiles that move as a whole keep their bits.
+    for (const FlatNest& nest : nests) {
+      const auto tiles = relayout::in_tiles(nest, kTile, tile_bytes_32x32(to));
+      if (!tiles) return false;
+      relayout::add_runs_jobs(*tiles, streaming, jobs);
+    }
+    return program.fills.empty();
+  }
+  TESSERA_TRY(const Cast cast, Cast::make(from, to, options.rounding));
+  if (is_block_float(to)) {
+    if (!program.fills.empty() || dtype_bits(from).value_or(0) < 8) return false;
+    for (const FlatNest& nest : nests) {
+      if (!relayout::fills_tiles(nest, kTile)) return false;
+    }
+    for (const FlatNest& nest : nests) relayout::add_tile_cast_jobs(nest, cast, jobs);
+    return true;
+  }
+  if (*dtype_bits(to) < 8) return false;
+  for (const FlatNest& nest : nests) relayout::add_cast_jobs(nest, cast, streaming, jobs);
+  return true;
+}
+
 }  // namespace
 
 Result<Plan> Plan::make(Program program, const PlanOptions& options) {
   auto body = std::make_shared<Body>();
-  const DType storage = program.to.storage();
-  const std::optional<std::int64_t> bits = dtype_bits(storage);
-  if (program.from.storage() != storage || !bits) {
-    return Error{ErrorCode::kNotSupported, cat("relayout from ", dtype_name(program.from.storage()),
-                                               " to ", dtype_name(storage), " is not there yet")};
-  }
   body->streaming = options.stores == Stores::kStreaming ||
                     (options.stores == Stores::kAuto && program.to.bytes >= streaming_bytes());
-  for (std::int64_t i = 0; i < program.nests(); ++i) {
-    relayout::add_jobs(relayout::flatten(program.nest(i), program.from, program.to), *bits,
-                       body->streaming, body->copies);
-  }
-  if (!program.fills.empty()) {
+  TESSERA_TRY(const bool direct, add_copies(program, options, body->streaming, body->copies));
+  if (!direct) {
+    body->copies.clear();
+    TESSERA_TRY(WideImage image, WideImage::make(program, options));
+    body->image = std::make_shared<const WideImage>(std::move(image));
+  } else if (!program.fills.empty()) {
     TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program));
     for (const FillNest& fill : program.fills) {
-      body->fills.push_back(relayout::make_fill_job(fill, program.to, *bits, value));
+      body->fills.push_back(
+          relayout::make_fill_job(fill, program.to, *dtype_bits(program.to.storage()), value));
     }
   }
   body->program = std::move(program);
@@ -82,6 +123,7 @@ const Program& Plan::program() const { return body_->program; }
 
 std::vector<std::string> Plan::describe() const {
   std::vector<std::string> lines;
+  if (body_->image) lines = body_->image->describe();
   for (const auto& job : body_->fills) lines.push_back(job->describe());
   for (const auto& job : body_->copies) lines.push_back(job->describe());
   return lines;
@@ -100,10 +142,14 @@ Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, Threa
   if (std::cmp_not_equal(to.size(), moved.to.bytes)) {
     return wrong_size("destination", to.size(), moved.to.bytes);
   }
+  if (body_->image) return body_->image->run(from, to, pool);
   const int workers = pool.threads();
+  constexpr std::int64_t kFits = INT64_MAX;
+  std::atomic<std::int64_t> misfit = kFits;
   std::atomic<bool> no_memory = false;
   const auto arrays_for = [&](bool streaming) {
-    return Arrays{from.data(), moved.from.bytes, to.data(), streaming, relayout::Scratch::mine()};
+    return Arrays{from.data(), moved.from.bytes,          to.data(),
+                  streaming,   relayout::Scratch::mine(), &misfit};
   };
   // Fills that cover data must be done before any copy; others only touch what copies do not.
   if (moved.fills_all) {
@@ -124,6 +170,7 @@ Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, Threa
                  cat("no memory for ", relayout::Scratch::kBytes, " bytes of scratch a thread"),
                  std::nullopt, "use fewer threads"};
   }
+  if (misfit != kFits) return relayout::does_not_fit(moved.from, misfit, moved.to.storage());
   return ok_status();
 }
 

@@ -105,8 +105,7 @@ class RunsJob final : public Job {
         copy_runs(arrays.scratch + p * unit_.bytes, size, from + i * last_.src + p * unit_.src,
                   last_.src, units, unit_.bytes, false);
       }
-      copy_runs(to + i * last_.dst, last_.dst, arrays.scratch, size, units, size,
-                arrays.streaming);
+      copy_runs(to + i * last_.dst, last_.dst, arrays.scratch, size, units, size, arrays.streaming);
     }
   }
 

@@ -25,18 +25,16 @@ constexpr std::int64_t kTileBytes = std::int64_t{1} << 19;
 constexpr std::int64_t kColumnBytes = std::int64_t{1} << 18;  // a tile's columns, as lines
 constexpr std::int64_t kCarryBytes = kMaxColumns * kLine;
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 16;
-static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kBytes);
+static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kJobBytes);
 
 /// Bytes of a row that are read at a time, and of a block on its way.
 std::int64_t row_bytes(int width, bool streaming) {
-  static const char* e = getenv("RB");
-  static const char* e2 = getenv("SRB");
-  if (!streaming) return e ? atoi(e) : 256;
-  if (e2) return atoi(e2);
+  if (!streaming) return 1024;
   return width == 1 ? 2048 : 4096;
 }
-constexpr std::int64_t kJoinedBytes = 1 << 17;
-std::int64_t block_bytes(bool streaming) { static const char*e=getenv("BB");static const char*e2=getenv("SBB");return streaming ? (e2?atoi(e2):1 << 18) : (e?atoi(e):1 << 14); }
+constexpr std::int64_t kBlockBytes = std::int64_t{1} << 18;
+constexpr std::int64_t kNarrowBytes = std::int64_t{1} << 15;  // of a block of few columns
+constexpr std::int64_t kJoinedBytes = std::int64_t{1} << 17;
 
 using Range = ThreadPool::Range;
 
@@ -72,8 +70,13 @@ class Strip {
       // A last block of fewer rows than a tile is made part of the one before.
       std::int64_t n = std::min(high, rows.to - r);
       if (rows.to - r - n < side_) n = rows.to - r;
-      read(r, n);
-      write(r, n, r == rows.from, r + n == rows.to);
+      find_rows(r, n);
+      if (!arrays_.streaming && !narrow() && n >= side_ && columns_ >= side_) {
+        turn(to_ + r * width_);
+      } else {
+        read();
+        write(r, n, r == rows.from, r + n == rows.to);
+      }
       r += n;
     }
   }
@@ -85,7 +88,8 @@ class Strip {
   std::int64_t block_rows() const {
     const std::int64_t unit = std::max<std::int64_t>(side_, kLine / width_);
     const std::int64_t wide = (narrow() ? columns_ : std::max(columns_, side_)) * width_;
-    const std::int64_t fits = block_bytes(arrays_.streaming) / wide / unit * unit;
+    const std::int64_t bytes = wide <= kLine ? kNarrowBytes : kBlockBytes;
+    const std::int64_t fits = bytes / wide / unit * unit;
     if (nest_.joined()) return nest_.rows.steps;
     return std::clamp(fits, unit, (kMaxRows - side_) / unit * unit);
   }
@@ -97,10 +101,11 @@ class Strip {
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
       tile_column_[j] = std::min(j * tile_columns_, columns_ - tile_columns_);
       tile_first_[j] = tile_column_[j] * width_;
+      tile_dst_[j] = column_dst_ + tile_column_[j];
     }
   }
 
-  void read(std::int64_t r, std::int64_t n) {
+  void find_rows(std::int64_t r, std::int64_t n) {
     rows_ = n;
     nest_.rows.table(r, n, &Axis::src, row_src_);
     for (std::int64_t k = n; k < side_; ++k) row_src_[k] = row_src_[n - 1];
@@ -109,6 +114,17 @@ class Strip {
       tile_row_[i] = std::max<std::int64_t>(0, std::min(i * side_, n - side_));
       tile_at_[i] = tile_row_[i] * width_;
     }
+  }
+
+  /// What stays in the caches needs no stop on the way.
+  void turn(std::byte* begin) {
+    for (std::int64_t i = 0; i < tiles_down_; ++i) {
+      turn_tiles(from_, row_src_ + tile_row_[i], tile_first_, begin + tile_at_[i], tile_dst_,
+                 tile_columns_, tiles_across_, width_, false);
+    }
+  }
+
+  void read() {
     if (narrow()) return;
     grid_ = {tiles_, tiles_down_, width_};
     for (std::int64_t i = 0; i < tiles_down_; ++i) read_row_tile(i, row_src_ + tile_row_[i]);
@@ -256,6 +272,7 @@ class Strip {
   std::int64_t column_dst_[kMaxColumns];
   std::int64_t tile_column_[kMaxColumns];
   std::int64_t tile_first_[kMaxColumns];
+  const std::int64_t* tile_dst_[kMaxColumns];
 };
 
 class TransposeJob final : public Job {
