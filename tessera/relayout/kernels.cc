@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/relayout/kernels.h"
 
+#include <algorithm>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -287,6 +288,25 @@ void CopyRuns(std::byte* to, std::int64_t to_step, const std::byte* from, std::i
   }
 }
 
+void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
+              std::int64_t rows, std::int64_t bytes) {
+  constexpr std::int64_t kStreams = 8;
+  constexpr std::int64_t kChunk = 128;
+  const std::int64_t apart = (rows + kStreams - 1) / kStreams;
+  const std::int64_t whole = bytes / kChunk * kChunk;
+  for (std::int64_t k = 0; k < apart; ++k) {
+    for (std::int64_t c = 0; c < whole; c += kChunk) {
+      for (std::int64_t r = k; r < rows; r += apart) {
+        std::memcpy(to + r * pitch + c, from + row[r] + c, kChunk);
+      }
+    }
+    if (whole == bytes) continue;
+    for (std::int64_t r = k; r < rows; r += apart) {
+      copy_short(to + r * pitch + whole, from + row[r] + whole, bytes - whole);
+    }
+  }
+}
+
 void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
   for (std::int64_t i = 0; i < pieces; ++i) {
@@ -300,6 +320,38 @@ void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
       copy_short(to, piece, bytes[i]);
     }
     to += bytes[i];
+  }
+}
+
+HWY_INLINE void copy_line(std::byte* to, const std::byte* from) {
+  for (std::int64_t k = 0; k < kLine; k += kVector) store(load(from + k), to + k);
+}
+
+void BeginLines(const CarriedColumns& columns) {
+  for (std::int64_t c = 0; c < columns.columns; ++c) {
+    copy_line(columns.lines + c * columns.pitch, columns.carry + c * kLine);
+  }
+}
+
+void EndLines(const CarriedColumns& columns, std::byte* const* to, std::int64_t bytes, bool first,
+              bool last) {
+  for (std::int64_t c = 0; c < columns.columns; ++c) {
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to[c]) % kLine);
+    const std::byte* lines = columns.lines + c * columns.pitch;
+    std::byte* out = to[c] - past;
+    const std::int64_t end = past + bytes;
+    const std::int64_t whole = end / kLine * kLine;
+    std::int64_t begin = 0;
+    if (first && past > 0) {
+      begin = std::min(kLine, end);
+      copy_short(out + past, lines + past, begin - past);
+    }
+    if (whole > begin) stream_lines(out + begin, lines + begin, (whole - begin) / kLine);
+    if (!last) {
+      copy_line(columns.carry + c * kLine, lines + whole);
+    } else if (end > std::max(whole, begin)) {
+      copy_short(out + whole, lines + whole, end - whole);
+    }
   }
 }
 
@@ -580,7 +632,10 @@ namespace tessera::relayout {
 
 HWY_EXPORT(CopyBytes);
 HWY_EXPORT(CopyRuns);
+HWY_EXPORT(CopyRows);
 HWY_EXPORT(JoinPieces);
+HWY_EXPORT(BeginLines);
+HWY_EXPORT(EndLines);
 HWY_EXPORT(FinishStreaming);
 HWY_EXPORT(TileSide);
 HWY_EXPORT(ReadTiles);
@@ -596,9 +651,18 @@ void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::
                std::int64_t runs, std::int64_t bytes, bool streaming) {
   HWY_DYNAMIC_DISPATCH(CopyRuns)(to, to_step, from, from_step, runs, bytes, streaming);
 }
+void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
+               std::int64_t rows, std::int64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(CopyRows)(to, pitch, from, row, rows, bytes);
+}
 void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
                  const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
   HWY_DYNAMIC_DISPATCH(JoinPieces)(to, from, at, bytes, pieces, freely, ahead);
+}
+void begin_lines(const CarriedColumns& columns) { HWY_DYNAMIC_DISPATCH(BeginLines)(columns); }
+void end_lines(const CarriedColumns& columns, std::byte* const* to, std::int64_t bytes, bool first,
+               bool last) {
+  HWY_DYNAMIC_DISPATCH(EndLines)(columns, to, bytes, first, last);
 }
 void finish_streaming() { HWY_DYNAMIC_DISPATCH(FinishStreaming)(); }
 int tile_side(int width) { return HWY_DYNAMIC_DISPATCH(TileSide)(width); }

@@ -24,8 +24,28 @@ void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::
 void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
                  const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead);
 
+/// Columns on their way to a destination of any alignment: column c collects at lines + c·pitch,
+/// whose first line stands for the line of to[c]. `begin_lines` puts there what is carried from the
+/// block before, a line for each column; the new bytes are then written behind it, from to[c] mod
+/// kLine on. `end_lines` streams whole lines and keeps the part of a line at the end in `carry`;
+/// the first block has nothing before it, and the last keeps nothing.
+struct CarriedColumns {
+  std::byte* lines = nullptr;
+  std::int64_t pitch = 0;
+  std::byte* carry = nullptr;
+  std::int64_t columns = 0;
+};
+void begin_lines(const CarriedColumns& columns);
+void end_lines(const CarriedColumns& columns, std::byte* const* to, std::int64_t bytes, bool first,
+               bool last);
+
 /// Makes streaming stores of this thread visible to others.
 void finish_streaming();
+
+/// Row r, `bytes` bytes at from + row[r], to to + r·pitch. Reads a few far-apart rows side by side,
+/// which memory answers faster than one after another or many.
+void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
+               std::int64_t rows, std::int64_t bytes);
 
 /// Elements of `width` bytes, width 1, 2, 4 or 8, in a square that fills vector registers: this
 /// many elements a side. 16 for 4 bytes with 64-byte vectors, 4 with 16-byte ones.

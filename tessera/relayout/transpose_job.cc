@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/relayout/chain.h"
@@ -73,6 +74,10 @@ class Strip {
       find_rows(r, n);
       if (!arrays_.streaming && !narrow() && n >= side_ && columns_ >= side_) {
         turn(to_ + r * width_);
+      } else if (source_is_near() && !narrow() && n >= side_ && columns_ >= side_ &&
+                 !nest_.joined()) {
+        near_rows();
+        write(r, n, r == rows.from, r + n == rows.to);
       } else {
         read();
         write(r, n, r == rows.from, r + n == rows.to);
@@ -124,7 +129,34 @@ class Strip {
     }
   }
 
+  /// Rows that follow each other closely are better read from a few far-apart places at once than
+  /// in turn.
+  bool source_is_near() const { return nest_.rows.axes[0].src <= 4096; }
+
+  /// Brings the rows of a block together in the second-level cache.
+  void near_rows() {
+    const std::int64_t bytes = columns_ * width_;
+    std::int64_t pitch = bytes;
+    if (bytes <= 256 && nest_.rows.axes.size() == 1 && nest_.rows.axes[0].src == bytes) {
+      // Short rows that follow each other: as few long ones.
+      const std::int64_t all = rows_ * bytes;
+      const std::int64_t part = ceil_div(all, 8 * kLine) * kLine;
+      std::int64_t parts[8];
+      for (std::int64_t k = 0; k < 8; ++k) parts[k] = row_src_[0] + k * part;
+      const std::int64_t whole = all / part;
+      copy_rows(tiles_, part, from_, parts, whole, part);
+      if (whole < 8)
+        copy_rows(tiles_ + whole * part, part, from_, parts + whole, 1, all - whole * part);
+    } else {
+      pitch = (bytes / kLine | 1) * kLine + 2 * kLine;  // an odd number of lines
+      copy_rows(tiles_, pitch, from_, row_src_, rows_, bytes);
+    }
+    for (std::int64_t r = 0; r < rows_; ++r) near_[r] = r * pitch;
+    is_near_ = true;
+  }
+
   void read() {
+    is_near_ = false;
     if (narrow()) return;
     grid_ = {tiles_, tiles_down_, width_};
     for (std::int64_t i = 0; i < tiles_down_; ++i) read_row_tile(i, row_src_ + tile_row_[i]);
@@ -157,6 +189,16 @@ class Strip {
 
   /// Columns of tile j to to[0], to[1], ..
   void columns_to(std::int64_t j, std::byte* const* to, bool streaming) {
+    if (is_near_) {
+      std::int64_t column[kLine];
+      for (std::int64_t c = 0; c < tile_columns_; ++c) column[c] = to[c] - to[0];
+      const std::int64_t* table = column;
+      for (std::int64_t i = 0; i < tiles_down_; ++i) {
+        turn_tiles(tiles_, near_ + tile_row_[i], tile_first_ + j, to[0] + tile_at_[i], &table,
+                   tile_columns_, 1, width_, streaming);
+      }
+      return;
+    }
     if (!narrow()) return write_columns(grid_, j, tile_columns_, to, tile_at_, streaming);
     std::byte* at[kLine];
     const auto split = [&](std::int64_t row, std::int64_t rows) {
@@ -219,32 +261,27 @@ class Strip {
   void write_carrying(std::byte* begin, bool first, bool last) {
     const std::int64_t bytes = rows_ * width_;
     const std::int64_t pitch = (std::max<std::int64_t>(bytes, side_ * width_) / kLine + 3) * kLine;
+    std::byte* where[kLine];
     std::byte* to[kLine];
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
+      const std::int64_t skip = done_before(j);
+      const std::int64_t column = tile_column_[j];
       for (std::int64_t c = 0; c < tile_columns_; ++c) {
-        std::byte* where = begin + column_dst_[tile_column_[j] + c];
-        to[c] = lines_ + c * pitch + reinterpret_cast<std::uintptr_t>(where) % kLine;
+        where[c] = begin + column_dst_[column + c];
+        to[c] = lines_ + c * pitch + reinterpret_cast<std::uintptr_t>(where[c]) % kLine;
       }
+      if (!arrays_.streaming) {
+        columns_to(j, to, false);
+        for (std::int64_t c = skip; c < tile_columns_; ++c) {
+          copy_bytes(where[c], to[c], bytes, false);
+        }
+        continue;
+      }
+      const CarriedColumns columns{lines_ + skip * pitch, pitch, carry_ + (column + skip) * kLine,
+                                   tile_columns_ - skip};
+      if (!first) begin_lines(columns);
       columns_to(j, to, false);
-      for (std::int64_t c = done_before(j); c < tile_columns_; ++c) {
-        const std::int64_t column = tile_column_[j] + c;
-        flush(lines_ + c * pitch, begin + column_dst_[column], bytes, carry_ + column * kLine,
-              first, last);
-      }
-    }
-  }
-
-  void flush(std::byte* buffer, std::byte* to, std::int64_t bytes, std::byte* carry, bool first,
-             bool last) const {
-    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
-    const std::int64_t end = past + bytes;
-    if (!arrays_.streaming) return copy_bytes(to, buffer + past, bytes, false);
-    if (!first) std::memcpy(buffer, carry, static_cast<std::size_t>(past));
-    const std::int64_t begin = first ? past : 0;
-    const std::int64_t whole = last ? end : end / kLine * kLine;
-    if (whole > begin) copy_bytes(to - past + begin, buffer + begin, whole - begin, true);
-    if (whole >= begin && whole < end) {
-      std::memcpy(carry, buffer + whole, static_cast<std::size_t>(end - whole));
+      end_lines(columns, where + skip, bytes, first, last);
     }
   }
 
@@ -267,6 +304,8 @@ class Strip {
   std::int64_t tiles_down_ = 0;
   std::int64_t tiles_across_ = 0;
   std::int64_t row_src_[kMaxRows + kLine];
+  std::int64_t near_[kMaxRows + kLine];
+  bool is_near_ = false;
   std::int64_t tile_row_[kMaxRows];
   std::int64_t tile_at_[kMaxRows];
   std::int64_t column_dst_[kMaxColumns];
