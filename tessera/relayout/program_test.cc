@@ -198,6 +198,26 @@ TEST(Program, MovesBetweenPieces) {
   program(row_major({10}), pieces({4, 10}), PaddingRule::kZero);
 }
 
+TEST(Program, PiecesPromiseWhatAllOfThemPromise) {
+  // [4] as two pieces of two on places of three slots: the third is padding.
+  const auto pieces = [](PaddingValue first, PaddingValue second) {
+    std::vector<LayoutPiece> list;
+    for (const std::int64_t p : {0, 1}) {
+      LayoutSpec part = spec(form({2}, {2}, {fold(x(0), {mem(1, 3, 1)})}, {Fill::fixed(0, p)}));
+      part.padding = p == 0 ? first : second;
+      list.push_back({Box{{2 * p}, {2 * p + 2}}, *Layout::make(part)});
+    }
+    return *Piecewise::make(shape({4}), list);
+  };
+  const PaddingValue one = PaddingValue::of(1);
+  const PaddingValue two = PaddingValue::of(2);
+  EXPECT_EQ(program(row_major({4}), pieces(one, one)).padding, 1);
+  EXPECT_FALSE(program(row_major({4}), pieces(one, one)).fills.empty());
+  EXPECT_TRUE(program(row_major({4}), pieces(one, two)).fills.empty());
+  EXPECT_TRUE(program(row_major({4}), pieces(one, PaddingValue::undef())).fills.empty());
+  EXPECT_EQ(program(row_major({4}), pieces(one, two), PaddingRule::kZero).padding, 0);
+}
+
 TEST(Program, SaysWhatCannotMove) {
   EXPECT_EQ(refusal(row_major({2, 3}), row_major({3, 2})), ErrorCode::kShapeMismatch);
   EXPECT_EQ(refusal(row_major({6}), row_major({3, 2})), ErrorCode::kShapeMismatch);
