@@ -145,6 +145,7 @@ Json relayout_json(const RelayoutReport& report) {
     if (row.keeps_up()) item["keeps_up_with_peers"] = *row.keeps_up();
     item["program_seconds"] = row.program_seconds;
     item["plan_seconds"] = row.plan_seconds;
+    item["jobs"] = row.jobs;
     item["plan"] = row.plan;
     json["cases"].push_back(std::move(item));
   }

@@ -70,6 +70,7 @@ struct Meeting {
 
   /// The next n elements of each stream, one by one.
   void move_plainly(std::int64_t n) {
+    if (n == 0) return;
     for (int j = 0; j < k; ++j) {
       const std::byte* source = back ? from[0] + j * element_bytes : from[j];
       std::byte* destination = back ? to[j] : to[0] + j * element_bytes;
@@ -94,6 +95,7 @@ struct Meeting {
 
   /// Groups of a line of each stream.
   void move_lines(std::int64_t groups, bool streaming) {
+    if (groups == 0) return;
     Ports ports;
     ports.from_step = back ? 64 * k : 64;
     ports.to_step = back ? 64 : 64 * k;

@@ -287,6 +287,22 @@ void CopyRuns(std::byte* to, std::int64_t to_step, const std::byte* from, std::i
   }
 }
 
+void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const std::byte* piece = from + at[i];
+    if (ahead != 0) hwy::Prefetch(piece + ahead);
+    if (freely && bytes[i] <= 32) {
+      std::memcpy(to, piece, 32);
+    } else if (freely && bytes[i] <= kLine) {
+      std::memcpy(to, piece, kLine);
+    } else {
+      copy_short(to, piece, bytes[i]);
+    }
+    to += bytes[i];
+  }
+}
+
 void FinishStreaming() { hwy::FlushStream(); }
 
 // ---- Transposes ---------------------------------------------------------------------------------
@@ -564,6 +580,7 @@ namespace tessera::relayout {
 
 HWY_EXPORT(CopyBytes);
 HWY_EXPORT(CopyRuns);
+HWY_EXPORT(JoinPieces);
 HWY_EXPORT(FinishStreaming);
 HWY_EXPORT(TileSide);
 HWY_EXPORT(ReadTiles);
@@ -578,6 +595,10 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool s
 void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
                std::int64_t runs, std::int64_t bytes, bool streaming) {
   HWY_DYNAMIC_DISPATCH(CopyRuns)(to, to_step, from, from_step, runs, bytes, streaming);
+}
+void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+  HWY_DYNAMIC_DISPATCH(JoinPieces)(to, from, at, bytes, pieces, freely, ahead);
 }
 void finish_streaming() { HWY_DYNAMIC_DISPATCH(FinishStreaming)(); }
 int tile_side(int width) { return HWY_DYNAMIC_DISPATCH(TileSide)(width); }

@@ -18,6 +18,12 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool s
 void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
                std::int64_t runs, std::int64_t bytes, bool streaming);
 
+/// Pieces of a source one after another: piece i is bytes[i] bytes at from + at[i]. `freely` allows
+/// to read up to a line past the end of each piece, and to write as much past the end of all.
+/// What lies `ahead` bytes further is wanted soon, unless that is 0.
+void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead);
+
 /// Makes streaming stores of this thread visible to others.
 void finish_streaming();
 
