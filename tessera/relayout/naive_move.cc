@@ -147,9 +147,11 @@ std::optional<double> padding_to_write(const Placement& to, PaddingRule rule) {
   if (const Layout* layout = to.layout()) promised = layout->spec().padding;
   if (const Piecewise* pieces = to.pieces()) {
     promised = pieces->pieces().front().layout.spec().padding;
-    for (const LayoutPiece& piece : pieces->pieces()) {
-      if (piece.layout.spec().padding != promised) promised = PaddingValue::undef();
-    }
+    const auto differs = [&](const LayoutPiece& piece) {
+      return piece.layout.spec().padding != promised;
+    };
+    const auto& all = pieces->pieces();
+    if (std::any_of(all.begin(), all.end(), differs)) promised = PaddingValue::undef();
   }
   if (promised.kind == PaddingValue::Kind::kNumber) return promised.number;
   if (rule == PaddingRule::kZero) return 0.0;
