@@ -137,7 +137,7 @@ std::optional<std::uint64_t> bits_of_number(double number, DType dtype) {
   const std::optional<std::int64_t> bits = dtype_bits(dtype);
   if (!bits) return std::nullopt;
   if (const std::optional<FloatKind> kind = float_kind(dtype)) return float_bits(number, *kind);
-  if (dtype == DType::kBool) return number != 0 && !std::isnan(number) ? 1 : 0;
+  if (dtype == DType::kBool) return std::nearbyint(number) >= 1 ? 1 : 0;
   return integer_bits(number, *bits, is_unsigned(dtype));
 }
 

@@ -374,6 +374,10 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streami
   for (std::size_t a = 0; a < nest.axes.size(); ++a) {
     if (!taken[a]) turned.outer.push_back(nest.axes[a]);
   }
+  // Blocks write long runs wherever they are; what is next to be read had better be near.
+  std::sort(turned.outer.begin(), turned.outer.end(), [](const Axis& a, const Axis& b) {
+    return a.src != b.src ? a.src > b.src : a.dst > b.dst;
+  });
   return std::make_unique<TransposeJob>(std::move(turned), streaming);
 }
 
