@@ -182,7 +182,7 @@ std::string relayout_tail(const RelayoutReport& report) {
   const auto count = [&](auto question) {
     return std::count_if(report.rows.begin(), report.rows.end(), question);
   };
-  out += cat(report.rows.size(), " rows; ",
+  out += cat(report.rows.size(), report.rows.size() == 1 ? " row; " : " rows; ",
              count([](const RelayoutRow& row) { return row.met() == std::optional(true); }), " of ",
              count([](const RelayoutRow& row) { return row.goal.has_value(); }),
              " goals met; not behind the best peer in ",
