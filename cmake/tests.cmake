@@ -112,9 +112,11 @@ endforeach()
 tessera_add_test(consumer install ${PROJECT_SOURCE_DIR}/cmake/consumer/check.sh
   ${PROJECT_BINARY_DIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CXX_COMPILER} "${CMAKE_CXX_FLAGS}")
 
-# An optional script: its libraries may be missing, its syntax may not be wrong.
+# Optional scripts: their libraries may be missing, their syntax may not be wrong.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
-  tessera_add_test(bench_peers_syntax unit ${Python3_EXECUTABLE} -c
-    "compile(open('scripts/bench_peers.py').read(), 'bench_peers.py', 'exec')")
+  foreach(script bench_peers bench_table)
+    tessera_add_test(${script}_syntax unit ${Python3_EXECUTABLE} -c
+      "compile(open('scripts/${script}.py').read(), '${script}.py', 'exec')")
+  endforeach()
 endif()

@@ -6,9 +6,10 @@ Optional: needs Debian's python3-numpy, and python3-torch for the second peer.
 
     scripts/bench_peers.py [--size BYTES,..] [--threads N,..] [--only TEXT] [--rounds N]
 
-Prints one JSON object with the fields of `tessera bench relayout --json`. The contenders of a case
-take turns; `memcpy` is np.copyto of as many bytes, which works in one thread whatever --threads
-says, and `seconds` is its time. Results are compared with NumPy's own, bit for bit. Where a library
+Prints one JSON object; cases have the names of `tessera bench relayout --json`, `peers` are seconds
+and `shares` those of `memcpy_seconds`. The contenders of a case take turns. memcpy is np.copyto of as
+many bytes, which works in one thread, as NumPy does, whatever --threads says: with several threads
+compare times. Every result is compared with NumPy's transposed copy, bit for bit. Where a library
 cannot say a move as one assignment between strided views (padded tiles, blocks that do not divide
 each other) the case is left out.
 """
@@ -112,7 +113,7 @@ def main():
     parser.add_argument("--size", type=numbers, default=[256 << 20, 4 << 20])
     parser.add_argument("--threads", type=numbers, default=[1, 2])
     parser.add_argument("--only", default="")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     try:
         import numpy as np
@@ -155,8 +156,8 @@ def main():
                     seconds = dict(zip(movers, measure(list(movers.values()), options.rounds)))
                     plain = seconds.pop("memcpy")
                     rows.append({"name": name, "dtype": dtype, "threads": threads,
-                                 "bytes": source.nbytes, "seconds": plain, "share_of_memcpy": 1.0,
-                                 "peers": seconds})
+                                 "bytes": source.nbytes, "memcpy_seconds": plain, "peers": seconds,
+                                 "shares": {peer: plain / its for peer, its in seconds.items()}})
                     for peer, its in seconds.items():
                         shares.setdefault(f"{size}/{threads}/{peer}", []).append(plain / its)
                     print(f"{name} {dtype} {threads}", file=sys.stderr)

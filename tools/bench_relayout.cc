@@ -145,6 +145,7 @@ Json relayout_json(const RelayoutReport& report) {
     if (row.keeps_up()) item["keeps_up_with_peers"] = *row.keeps_up();
     item["program_seconds"] = row.program_seconds;
     item["plan_seconds"] = row.plan_seconds;
+    item["jobs"] = row.jobs;
     item["plan"] = row.plan;
     json["cases"].push_back(std::move(item));
   }
@@ -181,7 +182,7 @@ std::string relayout_tail(const RelayoutReport& report) {
   const auto count = [&](auto question) {
     return std::count_if(report.rows.begin(), report.rows.end(), question);
   };
-  out += cat(report.rows.size(), " rows; ",
+  out += cat(report.rows.size(), report.rows.size() == 1 ? " row; " : " rows; ",
              count([](const RelayoutRow& row) { return row.met() == std::optional(true); }), " of ",
              count([](const RelayoutRow& row) { return row.goal.has_value(); }),
              " goals met; not behind the best peer in ",

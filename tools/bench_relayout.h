@@ -100,9 +100,10 @@ struct RelayoutRow {
   double memcpy_seconds = 0;
   std::vector<std::pair<std::string, double>> peers;
   std::optional<double> goal;
-  double program_seconds = 0;  ///< to make the program
-  double plan_seconds = 0;     ///< to make the plan from it
-  std::vector<std::string> plan;
+  double program_seconds = 0;     ///< to make the program
+  double plan_seconds = 0;        ///< to make the plan from it
+  std::vector<std::string> plan;  ///< the first jobs of the plan, in words
+  std::int64_t jobs = 0;          ///< how many there are
 
   double share() const { return memcpy_seconds / seconds; }
   std::optional<bool> met() const;

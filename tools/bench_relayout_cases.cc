@@ -93,13 +93,12 @@ class Suite {
 
   Status add(std::string_view name, std::string_view group, Result<Placement> from,
              Result<Placement> to, const Goals& large, const Goals& small = {},
-             std::optional<PeerMove> move = std::nullopt) {
+             const std::optional<PeerMove>& move = std::nullopt) {
     TESSERA_TRY(Placement source, std::move(from));
     TESSERA_TRY(Placement destination, std::move(to));
     std::string full = cat(name, "/", join(source.shape().extents(), "x"));
     cases_.push_back({std::move(full), std::string(group), dtype_, std::move(source),
-                      std::move(destination), (bytes_ > kSmall ? large : small).of(dtype_),
-                      std::move(move)});
+                      std::move(destination), (bytes_ > kSmall ? large : small).of(dtype_), move});
     return ok_status();
   }
 

@@ -92,7 +92,7 @@ TEST(Bench, RelayoutTakesSomeCasesOnly) {
   const Answer one = run({"bench", "relayout", "--quick", "--only", "untile/128x128/f32",
                           "--threads", "1", "--no-peers", "--size", "65536"});
   EXPECT_EQ(one.status, 0) << one.err;
-  EXPECT_NE(one.out.find("1 rows;"), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("1 row;"), std::string::npos) << one.out;
   EXPECT_EQ(run({"bench", "relayout", "--only", "nothing", "--json"}).error_code(), "usage");
   EXPECT_EQ(run({"bench", "layout", "--only", "bulk", "--json"}).error_code(), "usage");
   EXPECT_EQ(run({"bench", "relayout", "--threads", "0", "--json"}).error_code(), "out_of_range");

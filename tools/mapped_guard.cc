@@ -44,9 +44,9 @@ void on_bus_error(int signal_number, siginfo_t* facts, void* /*context*/) {
     const std::uintptr_t end = region.end.load();
     if (begin == 0 || fault < begin || fault >= end) continue;
     region.lost.store(true);
-    const std::uintptr_t from = fault / page * page;
+    char* const from = static_cast<char*>(facts->si_addr) - fault % page;
     void* const zeros =
-        mmap(reinterpret_cast<void*>(from), end - from, PROT_READ | PROT_WRITE,
+        mmap(from, end - (fault - fault % page), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, /*fd=*/-1, /*offset=*/0);
     if (zeros == MAP_FAILED) break;
     errno = kept_errno;

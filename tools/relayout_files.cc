@@ -90,7 +90,9 @@ Status move_elements(const Plan& plan, const PlanOptions& options, std::span<con
   ThreadPool pool(threads);
   const Program& program = plan.program();
   const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
-  if (!is_watched || program.to.bytes < kMuch) return plan.run(from, to, pool);
+  // 16 block floats share an exponent and are written together, whatever slices they are in.
+  const bool is_whole = is_block_float(program.to.storage());
+  if (!is_watched || is_whole || program.to.bytes < kMuch) return plan.run(from, to, pool);
   ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
   for (const Program& slice : slices_of(program, kSlices)) {
     TESSERA_TRY(const Plan part, Plan::make(slice, options));

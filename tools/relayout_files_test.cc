@@ -321,6 +321,22 @@ TEST_F(RelayoutFiles, ConvertsAndSaturates) {
   expect_npy("z.npy", {'u', 1}, {3}, false, std::vector<std::uint8_t>{1, 255, 0});
 }
 
+// A tile of ones: 64 groups with the exponent of 1 (127), then 1.0 = 64/64 for every element.
+TEST_F(RelayoutFiles, BlockFloatsAreTilesOfBytes) {
+  const std::string rows = "tensor<32x32xf32, strided<[32, 1]>>";
+  const std::string tile =
+      "tensor<32x32xf32, native<{d0} / (1 -> mem*32), {d1} / (1 -> mem), atom=tile(32x32, "
+      "bfp_bf8)>>";
+  write_npy("x.npy", {'f', 4}, {32, 32}, std::vector<float>(1024, 1));
+  ASSERT_EQ(move(rows, tile, "x.npy", "y.npy").status, 0);
+  std::vector<std::uint8_t> expected(64, 127);
+  expected.resize(1088, 64);
+  expect_npy("y.npy", {'u', 1}, {1088}, false, expected);
+  EXPECT_EQ(parsed(read("y.npy.json"))["dtype"], "bfp_bf8");
+  ASSERT_EQ(move(tile, rows, "y.npy", "z.npy").status, 0);
+  EXPECT_EQ(read("z.npy"), read("x.npy"));
+}
+
 /// Runs a line of shell in the folder, with $T the command and $A, $B two layouts of 16 MiB.
 Answer shell(const fs::path& folder, const std::string& line) {
   const std::string command = cat("exec 2>&1; cd '", folder.string(), "'; T='", TESSERA_COMMAND,

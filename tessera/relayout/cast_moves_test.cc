@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves that change the element type on the way leave what the definitions say, for random pairs of
 // placements and types. Each case is a seed, which the message names.
+#include "tessera/testing/cast_laws.h"
 #include "tessera/testing/cast_moves.h"
 
 #include <gtest/gtest.h>
@@ -183,15 +184,14 @@ TEST(CastMoves, PaddingThatDoesNotFitIsNoError) {
 TEST(CastMoves, GroupsOfBlockFloatsThatNobodyWritesKeepTheirBytes) {
   const Placement rows = *Layout::row_major(shape({20}), DType::kF32);
   Bytes before(1088, std::byte{0x55});  // E = 85, +85 / 64
-  before[1] = std::byte{128};           // of elements 16 to 31, of which 20 and more stay
-  before[5] = std::byte{255};           // infinities, which no cast writes
+  before[1] = std::byte{255};           // infinities beside data and alone, which no cast writes
+  before[5] = std::byte{255};
   const Moved tile = moved(rows, bytes_of(std::vector<float>(20, 1)), used_tile(NAN), before);
   EXPECT_EQ(tile.error, "");
   Bytes right = before;
-  right[0] = std::byte{127};
-  std::fill(right.begin() + 64, right.begin() + 64 + 16, std::byte{64});
-  // In the second group 1 is 32 / 64 · 2^1, beside 85 / 64 · 2^1.
-  std::fill(right.begin() + 64 + 16, right.begin() + 64 + 20, std::byte{32});
+  right[0] = right[1] = std::byte{127};
+  std::fill(right.begin() + 64, right.begin() + 64 + 20, std::byte{64});
+  std::fill(right.begin() + 64 + 20, right.begin() + 64 + 32, std::byte{0});
   EXPECT_EQ(tile.bytes, right);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -30,13 +31,20 @@ struct Chain {
       first /= axes[a].extent;
       offset += digit[a] * (axes[a].*side);
     }
-    for (std::int64_t k = 0; k < n; ++k) {
-      out[k] = offset;
-      for (std::size_t a = 0; a < axes.size(); ++a) {
-        offset += axes[a].*side;
-        if (++digit[a] < axes[a].extent) break;
+    for (std::int64_t k = 0; k < n;) {
+      // As far as the fastest loop goes, then one step of the others.
+      const std::int64_t step = axes[0].*side;
+      const std::int64_t run = std::min(n - k, axes[0].extent - digit[0]);
+      for (std::int64_t i = 0; i < run; ++i) out[k + i] = offset + i * step;
+      k += run;
+      digit[0] += run;
+      offset += run * step;
+      for (std::size_t a = 0; digit[a] == axes[a].extent; ++a) {
         offset -= axes[a].extent * (axes[a].*side);
         digit[a] = 0;
+        if (a + 1 == axes.size()) break;
+        offset += axes[a + 1].*side;
+        ++digit[a + 1];
       }
     }
   }

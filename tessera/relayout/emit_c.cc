@@ -162,8 +162,9 @@ Status check_name(std::string_view name) {
        "sizeof",   "static", "struct", "switch",   "typedef",    "union",    "unsigned", "void",
        "volatile", "while",  "_Bool",  "_Complex", "_Imaginary", "memcpy",   "memset"});
   const bool taken = std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
-  const bool good = !taken && !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
-                    std::all_of(name.begin(), name.end(), fits);
+  const bool has_digit_first = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  const bool good =
+      !name.empty() && !has_digit_first && !taken && std::all_of(name.begin(), name.end(), fits);
   if (good) return ok_status();
   return Error{ErrorCode::kSyntax, cat(quote_name(name), " is not a name that C allows"),
                std::nullopt,

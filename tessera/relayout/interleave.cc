@@ -46,7 +46,8 @@ const LinePermutation& permutation_of(int k, int element_bytes, bool back) {
     return list;
   }();
   const int log = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
-  return all[static_cast<std::size_t>((back ? 12 : 0) + 4 * (k - 2) + log)];
+  const std::int64_t number = (back ? 12 : 0) + std::int64_t{4} * (k - 2) + log;
+  return all[static_cast<std::size_t>(number)];
 }
 
 template <typename T>
@@ -70,9 +71,11 @@ struct Meeting {
 
   /// The next n elements of each stream, one by one.
   void move_plainly(std::int64_t n) {
+    if (n == 0) return;
     for (int j = 0; j < k; ++j) {
-      const std::byte* source = back ? from[0] + j * element_bytes : from[j];
-      std::byte* destination = back ? to[j] : to[0] + j * element_bytes;
+      const std::int64_t inside = std::int64_t{j} * element_bytes;
+      const std::byte* source = back ? from[0] + inside : from[j];
+      std::byte* destination = back ? to[j] : to[0] + inside;
       const std::int64_t from_step = back ? together() : apart();
       const std::int64_t to_step = back ? apart() : together();
       switch (element_bytes) {
@@ -94,6 +97,7 @@ struct Meeting {
 
   /// Groups of a line of each stream.
   void move_lines(std::int64_t groups, bool streaming) {
+    if (groups == 0) return;
     Ports ports;
     ports.from_step = back ? 64 * k : 64;
     ports.to_step = back ? 64 : 64 * k;

@@ -13,7 +13,7 @@ void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& job
     jobs.push_back(make_bits_job(nest, bits));
     return;
   }
-  for (const auto make : {make_permute_job, make_interleave_job}) {
+  for (const auto make : {make_permute_job, make_interleave_job, make_narrow_job}) {
     if (std::unique_ptr<const Job> job = make(*bytes)) {
       jobs.push_back(std::move(job));
       return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/relayout/kernels.h"
 
+#include <algorithm>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -287,6 +288,73 @@ void CopyRuns(std::byte* to, std::int64_t to_step, const std::byte* from, std::i
   }
 }
 
+void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
+              std::int64_t rows, std::int64_t bytes) {
+  constexpr std::int64_t kStreams = 8;
+  constexpr std::int64_t kChunk = 128;
+  const std::int64_t apart = (rows + kStreams - 1) / kStreams;
+  const std::int64_t whole = bytes / kChunk * kChunk;
+  for (std::int64_t k = 0; k < apart; ++k) {
+    for (std::int64_t c = 0; c < whole; c += kChunk) {
+      for (std::int64_t r = k; r < rows; r += apart) {
+        std::memcpy(to + r * pitch + c, from + row[r] + c, kChunk);
+      }
+    }
+    if (whole == bytes) continue;
+    for (std::int64_t r = k; r < rows; r += apart) {
+      copy_short(to + r * pitch + whole, from + row[r] + whole, bytes - whole);
+    }
+  }
+}
+
+void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const std::byte* piece = from + at[i];
+    if (ahead != 0) hwy::Prefetch(piece + ahead);
+    if (freely && bytes[i] <= 32) {
+      std::memcpy(to, piece, 32);
+    } else if (freely && bytes[i] <= kLine) {
+      std::memcpy(to, piece, kLine);
+    } else {
+      copy_short(to, piece, bytes[i]);
+    }
+    to += bytes[i];
+  }
+}
+
+HWY_INLINE void copy_line(std::byte* to, const std::byte* from) {
+  for (std::int64_t k = 0; k < kLine; k += kVector) store(load(from + k), to + k);
+}
+
+void BeginLines(const CarriedColumns& columns) {
+  for (std::int64_t c = 0; c < columns.columns; ++c) {
+    copy_line(columns.lines + c * columns.pitch, columns.carry + c * kLine);
+  }
+}
+
+void EndLines(const CarriedColumns& columns, std::byte* const* to, std::int64_t bytes, bool first,
+              bool last) {
+  for (std::int64_t c = 0; c < columns.columns; ++c) {
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to[c]) % kLine);
+    const std::byte* lines = columns.lines + c * columns.pitch;
+    std::byte* out = to[c] - past;
+    const std::int64_t end = past + bytes;
+    const std::int64_t whole = end / kLine * kLine;
+    std::int64_t begin = 0;
+    if (first && past > 0) {
+      begin = std::min(kLine, end);
+      copy_short(out + past, lines + past, begin - past);
+    }
+    if (whole > begin) stream_lines(out + begin, lines + begin, (whole - begin) / kLine);
+    if (!last) {
+      copy_line(columns.carry + c * kLine, lines + whole);
+    } else if (end > std::max(whole, begin)) {
+      copy_short(out + whole, lines + whole, end - whole);
+    }
+  }
+}
+
 void FinishStreaming() { hwy::FlushStream(); }
 
 // ---- Transposes ---------------------------------------------------------------------------------
@@ -300,51 +368,100 @@ constexpr int kSide = static_cast<int>(kVector) / kWidth;  // elements in a vect
 template <int kWidth>
 constexpr bool kFinishedOnReading = kSide<kWidth> <= 16;
 
+/// The square at `base` in registers, column by column: `put(c, v)` gets each column once.
+template <int kWidth, typename Put>
+HWY_INLINE void turn_square(const std::byte* base, const std::int64_t* row, const Put& put) {
+  constexpr int kG = kGroup<kWidth>;
+  Bytes v[kLanes][kG];
+#pragma GCC unroll 4
+  for (int lane = 0; lane < kLanes; ++lane) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kG; ++r) v[lane][r] = load(base + row[lane * kG + r]);
+    transpose_lanes<kWidth>(v[lane]);
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < kG; ++c) {
+    Bytes column[kLanes];
+#pragma GCC unroll 4
+    for (int lane = 0; lane < kLanes; ++lane) column[lane] = v[lane][c];
+    transpose_blocks(column);
+#pragma GCC unroll 4
+    for (int lane = 0; lane < kLanes; ++lane) put(lane * kG + c, column[lane]);
+  }
+}
+
+/// Rows [r0, r0 + kRows) of the square at `base`, turned inside their lanes only, to `tile`.
+constexpr int kRowsAtOnce = 16;
+template <int kWidth>
+HWY_INLINE void turn_lanes(const std::byte* base, const std::int64_t* row, std::byte* tile) {
+  constexpr int kG = kGroup<kWidth>;
+#pragma GCC unroll 2
+  for (int g = 0; g < kRowsAtOnce; g += kG) {
+    Bytes v[kG];
+#pragma GCC unroll 16
+    for (int r = 0; r < kG; ++r) v[r] = load(base + row[g + r]);
+    transpose_lanes<kWidth>(v);
+#pragma GCC unroll 16
+    for (int r = 0; r < kG; ++r) store(v[r], tile + (g + r) * kVector);
+  }
+}
+
+/// Columns c, kG + c, .. of a tile whose rows were turned inside their lanes: vector g·kG + c of it
+/// holds, lane by lane, rows [g·kG, (g+1)·kG) of column lane·kG + c.
+template <int kWidth, typename Put>
+HWY_INLINE void finish_columns(const std::byte* tile, int c, const Put& put) {
+  constexpr int kG = kGroup<kWidth>;
+  Bytes v[kLanes];
+#pragma GCC unroll 4
+  for (int g = 0; g < kLanes; ++g) v[g] = load(tile + (g * kG + c) * kVector);
+  transpose_blocks(v);
+#pragma GCC unroll 4
+  for (int lane = 0; lane < kLanes; ++lane) put(lane * kG + c, v[lane]);
+}
+
 template <int kWidth>
 void read_tiles_of(const TileGrid& grid, std::int64_t i, const std::byte* from,
                    const std::int64_t* row, const std::int64_t* first, std::int64_t column_tiles) {
-  constexpr int kG = kGroup<kWidth>;
   constexpr std::int64_t kTile = kVector * kSide<kWidth>;
   const std::int64_t step = grid.row_tiles * kTile;
   if constexpr (kFinishedOnReading<kWidth>) {
     std::byte* tile = grid.tiles + i * kTile;
     for (std::int64_t j = 0; j < column_tiles; ++j, tile += step) {
-      const std::byte* base = from + first[j];
-      Bytes v[kLanes][kG];
-#pragma GCC unroll 4
-      for (int lane = 0; lane < kLanes; ++lane) {
-#pragma GCC unroll 4
-        for (int r = 0; r < kG; ++r) v[lane][r] = load(base + row[lane * kG + r]);
-        transpose_lanes<kWidth>(v[lane]);
-      }
-#pragma GCC unroll 4
-      for (int c = 0; c < kG; ++c) {
-        Bytes column[kLanes];
-#pragma GCC unroll 4
-        for (int lane = 0; lane < kLanes; ++lane) column[lane] = v[lane][c];
-        transpose_blocks(column);
-#pragma GCC unroll 4
-        for (int lane = 0; lane < kLanes; ++lane) {
-          store(column[lane], tile + (lane * kG + c) * kVector);
-        }
-      }
+      turn_square<kWidth>(from + first[j], row,
+                          [&](int c, Bytes v) { store(v, tile + c * kVector); });
     }
   } else {
-    constexpr int kRows = 16;  // read at once
-    for (int r0 = 0; r0 < kSide<kWidth>; r0 += kRows) {
+    for (int r0 = 0; r0 < kSide<kWidth>; r0 += kRowsAtOnce) {
       std::byte* tile = grid.tiles + i * kTile + r0 * kVector;
       for (std::int64_t j = 0; j < column_tiles; ++j, tile += step) {
-        const std::byte* base = from + first[j];
-#pragma GCC unroll 2
-        for (int g = 0; g < kRows; g += kG) {
-          Bytes v[kG];
-#pragma GCC unroll 16
-          for (int r = 0; r < kG; ++r) v[r] = load(base + row[r0 + g + r]);
-          transpose_lanes<kWidth>(v);
-#pragma GCC unroll 16
-          for (int r = 0; r < kG; ++r) store(v[r], tile + (g + r) * kVector);
-        }
+        turn_lanes<kWidth>(from + first[j], row + r0, tile);
       }
+    }
+  }
+}
+
+template <int kWidth, bool kStreaming>
+void turn_tiles_of(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                   std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                   std::int64_t tiles) {
+  for (std::int64_t j = 0; j < tiles; ++j) {
+    const std::int64_t* at = column[j];
+    const auto put = [&](int c, Bytes v) {
+      if (c >= columns) return;
+      if constexpr (kStreaming) {
+        stream(v, to + at[c]);
+      } else {
+        store(v, to + at[c]);
+      }
+    };
+    if constexpr (kFinishedOnReading<kWidth>) {
+      turn_square<kWidth>(from + first[j], row, put);
+    } else {
+      alignas(kLine) std::byte tile[kVector * kSide<kWidth>];
+      for (int r0 = 0; r0 < kSide<kWidth>; r0 += kRowsAtOnce) {
+        turn_lanes<kWidth>(from + first[j], row + r0, tile + r0 * kVector);
+      }
+      for (int c = 0; c < kGroup<kWidth>; ++c) finish_columns<kWidth>(tile, c, put);
     }
   }
 }
@@ -352,7 +469,6 @@ void read_tiles_of(const TileGrid& grid, std::int64_t i, const std::byte* from,
 template <int kWidth, bool kStreaming>
 void write_columns_of(const TileGrid& grid, std::int64_t j, std::int64_t columns,
                       std::byte* const* to, const std::int64_t* at) {
-  constexpr int kG = kGroup<kWidth>;
   constexpr std::int64_t kTile = kVector * kSide<kWidth>;
   const std::byte* tiles = grid.tiles + j * grid.row_tiles * kTile;
   const auto put = [](Bytes v, std::byte* where) {
@@ -369,19 +485,11 @@ void write_columns_of(const TileGrid& grid, std::int64_t j, std::int64_t columns
         put(load(column + i * kTile), to[c] + at[i]);
     }
   } else {
-    // Tile row g·kG + c holds, lane by lane, rows [g·kG, (g+1)·kG) of column lane·kG + c.
-    for (int c = 0; c < kG; ++c) {
+    for (int c = 0; c < kGroup<kWidth>; ++c) {
       for (std::int64_t i = 0; i < grid.row_tiles; ++i) {
-        const std::byte* tile = tiles + i * kTile + c * kVector;
-        Bytes v[kLanes];
-#pragma GCC unroll 4
-        for (int g = 0; g < kLanes; ++g) v[g] = load(tile + g * kG * kVector);
-        transpose_blocks(v);
-#pragma GCC unroll 4
-        for (int lane = 0; lane < kLanes; ++lane) {
-          const std::int64_t column = lane * kG + c;
-          if (column < columns) put(v[lane], to[column] + at[i]);
-        }
+        finish_columns<kWidth>(tiles + i * kTile, c, [&](int column, Bytes v) {
+          if (column < columns) put(v, to[column] + at[i]);
+        });
       }
     }
   }
@@ -464,6 +572,29 @@ void WriteColumns(const TileGrid& grid, std::int64_t j, std::int64_t columns, st
   write_columns_to<false>(grid, j, columns, to, at);
 }
 
+template <bool kStreaming>
+void turn_tiles_to(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                   std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                   std::int64_t tiles, int width) {
+  switch (width) {
+    case 1:
+      return turn_tiles_of<1, kStreaming>(from, row, first, to, column, columns, tiles);
+    case 2:
+      return turn_tiles_of<2, kStreaming>(from, row, first, to, column, columns, tiles);
+    case 4:
+      return turn_tiles_of<4, kStreaming>(from, row, first, to, column, columns, tiles);
+    default:
+      return turn_tiles_of<8, kStreaming>(from, row, first, to, column, columns, tiles);
+  }
+}
+
+void TurnTiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+               std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+               std::int64_t tiles, int width, bool streaming) {
+  if (streaming) return turn_tiles_to<true>(from, row, first, to, column, columns, tiles, width);
+  turn_tiles_to<false>(from, row, first, to, column, columns, tiles, width);
+}
+
 void InterleaveRows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
                     std::int64_t columns, int width) {
   switch (width) {
@@ -501,10 +632,15 @@ namespace tessera::relayout {
 
 HWY_EXPORT(CopyBytes);
 HWY_EXPORT(CopyRuns);
+HWY_EXPORT(CopyRows);
+HWY_EXPORT(JoinPieces);
+HWY_EXPORT(BeginLines);
+HWY_EXPORT(EndLines);
 HWY_EXPORT(FinishStreaming);
 HWY_EXPORT(TileSide);
 HWY_EXPORT(ReadTiles);
 HWY_EXPORT(WriteColumns);
+HWY_EXPORT(TurnTiles);
 HWY_EXPORT(InterleaveRows);
 HWY_EXPORT(SplitColumns);
 
@@ -515,6 +651,19 @@ void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::
                std::int64_t runs, std::int64_t bytes, bool streaming) {
   HWY_DYNAMIC_DISPATCH(CopyRuns)(to, to_step, from, from_step, runs, bytes, streaming);
 }
+void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
+               std::int64_t rows, std::int64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(CopyRows)(to, pitch, from, row, rows, bytes);
+}
+void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+  HWY_DYNAMIC_DISPATCH(JoinPieces)(to, from, at, bytes, pieces, freely, ahead);
+}
+void begin_lines(const CarriedColumns& columns) { HWY_DYNAMIC_DISPATCH(BeginLines)(columns); }
+void end_lines(const CarriedColumns& columns, std::byte* const* to, std::int64_t bytes, bool first,
+               bool last) {
+  HWY_DYNAMIC_DISPATCH(EndLines)(columns, to, bytes, first, last);
+}
 void finish_streaming() { HWY_DYNAMIC_DISPATCH(FinishStreaming)(); }
 int tile_side(int width) { return HWY_DYNAMIC_DISPATCH(TileSide)(width); }
 void read_tiles(const TileGrid& grid, std::int64_t i, const std::byte* from,
@@ -524,6 +673,11 @@ void read_tiles(const TileGrid& grid, std::int64_t i, const std::byte* from,
 void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, std::byte* const* to,
                    const std::int64_t* at, bool streaming) {
   HWY_DYNAMIC_DISPATCH(WriteColumns)(grid, j, columns, to, at, streaming);
+}
+void turn_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                std::int64_t tiles, int width, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(TurnTiles)(from, row, first, to, column, columns, tiles, width, streaming);
 }
 void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
                      std::int64_t columns, int width) {

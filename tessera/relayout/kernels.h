@@ -18,8 +18,34 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool s
 void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
                std::int64_t runs, std::int64_t bytes, bool streaming);
 
+/// Pieces of a source one after another: piece i is bytes[i] bytes at from + at[i]. `freely` allows
+/// to read up to a line past the end of each piece, and to write as much past the end of all.
+/// What lies `ahead` bytes further is wanted soon, unless that is 0.
+void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead);
+
+/// Columns on their way to a destination of any alignment: column c collects at lines + c·pitch,
+/// whose first line stands for the line of to[c]. `begin_lines` puts there what is carried from the
+/// block before, a line for each column; the new bytes are then written behind it, from to[c] mod
+/// kLine on. `end_lines` streams whole lines and keeps the part of a line at the end in `carry`;
+/// the first block has nothing before it, and the last keeps nothing.
+struct CarriedColumns {
+  std::byte* lines = nullptr;
+  std::int64_t pitch = 0;
+  std::byte* carry = nullptr;
+  std::int64_t columns = 0;
+};
+void begin_lines(const CarriedColumns& columns);
+void end_lines(const CarriedColumns& columns, std::byte* const* to, std::int64_t bytes, bool first,
+               bool last);
+
 /// Makes streaming stores of this thread visible to others.
 void finish_streaming();
+
+/// Row r, `bytes` bytes at from + row[r], to to + r·pitch. Reads a few far-apart rows side by side,
+/// which memory answers faster than one after another or many.
+void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
+               std::int64_t rows, std::int64_t bytes);
 
 /// Elements of `width` bytes, width 1, 2, 4 or 8, in a square that fills vector registers: this
 /// many elements a side. 16 for 4 bytes with 64-byte vectors, 4 with 16-byte ones.
@@ -44,6 +70,13 @@ void read_tiles(const TileGrid& grid, std::int64_t i, const std::byte* from,
 /// to[c], with row tile i at byte at[i] of it. `streaming` only for aligned whole lines.
 void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, std::byte* const* to,
                    const std::int64_t* at, bool streaming);
+
+/// Rows to columns without a stop in between, for outputs that stay near: the element (r, c) of
+/// tile j, at from + row[r] + first[j] + c·width, goes to to + column[j][c] + r·width, for the
+/// first `columns` columns of each of `tiles` tiles. `streaming` only for aligned whole lines.
+void turn_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                std::int64_t tiles, int width, bool streaming);
 
 /// Few rows of many columns: to[c·rows·width + r·width] = from[row[r] + c·width]; the rows fill a
 /// multiple of 16 bytes, at most 64, and `columns` is a multiple of tile_side(width).

@@ -13,8 +13,11 @@ namespace tessera::relayout {
 /// where the addresses jump does it write the parts of lines at both sides plainly.
 class LineWriter {
  public:
-  /// `buffer` is aligned to a line; `bytes` is a multiple of a line.
-  LineWriter(std::byte* buffer, std::int64_t bytes) : buffer_(buffer), bytes_(bytes) {}
+  /// `buffer` is aligned to a line and has `bytes`, a multiple of a line; its last line is only for
+  /// what is written past the end of a reserved room. Without `streaming` lines are written
+  /// plainly.
+  LineWriter(std::byte* buffer, std::int64_t bytes, bool streaming = true)
+      : buffer_(buffer), bytes_(bytes - kLine), streaming_(streaming) {}
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
   ~LineWriter() { finish(); }
@@ -57,7 +60,7 @@ class LineWriter {
       from = kLine;
     }
     const std::int64_t whole = end_ / kLine * kLine;
-    copy_bytes(line_ + from, buffer_ + from, whole - from, true);
+    copy_bytes(line_ + from, buffer_ + from, whole - from, streaming_);
     if (whole == 0) return;
     std::memcpy(buffer_, buffer_ + whole, static_cast<std::size_t>(end_ - whole));
     line_ += whole;
@@ -67,6 +70,7 @@ class LineWriter {
 
   std::byte* buffer_;
   std::int64_t bytes_;
+  bool streaming_;
   std::byte* line_ = nullptr;  ///< where buffer_[0] belongs
   std::int64_t begin_ = 0;     ///< the first byte of the buffer that is ours
   std::int64_t end_ = 0;

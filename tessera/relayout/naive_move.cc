@@ -137,7 +137,7 @@ std::optional<std::uint64_t> bits_of_number(double number, DType dtype) {
   const std::optional<std::int64_t> bits = dtype_bits(dtype);
   if (!bits) return std::nullopt;
   if (const std::optional<FloatKind> kind = float_kind(dtype)) return float_bits(number, *kind);
-  if (dtype == DType::kBool) return number != 0 && !std::isnan(number) ? 1 : 0;
+  if (dtype == DType::kBool) return std::nearbyint(number) >= 1 ? 1 : 0;
   return integer_bits(number, *bits, is_unsigned(dtype));
 }
 
@@ -147,9 +147,11 @@ std::optional<double> padding_to_write(const Placement& to, PaddingRule rule) {
   if (const Layout* layout = to.layout()) promised = layout->spec().padding;
   if (const Piecewise* pieces = to.pieces()) {
     promised = pieces->pieces().front().layout.spec().padding;
-    for (const LayoutPiece& piece : pieces->pieces()) {
-      if (piece.layout.spec().padding != promised) promised = PaddingValue::undef();
-    }
+    const auto differs = [&](const LayoutPiece& piece) {
+      return piece.layout.spec().padding != promised;
+    };
+    const auto& all = pieces->pieces();
+    if (std::any_of(all.begin(), all.end(), differs)) promised = PaddingValue::undef();
   }
   if (promised.kind == PaddingValue::Kind::kNumber) return promised.number;
   if (rule == PaddingRule::kZero) return 0.0;

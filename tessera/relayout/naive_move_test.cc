@@ -115,6 +115,8 @@ TEST(BitsOfNumber, FollowsTheFormats) {
       {0x1p63, DType::kU64, 0x8000000000000000},
       {-1, DType::kI2, 3},
       {2, DType::kBool, 1},
+      {0.3, DType::kBool, 0},
+      {-1, DType::kBool, 0},
       {std::nan(""), DType::kI32, 0},
   };
   for (const Case& c : cases) {

@@ -140,7 +140,10 @@ int sweep(bool full) {
 }  // namespace tessera::test
 
 int main(int argc, char** argv) {
-  using namespace tessera::test;
+  using tessera::test::Counts;
+  using tessera::test::report;
+  using tessera::test::sweep;
+  using tessera::test::usual;
   if (argc == 2 && std::strcmp(argv[1], "--quick") == 0) return sweep(false);
   if (argc == 2 && std::strcmp(argv[1], "--full") == 0) return sweep(true);
   if ((argc == 3 || (argc == 5 && std::strcmp(argv[3], "--most") == 0)) &&

@@ -71,38 +71,35 @@ void BlockPermutation::run_each(const std::byte* from, std::byte* to, std::int64
   }
 }
 
-void BlockPermutation::run_plainly(const std::byte* from, std::byte* to,
-                                   std::int64_t blocks) const {
-  const std::int64_t group_bytes = group_blocks_ * block_bytes_;
-  const std::int64_t lines_bytes = lines_.lines() * kLine;
-  // The lines of the last group may not reach past the end.
-  std::int64_t groups = blocks / group_blocks_;
-  while (groups > 0 && (groups - 1) * group_bytes + lines_bytes > blocks * block_bytes_) --groups;
+void BlockPermutation::run_groups(const std::byte* from, std::byte* to, std::int64_t groups,
+                                  bool streaming) const {
+  if (groups == 0) return;
   LinePermutation::Ports ports;
-  ports.from_step = ports.to_step = group_bytes;
-  for (std::size_t i = 0; i < LinePermutation::kMaxLines; ++i) {
-    ports.from[i] = from + static_cast<std::int64_t>(i) * kLine;
-    ports.to[i] = to + static_cast<std::int64_t>(i) * kLine;
+  ports.from_step = ports.to_step = group_blocks_ * block_bytes_;
+  for (std::int64_t i = 0; i < lines_.lines(); ++i) {
+    ports.from[static_cast<std::size_t>(i)] = from + i * kLine;
+    ports.to[static_cast<std::size_t>(i)] = to + i * kLine;
   }
-  lines_.run(ports, groups, false);
+  lines_.run(ports, groups, streaming);
+}
+
+void BlockPermutation::run_whole(const std::byte* from, std::byte* to, std::int64_t blocks,
+                                 bool streaming) const {
+  const std::int64_t group_bytes = group_blocks_ * block_bytes_;
+  // The lines of the last group may not reach past the end.
+  const std::int64_t past = lines_.lines() * kLine - group_bytes;
+  const std::int64_t groups =
+      std::max<std::int64_t>(0, (blocks * block_bytes_ - past) / group_bytes);
+  run_groups(from, to, groups, streaming);
   run_each(from + groups * group_bytes, to + groups * group_bytes, blocks - groups * group_blocks_);
 }
 
 void BlockPermutation::run(const std::byte* from, std::byte* to, std::int64_t blocks,
                            bool streaming) const {
   const std::int64_t group_bytes = group_blocks_ * block_bytes_;
-  if (!streaming) return run_plainly(from, to, blocks);
+  if (!streaming) return run_whole(from, to, blocks, false);
   if (group_bytes % kLine == 0 && reinterpret_cast<std::uintptr_t>(to) % kLine == 0) {
-    const std::int64_t groups = blocks / group_blocks_;
-    LinePermutation::Ports ports;
-    ports.from_step = ports.to_step = group_bytes;
-    for (std::size_t i = 0; i < LinePermutation::kMaxLines; ++i) {
-      ports.from[i] = from + static_cast<std::int64_t>(i) * kLine;
-      ports.to[i] = to + static_cast<std::int64_t>(i) * kLine;
-    }
-    lines_.run(ports, groups, true);
-    return run_each(from + groups * group_bytes, to + groups * group_bytes,
-                    blocks - groups * group_blocks_);
+    return run_whole(from, to, blocks, true);
   }
   // Blocks are made in the first-level cache and written as the destination's own lines.
   alignas(kLine) std::array<std::byte, 4096 + 4 * kLine> memory;
@@ -111,7 +108,7 @@ void BlockPermutation::run(const std::byte* from, std::byte* to, std::int64_t bl
   for (std::int64_t done = 0; done < blocks; done += at_once) {
     const std::int64_t now = std::min(at_once, blocks - done);
     std::byte* room = writer.reserve(to, now * block_bytes_);
-    run_plainly(from, room, now);
+    run_whole(from, room, now, false);
     from += now * block_bytes_;
     to += now * block_bytes_;
   }

@@ -33,7 +33,8 @@ class BlockPermutation {
  private:
   BlockPermutation(std::vector<std::uint16_t> source_of, int element_bytes);
   void run_each(const std::byte* from, std::byte* to, std::int64_t blocks) const;
-  void run_plainly(const std::byte* from, std::byte* to, std::int64_t blocks) const;
+  void run_groups(const std::byte* from, std::byte* to, std::int64_t groups, bool streaming) const;
+  void run_whole(const std::byte* from, std::byte* to, std::int64_t blocks, bool streaming) const;
 
   std::vector<std::uint16_t> source_of_;
   int element_bytes_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "tessera/base/text.h"
@@ -11,6 +12,7 @@
 #include "tessera/relayout/job.h"
 #include "tessera/relayout/misfit.h"
 #include "tessera/relayout/moves.h"
+#include "tessera/relayout/table_job.h"
 #include "tessera/relayout/wide_image.h"
 
 namespace tessera {
@@ -44,12 +46,59 @@ Result<std::vector<std::byte>> padding_bytes(const Program& program) {
   return value;
 }
 
+void add_nests(const Refinement& copy, const Program& program, std::vector<FlatNest>& nests) {
+  for (std::int64_t i = 0; i < copy.nests(); ++i) {
+    nests.push_back(relayout::flatten(copy.nest(i), program.from, program.to));
+  }
+}
+
 std::vector<FlatNest> flat_nests(const Program& program) {
   std::vector<FlatNest> nests;
-  for (std::int64_t i = 0; i < program.nests(); ++i) {
-    nests.push_back(relayout::flatten(program.nest(i), program.from, program.to));
-  }
+  for (const Refinement& copy : program.copies) add_nests(copy, program, nests);
   return nests;
+}
+
+/// Whether nests are better put together by tables than moved one by one: none of them has most of
+/// the elements, and what they keep together is short, so that each would use only parts of the
+/// lines it touches.
+bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bits) {
+  constexpr std::int64_t kFewNests = 4;
+  constexpr std::int64_t kLongBytes = 512;
+  if (copy.nests() <= kFewNests) return false;
+  double largest = 1;
+  std::int64_t longest = 1;
+  for (const Factor& factor : copy.factors()) {
+    std::int64_t most = 0;
+    std::int64_t all = 0;
+    for (const Piece& piece : factor.pieces) {
+      std::int64_t steps = 1;
+      for (const Loop& loop : piece.loops) {
+        steps *= loop.extent;
+        if (program.from.flat(loop.move.a) == 1 && program.to.flat(loop.move.b) == 1) {
+          longest = std::max(longest, loop.extent);
+        }
+      }
+      most = std::max(most, steps);
+      all += steps;
+    }
+    largest *= static_cast<double>(most) / static_cast<double>(all);
+  }
+  return largest < 0.6 && longest * bits / 8 < kLongBytes;
+}
+
+/// Elements of one type that have addresses, or share bytes.
+void add_moves(const Program& program, std::int64_t bits, bool streaming, Jobs& jobs) {
+  for (const Refinement& copy : program.copies) {
+    if (bits >= 8 && falls_apart(copy, program, bits)) {
+      if (auto job = relayout::make_table_job(copy, program.from, program.to, bits)) {
+        jobs.push_back(std::move(job));
+        continue;
+      }
+    }
+    std::vector<FlatNest> nests;
+    add_nests(copy, program, nests);
+    for (const FlatNest& nest : nests) relayout::add_jobs(nest, bits, streaming, jobs);
+  }
 }
 
 /// Adds the jobs that need no image of the destination; false when one is needed.
@@ -57,11 +106,11 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
                         Jobs& jobs) {
   const DType from = program.from.storage();
   const DType to = program.to.storage();
-  const std::vector<FlatNest> nests = flat_nests(program);
   if (from == to && dtype_bits(to)) {
-    for (const FlatNest& nest : nests) relayout::add_jobs(nest, *dtype_bits(to), streaming, jobs);
+    add_moves(program, *dtype_bits(to), streaming, jobs);
     return true;
   }
+  const std::vector<FlatNest> nests = flat_nests(program);
   constexpr std::int64_t kTile = 1024;
   if (from == to) {
     // Tiles that move as a whole keep their bits.
@@ -128,8 +177,8 @@ Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, Threa
               body_->image ? body_->image->run(from, to, pool) : body_->moves.run(from, to, pool));
   if (fits) return ok_status();
   const std::optional<std::int64_t> misfit = relayout::first_misfit(moved, from);
-  if (!misfit) return ok_status();
-  return relayout::does_not_fit(moved.from, *misfit, moved.to.storage());
+  assert(misfit && "what a cast did not fit is found again");
+  return relayout::does_not_fit(moved.from, misfit.value_or(0), moved.to.storage());
 }
 
 }  // namespace tessera

@@ -112,8 +112,13 @@ void add_fills(const Placement& to, Program& program) {
 
 PaddingValue promised_padding(const Placement& to) {
   if (const Layout* layout = to.layout()) return layout->spec().padding;
-  if (const Piecewise* pieces = to.pieces()) return pieces->pieces().front().layout.spec().padding;
-  return PaddingValue::undef();
+  const Piecewise* pieces = to.pieces();
+  if (pieces == nullptr) return PaddingValue::undef();
+  const PaddingValue& first = pieces->pieces().front().layout.spec().padding;
+  for (const LayoutPiece& piece : pieces->pieces()) {
+    if (piece.layout.spec().padding != first) return PaddingValue::undef();
+  }
+  return first;
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ struct Memory {
   friend bool operator==(const Memory&, const Memory&) = default;
 };
 
-/// What padding of the destination is to hold.
+/// What padding of the destination is to hold. Pieces promise a value where all of them promise the
+/// same, and views promise none.
 enum class PaddingRule : std::uint8_t {
   kPromised,  ///< the value that the layout promises; left alone where it promises none
   kZero,      ///< the promised value, or zero where there is none (as in files)

@@ -48,7 +48,7 @@ TEST(ProgramCache, TellsMovesApart) {
     EXPECT_TRUE(cache.plan(rows(4), *Layout::make(promised)).ok());
     EXPECT_TRUE(cache.plan(half, half).ok());
     EXPECT_TRUE(cache.plan(View::of(rows(4)), columns(4)).ok()) << "a view is another description";
-    EXPECT_EQ(cache.counts(), (Counts{10, 10 * round, 10}));
+    EXPECT_EQ(cache.counts(), (Counts{10, std::int64_t{10} * round, 10}));
   }
 }
 
@@ -78,8 +78,8 @@ TEST(ProgramCache, NeverKeepsMoreThanItsCapacity) {
 }
 
 TEST(ProgramCache, PlansOutliveTheCache) {
-  std::vector<std::byte> source(12 * 4, std::byte{3});
-  std::vector<std::byte> moved(12 * 4);
+  std::vector<std::byte> source(48, std::byte{3});
+  std::vector<std::byte> moved(48);
   ThreadPool pool(1);
   const Result<Plan> plan = [] {
     ProgramCache cache(1);

@@ -83,7 +83,8 @@ TEST(Program, LargeTensorsNeedFewNests) {
   ASSERT_EQ(made->nests(), 4);
   std::multiset<std::int64_t> sizes;
   for (std::int64_t i = 0; i < 4; ++i) sizes.insert(made->nest(i).elements());
-  EXPECT_EQ(sizes, (std::multiset<std::int64_t>{255 * 32 * 256 * 32, 255 * 32, 31 * 256 * 32, 31}));
+  // 255·32 x 256·32, 255·32 x 1, 31 x 256·32 and 31 x 1.
+  EXPECT_EQ(sizes, (std::multiset<std::int64_t>{66846720, 8160, 253952, 31}));
   EXPECT_EQ(made->elements(), 8191 * 8193);
 }
 
@@ -92,7 +93,7 @@ TEST(Program, SticksPeelTheRest) {
   const Layout sticks =
       layout(form({512, 240}, {},
                   {fold(x(0), {mem(1, 512, 64)}),
-                   fold(x(1), {mem(64, 4, 512 * 64, Cause::kStick), mem(1, 64, 1)})}),
+                   fold(x(1), {mem(64, 4, 32768, Cause::kStick), mem(1, 64, 1)})}),
              DType::kF16);
   const Program made = program(row_major({512, 240}, DType::kF16), sticks);
   ASSERT_EQ(made.nests(), 2);
@@ -196,6 +197,26 @@ TEST(Program, MovesBetweenPieces) {
   EXPECT_EQ(made.elements(), 10);
   program(pieces({3, 7, 10}), row_major({10}), PaddingRule::kZero);
   program(row_major({10}), pieces({4, 10}), PaddingRule::kZero);
+}
+
+TEST(Program, PiecesPromiseWhatAllOfThemPromise) {
+  // [4] as two pieces of two on places of three slots: the third is padding.
+  const auto pieces = [](PaddingValue first, PaddingValue second) {
+    std::vector<LayoutPiece> list;
+    for (const std::int64_t p : {0, 1}) {
+      LayoutSpec part = spec(form({2}, {2}, {fold(x(0), {mem(1, 3, 1)})}, {Fill::fixed(0, p)}));
+      part.padding = p == 0 ? first : second;
+      list.push_back({Box{{2 * p}, {2 * p + 2}}, *Layout::make(part)});
+    }
+    return *Piecewise::make(shape({4}), list);
+  };
+  const PaddingValue one = PaddingValue::of(1);
+  const PaddingValue two = PaddingValue::of(2);
+  EXPECT_EQ(program(row_major({4}), pieces(one, one)).padding, 1);
+  EXPECT_FALSE(program(row_major({4}), pieces(one, one)).fills.empty());
+  EXPECT_TRUE(program(row_major({4}), pieces(one, two)).fills.empty());
+  EXPECT_TRUE(program(row_major({4}), pieces(one, PaddingValue::undef())).fills.empty());
+  EXPECT_EQ(program(row_major({4}), pieces(one, two), PaddingRule::kZero).padding, 0);
 }
 
 TEST(Program, SaysWhatCannotMove) {

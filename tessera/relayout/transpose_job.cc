@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/relayout/chain.h"
@@ -29,18 +30,12 @@ static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch:
 
 /// Bytes of a row that are read at a time, and of a block on its way.
 std::int64_t row_bytes(int width, bool streaming) {
-  static const char* e = getenv("RB");
-  static const char* e2 = getenv("SRB");
-  if (!streaming) return e ? atoi(e) : 256;
-  if (e2) return atoi(e2);
+  if (!streaming) return 1024;
   return width == 1 ? 2048 : 4096;
 }
-constexpr std::int64_t kJoinedBytes = 1 << 17;
-std::int64_t block_bytes(bool streaming) {
-  static const char* e = getenv("BB");
-  static const char* e2 = getenv("SBB");
-  return streaming ? (e2 ? atoi(e2) : 1 << 18) : (e ? atoi(e) : 1 << 14);
-}
+constexpr std::int64_t kBlockBytes = std::int64_t{1} << 18;
+constexpr std::int64_t kNarrowBytes = std::int64_t{1} << 15;  // of a block of few columns
+constexpr std::int64_t kJoinedBytes = std::int64_t{1} << 17;
 
 using Range = ThreadPool::Range;
 
@@ -76,8 +71,17 @@ class Strip {
       // A last block of fewer rows than a tile is made part of the one before.
       std::int64_t n = std::min(high, rows.to - r);
       if (rows.to - r - n < side_) n = rows.to - r;
-      read(r, n);
-      write(r, n, r == rows.from, r + n == rows.to);
+      find_rows(r, n);
+      if (!arrays_.streaming && !narrow() && n >= side_ && columns_ >= side_) {
+        turn(to_ + r * width_);
+      } else if (source_is_near() && !narrow() && n >= side_ && columns_ >= side_ &&
+                 !nest_.joined()) {
+        near_rows();
+        write(r, n, r == rows.from, r + n == rows.to);
+      } else {
+        read();
+        write(r, n, r == rows.from, r + n == rows.to);
+      }
       r += n;
     }
   }
@@ -89,7 +93,8 @@ class Strip {
   std::int64_t block_rows() const {
     const std::int64_t unit = std::max<std::int64_t>(side_, kLine / width_);
     const std::int64_t wide = (narrow() ? columns_ : std::max(columns_, side_)) * width_;
-    const std::int64_t fits = block_bytes(arrays_.streaming) / wide / unit * unit;
+    const std::int64_t bytes = wide <= kLine ? kNarrowBytes : kBlockBytes;
+    const std::int64_t fits = bytes / wide / unit * unit;
     if (nest_.joined()) return nest_.rows.steps;
     return std::clamp(fits, unit, (kMaxRows - side_) / unit * unit);
   }
@@ -101,10 +106,11 @@ class Strip {
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
       tile_column_[j] = std::min(j * tile_columns_, columns_ - tile_columns_);
       tile_first_[j] = tile_column_[j] * width_;
+      tile_dst_[j] = column_dst_ + tile_column_[j];
     }
   }
 
-  void read(std::int64_t r, std::int64_t n) {
+  void find_rows(std::int64_t r, std::int64_t n) {
     rows_ = n;
     nest_.rows.table(r, n, &Axis::src, row_src_);
     for (std::int64_t k = n; k < side_; ++k) row_src_[k] = row_src_[n - 1];
@@ -113,6 +119,44 @@ class Strip {
       tile_row_[i] = std::max<std::int64_t>(0, std::min(i * side_, n - side_));
       tile_at_[i] = tile_row_[i] * width_;
     }
+  }
+
+  /// What stays in the caches needs no stop on the way.
+  void turn(std::byte* begin) {
+    for (std::int64_t i = 0; i < tiles_down_; ++i) {
+      turn_tiles(from_, row_src_ + tile_row_[i], tile_first_, begin + tile_at_[i], tile_dst_,
+                 tile_columns_, tiles_across_, width_, false);
+    }
+  }
+
+  /// Rows that follow each other closely are better read from a few far-apart places at once than
+  /// in turn.
+  bool source_is_near() const { return nest_.rows.axes[0].src <= 4096; }
+
+  /// Brings the rows of a block together in the second-level cache.
+  void near_rows() {
+    const std::int64_t bytes = columns_ * width_;
+    std::int64_t pitch = bytes;
+    if (bytes <= 256 && nest_.rows.axes.size() == 1 && nest_.rows.axes[0].src == bytes) {
+      // Short rows that follow each other: as few long ones.
+      const std::int64_t all = rows_ * bytes;
+      const std::int64_t part = ceil_div(all, 8 * kLine) * kLine;
+      std::int64_t parts[8];
+      for (std::int64_t k = 0; k < 8; ++k) parts[k] = row_src_[0] + k * part;
+      const std::int64_t whole = all / part;
+      copy_rows(tiles_, part, from_, parts, whole, part);
+      if (whole < 8)
+        copy_rows(tiles_ + whole * part, part, from_, parts + whole, 1, all - whole * part);
+    } else {
+      pitch = (bytes / kLine | 1) * kLine + 2 * kLine;  // an odd number of lines
+      copy_rows(tiles_, pitch, from_, row_src_, rows_, bytes);
+    }
+    for (std::int64_t r = 0; r < rows_; ++r) near_[r] = r * pitch;
+    is_near_ = true;
+  }
+
+  void read() {
+    is_near_ = false;
     if (narrow()) return;
     grid_ = {tiles_, tiles_down_, width_};
     for (std::int64_t i = 0; i < tiles_down_; ++i) read_row_tile(i, row_src_ + tile_row_[i]);
@@ -145,6 +189,16 @@ class Strip {
 
   /// Columns of tile j to to[0], to[1], ..
   void columns_to(std::int64_t j, std::byte* const* to, bool streaming) {
+    if (is_near_) {
+      std::int64_t column[kLine];
+      for (std::int64_t c = 0; c < tile_columns_; ++c) column[c] = to[c] - to[0];
+      const std::int64_t* table = column;
+      for (std::int64_t i = 0; i < tiles_down_; ++i) {
+        turn_tiles(tiles_, near_ + tile_row_[i], tile_first_ + j, to[0] + tile_at_[i], &table,
+                   tile_columns_, 1, width_, streaming);
+      }
+      return;
+    }
     if (!narrow()) return write_columns(grid_, j, tile_columns_, to, tile_at_, streaming);
     std::byte* at[kLine];
     const auto split = [&](std::int64_t row, std::int64_t rows) {
@@ -207,32 +261,27 @@ class Strip {
   void write_carrying(std::byte* begin, bool first, bool last) {
     const std::int64_t bytes = rows_ * width_;
     const std::int64_t pitch = (std::max<std::int64_t>(bytes, side_ * width_) / kLine + 3) * kLine;
+    std::byte* where[kLine];
     std::byte* to[kLine];
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
+      const std::int64_t skip = done_before(j);
+      const std::int64_t column = tile_column_[j];
       for (std::int64_t c = 0; c < tile_columns_; ++c) {
-        std::byte* where = begin + column_dst_[tile_column_[j] + c];
-        to[c] = lines_ + c * pitch + reinterpret_cast<std::uintptr_t>(where) % kLine;
+        where[c] = begin + column_dst_[column + c];
+        to[c] = lines_ + c * pitch + reinterpret_cast<std::uintptr_t>(where[c]) % kLine;
       }
+      if (!arrays_.streaming) {
+        columns_to(j, to, false);
+        for (std::int64_t c = skip; c < tile_columns_; ++c) {
+          copy_bytes(where[c], to[c], bytes, false);
+        }
+        continue;
+      }
+      const CarriedColumns columns{lines_ + skip * pitch, pitch, carry_ + (column + skip) * kLine,
+                                   tile_columns_ - skip};
+      if (!first) begin_lines(columns);
       columns_to(j, to, false);
-      for (std::int64_t c = done_before(j); c < tile_columns_; ++c) {
-        const std::int64_t column = tile_column_[j] + c;
-        flush(lines_ + c * pitch, begin + column_dst_[column], bytes, carry_ + column * kLine,
-              first, last);
-      }
-    }
-  }
-
-  void flush(std::byte* buffer, std::byte* to, std::int64_t bytes, std::byte* carry, bool first,
-             bool last) const {
-    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
-    const std::int64_t end = past + bytes;
-    if (!arrays_.streaming) return copy_bytes(to, buffer + past, bytes, false);
-    if (!first) std::memcpy(buffer, carry, static_cast<std::size_t>(past));
-    const std::int64_t begin = first ? past : 0;
-    const std::int64_t whole = last ? end : end / kLine * kLine;
-    if (whole > begin) copy_bytes(to - past + begin, buffer + begin, whole - begin, true);
-    if (whole >= begin && whole < end) {
-      std::memcpy(carry, buffer + whole, static_cast<std::size_t>(end - whole));
+      end_lines(columns, where + skip, bytes, first, last);
     }
   }
 
@@ -255,11 +304,14 @@ class Strip {
   std::int64_t tiles_down_ = 0;
   std::int64_t tiles_across_ = 0;
   std::int64_t row_src_[kMaxRows + kLine];
+  std::int64_t near_[kMaxRows + kLine];
+  bool is_near_ = false;
   std::int64_t tile_row_[kMaxRows];
   std::int64_t tile_at_[kMaxRows];
   std::int64_t column_dst_[kMaxColumns];
   std::int64_t tile_column_[kMaxColumns];
   std::int64_t tile_first_[kMaxColumns];
+  const std::int64_t* tile_dst_[kMaxColumns];
 };
 
 class TransposeJob final : public Job {
@@ -361,6 +413,10 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streami
   for (std::size_t a = 0; a < nest.axes.size(); ++a) {
     if (!taken[a]) turned.outer.push_back(nest.axes[a]);
   }
+  // Blocks write long runs wherever they are; what is next to be read had better be near.
+  std::sort(turned.outer.begin(), turned.outer.end(), [](const Axis& a, const Axis& b) {
+    return a.src != b.src ? a.src > b.src : a.dst > b.dst;
+  });
   return std::make_unique<TransposeJob>(std::move(turned), streaming);
 }
 

@@ -2,7 +2,6 @@
 #include "tessera/relayout/verify.h"
 
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -21,8 +20,6 @@ struct Turn {
   std::int64_t extent = 1;
   Spots move;
 };
-
-bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 /// Follows one program with a finger on each spot.
 class Verifier {
@@ -254,7 +251,7 @@ void Verifier::look_for_gaps(std::optional<double> padding) {
             [&] { return cat(spot_name(spot, to_), ", which is padding, is not filled"); });
     }
   }
-  if (any_fill && !same_number(program_.padding, *padding)) {
+  if (any_fill && program_.padding != *padding) {
     found(Flaw::kNotFilled, 0, [&] {
       return cat("padding is filled with ", std::to_string(program_.padding), " instead of ",
                  std::to_string(*padding));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/cast_job.h"
+#include "tessera/relayout/fill_job.h"
 
 namespace tessera::relayout {
 namespace {
@@ -39,18 +39,34 @@ bool writes_everything(const Program& program) {
 
 /// The padding value in the image. What does not fit the destination becomes what does: padding is
 /// no reason for an error.
-Result<std::vector<std::byte>> padding_bytes(const Program& program, const Cast& saturate) {
-  TESSERA_TRY(const Cast widen, into_image(DType::kF64, program.to.storage(), Rounding::kSaturate));
-  TESSERA_TRY(const Cast load, Cast::make(saturate.to(), saturate.from(), Rounding::kSaturate));
-  TESSERA_TRY(const Cast check, Cast::make(saturate.from(), saturate.to(), Rounding::kChecked));
+Result<std::vector<std::byte>> padding_bytes(double padding, DType to) {
+  const DType wide = wide_type(to);
+  TESSERA_TRY(const Cast widen, into_image(DType::kF64, to, Rounding::kSaturate));
+  TESSERA_TRY(const Cast check, Cast::make(wide, to, Rounding::kChecked));
+  TESSERA_TRY(const Cast saturate, Cast::make(wide, to, Rounding::kSaturate));
+  TESSERA_TRY(const Cast load, Cast::make(to, wide, Rounding::kSaturate));
   std::vector<std::byte> group(kGroup * sizeof(float));
-  widen.run(reinterpret_cast<const std::byte*>(&program.padding), 0, group.data(), 0, 1);
-  std::vector<std::byte> tile(static_cast<std::size_t>(tile_bytes_32x32(saturate.to())));
+  widen.run(reinterpret_cast<const std::byte*>(&padding), 0, group.data(), 0, 1);
+  std::vector<std::byte> tile(static_cast<std::size_t>(tile_bytes_32x32(to)));
   if (check.run(group.data(), 0, tile.data(), 0, kGroup)) {
     saturate.run(group.data(), 0, tile.data(), 0, kGroup);
     load.run(tile.data(), 0, group.data(), 0, kGroup);
   }
   return group;
+}
+
+/// Sets a byte for each destination spot that the copies and fills of `program` write.
+Moves marks_of(const Program& program) {
+  const std::vector<std::byte> mark = {std::byte{1}};
+  Moves marks;
+  add_fills(program, 8, mark, marks);
+  for (std::int64_t i = 0; i < program.nests(); ++i) {
+    const Nest nest = program.nest(i);
+    FillNest written{nest.at.b, {}};
+    for (const Loop& loop : nest.loops) written.loops.push_back({loop.extent, loop.move.b});
+    marks.fills.push_back(make_fill_job(written, program.to, 8, mark));
+  }
+  return marks;
 }
 
 /// Calls `work` with parts [first, first + n) of the elements that share no byte.
@@ -81,7 +97,6 @@ Result<WideImage> WideImage::make(const Program& program, const PlanOptions& opt
                                            dtype_name(wide), " does not fit 64 bits")};
   }
   TESSERA_TRY(const Cast cast, Cast::make(wide, to, options.rounding));
-  TESSERA_TRY(const Cast saturate, Cast::make(wide, to, Rounding::kSaturate));
   TESSERA_TRY(const Cast widen, into_image(from, to, options.rounding));
   Moves moves;
   for (std::int64_t i = 0; i < program.nests(); ++i) {
@@ -93,11 +108,14 @@ Result<WideImage> WideImage::make(const Program& program, const PlanOptions& opt
     }
   }
   if (!program.fills.empty()) {
-    TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program, saturate));
+    TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program.padding, to));
     add_fills(program, *dtype_bits(wide), value, moves);
   }
-  WideImage image(program.to.elements(), std::move(moves), cast, saturate);
-  if (!writes_everything(program)) {
+  WideImage image(program.to.elements(), std::move(moves), cast);
+  if (writes_everything(program)) return image;
+  if (is_block_float(to)) {
+    image.marks_ = marks_of(program);
+  } else {
     TESSERA_TRY(image.load_, Cast::make(to, wide, Rounding::kSaturate));
   }
   return image;
@@ -106,41 +124,40 @@ Result<WideImage> WideImage::make(const Program& program, const PlanOptions& opt
 Result<bool> WideImage::run(std::span<const std::byte> from, std::span<std::byte> to,
                             ThreadPool& pool) const {
   const auto bytes = static_cast<std::size_t>(*dtype_bytes(cast_.from(), elements_));
+  const auto marked = static_cast<std::size_t>(marks_ ? elements_ : 0);
+  // Zeros: what is not written counts as 0 in its group, and has no mark.
   const std::unique_ptr<std::byte, Free> image(
-      static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1))));
+      static_cast<std::byte*>(std::calloc(bytes + marked + 1, 1)));
   if (image == nullptr) {
     return Error{ErrorCode::kTooLarge,
                  cat("no memory for an image of ", bytes, " bytes of the destination"),
                  std::nullopt, "move to a type whose elements fill bytes first"};
   }
+  std::byte* const marks = marks_ ? image.get() + bytes : nullptr;
+  if (marks_) TESSERA_CHECK_OK(marks_->run({}, {marks, marked}, pool));
   if (load_) {
     for_each_part(elements_, pool, [&](std::int64_t first, std::int64_t n) {
       load_->run(to.data(), first, image.get(), first, n);
     });
   }
   TESSERA_TRY(const bool fits, moves_.run(from, {image.get(), bytes}, pool));
-  if (!fits) return false;
-  return finish(image.get(), to.data(), pool);
+  return fits && finish(image.get(), marks, to.data(), pool);
 }
 
-bool WideImage::finish(const std::byte* image, std::byte* to, ThreadPool& pool) const {
+bool WideImage::finish(const std::byte* image, const std::byte* marks, std::byte* to,
+                       ThreadPool& pool) const {
   std::atomic<bool> misfit = false;
   const auto write = [&](std::int64_t first, std::int64_t n) {
-    if (!cast_.run(image, first, to, first, n)) return;
-    misfit = true;
-    saturate_.run(image, first, to, first, n);
+    if (cast_.run(image, first, to, first, n)) misfit = true;
   };
-  if (!load_ || !is_block_float(cast_.to())) {
-    for_each_part(elements_, pool, write);
-    return !misfit;
-  }
+  const auto marked = [&](std::int64_t group) {
+    return std::any_of(marks + group, marks + group + kGroup,
+                       [](std::byte mark) { return mark != std::byte{}; });
+  };
   for_each_part(elements_, pool, [&](std::int64_t first, std::int64_t n) {
-    constexpr auto kGroupBytes = static_cast<std::size_t>(kGroup) * sizeof(float);
+    if (marks == nullptr) return write(first, n);
     for (std::int64_t group = first; group < first + n; group += kGroup) {
-      std::byte before[kGroupBytes];
-      load_->run(to, group, before, 0, kGroup);
-      const std::byte* now = image + group * static_cast<std::int64_t>(sizeof(float));
-      if (std::memcmp(before, now, kGroupBytes) != 0) write(group, kGroup);
+      if (marked(group)) write(group, kGroup);
     }
   });
   return !misfit;

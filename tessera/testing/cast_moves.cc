@@ -59,21 +59,14 @@ bool block_fits(double number, DType to) {
                     kGroup)[0];
 }
 
-/// Writes the groups of a block-float memory that hold other numbers than before; all of them when
-/// everything is written.
-void write_groups(const std::vector<double>& numbers, DType to, bool all, Bytes& memory) {
-  const Bytes before = memory;
-  for (std::size_t group = 0; group < numbers.size(); group += kGroup) {
-    const auto first = static_cast<std::int64_t>(group);
-    bool changed = all;
-    for (std::int64_t i = first; i < first + kGroup; ++i) {
-      const double old = number_at(to, before, i);
-      changed = changed || std::bit_cast<std::uint64_t>(old) !=
-                               std::bit_cast<std::uint64_t>(numbers[static_cast<std::size_t>(i)]);
-    }
-    if (!changed) continue;
-    naive_cast(DType::kF64, reinterpret_cast<const std::byte*>(numbers.data()), first, to,
-               memory.data(), first, kGroup);
+/// Writes the groups of a block-float memory that hold something written.
+void write_groups(const std::vector<double>& numbers, const std::vector<bool>& written, DType to,
+                  Bytes& memory) {
+  for (std::int64_t group = 0; group < std::ssize(numbers); group += kGroup) {
+    const auto first = written.begin() + group;
+    if (std::find(first, first + kGroup, true) == first + kGroup) continue;
+    naive_cast(DType::kF64, reinterpret_cast<const std::byte*>(numbers.data()), group, to,
+               memory.data(), group, kGroup);
   }
 }
 
@@ -121,11 +114,8 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
   const auto spots = static_cast<std::size_t>(spots_of(to));
   Outcome outcome{before, "", {}};
   std::vector<bool> written(spots, false);
-  std::vector<double> numbers;  // of block floats
   const bool blocks = is_block_float(type);
-  for (std::size_t spot = 0; blocks && spot < spots; ++spot) {
-    numbers.push_back(number_at(type, before, static_cast<std::int64_t>(spot)));
-  }
+  std::vector<double> numbers(blocks ? spots : 0, 0);  // of block floats
   std::int64_t misfit = INT64_MAX;
   for (std::int64_t element = 0; element < sources.elements(); ++element) {
     const std::int64_t at = sources.first(element);
@@ -161,8 +151,7 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
     }
   }
   if (!blocks) return outcome;
-  const bool all = std::find(written.begin(), written.end(), false) == written.end();
-  write_groups(numbers, type, all, outcome.bytes);
+  write_groups(numbers, written, type, outcome.bytes);
   if (from_type == type) {
     // Tiles that move whole keep their bits, others are written anew.
     const auto count = static_cast<std::int64_t>(spots);

@@ -28,8 +28,8 @@ std::vector<std::byte> random_numbers(Dice& dice, const Placement& from, DType t
 /// placements say, cast by naive_cast; padding as the rule asks, saturated; checked, the refusal
 /// names the first spot of the source, in the order of its memory, whose number does not fit.
 ///
-/// Block floats are written group by group from the exact numbers that belong there. A group in
-/// which no number changes keeps its bytes, unless the move writes every slot of the destination.
+/// Block floats are written group by group from the exact numbers that belong there, 0 where
+/// nothing does. Groups to which nothing is written keep their bytes.
 Outcome naive_cast_move(const Placement& from, const std::vector<std::byte>& source,
                         const Placement& to, const std::vector<std::byte>& before,
                         PaddingRule padding, Rounding rounding);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/testing/guarded_buffer.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,10 +19,10 @@ constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGABRT};
 
 char note[4096];
 volatile sig_atomic_t note_size = 0;
-std::array<struct sigaction, kCrashes.size()> before;
+std::array<struct sigaction, kCrashes.size()> handlers;
 
 void restore() {
-  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &before[i], nullptr);
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &handlers[i], nullptr);
 }
 
 /// Prints, and lets what was there before have the crash: it happens again on return.
@@ -80,7 +80,7 @@ CrashNote::CrashNote(std::string_view words) {
   note_size = static_cast<sig_atomic_t>(size + 1);
   struct sigaction action{};
   action.sa_handler = print_note;
-  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &action, &before[i]);
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &action, &handlers[i]);
 }
 
 CrashNote::~CrashNote() { restore(); }

@@ -147,14 +147,14 @@ std::optional<View> random_slice(Dice& dice, const Shape& shape, DType dtype, bo
     std::int64_t start, step;
   };
   std::vector<Cutout> cutouts;
-  for (std::size_t dim = 0; dim < larger.size(); ++dim) {
-    const std::int64_t extent = larger[dim];
+  for (std::int64_t& size : larger) {
+    const std::int64_t extent = size;
     std::int64_t step = dice.chance(25) ? dice.between(2, 3) : 1;
     if (may_repeat && dice.chance(15)) step = 0;
     const std::int64_t reach = std::max<std::int64_t>((extent - 1) * step, 0);
     const std::int64_t before = dice.chance(30) ? dice.between(1, 3) : 0;
     const bool backwards = step != 0 && dice.chance(20);
-    larger[dim] = before + reach + 1 + (dice.chance(30) ? dice.between(1, 3) : 0);
+    size = before + reach + 1 + (dice.chance(30) ? dice.between(1, 3) : 0);
     cutouts.push_back({backwards ? before + reach : before, backwards ? -step : step});
   }
   const Result<Shape> base_shape = Shape::make(larger);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "tessera/testing/cast_laws.h"
 #include "tessera/testing/relayout_pairs.h"
 #include "tessera/testing/views.h"
 
@@ -67,13 +68,6 @@ DType random_storage(Dice& dice) {
   if (dice.chance(50)) return kOften[dice.below(8)];
   const auto& all = all_dtypes();
   return all[static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(all.size())))];
-}
-
-Layout kept_as(const Layout& layout, DType storage) {
-  LayoutSpec spec = layout.spec();
-  spec.atom = atom_of(storage);
-  if (is_block_float(storage)) spec.slots = divided(layout.slots(), kTile) * kTile;
-  return *Layout::make(std::move(spec));
 }
 
 Layout tiled_layout(Dice& dice, const Shape& shape, DType storage) {

@@ -14,10 +14,6 @@ namespace tessera::test {
 /// Any type, the common ones and those without an address for each element more often.
 DType random_storage(Dice& dice);
 
-/// The same layout with elements kept in another type. For block floats the slots grow to whole
-/// tiles: any order of elements will do, it need not be one of rows and columns.
-Layout kept_as(const Layout& layout, DType storage);
-
 /// 32x32 tiles as machines keep block floats: tiles by rows or columns, elements in a tile too,
 /// shards of several tiles on places, replicas, a padding value. Shapes of any rank.
 Layout tiled_layout(Dice& dice, const Shape& shape, DType storage);
