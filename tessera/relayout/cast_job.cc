@@ -136,9 +136,9 @@ class CastJob final : public Job {
   Jobs moves_;
 };
 
-class TileCastJob final : public Job {
+class GroupCastJob final : public Job {
  public:
-  TileCastJob(Blocked block, const Cast& cast)
+  GroupCastJob(Blocked block, const Cast& cast)
       : src_(block.src), dst_(block.dst), outer_(std::move(block.outer)), cast_(cast) {
     ThroughDestinationOrder through = in_destination_order(std::move(block.inner));
     add_jobs(through.loads, bits_of(cast.from()), false, moves_);
@@ -167,7 +167,7 @@ class TileCastJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("cast from ", dtype_name(cast_.from()), " to tiles of ", dtype_name(cast_.to()),
+    return cat("cast from ", dtype_name(cast_.from()), " to groups of ", dtype_name(cast_.to()),
                " in ", steps_of(outer_), " blocks of ", steps_of(stretches_) * stretch_,
                " elements; after ", moves_.empty() ? "" : moves_.front()->describe());
   }
@@ -209,24 +209,24 @@ void add_cast_jobs(FlatNest nest, const Cast& cast, bool streaming, Jobs& jobs) 
   }
 }
 
-bool fills_tiles(const FlatNest& nest, std::int64_t tile) {
-  if (nest.dst % tile != 0) return false;
+bool fills_groups(const FlatNest& nest, std::int64_t group) {
+  if (nest.dst % group != 0) return false;
   std::int64_t inside = 1;
   for (std::size_t a = nest.axes.size(); a-- > 0;) {
     const Axis& axis = nest.axes[a];
-    if (inside >= tile) {
-      if (axis.dst % tile != 0) return false;
+    if (inside >= group) {
+      if (axis.dst % group != 0) return false;
       continue;
     }
     if (axis.dst != inside) return false;
     inside *= axis.extent;
-    // A loop that goes on into the next tile must be at its end in between.
-    if (inside > tile && (inside % tile != 0 || tile % axis.dst != 0)) return false;
+    // A loop that goes on into the next group must be at a step's end in between.
+    if (inside > group && (inside % group != 0 || group % axis.dst != 0)) return false;
   }
-  return inside >= tile;
+  return inside >= group;
 }
 
-void add_tile_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs) {
+void add_group_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs) {
   const std::int64_t room = kBufferBytes / bytes_of(cast.from());
   std::vector<FlatNest> left{std::move(nest)};
   while (!left.empty()) {
@@ -236,7 +236,7 @@ void add_tile_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs) {
     blocking.take_along(&Axis::dst, kTile);
     blocking.take_along(&Axis::src, kRowBytes / bytes_of(cast.from()));
     blocking.take_along(&Axis::dst, room);
-    jobs.push_back(std::make_unique<TileCastJob>(std::move(blocking).blocked(), cast));
+    jobs.push_back(std::make_unique<GroupCastJob>(std::move(blocking).blocked(), cast));
   }
 }
 

@@ -112,6 +112,7 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
   }
   const std::vector<FlatNest> nests = flat_nests(program);
   constexpr std::int64_t kTile = 1024;
+  constexpr std::int64_t kGroup = 16;
   if (from == to) {
     // Tiles that move as a whole keep their bits.
     for (const FlatNest& nest : nests) {
@@ -125,9 +126,9 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
   if (is_block_float(to)) {
     if (!program.fills.empty() || dtype_bits(from).value_or(0) < 8) return false;
     for (const FlatNest& nest : nests) {
-      if (!relayout::fills_tiles(nest, kTile)) return false;
+      if (!relayout::fills_groups(nest, kGroup)) return false;
     }
-    for (const FlatNest& nest : nests) relayout::add_tile_cast_jobs(nest, cast, jobs);
+    for (const FlatNest& nest : nests) relayout::add_group_cast_jobs(nest, cast, jobs);
     return true;
   }
   if (*dtype_bits(to) < 8) return false;

@@ -14,8 +14,8 @@
 namespace tessera::relayout {
 
 /// A relayout whose destination elements have no address of their own and do not arrive as whole
-/// tiles: everything is moved into an image of the destination in a wider type first, i8 for i4 and
-/// i2, f32 for block floats, and the image is cast from end to end. Takes memory for the image
+/// groups: everything is moved into an image of the destination in a wider type first, i8 for i4
+/// and i2, f32 for block floats, and the image is cast from end to end. Takes memory for the image
 /// while it runs.
 ///
 /// Numbers are rounded once: what f32 is too narrow for is rounded to odd on its way to the image.
