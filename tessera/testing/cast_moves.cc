@@ -168,7 +168,11 @@ std::string cast_move_mistake(Dice& dice, const Placement& from, const Placement
                               std::span<const Trial> trials) {
   const Result<Program> program = make_program(from, to, padding);
   if (!program.ok()) return "";
-  const Bytes source = random_numbers(dice, from, to.atom().storage, numbers);
+  const DType type = to.atom().storage;
+  // Tiles that move whole keep infinities of their own type, which are an error to write anew.
+  const bool may_keep = is_block_float(type) && from.atom().storage == type;
+  if (may_keep && rounding == Rounding::kChecked) numbers = Numbers::kFitting;
+  const Bytes source = random_numbers(dice, from, type, numbers);
   Bytes before(static_cast<std::size_t>(to.allocated_bytes()));
   randomize(before, static_cast<std::uint64_t>(dice.below(1 << 30)));
   const Outcome outcome = naive_cast_move(from, source, to, before, padding, rounding);
