@@ -96,7 +96,8 @@ Status move_elements(const Plan& plan, const PlanOptions& options, std::span<con
   ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
   for (const Program& slice : slices_of(program, kSlices)) {
     TESSERA_TRY(const Plan part, Plan::make(slice, options));
-    TESSERA_CHECK_OK(part.run(from, to, pool));
+    // What does not fit is named for all of the source, not for the slice.
+    if (!part.run(from, to, pool).ok()) return plan.run(from, to, pool);
     bar.done() += moved_bytes(slice);
   }
   return ok_status();
