@@ -18,7 +18,7 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kMaxRows = 1024;
+constexpr std::int64_t kMaxRows = 2048;
 constexpr std::int64_t kMaxColumns = 8192;
 
 // Parts of the scratch memory.
@@ -34,7 +34,7 @@ std::int64_t row_bytes(int width, bool streaming) {
   return width == 1 ? 2048 : 4096;
 }
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 18;
-constexpr std::int64_t kNarrowBytes = std::int64_t{1} << 15;  // of a block of few columns
+constexpr std::int64_t kNarrowBytes = 8192;  // of a block of few columns
 constexpr std::int64_t kJoinedBytes = std::int64_t{1} << 17;
 
 using Range = ThreadPool::Range;
@@ -74,8 +74,8 @@ class Strip {
       find_rows(r, n);
       if (!arrays_.streaming && !narrow() && n >= side_ && columns_ >= side_) {
         turn(to_ + r * width_);
-      } else if (source_is_near() && !narrow() && n >= side_ && columns_ >= side_ &&
-                 !nest_.joined()) {
+      } else if (arrays_.streaming && source_is_near() && n >= side_ && !narrow() &&
+                 columns_ >= side_ && !nest_.joined()) {
         near_rows();
         write(r, n, r == rows.from, r + n == rows.to);
       } else {
@@ -87,7 +87,7 @@ class Strip {
   }
 
  private:
-  bool narrow() const { return columns_ * width_ <= 3 * kLine / 4 && columns_ * width_ % 16 == 0; }
+  bool narrow() const { return columns_ * width_ <= kLine && columns_ * width_ % 16 == 0; }
 
   /// The height of a block.
   std::int64_t block_rows() const {
@@ -96,7 +96,9 @@ class Strip {
     const std::int64_t bytes = wide <= kLine ? kNarrowBytes : kBlockBytes;
     const std::int64_t fits = bytes / wide / unit * unit;
     if (nest_.joined()) return nest_.rows.steps;
-    return std::clamp(fits, unit, (kMaxRows - side_) / unit * unit);
+    // A tile's columns, with room for the lines at their ends, must fit their buffer as well.
+    const std::int64_t room = (kColumnBytes / tile_columns_ - 4 * kLine) / width_;
+    return std::clamp(fits, unit, (std::min(room, kMaxRows) - side_) / unit * unit);
   }
 
   void lay_out_tiles() {
@@ -203,7 +205,7 @@ class Strip {
     std::byte* at[kLine];
     const auto split = [&](std::int64_t row, std::int64_t rows) {
       for (std::int64_t c = 0; c < tile_columns_; ++c) at[c] = to[c] + row * width_;
-      split_columns(at, from_ + tile_first_[j], row_src_ + row, rows, width_);
+      split_columns(at, from_ + tile_first_[j], row_src_ + row, rows, width_, streaming);
     };
     const std::int64_t whole = rows_ / side_ * side_;
     split(0, std::max(whole, side_));
@@ -212,8 +214,6 @@ class Strip {
 
   void write_directly(std::byte* begin, bool streaming) {
     std::byte* to[kLine];
-    // Split columns come a tile at a time and are better streamed as whole columns.
-    if (streaming && narrow()) return write_carrying(begin, true, true);
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
       for (std::int64_t c = 0; c < tile_columns_; ++c) {
         to[c] = begin + column_dst_[tile_column_[j] + c];
