@@ -68,6 +68,11 @@ Factor share_of(const Factor& factor, const Memory& to, std::int64_t k, std::int
 }  // namespace
 
 std::vector<Program> slices_of(const Program& program, std::int64_t count) {
+  // A group of block floats is rounded as a whole, so it must be written once; and casts to parts
+  // of bytes go through an image of the whole destination, slice by slice as often.
+  const DType to = program.to.storage();
+  const bool apart = is_block_float(to) || (*dtype_bits(to) < 8 && to != program.from.storage());
+  if (apart) return {program};
   std::vector<Program> slices;
   for (std::int64_t k = 0; k < count; ++k) {
     Program slice = program;

@@ -12,9 +12,12 @@ namespace tessera::tools {
 /// other in their order: what shows how far a long move has come. The first has all of the fills.
 ///
 /// Each refinement is cut along its largest factor, every piece of it at the loop that moves the
-/// destination most, so that a slice is a stretch of the destination where layouts allow.
-/// Law: running the slices in order does what running the program does. None is empty, unless the
-/// program is.
+/// destination most, so that a slice is a stretch of the destination where layouts allow. Programs
+/// whose destination is not written element by element stay whole: block floats, casts to i4 and
+/// i2.
+///
+/// Law: running the slices in order does what running the program does. None is empty, unless
+/// the program is.
 std::vector<Program> slices_of(const Program& program, std::int64_t count);
 
 }  // namespace tessera::tools

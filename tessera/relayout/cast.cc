@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <utility>
+#include <vector>
 
 #include "tessera/relayout/cast_steps.h"
 
@@ -90,6 +91,26 @@ Meeting writing(DType to) {
   return {back.wide, back.step == nullptr ? nullptr : cast_steps::i32_to_small_int(to)};
 }
 
+// The steps from one array to the other; none when both are the same wide type.
+std::vector<Step> route(const Meeting& read, const Meeting& write) {
+  std::vector<Step> steps;
+  if (read.step != nullptr) steps.push_back(read.step);
+  // What is f32 already was never cut.
+  const bool there =
+      read.wide == write.wide || (read.wide == Wide::kF32 && write.wide == Wide::kOddF32);
+  if (!there) {
+    if (const Step direct = cast_steps::cross(read.wide, write.wide)) {
+      steps.push_back(direct);
+    } else {
+      const Wide by = read.wide == Wide::kF32 ? Wide::kF64 : Wide::kI64;
+      steps.push_back(cast_steps::cross(read.wide, by));
+      steps.push_back(cast_steps::cross(by, write.wide));
+    }
+  }
+  if (write.step != nullptr) steps.push_back(write.step);
+  return steps;
+}
+
 // i8 and si8 hold the same numbers in the same bits.
 DType with_sign(DType type) {
   switch (type) {
@@ -118,22 +139,15 @@ Result<Cast> Cast::make(DType from, DType to, Rounding rounding) {
     cast.add(cast_steps::copy_of(cast.to_bytes_));
     return cast;
   }
-  const Meeting read = reading(from);
-  const Meeting write = writing(to);
-  if (read.step != nullptr) cast.add(read.step);
-  // What is f32 already was never cut.
-  const bool there =
-      read.wide == write.wide || (read.wide == Wide::kF32 && write.wide == Wide::kOddF32);
-  if (!there) {
-    if (const Step direct = cast_steps::cross(read.wide, write.wide)) {
-      cast.add(direct);
-    } else {
-      const Wide by = read.wide == Wide::kF32 ? Wide::kF64 : Wide::kI64;
-      cast.add(cast_steps::cross(read.wide, by));
-      cast.add(cast_steps::cross(by, write.wide));
-    }
-  }
-  if (write.step != nullptr) cast.add(write.step);
+  for (const Step step : route(reading(from), writing(to))) cast.add(step);
+  return cast;
+}
+
+Result<Cast> Cast::make_odd(DType from, Rounding rounding) {
+  Cast cast(from, DType::kF32, rounding);
+  cast.to_bytes_ = whole_bytes(DType::kF32);
+  for (const Step step : route(reading(from), {Wide::kOddF32, nullptr})) cast.add(step);
+  if (cast.count_ == 0) cast.add(cast_steps::copy_of(cast.to_bytes_));
   return cast;
 }
 

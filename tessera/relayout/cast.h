@@ -74,6 +74,10 @@ class Cast {
  public:
   /// Chooses the kernels for this machine. Errors: none today; every pair of types has a cast.
   static Result<Cast> make(DType from, DType to, Rounding rounding);
+  /// To f32, for numbers on their way to block floats: where f32 is too narrow they are rounded to
+  /// odd, so that the cast that follows rounds as if it were the only one. What does not fit is
+  /// 2^128 or more.
+  static Result<Cast> make_odd(DType from, Rounding rounding);
 
   DType from() const { return from_; }
   DType to() const { return to_; }

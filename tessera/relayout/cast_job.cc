@@ -2,125 +2,88 @@
 #include "tessera/relayout/cast_job.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/relayout/cast_block.h"
 
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kBlock = std::int64_t{1} << 14;  // elements that are cast at a time
-constexpr std::int64_t kTile = 1024;                    // elements of a block-float tile
-constexpr std::int64_t kShortRun = 32;                  // elements; shorter runs are packed first
-constexpr std::int64_t kInARow = 512;                   // elements of a source row in a block
+constexpr std::int64_t kTile = 1024;          // elements of a block-float tile
+constexpr std::int64_t kShortRun = 32;        // elements; shorter runs are packed first
+constexpr std::int64_t kLongRun = 512;        // elements; these need no buffer
+constexpr std::int64_t kRowBytes = 2048;      // of the source that a block reads in a row
+constexpr std::int64_t kAtOnce = 16 * kTile;  // elements of a long run
 
 // Parts of the scratch memory: what the inner jobs use, then the two sides of the cast.
-constexpr std::int64_t kBufferBytes = 8 * kBlock;
+constexpr std::int64_t kBufferBytes = std::int64_t{1} << 17;
 static_assert(Scratch::kBytes >= Scratch::kJobBytes + 2 * kBufferBytes);
 
-/// The axes of a block, and those outside of it, in elements.
-struct Blocked {
-  std::int64_t src = 0;
-  std::int64_t dst = 0;
-  std::vector<Axis> outer;
-  std::vector<Axis> inner;
-};
-
-/// Takes axes into a block: at most `most` elements of the one with step 1 on `side`.
-class Blocking {
- public:
-  Blocking(FlatNest nest, std::vector<FlatNest>& rests) : nest_(std::move(nest)), rests_(rests) {}
-
-  /// The axis of the given step that is not taken yet joins, cut where it is too long.
-  bool take(std::int64_t Axis::* side, std::int64_t step, std::int64_t most) {
-    for (std::size_t a = 0; a < nest_.axes.size(); ++a) {
-      if (nest_.axes[a].*side == step) return take(a, most);
-    }
-    return false;
-  }
-
-  /// Whole axes join, those of the smallest steps first, while there is room.
-  void fill_up() {
-    for (std::size_t a = nest_.axes.size(); a-- > 0;) {
-      if (nest_.axes[a].extent <= kBlock / elements_) take(a, nest_.axes[a].extent);
-    }
-  }
-
-  std::int64_t elements() const { return elements_; }
-  Blocked blocked() && { return {nest_.src, nest_.dst, std::move(nest_.axes), std::move(inner_)}; }
-
- private:
-  bool take(std::size_t axis, std::int64_t most) {
-    most = std::min(most, kBlock / elements_);
-    if (most < 2) return false;
-    if (nest_.axes[axis].extent > most) {
-      Split split = split_axis(nest_, axis, most);
-      if (split.rest) {
-        // What is inside already belongs to the part that is left over as well.
-        split.rest->axes.insert(split.rest->axes.end(), inner_.begin(), inner_.end());
-        rests_.push_back(simplified(*std::move(split.rest)));
-      }
-      nest_ = std::move(split.whole);
-      ++axis;
-    }
-    inner_.push_back(nest_.axes[axis]);
-    elements_ *= nest_.axes[axis].extent;
-    nest_.axes.erase(nest_.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-    return true;
-  }
-
-  FlatNest nest_;
-  std::vector<FlatNest>& rests_;
-  std::vector<Axis> inner_;
-  std::int64_t elements_ = 1;
-};
-
-/// The block's loops with one side replaced by a buffer that holds its elements without gaps, in
-/// the order of the other side: the one with the largest step first.
-std::vector<Axis> compact(std::vector<Axis> axes, std::int64_t Axis::* kept,
-                          std::int64_t Axis::* replaced, std::vector<std::int64_t>* steps) {
-  std::vector<std::size_t> order(axes.size());
-  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return axes[a].*kept != axes[b].*kept ? axes[a].*kept > axes[b].*kept : a < b;
-  });
-  std::int64_t step = 1;
-  steps->assign(axes.size(), 0);
-  for (std::size_t i = order.size(); i-- > 0;) {
-    Axis& axis = axes[order[i]];
-    axis.*replaced = step;
-    (*steps)[order[i]] = step;
-    step *= axis.extent;
-  }
-  return axes;
-}
+constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
 
 std::int64_t bits_of(DType dtype) { return dtype_bits(dtype).value_or(0); }
 
+/// Bytes of an element, 1 where it has no byte of its own.
+std::int64_t bytes_of(DType dtype) { return std::max<std::int64_t>(bits_of(dtype) / 8, 1); }
+
 void run_all(const Jobs& jobs, const Arrays& arrays) {
   for (const auto& job : jobs) job->run(0, job->items(1), 1, arrays);
+}
+
+/// Elements that both sides keep in long runs: cast from one to the other.
+class RunCastJob final : public Job {
+ public:
+  RunCastJob(Blocked runs, const Cast& cast)
+      : src_(runs.src), dst_(runs.dst), outer_(std::move(runs.outer)), cast_(cast) {
+    for (const Axis& axis : runs.inner) run_ *= axis.extent;
+  }
+
+  std::int64_t items(int) const override { return steps_of(outer_); }
+
+  void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
+    for (std::int64_t i = first; i < last && !arrays.misfit->load(kRelaxed); ++i) {
+      const Offsets at = offsets_at(outer_, i);
+      if (cast_.run(arrays.from, src_ + at.src, arrays.to, dst_ + at.dst, run_, arrays.streaming)) {
+        arrays.misfit->store(true, kRelaxed);
+      }
+    }
+  }
+
+  std::string describe() const override {
+    return cat("cast from ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to()), " in ",
+               steps_of(outer_), " runs of ", run_, " elements");
+  }
+
+ private:
+  std::int64_t src_, dst_;
+  std::vector<Axis> outer_;
+  Cast cast_;
+  std::int64_t run_ = 1;
+};
+
+/// How many elements of a load come from one run into another.
+std::int64_t run_of(const FlatNest& loads) {
+  if (loads.axes.empty() || loads.axes.back().src != 1 || loads.axes.back().dst != 1) return 1;
+  return loads.axes.back().extent;
 }
 
 class CastJob final : public Job {
  public:
   CastJob(Blocked block, const Cast& cast, bool streaming)
       : src_(block.src), dst_(block.dst), outer_(std::move(block.outer)), cast_(cast) {
-    std::vector<std::int64_t> steps;
-    loads_.axes = compact(block.inner, &Axis::src, &Axis::dst, &steps);
-    loads_ = simplified(std::move(loads_));
+    ThroughSourceOrder through = in_source_order(std::move(block.inner));
+    loads_ = std::move(through.loads);
     elements_ = loads_.steps();
-    const Axis run = loads_.axes.empty() ? Axis{1, 1, 1} : loads_.axes.back();
-    run_ = run.src == 1 && run.dst == 1 ? run.extent : 1;
+    run_ = run_of(loads_);
     packed_ = run_ < kShortRun && bits_of(cast.from()) >= 8;
     if (packed_) {
       add_jobs(loads_, bits_of(cast.from()), false, packing_);
     } else if (run_ > 1) {
       loads_.axes.pop_back();
     }
-    FlatNest moves;
-    moves.axes = block.inner;
-    for (std::size_t a = 0; a < moves.axes.size(); ++a) moves.axes[a].src = steps[a];
-    add_jobs(simplified(std::move(moves)), bits_of(cast.to()), streaming, moves_);
+    add_jobs(through.moves, bits_of(cast.to()), streaming, moves_);
   }
 
   std::int64_t items(int) const override { return steps_of(outer_); }
@@ -129,7 +92,7 @@ class CastJob final : public Job {
     std::byte* cast = arrays.scratch + Scratch::kJobBytes;
     std::byte* packed = cast + kBufferBytes;
     const std::int64_t to_bytes = bits_of(cast_.to()) / 8;
-    for (std::int64_t i = first; i < last; ++i) {
+    for (std::int64_t i = first; i < last && !arrays.misfit->load(kRelaxed); ++i) {
       const Offsets at = offsets_at(outer_, i);
       load(src_ + at.src, cast, packed, arrays);
       run_all(moves_, {cast, elements_ * to_bytes, arrays.to + (dst_ + at.dst) * to_bytes,
@@ -150,29 +113,16 @@ class CastJob final : public Job {
       const std::int64_t from_bytes = bits_of(cast_.from()) / 8;
       run_all(packing_, {arrays.from + src * from_bytes, arrays.from_bytes - src * from_bytes,
                          packed, false, arrays.scratch, arrays.misfit});
-      if (const auto misfit = cast_.run(packed, 0, cast, 0, elements_)) {
-        arrays.report_misfit(src + source_of(*misfit));
-      }
+      if (cast_.run(packed, 0, cast, 0, elements_)) arrays.misfit->store(true, kRelaxed);
       return;
     }
     const std::int64_t runs = loads_.steps();
     for (std::int64_t r = 0; r < runs; ++r) {
       const Offsets at = offsets_at(loads_.axes, r);
-      const std::int64_t from = src + loads_.src + at.src;
-      if (const auto misfit = cast_.run(arrays.from, from, cast, at.dst, run_)) {
-        arrays.report_misfit(from + *misfit);
+      if (cast_.run(arrays.from, src + loads_.src + at.src, cast, at.dst, run_)) {
+        arrays.misfit->store(true, kRelaxed);
       }
     }
-  }
-
-  /// Where element number n of the packed buffer came from.
-  std::int64_t source_of(std::int64_t n) const {
-    std::int64_t src = loads_.src;
-    for (const Axis& axis : loads_.axes) {
-      const std::int64_t digit = n / axis.dst % axis.extent;
-      src += digit * axis.src;
-    }
-    return src;
   }
 
   std::int64_t src_, dst_;
@@ -186,14 +136,14 @@ class CastJob final : public Job {
   Jobs moves_;
 };
 
-class TileCastJob final : public Job {
+class GroupCastJob final : public Job {
  public:
-  TileCastJob(Blocked block, const Cast& cast)
+  GroupCastJob(Blocked block, const Cast& cast)
       : src_(block.src), dst_(block.dst), outer_(std::move(block.outer)), cast_(cast) {
-    FlatNest moves;
-    moves.axes = std::move(block.inner);
-    elements_ = moves.steps();
-    add_jobs(simplified(std::move(moves)), bits_of(cast.from()), false, moves_);
+    ThroughDestinationOrder through = in_destination_order(std::move(block.inner));
+    add_jobs(through.loads, bits_of(cast.from()), false, moves_);
+    stretches_ = std::move(through.stretches);
+    stretch_ = through.stretch;
   }
 
   std::int64_t items(int) const override { return steps_of(outer_); }
@@ -201,75 +151,93 @@ class TileCastJob final : public Job {
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     std::byte* moved = arrays.scratch + Scratch::kJobBytes;
     const std::int64_t from_bytes = bits_of(cast_.from()) / 8;
-    for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t stretches = steps_of(stretches_);
+    for (std::int64_t i = first; i < last && !arrays.misfit->load(kRelaxed); ++i) {
       const Offsets at = offsets_at(outer_, i);
       const std::int64_t src = (src_ + at.src) * from_bytes;
       run_all(moves_, {arrays.from + src, arrays.from_bytes - src, moved, false, arrays.scratch,
                        arrays.misfit});
-      if (cast_.run(moved, 0, arrays.to, dst_ + at.dst, elements_)) {
-        arrays.report_misfit(src_ + at.src);
+      for (std::int64_t s = 0; s < stretches; ++s) {
+        const Offsets in = offsets_at(stretches_, s);
+        if (cast_.run(moved, in.src, arrays.to, dst_ + at.dst + in.dst, stretch_)) {
+          arrays.misfit->store(true, kRelaxed);
+        }
       }
     }
   }
 
   std::string describe() const override {
-    return cat("cast from ", dtype_name(cast_.from()), " to tiles of ", dtype_name(cast_.to()),
-               " in ", steps_of(outer_), " blocks; after ",
-               moves_.empty() ? "" : moves_.front()->describe());
+    return cat("cast from ", dtype_name(cast_.from()), " to groups of ", dtype_name(cast_.to()),
+               " in ", steps_of(outer_), " blocks of ", steps_of(stretches_) * stretch_,
+               " elements; after ", moves_.empty() ? "" : moves_.front()->describe());
   }
 
  private:
   std::int64_t src_, dst_;
   std::vector<Axis> outer_;
   Cast cast_;
-  std::int64_t elements_ = 1;
+  std::vector<Axis> stretches_;  ///< of neighbours in the destination; `src` counts in the buffer
+  std::int64_t stretch_ = 1;
   Jobs moves_;
 };
+
+bool has_long_run(const FlatNest& nest) {
+  return std::any_of(nest.axes.begin(), nest.axes.end(), [](const Axis& axis) {
+    return axis.src == 1 && axis.dst == 1 && axis.extent >= kLongRun;
+  });
+}
 
 }  // namespace
 
 void add_cast_jobs(FlatNest nest, const Cast& cast, bool streaming, Jobs& jobs) {
+  const std::int64_t room = kBufferBytes / std::max(bytes_of(cast.from()), bytes_of(cast.to()));
   std::vector<FlatNest> left{std::move(nest)};
   while (!left.empty()) {
     FlatNest part = std::move(left.back());
     left.pop_back();
-    Blocking blocking(std::move(part), left);
-    const bool run = blocking.take(&Axis::src, 1, kInARow);
-    blocking.take(&Axis::dst, 1, run ? kBlock / kInARow : kBlock);
+    if (has_long_run(part)) {
+      Blocking runs(std::move(part), kAtOnce, left);
+      runs.take_run(kAtOnce);
+      jobs.push_back(std::make_unique<RunCastJob>(std::move(runs).blocked(), cast));
+      continue;
+    }
+    Blocking blocking(std::move(part), room, left);
+    blocking.take_along(&Axis::src, kRowBytes / bytes_of(cast.from()));
+    blocking.take_along(&Axis::dst, room);
     blocking.fill_up();
     jobs.push_back(std::make_unique<CastJob>(std::move(blocking).blocked(), cast, streaming));
   }
 }
 
-bool fills_tiles(const FlatNest& nest, std::int64_t tile) {
-  if (nest.dst % tile != 0) return false;
+bool fills_groups(const FlatNest& nest, std::int64_t group) {
+  if (nest.dst % group != 0) return false;
   std::int64_t inside = 1;
   for (std::size_t a = nest.axes.size(); a-- > 0;) {
     const Axis& axis = nest.axes[a];
-    if (inside >= tile) {
-      if (axis.dst % tile != 0) return false;
+    if (inside >= group) {
+      if (axis.dst % group != 0) return false;
       continue;
     }
     if (axis.dst != inside) return false;
     inside *= axis.extent;
-    if (inside > tile && inside % tile != 0) return false;
+    // A loop that goes on into the next group must be at a step's end in between.
+    if (inside > group && (inside % group != 0 || group % axis.dst != 0)) return false;
   }
-  return inside >= tile;
+  return inside >= group;
 }
 
-void add_tile_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs) {
-  // Loops that run through several tiles are cut at their ends.
-  for (std::size_t a = nest.axes.size(); a-- > 0;) {
-    const Axis axis = nest.axes[a];
-    if (axis.dst < kTile && axis.dst * axis.extent > kTile) {
-      nest = split_axis(nest, a, kTile / axis.dst).whole;  // leaves nothing over
-    }
+void add_group_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs) {
+  const std::int64_t room = kBufferBytes / bytes_of(cast.from());
+  std::vector<FlatNest> left{std::move(nest)};
+  while (!left.empty()) {
+    FlatNest part = std::move(left.back());
+    left.pop_back();
+    Blocking blocking(std::move(part), room, left);
+    blocking.take_along(&Axis::dst, kTile);
+    blocking.take_along(&Axis::src, kRowBytes / bytes_of(cast.from()));
+    blocking.take_along(&Axis::dst, room);
+    jobs.push_back(std::make_unique<GroupCastJob>(std::move(blocking).blocked(), cast));
   }
-  Blocked block{nest.src, nest.dst, {}, {}};
-  for (const Axis& axis : nest.axes) {
-    (axis.dst < kTile ? block.inner : block.outer).push_back(axis);
-  }
-  jobs.push_back(std::make_unique<TileCastJob>(std::move(block), cast));
 }
 
 }  // namespace tessera::relayout

@@ -14,13 +14,13 @@ namespace tessera::relayout {
 /// The source may be of any type; elements of the destination fill bytes.
 void add_cast_jobs(FlatNest nest, const Cast& cast, bool streaming, Jobs& jobs);
 
-/// Whether `nest` fills the groups of `tile` neighbouring elements of the destination that it
+/// Whether `nest` fills the groups of `group` neighbouring elements of the destination that it
 /// touches whole, one after another.
-bool fills_tiles(const FlatNest& nest, std::int64_t tile);
+bool fills_groups(const FlatNest& nest, std::int64_t group);
 
-/// The opposite, for a destination of block floats whose tiles the nest fills: elements are moved
-/// into a buffer in the order of the destination and cast from there, tile by tile. Elements of the
-/// source fill bytes.
-void add_tile_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs);
+/// The opposite, for a destination of block floats whose groups of 16 the nest fills: elements are
+/// moved into a buffer in the order of the destination and cast from there. Elements of the source
+/// fill bytes.
+void add_group_cast_jobs(FlatNest nest, const Cast& cast, Jobs& jobs);
 
 }  // namespace tessera::relayout

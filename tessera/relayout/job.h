@@ -30,14 +30,8 @@ struct Arrays {
   std::byte* to = nullptr;
   bool streaming = false;
   std::byte* scratch = nullptr;  ///< of Scratch::kBytes, the worker's own
-  /// The first element of the source (counted over all places) that does not fit its new type.
-  std::atomic<std::int64_t>* misfit = nullptr;
-
-  void report_misfit(std::int64_t element) const {
-    std::int64_t first = misfit->load(std::memory_order_relaxed);
-    while (element < first && !misfit->compare_exchange_weak(first, element)) {
-    }
-  }
+  /// Set when an element does not fit its new type; the rest need not be moved then.
+  std::atomic<bool>* misfit = nullptr;
 };
 
 /// One nest with the kernel that moves it. Its items may be done in any order, by any worker.

@@ -4,30 +4,28 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cassert>
 #include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/relayout/cast_job.h"
-#include "tessera/relayout/fill_job.h"
 #include "tessera/relayout/job.h"
-#include "tessera/relayout/kernels.h"
+#include "tessera/relayout/misfit.h"
+#include "tessera/relayout/moves.h"
 #include "tessera/relayout/table_job.h"
 #include "tessera/relayout/wide_image.h"
 
 namespace tessera {
 
-using relayout::Arrays;
 using relayout::FlatNest;
 using relayout::Jobs;
+using relayout::Moves;
 using relayout::WideImage;
 
 struct Plan::Body {
   Program program;
-  bool streaming = false;
-  Jobs fills;
-  Jobs copies;
-  std::shared_ptr<const WideImage> image;  ///< instead of the jobs, see there
+  Moves moves;
+  std::optional<WideImage> image;  ///< instead of the moves, see there
 };
 
 namespace {
@@ -39,14 +37,6 @@ std::int64_t streaming_bytes() {
     return std::clamp<std::int64_t>(shared / 2, std::int64_t{1} << 23, std::int64_t{1} << 26);
   }();
   return bytes;
-}
-
-/// Does every job's share of `worker`.
-void run_jobs(const Jobs& jobs, int worker, int workers, const Arrays& arrays) {
-  for (const auto& job : jobs) {
-    const auto [from, to] = ThreadPool::share(job->items(workers), worker, workers);
-    if (from < to) job->run(from, to, workers, arrays);
-  }
 }
 
 Result<std::vector<std::byte>> padding_bytes(const Program& program) {
@@ -122,6 +112,7 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
   }
   const std::vector<FlatNest> nests = flat_nests(program);
   constexpr std::int64_t kTile = 1024;
+  constexpr std::int64_t kGroup = 16;
   if (from == to) {
     // Tiles that move as a whole keep their bits.
     for (const FlatNest& nest : nests) {
@@ -135,9 +126,9 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
   if (is_block_float(to)) {
     if (!program.fills.empty() || dtype_bits(from).value_or(0) < 8) return false;
     for (const FlatNest& nest : nests) {
-      if (!relayout::fills_tiles(nest, kTile)) return false;
+      if (!relayout::fills_groups(nest, kGroup)) return false;
     }
-    for (const FlatNest& nest : nests) relayout::add_tile_cast_jobs(nest, cast, jobs);
+    for (const FlatNest& nest : nests) relayout::add_group_cast_jobs(nest, cast, jobs);
     return true;
   }
   if (*dtype_bits(to) < 8) return false;
@@ -149,19 +140,16 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
 
 Result<Plan> Plan::make(Program program, const PlanOptions& options) {
   auto body = std::make_shared<Body>();
-  body->streaming = options.stores == Stores::kStreaming ||
+  Moves& moves = body->moves;
+  moves.streaming = options.stores == Stores::kStreaming ||
                     (options.stores == Stores::kAuto && program.to.bytes >= streaming_bytes());
-  TESSERA_TRY(const bool direct, add_copies(program, options, body->streaming, body->copies));
+  TESSERA_TRY(const bool direct, add_copies(program, options, moves.streaming, moves.copies));
   if (!direct) {
-    body->copies.clear();
-    TESSERA_TRY(WideImage image, WideImage::make(program, options));
-    body->image = std::make_shared<const WideImage>(std::move(image));
+    moves.copies.clear();
+    TESSERA_TRY(body->image, WideImage::make(program, options));
   } else if (!program.fills.empty()) {
     TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program));
-    for (const FillNest& fill : program.fills) {
-      body->fills.push_back(
-          relayout::make_fill_job(fill, program.to, *dtype_bits(program.to.storage()), value));
-    }
+    relayout::add_fills(program, *dtype_bits(program.to.storage()), value, moves);
   }
   body->program = std::move(program);
   return Plan(std::move(body));
@@ -170,11 +158,7 @@ Result<Plan> Plan::make(Program program, const PlanOptions& options) {
 const Program& Plan::program() const { return body_->program; }
 
 std::vector<std::string> Plan::describe() const {
-  std::vector<std::string> lines;
-  if (body_->image) lines = body_->image->describe();
-  for (const auto& job : body_->fills) lines.push_back(job->describe());
-  for (const auto& job : body_->copies) lines.push_back(job->describe());
-  return lines;
+  return body_->image ? body_->image->describe() : body_->moves.describe();
 }
 
 Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const {
@@ -190,36 +174,12 @@ Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, Threa
   if (std::cmp_not_equal(to.size(), moved.to.bytes)) {
     return wrong_size("destination", to.size(), moved.to.bytes);
   }
-  if (body_->image) return body_->image->run(from, to, pool);
-  const int workers = pool.threads();
-  constexpr std::int64_t kFits = INT64_MAX;
-  std::atomic<std::int64_t> misfit = kFits;
-  std::atomic<bool> no_memory = false;
-  const auto arrays_for = [&](bool streaming) {
-    return Arrays{from.data(), moved.from.bytes,          to.data(),
-                  streaming,   relayout::Scratch::mine(), &misfit};
-  };
-  // Fills that cover data must be done before any copy; others only touch what copies do not.
-  if (moved.fills_all) {
-    pool.run([&](int worker) { run_jobs(body_->fills, worker, workers, arrays_for(false)); });
-  }
-  pool.run([&](int worker) {
-    const Arrays arrays = arrays_for(body_->streaming);
-    if (arrays.scratch == nullptr) {
-      no_memory = true;
-      return;
-    }
-    run_jobs(body_->copies, worker, workers, arrays);
-    if (arrays.streaming) relayout::finish_streaming();
-    if (!moved.fills_all) run_jobs(body_->fills, worker, workers, arrays);
-  });
-  if (no_memory) {
-    return Error{ErrorCode::kTooLarge,
-                 cat("no memory for ", relayout::Scratch::kBytes, " bytes of scratch a thread"),
-                 std::nullopt, "use fewer threads"};
-  }
-  if (misfit != kFits) return relayout::does_not_fit(moved.from, misfit, moved.to.storage());
-  return ok_status();
+  TESSERA_TRY(const bool fits,
+              body_->image ? body_->image->run(from, to, pool) : body_->moves.run(from, to, pool));
+  if (fits) return ok_status();
+  const std::optional<std::int64_t> misfit = relayout::first_misfit(moved, from);
+  assert(misfit && "what a cast did not fit is found again");
+  return relayout::does_not_fit(moved.from, misfit.value_or(0), moved.to.storage());
 }
 
 }  // namespace tessera

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "tessera/relayout/moves.h"
 #include "tessera/relayout/plan.h"
 
 namespace tessera::relayout {
 
 /// A relayout whose destination elements have no address of their own and do not arrive as whole
-/// tiles: everything is moved into an image of the destination in a wider type first, and the image
-/// is cast from end to end. Takes memory for the image while it runs.
+/// groups: everything is moved into an image of the destination in a wider type first, i8 for i4
+/// and i2, f32 for block floats, and the image is cast from end to end. Takes memory for the image
+/// while it runs.
 ///
-/// The image's type holds every number of the source and of the destination: f32, or f64 where that
-/// is too narrow. (Integers of 64 bits round to it first, which a block float may tell: a tie of
-/// more than 53 bits.) Promised padding is rounded to the destination before it goes there, so it
-/// always fits.
+/// Numbers are rounded once: what f32 is too narrow for is rounded to odd on its way to the image.
+/// Promised padding that the destination cannot hold becomes the nearest that it can.
 ///
 /// Padding that is left alone keeps its bits, with one exception: in a group of 16 block floats
 /// that has data it becomes 0, because the exponent that they share follows the data alone.
@@ -27,21 +27,24 @@ class WideImage {
  public:
   static Result<WideImage> make(const Program& program, const PlanOptions& options);
 
-  Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const;
+  /// As Moves::run.
+  Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
+                   ThreadPool& pool) const;
   std::vector<std::string> describe() const;
 
  private:
-  WideImage(Plan moves, Cast cast, std::optional<Cast> load, std::optional<Plan> marks)
-      : moves_(std::move(moves)), cast_(cast), load_(load), marks_(std::move(marks)) {}
+  WideImage(std::int64_t elements, Moves moves, const Cast& cast)
+      : elements_(elements), moves_(std::move(moves)), cast_(cast) {}
 
-  Plan moves_;  ///< from the source to the image
-  Cast cast_;   ///< from the image to the destination
+  bool finish(const std::byte* image, const std::byte* marks, std::byte* to,
+              ThreadPool& pool) const;
+
+  std::int64_t elements_ = 0;
+  Moves moves_;  ///< from the source to the image
+  Cast cast_;    ///< from the image to the destination
   // Where part of the destination is to stay as it is, one of:
-  std::optional<Cast> load_;   ///< from the destination to the image, for numbers of a few bits
-  std::optional<Plan> marks_;  ///< sets a byte for each element that is written, for block floats
+  std::optional<Cast> load_;    ///< from the destination to the image, for numbers of a few bits
+  std::optional<Moves> marks_;  ///< sets a byte for each element that is written, for block floats
 };
-
-/// The error of a checked cast whose source element (counted over all places) has no place in `to`.
-Error does_not_fit(const Memory& memory, std::int64_t element, DType to);
 
 }  // namespace tessera::relayout

@@ -40,6 +40,15 @@ GuardedBuffer& buffer_of(std::unique_ptr<GuardedBuffer>& kept, std::size_t& room
   return *kept;
 }
 
+std::string first_difference(std::span<const std::byte> found, std::span<const std::byte> right) {
+  const auto at = std::mismatch(found.begin(), found.end(), right.begin()).first - found.begin();
+  const auto n = static_cast<std::size_t>(at);
+  return cat("byte ", at, " of ", found.size(), " is ", std::to_integer<int>(found[n]),
+             " instead of ", std::to_integer<int>(right[n]));
+}
+
+}  // namespace
+
 void randomize(std::span<std::byte> bytes, std::uint64_t seed) {
   std::uint64_t state = seed * 2 + 1;
   std::size_t i = 0;
@@ -49,13 +58,6 @@ void randomize(std::span<std::byte> bytes, std::uint64_t seed) {
     std::memcpy(bytes.data() + i, &mixed, 8);
   }
   for (; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>((state >> (8 * (i % 8))) ^ i);
-}
-
-std::string first_difference(std::span<const std::byte> found, std::span<const std::byte> right) {
-  const auto at = std::mismatch(found.begin(), found.end(), right.begin()).first - found.begin();
-  const auto n = static_cast<std::size_t>(at);
-  return cat("byte ", at, " of ", found.size(), " is ", std::to_integer<int>(found[n]),
-             " instead of ", std::to_integer<int>(right[n]));
 }
 
 std::string describe_trial(const Trial& trial) {
@@ -68,15 +70,14 @@ std::string describe_trial(const Trial& trial) {
              trial.to_at_end ? std::string("at the end") : cat("skipping ", trial.to_skip));
 }
 
-/// What is wrong after one run; empty when nothing is.
-std::string trial_mistake(const Program& program, const Trial& trial,
+std::string trial_mistake(const Program& program, Rounding rounding, const Trial& trial,
                           const std::vector<std::byte>& source,
-                          const std::vector<std::byte>& before,
-                          const std::vector<std::byte>& right) {
+                          const std::vector<std::byte>& before, const Outcome& outcome) {
   std::optional<OnlyInstructionSet> only;
   if (trial.set > 0) only.emplace(compiled_sets()[trial.set - 1]);
   PlanOptions options;
   options.stores = trial.stores;
+  options.rounding = rounding;
   const Result<Plan> plan = Plan::make(program, options);
   if (!plan.ok()) return "no plan: " + plan.error().message;
 
@@ -95,10 +96,14 @@ std::string trial_mistake(const Program& program, const Trial& trial,
   std::copy(source.begin(), source.end(), from.begin());
   std::copy(before.begin(), before.end(), to.begin());
   const Status ran = plan->run(from, to, pool_of(trial.threads));
-  if (!ran.ok()) return "run: " + ran.error().message;
+  const std::vector<std::byte> found =
+      outcome.meaning ? outcome.meaning(to) : std::vector<std::byte>(to.begin(), to.end());
   std::string mistake;
-  if (!std::equal(to.begin(), to.end(), right.begin())) {
-    mistake = first_difference(to, right);
+  if ((ran.ok() ? "" : ran.error().message) != outcome.refusal) {
+    mistake = cat(ran.ok() ? "no error" : ran.error().message, " instead of ",
+                  outcome.refusal.empty() ? "none" : outcome.refusal);
+  } else if (ran.ok() && found != outcome.bytes) {
+    mistake = first_difference(found, outcome.bytes);
   } else if (!to_buffer.surroundings_kept() || !from_buffer.surroundings_kept()) {
     mistake = "bytes around a buffer were written";
   } else if (!std::equal(from.begin(), from.end(), source.begin())) {
@@ -108,8 +113,6 @@ std::string trial_mistake(const Program& program, const Trial& trial,
   for (const std::string& line : plan->describe()) mistake += "\n  " + line;
   return mistake;
 }
-
-}  // namespace
 
 Trial random_trial(Dice& dice) {
   constexpr std::array kStores = {Stores::kAuto, Stores::kPlain, Stores::kStreaming};
@@ -144,7 +147,8 @@ std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule
   for (const Trial& trial : trials) {
     const std::string words = cat(describe_pair(from, to, padding), "\n  ", describe_trial(trial));
     const CrashNote note("crashed" + words);
-    const std::string mistake = trial_mistake(*program, trial, source, before, right);
+    const std::string mistake =
+        trial_mistake(*program, Rounding::kChecked, trial, source, before, {right, "", {}});
     if (!mistake.empty()) return mistake + words;
   }
   return "";

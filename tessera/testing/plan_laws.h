@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tessera/layout/placement.h"
 #include "tessera/relayout/plan.h"
@@ -23,6 +25,23 @@ struct Trial {
   std::size_t to_skip = 0;
 };
 Trial random_trial(Dice& dice);
+
+/// What a run is to leave.
+struct Outcome {
+  std::vector<std::byte> bytes;  ///< of the destination
+  std::string refusal;           ///< the words of the error instead, where there must be one
+  /// What is compared in place of bytes that may differ and still say the same; unsaid: the bytes.
+  std::function<std::vector<std::byte>(std::span<const std::byte>)> meaning;
+};
+
+/// What is wrong after one run of a plan for `program` between guarded buffers that hold `source`
+/// and `before`; empty when nothing is.
+std::string trial_mistake(const Program& program, Rounding rounding, const Trial& trial,
+                          const std::vector<std::byte>& source,
+                          const std::vector<std::byte>& before, const Outcome& outcome);
+std::string describe_trial(const Trial& trial);
+/// Random bytes, the same for the same seed.
+void randomize(std::span<std::byte> bytes, std::uint64_t seed);
 
 /// The law of plans: in every trial run() leaves the destination as the reference does, byte by
 /// byte and padding included, and touches nothing else. The source holds random bytes. Empty when
