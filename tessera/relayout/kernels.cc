@@ -521,7 +521,7 @@ void interleave_rows_of(std::byte* to, const std::byte* from, const std::int64_t
   }
 }
 
-template <int kWidth>
+template <int kWidth, bool kStreaming>
 void split_columns_of(std::byte* const* to, const std::byte* from, const std::int64_t* row,
                       std::int64_t rows) {
   constexpr int kG = kGroup<kWidth>;
@@ -531,7 +531,13 @@ void split_columns_of(std::byte* const* to, const std::byte* from, const std::in
     for (int r = 0; r < kG; ++r) v[r] = load_lanes(from, row + r0 + r, kG);
     transpose_lanes<kWidth>(v);
 #pragma GCC unroll 16
-    for (int c = 0; c < kG; ++c) store(v[c], to[c] + r0 * kWidth);
+    for (int c = 0; c < kG; ++c) {
+      if constexpr (kStreaming) {
+        stream(v[c], to[c] + r0 * kWidth);
+      } else {
+        store(v[c], to[c] + r0 * kWidth);
+      }
+    }
   }
 }
 
@@ -609,18 +615,25 @@ void InterleaveRows(std::byte* to, const std::byte* from, const std::int64_t* ro
   }
 }
 
-void SplitColumns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
-                  std::int64_t rows, int width) {
+template <bool kStreaming>
+void split_columns_to(std::byte* const* to, const std::byte* from, const std::int64_t* row,
+                      std::int64_t rows, int width) {
   switch (width) {
     case 1:
-      return split_columns_of<1>(to, from, row, rows);
+      return split_columns_of<1, kStreaming>(to, from, row, rows);
     case 2:
-      return split_columns_of<2>(to, from, row, rows);
+      return split_columns_of<2, kStreaming>(to, from, row, rows);
     case 4:
-      return split_columns_of<4>(to, from, row, rows);
+      return split_columns_of<4, kStreaming>(to, from, row, rows);
     default:
-      return split_columns_of<8>(to, from, row, rows);
+      return split_columns_of<8, kStreaming>(to, from, row, rows);
   }
+}
+
+void SplitColumns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
+                  std::int64_t rows, int width, bool streaming) {
+  if (streaming) return split_columns_to<true>(to, from, row, rows, width);
+  split_columns_to<false>(to, from, row, rows, width);
 }
 
 }  // namespace
@@ -684,8 +697,8 @@ void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* r
   HWY_DYNAMIC_DISPATCH(InterleaveRows)(to, from, row, rows, columns, width);
 }
 void split_columns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
-                   std::int64_t rows, int width) {
-  HWY_DYNAMIC_DISPATCH(SplitColumns)(to, from, row, rows, width);
+                   std::int64_t rows, int width, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(SplitColumns)(to, from, row, rows, width, streaming);
 }
 
 }  // namespace tessera::relayout

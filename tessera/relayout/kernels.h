@@ -84,8 +84,8 @@ void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* r
                      std::int64_t columns, int width);
 
 /// Few columns of many rows: to[c][r·width] = from[row[r] + c·width]; the columns fill 16 bytes,
-/// and `rows` is a multiple of tile_side(width).
+/// and `rows` is a multiple of tile_side(width). `streaming` only for aligned whole lines.
 void split_columns(std::byte* const* to, const std::byte* from, const std::int64_t* row,
-                   std::int64_t rows, int width);
+                   std::int64_t rows, int width, bool streaming);
 
 }  // namespace tessera::relayout

@@ -18,7 +18,7 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kMaxRows = 1024;
+constexpr std::int64_t kMaxRows = 2048;
 constexpr std::int64_t kMaxColumns = 8192;
 
 // Parts of the scratch memory.
@@ -34,7 +34,8 @@ std::int64_t row_bytes(int width, bool streaming) {
   return width == 1 ? 2048 : 4096;
 }
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 18;
-constexpr std::int64_t kNarrowBytes = std::int64_t{1} << 15;  // of a block of few columns
+constexpr std::int64_t kNarrowBytes = 8192;  // of a block of few columns
+constexpr std::int64_t kNearRows = 4096;     // bytes from row to row
 constexpr std::int64_t kJoinedBytes = std::int64_t{1} << 17;
 
 using Range = ThreadPool::Range;
@@ -65,6 +66,11 @@ class Strip {
     to_ = arrays_.to + nest_.dst + at.dst;
     columns_ = columns.to - columns.from;
     nest_.columns.table(columns.from, columns_, &Axis::dst, column_dst_);
+    // Rows that follow each other closely are brought together first, from a few far-apart places
+    // at once, which memory answers faster.
+    staged_ = arrays_.streaming && nest_.rows.axes[0].src <= kNearRows && !narrow() &&
+              columns_ >= side_ && !nest_.joined();
+    by_lanes_ = narrow() || (staged_ && width_ <= 2);
     lay_out_tiles();
     const std::int64_t high = block_rows();
     for (std::int64_t r = rows.from; r < rows.to;) {
@@ -72,12 +78,8 @@ class Strip {
       std::int64_t n = std::min(high, rows.to - r);
       if (rows.to - r - n < side_) n = rows.to - r;
       find_rows(r, n);
-      if (!arrays_.streaming && !narrow() && n >= side_ && columns_ >= side_) {
+      if (!arrays_.streaming && !by_lanes_ && n >= side_ && columns_ >= side_) {
         turn(to_ + r * width_);
-      } else if (source_is_near() && !narrow() && n >= side_ && columns_ >= side_ &&
-                 !nest_.joined()) {
-        near_rows();
-        write(r, n, r == rows.from, r + n == rows.to);
       } else {
         read();
         write(r, n, r == rows.from, r + n == rows.to);
@@ -87,7 +89,8 @@ class Strip {
   }
 
  private:
-  bool narrow() const { return columns_ * width_ <= 3 * kLine / 4 && columns_ * width_ % 16 == 0; }
+  /// So few columns that they are split off a lane's worth at a time.
+  bool narrow() const { return columns_ * width_ <= kLine && columns_ * width_ % 16 == 0; }
 
   /// The height of a block.
   std::int64_t block_rows() const {
@@ -96,12 +99,14 @@ class Strip {
     const std::int64_t bytes = wide <= kLine ? kNarrowBytes : kBlockBytes;
     const std::int64_t fits = bytes / wide / unit * unit;
     if (nest_.joined()) return nest_.rows.steps;
-    return std::clamp(fits, unit, (kMaxRows - side_) / unit * unit);
+    // A tile's columns, with room for the lines at their ends, must fit their buffer as well.
+    const std::int64_t room = (kColumnBytes / tile_columns_ - 4 * kLine) / width_;
+    return std::clamp(fits, unit, (std::min(room, kMaxRows) - side_) / unit * unit);
   }
 
   void lay_out_tiles() {
-    // Narrow blocks have no tiles: their columns are split off in groups of 16 bytes.
-    tile_columns_ = narrow() ? 16 / width_ : std::min(side_, columns_);
+    // Without tiles columns are split off in groups of 16 bytes.
+    tile_columns_ = by_lanes_ ? 16 / width_ : std::min(side_, columns_);
     tiles_across_ = (columns_ + tile_columns_ - 1) / tile_columns_;
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
       tile_column_[j] = std::min(j * tile_columns_, columns_ - tile_columns_);
@@ -129,35 +134,17 @@ class Strip {
     }
   }
 
-  /// Rows that follow each other closely are better read from a few far-apart places at once than
-  /// in turn.
-  bool source_is_near() const { return nest_.rows.axes[0].src <= 4096; }
-
-  /// Brings the rows of a block together in the second-level cache.
-  void near_rows() {
-    const std::int64_t bytes = columns_ * width_;
-    std::int64_t pitch = bytes;
-    if (bytes <= 256 && nest_.rows.axes.size() == 1 && nest_.rows.axes[0].src == bytes) {
-      // Short rows that follow each other: as few long ones.
-      const std::int64_t all = rows_ * bytes;
-      const std::int64_t part = ceil_div(all, 8 * kLine) * kLine;
-      std::int64_t parts[8];
-      for (std::int64_t k = 0; k < 8; ++k) parts[k] = row_src_[0] + k * part;
-      const std::int64_t whole = all / part;
-      copy_rows(tiles_, part, from_, parts, whole, part);
-      if (whole < 8)
-        copy_rows(tiles_ + whole * part, part, from_, parts + whole, 1, all - whole * part);
-    } else {
-      pitch = (bytes / kLine | 1) * kLine + 2 * kLine;  // an odd number of lines
-      copy_rows(tiles_, pitch, from_, row_src_, rows_, bytes);
-    }
-    for (std::int64_t r = 0; r < rows_; ++r) near_[r] = r * pitch;
-    is_near_ = true;
-  }
-
   void read() {
-    is_near_ = false;
-    if (narrow()) return;
+    if (staged_) {
+      // An odd number of lines keeps rows from meeting in the same places of the cache.
+      const std::int64_t pitch = (ceil_div(columns_ * width_, kLine) | 1) * kLine;
+      copy_rows(tiles_, pitch, from_, row_src_, rows_, columns_ * width_);
+      for (std::int64_t r = 0; r < std::max(rows_, side_); ++r) {
+        row_src_[r] = std::min(r, rows_ - 1) * pitch;
+      }
+      return;
+    }
+    if (by_lanes_) return;
     grid_ = {tiles_, tiles_down_, width_};
     for (std::int64_t i = 0; i < tiles_down_; ++i) read_row_tile(i, row_src_ + tile_row_[i]);
   }
@@ -189,21 +176,22 @@ class Strip {
 
   /// Columns of tile j to to[0], to[1], ..
   void columns_to(std::int64_t j, std::byte* const* to, bool streaming) {
-    if (is_near_) {
+    const std::byte* from = staged_ ? tiles_ : from_;
+    if (!by_lanes_) {
+      if (!staged_) return write_columns(grid_, j, tile_columns_, to, tile_at_, streaming);
       std::int64_t column[kLine];
       for (std::int64_t c = 0; c < tile_columns_; ++c) column[c] = to[c] - to[0];
       const std::int64_t* table = column;
       for (std::int64_t i = 0; i < tiles_down_; ++i) {
-        turn_tiles(tiles_, near_ + tile_row_[i], tile_first_ + j, to[0] + tile_at_[i], &table,
+        turn_tiles(from, row_src_ + tile_row_[i], tile_first_ + j, to[0] + tile_at_[i], &table,
                    tile_columns_, 1, width_, streaming);
       }
       return;
     }
-    if (!narrow()) return write_columns(grid_, j, tile_columns_, to, tile_at_, streaming);
     std::byte* at[kLine];
     const auto split = [&](std::int64_t row, std::int64_t rows) {
       for (std::int64_t c = 0; c < tile_columns_; ++c) at[c] = to[c] + row * width_;
-      split_columns(at, from_ + tile_first_[j], row_src_ + row, rows, width_);
+      split_columns(at, from + tile_first_[j], row_src_ + row, rows, width_, streaming);
     };
     const std::int64_t whole = rows_ / side_ * side_;
     split(0, std::max(whole, side_));
@@ -212,8 +200,6 @@ class Strip {
 
   void write_directly(std::byte* begin, bool streaming) {
     std::byte* to[kLine];
-    // Split columns come a tile at a time and are better streamed as whole columns.
-    if (streaming && narrow()) return write_carrying(begin, true, true);
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
       for (std::int64_t c = 0; c < tile_columns_; ++c) {
         to[c] = begin + column_dst_[tile_column_[j] + c];
@@ -293,7 +279,9 @@ class Strip {
   std::byte* const lines_;
   std::byte* const carry_;
   LineWriter writer_;
-  bool aligned_ = false;  ///< every column begins a line
+  bool aligned_ = false;   ///< every column begins a line
+  bool staged_ = false;    ///< rows are brought together before they are turned
+  bool by_lanes_ = false;  ///< columns are split off rows without tiles
   const std::byte* from_ = nullptr;
   std::int64_t room_ = 0;  ///< bytes of the source from from_ on
   std::byte* to_ = nullptr;
@@ -304,8 +292,6 @@ class Strip {
   std::int64_t tiles_down_ = 0;
   std::int64_t tiles_across_ = 0;
   std::int64_t row_src_[kMaxRows + kLine];
-  std::int64_t near_[kMaxRows + kLine];
-  bool is_near_ = false;
   std::int64_t tile_row_[kMaxRows];
   std::int64_t tile_at_[kMaxRows];
   std::int64_t column_dst_[kMaxColumns];
