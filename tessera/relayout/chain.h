@@ -59,9 +59,13 @@ struct Transpose {
   Chain columns;            ///< contiguous in the source
   std::vector<Axis> outer;  ///< the other loops, largest step of the destination first
 
-  /// Each column continues the one before it in the destination, and is short enough for a block
-  /// to hold whole columns.
-  bool joined() const { return rows.steps <= 512 && columns.axes[0].dst == rows.steps * width; }
+  /// Each column continues the one before it in the destination, is short enough for a block to
+  /// hold whole columns, and does not fill lines of its own.
+  bool joined() const {
+    const std::int64_t bytes = rows.steps * width;
+    if (rows.steps > 512 || columns.axes[0].dst != bytes) return false;
+    return bytes < 512 || bytes % 64 != 0;
+  }
 };
 
 }  // namespace tessera::relayout

@@ -50,6 +50,9 @@ using Jobs = std::vector<std::unique_ptr<const Job>>;
 /// The jobs that move a nest of elements of `bits` bits, steps in elements.
 void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& jobs);
 
+/// The same for a nest whose steps are in bytes already.
+void add_byte_jobs(const FlatNest& nest, bool streaming, Jobs& jobs);
+
 /// Runs of bytes that both sides keep together: `nest` has an axis of step `width` on both sides.
 void add_runs_jobs(FlatNest nest, bool streaming, Jobs& jobs);
 
@@ -60,6 +63,10 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streami
 /// The same where the destination takes turns between a few rows, which fill 16 to 48 bytes; null
 /// for other nests. Example: 16 channels of 2 bytes side by side.
 std::unique_ptr<const Job> make_narrow_job(const FlatNest& nest);
+
+/// The same where what continues in the destination is short, such as 15 elements of the last of
+/// six dims; false for other nests.
+bool add_short_rows_jobs(const FlatNest& nest, bool streaming, Jobs& jobs);
 
 /// Anything: steps of any size, also zero and negative ones of the source.
 std::unique_ptr<const Job> make_strided_job(const FlatNest& nest);

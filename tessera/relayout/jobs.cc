@@ -7,32 +7,35 @@
 
 namespace tessera::relayout {
 
-void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& jobs) {
-  const std::optional<FlatNest> bytes = in_bytes(nest, bits);
-  if (!bytes) {
-    jobs.push_back(make_bits_job(nest, bits));
-    return;
-  }
+void add_byte_jobs(const FlatNest& nest, bool streaming, Jobs& jobs) {
   for (const auto make : {make_permute_job, make_interleave_job, make_narrow_job}) {
-    if (std::unique_ptr<const Job> job = make(*bytes)) {
+    if (std::unique_ptr<const Job> job = make(nest)) {
       jobs.push_back(std::move(job));
       return;
     }
   }
   const auto steps = [&](std::int64_t Axis::* side) {
-    return std::any_of(bytes->axes.begin(), bytes->axes.end(),
-                       [&](const Axis& axis) { return axis.*side == bytes->width; });
+    return std::any_of(nest.axes.begin(), nest.axes.end(),
+                       [&](const Axis& axis) { return axis.*side == nest.width; });
   };
-  const bool run = bytes->axes.empty() ||
-                   std::any_of(bytes->axes.begin(), bytes->axes.end(), [&](const Axis& axis) {
-                     return axis.src == bytes->width && axis.dst == bytes->width;
-                   });
+  const bool run =
+      nest.axes.empty() || std::any_of(nest.axes.begin(), nest.axes.end(), [&](const Axis& axis) {
+        return axis.src == nest.width && axis.dst == nest.width;
+      });
   if (run) {
-    add_runs_jobs(*bytes, streaming, jobs);
-  } else if (steps(&Axis::src) && steps(&Axis::dst)) {
-    jobs.push_back(make_transpose_job(*bytes, streaming));
+    add_runs_jobs(nest, streaming, jobs);
+  } else if (!steps(&Axis::src) || !steps(&Axis::dst)) {
+    jobs.push_back(make_strided_job(nest));
+  } else if (!add_short_rows_jobs(nest, streaming, jobs)) {
+    jobs.push_back(make_transpose_job(nest, streaming));
+  }
+}
+
+void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& jobs) {
+  if (const std::optional<FlatNest> bytes = in_bytes(nest, bits)) {
+    add_byte_jobs(*bytes, streaming, jobs);
   } else {
-    jobs.push_back(make_strided_job(*bytes));
+    jobs.push_back(make_bits_job(nest, bits));
   }
 }
 
