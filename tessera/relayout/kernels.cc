@@ -235,57 +235,64 @@ void CopyBytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool st
   }
 }
 
-template <std::int64_t kBytes>
-HWY_INLINE void copy_fixed_runs(std::byte* to, std::int64_t to_step, const std::byte* from,
-                                std::int64_t from_step, std::int64_t runs) {
-  for (std::int64_t i = 0; i < runs; ++i) {
-    std::memcpy(to, from, kBytes);
-    to += to_step;
-    from += from_step;
+/// Calls `copy(to, from)` at every step of two loops.
+template <typename Copy>
+HWY_INLINE void for_each_run(std::byte* to, const std::byte* from, const ByteLoop& outer,
+                             const ByteLoop& inner, const Copy& copy) {
+  for (std::int64_t i = 0; i < outer.steps; ++i) {
+    std::byte* out = to + i * outer.to;
+    const std::byte* in = from + i * outer.from;
+    for (std::int64_t j = 0; j < inner.steps; ++j) {
+      copy(out, in);
+      out += inner.to;
+      in += inner.from;
+    }
   }
 }
 
-void CopyRuns(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-              std::int64_t runs, std::int64_t bytes, bool streaming) {
+template <std::int64_t kBytes>
+HWY_INLINE void copy_fixed_runs(std::byte* to, const std::byte* from, const ByteLoop& outer,
+                                const ByteLoop& inner) {
+  for_each_run(to, from, outer, inner,
+               [](std::byte* out, const std::byte* in) { std::memcpy(out, in, kBytes); });
+}
+
+void CopyRuns(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
+              std::int64_t bytes, bool streaming) {
   if (streaming) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(to) % kLine == 0 &&
-                         to_step % kLine == 0 && bytes % kLine == 0;
-    for (std::int64_t i = 0; i < runs; ++i) {
-      if (aligned) {
-        stream_lines(to, from, bytes / kLine);
-      } else {
-        copy_streaming(to, from, bytes);
-      }
-      to += to_step;
-      from += from_step;
+                         outer.to % kLine == 0 && inner.to % kLine == 0 && bytes % kLine == 0;
+    if (aligned) {
+      return for_each_run(to, from, outer, inner, [&](std::byte* out, const std::byte* in) {
+        stream_lines(out, in, bytes / kLine);
+      });
     }
-    return;
+    return for_each_run(to, from, outer, inner, [&](std::byte* out, const std::byte* in) {
+      copy_streaming(out, in, bytes);
+    });
   }
   switch (bytes) {
     case 1:
-      return copy_fixed_runs<1>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<1>(to, from, outer, inner);
     case 2:
-      return copy_fixed_runs<2>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<2>(to, from, outer, inner);
     case 4:
-      return copy_fixed_runs<4>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<4>(to, from, outer, inner);
     case 8:
-      return copy_fixed_runs<8>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<8>(to, from, outer, inner);
     case 16:
-      return copy_fixed_runs<16>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<16>(to, from, outer, inner);
     case 32:
-      return copy_fixed_runs<32>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<32>(to, from, outer, inner);
     case 64:
-      return copy_fixed_runs<64>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<64>(to, from, outer, inner);
     case 128:
-      return copy_fixed_runs<128>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<128>(to, from, outer, inner);
     default:
       break;
   }
-  for (std::int64_t i = 0; i < runs; ++i) {
-    copy_short(to, from, bytes);
-    to += to_step;
-    from += from_step;
-  }
+  for_each_run(to, from, outer, inner,
+               [&](std::byte* out, const std::byte* in) { copy_short(out, in, bytes); });
 }
 
 void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
@@ -660,9 +667,9 @@ HWY_EXPORT(SplitColumns);
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming) {
   HWY_DYNAMIC_DISPATCH(CopyBytes)(to, from, bytes, streaming);
 }
-void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-               std::int64_t runs, std::int64_t bytes, bool streaming) {
-  HWY_DYNAMIC_DISPATCH(CopyRuns)(to, to_step, from, from_step, runs, bytes, streaming);
+void copy_runs(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
+               std::int64_t bytes, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(CopyRuns)(to, from, outer, inner, bytes, streaming);
 }
 void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
                std::int64_t rows, std::int64_t bytes) {

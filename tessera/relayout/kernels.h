@@ -14,9 +14,23 @@ inline constexpr std::int64_t kLine = 64;
 /// Copies `bytes` bytes; `streaming` writes whole lines around the caches, the rest plainly.
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming);
 
+/// A loop over two arrays: `steps` steps of `to` and `from` bytes.
+struct ByteLoop {
+  std::int64_t steps = 1;
+  std::int64_t to = 0;
+  std::int64_t from = 0;
+};
+
+/// A run of `bytes` bytes at every step of two loops.
+void copy_runs(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
+               std::int64_t bytes, bool streaming);
+
 /// `runs` runs of `bytes` bytes each, `from_step` and `to_step` apart.
-void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-               std::int64_t runs, std::int64_t bytes, bool streaming);
+inline void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from,
+                      std::int64_t from_step, std::int64_t runs, std::int64_t bytes,
+                      bool streaming) {
+  copy_runs(to, from, {}, {runs, to_step, from_step}, bytes, streaming);
+}
 
 /// Pieces of a source one after another: piece i is bytes[i] bytes at from + at[i]. `freely` allows
 /// to read up to a line past the end of each piece, and to write as much past the end of all.
