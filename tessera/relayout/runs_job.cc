@@ -183,11 +183,15 @@ void read_few_streams(FlatNest& nest, const Unit& unit, Rests& rests) {
   move_axis(nest, next, from - 1);
 }
 
-/// Short runs of far-apart rows use only part of each line they read: more of a row is read before
-/// the next one.
+/// Runs of far-apart rows that do not fill lines of the source would each read a part of a line and
+/// lose the rest: more of a row is read before the next one.
 void read_whole_lines(FlatNest& nest, const Unit& unit, Rests& rests) {
   const std::size_t rank = nest.axes.size();
-  if (rank < 2 || unit.bytes >= kLine || nest.axes[rank - 1].src < kFar) return;
+  if (rank < 2 || unit.bytes >= kInARow || nest.axes[rank - 1].src < kLine * kReadStreams) return;
+  if (nest.axes[rank - 1].src < kFar && nest.axes[rank - 2].extent < nest.axes[rank - 1].extent) {
+    return;  // near each other, and the other way is the longer one
+  }
+  if (unit.bytes >= kLine && nest.axes[rank - 1].src % kLine == 0) return;
   if (nest.axes[rank - 2].src != unit.bytes) return;
   const std::int64_t steps = std::min(nest.axes[rank - 2].extent, kInARow / unit.bytes);
   if (steps < 2) return;
