@@ -319,7 +319,9 @@ void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
   for (std::int64_t i = 0; i < pieces; ++i) {
     const std::byte* piece = from + at[i];
     if (ahead != 0) hwy::Prefetch(piece + ahead);
-    if (freely && bytes[i] <= 32) {
+    if (freely && bytes[i] <= 8) {
+      std::memcpy(to, piece, 8);
+    } else if (freely && bytes[i] <= 32) {
       std::memcpy(to, piece, 32);
     } else if (freely && bytes[i] <= kLine) {
       std::memcpy(to, piece, kLine);
