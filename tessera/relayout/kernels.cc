@@ -314,20 +314,32 @@ void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const st
   }
 }
 
-void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
-                const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+template <std::int64_t kFreely>
+HWY_INLINE void join_freely(std::byte* to, const std::byte* from, const std::int64_t* at,
+                            const std::int64_t* bytes, std::int64_t pieces, std::int64_t ahead) {
   for (std::int64_t i = 0; i < pieces; ++i) {
-    const std::byte* piece = from + at[i];
-    if (ahead != 0) hwy::Prefetch(piece + ahead);
-    if (freely && bytes[i] <= 8) {
-      std::memcpy(to, piece, 8);
-    } else if (freely && bytes[i] <= 32) {
-      std::memcpy(to, piece, 32);
-    } else if (freely && bytes[i] <= kLine) {
-      std::memcpy(to, piece, kLine);
-    } else {
-      copy_short(to, piece, bytes[i]);
-    }
+    if (ahead != 0) hwy::Prefetch(from + at[i] + ahead);
+    std::memcpy(to, from + at[i], kFreely);
+    to += bytes[i];
+  }
+}
+
+void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                const std::int64_t* bytes, std::int64_t pieces, std::int64_t freely,
+                std::int64_t ahead) {
+  switch (freely) {
+    case 16:
+      return join_freely<16>(to, from, at, bytes, pieces, ahead);
+    case 32:
+      return join_freely<32>(to, from, at, bytes, pieces, ahead);
+    case 64:
+      return join_freely<64>(to, from, at, bytes, pieces, ahead);
+    default:
+      break;
+  }
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    if (ahead != 0) hwy::Prefetch(from + at[i] + ahead);
+    copy_short(to, from + at[i], bytes[i]);
     to += bytes[i];
   }
 }
@@ -678,7 +690,8 @@ void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const s
   HWY_DYNAMIC_DISPATCH(CopyRows)(to, pitch, from, row, rows, bytes);
 }
 void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
-                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+                 const std::int64_t* bytes, std::int64_t pieces, std::int64_t freely,
+                 std::int64_t ahead) {
   HWY_DYNAMIC_DISPATCH(JoinPieces)(to, from, at, bytes, pieces, freely, ahead);
 }
 void begin_lines(const CarriedColumns& columns) { HWY_DYNAMIC_DISPATCH(BeginLines)(columns); }

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 19;  // of a block in its
 constexpr std::int64_t kEnoughRun = 4096;                   // bytes that a block writes in a row
 constexpr std::int64_t kEnoughRow = 1024;                   // bytes that a block reads in a row
 constexpr std::int64_t kLongRow = 4096;                     // longer ones are cut
-constexpr std::int64_t kMostRowBytes = 256;                 // longer rows are not short
+constexpr std::int64_t kMostRowBytes = kLine - 1;           // longer rows are not short
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
 
 /// A block's loops: columns that continue each other in the source, and further ones.
@@ -64,8 +64,8 @@ class ShortRowsJob final : public Job {
         for (std::int64_t k = 0; k < run.columns; k += at_once) {
           const std::int64_t n = std::min(at_once, run.columns - k);
           std::byte* room = writer.reserve(to + run.dst + k * bytes_, n * bytes_);
-          join_pieces(room, columns, piece_at_.data() + run.first + k, piece_bytes_.data(), n, true,
-                      0);
+          join_pieces(room, columns, piece_at_.data() + run.first + k, piece_bytes_.data(), n,
+                      free_copy(bytes_), 0);
         }
       }
     }

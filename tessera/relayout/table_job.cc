@@ -148,6 +148,8 @@ class TableJob final : public Job {
       longest_ = std::max(longest_, run.bytes);
       furthest_ = std::max(furthest_, column.src);
     }
+    const std::int64_t widest = *std::max_element(piece_bytes_.begin(), piece_bytes_.end());
+    freely_ = free_copy(widest);
     // Runs of neighbouring indices read neighbouring pieces, on whatever places they are written.
     std::sort(runs_.begin(), runs_.end(),
               [](const Run& a, const Run& b) { return a.index < b.index; });
@@ -184,9 +186,9 @@ class TableJob final : public Job {
       const std::int64_t src = at.src + rows_[r].src;
       std::byte* room = writer.reserve(arrays.to + at.dst + rows_[r].dst + run.dst, run.bytes);
       // Pieces are copied with what follows them, as far as there is a source.
-      const bool freely = src + furthest_ + width_ + kLine <= arrays.from_bytes;
+      const bool inside = src + furthest_ + width_ + kLine <= arrays.from_bytes;
       join_pieces(room, arrays.from + src, pieces, bytes, static_cast<std::int64_t>(run.pieces),
-                  freely, ahead);
+                  inside ? freely_ : 0, ahead);
     }
   }
 
@@ -200,6 +202,7 @@ class TableJob final : public Job {
   std::vector<std::vector<Step>> outer_;
   std::int64_t longest_ = 0;
   std::int64_t furthest_ = 0;
+  std::int64_t freely_ = 0;  ///< see join_pieces
 };
 
 }  // namespace
