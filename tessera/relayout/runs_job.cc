@@ -55,8 +55,8 @@ class RunsJob final : public Job {
 
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     const bool lines = lines_ && reinterpret_cast<std::uintptr_t>(arrays.to) % kLine == 0;
-    const bool collected = arrays.streaming && !lines && unit_.size() < kWriterBytes;
     LineWriter writer(arrays.scratch, kWriterBytes);
+    const bool collected = arrays.streaming && !lines && unit_.size() <= writer.capacity();
     for (std::int64_t i = first; i < last; ++i) {
       const Offsets at = offsets_at(outer_, i);
       walk(inner_, arrays.from + src_ + at.src, arrays.to + dst_ + at.dst,
