@@ -352,7 +352,7 @@ class TransposeJob final : public Job {
     Cut cut;
     std::int64_t wide = row_bytes(nest_.width, streaming_);
     if (nest_.joined()) wide = std::min(wide, kJoinedBytes / nest_.rows.steps);
-    cut.column_blocks = (nest_.columns.steps * nest_.width + wide - 1) / wide;
+    cut.column_blocks = ceil_div(nest_.columns.steps * nest_.width, wide);
     // Parts of the rows only where there is not enough to share otherwise.
     const std::int64_t wanted = threads > 1 ? 8 * std::int64_t{threads} : 1;
     const std::int64_t have = steps_of(nest_.outer) * cut.column_blocks;
