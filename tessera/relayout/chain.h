@@ -21,7 +21,8 @@ struct Chain {
     steps *= axis.extent;
   }
 
-  /// The offsets of steps [first, first + n) by the given member of Axis.
+  /// The offsets of steps [first, first + n) by the given member of Axis. Nothing is computed that
+  /// is not the offset of some step, so that nothing leaves 64 bits.
   void table(std::int64_t first, std::int64_t n, std::int64_t Axis::* side,
              std::int64_t* out) const {
     std::vector<std::int64_t> digit(axes.size());
@@ -37,15 +38,16 @@ struct Chain {
       const std::int64_t run = std::min(n - k, axes[0].extent - digit[0]);
       for (std::int64_t i = 0; i < run; ++i) out[k + i] = offset + i * step;
       k += run;
-      digit[0] += run;
-      offset += run * step;
-      for (std::size_t a = 0; digit[a] == axes[a].extent; ++a) {
-        offset -= axes[a].extent * (axes[a].*side);
+      if (k == n) return;
+      digit[0] += run - 1;
+      offset += (run - 1) * step;
+      std::size_t a = 0;
+      for (; digit[a] + 1 == axes[a].extent; ++a) {
+        offset -= digit[a] * (axes[a].*side);
         digit[a] = 0;
-        if (a + 1 == axes.size()) break;
-        offset += axes[a + 1].*side;
-        ++digit[a + 1];
       }
+      offset += axes[a].*side;
+      ++digit[a];
     }
   }
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/checked.h"
+
 namespace tessera::relayout {
 namespace {
 
@@ -34,6 +36,12 @@ void group_run(FlatNest& nest, std::int64_t unit, std::int64_t group) {
     }
   }
   nest.width *= group;
+}
+
+/// Whether one step of `outer` is all steps of `inner` on the given side.
+bool continues(const Axis& outer, const Axis& inner, std::int64_t Axis::* side) {
+  const Checked all = Checked(inner.*side) * inner.extent;
+  return !all.overflowed() && all.raw() == outer.*side;
 }
 
 }  // namespace
@@ -71,8 +79,8 @@ FlatNest simplified(FlatNest nest) {
   });
   std::vector<Axis> joined;
   for (const Axis& axis : nest.axes) {
-    if (!joined.empty() && joined.back().src == axis.src * axis.extent &&
-        joined.back().dst == axis.dst * axis.extent) {
+    if (!joined.empty() && continues(joined.back(), axis, &Axis::src) &&
+        continues(joined.back(), axis, &Axis::dst)) {
       joined.back() = {joined.back().extent * axis.extent, axis.src, axis.dst};
     } else {
       joined.push_back(axis);

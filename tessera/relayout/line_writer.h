@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,8 +26,10 @@ class LineWriter {
   /// The most that one `reserve` can give.
   std::int64_t capacity() const { return bytes_ - 2 * kLine; }
 
-  /// Room for the `bytes` bytes that belong at `to`; to be filled before the next call.
+  /// Room for the `bytes` bytes that belong at `to`, at most capacity(); to be filled before the
+  /// next call.
   std::byte* reserve(std::byte* to, std::int64_t bytes) {
+    assert(bytes <= capacity());
     if (to != next_) {
       finish();
       const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);

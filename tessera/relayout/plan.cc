@@ -83,7 +83,7 @@ bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bi
     }
     largest *= static_cast<double>(most) / static_cast<double>(all);
   }
-  return largest < 0.6 && longest * bits / 8 < kLongBytes;
+  return largest < 0.6 && longest < kLongBytes * 8 / bits;
 }
 
 /// Elements of one type that have addresses, or share bytes.

@@ -5,12 +5,17 @@
 
 #include <cstddef>
 #include <cstring>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/verify.h"
 #include "tessera/testing/build.h"
+#include "tessera/testing/cast_laws.h"
 #include "tessera/testing/generate.h"
+#include "tessera/testing/instruction_sets.h"
 #include "tessera/testing/relayout_pairs.h"
 
 namespace tessera::test {
@@ -93,6 +98,85 @@ TEST(Plan, OnePlanRunsOnManyThreadsAtOnce) {
     for (std::size_t c = 0; c < 3; ++c) {
       EXPECT_EQ(fine[c], 1);
       EXPECT_EQ(moved[c], right);
+    }
+  }
+}
+
+/// A move that one kind of job does, told by words of its description.
+struct Kind {
+  std::string words;
+  Layout from;
+  Layout to;
+};
+
+Layout rows(std::vector<std::int64_t> extents, DType dtype) {
+  return *Layout::row_major(shape(std::move(extents)), dtype);
+}
+Layout strided(std::vector<std::int64_t> extents, DType dtype, std::vector<std::int64_t> strides) {
+  return *Layout::strided(shape(std::move(extents)), dtype, std::move(strides));
+}
+
+/// `lines` lines of `extent` elements, each line dealt to `width` parts like cards.
+Layout dealt(std::int64_t lines, std::int64_t extent, std::int64_t width) {
+  const std::int64_t each = (extent + width - 1) / width;
+  return layout(form({lines, extent}, {},
+                     {fold({x(0)}, {mem(1, lines, each * width)}),
+                      fold({x(1)}, {mem(width, each, 1), mem(1, width, each)})}),
+                DType::kU8);
+}
+
+std::vector<Kind> kinds() {
+  constexpr DType kF32 = DType::kF32;
+  constexpr DType kBF16 = DType::kBF16;
+  constexpr DType kI4 = DType::kI4;
+  return {
+      {"runs of 400", rows({64, 100}, kF32), strided({64, 100}, kF32, {101, 1})},
+      {"runs of", rows({8, 64, 4}, kF32), strided({8, 64, 4}, kF32, {4, 32, 1})},
+      {"permuted blocks", rows({999, 4, 8}, DType::kU8),
+       strided({999, 4, 8}, DType::kU8, {32, 1, 4})},
+      {"interleaved", rows({3, 9000}, kF32), strided({3, 9000}, kF32, {1, 3})},
+      {"taken apart", rows({9000, 3}, kF32), strided({9000, 3}, kF32, {1, 9000})},
+      {"side by side", rows({16, 9001}, kBF16), strided({16, 9001}, kBF16, {1, 16})},
+      {"short rows", rows({5, 20, 300}, kF32), strided({5, 20, 300}, kF32, {6000, 1, 20})},
+      {"transpose of 4", rows({256, 512}, kF32), strided({256, 512}, kF32, {1, 256})},
+      {"transpose of 4", rows({701, 130}, kF32), strided({701, 130}, kF32, {1, 703})},
+      {"transpose of 1", rows({701, 130}, DType::kU8), strided({701, 130}, DType::kU8, {1, 703})},
+      {"transpose of 4", rows({5001, 8}, kF32), strided({5001, 8}, kF32, {1, 5001})},
+      {"columns joined", rows({75, 2000}, kF32), strided({75, 2000}, kF32, {1, 75})},
+      {"strided 4", strided({300, 100}, kF32, {201, 2}), strided({300, 100}, kF32, {1, 300})},
+      {"elements of 4 bits", rows({33, 57}, kI4), strided({33, 57}, kI4, {1, 33})},
+      {"by tables", dealt(50, 1001, 8), dealt(50, 1001, 12)},
+      {"runs of", rows({64, 4096}, kF32), kept_as(rows({64, 4096}, kF32), kBF16)},
+      {"elements, runs of", rows({300, 200}, kF32), strided({300, 200}, kBF16, {1, 300})},
+      {"to groups of", rows({64, 2048}, kF32), kept_as(rows({64, 2048}, kF32), DType::kBfpBf8)},
+      {"cast of the image", rows({301, 57}, kF32), strided({301, 57}, kI4, {1, 301})},
+      {"cast of the image", rows({61, 301}, kF32),
+       kept_as(strided({61, 301}, kF32, {1, 61}), DType::kBfpBf4)},
+  };
+}
+
+/// Law: three threads leave what one leaves, with no race between them. Destinations begin no line,
+/// so that neighbours share some; short vectors are seen by thread sanitizers, long ones are not.
+TEST(Plan, EveryKindOfJobIsSharedWithoutARace) {
+  const std::vector<std::int64_t> sets = instruction_sets();
+  const OnlyInstructionSet shortest(sets.back());
+  ThreadPool one(1);
+  ThreadPool three(3);
+  for (const Kind& kind : kinds()) {
+    for (const Stores stores : {Stores::kPlain, Stores::kStreaming}) {
+      PlanOptions options;
+      options.stores = stores;
+      options.rounding = Rounding::kSaturate;
+      const Plan plan = plan_of(kind.from, kind.to, options);
+      std::string described;
+      for (const std::string& line : plan.describe()) described += line + "\n";
+      EXPECT_NE(described.find(kind.words), std::string::npos) << kind.words << ":\n" << described;
+      const std::vector<std::byte> source = bytes_of(plan.program().from.bytes);
+      std::vector<std::byte> alone = bytes_of(plan.program().to.bytes + 4);
+      std::vector<std::byte> shared = alone;
+      EXPECT_TRUE(plan.run(source, std::span(alone).subspan(4), one).ok());
+      EXPECT_TRUE(plan.run(source, std::span(shared).subspan(4), three).ok());
+      EXPECT_TRUE(alone == shared) << described;
     }
   }
 }

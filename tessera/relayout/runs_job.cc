@@ -55,8 +55,8 @@ class RunsJob final : public Job {
 
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     const bool lines = lines_ && reinterpret_cast<std::uintptr_t>(arrays.to) % kLine == 0;
-    const bool collected = arrays.streaming && !lines && unit_.size() < kWriterBytes;
     LineWriter writer(arrays.scratch, kWriterBytes);
+    const bool collected = arrays.streaming && !lines && unit_.size() <= writer.capacity();
     const bool direct = !collected && unit_.pieces == 1;
     // The kernel for plain runs takes two loops, the others one.
     const std::size_t loops = direct && inner_ + 2 <= axes_.size() ? 2 : 1;

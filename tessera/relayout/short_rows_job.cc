@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -26,6 +27,7 @@ constexpr std::int64_t kShortColumns = 256;                 // bytes of all colu
 constexpr std::int64_t kLongRow = 4096;                     // longer ones are cut
 constexpr std::int64_t kMostRowBytes = kLine - 1;           // longer rows are not short
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
+static_assert(kWriterBytes + kMostBytes <= Scratch::kJobBytes);
 
 /// A block's loops: columns that continue each other in the source, and further ones.
 struct Block {
@@ -89,6 +91,7 @@ class ShortRowsJob final : public Job {
   void table_columns(const Chain& more) {
     const std::int64_t together = nest_.columns.steps;
     const std::int64_t count = together * more.steps;
+    assert(count * pitch_ <= kMostBytes);
     Chain all = nest_.columns;
     for (const Axis& axis : more.axes) all.add(axis);
     std::vector<std::int64_t> dst(static_cast<std::size_t>(count));
@@ -206,7 +209,7 @@ std::unique_ptr<const Job> make_job(const FlatNest& nest) {
   for (std::size_t a = 0;
        columns.steps * nest.width < kEnoughRow &&
        (a = axis_of(left, &Axis::src, columns.steps * nest.width)) < left.size();) {
-    if (bytes() * left[a].extent > kMostBytes) break;
+    if (left[a].extent > kMostBytes / bytes()) break;
     columns.add(take(left, a));
   }
   // Loops that make the run in the destination long enough.
@@ -218,7 +221,7 @@ std::unique_ptr<const Job> make_job(const FlatNest& nest) {
       continue;
     }
     const std::size_t a = axis_of(left, &Axis::dst, run);
-    if (a == left.size() || bytes() * left[a].extent > kMostBytes) break;
+    if (a == left.size() || left[a].extent > kMostBytes / bytes()) break;
     run *= left[a].extent;
     block.more.add(take(left, a));
   }

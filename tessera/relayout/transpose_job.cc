@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -65,6 +66,7 @@ class Strip {
     room_ = arrays_.from_bytes - from;
     to_ = arrays_.to + nest_.dst + at.dst;
     columns_ = columns.to - columns.from;
+    assert(columns_ > 0 && columns_ <= kMaxColumns);
     nest_.columns.table(columns.from, columns_, &Axis::dst, column_dst_);
     // Rows that follow each other closely are brought together first, from a few far-apart places
     // at once, which memory answers faster.
@@ -117,6 +119,7 @@ class Strip {
 
   void find_rows(std::int64_t r, std::int64_t n) {
     rows_ = n;
+    assert(n > 0 && n <= kMaxRows);
     nest_.rows.table(r, n, &Axis::src, row_src_);
     for (std::int64_t k = n; k < side_; ++k) row_src_[k] = row_src_[n - 1];
     tiles_down_ = std::max<std::int64_t>(1, (n + side_ - 1) / side_);
@@ -138,6 +141,7 @@ class Strip {
     if (staged_) {
       // An odd number of lines keeps rows from meeting in the same places of the cache.
       const std::int64_t pitch = (ceil_div(columns_ * width_, kLine) | 1) * kLine;
+      assert(rows_ * pitch <= kTileBytes);
       copy_rows(tiles_, pitch, from_, row_src_, rows_, columns_ * width_);
       for (std::int64_t r = 0; r < std::max(rows_, side_); ++r) {
         row_src_[r] = std::min(r, rows_ - 1) * pitch;
@@ -145,6 +149,7 @@ class Strip {
       return;
     }
     if (by_lanes_) return;
+    assert(tiles_down_ * tiles_across_ * side_ * side_ * width_ <= kTileBytes);
     grid_ = {tiles_, tiles_down_, width_};
     for (std::int64_t i = 0; i < tiles_down_; ++i) read_row_tile(i, row_src_ + tile_row_[i]);
   }
@@ -213,20 +218,28 @@ class Strip {
     return j == 0 ? 0 : tile_column_[j - 1] + tile_columns_ - tile_column_[j];
   }
 
+  /// Whether columns [first, last] follow each other in the destination in their own order.
+  bool follow(std::int64_t first, std::int64_t last, std::int64_t bytes) const {
+    for (std::int64_t c = first; c < last; ++c) {
+      if (column_dst_[c + 1] - column_dst_[c] != bytes) return false;
+    }
+    return true;
+  }
+
   /// Columns that follow each other in the destination: one long run.
   void write_joined() {
     const std::int64_t bytes = rows_ * width_;
     // Columns shorter than a tile are written with what does not belong to them, at a pitch that
     // leaves room for it, and then closed up.
     const std::int64_t pitch = std::max<std::int64_t>(bytes, side_ * width_);
+    assert(tile_columns_ * pitch <= kColumnBytes);
     std::byte* to[kLine];
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
       const std::int64_t skip = done_before(j);
       std::byte* begin = to_ + column_dst_[tile_column_[j] + skip];
       const std::int64_t all = (tile_columns_ - skip) * bytes;
-      const std::int64_t last = tile_column_[j] + tile_columns_ - 1;
       const bool at_once = pitch == bytes && skip == 0 && all <= writer_.capacity() &&
-                           column_dst_[last] - column_dst_[last + 1 - tile_columns_] == all - bytes;
+                           follow(tile_column_[j], tile_column_[j] + tile_columns_ - 1, bytes);
       std::byte* room = at_once ? writer_.reserve(begin, all) : lines_;
       for (std::int64_t c = 0; c < tile_columns_; ++c) to[c] = room + c * pitch;
       columns_to(j, to, false);
@@ -247,6 +260,7 @@ class Strip {
   void write_carrying(std::byte* begin, bool first, bool last) {
     const std::int64_t bytes = rows_ * width_;
     const std::int64_t pitch = (std::max<std::int64_t>(bytes, side_ * width_) / kLine + 3) * kLine;
+    assert(tile_columns_ * pitch <= kColumnBytes && columns_ * kLine <= kCarryBytes);
     std::byte* where[kLine];
     std::byte* to[kLine];
     for (std::int64_t j = 0; j < tiles_across_; ++j) {
@@ -338,7 +352,7 @@ class TransposeJob final : public Job {
     Cut cut;
     std::int64_t wide = row_bytes(nest_.width, streaming_);
     if (nest_.joined()) wide = std::min(wide, kJoinedBytes / nest_.rows.steps);
-    cut.column_blocks = (nest_.columns.steps * nest_.width + wide - 1) / wide;
+    cut.column_blocks = ceil_div(nest_.columns.steps * nest_.width, wide);
     // Parts of the rows only where there is not enough to share otherwise.
     const std::int64_t wanted = threads > 1 ? 8 * std::int64_t{threads} : 1;
     const std::int64_t have = steps_of(nest_.outer) * cut.column_blocks;
