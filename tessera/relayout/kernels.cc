@@ -235,57 +235,64 @@ void CopyBytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool st
   }
 }
 
-template <std::int64_t kBytes>
-HWY_INLINE void copy_fixed_runs(std::byte* to, std::int64_t to_step, const std::byte* from,
-                                std::int64_t from_step, std::int64_t runs) {
-  for (std::int64_t i = 0; i < runs; ++i) {
-    std::memcpy(to, from, kBytes);
-    to += to_step;
-    from += from_step;
+/// Calls `copy(to, from)` at every step of two loops.
+template <typename Copy>
+HWY_INLINE void for_each_run(std::byte* to, const std::byte* from, const ByteLoop& outer,
+                             const ByteLoop& inner, const Copy& copy) {
+  for (std::int64_t i = 0; i < outer.steps; ++i) {
+    std::byte* out = to + i * outer.to;
+    const std::byte* in = from + i * outer.from;
+    for (std::int64_t j = 0; j < inner.steps; ++j) {
+      copy(out, in);
+      out += inner.to;
+      in += inner.from;
+    }
   }
 }
 
-void CopyRuns(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-              std::int64_t runs, std::int64_t bytes, bool streaming) {
+template <std::int64_t kBytes>
+HWY_INLINE void copy_fixed_runs(std::byte* to, const std::byte* from, const ByteLoop& outer,
+                                const ByteLoop& inner) {
+  for_each_run(to, from, outer, inner,
+               [](std::byte* out, const std::byte* in) { std::memcpy(out, in, kBytes); });
+}
+
+void CopyRuns(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
+              std::int64_t bytes, bool streaming) {
   if (streaming) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(to) % kLine == 0 &&
-                         to_step % kLine == 0 && bytes % kLine == 0;
-    for (std::int64_t i = 0; i < runs; ++i) {
-      if (aligned) {
-        stream_lines(to, from, bytes / kLine);
-      } else {
-        copy_streaming(to, from, bytes);
-      }
-      to += to_step;
-      from += from_step;
+                         outer.to % kLine == 0 && inner.to % kLine == 0 && bytes % kLine == 0;
+    if (aligned) {
+      return for_each_run(to, from, outer, inner, [&](std::byte* out, const std::byte* in) {
+        stream_lines(out, in, bytes / kLine);
+      });
     }
-    return;
+    return for_each_run(to, from, outer, inner, [&](std::byte* out, const std::byte* in) {
+      copy_streaming(out, in, bytes);
+    });
   }
   switch (bytes) {
     case 1:
-      return copy_fixed_runs<1>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<1>(to, from, outer, inner);
     case 2:
-      return copy_fixed_runs<2>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<2>(to, from, outer, inner);
     case 4:
-      return copy_fixed_runs<4>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<4>(to, from, outer, inner);
     case 8:
-      return copy_fixed_runs<8>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<8>(to, from, outer, inner);
     case 16:
-      return copy_fixed_runs<16>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<16>(to, from, outer, inner);
     case 32:
-      return copy_fixed_runs<32>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<32>(to, from, outer, inner);
     case 64:
-      return copy_fixed_runs<64>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<64>(to, from, outer, inner);
     case 128:
-      return copy_fixed_runs<128>(to, to_step, from, from_step, runs);
+      return copy_fixed_runs<128>(to, from, outer, inner);
     default:
       break;
   }
-  for (std::int64_t i = 0; i < runs; ++i) {
-    copy_short(to, from, bytes);
-    to += to_step;
-    from += from_step;
-  }
+  for_each_run(to, from, outer, inner,
+               [&](std::byte* out, const std::byte* in) { copy_short(out, in, bytes); });
 }
 
 void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
@@ -307,18 +314,32 @@ void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const st
   }
 }
 
-void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
-                const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+template <std::int64_t kFreely>
+HWY_INLINE void join_freely(std::byte* to, const std::byte* from, const std::int64_t* at,
+                            const std::int64_t* bytes, std::int64_t pieces, std::int64_t ahead) {
   for (std::int64_t i = 0; i < pieces; ++i) {
-    const std::byte* piece = from + at[i];
-    if (ahead != 0) hwy::Prefetch(piece + ahead);
-    if (freely && bytes[i] <= 32) {
-      std::memcpy(to, piece, 32);
-    } else if (freely && bytes[i] <= kLine) {
-      std::memcpy(to, piece, kLine);
-    } else {
-      copy_short(to, piece, bytes[i]);
-    }
+    if (ahead != 0) hwy::Prefetch(from + at[i] + ahead);
+    std::memcpy(to, from + at[i], kFreely);
+    to += bytes[i];
+  }
+}
+
+void JoinPieces(std::byte* to, const std::byte* from, const std::int64_t* at,
+                const std::int64_t* bytes, std::int64_t pieces, std::int64_t freely,
+                std::int64_t ahead) {
+  switch (freely) {
+    case 16:
+      return join_freely<16>(to, from, at, bytes, pieces, ahead);
+    case 32:
+      return join_freely<32>(to, from, at, bytes, pieces, ahead);
+    case 64:
+      return join_freely<64>(to, from, at, bytes, pieces, ahead);
+    default:
+      break;
+  }
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    if (ahead != 0) hwy::Prefetch(from + at[i] + ahead);
+    copy_short(to, from + at[i], bytes[i]);
     to += bytes[i];
   }
 }
@@ -660,16 +681,17 @@ HWY_EXPORT(SplitColumns);
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming) {
   HWY_DYNAMIC_DISPATCH(CopyBytes)(to, from, bytes, streaming);
 }
-void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-               std::int64_t runs, std::int64_t bytes, bool streaming) {
-  HWY_DYNAMIC_DISPATCH(CopyRuns)(to, to_step, from, from_step, runs, bytes, streaming);
+void copy_runs(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
+               std::int64_t bytes, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(CopyRuns)(to, from, outer, inner, bytes, streaming);
 }
 void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
                std::int64_t rows, std::int64_t bytes) {
   HWY_DYNAMIC_DISPATCH(CopyRows)(to, pitch, from, row, rows, bytes);
 }
 void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
-                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead) {
+                 const std::int64_t* bytes, std::int64_t pieces, std::int64_t freely,
+                 std::int64_t ahead) {
   HWY_DYNAMIC_DISPATCH(JoinPieces)(to, from, at, bytes, pieces, freely, ahead);
 }
 void begin_lines(const CarriedColumns& columns) { HWY_DYNAMIC_DISPATCH(BeginLines)(columns); }

@@ -14,15 +14,38 @@ inline constexpr std::int64_t kLine = 64;
 /// Copies `bytes` bytes; `streaming` writes whole lines around the caches, the rest plainly.
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming);
 
-/// `runs` runs of `bytes` bytes each, `from_step` and `to_step` apart.
-void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
-               std::int64_t runs, std::int64_t bytes, bool streaming);
+/// A loop over two arrays: `steps` steps of `to` and `from` bytes.
+struct ByteLoop {
+  std::int64_t steps = 1;
+  std::int64_t to = 0;
+  std::int64_t from = 0;
+};
 
-/// Pieces of a source one after another: piece i is bytes[i] bytes at from + at[i]. `freely` allows
-/// to read up to a line past the end of each piece, and to write as much past the end of all.
-/// What lies `ahead` bytes further is wanted soon, unless that is 0.
+/// A run of `bytes` bytes at every step of two loops.
+void copy_runs(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
+               std::int64_t bytes, bool streaming);
+
+/// `runs` runs of `bytes` bytes each, `from_step` and `to_step` apart.
+inline void copy_runs(std::byte* to, std::int64_t to_step, const std::byte* from,
+                      std::int64_t from_step, std::int64_t runs, std::int64_t bytes,
+                      bool streaming) {
+  copy_runs(to, from, {}, {runs, to_step, from_step}, bytes, streaming);
+}
+
+/// Pieces of a source one after another: piece i is bytes[i] bytes at from + at[i]. When none is
+/// longer than `freely` (16, 32 or 64), that many bytes are read for each, and written, also past
+/// the end of the last; 0 touches nothing but the pieces. What lies `ahead` bytes further is wanted
+/// soon, unless that is 0.
 void join_pieces(std::byte* to, const std::byte* from, const std::int64_t* at,
-                 const std::int64_t* bytes, std::int64_t pieces, bool freely, std::int64_t ahead);
+                 const std::int64_t* bytes, std::int64_t pieces, std::int64_t freely,
+                 std::int64_t ahead);
+
+/// The smallest `freely` for pieces of at most `widest` bytes.
+constexpr std::int64_t free_copy(std::int64_t widest) {
+  if (widest <= 16) return 16;
+  if (widest <= 32) return 32;
+  return widest <= kLine ? kLine : 0;
+}
 
 /// Columns on their way to a destination of any alignment: column c collects at lines + c·pitch,
 /// whose first line stands for the line of to[c]. `begin_lines` puts there what is carried from the

@@ -57,17 +57,21 @@ class RunsJob final : public Job {
     const bool lines = lines_ && reinterpret_cast<std::uintptr_t>(arrays.to) % kLine == 0;
     LineWriter writer(arrays.scratch, kWriterBytes);
     const bool collected = arrays.streaming && !lines && unit_.size() <= writer.capacity();
+    const bool direct = !collected && unit_.pieces == 1;
+    // The kernel for plain runs takes two loops, the others one.
+    const std::size_t loops = direct && inner_ + 2 <= axes_.size() ? 2 : 1;
+    const Axis before = loops == 2 ? axes_[axes_.size() - 2] : Axis{1, 0, 0};
     for (std::int64_t i = first; i < last; ++i) {
       const Offsets at = offsets_at(outer_, i);
-      walk(inner_, arrays.from + src_ + at.src, arrays.to + dst_ + at.dst,
+      walk(inner_, loops, arrays.from + src_ + at.src, arrays.to + dst_ + at.dst,
            [&](const std::byte* from, std::byte* to) {
-             if (collected) {
+             if (direct) {
+               copy_runs(to, from, {before.extent, before.dst, before.src},
+                         {last_.extent, last_.dst, last_.src}, unit_.bytes, arrays.streaming);
+             } else if (collected) {
                collect(writer, from, to);
-             } else if (unit_.pieces > 1) {
-               gather(arrays, from, to);
              } else {
-               copy_runs(to, last_.dst, from, last_.src, last_.extent, unit_.bytes,
-                         arrays.streaming);
+               gather(arrays, from, to);
              }
            });
     }
@@ -84,12 +88,13 @@ class RunsJob final : public Job {
   }
 
  private:
-  /// Calls `move` at every step of the inner axes but the last.
+  /// Calls `move` at every step of the inner axes but the last `loops`.
   template <typename Move>
-  void walk(std::size_t a, const std::byte* from, std::byte* to, const Move& move) const {
-    if (a + 1 >= axes_.size()) return move(from, to);
+  void walk(std::size_t a, std::size_t loops, const std::byte* from, std::byte* to,
+            const Move& move) const {
+    if (a + loops >= axes_.size()) return move(from, to);
     for (std::int64_t i = 0; i < axes_[a].extent; ++i) {
-      walk(a + 1, from, to, move);
+      walk(a + 1, loops, from, to, move);
       from += axes_[a].src;
       to += axes_[a].dst;
     }
@@ -178,11 +183,15 @@ void read_few_streams(FlatNest& nest, const Unit& unit, Rests& rests) {
   move_axis(nest, next, from - 1);
 }
 
-/// Short runs of far-apart rows use only part of each line they read: more of a row is read before
-/// the next one.
+/// Runs of far-apart rows that do not fill lines of the source would each read a part of a line and
+/// lose the rest: more of a row is read before the next one.
 void read_whole_lines(FlatNest& nest, const Unit& unit, Rests& rests) {
   const std::size_t rank = nest.axes.size();
-  if (rank < 2 || unit.bytes >= kLine || nest.axes[rank - 1].src < kFar) return;
+  if (rank < 2 || unit.bytes >= kInARow || nest.axes[rank - 1].src < kLine * kReadStreams) return;
+  if (nest.axes[rank - 1].src < kFar && nest.axes[rank - 2].extent < nest.axes[rank - 1].extent) {
+    return;  // near each other, and the other way is the longer one
+  }
+  if (unit.bytes >= kLine && nest.axes[rank - 1].src % kLine == 0) return;
   if (nest.axes[rank - 2].src != unit.bytes) return;
   const std::int64_t steps = std::min(nest.axes[rank - 2].extent, kInARow / unit.bytes);
   if (steps < 2) return;

@@ -23,8 +23,9 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 19;  // of a block in its buffer
 constexpr std::int64_t kEnoughRun = 4096;                   // bytes that a block writes in a row
 constexpr std::int64_t kEnoughRow = 1024;                   // bytes that a block reads in a row
+constexpr std::int64_t kShortColumns = 256;                 // bytes of all columns of a row
 constexpr std::int64_t kLongRow = 4096;                     // longer ones are cut
-constexpr std::int64_t kMostRowBytes = 256;                 // longer rows are not short
+constexpr std::int64_t kMostRowBytes = kLine - 1;           // longer rows are not short
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
 static_assert(kWriterBytes + kMostBytes <= Scratch::kJobBytes);
 
@@ -66,8 +67,8 @@ class ShortRowsJob final : public Job {
         for (std::int64_t k = 0; k < run.columns; k += at_once) {
           const std::int64_t n = std::min(at_once, run.columns - k);
           std::byte* room = writer.reserve(to + run.dst + k * bytes_, n * bytes_);
-          join_pieces(room, columns, piece_at_.data() + run.first + k, piece_bytes_.data(), n, true,
-                      0);
+          join_pieces(room, columns, piece_at_.data() + run.first + k, piece_bytes_.data(), n,
+                      free_copy(bytes_), 0);
         }
       }
     }
@@ -196,8 +197,11 @@ std::unique_ptr<const Job> make_job(const FlatNest& nest) {
   const auto bytes = [&] {  // each column has lines of its own in the buffer
     return columns.steps * block.more.steps * (rows.steps * nest.width + kLine);
   };
-  // Everything that continues the rows without a column in between.
+  // Everything that continues the rows without a column in between; a loop that continues short
+  // columns as well is of more use there.
   for (std::size_t a = 0; (a = axis_of(left, &Axis::dst, rows.steps * nest.width)) < left.size();) {
+    const std::int64_t wide = columns.steps * nest.width;
+    if (left[a].src == wide && wide < kShortColumns) break;
     rows.add(take(left, a));
     if (rows.steps * nest.width > kMostRowBytes) return nullptr;
   }

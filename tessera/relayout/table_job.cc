@@ -16,31 +16,39 @@ constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
 constexpr std::int64_t kRowsAtOnce = 128;
 constexpr std::int64_t kRunBytes = 4096;  // of a run that is put together at a time
 
-/// Every step of a factor's pieces, in bytes.
-std::vector<Offsets> table_of(const Factor& factor, const Memory& from, const Memory& to,
-                              std::int64_t width) {
-  std::vector<Offsets> table;
+/// A step of a factor: where it is on both sides, in bytes, and its place in the order of indices.
+struct Step {
+  std::int64_t src = 0;
+  std::int64_t dst = 0;
+  std::int64_t index = 0;
+};
+
+/// Every step of a factor's pieces, in the order of the destination.
+std::vector<Step> table_of(const Factor& factor, const Memory& from, const Memory& to,
+                           std::int64_t width) {
+  std::vector<Step> table;
   for (const Piece& piece : factor.pieces) {
-    FlatNest nest;
-    nest.src = from.flat(piece.at.a) * width;
-    nest.dst = to.flat(piece.at.b) * width;
+    std::vector<Axis> axes;     // of both sides
+    std::vector<Axis> indices;  // of the dims, the first counting most
     for (const Loop& loop : piece.loops) {
-      nest.axes.push_back(
-          {loop.extent, from.flat(loop.move.a) * width, to.flat(loop.move.b) * width});
+      axes.push_back({loop.extent, from.flat(loop.move.a) * width, to.flat(loop.move.b) * width});
+      const bool first = !factor.dims.empty() && loop.dim == factor.dims[0];
+      indices.push_back({loop.extent, first ? loop.step : 0, 0});
     }
-    const std::int64_t steps = nest.steps();
+    const std::int64_t steps = steps_of(axes);
+    const std::int64_t origin = piece.origin.empty() ? 0 : piece.origin[0];
     for (std::int64_t i = 0; i < steps; ++i) {
-      const Offsets at = offsets_at(nest.axes, i);
-      table.push_back({nest.src + at.src, nest.dst + at.dst});
+      const Offsets at = offsets_at(axes, i);
+      table.push_back({from.flat(piece.at.a) * width + at.src, to.flat(piece.at.b) * width + at.dst,
+                       origin + offsets_at(indices, i).src});
     }
   }
-  std::sort(table.begin(), table.end(),
-            [](const Offsets& a, const Offsets& b) { return a.dst < b.dst; });
+  std::sort(table.begin(), table.end(), [](const Step& a, const Step& b) { return a.dst < b.dst; });
   return table;
 }
 
 /// The smallest distance between neighbours in the destination.
-std::int64_t least_step(const std::vector<Offsets>& table) {
+std::int64_t least_step(const std::vector<Step>& table) {
   std::int64_t least = INT64_MAX;
   for (std::size_t i = 1; i < table.size(); ++i) {
     least = std::min(least, table[i].dst - table[i - 1].dst);
@@ -67,17 +75,18 @@ struct Run {
   std::int64_t bytes = 0;
   std::size_t first = 0;  ///< of its pieces
   std::size_t pieces = 0;
+  std::int64_t index = 0;
 };
 
 class TableJob final : public Job {
  public:
-  TableJob(Offsets base, std::vector<std::vector<Offsets>> tables, std::int64_t width)
+  TableJob(Offsets base, std::vector<std::vector<Step>> tables, std::int64_t width)
       : base_(base), width_(width) {
     // Columns are the factor of the smallest steps, rows the next one.
     std::sort(tables.begin(), tables.end(),
               [](const auto& a, const auto& b) { return least_step(a) < least_step(b); });
     cut_runs(tables[0]);
-    rows_ = tables.size() > 1 ? std::move(tables[1]) : std::vector<Offsets>{{}};
+    rows_ = tables.size() > 1 ? std::move(tables[1]) : std::vector<Step>{{}};
     for (std::size_t t = 2; t < tables.size(); ++t) outer_.push_back(std::move(tables[t]));
     group_rows();
   }
@@ -102,7 +111,7 @@ class TableJob final : public Job {
       const Group& group = groups_[digit(groups_.size())];
       Offsets at = base_;
       for (const auto& table : outer_) {
-        const Offsets& step = table[digit(table.size())];
+        const Step& step = table[digit(table.size())];
         at.src += step.src;
         at.dst += step.dst;
       }
@@ -122,11 +131,11 @@ class TableJob final : public Job {
     std::size_t rows = 0;
   };
 
-  void cut_runs(const std::vector<Offsets>& columns) {
-    for (const Offsets& column : columns) {
+  void cut_runs(const std::vector<Step>& columns) {
+    for (const Step& column : columns) {
       const bool continues = !runs_.empty() && runs_.back().bytes < kRunBytes &&
                              runs_.back().dst + runs_.back().bytes == column.dst;
-      if (!continues) runs_.push_back({column.dst, 0, piece_at_.size(), 0});
+      if (!continues) runs_.push_back({column.dst, 0, piece_at_.size(), 0, column.index});
       Run& run = runs_.back();
       if (run.pieces > 0 && piece_at_.back() + piece_bytes_.back() == column.src) {
         piece_bytes_.back() += width_;
@@ -139,6 +148,11 @@ class TableJob final : public Job {
       longest_ = std::max(longest_, run.bytes);
       furthest_ = std::max(furthest_, column.src);
     }
+    const std::int64_t widest = *std::max_element(piece_bytes_.begin(), piece_bytes_.end());
+    freely_ = free_copy(widest);
+    // Runs of neighbouring indices read neighbouring pieces, on whatever places they are written.
+    std::sort(runs_.begin(), runs_.end(),
+              [](const Run& a, const Run& b) { return a.index < b.index; });
   }
 
   /// Rows whose runs may follow each other in the destination.
@@ -152,23 +166,29 @@ class TableJob final : public Job {
       if (groups_.back().rows == 1) step = here;
       ++groups_.back().rows;
     }
+    std::sort(groups_.begin(), groups_.end(), [&](const Group& a, const Group& b) {
+      return rows_[a.first].index < rows_[b.first].index;
+    });
   }
 
   void move(const Arrays& arrays, const Offsets& at, const Run& run, const Group& group,
             LineWriter& writer) const {
     const std::int64_t* pieces = piece_at_.data() + run.first;
     const std::int64_t* bytes = piece_bytes_.data() + run.first;
-    // The run after this one reads on where this one ends.
-    const std::size_t next = run.first + run.pieces;
-    const std::int64_t ahead =
-        next < piece_at_.size() && arrays.streaming ? piece_at_[next] - pieces[0] : 0;
+    // The run after this one often reads on where this one ends.
+    const std::size_t next = static_cast<std::size_t>(&run - runs_.data()) + 1;
+    std::int64_t ahead = 0;
+    if (next < runs_.size() && arrays.streaming) {
+      ahead = piece_at_[runs_[next].first] - pieces[0];
+      if (ahead < 0 || ahead > kRunBytes) ahead = 0;
+    }
     for (std::size_t r = group.first; r < group.first + group.rows; ++r) {
       const std::int64_t src = at.src + rows_[r].src;
       std::byte* room = writer.reserve(arrays.to + at.dst + rows_[r].dst + run.dst, run.bytes);
       // Pieces are copied with what follows them, as far as there is a source.
-      const bool freely = src + furthest_ + width_ + kLine <= arrays.from_bytes;
+      const bool inside = src + furthest_ + width_ + kLine <= arrays.from_bytes;
       join_pieces(room, arrays.from + src, pieces, bytes, static_cast<std::int64_t>(run.pieces),
-                  freely, ahead);
+                  inside ? freely_ : 0, ahead);
     }
   }
 
@@ -177,11 +197,12 @@ class TableJob final : public Job {
   std::vector<Run> runs_;
   std::vector<std::int64_t> piece_at_;
   std::vector<std::int64_t> piece_bytes_;
-  std::vector<Offsets> rows_;
+  std::vector<Step> rows_;
   std::vector<Group> groups_;
-  std::vector<std::vector<Offsets>> outer_;
+  std::vector<std::vector<Step>> outer_;
   std::int64_t longest_ = 0;
   std::int64_t furthest_ = 0;
+  std::int64_t freely_ = 0;  ///< see join_pieces
 };
 
 }  // namespace
@@ -192,7 +213,7 @@ std::unique_ptr<const Job> make_table_job(const Refinement& copy, const Memory& 
     return nullptr;
   }
   const std::int64_t width = bits / 8;
-  std::vector<std::vector<Offsets>> tables;
+  std::vector<std::vector<Step>> tables;
   for (const Factor& factor : copy.factors()) {
     tables.push_back(table_of(factor, from, to, width));
   }
