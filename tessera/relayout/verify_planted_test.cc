@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/relayout/verify.h"
+#include "tessera/testing/findings.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/relayout_laws.h"
 #include "tessera/testing/relayout_pairs.h"
@@ -18,26 +19,6 @@
 
 namespace tessera::test {
 namespace {
-
-std::vector<Finding> findings(const Program& program, const Placement& from, const Placement& to,
-                              PaddingRule rule = PaddingRule::kPromised) {
-  const Result<std::vector<Finding>> found = verify(program, from, to, rule);
-  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
-  return found.ok() ? *found : std::vector<Finding>();
-}
-
-bool has(const std::vector<Finding>& findings, Flaw flaw) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [&](const Finding& finding) { return finding.flaw == flaw; });
-}
-
-/// The program with other factors in its copy number `copy`.
-Program with_factors(Program program, std::size_t copy, std::vector<Factor> factors, Spots base) {
-  const Refinement& old = program.copies[copy];
-  program.copies[copy] =
-      Refinement(old.shape(), old.mesh_a(), old.mesh_b(), base, std::move(factors));
-  return program;
-}
 
 struct Planted {
   std::string what;

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "tessera/testing/build.h"
+#include "tessera/testing/findings.h"
 
 namespace tessera::test {
 namespace {
@@ -30,30 +30,10 @@ Program transpose() {
   return program;
 }
 
-std::vector<Finding> findings(const Program& program, const Placement& from, const Placement& to,
-                              PaddingRule rule = PaddingRule::kPromised) {
-  const Result<std::vector<Finding>> found = verify(program, from, to, rule);
-  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
-  return found.ok() ? *found : std::vector<Finding>();
-}
-
 std::vector<Flaw> flaws(const std::vector<Finding>& findings) {
   std::vector<Flaw> list;
   for (const Finding& finding : findings) list.push_back(finding.flaw);
   return list;
-}
-
-bool has(const std::vector<Finding>& findings, Flaw flaw) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [&](const Finding& finding) { return finding.flaw == flaw; });
-}
-
-/// The program with other factors in its copy number `copy`.
-Program with_factors(Program program, std::size_t copy, std::vector<Factor> factors, Spots base) {
-  const Refinement& old = program.copies[copy];
-  program.copies[copy] =
-      Refinement(old.shape(), old.mesh_a(), old.mesh_b(), base, std::move(factors));
-  return program;
 }
 
 TEST(Verify, FindsNothingWrongWithARightProgram) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "tessera/relayout/program.h"
+#include "tessera/relayout/verify.h"
+
+/// Programs made wrong on purpose, and what is found in them.
+namespace tessera::test {
+
+/// What verify() finds; that it can look is expected.
+inline std::vector<Finding> findings(const Program& program, const Placement& from,
+                                     const Placement& to,
+                                     PaddingRule rule = PaddingRule::kPromised) {
+  const Result<std::vector<Finding>> found = verify(program, from, to, rule);
+  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+  return found.ok() ? *found : std::vector<Finding>();
+}
+
+inline bool has(const std::vector<Finding>& findings, Flaw flaw) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.flaw == flaw; });
+}
+
+/// The program with other factors in its copy number `copy`.
+inline Program with_factors(Program program, std::size_t copy, std::vector<Factor> factors,
+                            Spots base) {
+  const Refinement& old = program.copies[copy];
+  program.copies[copy] =
+      Refinement(old.shape(), old.mesh_a(), old.mesh_b(), base, std::move(factors));
+  return program;
+}
+
+}  // namespace tessera::test
