@@ -295,6 +295,38 @@ void CopyRuns(std::byte* to, const std::byte* from, const ByteLoop& outer, const
                [&](std::byte* out, const std::byte* in) { copy_short(out, in, bytes); });
 }
 
+/// Parts of a line that are written at once leave the processor together.
+template <std::int64_t kBytes>
+HWY_INLINE void stream_part(std::byte* to, const std::byte* from) {
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+  std::memcpy(to, from, kBytes);
+#else
+  const hn::CappedTag<std::uint8_t, kBytes> d;
+  for (std::int64_t k = 0; k < kBytes; k += hn::MaxLanes(d)) {
+    hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + k)), d,
+               reinterpret_cast<std::uint8_t*>(to + k));
+  }
+#endif
+}
+
+template <std::int64_t kBytes>
+void stream_pieces_of(std::byte* to, const std::byte* from, const ByteLoop& lines,
+                      std::int64_t piece_step) {
+  for (std::int64_t i = 0; i < lines.steps; ++i) {
+    for (std::int64_t p = 0; p < kLine / kBytes; ++p) {
+      stream_part<kBytes>(to + p * kBytes, from + p * piece_step);
+    }
+    to += lines.to;
+    from += lines.from;
+  }
+}
+
+void StreamPieces(std::byte* to, const std::byte* from, const ByteLoop& lines,
+                  std::int64_t piece_step, std::int64_t bytes) {
+  if (bytes == 16) return stream_pieces_of<16>(to, from, lines, piece_step);
+  stream_pieces_of<32>(to, from, lines, piece_step);
+}
+
 void CopyRows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
               std::int64_t rows, std::int64_t bytes) {
   constexpr std::int64_t kStreams = 8;
@@ -666,6 +698,7 @@ namespace tessera::relayout {
 
 HWY_EXPORT(CopyBytes);
 HWY_EXPORT(CopyRuns);
+HWY_EXPORT(StreamPieces);
 HWY_EXPORT(CopyRows);
 HWY_EXPORT(JoinPieces);
 HWY_EXPORT(BeginLines);
@@ -684,6 +717,10 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool s
 void copy_runs(std::byte* to, const std::byte* from, const ByteLoop& outer, const ByteLoop& inner,
                std::int64_t bytes, bool streaming) {
   HWY_DYNAMIC_DISPATCH(CopyRuns)(to, from, outer, inner, bytes, streaming);
+}
+void stream_pieces(std::byte* to, const std::byte* from, const ByteLoop& lines,
+                   std::int64_t piece_step, std::int64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(StreamPieces)(to, from, lines, piece_step, bytes);
 }
 void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,
                std::int64_t rows, std::int64_t bytes) {

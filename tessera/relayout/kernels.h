@@ -65,6 +65,11 @@ void end_lines(const CarriedColumns& columns, std::byte* const* to, std::int64_t
 /// Makes streaming stores of this thread visible to others.
 void finish_streaming();
 
+/// Lines made of short runs of `bytes` bytes, 16 or 32, which stand `piece_step` apart in the
+/// source, written around the caches to an aligned destination.
+void stream_pieces(std::byte* to, const std::byte* from, const ByteLoop& lines,
+                   std::int64_t piece_step, std::int64_t bytes);
+
 /// Row r, `bytes` bytes at from + row[r], to to + r·pitch. Reads a few far-apart rows side by side,
 /// which memory answers faster than one after another or many.
 void copy_rows(std::byte* to, std::int64_t pitch, const std::byte* from, const std::int64_t* row,

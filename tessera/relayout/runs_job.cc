@@ -103,6 +103,11 @@ class RunsJob final : public Job {
   /// Units of several pieces are put together before they are written as lines.
   void gather(const Arrays& arrays, const std::byte* from, std::byte* to) const {
     const std::int64_t size = unit_.size();
+    // Parts of lines may be streamed one by one where lines are near each other, as in tiles.
+    if (arrays.streaming && size == kLine && (unit_.bytes == 16 || unit_.bytes == 32) &&
+        last_.dst < kFar) {
+      return stream_pieces(to, from, {last_.extent, last_.dst, last_.src}, unit_.src, unit_.bytes);
+    }
     const std::int64_t at_once = std::max<std::int64_t>(1, kStagedLines * kLine / size);
     for (std::int64_t i = 0; i < last_.extent; i += at_once) {
       const std::int64_t units = std::min(at_once, last_.extent - i);
