@@ -6,47 +6,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "tools/folder_testing.h"
 
 namespace tessera::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-class MappedFile : public testing::TestWithParam<Unfinished> {
+class MappedFile : public testing::TestWithParam<Unfinished>, protected TestFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera.XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name)) << text;
-  }
-  std::string text_of(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(path(name)).rdbuf();
-    return text.str();
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> list;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      list.push_back(entry.path().filename().string());
-    }
-    std::sort(list.begin(), list.end());
-    return list;
-  }
   using Names = std::vector<std::string>;
-
-  fs::path folder_;
 };
 
 TEST_P(MappedFile, AppearsAtCommit) {
@@ -55,7 +28,7 @@ TEST_P(MappedFile, AppearsAtCommit) {
   EXPECT_FALSE(fs::exists(path("a")));
   std::memcpy(file->bytes().data(), "abc", 3);
   ASSERT_TRUE(file->commit());
-  EXPECT_EQ(text_of("a"), "abc");
+  EXPECT_EQ(read("a"), "abc");
   EXPECT_EQ(names(), Names{"a"});
 }
 
@@ -66,9 +39,9 @@ TEST_P(MappedFile, ReplacesAtCommitAndKeepsPermissionsAndLinks) {
   auto file = MappedOutput::create(path("link"), 5, GetParam());
   ASSERT_TRUE(file) << file.error().message;
   std::memcpy(file->bytes().data(), "after", 5);
-  EXPECT_EQ(text_of("old"), "before");
+  EXPECT_EQ(read("old"), "before");
   ASSERT_TRUE(file->commit());
-  EXPECT_EQ(text_of("old"), "after");
+  EXPECT_EQ(read("old"), "after");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(fs::status(path("old")).permissions(), fs::perms(0640));
   EXPECT_EQ(names(), (Names{"link", "old"}));
@@ -82,7 +55,7 @@ TEST_P(MappedFile, DroppedItLeavesNothing) {
   {
     ASSERT_TRUE(MappedOutput::create(path("new"), 0, GetParam()));
   }
-  EXPECT_EQ(text_of("old"), "before");
+  EXPECT_EQ(read("old"), "before");
   EXPECT_EQ(names(), Names{"old"});
 }
 

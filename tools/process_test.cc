@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-
 #include "tools/command_testing.h"
+#include "tools/shell_testing.h"
 
 // The real command behind a shell: what only a process can show.
 namespace tessera::tools {
 namespace {
 
-/// Runs a line of shell in which $T is the command; standard error is part of the output.
-Answer shell(const std::string& line) {
-  const std::string command = std::string("exec 2>&1; T='") + TESSERA_COMMAND + "'; " + line;
-  Answer answer;
-  FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c): a shell is what is tested
-  if (pipe == nullptr) return {-1, "", "no shell"};
-  std::array<char, 4096> buffer{};
-  while (const std::size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    answer.out.append(buffer.data(), size);
-  }
-  const int status = pclose(pipe);
-  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return answer;
-}
-
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 TEST(Process, SaysTheSameAsTheFunction) {
-  const Answer answer = shell("\"$T\" locate " + quoted(kTiled) + " --index 40,33 --json");
+  const Answer answer = run_in_shell("\"$T\" locate " + quoted(kTiled) + " --index 40,33 --json");
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.out, run({"locate", kTiled, "--index", "40,33", "--json"}).out);
 }
@@ -38,38 +20,38 @@ TEST(Process, SaysTheSameAsTheFunction) {
 TEST(Process, ExitStatus) {
   const std::string a = quoted(kRowMajor);
   const std::string b = quoted(kColumnMajor);
-  EXPECT_EQ(shell("\"$T\" diff " + a + " " + a).status, 0);
-  EXPECT_EQ(shell("\"$T\" diff " + a + " " + b).status, 1);
-  EXPECT_EQ(shell("\"$T\" diff " + a).status, 2);
-  EXPECT_EQ(shell("echo nonsense | \"$T\" show --batch").status, 0);
+  EXPECT_EQ(run_in_shell("\"$T\" diff " + a + " " + a).status, 0);
+  EXPECT_EQ(run_in_shell("\"$T\" diff " + a + " " + b).status, 1);
+  EXPECT_EQ(run_in_shell("\"$T\" diff " + a).status, 2);
+  EXPECT_EQ(run_in_shell("echo nonsense | \"$T\" show --batch").status, 0);
 }
 
 TEST(Process, AFullDiskIsTold) {
-  const Answer answer = shell("\"$T\" show " + quoted(kTiled) + " > /dev/full");
+  const Answer answer = run_in_shell("\"$T\" show " + quoted(kTiled) + " > /dev/full");
   EXPECT_EQ(answer.status, 2);
   EXPECT_NE(answer.out.find("error[io]: cannot write standard output"), std::string::npos);
-  EXPECT_EQ(shell("echo '{}' | \"$T\" show --batch > /dev/full").status, 2);
+  EXPECT_EQ(run_in_shell("echo '{}' | \"$T\" show --batch > /dev/full").status, 2);
 }
 
 TEST(Process, AClosedOutputIsTold) {
-  const Answer answer = shell("\"$T\" --version >&-");
+  const Answer answer = run_in_shell("\"$T\" --version >&-");
   EXPECT_EQ(answer.status, 2);
   EXPECT_NE(answer.out.find("error[io]"), std::string::npos);
 }
 
 TEST(Process, AReaderThatLeavesIsNoError) {
   const std::string large = quoted("tensor<1000x1000xf32, strided<[1000, 1]>>");
-  EXPECT_EQ(shell("\"$T\" locate " + large + " --all | head -n 1").out,
+  EXPECT_EQ(run_in_shell("\"$T\" locate " + large + " --all | head -n 1").out,
             "[0, 0]  place []  slot 0\n");
   // The same when the parent ignores the signal, as many do.
-  EXPECT_EQ(shell("trap '' PIPE; \"$T\" locate " + large + " --slots | head -n 1").out,
+  EXPECT_EQ(run_in_shell("trap '' PIPE; \"$T\" locate " + large + " --slots | head -n 1").out,
             "place []  slot 0  [0, 0]\n");
 }
 
 TEST(Process, AnswersEachRequestAtOnce) {
   // The second request is only written after the first answer has come.
   const std::string ask = "echo '{\"tensor\": \"" + kRowMajor + "\", \"index\": [0, 0]}'";
-  const Answer answer = shell(
+  const Answer answer = run_in_shell(
       "d=$(mktemp -d); mkfifo $d/in $d/out; \"$T\" locate --batch < $d/in > $d/out & "
       "exec 3> $d/in 4< $d/out; " +
       ask + " >&3; read -r first <&4; " + ask +
@@ -79,21 +61,21 @@ TEST(Process, AnswersEachRequestAtOnce) {
 }
 
 TEST(Process, NoColourInAPipeAndWidthFromColumns) {
-  const Answer answer = shell("COLUMNS=40 LC_ALL=C \"$T\" show " + quoted(kTiled));
+  const Answer answer = run_in_shell("COLUMNS=40 LC_ALL=C \"$T\" show " + quoted(kTiled));
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.out, run({"show", kTiled}, "", {false, false, 40}).out);
 }
 
 TEST(Process, BashAcceptsTheCompletion) {
-  if (shell("command -v bash").status != 0) GTEST_SKIP() << "no bash";
-  const Answer answer = shell(
+  if (run_in_shell("command -v bash").status != 0) GTEST_SKIP() << "no bash";
+  const Answer answer = run_in_shell(
       "\"$T\" completion bash > /tmp/tessera_completion.$$ && bash -c 'source "
       "/tmp/tessera_completion.'$$'; COMP_WORDS=(tessera lo); COMP_CWORD=1; _tessera; echo "
       "\"${COMPREPLY[@]}\"; COMP_WORDS=(tessera locate --sl); COMP_CWORD=2; _tessera; echo "
       "\"${COMPREPLY[@]}\"'; rm /tmp/tessera_completion.$$");
   EXPECT_EQ(answer.out, "locate\n--slot --slots\n");
   // Where files are wanted there are no words, and bash completes file names.
-  const Answer files = shell(
+  const Answer files = run_in_shell(
       "\"$T\" completion bash > /tmp/tessera_completion.$$ && bash -c 'source "
       "/tmp/tessera_completion.'$$'; COMP_WORDS=(tessera check \"\"); COMP_CWORD=2; _tessera; echo "
       "\"${#COMPREPLY[@]}\"; COMP_WORDS=(tessera check --s); COMP_CWORD=2; _tessera; echo "
@@ -107,9 +89,9 @@ Answer in_folder(const std::string& line) {
       "#tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32, "
       "#tt.memory_space<l1>>>";
   const std::string file = "func.func private @f(tensor<53x63xf32, " + layout + ">)";
-  return shell("R=$PWD; D=$(mktemp -d); chmod 777 $D; cd $D; echo " + quoted(file) +
-               " > a.mlir; sed s/17x32/18x32/ a.mlir > right; chmod 666 *; (" + line +
-               "); S=$?; rm -rf $D; exit $S");
+  return run_in_shell("R=$PWD; D=$(mktemp -d); chmod 777 $D; cd $D; echo " + quoted(file) +
+                      " > a.mlir; sed s/17x32/18x32/ a.mlir > right; chmod 666 *; (" + line +
+                      "); S=$?; rm -rf $D; exit $S");
 }
 
 TEST(Process, NothingIsHalfWrittenWhenTheDiskIsFull) {
@@ -129,7 +111,8 @@ TEST(Process, NothingIsHalfWrittenWhenTheDiskIsFull) {
 TEST(Process, AFolderThatCannotBeWrittenIsTold) {
   // The superuser writes everywhere, so that it has to become someone else.
   const std::string other = getuid() == 0 ? "setpriv --reuid=65534 --clear-groups " : "";
-  if (shell(other + "\"$T\" --version").status != 0) GTEST_SKIP() << "cannot run as another user";
+  if (run_in_shell(other + "\"$T\" --version").status != 0)
+    GTEST_SKIP() << "cannot run as another user";
   const Answer answer = in_folder("chmod 555 .; " + other +
                                   "\"$T\" check --fix a.mlir; S=$?; chmod 777 .; ls -A; exit $S");
   EXPECT_EQ(answer.status, 2);
@@ -138,14 +121,14 @@ TEST(Process, AFolderThatCannotBeWrittenIsTold) {
 }
 
 TEST(Process, ChecksAPipe) {
-  if (shell("command -v bash").status != 0) GTEST_SKIP() << "no bash";
+  if (run_in_shell("command -v bash").status != 0) GTEST_SKIP() << "no bash";
   const Answer answer = in_folder("export T; bash -c '\"$T\" check <(cat a.mlir)'");
   EXPECT_EQ(answer.status, 1);
   EXPECT_NE(answer.out.find("error[contradiction]"), std::string::npos) << answer.out;
 }
 
 TEST(Process, TheGitHookChecksWhatIsStaged) {
-  if (shell("command -v git").status != 0) GTEST_SKIP() << "no git";
+  if (run_in_shell("command -v git").status != 0) GTEST_SKIP() << "no git";
   const std::string hook =
       "export TESSERA=\"$T\" GIT_CONFIG_NOSYSTEM=1 HOME=$D; git init -q . && "
       "cp $R/examples/pre-commit .git/hooks/pre-commit && git add a.mlir && cp right a.mlir; "
@@ -158,7 +141,7 @@ TEST(Process, TheGitHookChecksWhatIsStaged) {
 }
 
 TEST(Process, TheDemonstrationRuns) {
-  const Answer answer = shell("TESSERA=\"$T\" examples/demo.sh");
+  const Answer answer = run_in_shell("TESSERA=\"$T\" examples/demo.sh");
   EXPECT_EQ(answer.status, 0) << answer.out;
 }
 

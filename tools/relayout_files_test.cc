@@ -2,23 +2,16 @@
 #include "tools/relayout_files.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "tessera/base/text.h"
 #include "tools/command_testing.h"
+#include "tools/folder_testing.h"
 #include "tools/npy.h"
 #include "tools/progress.h"
 #include "tools/relayout_slices.h"
+#include "tools/shell_testing.h"
 
 namespace tessera::tools {
 namespace {
@@ -29,33 +22,8 @@ using Numbers = std::vector<std::int64_t>;
 
 const std::string kGrid = "tensor<4x6xf32, pyflame.Grid(2, 2)>";
 
-class RelayoutFiles : public testing::Test {
+class RelayoutFiles : public testing::Test, protected TestFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tessera.XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-  }
-  std::string read(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(path(name), std::ios::binary).rdbuf();
-    return text.str();
-  }
-  Names names() const {
-    Names list;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      list.push_back(entry.path().filename().string());
-    }
-    std::sort(list.begin(), list.end());
-    return list;
-  }
-
   /// The bytes of numbers of type T.
   template <typename T>
   static std::string bytes_of(const std::vector<T>& values) {
@@ -107,8 +75,6 @@ class RelayoutFiles : public testing::Test {
                   const std::vector<T>& values) const {
     EXPECT_EQ(read(name), write_npy_header(type, fortran, shape) + bytes_of(values)) << name;
   }
-
-  fs::path folder_;
 };
 
 // 4x6 in 2x2 tiles of 2x3, tile after tile: row-major inside.
@@ -339,20 +305,10 @@ TEST_F(RelayoutFiles, BlockFloatsAreTilesOfBytes) {
 
 /// Runs a line of shell in the folder, with $T the command and $A, $B two layouts of 16 MiB.
 Answer shell(const fs::path& folder, const std::string& line) {
-  const std::string command = cat("exec 2>&1; cd '", folder.string(), "'; T='", TESSERA_COMMAND,
-                                  "'; A='tensor<2048x2048xf32, strided<[2048, 1]>>'; "
-                                  "B='tensor<2048x2048xf32, strided<[1, 2048]>>'; ",
-                                  line);
-  Answer answer;
-  FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c): a shell is what is tested
-  if (pipe == nullptr) return {-1, "", "no shell"};
-  std::array<char, 4096> buffer{};
-  while (const std::size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    answer.out.append(buffer.data(), size);
-  }
-  const int status = pclose(pipe);
-  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return answer;
+  return run_in_shell(cat("cd '", folder.string(),
+                          "'; A='tensor<2048x2048xf32, strided<[2048, 1]>>'; "
+                          "B='tensor<2048x2048xf32, strided<[1, 2048]>>'; ",
+                          line));
 }
 
 TEST_F(RelayoutFiles, AFullDiskIsToldAndLeavesNothing) {

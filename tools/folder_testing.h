@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+/// A folder that only one test has, and that goes with it. Tests that need one inherit from it.
+class TestFolder {
+ protected:
+  TestFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tessera.XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  ~TestFolder() { std::filesystem::remove_all(folder_); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
+  std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path(name), std::ios::binary).rdbuf();
+    return text.str();
+  }
+  /// What is in it, by name.
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      list.push_back(entry.path().filename().string());
+    }
+    std::sort(list.begin(), list.end());
+    return list;
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace tessera::tools
