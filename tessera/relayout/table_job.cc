@@ -11,7 +11,7 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 22;
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
 constexpr std::int64_t kRowsAtOnce = 128;
 constexpr std::int64_t kRunBytes = 4096;  // of a run that is put together at a time
