@@ -71,12 +71,13 @@ Result<SlotContent> Placement::contents_at(const Place& place, std::int64_t slot
 
 std::vector<FormPiece> form_pieces(const Placement& placement) {
   if (const Layout* layout = placement.layout()) {
-    return {{Box::whole(layout->shape()), &layout->form()}};
+    return {{Box::whole(layout->shape()), &layout->form(), &layout->spec().device_map}};
   }
-  if (const View* view = placement.view()) return {{Box::whole(view->shape()), &view->form()}};
+  if (const View* view = placement.view())
+    return {{Box::whole(view->shape()), &view->form(), nullptr}};
   std::vector<FormPiece> pieces;
   for (const LayoutPiece& piece : placement.pieces()->pieces()) {
-    pieces.push_back({piece.box, &piece.layout.form()});
+    pieces.push_back({piece.box, &piece.layout.form(), &piece.layout.spec().device_map});
   }
   return pieces;
 }
@@ -95,7 +96,8 @@ Status for_each_meeting(const Placement& a, const Placement& b,
       // Two rules for a whole tensor meet even when it is empty: their meshes may still disagree.
       const std::optional<Box> both = x.box == y.box ? x.box : meet(x.box, y.box);
       if (!both) continue;
-      TESSERA_CHECK_OK(visit(Meeting{*both, form_in(x, *both), form_in(y, *both)}));
+      TESSERA_CHECK_OK(
+          visit(Meeting{*both, form_in(x, *both), form_in(y, *both), x.device_map, y.device_map}));
     }
   }
   return ok_status();

@@ -74,6 +74,7 @@ Result<bool> placed_compatibly(const Placement& from, const Placement& to);
 struct FormPiece {
   Box box;
   const Form* form = nullptr;
+  const DeviceMap* device_map = nullptr;  ///< null for views, which have none
 };
 /// The rule as boxes: one for layouts and views.
 std::vector<FormPiece> form_pieces(const Placement& placement);
@@ -83,6 +84,8 @@ struct Meeting {
   Box box;
   Form a;
   Form b;
+  const DeviceMap* map_a = nullptr;  ///< null for views
+  const DeviceMap* map_b = nullptr;
 };
 /// Calls `visit` with each meeting until it answers an error; the boxes are disjoint and cover the
 /// shape. Two rules for a whole tensor meet even when it is empty. Error kShapeMismatch.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/shape.h"
+#include "tessera/fabric/mesh.h"
+#include "tessera/layout/placement.h"
+#include "tessera/target/machine.h"
+
+namespace tessera {
+
+/// The physical places that two placements share, and what joins them.
+struct Ground {
+  Shape mesh;                        ///< the machine's places, numbered row-major
+  std::optional<FabricMesh> fabric;  ///< nothing where routes are not known
+  std::string why_no_fabric;         ///< half a sentence; empty when there is one
+  std::vector<std::int64_t> dead;    ///< rising place numbers
+
+  /// The places of a machine, which `check` must accept.
+  static Result<Ground> of(const Machine& machine);
+  /// The smallest mesh that holds the places of both, joined by links with the figures of
+  /// FabricMesh: for questions without a machine. kMeshMismatch when their ranks differ and neither
+  /// is a single place.
+  static Result<Ground> around(const Placement& a, const Placement& b);
+};
+
+}  // namespace tessera

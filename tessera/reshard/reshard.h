@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/box.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/refine.h"
+#include "tessera/reshard/ground.h"
+#include "tessera/reshard/place_map.h"
+
+/// reshard/: layout A to layout B when the data live on many places. Two Placements and a Ground
+/// come in; exact transfers (transfers.h), their cost (cost.h), their kind (kind.h), a better
+/// choice of places (relabel.h), and whether memory allows it (feasible.h) go out. Pure: no files,
+/// no threads.
+namespace tessera {
+
+// =================================================================================================
+// What moves, exactly
+//
+// A keeps element x on the places A(x): one, or one for each replica. B wants it on the places
+// B(x).
+//
+//   source       Each place q of B(x) takes x from the place of A(x) nearest to q: the fewest steps
+//                along rows and columns, and among equals the smallest number. When that is q
+//                itself, x is copied inside q; else it crosses.
+//   shares       Where A keeps partial sums, x has one value for each share. When B keeps shares of
+//                the same number and reduction (fill by fill), share i goes to share i, as if they
+//                were tensors of their own. Otherwise every share of A goes to each place of share
+//                0 of B, which combines them; the other shares of B begin as the neutral element of
+//                B's reduction, and nothing moves for them.
+//   message      All that crosses from one place p to another place q, an ordered pair. It takes
+//                ceil(bits / wavelet_bits) wavelets.
+//   multicast    Elements that leave p for the same set of other places travel together, once over
+//                each link of the tree to them.
+//
+// Worked example: [4] f32 from RowPartition(2), two elements on each of (0,0) and (1,0), to
+// Grid(2, 2, replicate=[0, 1]), all four on each of four places. x0 and x1 are on (0,0) alone, so
+// it sends them to the three others: one multicast, 3 messages of 8 bytes; so does (1,0) with x2
+// and x3. 48 bytes cross in 6 messages, and 8 bytes each are copied inside (0,0) and (1,0).
+//
+// Product form. The common refinement of A and B is a list of factors, each a short list of
+// pieces; choosing one piece a factor gives a strided nest. Places are sums over the factors as
+// slots are, so costs are sums of products (cost.h), and transfers are listed only when asked for.
+// =================================================================================================
+
+/// How values that were shared over places in A meet in B.
+struct Shares {
+  std::int64_t from = 1;  ///< shares in A
+  std::int64_t to = 1;    ///< shares in B
+  bool alike = true;      ///< share i goes to share i; else all of A's go to share 0 of B
+  Reduction reduction = Reduction::kSum;  ///< what combines A's shares, when not alike
+  bool reduces() const { return !alike && from > 1; }
+};
+
+/// What one box of the tensor does: both placements have one rule there.
+struct ReshardPart {
+  Box box;
+  Form a;
+  Form b;
+  Refinement refinement;  ///< places are the first ones of each element, on the virtual meshes
+  PlaceMap map_a;
+  PlaceMap map_b;
+  Shares shares;
+};
+
+/// A reshard, checked. See the essay above.
+class Reshard {
+ public:
+  /// Errors: kShapeMismatch; kBadDType when element types or their types in memory differ (a
+  /// reshard moves bits; relayout converts them); kNotInjective when elements share a slot of `to`;
+  /// kNotSupported for shares of several reductions that are not alike; those of PlaceMap for
+  /// places outside the ground or dead; kTooLarge as for refine; kOverflow when bits times the
+  /// longest way do not fit.
+  static Result<Reshard> make(const Placement& from, const Placement& to, const Ground& ground);
+
+  const Placement& from() const { return from_; }
+  const Placement& to() const { return to_; }
+  const Ground& ground() const { return ground_; }
+  /// One, or one for each pair of boxes of piecewise placements that meet. Empty boxes have none.
+  const std::vector<ReshardPart>& parts() const { return parts_; }
+
+  /// Bits of `elements` elements in memory, rounded up where they share exponents.
+  std::int64_t bits(std::int64_t elements) const;
+  /// ceil(bits / 8), and ceil(bits / wavelet_bits) (32 where there is no fabric).
+  std::int64_t bytes(std::int64_t elements) const;
+  std::int64_t wavelets(std::int64_t elements) const;
+  /// wavelets(n) = ceil(n · numerator / denominator), in lowest terms: 1/2 for f16, 2/1 for f64.
+  struct Rate {
+    std::int64_t numerator = 1;
+    std::int64_t denominator = 1;
+    std::int64_t of(std::int64_t n) const {
+      return (n * numerator + denominator - 1) / denominator;
+    }
+  };
+  Rate wavelet_rate() const { return wavelet_rate_; }
+
+ private:
+  Reshard(Placement from, Placement to, Ground ground)
+      : from_(std::move(from)), to_(std::move(to)), ground_(std::move(ground)) {}
+  Placement from_;
+  Placement to_;
+  Ground ground_;
+  std::vector<ReshardPart> parts_;
+  Rate bit_rate_;
+  Rate wavelet_rate_;
+};
+
+}  // namespace tessera
