@@ -209,6 +209,7 @@ auto with_classes(const Rates& rates, const Ask& ask) {
   if (needed == 1) return ask(std::integral_constant<std::size_t, 1>());
   if (needed == 2) return ask(std::integral_constant<std::size_t, 2>());
   if (needed == 4) return ask(std::integral_constant<std::size_t, 4>());
+  if (needed == 8) return ask(std::integral_constant<std::size_t, 8>());
   return ask(std::integral_constant<std::size_t, 64>());
 }
 

@@ -2,6 +2,7 @@
 #include "tessera/reshard/flows.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -113,7 +114,12 @@ Result<PointTable> product(const PointTable& x, const PointTable& y, const Point
 }
 
 void gather(PointTable& table) {
-  const auto before = [](const PointFlow& x, const PointFlow& y) { return x.at < y.at; };
+  const auto before = [](const PointFlow& x, const PointFlow& y) {
+    for (std::size_t k = 0; k + 1 < kCoordinates; ++k) {
+      if (x.at[k] != y.at[k]) return x.at[k] < y.at[k];
+    }
+    return x.at.back() < y.at.back();
+  };
   if (!std::is_sorted(table.begin(), table.end(), before)) {
     std::sort(table.begin(), table.end(), before);
   }
@@ -335,8 +341,8 @@ class TableMaker {
     return ok_status();
   }
 
-  /// Coordinates that nothing drives belong to a table of one flow, or, where A keeps copies, to
-  /// the table of the other end.
+  /// Coordinates that nothing drives belong to a table of one flow an axis, or, where A keeps
+  /// copies, to the table of the other end.
   void choose_owners(const AxisCopies& of_a) {
     constexpr std::size_t kNobody = SIZE_MAX;
     owner_.fill(kNobody);
@@ -351,9 +357,13 @@ class TableMaker {
       if (owner_[axis] == kNobody) owner_[axis] = owner_[axis + 2];
       if (owner_[axis + 2] == kNobody) owner_[axis + 2] = owner_[axis];
     }
-    if (std::count(owner_.begin(), owner_.end(), kNobody) == 0) return;
-    points_.push_back({PointFlow{base_, 1}});
-    std::replace(owner_.begin(), owner_.end(), kNobody, points_.size() - 1);
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      if (owner_[axis] != kNobody && owner_[axis + 2] != kNobody) continue;
+      points_.push_back({PointFlow{base_, 1}});
+      for (std::size_t& owner : {std::ref(owner_[axis]), std::ref(owner_[axis + 2])}) {
+        if (owner == kNobody) owner = points_.size() - 1;
+      }
+    }
   }
 
   Result<FlowTables> with_replicas(const AxisCopies& of_a, const AxisCopies& of_b) const {

@@ -81,7 +81,8 @@ Status check_sums(const Reshard& reshard) {
     copies = std::max(copies, here.saturated());
   }
   most *= copies;
-  most *= std::max<std::int64_t>(64, reshard.wavelet_rate().numerator) * 2;
+  // Rounding up adds less than a wavelet a message, and no message is empty.
+  most *= reshard.wavelet_rate().numerator + reshard.wavelet_rate().denominator;
   if (const std::optional<FabricMesh>& fabric = reshard.ground().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <tuple>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -18,9 +17,9 @@ struct PlaceMove {
   std::int64_t b;
 };
 
-bool by_places(const VirtualFlow& x, const VirtualFlow& y) {
-  return std::tie(x.a, x.b) < std::tie(y.a, y.b);
-}
+constexpr auto by_places = [](const VirtualFlow& x, const VirtualFlow& y) {
+  return x.a != y.a ? x.a < y.a : x.b < y.b;
+};
 
 /// Adds up flows with the same places.
 void gather(std::vector<VirtualFlow>& flows) {
