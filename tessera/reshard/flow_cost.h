@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/flows.h"
+#include "tessera/reshard/flow_tables.h"
 
 namespace tessera {
 

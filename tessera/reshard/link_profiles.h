@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/reshard/flows.h"
+#include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/measure.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/replicas.h"
-#include "tessera/reshard/flows.h"
+#include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/listed_cost.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/reshard/flows.h"
+#include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/measure.h"
 
 namespace tessera {

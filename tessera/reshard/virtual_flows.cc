@@ -3,7 +3,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/reshard/flows.h"
+#include "tessera/reshard/flow_tables.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/flows.h"
+#include "tessera/reshard/flow_tables.h"
 
 #include <algorithm>
 #include <functional>
