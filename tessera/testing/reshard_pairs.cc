@@ -100,7 +100,10 @@ struct Side {
     }
     if (form.mesh.rank() > 0 && dice.chance(50)) {
       const int axis = static_cast<int>(dice.below(static_cast<std::int64_t>(form.mesh.rank())));
-      form.fills.push_back(Fill::replicate(axis, 2, 1));
+      form.fills.push_back(Fill::replicate(axis, dice.between(2, 3), 1));
+      std::erase_if(form.fills, [&](const Fill& fill) {
+        return fill.kind == Fill::Kind::kFixed && fill.axis == axis;
+      });
     }
     Result<View> view = View::make(std::move(form), dtype, Atom::scalar(dtype));
     if (!view.ok()) return std::nullopt;
@@ -184,12 +187,55 @@ struct Side {
     return Placement(view);
   }
 
+  /// A small change of `other`: axes exchanged, other places, other fills, another order in memory.
+  std::optional<Placement> related(const Placement& other) {
+    if (other.layout() == nullptr) return other;
+    LayoutSpec changed = other.layout()->spec();
+    Form& form = changed.form;
+    const std::int64_t kind = dice.below(4);
+    if (kind == 0 && form.mesh.rank() == 2) {
+      form.mesh = *Shape::make({form.mesh[1], form.mesh[0]});
+      for (Fold& fold : form.folds) {
+        for (Cut& cut : fold.cuts) {
+          if (cut.target.is_mesh()) cut.target = Target::mesh(1 - cut.target.axis());
+        }
+      }
+      for (Fill& fill : form.fills) fill.axis = 1 - fill.axis;
+      changed.device_map = DeviceMap::identity();
+    }
+    if (kind == 1) {
+      changed.device_map = DeviceMap::identity();
+      std::vector<Place> places;
+      for (const std::size_t p : dice.order(at(ground.mesh.elements()))) {
+        if (places.size() == at(form.mesh.elements())) break;
+        places.push_back(ground.mesh.delinear(static_cast<std::int64_t>(p)));
+      }
+      if (dice.chance(60)) changed.device_map = DeviceMap::table(ground.mesh, places);
+    }
+    for (Fill& fill : form.fills) {
+      if (kind != 2) continue;
+      fill.kind = static_cast<Fill::Kind>(dice.below(3));
+      if (fill.count == 1) fill.count = dice.between(1, form.mesh[at(fill.axis)]);
+    }
+    if (kind == 3) {
+      for (Fold& fold : form.folds) {
+        for (Cut& cut : fold.cuts) {
+          if (cut.target.is_memory()) cut.stride *= 2;
+        }
+      }
+      changed.slots.reset();
+    }
+    Result<Layout> layout = Layout::make(std::move(changed));
+    if (!layout.ok()) return std::nullopt;
+    return Placement(*std::move(layout));
+  }
+
   std::optional<Placement> any() {
     const std::int64_t kind = dice.below(20);
     if (kind == 19) return in_pieces();
-    if (kind == 18) return overlapping();
-    if (kind >= 16) return viewed();
-    if (kind == 15) return wild();
+    if (kind >= 17) return overlapping();
+    if (kind >= 15) return viewed();
+    if (kind == 14) return wild();
     return whole();
   }
 };
@@ -241,7 +287,7 @@ ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits) {
     Side destination{dice, shape, dtype, ground, to_shares};
     std::optional<Placement> from = source.any();
     if (!from) continue;
-    std::optional<Placement> to = dice.chance(3) ? from : destination.any();
+    std::optional<Placement> to = dice.chance(15) ? destination.related(*from) : destination.any();
     if (!to) continue;
     ReshardPair pair{*std::move(from), *std::move(to), ground};
     if (!naive_refusals(pair.from, pair.to, ground).empty()) continue;

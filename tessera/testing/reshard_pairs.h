@@ -37,8 +37,8 @@ struct ReshardLimits {
 /// Law: naive_refusals is empty.
 ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits);
 
-/// Two texts of one shape, of notations that have places (pyflame, gspmd, dtensor, metal, native),
-/// on a machine that holds both.
+/// Two texts of one shape, of notations that have places (pyflame, gspmd, dtensor, metal), on a
+/// machine that holds both.
 /// Law: as above.
 ReshardPair random_reshard_texts(Dice& dice);
 

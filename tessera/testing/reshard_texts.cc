@@ -96,6 +96,7 @@ ReshardPair random_reshard_texts(Dice& dice) {
     const std::string dtype = blocks ? "f32" : std::string(kTypes[at(dice.below(6))]);
     const std::string storage = blocks ? std::string(kBlocks[at(dice.below(3))]) : dtype;
     Numbers shape = random_shape(dice, 3, 100);
+    if (shape.empty() && dice.chance(80)) continue;
     if (blocks) shape = {dice.between(1, 12), dice.between(1, 12)};
     const Result<Tensor> from = parse_tensor(text_for(dice, shape, dtype, storage));
     const Result<Tensor> to = parse_tensor(text_for(dice, shape, dtype, storage));
