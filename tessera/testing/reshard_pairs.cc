@@ -298,6 +298,44 @@ ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits) {
   }
 }
 
+ReshardPair random_unfit_reshard(Dice& dice, const ReshardLimits& limits) {
+  ReshardPair pair = random_reshard(dice, limits);
+  const std::int64_t kind = dice.below(7);
+  const Shape& shape = pair.from.shape();
+  if (kind == 1) {
+    std::vector<std::int64_t> extents = pair.ground.mesh.extents();
+    std::int64_t& extent = extents[at(dice.below(static_cast<std::int64_t>(extents.size())))];
+    extent = std::max<std::int64_t>(extent - dice.between(1, 2), 1);
+    pair.ground = ground_of(*Shape::make(extents));
+    if (extents.size() > 2) pair.ground.fabric.reset();
+  } else if (kind == 2) {
+    const std::int64_t places = pair.ground.mesh.elements();
+    pair.ground.dead = {dice.below(places)};
+  } else if (kind == 3) {
+    pair.to = *Layout::row_major(shape, DType::kI16);
+  } else if (kind == 4) {
+    std::vector<std::int64_t> extents = shape.extents();
+    if (extents.empty() || dice.chance(30)) extents.push_back(1);
+    ++extents[at(dice.below(static_cast<std::int64_t>(extents.size())))];
+    pair.to = *Layout::row_major(*Shape::make(extents), pair.from.dtype());
+  } else if (kind == 5 && shape.rank() > 0) {
+    std::vector<std::int64_t> strides = shape.row_major_strides();
+    strides[at(dice.below(static_cast<std::int64_t>(strides.size())))] = dice.below(3);
+    const Result<Form> form = strided_form(shape, strides, 0);
+    pair.to = *View::make(*form, pair.from.dtype(), Atom::scalar(pair.from.dtype()));
+  } else if (kind == 6) {
+    Form form = *strided_form(shape, shape.row_major_strides(), 0);
+    form.mesh = *Shape::make({2, 2});
+    form.fills = {Fill::partial(0, 2, Reduction::kSum), Fill::partial(1, 2, Reduction::kMax)};
+    LayoutSpec spec;
+    spec.form = std::move(form);
+    spec.dtype = pair.from.dtype();
+    spec.atom = Atom::scalar(spec.dtype);
+    (dice.chance(50) ? pair.to : pair.from) = *Layout::make(std::move(spec));
+  }
+  return pair;
+}
+
 std::optional<Shape> naive_around(const Placement& a, const Placement& b) {
   std::vector<std::vector<std::int64_t>> meshes;
   for (const Placement* placement : {&a, &b}) {

@@ -42,6 +42,11 @@ ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits);
 /// Law: as above.
 ReshardPair random_reshard_texts(Dice& dice);
 
+/// As random_reshard, but spoiled more often than not: a place fewer on an axis of the machine,
+/// dead places, another type, another shape, a destination whose elements share slots, shares of
+/// several reductions.
+ReshardPair random_unfit_reshard(Dice& dice, const ReshardLimits& limits);
+
 /// The smallest mesh that holds the places of both; nothing where their ranks do not meet.
 std::optional<Shape> naive_around(const Placement& a, const Placement& b);
 
