@@ -122,7 +122,8 @@ void refuse_places(const Placement& placement, const Ground& ground, std::set<Er
     if (!has_elements(rule) && placement.pieces() != nullptr) continue;
     const bool mapped = rule.map != nullptr && rule.map->kind() != DeviceMap::Kind::kIdentity;
     const std::size_t rank = (mapped ? rule.map->physical() : rule.form->mesh).rank();
-    if (rank != ground.mesh.rank() && rank != 1 && rule.form->mesh.elements() != 1) {
+    if (rank != ground.mesh.rank() && rank != 1 && ground.mesh.rank() != 1 &&
+        rule.form->mesh.elements() != 1) {
       codes.insert(ErrorCode::kMeshMismatch);
       continue;
     }
@@ -172,8 +173,11 @@ std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map
   } else if (mesh.elements() == 1) {
     if (ground.mesh.empty()) return std::nullopt;
   } else {
-    if (there.size() != 1 || there[0] >= ground.mesh.elements()) return std::nullopt;
-    result.physical = there[0];
+    const bool mapped = map != nullptr && map->kind() != DeviceMap::Kind::kIdentity;
+    const std::int64_t number = (mapped ? map->physical() : mesh).linear(there);
+    if (there.size() != 1 && ground.mesh.rank() != 1) return std::nullopt;
+    if (number >= ground.mesh.elements()) return std::nullopt;
+    result.physical = number;
   }
   return result;
 }

@@ -188,7 +188,11 @@ void stack_memory(Builder& builder) {
 
 Arrangement random_arrangement(Dice& dice, const Shape& ground, bool plain) {
   const std::int64_t kind = dice.below(16);
-  if (kind == 15) return {Shape(), {}};
+  if (kind == 15) return {dice.chance(50) ? Shape() : *Shape::make({1, 1}), {}};
+  if (ground.rank() == 1 && kind >= 11) {  // rows and columns, by their numbers
+    const std::int64_t rows = dice.between(1, ground[0]);
+    return {*Shape::make({rows, dice.between(1, ground[0] / rows)}), {}};
+  }
   if (kind >= 13) {
     const std::int64_t all = ground.elements();
     return {*Shape::make({dice.chance(60) ? all : dice.between(1, all)}), {}};
