@@ -140,8 +140,8 @@ TEST(ReshardErrors, NumbersThatDoNotFit) {
   refuses("tensor<4611686018427387904xi8, pyflame.RowPartition(2)>",
           "tensor<4611686018427387904xi8, pyflame.RowPartition(4)>", wide, ErrorCode::kOverflow,
           {"64-bit"});
-  refuses("tensor<2305843009213693952xi8, pyflame.SinglePE()>",
-          "tensor<2305843009213693952xi8, pyflame.Grid(4, 4, replicate=[0, 1])>", wide,
+  refuses("tensor<288230376151711744xi8, pyflame.SinglePE()>",
+          "tensor<288230376151711744xi8, pyflame.Grid(4, 4, replicate=[0, 1])>", wide,
           ErrorCode::kOverflow, {"64-bit"});
   // Large is not too large: 2^40 elements have places and costs.
   EXPECT_TRUE(Reshard::make(placed("tensor<1099511627776xf32, pyflame.RowPartition(3)>"),

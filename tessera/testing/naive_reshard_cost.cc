@@ -197,8 +197,10 @@ ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const P
     b.push_back(physical_places(moves.to[x]));
     all_a.insert(a.back().begin(), a.back().end());
     all_b.insert(b.back().begin(), b.back().end());
-    fewer = fewer || b.back().size() < a.back().size();
-    more = more || b.back().size() > a.back().size();
+    const std::size_t from_copies = moves.from[x].shares.front().size();
+    const std::size_t to_copies = moves.to[x].shares.front().size();
+    fewer = fewer || to_copies < from_copies;
+    more = more || to_copies > from_copies;
   }
   if (identity) return ReshardKind::kIdentity;
   if (reduces && !keeps) return ReshardKind::kReduce;
