@@ -109,17 +109,9 @@ std::vector<NaiveHome> homes_of(const Placement& placement, const Ground& ground
   return homes;
 }
 
-bool has_elements(const Rule& rule) {
-  for (std::size_t dim = 0; dim < rule.corner.size(); ++dim) {
-    if (rule.corner[dim] >= rule.end[dim]) return false;
-  }
-  return true;
-}
-
 /// Places of any rule that are not on the ground, or dead.
 void refuse_places(const Placement& placement, const Ground& ground, std::set<ErrorCode>& codes) {
   for (const Rule& rule : rules_of(placement, ground)) {
-    if (!has_elements(rule) && placement.pieces() != nullptr) continue;
     const bool mapped = rule.map != nullptr && rule.map->kind() != DeviceMap::Kind::kIdentity;
     const std::size_t rank = (mapped ? rule.map->physical() : rule.form->mesh).rank();
     if (rank != ground.mesh.rank() && rank != 1 && ground.mesh.rank() != 1 &&

@@ -68,18 +68,21 @@ FabricCost fabric_cost(const NaiveReshard& moves, const Placement& placement,
   return cost;
 }
 
-/// The places of an element, whichever share they hold.
-std::set<std::int64_t> physical_places(const NaiveHome& home) {
-  std::set<std::int64_t> places;
+/// The physical places of each share of an element.
+using SharePlaces = std::vector<std::set<std::int64_t>>;
+
+SharePlaces physical_places(const NaiveHome& home) {
+  SharePlaces places;
   for (const std::vector<NaivePlace>& share : home.shares) {
-    for (const NaivePlace& place : share) places.insert(place.physical);
+    places.emplace_back();
+    for (const NaivePlace& place : share) places.back().insert(place.physical);
   }
   return places;
 }
 
 /// Which elements share their places: a number for each element, equal for one tile.
-std::vector<std::size_t> tiles(const std::vector<std::set<std::int64_t>>& places) {
-  std::map<std::set<std::int64_t>, std::size_t> first;
+std::vector<std::size_t> tiles(const std::vector<SharePlaces>& places) {
+  std::map<SharePlaces, std::size_t> first;
   std::vector<std::size_t> numbers;
   for (std::size_t x = 0; x < places.size(); ++x) {
     numbers.push_back(first.emplace(places[x], x).first->second);
@@ -87,16 +90,17 @@ std::vector<std::size_t> tiles(const std::vector<std::set<std::int64_t>>& places
   return numbers;
 }
 
-/// The coordinates of an element's places as kTranspose compares them, rows and columns exchanged
-/// where `exchanged`.
-std::set<Place> coordinates(const NaiveHome& home, const Shape& mesh, bool is_virtual,
-                            bool exchanged) {
-  std::set<Place> places;
+/// The coordinates of the places of each share as kTranspose compares them, rows and columns
+/// exchanged where `exchanged`.
+std::vector<std::set<Place>> coordinates(const NaiveHome& home, const Shape& mesh, bool is_virtual,
+                                         bool exchanged) {
+  std::vector<std::set<Place>> places;
   for (const std::vector<NaivePlace>& share : home.shares) {
+    places.emplace_back();
     for (const NaivePlace& place : share) {
       Place there = mesh.delinear(is_virtual ? place.place : place.physical);
       if (exchanged) std::swap(there[0], there[1]);
-      places.insert(std::move(there));
+      places.back().insert(std::move(there));
     }
   }
   return places;
@@ -185,8 +189,8 @@ ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const P
   bool keeps = false;
   bool fewer = false;
   bool more = false;
-  std::vector<std::set<std::int64_t>> a;
-  std::vector<std::set<std::int64_t>> b;
+  std::vector<SharePlaces> a;
+  std::vector<SharePlaces> b;
   std::set<std::int64_t> all_a;
   std::set<std::int64_t> all_b;
   for (std::size_t x = 0; x < moves.from.size(); ++x) {
@@ -195,8 +199,8 @@ ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const P
     keeps = keeps || moves.to[x].shares.size() > 1;
     a.push_back(physical_places(moves.from[x]));
     b.push_back(physical_places(moves.to[x]));
-    all_a.insert(a.back().begin(), a.back().end());
-    all_b.insert(b.back().begin(), b.back().end());
+    for (const auto& share : a.back()) all_a.insert(share.begin(), share.end());
+    for (const auto& share : b.back()) all_b.insert(share.begin(), share.end());
     const std::size_t from_copies = moves.from[x].shares.front().size();
     const std::size_t to_copies = moves.to[x].shares.front().size();
     fewer = fewer || to_copies < from_copies;

@@ -172,6 +172,11 @@ std::string make_mistake(const ReshardPair& pair) {
 }
 
 std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
+  return list_mistake(pair, moves, for_each_transfer);
+}
+
+std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
+                         const TransferLister& list) {
   const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   constexpr TransferChoice kChoices[] = {
@@ -182,7 +187,7 @@ std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves)
   for (const TransferChoice& choice : kChoices) {
     Witness witness(pair, moves);
     std::string stray;
-    const Status status = for_each_transfer(*reshard, choice, [&](const Transfer& transfer) {
+    const Status status = list(*reshard, choice, [&](const Transfer& transfer) {
       if (!(transfer.is_local() ? choice.local : choice.messages)) stray = "not asked for";
       witness.see(transfer);
       return ok_status();
@@ -190,6 +195,35 @@ std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves)
     if (!status.ok()) return refused("for_each_transfer", status.error());
     if (!stray.empty()) return "a local copy or a message comes without being asked for";
     if (std::string mistake = witness.finish(choice); !mistake.empty()) return mistake;
+  }
+  return "";
+}
+
+std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
+  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  if (!reshard.ok()) return refused("Reshard::make", reshard.error());
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> all = moves.messages;
+  for (const auto& [place, elements] : moves.local) all[{place, place}] = elements;
+  const std::int64_t places = pair.ground.mesh.elements();
+  // One place as a source, another as a destination: these differ from pair to pair.
+  for (const bool by_source : {true, false}) {
+    const std::int64_t place = (static_cast<std::int64_t>(all.size()) * 7 + by_source) % places;
+    TransferChoice choice;
+    (by_source ? choice.source : choice.destination) = place;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> seen;
+    const Status status = for_each_transfer(*reshard, choice, [&](const Transfer& transfer) {
+      seen[{transfer.source, transfer.destination}] += transfer.elements;
+      return ok_status();
+    });
+    if (!status.ok()) return refused("for_each_transfer", status.error());
+    auto expected = all;
+    std::erase_if(expected, [&](const auto& entry) {
+      return (by_source ? entry.first.first : entry.first.second) != place;
+    });
+    if (seen != expected) {
+      return cat("transfers ", by_source ? "from" : "to", " place ", place,
+                 " are not those of the reference");
+    }
   }
   return "";
 }

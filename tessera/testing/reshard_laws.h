@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "tessera/reshard/transfers.h"
 #include "tessera/testing/naive_reshard.h"
 #include "tessera/testing/reshard_pairs.h"
 
@@ -19,6 +21,15 @@ std::string make_mistake(const ReshardPair& pair);
 /// the nearest place that has the element, and touch nothing else. Transfers of a pair stay
 /// together, its first one says so, and choosing messages or local copies gives just those.
 std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves);
+/// The same of transfers that come from elsewhere, such as a list with a mistake in it.
+using TransferLister = std::function<Status(const Reshard&, const TransferChoice&,
+                                            const std::function<Status(const Transfer&)>&)>;
+std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
+                         const TransferLister& list);
+
+/// Asking for one source, or for one destination, gives what crosses from or to it, and what it
+/// copies.
+std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves);
 
 /// pairs_of is the naive list, and too many are kTooLarge.
 std::string pairs_mistake(const ReshardPair& pair, const NaiveReshard& moves);
