@@ -25,7 +25,9 @@ struct Numbering {
 
 Result<Numbering> numbering(const Shape& mesh, const Shape& ground) {
   if (mesh.rank() == ground.rank()) return Numbering{ground.row_major_strides(), ground.extents()};
-  if (mesh.rank() == 0) return Numbering{};
+  if (mesh.elements() == 1) {
+    return Numbering{std::vector<std::int64_t>(mesh.rank(), 0), mesh.extents()};
+  }
   if (mesh.rank() == 1) return Numbering{{1}, {ground.elements()}};
   if (ground.rank() == 1) {
     if (mesh.elements() > ground.elements()) {

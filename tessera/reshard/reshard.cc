@@ -59,15 +59,19 @@ Result<Shares> meet_shares(const Form& a, const Form& b) {
   const FormShares of_a = shares_of(a);
   const FormShares of_b = shares_of(b);
   Shares shares{of_a.count, of_b.count, of_a.fills == of_b.fills, Reduction::kSum};
-  if (!shares.reduces()) return shares;
-  shares.reduction = of_a.fills.front().second;
-  for (const auto& [count, reduction] : of_a.fills) {
-    if (reduction == shares.reduction) continue;
-    return Error{ErrorCode::kNotSupported,
-                 cat("A keeps shares of both ", reduction_name(shares.reduction), " and ",
-                     reduction_name(reduction), ", which do not combine in one step"),
-                 std::nullopt, "reduce one mesh axis at a time"};
+  if (shares.alike) return shares;
+  // Shares of several reductions neither combine in one step nor have one neutral element.
+  for (const FormShares* side : {&of_a, &of_b}) {
+    for (const auto& [count, reduction] : side->fills) {
+      const Reduction first = side->fills.front().second;
+      if (reduction == first) continue;
+      return Error{ErrorCode::kNotSupported,
+                   cat(side == &of_a ? "A" : "B", " keeps shares of both ", reduction_name(first),
+                       " and ", reduction_name(reduction), ", and the other has others"),
+                   std::nullopt, "reduce one mesh axis at a time"};
+    }
   }
+  if (shares.reduces()) shares.reduction = of_a.fills.front().second;
   return shares;
 }
 
