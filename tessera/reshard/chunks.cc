@@ -86,7 +86,7 @@ class CutSearch {
     TESSERA_TRY(const MostReceived whole, most_received(reshard_));
     chunks.whole_bytes = chunks.staging_bytes = whole.bytes;
     if (whole.bytes <= budget_) return chunks;
-    if (budget_ <= 0) return one_element_is_too_much(1);
+    if (budget_ <= 0) return one_element_is_too_much(reshard_.bytes(1));
     const std::size_t rank = reshard_.to().shape().rank();
     std::vector<bool> is_cut(rank, false);
     std::int64_t arriving = whole.bytes;
