@@ -195,9 +195,9 @@ TEST(Chunks, AWafer) {
 }
 
 TEST(Chunks, Piecewise) {
-  const Placement a = tensor("tensor<10x6xf32, dtensor<mesh=[2, 2], [Shard(0), Shard(0)]>>");
+  const Placement a = tensor("tensor<5x6xf32, dtensor<mesh=[2, 2], [Shard(0), Shard(0)]>>");
   ASSERT_NE(a.pieces(), nullptr);
-  const Placement b = tensor("tensor<10x6xf32, dtensor<mesh=[2, 2], [Replicate(), Shard(1)]>>");
+  const Placement b = tensor("tensor<5x6xf32, dtensor<mesh=[2, 2], [Replicate(), Shard(1)]>>");
   const Reshard reshard = reshard_of(a, b);
   const std::vector<test::Want> wants = test::wants_of(a, b, reshard.ground());
   EXPECT_EQ(most_received(reshard)->bytes, 4 * test::most_crossing(wants));
@@ -222,9 +222,8 @@ Machine machine(const std::string& text) {
 
 /// 40 x 40 places of 48 KB, 12 of them not for data: what wse2 has, on fewer places.
 Machine small_wafer() {
-  return machine(
-      R"({"name": "mine", "mesh": [40, 40], "memory": [{"name": "sram", "owner": "place",)"
-      R"( "bytes": 49152, "reserved": [{"name": "code", "bytes": 12288}]}]})");
+  return machine(R"({"name": "mine", "mesh": [40, 40], "memory": [{"name": "sram", "per": "place",)"
+                 R"( "bytes": 49152, "reserved": [{"name": "code", "bytes": 12288}]}]})");
 }
 
 Result<Feasibility> fit_of(const std::string& a, const std::string& b, const Machine& on) {
@@ -285,7 +284,10 @@ TEST(Feasible, WhoHoldsWhat) {
   EXPECT_EQ(fit_of(same, same, small_wafer())->resident_bytes(), 32400);
   // Another one on the same place is not.
   EXPECT_FALSE(
-      fit_of(same, "tensor<90x90xf32, pyflame.SinglePE(dim_to_pe=[1, 0])>", small_wafer()).ok());
+      fit_of(same,
+             "tensor<90x90xf32, native<mesh=[1, 1], {d0} / (1 -> mem), {d1} / (1 -> mem*90)>>",
+             small_wafer())
+          .ok());
   // A table of devices.
   const Feasibility listed =
       *fit_of("tensor<64xf32, pyflame.Custom(2, 1, [(5, 5), (7, 7)])>",
@@ -294,14 +296,14 @@ TEST(Feasible, WhoHoldsWhat) {
   EXPECT_EQ(listed.resident_bytes(), 2 * 128);
   // A memory of unknown size takes anything.
   const Machine open =
-      machine(R"({"name": "open", "mesh": [4, 4], "memory": [{"name": "m", "owner": "place"}]})");
+      machine(R"({"name": "open", "mesh": [4, 4], "memory": [{"name": "m", "per": "place"}]})");
   const Feasibility any = *fit_of("tensor<9000x9000xf32, pyflame.Grid(2, 2)>",
                                   "tensor<9000x9000xf32, pyflame.SinglePE()>", open);
   EXPECT_FALSE(any.available_bytes.has_value());
   EXPECT_EQ(any.rounds, 1);
   // One memory for all places holds every shard of both.
   const Machine shared = machine(
-      R"({"name": "all", "mesh": [4, 4], "memory": [{"name": "m", "owner": "shared", "bytes": 40000}]})");
+      R"({"name": "all", "mesh": [4, 4], "memory": [{"name": "m", "per": "shared", "bytes": 40000}]})");
   const std::string grid = "tensor<64x64xf32, pyflame.Grid(2, 2)>";
   EXPECT_EQ(fit_of(grid, "tensor<64x64xf32, pyflame.RowPartition(4)>", shared)->resident_bytes(),
             2 * 16384);

@@ -120,7 +120,9 @@ std::vector<std::int64_t> candidates(const AxisOverlap& along, const AxisSeats& 
 struct AxisChoice {
   std::vector<std::int64_t> coords;  // one a role
   std::int64_t kept = 0;
-  std::int64_t bound = 0;  // of what any map keeps, if this axis were alone
+  // What any map keeps is at most the product over the axes of either.
+  std::int64_t best_of_roles = 0;  // each role with its best seat
+  std::int64_t best_of_seats = 0;  // each seat with its best role
   bool optimal = true;
 };
 
@@ -146,13 +148,17 @@ Result<std::optional<AxisChoice>> choose_along(const AxisOverlap& along,
   AxisChoice choice;
   choice.kept = best.weight;
   choice.optimal = best.optimal;
-  std::int64_t by_seat = 0;
-  for (const std::int64_t most : best_of_role) choice.bound += most;
-  for (const std::int64_t most : best_of_seat) by_seat += most;
-  choice.bound = std::min(choice.bound, by_seat);
+  for (const std::int64_t most : best_of_role) choice.best_of_roles += most;
+  for (const std::int64_t most : best_of_seat) choice.best_of_seats += most;
   for (const std::int32_t c : best.column_of) {
     choice.coords.push_back(coords[static_cast<std::size_t>(c)]);
   }
+  std::vector<bool> matters(roles, false);
+  for (const AxisEntry& entry : along.held) {
+    const auto role = static_cast<std::size_t>(entry.role);
+    if (choice.coords[role] == entry.seat) matters[role] = true;
+  }
+  choice.coords = evenly(choice.coords, matters, coords);
   return std::optional(std::move(choice));
 }
 
@@ -176,7 +182,8 @@ Result<std::optional<Choice>> by_axis(const ProductOverlap& product, const AxisS
   std::vector<std::vector<std::int64_t>> coords;
   Choice choice;
   choice.kept = product.rest;
-  std::int64_t bound = product.rest;
+  Checked by_roles = product.rest;
+  Checked by_seats = product.rest;
   bool searched = true;
   for (std::size_t j = 0; j < product.axes.size(); ++j) {
     const AxisOverlap& along = product.axes[j];
@@ -184,13 +191,14 @@ Result<std::optional<Choice>> by_axis(const ProductOverlap& product, const AxisS
                 choose_along(along, candidates(along, own, j, seats)));
     if (!best) return std::optional<Choice>();
     choice.kept *= best->kept;
-    bound *= best->bound;
+    by_roles *= best->best_of_roles;
+    by_seats *= best->best_of_seats;
     searched = searched && best->optimal;
     axis_of.push_back(along.ground_axis);
     coords.push_back(std::move(best->coords));
   }
   if (meets_dead(axis_of, coords, ground)) return std::optional<Choice>();
-  choice.optimal = searched && choice.kept == bound;
+  choice.optimal = searched && choice.kept == std::min(by_roles.saturated(), by_seats.saturated());
   TESSERA_TRY(choice.map, map_of_axes(mesh, ground.mesh, axis_of, coords));
   return std::optional(std::move(choice));
 }
