@@ -9,6 +9,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
 #include "tessera/target/machine_json.h"
 #include "tessera/testing/held.h"
@@ -98,6 +99,7 @@ TEST(Chunks, RoundsFitCoverAndAreFew) {
     std::int64_t elements = 0;
     std::int64_t crossing = 0;
     std::int64_t staging = 0;
+    std::int64_t bytes = 0;
     std::set<Index> seen;
     for (std::int64_t round = 0; round < chunks->rounds; ++round) {
       const ChunkSlice slice = slice_of(*chunks, shape, round);
@@ -112,7 +114,9 @@ TEST(Chunks, RoundsFitCoverAndAreFew) {
       EXPECT_EQ(test::crossing(part_wants), test::crossing(in));
       EXPECT_EQ(test::most_crossing(part_wants), test::most_crossing(in));
       crossing += test::crossing(part_wants);
+      bytes += cost_of(*part)->bytes;
     }
+    EXPECT_EQ(bytes, cost_of(reshard)->bytes);
     EXPECT_EQ(elements, shape.elements());
     EXPECT_EQ(static_cast<std::int64_t>(seen.size()), shape.elements());
     EXPECT_EQ(crossing, test::crossing(wants));

@@ -12,6 +12,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/assignment.h"
+#include "tessera/reshard/cost.h"
 #include "tessera/reshard/overlap.h"
 #include "tessera/reshard/seat_map.h"
 
@@ -320,6 +321,30 @@ Result<std::int64_t> wanted_in_all(const std::vector<Overlap>& overlaps) {
   return wanted.value("the elements that B holds");
 }
 
+/// Elements in bytes. Those that are no whole bytes round up once a message, so the messages are
+/// looked at; where rounding takes back what was saved, B stays as it is.
+Status count_bytes(const Reshard& reshard, Relabelled& answer) {
+  if (reshard.byte_rate().denominator == 1) {
+    answer.bytes_before = reshard.bytes(answer.elements_before);
+    answer.bytes_after = reshard.bytes(answer.elements_after);
+    return ok_status();
+  }
+  TESSERA_TRY(const ReshardCost before, cost_of(reshard));
+  answer.bytes_before = answer.bytes_after = before.bytes;
+  if (!answer.changed) return ok_status();
+  TESSERA_TRY(const Reshard moved, Reshard::make(reshard.from(), answer.to, reshard.ground()));
+  TESSERA_TRY(const ReshardCost after, cost_of(moved));
+  if (after.bytes <= before.bytes) {
+    answer.bytes_after = after.bytes;
+    return ok_status();
+  }
+  answer.to = reshard.to();
+  answer.changed = false;
+  answer.optimal = false;
+  answer.elements_after = answer.elements_before;
+  return ok_status();
+}
+
 }  // namespace
 
 Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
@@ -369,12 +394,11 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
   answer.optimal = best && best->optimal;
   answer.elements_before = wanted - *kept;
   answer.elements_after = wanted - (best ? std::max(*kept, best->kept) : *kept);
-  answer.bytes_before = reshard.bytes(answer.elements_before);
-  answer.bytes_after = reshard.bytes(answer.elements_after);
   if (best && best->kept > *kept) {
     TESSERA_TRY(answer.to, with_map(reshard.to(), best->map));
     answer.changed = true;
   }
+  TESSERA_CHECK_OK(count_bytes(reshard, answer));
   return answer;
 }
 

@@ -10,6 +10,7 @@
 
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/assignment.h"
+#include "tessera/reshard/cost.h"
 #include "tessera/reshard/seat_map.h"
 #include "tessera/testing/held.h"
 
@@ -102,8 +103,9 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
     Dice dice(seed);
     const Shape shape = *Shape::make({dice.between(1, 7), dice.between(1, 7)});
     const PyflameLayout words[2] = {test::random_pyflame(dice, 7), test::random_pyflame(dice, 7)};
-    const Result<Layout> a = lower(words[0], shape, DType::kF32);
-    const Result<Layout> b = lower(words[1], shape, DType::kF32);
+    const DType dtype = dice.chance(20) ? DType::kI4 : DType::kF32;
+    const Result<Layout> a = lower(words[0], shape, dtype);
+    const Result<Layout> b = lower(words[1], shape, dtype);
     if (!a || !b) continue;
     SCOPED_TRACE(write(words[0]) + " to " + write(words[1]) + " of " + shape.to_string());
     const Reshard reshard = reshard_of(*a, *b);
@@ -115,9 +117,17 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
       const Result<Relabelled> relabelled = relabel(reshard, choice);
       ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
       ++tried;
-      EXPECT_TRUE(relabelled->optimal);
       EXPECT_EQ(relabelled->elements_before, test::crossing(wants));
-      EXPECT_EQ(relabelled->bytes_before, 4 * relabelled->elements_before);
+      EXPECT_EQ(relabelled->bytes_before, cost_of(reshard)->bytes);
+      const Result<Reshard> after = Reshard::make(*a, relabelled->to, ground);
+      ASSERT_TRUE(after.ok()) << after.error().message;
+      EXPECT_EQ(relabelled->bytes_after, cost_of(*after)->bytes);
+      EXPECT_LE(relabelled->bytes_after, relabelled->bytes_before);
+      if (!relabelled->optimal) {  // rounding took it back
+        EXPECT_EQ(dtype, DType::kI4);
+        EXPECT_FALSE(relabelled->changed);
+        continue;
+      }
       EXPECT_LE(relabelled->elements_after, relabelled->elements_before);
       EXPECT_EQ(relabelled->changed, relabelled->elements_after < relabelled->elements_before);
       // The new B is a placement like any other, on seats, and moves as much as was said.
@@ -286,7 +296,42 @@ TEST(Relabel, AWaferWithItsRowsShifted) {
   EXPECT_EQ(relabelled->bytes_after, 0);
   EXPECT_TRUE(relabelled->optimal);
   EXPECT_EQ(relabelled->to.layout()->spec().device_map.kind(), DeviceMap::Kind::kFolded);
+  const Result<ReshardCost> after = cost_of(*Reshard::make(a, relabelled->to, reshard.ground()));
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  EXPECT_EQ(after->bytes, 0);
+  EXPECT_EQ(cost_of(reshard)->bytes, relabelled->bytes_before);
   RecordProperty("microseconds", static_cast<int>(took.count() * 1e6));
+}
+
+TEST(Relabel, AWaferWithItsRowsInAnyOrder) {
+  // No fold says it, so B is a table; it is still one of rows and columns, and nothing moves.
+  const Placement a = tensor("tensor<994x750xf32, pyflame.Grid(994, 750)>");
+  LayoutSpec spec = a.layout()->spec();
+  std::vector<Numbers> coords(2);
+  Dice dice(3);
+  for (const std::size_t row : dice.order(994)) {
+    coords[0].push_back(static_cast<std::int64_t>(row));
+  }
+  for (std::int64_t c = 0; c < 750; ++c) coords[1].push_back((c * 7 + 5) % 750);
+  spec.device_map = *map_of_axes(a.mesh(), *Shape::make({994, 750}), {0, 1}, coords);
+  ASSERT_EQ(spec.device_map.kind(), DeviceMap::Kind::kTable);
+  const Reshard back = reshard_of(*Layout::make(spec), a);
+  const Relabelled relabelled = *relabel(back);
+  EXPECT_EQ(relabelled.bytes_after, 0);
+  EXPECT_TRUE(relabelled.optimal);
+  EXPECT_EQ(relabelled.to.layout()->spec().device_map, spec.device_map);
+}
+
+TEST(Relabel, ATransposeOfAWaferIsCounted) {
+  // Rows and columns would have to change sides, and 994 rows are no 750 columns: B stays.
+  const Reshard turn =
+      reshard_of(tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750)>"),
+                 tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750, dim_to_pe=[1, 0])>"));
+  const Relabelled relabelled = *relabel(turn);
+  EXPECT_FALSE(relabelled.changed);
+  EXPECT_FALSE(relabelled.optimal);
+  EXPECT_EQ(relabelled.bytes_before, cost_of(turn)->bytes);
+  EXPECT_EQ(relabelled.bytes_after, relabelled.bytes_before);
 }
 
 TEST(Assignment, IsTheBestOfAll) {
