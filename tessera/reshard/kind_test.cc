@@ -9,6 +9,8 @@
 
 #include "tessera/notation/notation.h"
 #include "tessera/testing/build.h"
+#include "tessera/testing/reshard_laws.h"
+#include "tessera/testing/reshard_runs.h"
 
 namespace tessera {
 namespace {
@@ -46,9 +48,9 @@ TEST(Kind, FirstThatFits) {
        "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "IDENTITY"},
       {"8x8", "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "Grid(2, 2)", "REDUCE"},
       {"8x8", "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "SinglePE()", "REDUCE"},
-      // The sum over rows remains: nothing is finished, and tiles are cut anew.
+      // Two shares become four: nothing is finished, and the tiles (columns) are as before.
       {"8x8", "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])",
-       "Grid(4, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "RESHARD"},
+       "Grid(4, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "REDISTRIBUTE"},
       {"8x8", "SinglePE()", "Grid(2, 2)", "SCATTER"},
       {"8x8", "SinglePE()", "Grid(2, 2, replicate=[0, 1], dim_to_pe=[-1, -1])", "SCATTER"},
       {"8x8", "Grid(2, 2)", "SinglePE()", "GATHER"},
@@ -106,6 +108,11 @@ TEST(Kind, TilesOfOneLineOverBothAxes) {
   const Layout exchanged =
       layout(form({60}, {4, 3}, {fold(x(0), {on(1, 20, 3), on(0, 5, 4), mem(1, 5, 1)})}));
   EXPECT_EQ(kind_between(Placement(by_rows), Placement(exchanged)), "TRANSPOSE");
+}
+
+TEST(Kind, KindsOfRandomPairsAreThoseOfEveryElement) {
+  reshard_law_holds(4000, ReshardSource::kForms, kind_mistake);
+  reshard_law_holds(1000, ReshardSource::kTexts, kind_mistake);
 }
 
 TEST(Kind, AWaferTakesNoWalk) {
