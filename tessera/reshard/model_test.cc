@@ -236,7 +236,10 @@ TEST(Model, CyclesAreThoseOfTheFabric) {
   all.print("all");
   std::printf("worst: %s\n", worst.c_str());
   EXPECT_GE(all.paced.list.size(), 200u);
-  EXPECT_LT(all.paced.at(0.5), 0.02);
+  EXPECT_LT(all.paced.at(0.5), 0.015);
+  EXPECT_LT(all.paced.at(0.9), 0.08);
+  EXPECT_LT(all.paced.most_above(), 0.35);
+  EXPECT_GT(all.paced.most_below(), -0.5);
 }
 
 }  // namespace
