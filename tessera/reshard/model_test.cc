@@ -240,7 +240,7 @@ TEST(Model, CyclesAreThoseOfTheFabric) {
   EXPECT_GE(all.paced.list.size(), 200u);
   EXPECT_LT(all.paced.at(0.5), 0.015);
   EXPECT_LT(all.paced.at(0.9), 0.08);
-  EXPECT_LT(all.paced.most_above(), 0.35);
+  EXPECT_LT(all.paced.most_above(), 0.15);
   EXPECT_GT(all.paced.most_below(), -0.5);
 }
 

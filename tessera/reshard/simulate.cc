@@ -2,7 +2,6 @@
 #include "tessera/reshard/simulate.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "tessera/base/text.h"
 #include "tessera/reshard/combine.h"
 #include "tessera/reshard/dispatch.h"
+#include "tessera/reshard/element_memory.h"
 #include "tessera/reshard/expand.h"
 #include "tessera/reshard/flows.h"
 #include "tessera/reshard/traffic.h"
@@ -21,56 +21,6 @@ namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 31;
-
-/// Elements of `bits` bits one after the other, the first in the lowest bits.
-std::uint64_t load(const std::byte* memory, std::int64_t element, std::int64_t bits) {
-  std::uint64_t value = 0;
-  if (bits >= 8) {
-    std::memcpy(&value, memory + element * (bits / 8), static_cast<std::size_t>(bits / 8));
-    return value;
-  }
-  const std::int64_t first = element * bits;
-  return std::to_integer<std::uint64_t>(memory[first / 8]) >> (first % 8) &
-         ((std::uint64_t{1} << bits) - 1);
-}
-void store(std::byte* memory, std::int64_t element, std::int64_t bits, std::uint64_t value) {
-  if (bits >= 8) {
-    std::memcpy(memory + element * (bits / 8), &value, static_cast<std::size_t>(bits / 8));
-    return;
-  }
-  const std::int64_t first = element * bits;
-  const auto mask = static_cast<std::uint64_t>((std::uint64_t{1} << bits) - 1) << (first % 8);
-  std::byte& byte = memory[first / 8];
-  const std::uint64_t kept = std::to_integer<std::uint64_t>(byte) & ~mask;
-  byte = static_cast<std::byte>(kept | (value << (first % 8) & mask));
-}
-
-/// Calls visit(source slot, destination slot) along the loops of a box, the last one fastest.
-template <typename Visit>
-void for_each_slot(std::int64_t source, std::int64_t destination, std::span<const BoxLoop> loops,
-                   Visit&& visit) {
-  if (loops.empty()) {
-    visit(source, destination);
-    return;
-  }
-  const BoxLoop& loop = loops.front();
-  for (std::int64_t i = 0; i < loop.extent; ++i) {
-    for_each_slot(source + i * loop.source_stride, destination + i * loop.destination_stride,
-                  loops.subspan(1), visit);
-  }
-}
-
-/// The memories of both sides, by virtual place.
-struct Memories {
-  std::span<const std::byte> from;
-  std::vector<std::byte> to;
-  std::int64_t from_bytes = 0;  // a place
-  std::int64_t to_bytes = 0;
-  std::int64_t bits = 0;
-
-  const std::byte* source(std::int64_t place) const { return from.data() + place * from_bytes; }
-  std::byte* destination(std::int64_t place) { return to.data() + place * to_bytes; }
-};
 
 /// Sets every slot that B keeps an element in, on each place of shares [first_share, ..), to the
 /// neutral element.
@@ -144,11 +94,13 @@ struct Writing {
   std::int64_t position = 0;   // of its first element in the dispatch
 };
 
+/// A transfer with loops of its own.
 struct LocalCopy {
   Transfer transfer;
   std::vector<BoxLoop> loops;
 };
 
+/// One simulation: pack, send, unpack.
 class Run {
  public:
   Run(const Reshard& reshard, Memories memories)
