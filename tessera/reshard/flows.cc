@@ -237,6 +237,9 @@ struct Side {
   std::vector<std::int64_t> first;  // coordinates of the base
   std::vector<std::vector<Values>>
       moved_by;  // for each axis, the moves of each factor that has any
+  /// Some sum of parts leaves an axis for the next one, as lines over several axes do: then
+  /// coordinates do not add, only virtual numbers.
+  bool carries = false;
   bool adds = true;
 
   Side(const PlaceMap& the_map, PlacePart SegmentGroup::* the_part, std::int64_t base)
@@ -262,12 +265,21 @@ struct Side {
         if (moves.size() > 1) moved_by[axis].push_back(std::move(moves));
       }
     }
+    for (std::size_t axis = 0; axis < moved_by.size(); ++axis) {
+      std::int64_t least = first[axis];
+      std::int64_t most = first[axis];
+      for (const Values& moves : moved_by[axis]) {
+        least += moves.front();
+        most += moves.back();
+      }
+      carries = carries || least < 0 || most >= map.mesh()[axis];
+    }
   }
 
   /// Gives every part its physical number. They add where an axis runs evenly over the ground, or
   /// one factor alone moves along it.
   void place(std::vector<FlowFactor>& factors, std::int64_t base) {
-    adds = map.separable();
+    adds = map.separable() && !carries;
     for (std::size_t axis = 0; axis < moved_by.size() && adds; ++axis) {
       if (moved_by[axis].size() <= 1) continue;
       const Values& along = map.along(axis);
@@ -291,6 +303,7 @@ struct Side {
   }
 
   bool distinct(std::int64_t ground_places) const {
+    if (carries) return false;
     for (std::size_t axis = 0; axis < moved_by.size(); ++axis) {
       if (!sums_are_distinct(moved_by[axis], map.mesh()[axis])) return false;
     }
