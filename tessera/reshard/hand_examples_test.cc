@@ -138,6 +138,18 @@ TEST(HandExamples, ALineRunsFromAxisToAxis) {
   is_kind(pair, ReshardKind::kScatter);
 }
 
+// Place numbers 0, 1, 3 and 4 are 0 + 0, 0 + 1, 3 + 0 and 3 + 1, but rows 0, 0, 1 and 2 are no such
+// sum. One element each comes to (0, 0): from (0, 1) west, from (1, 1) west and north, from (2, 0)
+// north twice. max(3, 2 + 2) + 5.
+TEST(HandExamples, ATableWhoseNumbersAddUpByChance) {
+  const ReshardPair pair = pair_of(
+      "tensor<2x2xf32, native<mesh=[2, 2], {d0} / (1 -> m0), {d1} / (1 -> m1), "
+      "device=table([3, 2], [[0, 0], [0, 1], [1, 1], [2, 0]])>>",
+      "tensor<2x2xf32, pyflame.SinglePE()>", {3, 2});
+  costs(pair, {12, 4, 3, 3, FabricCost{5, 5, 2, 3, 2, 1, 9}});
+  is_kind(pair, ReshardKind::kGather);
+}
+
 // 5 elements cross one link: f64 10 wavelets, f32 5, bf16 3, i8 2, i4 1 (and 3 bytes).
 TEST(HandExamples, WaveletsRoundUp) {
   struct Row {
