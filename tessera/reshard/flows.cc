@@ -8,6 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/replicas.h"
+#include "tessera/reshard/flow_side.h"
 
 namespace tessera {
 namespace {
@@ -201,149 +202,7 @@ FlowFactor group(RawFactor raw) {
   return factor;
 }
 
-using Values = std::vector<std::int64_t>;
-
-void sort_unique(Values& values) {
-  if (!std::is_sorted(values.begin(), values.end())) std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-}
-
-/// Whether no two choices of one value a set have the same sum, when all sums lie within `extent`
-/// numbers: then there are no more choices than that.
-bool sums_are_distinct(const std::vector<Values>& sets, std::int64_t extent) {
-  if (sets.size() <= 1) return true;
-  Values sums = {0};
-  for (const Values& set : sets) {
-    const Checked count =
-        Checked(static_cast<std::int64_t>(sums.size())) * static_cast<std::int64_t>(set.size());
-    if (count.saturated() > extent) return false;
-    Values more;
-    more.reserve(static_cast<std::size_t>(count.raw()));
-    for (const std::int64_t sum : sums) {
-      for (const std::int64_t value : set) more.push_back(sum + value);
-    }
-    sums = std::move(more);
-  }
-  const std::size_t count = sums.size();
-  sort_unique(sums);
-  return sums.size() == count;
-}
-
-/// One side of the flows, while its parts get their physical numbers.
-struct Side {
-  const PlaceMap& map;
-  PlacePart SegmentGroup::* part;
-  std::vector<std::int64_t> strides;
-  std::vector<std::int64_t> first;  // coordinates of the base
-  std::vector<std::vector<Values>>
-      moved_by;  // for each axis, the moves of each factor that has any
-  /// Some sum of parts leaves an axis for the next one, as lines over several axes do: then
-  /// coordinates do not add, only virtual numbers.
-  bool carries = false;
-  bool adds = true;
-
-  Side(const PlaceMap& the_map, PlacePart SegmentGroup::* the_part, std::int64_t base)
-      : map(the_map), part(the_part), strides(the_map.mesh().row_major_strides()) {
-    moved_by.resize(map.mesh().rank());
-    for (std::size_t axis = 0; axis < map.mesh().rank(); ++axis) {
-      first.push_back(coordinate(map.mesh(), strides, base, axis));
-    }
-  }
-
-  /// Learns how far each factor moves along each axis.
-  void measure(const std::vector<FlowFactor>& factors, std::int64_t base) {
-    for (const FlowFactor& factor : factors) {
-      for (std::size_t axis = 0; axis < moved_by.size(); ++axis) {
-        if (map.mesh()[axis] <= 1) continue;
-        Values moves;
-        for (const SegmentGroup& group : factor.groups) {
-          const std::int64_t at =
-              coordinate(map.mesh(), strides, base + (group.*part).place, axis) - first[axis];
-          if (moves.empty() || moves.back() != at) moves.push_back(at);
-        }
-        sort_unique(moves);
-        if (moves.size() > 1) moved_by[axis].push_back(std::move(moves));
-      }
-    }
-    for (std::size_t axis = 0; axis < moved_by.size(); ++axis) {
-      std::int64_t least = first[axis];
-      std::int64_t most = first[axis];
-      for (const Values& moves : moved_by[axis]) {
-        least += moves.front();
-        most += moves.back();
-      }
-      carries = carries || least < 0 || most >= map.mesh()[axis];
-    }
-  }
-
-  /// Gives every part its physical number. They add where an axis runs evenly over the ground, or
-  /// one factor alone moves along it.
-  void place(std::vector<FlowFactor>& factors, std::int64_t base) {
-    adds = map.separable() && !carries;
-    for (std::size_t axis = 0; axis < moved_by.size() && adds; ++axis) {
-      if (moved_by[axis].size() <= 1) continue;
-      const Values& along = map.along(axis);
-      for (std::size_t i = 2; i < along.size(); ++i) {
-        adds = adds && along[i] - along[i - 1] == along[1] - along[0];
-      }
-    }
-    if (!adds) return;
-    for (FlowFactor& factor : factors) {
-      for (SegmentGroup& group : factor.groups) {
-        PlacePart& moved = group.*part;
-        if (moved.place == 0) continue;
-        for (std::size_t axis = 0; axis < moved_by.size(); ++axis) {
-          const Values& along = map.along(axis);
-          const std::int64_t to = coordinate(map.mesh(), strides, base + moved.place, axis);
-          moved.physical +=
-              along[static_cast<std::size_t>(to)] - along[static_cast<std::size_t>(first[axis])];
-        }
-      }
-    }
-  }
-
-  bool distinct(std::int64_t ground_places) const {
-    if (carries) return false;
-    for (std::size_t axis = 0; axis < moved_by.size(); ++axis) {
-      if (!sums_are_distinct(moved_by[axis], map.mesh()[axis])) return false;
-    }
-    return one_to_one(map, ground_places);
-  }
-};
-
 }  // namespace
-
-bool one_to_one(const PlaceMap& map, std::int64_t ground_places) {
-  // Lists that nest are: each step of one goes further than all of the smaller ones together. Any
-  // others are counted.
-  const std::int64_t places = map.mesh().elements();
-  if (places > ground_places) return false;
-  std::vector<std::pair<std::int64_t, std::int64_t>> gap_and_range;
-  for (std::size_t axis = 0; map.separable() && axis < map.mesh().rank(); ++axis) {
-    const Values& along = map.along(axis);
-    if (along.size() <= 1) continue;
-    Values sorted = along;
-    std::sort(sorted.begin(), sorted.end());
-    std::int64_t gap = INT64_MAX;
-    for (std::size_t i = 1; i < sorted.size(); ++i) gap = std::min(gap, sorted[i] - sorted[i - 1]);
-    gap_and_range.emplace_back(gap, sorted.back() - sorted.front());
-  }
-  std::sort(gap_and_range.begin(), gap_and_range.end());
-  bool nested = map.separable();
-  std::int64_t range = 0;
-  for (const auto& [gap, own] : gap_and_range) {
-    nested = nested && gap > range;
-    range += own;
-  }
-  if (nested) return true;
-  std::vector<bool> seen(static_cast<std::size_t>(ground_places), false);
-  for (std::int64_t v = 0; v < places; ++v) {
-    const auto physical = static_cast<std::size_t>(map.physical(v));
-    if (seen[physical]) return false;
-    seen[physical] = true;
-  }
-  return true;
-}
 
 std::int64_t Flows::choices() const {
   Checked product = 1;
@@ -375,23 +234,17 @@ Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice
   flows.source_slot = base.a.slot;
   flows.destination_slot = base.b.slot;
 
-  Side from(part.map_a, &SegmentGroup::source, base.a.place);
-  Side to(part.map_b, &SegmentGroup::destination, base.b.place);
-  from.measure(flows.factors, base.a.place);
-  to.measure(flows.factors, base.b.place);
-  from.place(flows.factors, base.a.place);
-  to.place(flows.factors, base.b.place);
-  flows.source_adds = from.adds;
-  flows.destination_adds = to.adds;
+  FlowSide from(part.map_a, &SegmentGroup::source, base.a.place, flows.factors);
+  const FlowSide to(part.map_b, &SegmentGroup::destination, base.b.place, flows.factors);
+  flows.carries = from.carries() || to.carries();
+  flows.source_adds = from.place(flows.factors);
+  flows.destination_adds = to.place(flows.factors);
   if (choice.copies) {
     TESSERA_TRY(flows.nearest, NearestSource::make(part.a, part.map_a, ground.mesh));
     for (std::size_t axis = 0; axis < part.a.mesh.rank(); ++axis) {
       const OffsetSet copies =
           replica_offsets(part.a.fills, static_cast<int>(axis), Fill::Kind::kReplicate);
-      if (copies.size() <= 1) continue;
-      Values offsets;
-      for (std::int64_t i = 0; i < copies.size(); ++i) offsets.push_back(copies.at(i));
-      from.moved_by[axis].push_back(std::move(offsets));
+      if (copies.size() > 1) from.add_copies(axis, copies);
     }
   }
   const std::int64_t places = ground.mesh.elements();

@@ -63,6 +63,8 @@ struct Flows {
   std::vector<FlowFactor> factors;  ///< shares, copies of B, then the dims
   const PlaceMap* map_a = nullptr;
   const PlaceMap* map_b = nullptr;
+  /// Parts of places add up as numbers on the virtual meshes, but not coordinate by coordinate.
+  bool carries = false;
   /// Physical parts add up to the physical place; where they do not, the map must be asked.
   bool source_adds = true;
   bool destination_adds = true;

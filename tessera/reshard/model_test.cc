@@ -16,6 +16,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/traffic.h"
 #include "tessera/testing/generate.h"
+#include "tessera/testing/sanitized.h"
 
 namespace tessera {
 namespace {
@@ -189,7 +190,7 @@ TEST(Model, CyclesAreThoseOfTheFabric) {
   Report all;
   std::string worst;
   double worst_error = 0;
-  for (std::uint64_t seed = 1; seed <= 270; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 27 : 270); ++seed) {
     Dice dice(seed);
     const Case made = random_case(dice);
     const Result<Tensor> a = parse_tensor(made.a);
@@ -235,6 +236,7 @@ TEST(Model, CyclesAreThoseOfTheFabric) {
   for (const auto& [name, report] : families) report.print(name);
   all.print("all");
   std::printf("worst: %s\n", worst.c_str());
+  if (test::kSanitized) return;  // too few to speak of shares
   EXPECT_GE(all.paced.list.size(), 200u);
   EXPECT_LT(all.paced.at(0.5), 0.015);
   EXPECT_LT(all.paced.at(0.9), 0.08);

@@ -158,7 +158,7 @@ Result<bool> same_sets(const Flows& flows, const SideFacts& x, const PlaceKey& k
 
 Result<bool> same_places(const Flows& flows, Seen x, Seen y, bool exchanged) {
   if (x.side.shares.size() != y.side.shares.size()) return false;
-  if (!x.at.alignment || !y.at.alignment) {
+  if (!x.at.alignment || !y.at.alignment || flows.carries) {
     const bool itself = !exchanged && x.side.map == y.side.map && x.side.apart && y.side.apart &&
                         x.side.repeats_like(y.side);
     if (itself) {

@@ -310,6 +310,17 @@ TEST(Transfers, LawOfViewsAndFlattenedLines) {
   const Placement blocks = placed(grid("6x10xf32", "Grid(2, 2)"));
   check_law(reshard_of(Placement(flat), blocks), "flat to grid");
   check_law(reshard_of(blocks, Placement(flat)), "grid to flat");
+  // A line that is dealt out over both axes as one number, on places whose axes are exchanged:
+  // 3·x0 + x1 is place (p div 2, p mod 2) of 3x2, and coordinates carry.
+  const std::string flat_deal =
+      "tensor<2x3xf32, native<mesh=[3, 2], {3*d0 + d1} / (2 -> m0, 1 -> m1)";
+  const std::string exchanged = ", device=folded([2, 3], {d0} / (1 -> m1), {d1} / (1 -> m0))";
+  for (const std::string& device : {std::string(), exchanged}) {
+    const Placement dealt = placed(flat_deal + device + ">>");
+    const Placement whole = placed("tensor<2x3xf32, strided<[3, 1]>>");
+    check_law(reshard_of(whole, dealt), "whole to dealt");
+    check_law(reshard_of(dealt, whole), "dealt to whole");
+  }
   // One dim over both axes of the mesh.
   const Layout both =
       layout(form({60}, {3, 4}, {fold(x(0), {on(0, 20, 3), on(1, 5, 4), mem(1, 5, 1)})}));
