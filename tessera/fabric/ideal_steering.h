@@ -26,15 +26,18 @@ class IdealRoute {
   std::int32_t col_;
 };
 
-/// Steers wavelets by where their message goes. The way out of router n by port p is output 5·n +
-/// p; a router has 16 queues, one for each way in and way out that XY routes join:
+/// Steers wavelets by where their message goes. A router has 5 ways out and 16 queues, one for each
+/// way in and way out that XY routes join:
 ///
-///     out \ in    ramp  east-  west-  south-  north-bound
+///     out, in     ramp  east-  west-  south-  north-bound
 ///     east          0     1
 ///     west          2            3
 ///     south         4     5      6      7
 ///     north         8     9     10             11
 ///     ramp               12     13     14      15
+///
+/// Router n's way out by port p is output p · 2^shift + n, its queue k is k · 2^shift + n: what a
+/// stream uses of many routers lies together, and apart from what it does not use.
 class IdealSteering {
  public:
   static constexpr std::uint32_t kQueues = 16;
@@ -43,27 +46,37 @@ class IdealSteering {
   /// `sources` and `routes` are those of each message.
   IdealSteering(std::int32_t rows, std::int32_t cols, const XyTrees& trees,
                 const std::vector<RouterAt>& sources, const std::vector<IdealRoute>& routes)
-      : cols_(cols), trees_(trees), sources_(sources), routes_(routes) {
+      : cols_(cols),
+        shift_(static_cast<unsigned>(std::bit_width(static_cast<std::uint32_t>(rows * cols - 1)))),
+        trees_(trees),
+        sources_(sources),
+        routes_(routes) {
     for (std::int32_t row = 0; row < rows; ++row) {
       for (std::int32_t col = 0; col < cols; ++col) at_.push_back({row, col});
     }
   }
 
-  std::size_t queues() const { return at_.size() * kQueues; }
+  unsigned shift() const { return shift_; }
+  std::size_t queues() const { return std::size_t{kQueues} << shift_; }
   std::vector<RouterOutput> outputs() const {
-    std::vector<RouterOutput> outputs(at_.size() * kPorts);
+    std::vector<RouterOutput> outputs(std::size_t{kPorts} << shift_);
     for (std::uint32_t o = 0; o < outputs.size(); ++o) {
-      outputs[o].first_queue = o / kPorts * kQueues + kFirst[o % kPorts];
-      outputs[o].to_ramp = o % kPorts == static_cast<unsigned>(Port::kRamp);
+      outputs[o].first_queue = kFirst[port(o)] << shift_ | router(o);
+      outputs[o].to_ramp = port(o) == static_cast<std::uint32_t>(Port::kRamp);
     }
     return outputs;
   }
+  std::uint32_t port(std::uint32_t output) const { return output >> shift_; }
+  /// At or past the number of routers for outputs that none has.
+  std::uint32_t router(std::uint32_t output) const {
+    return output & ((std::uint32_t{1} << shift_) - 1);
+  }
 
   int next(QueueAt from, Wavelet wavelet, QueueAt* targets) const {
-    const std::uint32_t router = from.output / kPorts;
-    const std::uint32_t port = from.output - router * kPorts;
-    const RouterAt here{at_[router].row + kRowStep[port], at_[router].col + kColStep[port]};
-    return enter(here, port, routes_[wavelet.message], targets);
+    const std::uint32_t out = port(from.output);
+    const RouterAt at = at_[router(from.output)];
+    const RouterAt here{at.row + kRowStep[out], at.col + kColStep[out]};
+    return enter(here, out, routes_[wavelet.message], targets);
   }
 
   int first(std::uint32_t message, QueueAt* targets) const {
@@ -75,7 +88,7 @@ class IdealSteering {
   std::uint32_t destination(QueueAt from, std::uint32_t message) const {
     const IdealRoute route = routes_[message];
     if (!route.is_tree()) return 0;
-    return trees_.cell(route.tree(), at_[from.output / kPorts]).destination();
+    return trees_.cell(route.tree(), at_[router(from.output)]).destination();
   }
 
  private:
@@ -90,28 +103,29 @@ class IdealSteering {
   /// south.
   static constexpr std::uint32_t kTowards[] = {1, 1, 1, 3, 4, 2, 0, 0, 0};
 
-  QueueAt queue(std::uint32_t router, std::uint32_t in, std::uint32_t out) const {
-    return {router * kQueues + kQueue[in][out], router * kPorts + out};
+  QueueAt queue(std::uint32_t at, std::uint32_t in, std::uint32_t out) const {
+    return {kQueue[in][out] << shift_ | at, out << shift_ | at};
   }
 
   int enter(RouterAt here, std::uint32_t in, IdealRoute route, QueueAt* targets) const {
-    const auto router = static_cast<std::uint32_t>(here.row * cols_ + here.col);
+    const auto at = static_cast<std::uint32_t>(here.row * cols_ + here.col);
     if (!route.is_tree()) {
       const RouterAt end = route.end();
       const int east = (end.col > here.col) - (end.col < here.col);
       const int south = (end.row > here.row) - (end.row < here.row);
-      targets[0] = queue(router, in, kTowards[3 * east + south + 4]);
+      targets[0] = queue(at, in, kTowards[3 * east + south + 4]);
       return 1;
     }
     unsigned ports = trees_.cell(route.tree(), here).ports();
     int count = 0;
     for (; ports != 0; ports &= ports - 1) {
-      targets[count++] = queue(router, in, static_cast<std::uint32_t>(std::countr_zero(ports)));
+      targets[count++] = queue(at, in, static_cast<std::uint32_t>(std::countr_zero(ports)));
     }
     return count;
   }
 
   std::int32_t cols_;
+  unsigned shift_;
   const XyTrees& trees_;
   const std::vector<RouterAt>& sources_;
   const std::vector<IdealRoute>& routes_;

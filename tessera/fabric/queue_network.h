@@ -26,9 +26,9 @@ inline constexpr std::size_t kMaxQueuesAtOutput = 32;
 
 /// One way out of a router.
 struct RouterOutput {
-  std::uint32_t waiting = 0;      ///< bit k: queue first_queue + k is not empty
+  std::uint32_t waiting = 0;      ///< bit k: queue k of the output is not empty
   std::uint32_t passed = 0;       ///< wavelets so far
-  std::uint32_t first_queue = 0;  ///< its queues are numbered in a row
+  std::uint32_t first_queue = 0;  ///< queue k of the output is first_queue + k · 2^queue_shift
   std::uint8_t turn = 0;          ///< the queue that is looked at first
   bool listed = false;            ///< in the network's list of outputs to look at
   bool to_ramp = false;           ///< what leaves here is delivered
@@ -50,7 +50,8 @@ class QueueNetwork {
       : depth_(static_cast<std::uint8_t>(queue_depth)) {}
 
   /// Starts anew with these outputs, which have `queues` queues together.
-  void reset(std::vector<RouterOutput> outputs, std::size_t queues) {
+  void reset(std::vector<RouterOutput> outputs, std::size_t queues, unsigned queue_shift = 0) {
+    queue_shift_ = queue_shift;
     outputs_ = std::move(outputs);
     queues_.assign(queues, Queue{0, 0, depth_, 0, 0, 0});
     feeder_.resize(queues);
@@ -139,7 +140,7 @@ class QueueNetwork {
   void push(QueueAt to, Wavelet wavelet) {
     queues_[to.queue] = appended(queues_[to.queue], wavelet);
     RouterOutput& output = outputs_[to.output];
-    output.waiting |= std::uint32_t{1} << (to.queue - output.first_queue);
+    output.waiting |= std::uint32_t{1} << ((to.queue - output.first_queue) >> queue_shift_);
     list(to.output);
   }
   void list(std::uint32_t number) {
@@ -161,6 +162,7 @@ class QueueNetwork {
   }
 
   std::uint8_t depth_;
+  unsigned queue_shift_ = 0;
   std::vector<RouterOutput> outputs_;
   std::vector<Queue> queues_;
   std::vector<Line> lines_;
@@ -186,6 +188,7 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
   const Line* const lines = lines_.data();
   Arrival* arrival = arrivals_.data();
   std::uint32_t* freed = freed_.data();
+  const unsigned queue_shift = queue_shift_;
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < looked; ++i) {
@@ -198,7 +201,7 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
       const std::uint32_t from_turn = untried >> turn << turn;
       const auto k = static_cast<unsigned>(std::countr_zero(from_turn != 0 ? from_turn : untried));
       turn = (k + 1) % kMaxQueuesAtOutput;
-      const QueueAt from{output.first_queue + k, number};
+      const QueueAt from{output.first_queue + (k << queue_shift), number};
       Queue& queue = queues[from.queue];
       const Wavelet wavelet = slot(lines, queue, queue.head);
       if (output.to_ramp) {
@@ -239,7 +242,7 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
   for (const Arrival* a = arrivals_.data(); a != arrival; ++a) {
     queues[a->to.queue] = appended(queues[a->to.queue], a->wavelet);
     RouterOutput& output = outputs[a->to.output];
-    output.waiting |= std::uint32_t{1} << (a->to.queue - output.first_queue);
+    output.waiting |= std::uint32_t{1} << ((a->to.queue - output.first_queue) >> queue_shift);
     if (!output.listed) list(a->to.output);
   }
   in_flight_ += (arrival - arrivals_.data()) - (freed - freed_.data());

@@ -191,7 +191,7 @@ Status Run::run_ideal() {
                          : IdealRoute::to(at(traffic_.destinations_of(message)[0])));
   }
   const IdealSteering steering(area_.rows, area_.cols, trees_, sources, routes);
-  network_.reset(steering.outputs(), steering.queues());
+  network_.reset(steering.outputs(), steering.queues(), steering.shift());
   std::vector<std::uint32_t> all(traffic_.messages.size());
   std::iota(all.begin(), all.end(), 0U);
   processors_.begin(std::move(all));
@@ -200,7 +200,8 @@ Status Run::run_ideal() {
   };
   TESSERA_CHECK_OK(drain(processors_, network_, steering, destination, mesh_.ramp_cycles));
   for (std::uint32_t o = 0; o < network_.outputs().size(); ++o) {
-    count(o, network_.outputs()[o].passed);
+    const std::uint32_t passed = network_.outputs()[o].passed;
+    if (passed > 0) count(steering.router(o) * IdealSteering::kPorts + steering.port(o), passed);
   }
   answer_.phases = 1;
   return ok_status();

@@ -125,6 +125,31 @@ TEST(HandExamples, TreesRoundUpOneByOne) {
         {2, 0, 2, 2, FabricCost{3, 3, 2, 2, 2, 1, 9}});
 }
 
+// Element n on virtual place n of 3x2, counted row by row, which is at (n mod 2, n div 2) on 2x3: a
+// step of d0 is three places on, from one row of the virtual mesh into another. Ways are 1, 1, 2, 2
+// and 3 long; 4 elements go east from (0, 0), 2 further; 5 leave by its ramp. max(5, 4 + 3) + 5.
+TEST(HandExamples, ALineRunsFromAxisToAxis) {
+  const ReshardPair pair =
+      pair_of("tensor<2x3xf32, strided<[3, 1]>>",
+              "tensor<2x3xf32, native<mesh=[3, 2], {3*d0 + d1} / (2 -> m0, 1 -> m1), "
+              "device=folded([2, 3], {d0} / (1 -> m1), {d1} / (1 -> m0))>>",
+              {2, 3});
+  costs(pair, {20, 4, 5, 5, FabricCost{9, 9, 4, 5, 3, 1, 12}});
+  is_kind(pair, ReshardKind::kScatter);
+}
+
+// Place numbers 0, 1, 3 and 4 are 0 + 0, 0 + 1, 3 + 0 and 3 + 1, but rows 0, 0, 1 and 2 are no such
+// sum. One element each comes to (0, 0): from (0, 1) west, from (1, 1) west and north, from (2, 0)
+// north twice. max(3, 2 + 2) + 5.
+TEST(HandExamples, ATableWhoseNumbersAddUpByChance) {
+  const ReshardPair pair = pair_of(
+      "tensor<2x2xf32, native<mesh=[2, 2], {d0} / (1 -> m0), {d1} / (1 -> m1), "
+      "device=table([3, 2], [[0, 0], [0, 1], [1, 1], [2, 0]])>>",
+      "tensor<2x2xf32, pyflame.SinglePE()>", {3, 2});
+  costs(pair, {12, 4, 3, 3, FabricCost{5, 5, 2, 3, 2, 1, 9}});
+  is_kind(pair, ReshardKind::kGather);
+}
+
 // 5 elements cross one link: f64 10 wavelets, f32 5, bf16 3, i8 2, i4 1 (and 3 bytes).
 TEST(HandExamples, WaveletsRoundUp) {
   struct Row {

@@ -113,24 +113,38 @@ Result<AxisLists> folded_lists(const Lines& lines, const Numbering& numbers, con
   return lists;
 }
 
-/// A table as lists a virtual axis, where it is a sum of them.
-std::optional<AxisLists> lists_of(const std::vector<std::int64_t>& table, const Shape& mesh) {
+/// A table as lists a virtual axis, where it is a sum of them: not only the numbers, which may
+/// carry from one axis of the ground to the next, but the coordinates on each.
+std::optional<AxisLists> lists_of(const std::vector<std::int64_t>& table, const Shape& mesh,
+                                  const Shape& ground) {
   const std::vector<std::int64_t> strides = mesh.row_major_strides();
+  const std::vector<std::int64_t> ground_strides = ground.row_major_strides();
+  for (std::size_t k = 0; k < ground.rank(); ++k) {
+    const auto coordinate = [&](std::int64_t v) {
+      return table[static_cast<std::size_t>(v)] / ground_strides[k] % ground[k];
+    };
+    const std::int64_t first = coordinate(0);
+    AxisLists moves(mesh.rank());
+    for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+      for (std::int64_t v = 0; v < mesh[axis]; ++v) {
+        moves[axis].push_back(coordinate(v * strides[axis]) - first);
+      }
+    }
+    Index index(mesh.rank(), 0);
+    for (std::int64_t place = 0; place < mesh.elements(); ++place, mesh.next(index)) {
+      std::int64_t sum = first;
+      for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+        sum += moves[axis][static_cast<std::size_t>(index[axis])];
+      }
+      if (sum != coordinate(place)) return std::nullopt;
+    }
+  }
   AxisLists lists(mesh.rank());
   for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
     const std::int64_t first = axis == 0 ? 0 : table.front();
     for (std::int64_t v = 0; v < mesh[axis]; ++v) {
       lists[axis].push_back(table[static_cast<std::size_t>(v * strides[axis])] - first);
     }
-  }
-  Index index(mesh.rank(), 0);
-  for (const std::int64_t place : table) {
-    std::int64_t sum = 0;
-    for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
-      sum += lists[axis][static_cast<std::size_t>(index[axis])];
-    }
-    if (sum != place) return std::nullopt;
-    mesh.next(index);
   }
   return lists;
 }
@@ -184,7 +198,7 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const G
     if (mesh.rank() == 0) {
       rule.base = rule.table.front();
       rule.table.clear();
-    } else if (std::optional<AxisLists> lists = lists_of(rule.table, mesh)) {
+    } else if (std::optional<AxisLists> lists = lists_of(rule.table, mesh, ground.mesh)) {
       rule.along = *std::move(lists);
       rule.table.clear();
     }

@@ -18,66 +18,6 @@ Cut on_axis(std::size_t axis, std::int64_t width, std::int64_t count, std::int64
   return Cut{width, count, Target::mesh(static_cast<int>(axis)), stride, Cause::kGrid};
 }
 
-/// A virtual axis straight onto a physical one: at an origin, every other place, backwards.
-Fold straight(Dice& dice, int virtual_axis, std::size_t axis, std::int64_t count, std::int64_t room,
-              std::int64_t& origin) {
-  const std::int64_t most = count > 1 ? (room - 1) / (count - 1) : 1;
-  const std::int64_t stride = dice.chance(30) ? dice.between(1, most) : 1;
-  const bool mirrored = dice.chance(25);
-  origin = dice.below(room - (count - 1) * stride);
-  return Fold{{Term{virtual_axis, mirrored ? -1 : 1}},
-              mirrored ? count - 1 : 0,
-              {on_axis(axis, 1, count, stride)}};
-}
-
-Arrangement by_table(Dice& dice, const Shape& ground) {
-  std::int64_t left = ground.elements();
-  std::vector<std::int64_t> extents;
-  for (std::int64_t axes = dice.between(1, 3); axes > 0; --axes) {
-    extents.push_back(dice.between(1, axes == 1 ? left : std::min<std::int64_t>(left, 4)));
-    left /= extents.back();
-  }
-  Shape mesh = *Shape::make(extents);
-  const std::vector<std::size_t> order = dice.order(at(ground.elements()));
-  std::vector<Place> places;
-  for (std::size_t v = 0; v < at(mesh.elements()); ++v) {
-    places.push_back(ground.delinear(static_cast<std::int64_t>(order[v])));
-  }
-  return {std::move(mesh), DeviceMap::table(ground, std::move(places))};
-}
-
-/// Pages over banks: the places of one line (or of one line of each column) take turns.
-Arrangement stacked(Dice& dice, const Shape& ground) {
-  const std::int64_t banks = dice.between(1, ground[0]);
-  const std::int64_t pages = dice.between(1, 3 * banks);
-  Cut layer{banks, ceil_of(pages, banks), Target::memory(), 1, Cause::kAlignment};
-  std::vector<Fold> folds = {
-      Fold{{Term{0, 1}}, 0, {layer, on_axis(0, 1, std::min(banks, pages), 1)}}};
-  if (ground.rank() == 1) return {*Shape::make({pages}), DeviceMap::folded(ground, folds)};
-  const std::int64_t cols = dice.between(1, ground[1]);
-  folds.push_back(Fold{{Term{1, 1}}, 0, {on_axis(1, 1, cols, 1)}});
-  return {*Shape::make({pages, cols}), DeviceMap::folded(ground, folds)};
-}
-
-/// n places in a row (or in a column, or by number) over both axes of a sub-mesh.
-Arrangement virtual_grid(Dice& dice, const Shape& ground) {
-  const std::int64_t rows = dice.between(1, ground[0]);
-  const std::int64_t cols = dice.between(1, ground[1]);
-  const std::int64_t n = dice.chance(70) ? rows * cols : dice.between(1, rows * cols);
-  const std::int64_t kind = dice.below(3);
-  Fold fold{{Term{kind == 0 ? 1 : 0, 1}}, 0, {}};
-  if (dice.chance(70)) {
-    fold.cuts = {on_axis(0, cols, ceil_of(n, cols), 1), on_axis(1, 1, std::min(n, cols), 1)};
-  } else {
-    fold.cuts = {on_axis(1, rows, ceil_of(n, rows), 1), on_axis(0, 1, std::min(n, rows), 1)};
-  }
-  std::vector<std::int64_t> mesh = {n};
-  if (kind == 0) mesh = {1, n};
-  if (kind == 1) mesh = {n, 1};
-  const Place origin = {dice.below(ground[0] - rows + 1), dice.below(ground[1] - cols + 1)};
-  return {*Shape::make(mesh), DeviceMap::folded(ground, {fold}, origin)};
-}
-
 /// A form under construction: how much of each axis is taken, in units of its innermost digit.
 struct Builder {
   Dice& dice;
@@ -165,6 +105,33 @@ void cut_line(Builder& builder, Fold& fold) {
   }
 }
 
+/// All dims, row-major, as one line that is dealt out over the places by their numbers: digits of
+/// neighbouring axes are one digit in disguise.
+void cut_flat(Builder& builder) {
+  const Shape& shape = builder.form.shape;
+  Fold line;
+  const std::vector<std::int64_t> coefs = shape.row_major_strides();
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    line.terms.push_back(Term{static_cast<int>(dim), std::max<std::int64_t>(coefs[dim], 1)});
+  }
+  const Shape& mesh = builder.form.mesh;
+  if (builder.dice.chance(20)) line.start = builder.dice.between(1, 3);
+  const std::int64_t extent = std::max<std::int64_t>(naive_extent(line, shape), 1);
+  std::int64_t width = ceil_of(extent, mesh.elements());
+  line.cuts = {Cut{1}};
+  for (std::size_t axis = mesh.rank(); axis-- > 0;) {
+    line.cuts.insert(line.cuts.begin(), on_axis(axis, width, 1, 1));
+    width *= mesh[axis];
+  }
+  const std::vector<std::int64_t> needed = naive_needed(line, shape);
+  for (std::size_t k = 0; k < line.cuts.size(); ++k) {
+    Cut& cut = line.cuts[k];
+    cut.count = needed[k];
+    if (cut.target.is_mesh()) builder.take(at(cut.target.axis()), cut.count);
+  }
+  builder.form.folds = {std::move(line)};
+}
+
 void stack_memory(Builder& builder) {
   std::vector<Cut*> cuts;
   for (Fold& fold : builder.form.folds) {
@@ -185,46 +152,6 @@ void stack_memory(Builder& builder) {
 }
 
 }  // namespace
-
-Arrangement random_arrangement(Dice& dice, const Shape& ground, bool plain) {
-  const std::int64_t kind = dice.below(16);
-  if (kind == 15) return {dice.chance(50) ? Shape() : *Shape::make({1, 1}), {}};
-  if (ground.rank() == 1 && kind >= 11) {  // rows and columns, by their numbers
-    const std::int64_t rows = dice.between(1, ground[0]);
-    return {*Shape::make({rows, dice.between(1, ground[0] / rows)}), {}};
-  }
-  if (kind >= 13) {
-    const std::int64_t all = ground.elements();
-    return {*Shape::make({dice.chance(60) ? all : dice.between(1, all)}), {}};
-  }
-  std::vector<std::int64_t> extents = ground.extents();
-  for (std::int64_t& extent : extents) {
-    if (dice.chance(40)) extent = dice.between(1, extent);
-  }
-  if (plain || kind < 5) return {*Shape::make(extents), {}};
-  if (kind < 7) return by_table(dice, ground);
-  if (ground.rank() > 2) return {*Shape::make(extents), {}};
-  if (kind == 7) return stacked(dice, ground);
-  if (ground.rank() == 2 && kind < 10) return virtual_grid(dice, ground);
-  Place origin(ground.rank(), 0);
-  std::vector<Fold> folds;
-  if (ground.rank() == 2 && kind == 12 && dice.chance(50)) {  // a staircase: (r, (r + c) mod cols)
-    const std::int64_t line = extents[0] + extents[1] - 1;
-    const Cut wrap{ground[1], ceil_of(line, ground[1]), Target::nothing(), 1, Cause::kGrid};
-    folds = {
-        Fold{{Term{0, 1}}, 0, {on_axis(0, 1, extents[0], 1)}},
-        Fold{{Term{0, 1}, Term{1, 1}}, 0, {wrap, on_axis(1, 1, std::min(ground[1], line), 1)}}};
-    return {*Shape::make(extents), DeviceMap::folded(ground, folds)};
-  }
-  const bool exchanged = ground.rank() == 2 && kind >= 11;
-  std::vector<std::int64_t> mesh = extents;
-  if (exchanged) std::swap(mesh[0], mesh[1]);
-  for (std::size_t axis = 0; axis < ground.rank(); ++axis) {
-    const int from = static_cast<int>(exchanged ? 1 - axis : axis);
-    folds.push_back(straight(dice, from, axis, extents[axis], ground[axis], origin[axis]));
-  }
-  return {*Shape::make(mesh), DeviceMap::folded(ground, folds, origin)};
-}
 
 Form random_mesh_form(Dice& dice, const Shape& shape, const Shape& mesh,
                       const WantedShares& shares) {
@@ -263,7 +190,13 @@ Form random_mesh_form(Dice& dice, const Shape& shape, const Shape& mesh,
     for (Term& term : line.terms) term.coef *= step;
     line.terms.insert(line.terms.end(), last.terms.begin(), last.terms.end());
   }
-  for (Fold& fold : builder.form.folds) cut_line(builder, fold);
+  const bool free = std::all_of(builder.taken.begin(), builder.taken.end(),
+                                [](auto taken) { return taken == 1; });
+  if (free && shape.rank() > 0 && dice.chance(10)) {
+    cut_flat(builder);
+  } else {
+    for (Fold& fold : builder.form.folds) cut_line(builder, fold);
+  }
   share();
   for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
     const std::int64_t room = builder.room(axis);
