@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/fabric/mesh.h"
+#include "tessera/fabric/traffic.h"
+
+namespace tessera {
+
+// =================================================================================================
+// The machine that is simulated
+//
+// A wavelet is one 32-bit word and the number of its message. Each router has five ports: east,
+// west, south, north, and a ramp to its processor.
+//
+//   link      One wavelet a cycle in each direction; a hop takes a cycle.
+//   ramp      One wavelet a cycle each way; each way takes T_R = ramp_cycles. A processor takes
+//             every wavelet that the ramp brings.
+//   queues    At an input there is one queue for each output that its wavelets may leave by, and in
+//             static mode one for each colour as well: wavelets wait only for those that go the
+//             same way. A queue holds `queue_depth` wavelets. A wavelet moves when there was room
+//             in the next queue at the start of the cycle, so a stream through queues of depth 1
+//             moves every second cycle, through deeper ones every cycle. Ramps wait the same way.
+//   outputs   Each passes at most one wavelet a cycle and takes turns among the queues that can
+//             move (round robin).
+//   copies    A wavelet of a multicast is copied where its tree forks, and moves when all the
+//   queues
+//             that it is copied to have room.
+//
+// Time. A wavelet that leaves its processor in cycle t reaches a processor d hops away in cycle
+// t + 2·T_R + d if nothing holds it up. The cycles of a simulation are
+//
+//     last delivery - first departure + 1
+//
+// so B words over d hops take B + d + 2·T_R cycles. An add counts where its result is sent on (one
+// cycle), not at the last processor. fabric/patterns.h holds this convention against published
+// ones.
+//
+// Two modes.
+//   kIdeal    A wavelet carries its destination; any message may leave at any time.
+//   kStatic   Routers know only colours, `mesh.colours` of them (at most 64 are used). Messages are
+//             dealt to phases; in a phase, no router sees one colour used by messages that differ
+//             in source or destinations. A message goes to the first phase, not before that of its
+//             source's message before it and of those it waits for, in which some colour is free on
+//             all its way. A phase begins `switch_cycles` after the one before has drained.
+//
+// Why it cannot stop. Order the queues by what can follow: eastward or westward, then southward or
+// northward, then the ramp, and along each direction by position. A wavelet only ever moves to
+// queues later in that order, because routes are XY (in static mode: further from the root of one
+// tree). So the last queue that is not empty has only empty ones after it, and its head can move:
+// while wavelets are under way, at least one moves each cycle. A message that waits, waits in
+// memory, not in the network, and messages that wait for each other are refused.
+// =================================================================================================
+
+enum class FabricMode : std::uint8_t { kIdeal, kStatic };
+
+/// What combines words on the way (FabricMessage::after): any pure function of two words.
+using Combine = std::uint32_t (*)(std::uint32_t own, std::uint32_t received);
+std::uint32_t add_u32(std::uint32_t own, std::uint32_t received);  ///< modulo 2^32
+std::uint32_t add_f32(std::uint32_t own, std::uint32_t received);  ///< the bits of two floats
+
+struct SimulateOptions {
+  FabricMode mode = FabricMode::kIdeal;
+  std::int32_t queue_depth = 8;    ///< 1 to 64 wavelets
+  std::int64_t switch_cycles = 0;  ///< between phases of static mode
+  Combine combine = add_u32;
+  /// More work than this is refused before it begins: Σ over messages of words · links of the tree.
+  std::int64_t max_hops = std::int64_t{1} << 31;
+};
+
+/// One word that reached one processor.
+struct Delivery {
+  std::int64_t message = 0;
+  std::int64_t destination = 0;  ///< which of the message's, counted from 0
+  std::int64_t index = 0;        ///< of the word in its message
+  std::uint32_t word = 0;
+  std::int64_t cycle = 0;
+};
+
+/// When a message was under way. Cycles count from 0.
+struct MessageTimes {
+  std::int64_t first_departure = 0;  ///< of a word from the source's processor
+  std::int64_t last_departure = 0;
+  std::int64_t first_delivery = 0;  ///< of a word at any destination's processor
+  std::int64_t last_delivery = 0;
+  std::int32_t phase = 0;   ///< static mode; else 0
+  std::int32_t colour = 0;  ///< static mode; else 0
+  friend bool operator==(const MessageTimes&, const MessageTimes&) = default;
+};
+
+struct Simulation {
+  std::int64_t cycles = 0;   ///< last delivery - first departure + 1; 0 without messages
+  std::int64_t hops = 0;     ///< wavelets over links: the sum of `links`
+  std::int64_t phases = 0;   ///< of static mode; else 1, or 0 without messages
+  std::int64_t colours = 0;  ///< the most that one phase uses; 0 in ideal mode
+  std::vector<MessageTimes> messages;
+  /// Wavelets that left router n by link p at [4·n + p], p < 4 in the order of Port.
+  std::vector<std::int64_t> links;
+  std::vector<std::int64_t> ramp_out;  ///< wavelets that left the processor of each router
+  std::vector<std::int64_t> ramp_in;   ///< wavelets that reached it
+  friend bool operator==(const Simulation&, const Simulation&) = default;
+
+  std::int64_t link(std::int32_t node, Port port) const {
+    return links[static_cast<std::size_t>(node) * 4 + static_cast<std::size_t>(port)];
+  }
+};
+
+/// Called once for each word at each destination; words of one message reach one destination in
+/// order. May be empty.
+using Sink = std::function<void(const Delivery&)>;
+
+/// Carries out all messages, wavelet by wavelet. A pure function of its arguments: the same traffic
+/// gives the same Simulation and the same calls of `sink` in the same order.
+/// Laws: each word reaches each destination exactly once; `links` is what walking the routes gives;
+/// cycles >= the largest link or ramp load, and >= words + distance + 2·T_R of each message.
+/// Errors: those of Traffic::check; kOutOfRange for options outside their range; kNotSupported for
+/// wavelets that are not 32 bits, or static mode without a colour; kTooLarge beyond max_hops, or
+/// when dealing messages to phases takes too much memory.
+Result<Simulation> simulate(const FabricMesh& mesh, const Traffic& traffic,
+                            const SimulateOptions& options = {}, const Sink& sink = {});
+
+}  // namespace tessera
