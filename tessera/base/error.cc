@@ -35,6 +35,7 @@ constexpr std::array kCodeNames = {
     std::pair{ErrorCode::kViewLeavesForm, std::string_view("view_leaves_form")},
     std::pair{ErrorCode::kBadView, std::string_view("bad_view")},
     std::pair{ErrorCode::kNotSupported, std::string_view("not_supported")},
+    std::pair{ErrorCode::kDoesNotFit, std::string_view("does_not_fit")},
     std::pair{ErrorCode::kSyntax, std::string_view("syntax")},
     std::pair{ErrorCode::kUnknownName, std::string_view("unknown_name")},
     std::pair{ErrorCode::kUnknownNotation, std::string_view("unknown_notation")},

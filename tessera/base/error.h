@@ -39,6 +39,7 @@ enum class ErrorCode : std::uint8_t {
   kViewLeavesForm,  ///< a view that fold, cut and place cannot say
   kBadView,         ///< a view with a bad permutation, range, step or factor
   kNotSupported,    ///< a question that this kind of layout does not answer
+  kDoesNotFit,      ///< more memory on a place than the machine has there
   // Text.
   kSyntax,           ///< the text does not follow the grammar
   kUnknownName,      ///< a keyword, notation, flag or option that does not exist
