@@ -49,4 +49,7 @@ struct Injectivity {
 /// Error kTooLarge when strides are so entangled that 2^24 digits do not decide it.
 Result<Injectivity> is_injective(const Form& form);
 
+/// kNotInjective, naming two elements, when elements share a slot, so that not each can be written.
+Status check_writable(const Form& form);
+
 }  // namespace tessera

@@ -11,25 +11,23 @@
 namespace tessera {
 namespace {
 
-/// The map as a form from virtual coordinates to (physical place, layer as slot).
-Form as_form(const Shape& mesh, const Shape& physical, const std::vector<Fold>& folds,
-             const Place& origin) {
-  Form form;
-  form.shape = mesh;
-  form.mesh = physical;
-  form.folds = folds;
-  for (std::size_t axis = 0; axis < physical.rank(); ++axis) {
-    const std::int64_t value = axis < origin.size() ? origin[axis] : 0;
-    form.fills.push_back(Fill::fixed(static_cast<int>(axis), value));
-  }
-  return form;
-}
-
 Error bad(std::string message, std::string help) {
   return Error{ErrorCode::kBadDeviceMap, std::move(message), std::nullopt, std::move(help)};
 }
 
 }  // namespace
+
+Form form_of(const DeviceMap& map, const Shape& mesh) {
+  Form form;
+  form.shape = mesh;
+  form.mesh = map.physical();
+  form.folds = map.folds();
+  for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
+    const std::int64_t origin = axis < map.origin().size() ? map.origin()[axis] : 0;
+    form.fills.push_back(Fill::fixed(static_cast<int>(axis), origin));
+  }
+  return form;
+}
 
 DeviceMap DeviceMap::folded(Shape physical, std::vector<Fold> folds, Place origin) {
   DeviceMap map;
@@ -56,7 +54,7 @@ Status DeviceMap::check(const Shape& mesh) const {
                      physical_.rank()),
                  "one coordinate a physical axis");
     }
-    const Form form = as_form(mesh, physical_, folds_, origin_);
+    const Form form = form_of(*this, mesh);
     if (const Status status = form.check(); !status) {
       return bad(cat("the device map is malformed: ", status.error().message), status.error().help);
     }
@@ -98,7 +96,7 @@ PhysicalPlace DeviceMap::map(const Shape& mesh, const Place& place) const {
   if (kind_ == Kind::kIdentity) return {place, 0};
   if (kind_ == Kind::kTable) return {places_[static_cast<std::size_t>(mesh.linear(place))], 0};
   PhysicalPlace physical;
-  as_form(mesh, physical_, folds_, origin_).evaluate(place, physical.place, physical.layer);
+  form_of(*this, mesh).evaluate(place, physical.place, physical.layer);
   return physical;
 }
 

@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+struct Form;
+
 /// Where a virtual place really is: a physical coordinate, and which of the virtual places stacked
 /// there it is (0 unless the map is many to one, as pages over banks are).
 struct PhysicalPlace {
@@ -56,5 +58,9 @@ class DeviceMap {
   Place origin_;
   std::vector<Place> places_;
 };
+
+/// A folded map as a form: virtual places are its elements, physical ones its places, layers its
+/// slots.
+Form form_of(const DeviceMap& map, const Shape& mesh);
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/entangle.h"
 #include "tessera/layout/lines.h"
@@ -279,6 +280,15 @@ Result<Injectivity> is_injective(const Form& form) {
   if (form.shape.elements() <= 1) return Injectivity{};
   TESSERA_TRY(const Lines lines, canonical(form));
   return Deduction(form, lines).run();
+}
+
+Status check_writable(const Form& form) {
+  TESSERA_TRY(const Injectivity found, is_injective(form));
+  if (found.injective) return ok_status();
+  return Error{ErrorCode::kNotInjective,
+               cat("elements ", bracketed(found.collision->first), " and ",
+                   bracketed(found.collision->second), " share a slot of the destination"),
+               std::nullopt, "write to a layout in which every element has a slot of its own"};
 }
 
 }  // namespace tessera

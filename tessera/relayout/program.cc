@@ -34,16 +34,6 @@ Status refuse_partial(const Form& form, std::string_view which) {
   return ok_status();
 }
 
-/// Elements of a view that share a slot cannot each be written there.
-Status refuse_shared(const View& view) {
-  TESSERA_TRY(const Injectivity found, is_injective(view.form()));
-  if (found.injective) return ok_status();
-  return Error{ErrorCode::kNotInjective,
-               cat("elements ", bracketed(found.collision->first), " and ",
-                   bracketed(found.collision->second), " share a slot of the destination"),
-               std::nullopt, "write to a layout in which every element has a slot of its own"};
-}
-
 /// The replicas of a destination as one factor a mesh axis: an even progression is a loop, any
 /// other set a list of pieces.
 std::vector<Factor> replica_factors(const Form& to) {
@@ -167,7 +157,7 @@ Result<Program> make_program(const Placement& from, const Placement& to, Padding
   Program program;
   program.from = Memory::of(from);
   program.to = Memory::of(to);
-  if (const View* view = to.view()) TESSERA_CHECK_OK(refuse_shared(*view));
+  if (const View* view = to.view()) TESSERA_CHECK_OK(check_writable(view->form()));
   const auto add_copy = [&](const Form& a, const Form& b) -> Status {
     TESSERA_CHECK_OK(refuse_partial(a, "source"));
     TESSERA_CHECK_OK(refuse_partial(b, "destination"));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -14,9 +16,9 @@ namespace tessera {
 /// From the places of a layout's (virtual) mesh to those of the ground, both numbered row-major.
 ///
 /// A virtual place goes through the device map, and its coordinates are then those on the ground.
-/// Where ranks differ: a single place is the ground's first, and places of rank 1 (device numbers)
-/// are the ground's row-major numbers. Virtual places that the device map stacks are one physical
-/// place.
+/// Where ranks differ: a single place is the ground's first, places of rank 1 (device numbers) are
+/// the ground's row-major numbers, and on a ground of rank 1 places are their own row-major
+/// numbers. Virtual places that the device map stacks are one physical place.
 ///
 /// Most maps are *separable*: the physical place is a sum of one function a virtual axis,
 ///     physical(v) = Σ along(axis)[v[axis]],
@@ -30,19 +32,29 @@ class PlaceMap {
 
   /// The physical number of a virtual one.
   std::int64_t physical(std::int64_t place) const;
-  bool separable() const { return table_.empty(); }
-  /// For separable maps, of which it is the whole truth; axis 0 carries the origin.
-  const std::vector<std::int64_t>& along(std::size_t axis) const { return along_[axis]; }
-  const Shape& mesh() const { return mesh_; }
+  bool separable() const { return rule_->table.empty(); }
+  /// Only for separable maps: what a coordinate along a virtual axis adds; axis 0 carries the
+  /// origin.
+  const std::vector<std::int64_t>& along(std::size_t axis) const { return rule_->along[axis]; }
+  const Shape& mesh() const { return rule_->mesh; }
 
-  /// The same function, which two maps of different descriptions may be.
-  friend bool operator==(const PlaceMap&, const PlaceMap&) = default;
+  /// The same function, however it was said.
+  friend bool operator==(const PlaceMap& a, const PlaceMap& b) {
+    return a.rule_ == b.rule_ || *a.rule_ == *b.rule_;
+  }
 
  private:
-  Shape mesh_;
-  std::int64_t base_ = 0;                         // of a mesh without axes
-  std::vector<std::vector<std::int64_t>> along_;  // one list a virtual axis
-  std::vector<std::int64_t> table_;               // one entry a virtual place
+  struct Rule {
+    Shape mesh;
+    std::int64_t base = 0;                         // of a mesh without axes
+    std::vector<std::vector<std::int64_t>> along;  // one list a virtual axis; empty with a table
+    std::vector<std::int64_t> table;               // one entry a virtual place
+    friend bool operator==(const Rule&, const Rule&) = default;
+  };
+  /// `is_corner`: the places are those of the ground with coordinates inside the mesh.
+  Status refuse_dead(bool is_corner, const Ground& ground) const;
+  explicit PlaceMap(Rule rule) : rule_(std::make_shared<const Rule>(std::move(rule))) {}
+  std::shared_ptr<const Rule> rule_;  // shared by the many parts of a piecewise placement
 };
 
 }  // namespace tessera

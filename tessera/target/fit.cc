@@ -17,19 +17,6 @@ bool is_mapped(const Layout& layout) {
   return layout.spec().device_map.kind() != DeviceMap::Kind::kIdentity;
 }
 
-/// A folded device map as a form: virtual places are its elements, layers its slots.
-Form form_of(const DeviceMap& map, const Shape& mesh) {
-  Form form;
-  form.shape = mesh;
-  form.mesh = map.physical();
-  form.folds = map.folds();
-  for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
-    const std::int64_t origin = axis < map.origin().size() ? map.origin()[axis] : 0;
-    form.fills.push_back(Fill::fixed(static_cast<int>(axis), origin));
-  }
-  return form;
-}
-
 /// How many virtual places at most share one physical place.
 std::int64_t layers(const Layout& layout) {
   const DeviceMap& map = layout.spec().device_map;

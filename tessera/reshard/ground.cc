@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/reshard/ground.h"
+
+#include <algorithm>
+
+#include "tessera/base/text.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMostNodes = std::int64_t{1} << 26;
+
+/// The mesh that a placement's places are counted in: physical where it is mapped.
+void hold(const Placement& placement, std::vector<std::vector<std::int64_t>>& meshes) {
+  for (const FormPiece& piece : form_pieces(placement)) {
+    const bool mapped =
+        piece.device_map != nullptr && piece.device_map->kind() != DeviceMap::Kind::kIdentity;
+    const Shape& mesh = mapped ? piece.device_map->physical() : piece.form->mesh;
+    meshes.push_back(mesh.extents());
+  }
+}
+
+}  // namespace
+
+Result<Ground> Ground::of(const Machine& machine) {
+  TESSERA_CHECK_OK(machine.check());
+  Ground ground;
+  ground.mesh = machine.shape();
+  ground.dead = machine.dead_places();
+  Result<FabricMesh> fabric = fabric_of(machine);
+  if (fabric) {
+    ground.fabric = *fabric;
+  } else {
+    ground.why_no_fabric = fabric.error().message;
+  }
+  return ground;
+}
+
+Result<Ground> Ground::around(const Placement& a, const Placement& b) {
+  std::vector<std::vector<std::int64_t>> meshes;
+  hold(a, meshes);
+  hold(b, meshes);
+  std::vector<std::int64_t> extents;
+  for (const std::vector<std::int64_t>& mesh : meshes) {
+    if (mesh.empty()) continue;
+    if (extents.empty()) extents.assign(mesh.size(), 1);
+    if (mesh.size() != extents.size()) {
+      return Error{ErrorCode::kMeshMismatch,
+                   cat("places on meshes of rank ", extents.size(), " and ", mesh.size(),
+                       " are not on one machine"),
+                   std::nullopt, "name the target that both are on"};
+    }
+    for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+      extents[axis] = std::max(extents[axis], mesh[axis]);
+    }
+  }
+  Ground ground;
+  TESSERA_TRY(ground.mesh, Shape::make(extents));
+  if (extents.size() > 2) {
+    ground.why_no_fabric = cat("a mesh of ", extents.size(), " axes has no rows and columns");
+  } else if (ground.mesh.elements() > kMostNodes) {
+    ground.why_no_fabric = cat("a mesh of ", ground.mesh.elements(), " places");
+  } else {
+    FabricMesh fabric;
+    if (extents.size() == 2) fabric.rows = static_cast<std::int32_t>(extents[0]);
+    if (!extents.empty()) fabric.cols = static_cast<std::int32_t>(extents.back());
+    ground.fabric = fabric;
+  }
+  return ground;
+}
+
+}  // namespace tessera

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/reshard/reshard.h"
+
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kMaxMeetings = std::size_t{1} << 16;
+constexpr std::int64_t kDefaultWaveletBits = 32;
+
+Reshard::Rate lowest_terms(std::int64_t numerator, std::int64_t denominator) {
+  const std::int64_t g = std::gcd(numerator, denominator);
+  return {numerator / g, denominator / g};
+}
+
+/// Bits an element: whole ones, or those of a tile shared by its elements.
+Reshard::Rate bits_of(DType storage) {
+  if (const std::optional<std::int64_t> bits = dtype_bits(storage)) return {*bits, 1};
+  constexpr std::int64_t kTileElements = 1024;
+  return lowest_terms(tile_bytes_32x32(storage) * 8, kTileElements);
+}
+
+Status check_types(const Placement& from, const Placement& to) {
+  if (from.dtype() == to.dtype() && from.atom().storage == to.atom().storage) return ok_status();
+  const bool same_logical = from.dtype() == to.dtype();
+  const DType a = same_logical ? from.atom().storage : from.dtype();
+  const DType b = same_logical ? to.atom().storage : to.dtype();
+  return Error{ErrorCode::kBadDType,
+               cat("A keeps elements of type ", dtype_name(a), " and B of type ", dtype_name(b)),
+               std::nullopt, "a reshard moves bits; convert them with a relayout first"};
+}
+
+/// The shares of a form: how many, by which reductions.
+struct FormShares {
+  std::vector<std::pair<std::int64_t, Reduction>> fills;  // those of more than one share
+  std::int64_t count = 1;
+};
+
+FormShares shares_of(const Form& form) {
+  FormShares shares;
+  for (const Fill& fill : form.fills) {
+    if (fill.kind != Fill::Kind::kPartial || fill.count <= 1) continue;
+    shares.fills.emplace_back(fill.count, fill.reduction);
+    shares.count *= fill.count;
+  }
+  return shares;
+}
+
+Result<Shares> meet_shares(const Form& a, const Form& b) {
+  const FormShares of_a = shares_of(a);
+  const FormShares of_b = shares_of(b);
+  Shares shares{of_a.count, of_b.count, of_a.fills == of_b.fills, Reduction::kSum};
+  if (!shares.reduces()) return shares;
+  shares.reduction = of_a.fills.front().second;
+  for (const auto& [count, reduction] : of_a.fills) {
+    if (reduction == shares.reduction) continue;
+    return Error{ErrorCode::kNotSupported,
+                 cat("A keeps shares of both ", reduction_name(shares.reduction), " and ",
+                     reduction_name(reduction), ", which do not combine in one step"),
+                 std::nullopt, "reduce one mesh axis at a time"};
+  }
+  return shares;
+}
+
+/// Every sum that is made later stays below 2^62.
+Status check_sums(const Reshard& reshard) {
+  Checked most = reshard.from().shape().elements();
+  std::int64_t copies = 1;
+  for (const ReshardPart& part : reshard.parts()) {
+    const Checked here =
+        Checked(part.b.replicas()) * (part.shares.reduces() ? part.shares.from : 1);
+    copies = std::max(copies, here.saturated());
+  }
+  most *= copies;
+  most *= std::max<std::int64_t>(8, reshard.wavelet_rate().numerator) * 4;
+  if (const std::optional<FabricMesh>& fabric = reshard.ground().fabric) {
+    most *= std::int64_t{fabric->rows} + fabric->cols;
+  }
+  const Result<std::int64_t> fits = most.value("the bits that move, times the longest way,");
+  if (!fits) return fits.error();
+  return ok_status();
+}
+
+/// The same device map again and again, as the pieces of a piecewise placement have, is one map.
+class MapCache {
+ public:
+  Result<PlaceMap> get(const Shape& mesh, const DeviceMap* map, const Ground& ground) {
+    const DeviceMap& wanted = map != nullptr ? *map : identity_;
+    if (last_ && last_->first == wanted && last_->second.mesh() == mesh) return last_->second;
+    TESSERA_TRY(PlaceMap made, PlaceMap::make(mesh, wanted, ground));
+    last_.emplace(wanted, made);
+    return made;
+  }
+
+ private:
+  DeviceMap identity_;
+  std::optional<std::pair<DeviceMap, PlaceMap>> last_;
+};
+
+Error of_side(Error error, std::string_view side) {
+  error.message = cat(side, ": ", error.message);
+  return error;
+}
+
+}  // namespace
+
+Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const Ground& ground) {
+  if (from.shape() != to.shape()) {
+    return Error{ErrorCode::kShapeMismatch,
+                 cat("A has the shape ", bracketed(from.shape().extents()), " and B ",
+                     bracketed(to.shape().extents())),
+                 std::nullopt, "a reshard moves one tensor"};
+  }
+  TESSERA_CHECK_OK(check_types(from, to));
+  if (const View* view = to.view()) TESSERA_CHECK_OK(check_writable(view->form()));
+  Reshard reshard(from, to, ground);
+  reshard.bit_rate_ = bits_of(from.atom().storage);
+  const std::int64_t wavelet_bits =
+      ground.fabric ? ground.fabric->wavelet_bits : kDefaultWaveletBits;
+  reshard.wavelet_rate_ =
+      lowest_terms(reshard.bit_rate_.numerator, reshard.bit_rate_.denominator * wavelet_bits);
+  MapCache maps_a;
+  MapCache maps_b;
+  TESSERA_CHECK_OK(for_each_meeting(from, to, [&](const Meeting& meeting) -> Status {
+    Result<PlaceMap> map_a = maps_a.get(meeting.a.mesh, meeting.map_a, ground);
+    if (!map_a) return of_side(map_a.error(), "A");
+    Result<PlaceMap> map_b = maps_b.get(meeting.b.mesh, meeting.map_b, ground);
+    if (!map_b) return of_side(map_b.error(), "B");
+    if (meeting.a.shape.empty()) return ok_status();
+    TESSERA_TRY(const Shares shares, meet_shares(meeting.a, meeting.b));
+    if (reshard.parts_.size() == kMaxMeetings) {
+      return Error{ErrorCode::kTooLarge,
+                   cat("boxes of the two placements meet more than ", kMaxMeetings, " times"),
+                   std::nullopt, "use placements of fewer pieces"};
+    }
+    TESSERA_TRY(Refinement refinement, refine(meeting.a, meeting.b));
+    reshard.parts_.push_back({meeting.box, meeting.a, meeting.b, std::move(refinement),
+                              *std::move(map_a), *std::move(map_b), shares});
+    return ok_status();
+  }));
+  TESSERA_CHECK_OK(check_sums(reshard));
+  return reshard;
+}
+
+std::int64_t Reshard::bits(std::int64_t elements) const { return bit_rate_.of(elements); }
+std::int64_t Reshard::bytes(std::int64_t elements) const { return (bits(elements) + 7) / 8; }
+std::int64_t Reshard::wavelets(std::int64_t elements) const { return wavelet_rate_.of(elements); }
+
+}  // namespace tessera
