@@ -69,7 +69,9 @@ struct Traffic {
   ///              no words, the source or one router twice among the destinations, `after` naming
   ///              a message that does not exist or does not end at the source
   /// kContradiction  messages that wait for each other, `after` of another length
-  /// kTooLarge    a mesh of more than kMaxFabricNodes, or more than 2^28 destinations
+  /// kTooLarge    a mesh of more than kMaxFabricNodes; more than 2^28 messages, destinations,
+  /// waits, or
+  ///              words of one message
   Status check(const FabricMesh& mesh) const;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,10 @@ struct Transfer {
 struct TransferChoice {
   bool messages = true;  ///< what crosses
   bool local = true;     ///< what is copied inside a place
+  /// Only what leaves this physical place, and only what arrives at that one. A destination is
+  /// found without a walk through all pairs; so is a source, unless A keeps copies.
+  std::optional<std::int64_t> source = std::nullopt;
+  std::optional<std::int64_t> destination = std::nullopt;
 };
 
 /// Calls `visit` with every transfer, one after the other, until it answers an error. Transfers of

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/fabric/queue_network.h"
+#include "tessera/fabric/xy_trees.h"
+
+namespace tessera {
+
+/// Where a message goes in ideal mode: to one router, or along a tree.
+struct IdealRoute {
+  RouterAt source;
+  RouterAt to;             ///< of a unicast
+  std::int32_t tree = -1;  ///< of a multicast
+};
+
+/// Steers wavelets by where their message goes. The way out of router n by port p is output 5·n +
+/// p; a router has 16 queues, one for each way in and way out that XY routes join:
+///
+///     out \ in    ramp  east-  west-  south-  north-bound
+///     east          0     1
+///     west          2            3
+///     south         4     5      6      7
+///     north         8     9     10             11
+///     ramp               12     13     14      15
+class IdealSteering {
+ public:
+  static constexpr std::uint32_t kQueues = 16;
+  static constexpr std::uint32_t kPorts = 5;
+
+  IdealSteering(std::int32_t rows, std::int32_t cols, const XyTrees& trees,
+                const std::vector<IdealRoute>& routes)
+      : cols_(cols), trees_(trees), routes_(routes) {
+    for (std::int32_t row = 0; row < rows; ++row) {
+      for (std::int32_t col = 0; col < cols; ++col) at_.push_back({row, col});
+    }
+  }
+
+  std::size_t queues() const { return at_.size() * kQueues; }
+  std::vector<RouterOutput> outputs() const {
+    std::vector<RouterOutput> outputs(at_.size() * kPorts);
+    for (std::uint32_t o = 0; o < outputs.size(); ++o) {
+      outputs[o].first_queue = o / kPorts * kQueues + kFirst[o % kPorts];
+      outputs[o].to_ramp = o % kPorts == static_cast<unsigned>(Port::kRamp);
+    }
+    return outputs;
+  }
+
+  int next(QueueAt from, Wavelet wavelet, QueueAt* targets) const {
+    const std::uint32_t router = from.output / kPorts;
+    const std::uint32_t port = from.output - router * kPorts;
+    const RouterAt here{at_[router].row + kRowStep[port], at_[router].col + kColStep[port]};
+    return enter(here, port, routes_[wavelet.message], targets);
+  }
+
+  int first(std::uint32_t message, QueueAt* targets) const {
+    const IdealRoute& route = routes_[message];
+    return enter(route.source, static_cast<std::uint32_t>(Port::kRamp), route, targets);
+  }
+
+  /// Which of its message's destinations a wavelet has reached that leaves by a ramp.
+  std::uint32_t destination(QueueAt from, std::uint32_t message) const {
+    const std::int32_t tree = routes_[message].tree;
+    if (tree < 0) return 0;
+    return trees_.cell(static_cast<std::size_t>(tree), at_[from.output / kPorts]).destination();
+  }
+
+ private:
+  static constexpr std::int32_t kRowStep[] = {0, 0, 1, -1, 0};
+  static constexpr std::int32_t kColStep[] = {1, -1, 0, 0, 0};
+  static constexpr std::uint32_t kFirst[] = {0, 2, 4, 8, 12};
+  /// By the way in (the port by which the router before was left, or the ramp) and the way out.
+  static constexpr std::uint32_t kQueue[5][5] = {
+      {1, 0, 5, 9, 12}, {0, 3, 6, 10, 13}, {0, 0, 7, 0, 14}, {0, 0, 0, 11, 15}, {0, 2, 4, 8, 0}};
+
+  QueueAt queue(std::uint32_t router, std::uint32_t in, std::uint32_t out) const {
+    return {router * kQueues + kQueue[in][out], router * kPorts + out};
+  }
+
+  int enter(RouterAt here, std::uint32_t in, const IdealRoute& route, QueueAt* targets) const {
+    const auto router = static_cast<std::uint32_t>(here.row * cols_ + here.col);
+    if (route.tree < 0) {
+      Port out = Port::kRamp;
+      if (route.to.col != here.col) {
+        out = route.to.col > here.col ? Port::kEast : Port::kWest;
+      } else if (route.to.row != here.row) {
+        out = route.to.row > here.row ? Port::kSouth : Port::kNorth;
+      }
+      targets[0] = queue(router, in, static_cast<std::uint32_t>(out));
+      return 1;
+    }
+    unsigned ports = trees_.cell(static_cast<std::size_t>(route.tree), here).ports();
+    int count = 0;
+    for (; ports != 0; ports &= ports - 1) {
+      targets[count++] = queue(router, in, static_cast<std::uint32_t>(std::countr_zero(ports)));
+    }
+    return count;
+  }
+
+  std::int32_t cols_;
+  const XyTrees& trees_;
+  const std::vector<IdealRoute>& routes_;
+  std::vector<RouterAt> at_;
+};
+
+}  // namespace tessera

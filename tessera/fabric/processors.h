@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/fabric/queue_network.h"
+#include "tessera/fabric/simulate.h"
+#include "tessera/fabric/traffic.h"
+
+namespace tessera {
+
+/// What stands at the ends of the ramps: sends messages word by word, receives and combines.
+///
+/// Cycles here are those of the routers: a word that enters its router in cycle c has left its
+/// processor in cycle c - T_R, and one that leaves the last router in cycle c arrives in c + T_R.
+/// A word that enters as soon as there is room enters when a ramp that holds words back would let
+/// it enter, so ramps need no queues of their own.
+class Processors {
+ public:
+  /// For a traffic that `check` accepts. kTooLarge when more than 2^28 words are waited for.
+  static Result<Processors> make(const FabricMesh& mesh, const Traffic& traffic,
+                                 const SimulateOptions& options, const Sink& sink);
+
+  /// Takes up these messages: each source sends its own among them, in rising order.
+  void begin(std::vector<std::uint32_t> messages);
+
+  /// Makes the words count whose wait ends by now.
+  void release(std::int64_t cycle);
+  /// When the next wait ends, if any does.
+  std::optional<std::int64_t> next_release() const {
+    if (releases_.empty()) return std::nullopt;
+    return releases_.front().cycle;
+  }
+
+  /// Each source that can sends one word. Answers whether one did.
+  ///   steering.first(message, targets)  fills in up to 4: the queues of the source
+  template <typename Steering>
+  bool depart(QueueNetwork& network, const Steering& steering, std::int64_t cycle);
+
+  void deliver(std::uint32_t message, std::uint32_t destination, std::uint32_t word,
+               std::int64_t cycle);
+
+  const std::vector<MessageTimes>& times() const { return times_; }
+  std::vector<MessageTimes>& times() { return times_; }
+  std::int64_t last_delivery() const { return last_delivery_; }
+  std::int64_t undelivered() const { return undelivered_; }
+  const std::vector<std::int64_t>& ramp_out() const { return ramp_out_; }
+
+ private:
+  struct Source {
+    std::uint32_t message = 0;
+    std::size_t place = 0;  ///< of the message in order_
+    std::int64_t index = 0;
+    std::int64_t words = 0;
+    int targets = -1;  ///< how many; -1 before the first word
+    bool awake = false;
+    QueueAt target[4];
+  };
+  /// Word `index` of the message may be used at this destination from `cycle` on.
+  struct Release {
+    std::int64_t cycle = 0;
+    std::uint32_t message = 0;
+    std::uint32_t destination = 0;
+  };
+
+  Processors(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
+             const Sink& sink);
+  Status prepare_waits();
+  void wake(std::uint32_t number);
+  /// The first of the next word's queues that has no room, or as many as there are.
+  static int first_full(const QueueNetwork& network, const Source& source) {
+    int t = 0;
+    while (t < source.targets && network.has_room(source.target[t].queue)) ++t;
+    return t;
+  }
+  void take_up(Source& source, std::size_t place);
+  /// Whether all that the next word waits for is here.
+  bool is_released(const Source& source) const;
+  std::uint32_t next_word(const Source& source) const;
+  /// After the last word of a message: false when it was the source's last.
+  bool finish(Source& source);
+
+  const Traffic& traffic_;
+  Combine combine_;
+  const Sink& sink_;
+  std::int64_t ramp_cycles_;
+  std::vector<MessageTimes> times_;
+  std::vector<std::uint32_t> first_end_;  ///< of each message in arrived_
+  std::vector<std::uint32_t> arrived_;    ///< words at each destination of each message
+  std::vector<std::int64_t> ramp_out_;
+  std::int64_t undelivered_ = 0;
+  std::int64_t last_delivery_ = -1;
+
+  std::vector<std::uint32_t> order_;  ///< the messages taken up, by source
+  std::vector<Source> sources_;
+  std::vector<std::uint32_t> awake_;
+
+  bool waits_ = false;                      ///< some message waits; else what follows is empty
+  std::vector<std::uint32_t> first_wait_;   ///< of each message in awaited_end_
+  std::vector<std::uint32_t> awaited_end_;  ///< the entry of released_ that a wait looks at
+  std::vector<std::uint32_t> released_;     ///< words of each end that may be used
+  std::vector<std::int64_t> kept_at_;       ///< of each message in kept_; -1 when nothing waits
+  std::vector<std::uint32_t> kept_;         ///< words that others wait for
+  std::vector<std::int32_t> source_at_;     ///< the entry of sources_ at each router, or -1
+  std::deque<Release> releases_;            ///< in the order of their cycles: the delay is fixed
+};
+
+template <typename Steering>
+bool Processors::depart(QueueNetwork& network, const Steering& steering, std::int64_t cycle) {
+  for (const std::uint32_t number : network.woken_sources()) wake(number);
+  bool departed = false;
+  std::size_t kept = 0;
+  for (const std::uint32_t number : awake_) {
+    Source& source = sources_[number];
+    if (source.targets < 0) source.targets = steering.first(source.message, source.target);
+    if (waits_ && !is_released(source)) {
+      source.awake = false;
+      continue;
+    }
+    const int full = first_full(network, source);
+    if (full < source.targets) {
+      network.wake_source(source.target[full].queue, number);
+      source.awake = false;
+      continue;
+    }
+    const Wavelet wavelet{next_word(source), source.message};
+    for (int t = 0; t < source.targets; ++t) network.enter(source.target[t], wavelet);
+    departed = true;
+    MessageTimes& times = times_[source.message];
+    times.last_departure = cycle - ramp_cycles_;
+    if (source.index == 0) times.first_departure = times.last_departure;
+    if (++source.index == source.words && !finish(source)) continue;
+    awake_[kept++] = number;
+  }
+  awake_.resize(kept);
+  return departed;
+}
+
+}  // namespace tessera

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/fabric/simulate.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/fabric/colour_phases.h"
+#include "tessera/fabric/ideal_steering.h"
+#include "tessera/fabric/message_order.h"
+#include "tessera/fabric/processors.h"
+#include "tessera/fabric/queue_network.h"
+#include "tessera/fabric/static_phase.h"
+#include "tessera/fabric/xy_trees.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMaxDelay = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxCells = std::int64_t{1} << 27;
+constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
+
+Status check_between(std::int64_t least, std::int64_t value, std::int64_t most,
+                     std::string_view what) {
+  if (value >= least && value <= most) return ok_status();
+  return Error{ErrorCode::kOutOfRange,
+               cat("expected ", what, " from ", least, " to ", most, ", found ", value),
+               std::nullopt, cat("change ", what)};
+}
+
+Status check_options(const FabricMesh& mesh, const SimulateOptions& options) {
+  TESSERA_CHECK_OK(check_between(1, options.queue_depth, 64, "queue_depth"));
+  TESSERA_CHECK_OK(check_between(0, options.switch_cycles, kMaxDelay, "switch_cycles"));
+  TESSERA_CHECK_OK(check_between(0, mesh.ramp_cycles, kMaxDelay, "ramp_cycles"));
+  TESSERA_CHECK_OK(check_between(0, options.max_hops, std::int64_t{1} << 48, "max_hops"));
+  if (mesh.wavelet_bits != 32) {
+    return Error{ErrorCode::kNotSupported,
+                 cat("wavelets of ", mesh.wavelet_bits, " bits are not simulated, only of 32"),
+                 std::nullopt, "a wavelet carries one word of the payload"};
+  }
+  if (options.mode == FabricMode::kStatic && mesh.colours < 1) {
+    return Error{ErrorCode::kNotSupported,
+                 cat("static mode needs a colour, and the mesh has ", mesh.colours), std::nullopt,
+                 "use the ideal mode"};
+  }
+  if (options.combine == nullptr) {
+    return Error{ErrorCode::kOutOfRange, "nothing says how words are combined", std::nullopt,
+                 "set combine, for example to add_u32"};
+  }
+  return ok_status();
+}
+
+/// Refuses too much work before any of it is done.
+Status check_hops(const FabricMesh& mesh, const Traffic& traffic, std::int64_t max_hops) {
+  const auto at = [&](std::int32_t node) { return RouterAt{node / mesh.cols, node % mesh.cols}; };
+  std::vector<RouterAt> ends;
+  Checked hops = 0;
+  for (const FabricMessage& message : traffic.messages) {
+    ends.clear();
+    for (const std::int32_t node : traffic.destinations_of(message)) ends.push_back(at(node));
+    hops += Checked(message.words) * tree_links(at(message.source), ends);
+  }
+  if (hops.saturated() <= max_hops) return ok_status();
+  return Error{
+      ErrorCode::kTooLarge,
+      cat("the messages take ", hops.saturated(), " hops", hops.overflowed() ? " or more" : "",
+          ", and at most ", max_hops, " are simulated"),
+      std::nullopt, "raise max_hops, or simulate fewer words"};
+}
+
+/// The smallest rectangle of routers that holds all ends: XY routes do not leave it.
+struct Rectangle {
+  RouterAt from;
+  std::int32_t rows = 0;
+  std::int32_t cols = 0;
+};
+
+/// One simulation, under way.
+class Run {
+ public:
+  Run(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
+      Processors processors)
+      : mesh_(mesh),
+        traffic_(traffic),
+        options_(options),
+        processors_(std::move(processors)),
+        network_(options.queue_depth) {
+    const auto nodes = static_cast<std::size_t>(mesh.nodes());
+    answer_.links.resize(nodes * 4);
+    answer_.ramp_in.resize(nodes);
+    find_area();
+  }
+
+  Status run_ideal();
+  Status run_static();
+  Simulation finish() &&;
+
+ private:
+  void find_area();
+  RouterAt at(std::int32_t node) const {
+    return {node / mesh_.cols - area_.from.row, node % mesh_.cols - area_.from.col};
+  }
+  std::vector<RouterAt> ends_of(const FabricMessage& message) const;
+  /// Each message's tree, shared by messages with the same source and list of destinations.
+  Result<std::vector<std::uint32_t>> plant_trees(bool unicasts);
+  /// Until nothing is under way. The first word leaves its processor in cycle `start` or later.
+  template <typename Steering, typename Destination>
+  Status drain(const Steering& steering, const Destination& destination, std::int64_t start);
+  /// Adds what an output passed to the loads of its link or ramp; way = 5·router + port.
+  void count(std::uint32_t way, std::int64_t passed);
+  Status check_queue_bytes(std::size_t queues) const;
+
+  const FabricMesh& mesh_;
+  const Traffic& traffic_;
+  const SimulateOptions& options_;
+  Processors processors_;
+  QueueNetwork network_;
+  Rectangle area_;
+  XyTrees trees_;
+  Simulation answer_;
+};
+
+void Run::find_area() {
+  RouterAt least{mesh_.rows, mesh_.cols};
+  RouterAt most{0, 0};
+  const auto extend = [&](std::int32_t node) {
+    const RouterAt position{node / mesh_.cols, node % mesh_.cols};
+    least = {std::min(least.row, position.row), std::min(least.col, position.col)};
+    most = {std::max(most.row, position.row), std::max(most.col, position.col)};
+  };
+  for (const FabricMessage& message : traffic_.messages) {
+    extend(message.source);
+    for (const std::int32_t node : traffic_.destinations_of(message)) extend(node);
+  }
+  area_ = {least, most.row - least.row + 1, most.col - least.col + 1};
+}
+
+std::vector<RouterAt> Run::ends_of(const FabricMessage& message) const {
+  std::vector<RouterAt> ends;
+  for (const std::int32_t node : traffic_.destinations_of(message)) ends.push_back(at(node));
+  return ends;
+}
+
+Status Run::check_queue_bytes(std::size_t queues) const {
+  const auto ring = std::bit_ceil(static_cast<std::uint32_t>(options_.queue_depth));
+  const std::int64_t bytes =
+      (Checked(static_cast<std::int64_t>(queues)) * ring * sizeof(Wavelet)).saturated();
+  if (bytes <= kMaxQueueBytes) return ok_status();
+  return Error{ErrorCode::kTooLarge,
+               cat(queues, " queues of depth ", options_.queue_depth, " take ", bytes,
+                   " bytes, more than ", kMaxQueueBytes),
+               std::nullopt, "lower queue_depth, or simulate a part of the mesh"};
+}
+
+Result<std::vector<std::uint32_t>> Run::plant_trees(bool unicasts) {
+  std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, std::uint32_t> known;
+  std::vector<std::uint32_t> tree_of(traffic_.messages.size());
+  std::int64_t cells = 0;
+  for (std::size_t m = 0; m < traffic_.messages.size(); ++m) {
+    const FabricMessage& message = traffic_.messages[m];
+    if (!unicasts && message.destinations.count == 1) continue;
+    const auto list = traffic_.destinations_of(message);
+    auto [entry, is_new] = known.try_emplace(
+        {message.source, std::vector<std::int32_t>(list.begin(), list.end())}, 0U);
+    if (is_new) {
+      const std::vector<RouterAt> ends = ends_of(message);
+      cells += 1 + tree_links(at(message.source), ends);
+      if (cells > kMaxCells) {
+        return Error{ErrorCode::kTooLarge,
+                     cat("the trees of the messages have more than ", kMaxCells, " routers"),
+                     std::nullopt, "simulate fewer messages at a time"};
+      }
+      entry->second = static_cast<std::uint32_t>(trees_.add(at(message.source), ends));
+    }
+    tree_of[m] = entry->second;
+  }
+  return tree_of;
+}
+
+template <typename Steering, typename Destination>
+Status Run::drain(const Steering& steering, const Destination& destination, std::int64_t start) {
+  std::int64_t cycle = start + mesh_.ramp_cycles;
+  const auto deliver = [&](QueueAt from, Wavelet wavelet) {
+    processors_.deliver(wavelet.message, destination(from, wavelet.message), wavelet.word, cycle);
+  };
+  for (;;) {
+    processors_.release(cycle);
+    const bool departed = processors_.depart(network_, steering, cycle);
+    const bool moved = network_.step(steering, deliver);
+    if (departed || moved) {
+      ++cycle;
+      continue;
+    }
+    if (!network_.is_idle()) {
+      return Error{ErrorCode::kNotSupported,
+                   cat("the simulated fabric stopped in cycle ", cycle, " with ",
+                       processors_.undelivered(), " words not delivered"),
+                   std::nullopt, "this is a fault of the simulator: please report it"};
+    }
+    const std::optional<std::int64_t> release = processors_.next_release();
+    if (!release) return ok_status();
+    cycle = std::max(cycle + 1, *release);
+  }
+}
+
+void Run::count(std::uint32_t way, std::int64_t passed) {
+  const auto router = static_cast<std::int32_t>(way / IdealSteering::kPorts);
+  const std::uint32_t port = way % IdealSteering::kPorts;
+  const auto node = static_cast<std::size_t>(
+      mesh_.node(router / area_.cols + area_.from.row, router % area_.cols + area_.from.col));
+  if (port == static_cast<std::uint32_t>(Port::kRamp)) {
+    answer_.ramp_in[node] += passed;
+  } else {
+    answer_.links[node * 4 + port] += passed;
+    answer_.hops += passed;
+  }
+}
+
+Status Run::run_ideal() {
+  TESSERA_TRY(const std::vector<std::uint32_t> tree_of, plant_trees(false));
+  std::vector<IdealRoute> routes;
+  routes.reserve(traffic_.messages.size());
+  for (std::size_t m = 0; m < traffic_.messages.size(); ++m) {
+    const FabricMessage& message = traffic_.messages[m];
+    const bool unicast = message.destinations.count == 1;
+    routes.push_back({at(message.source), at(traffic_.destinations_of(message)[0]),
+                      unicast ? -1 : static_cast<std::int32_t>(tree_of[m])});
+  }
+  const IdealSteering steering(area_.rows, area_.cols, trees_, routes);
+  TESSERA_CHECK_OK(check_queue_bytes(steering.queues()));
+  network_.reset(steering.outputs(), steering.queues());
+  std::vector<std::uint32_t> all(traffic_.messages.size());
+  std::iota(all.begin(), all.end(), 0U);
+  processors_.begin(std::move(all));
+  const auto destination = [&](QueueAt from, std::uint32_t message) {
+    return steering.destination(from, message);
+  };
+  TESSERA_CHECK_OK(drain(steering, destination, 0));
+  for (std::uint32_t o = 0; o < network_.outputs().size(); ++o) {
+    count(o, network_.outputs()[o].passed);
+  }
+  answer_.phases = 1;
+  return ok_status();
+}
+
+Status Run::run_static() {
+  TESSERA_TRY(const std::vector<std::uint32_t> tree_of, plant_trees(true));
+  TESSERA_TRY(const std::vector<std::uint32_t> order, message_order(traffic_));
+  const std::int64_t budget =
+      std::min(mesh_.colours, static_cast<std::int64_t>(kMaxQueuesAtOutput));
+  TESSERA_TRY(const ColourPhases dealt,
+              deal_to_phases(traffic_, order, trees_, tree_of, area_.rows, area_.cols, budget));
+  answer_.phases = dealt.phases;
+  answer_.colours = dealt.colours;
+  std::vector<std::vector<std::uint32_t>> messages(static_cast<std::size_t>(dealt.phases));
+  for (std::uint32_t m = 0; m < tree_of.size(); ++m) {
+    const PhaseColour& given = dealt.messages[m];
+    messages[static_cast<std::size_t>(given.phase)].push_back(m);
+    processors_.times()[m].phase = given.phase;
+    processors_.times()[m].colour = given.colour;
+  }
+
+  std::vector<std::uint32_t> place(trees_.count());  // of a tree among those of the phase
+  std::vector<std::int32_t> placed_in(trees_.count(), -1);
+  for (std::int32_t phase = 0; phase < dealt.phases; ++phase) {
+    std::vector<std::uint32_t>& of_phase = messages[static_cast<std::size_t>(phase)];
+    std::vector<ColouredTree> trees;
+    for (const std::uint32_t m : of_phase) {
+      const std::uint32_t tree = tree_of[m];
+      if (placed_in[tree] == phase) continue;
+      placed_in[tree] = phase;
+      place[tree] = static_cast<std::uint32_t>(trees.size());
+      trees.push_back({tree, dealt.messages[m].colour});
+    }
+    struct Steering {
+      const StaticPhase& routes;
+      const std::vector<std::uint32_t>& tree_of;
+      const std::vector<std::uint32_t>& place;
+      int next(QueueAt from, Wavelet wavelet, QueueAt* targets) const {
+        return routes.next(from, wavelet, targets);
+      }
+      int first(std::uint32_t message, QueueAt* targets) const {
+        return routes.first(place[tree_of[message]], targets);
+      }
+    };
+    const StaticPhase routes(trees_, area_.cols, trees);
+    TESSERA_CHECK_OK(check_queue_bytes(routes.queues()));
+    network_.reset(routes.outputs(), routes.queues());
+    const std::int64_t start =
+        phase == 0 ? 0 : processors_.last_delivery() + 1 + options_.switch_cycles;
+    processors_.begin(std::move(of_phase));
+    const auto destination = [&](QueueAt from, std::uint32_t) {
+      return routes.destination(from.queue);
+    };
+    TESSERA_CHECK_OK(drain(Steering{routes, tree_of, place}, destination, start));
+    for (std::size_t o = 0; o < network_.outputs().size(); ++o) {
+      count(routes.way(o), network_.outputs()[o].passed);
+    }
+  }
+  return ok_status();
+}
+
+Simulation Run::finish() && {
+  answer_.messages = std::move(processors_.times());
+  answer_.ramp_out = processors_.ramp_out();
+  std::int64_t first = processors_.last_delivery();
+  for (const MessageTimes& times : answer_.messages) first = std::min(first, times.first_departure);
+  answer_.cycles = processors_.last_delivery() - first + 1;
+  return std::move(answer_);
+}
+
+}  // namespace
+
+std::uint32_t add_u32(std::uint32_t own, std::uint32_t received) { return own + received; }
+
+std::uint32_t add_f32(std::uint32_t own, std::uint32_t received) {
+  return std::bit_cast<std::uint32_t>(std::bit_cast<float>(own) + std::bit_cast<float>(received));
+}
+
+Result<Simulation> simulate(const FabricMesh& mesh, const Traffic& traffic,
+                            const SimulateOptions& options, const Sink& sink) {
+  TESSERA_CHECK_OK(check_options(mesh, options));
+  TESSERA_CHECK_OK(traffic.check(mesh));
+  if (traffic.messages.empty()) {
+    Simulation nothing;
+    const auto nodes = static_cast<std::size_t>(mesh.nodes());
+    nothing.links.resize(nodes * 4);
+    nothing.ramp_in.resize(nodes);
+    nothing.ramp_out.resize(nodes);
+    return nothing;
+  }
+  TESSERA_CHECK_OK(check_hops(mesh, traffic, options.max_hops));
+  TESSERA_TRY(Processors processors, Processors::make(mesh, traffic, options, sink));
+  Run run(mesh, traffic, options, std::move(processors));
+  TESSERA_CHECK_OK(options.mode == FabricMode::kIdeal ? run.run_ideal() : run.run_static());
+  return std::move(run).finish();
+}
+
+}  // namespace tessera

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/reshard/transfers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/reshard/flows.h"
+#include "tessera/reshard/walk.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMaxListed = std::int64_t{1} << 23;
+constexpr std::int64_t kMaxTries = std::int64_t{1} << 32;
+
+/// Whether a pair is wanted at all.
+bool wanted(const TransferChoice& choice, const PairAt& pair) {
+  const bool local = pair.source.physical == pair.destination.physical;
+  if (!(local ? choice.local : choice.messages)) return false;
+  if (choice.source && *choice.source != pair.source.physical) return false;
+  return !choice.destination || *choice.destination == pair.destination.physical;
+}
+
+/// Makes the transfers of each pair from the segments of its groups.
+///
+/// Level f holds what the segments of the first f factors add up to. Levels are settled on the way
+/// down as long as groups have one segment, so that where all have one a transfer costs a step of
+/// the innermost loop; the rest is expanded at the end of each choice.
+template <typename Emit>
+class Expansion {
+ public:
+  Expansion(const Flows& flows, const TransferChoice& choice, Emit& emit)
+      : flows_(flows), choice_(choice), emit_(emit) {
+    std::size_t most = 0;
+    for (const FlowFactor& factor : flows.factors) {
+      std::size_t here = 0;
+      for (const Segment& segment : factor.segments) {
+        here = std::max<std::size_t>(here, segment.loop_count);
+      }
+      most += here;
+    }
+    levels_.resize(flows.factors.size() + 1);
+    for (Level& level : levels_) level.loops.resize(most + 1);
+    levels_[0].source_slot = flows.source_slot;
+    levels_[0].destination_slot = flows.destination_slot;
+    groups_.resize(flows.factors.size());
+    transfer_.combines = flows.combines;
+  }
+
+  void enter(std::size_t f, const SegmentGroup& group) {
+    groups_[f] = &group;
+    if (settled_ < f) return;
+    settled_ = f;
+    if (group.count != 1) return;
+    settle(f, flows_.factors[f].segments[group.first]);
+    settled_ = f + 1;
+  }
+
+  bool leave(const PairAt& pair) {
+    if (!wanted(choice_, pair)) return true;
+    transfer_.source = pair.source.physical;
+    transfer_.destination = pair.destination.physical;
+    transfer_.source_virtual = pair.source.place;
+    transfer_.destination_virtual = pair.destination.place;
+    transfer_.share = pair.share;
+    transfer_.begins_pair = true;
+    return expand(settled_);
+  }
+
+ private:
+  struct Level {
+    std::int64_t source_slot = 0;
+    std::int64_t destination_slot = 0;
+    std::int64_t elements = 1;
+    std::size_t loop_count = 0;
+    std::vector<BoxLoop> loops;
+  };
+
+  void settle(std::size_t f, const Segment& segment) {
+    const Level& above = levels_[f];
+    Level& level = levels_[f + 1];
+    level.source_slot = above.source_slot + segment.source_slot;
+    level.destination_slot = above.destination_slot + segment.destination_slot;
+    level.elements = above.elements * segment.elements;
+    BoxLoop* const loops = level.loops.data();
+    std::size_t count = above.loop_count;
+    for (std::size_t i = 0; i < count; ++i) loops[i] = above.loops[i];
+    const BoxLoop* added = flows_.factors[f].loops.data() + segment.first_loop;
+    for (std::uint32_t i = 0; i < segment.loop_count; ++i, ++added) {
+      if (count > 0 && continues(loops[count - 1], *added)) {
+        loops[count - 1] = {loops[count - 1].extent * added->extent, added->source_stride,
+                            added->destination_stride};
+      } else {
+        loops[count++] = *added;
+      }
+    }
+    level.loop_count = count;
+  }
+
+  /// Both loops are one progression on either side.
+  static bool continues(const BoxLoop& outer, const BoxLoop& inner) {
+    std::int64_t source = 0;
+    std::int64_t destination = 0;
+    return !__builtin_mul_overflow(inner.extent, inner.source_stride, &source) &&
+           source == outer.source_stride &&
+           !__builtin_mul_overflow(inner.extent, inner.destination_stride, &destination) &&
+           destination == outer.destination_stride;
+  }
+
+  bool expand(std::size_t f) {
+    if (f == groups_.size()) {
+      const Level& level = levels_[f];
+      transfer_.source_slot = level.source_slot;
+      transfer_.destination_slot = level.destination_slot;
+      transfer_.loops = {level.loops.data(), level.loop_count};
+      transfer_.elements = level.elements;
+      if (!emit_(transfer_)) return false;
+      transfer_.begins_pair = false;
+      return true;
+    }
+    const SegmentGroup& group = *groups_[f];
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      settle(f, flows_.factors[f].segments[group.first + i]);
+      if (!expand(f + 1)) return false;
+    }
+    return true;
+  }
+
+  const Flows& flows_;
+  const TransferChoice& choice_;
+  Emit& emit_;
+  std::vector<Level> levels_;
+  std::vector<const SegmentGroup*> groups_;
+  std::size_t settled_ = 0;  // levels up to this one are what the groups above say
+  Transfer transfer_;
+};
+
+/// The virtual places that are one physical place.
+std::vector<std::int64_t> places_at(const PlaceMap& map, std::int64_t physical) {
+  std::vector<std::int64_t> found;
+  const std::int64_t places = map.mesh().elements();
+  for (std::int64_t v = 0; v < places; ++v) {
+    if (map.physical(v) == physical) found.push_back(v);
+  }
+  return found;
+}
+
+/// Walks what `choice` wants, by the shortest way to it.
+template <typename Visitor>
+bool walk(const ReshardPart& part, const Flows& flows, const TransferChoice& choice,
+          Visitor& visitor) {
+  GroupWalk<Visitor> groups(flows, visitor);
+  if (choice.destination) {
+    for (const std::int64_t place : places_at(part.map_b, *choice.destination)) {
+      if (!groups.to(place)) return false;
+    }
+    return true;
+  }
+  if (choice.source && flows.nearest.trivial()) {
+    for (const std::int64_t place : places_at(part.map_a, *choice.source)) {
+      if (!groups.from(place)) return false;
+    }
+    return true;
+  }
+  return groups.all();
+}
+
+/// All searches for the nearest copy together stay within reason.
+Status check_tries(const Flows& flows) {
+  const std::int64_t tries = flows.nearest.tries();
+  if (tries == 1) return ok_status();
+  const std::int64_t all = (Checked(flows.choices()) * tries).saturated();
+  if (all <= kMaxTries) return ok_status();
+  return Error{
+      ErrorCode::kTooLarge,
+      cat("finding the nearest source would compare ", all, " distances, more than ", kMaxTries),
+      std::nullopt, "keep fewer replicas, or use a device map along rows and columns"};
+}
+
+/// A transfer that waits to stand beside the others of its pair.
+struct Listed {
+  Transfer transfer;
+  std::size_t first_loop = 0;
+};
+
+Status list_and_visit(std::vector<Listed>& listed, const std::vector<BoxLoop>& loops,
+                      const std::function<Status(const Transfer&)>& visit) {
+  std::vector<std::size_t> order(listed.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto pair = [&](std::size_t i) {
+    return std::pair(listed[i].transfer.source, listed[i].transfer.destination);
+  };
+  std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+    return pair(x) != pair(y) ? pair(x) < pair(y) : x < y;
+  });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Transfer& transfer = listed[order[i]].transfer;
+    transfer.begins_pair = i == 0 || pair(order[i - 1]) != pair(order[i]);
+    transfer.loops = {loops.data() + listed[order[i]].first_loop, transfer.loops.size()};
+    TESSERA_CHECK_OK(visit(transfer));
+  }
+  return ok_status();
+}
+
+Error too_many_listed(std::int64_t most) {
+  return Error{ErrorCode::kTooLarge,
+               cat("putting the transfers of each pair together would list more than ", most),
+               std::nullopt, "ask for one destination at a time, or use placements of one piece"};
+}
+
+/// Adds up the elements of pairs that cross.
+class PairList {
+ public:
+  PairList(std::int64_t most, const TransferChoice& choice) : most_(most), choice_(choice) {}
+  void enter(std::size_t, const SegmentGroup&) {}
+  bool leave(const PairAt& pair) {
+    if (!wanted(choice_, pair)) return true;
+    pairs_.push_back({pair.source.physical, pair.destination.physical, pair.elements, 0});
+    if (static_cast<std::int64_t>(pairs_.size()) < limit_) return true;
+    join();
+    limit_ = std::max(limit_, 2 * static_cast<std::int64_t>(pairs_.size()));
+    return static_cast<std::int64_t>(pairs_.size()) <= most_;
+  }
+  /// Sorts, and makes one of what several boxes or shares send from one place to another.
+  void join() {
+    std::sort(pairs_.begin(), pairs_.end(), [](const PairBytes& x, const PairBytes& y) {
+      return std::pair(x.source, x.destination) < std::pair(y.source, y.destination);
+    });
+    std::size_t kept = 0;
+    for (const PairBytes& pair : pairs_) {
+      if (kept > 0 && pairs_[kept - 1].source == pair.source &&
+          pairs_[kept - 1].destination == pair.destination) {
+        pairs_[kept - 1].elements += pair.elements;
+      } else {
+        pairs_[kept++] = pair;
+      }
+    }
+    pairs_.resize(kept);
+  }
+  std::vector<PairBytes>& pairs() { return pairs_; }
+
+ private:
+  const std::int64_t most_;
+  const TransferChoice& choice_;
+  std::int64_t limit_ = std::int64_t{1} << 20;
+  std::vector<PairBytes> pairs_;
+};
+
+}  // namespace
+
+Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
+                         const std::function<Status(const Transfer&)>& visit) {
+  Status outcome = ok_status();
+  std::vector<Listed> listed;
+  std::vector<BoxLoop> loops;
+  for (const ReshardPart& part : reshard.parts()) {
+    TESSERA_TRY(const Flows flows, flows_of(part, reshard.ground()));
+    TESSERA_CHECK_OK(check_tries(flows));
+    if (reshard.parts().size() == 1 && flows.distinct) {
+      const auto emit = [&](const Transfer& transfer) {
+        Status visited = visit(transfer);
+        if (visited.ok()) return true;
+        outcome = std::move(visited);
+        return false;
+      };
+      Expansion<decltype(emit)> expansion(flows, choice, emit);
+      walk(part, flows, choice, expansion);
+      return outcome;
+    }
+    const auto keep = [&](const Transfer& transfer) {
+      if (static_cast<std::int64_t>(std::max(listed.size(), loops.size() / 4)) >= kMaxListed) {
+        outcome = too_many_listed(kMaxListed);
+        return false;
+      }
+      listed.push_back({transfer, loops.size()});
+      loops.insert(loops.end(), transfer.loops.begin(), transfer.loops.end());
+      return true;
+    };
+    Expansion<decltype(keep)> expansion(flows, choice, keep);
+    if (!walk(part, flows, choice, expansion)) return outcome;
+  }
+  return list_and_visit(listed, loops, visit);
+}
+
+Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most) {
+  const TransferChoice choice{.messages = true, .local = false};
+  PairList list(most, choice);
+  bool fits = true;
+  for (const ReshardPart& part : reshard.parts()) {
+    TESSERA_TRY(const Flows flows, flows_of(part, reshard.ground()));
+    TESSERA_CHECK_OK(check_tries(flows));
+    fits = fits && walk(part, flows, choice, list);
+  }
+  list.join();
+  if (!fits || static_cast<std::int64_t>(list.pairs().size()) > most) {
+    return Error{ErrorCode::kTooLarge, cat("there are more than ", most, " messages"), std::nullopt,
+                 "ask for their sums instead, or raise the limit"};
+  }
+  for (PairBytes& pair : list.pairs()) pair.bytes = reshard.bytes(pair.elements);
+  return std::move(list.pairs());
+}
+
+}  // namespace tessera
