@@ -49,14 +49,13 @@ struct Chunks {
 };
 
 /// The fewest rounds, of those that cut one dim, with which no place receives more than
-/// `staging_bytes` in a round; blocks win over dealing, and outer dims over inner ones, when they
+/// `staging_bytes` in a round; outer dims win over inner ones, and blocks over dealing, when they
 /// need equally many. Where no single dim is enough, the dim that helps most is cut into single
 /// indices and the others are looked at again.
-/// Example: [64, 64] f32 from Grid(8, 8) to one place that held an eighth of an eighth of it:
-/// 16,128 bytes arrive; with 4096 bytes of staging 4 rounds of 16 rows, the last three full.
+/// Example: [64, 64] f32 from Grid(8, 8) to one of its places: 63/64 of 16,384 bytes arrive; with
+/// 4096 bytes of staging that takes 4 rounds of 16 rows.
 /// Errors: kDoesNotFit when a single element does not fit; kTooLarge for more than kMaxRounds
-/// rounds, and for placements whose factors do not part into rows and columns with more than 2^22
-/// overlaps.
+/// rounds or 2^16 trials, and as for most_received.
 Result<Chunks> chunk(const Reshard& reshard, std::int64_t staging_bytes);
 
 /// What round number `round` takes.
@@ -67,7 +66,9 @@ ChunkSlice slice_of(const Chunks& chunks, const Shape& shape, std::int64_t round
 Result<Reshard> restricted(const Reshard& reshard, const ChunkSlice& slice);
 
 /// The most bytes that one place receives from others, and the first such place on the ground; -1
-/// where nothing crosses. Errors: kTooLarge as above.
+/// where nothing crosses. Where dims drive rows or columns alone, also exchanged as in a transpose,
+/// work grows with the places along the axes; else pairs of places are listed, and kTooLarge beyond
+/// 2^22 of them.
 struct MostReceived {
   std::int64_t bytes = 0;
   std::int64_t place = -1;

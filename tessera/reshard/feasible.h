@@ -33,13 +33,16 @@ struct Feasibility {
 /// The needs of a reshard that fits, or kDoesNotFit.
 ///
 /// The error names what is needed, what there is and the place, and its help the ways out with
-/// their figures: through the host (bytes out and in), in pieces (how many, so that one fits beside
-/// A), or a layout that spreads B (over how many places).
-/// Example: [1024, 1024] f32 gathered from Grid(32, 32) on wse2: "4 MB of B and 4 KB of A on place
-/// [0, 0] > the 36 KB for data of sram".
+/// their figures: through the host (bytes), in chunks (how many, so that one fits beside A), or a
+/// layout that spreads B (over how many places).
+/// Example: [1024, 1024] f32 gathered from Grid(32, 32) on wse2: "place [0, 0] needs 4100 KB (4 KB
+/// of A, 4 MB of B), and sram has 36 KB for data".
+///
 /// `machine` is the one that the reshard's ground was made of. Memories that are not one a place
-/// (banks, shared) hold the sum of what A and B hold of them, as target/fit.h counts it.
-/// Figures are in closed form; no place is visited unless a device map is a table.
+/// (banks, shared) hold what A and B hold of them as target/fit.h counts it, and nothing is staged
+/// there. Where A is in another memory than B it takes no room. A and B that are one description
+/// are one memory. Figures are in closed form; places are visited only where a device map is a
+/// table.
 /// Errors besides: those of chunk() for the rounds, kOverflow.
 Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine);
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/device_map.h"
+
+namespace tessera {
+
+/// The device map that puts coordinate v of mesh axis j at `coords[j][v]` of the physical axis
+/// `axis_of[j]`, one for each axis of `physical`. Coordinates of an axis are all different.
+///
+/// It is folded where every list is one fold's: steps that go on evenly, also backwards or around
+/// the end (a rotation), or two nested loops (blocks dealt out in turn); else a table.
+/// Example: coords {2, 3, 0, 1} are (v + 2) mod 4.
+/// Error kTooLarge for a table of more than 2^22 places.
+Result<DeviceMap> map_of_axes(const Shape& mesh, const Shape& physical,
+                              const std::vector<std::size_t>& axis_of,
+                              const std::vector<std::vector<std::int64_t>>& coords);
+
+/// The device map that puts place number v of the mesh on place number places[v] of `physical`:
+/// as above where the axes can be told apart, else a table.
+Result<DeviceMap> map_of_places(const Shape& mesh, const Shape& physical,
+                                const std::vector<std::int64_t>& places);
+
+}  // namespace tessera
