@@ -3,11 +3,14 @@
 
 #include "tessera/base/text.h"
 #include "tools/read_target.h"
+#include "tools/reshard_simulate.h"
 #include "tools/reshard_trace.h"
 #include "tools/words.h"
 
 namespace tessera::tools {
 namespace {
+
+constexpr std::int64_t kMostMessages = std::int64_t{1} << 22;  // of a simulation
 
 /// What the network of a target without known routes leaves unanswered, when it was asked for.
 Status check_routes(const Ground& ground, const ReshardQuestion& question) {
@@ -33,6 +36,44 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
   answer.warnings.push_back(
       {std::string(code_name(error.code)),
        is_refused ? error.message : cat("memory was not checked: ", error.message), error.help});
+  return ok_status();
+}
+
+/// Why nothing is simulated that was not asked for; empty when it is.
+std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
+  if (!answer.cost.fabric) return answer.reshard.ground().why_no_fabric;
+  if (question.simulate == SimulateWhen::kNever) return "not asked for";
+  if (question.simulate == SimulateWhen::kAlways || !question.trace.empty()) return "";
+  if (answer.cost.fabric->link_hops > kMostAutoHops) {
+    return cat(answer.cost.fabric->link_hops, " wavelet-hops take a while (--simulate always)");
+  }
+  if (answer.cost.messages > kMostAutoMessages) {
+    return cat(answer.cost.messages, " messages take a while (--simulate always)");
+  }
+  return "";
+}
+
+/// Simulates where that is asked for or quick, and writes the trace.
+Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
+  answer.why_not_simulated = why_not(answer, question);
+  if (!answer.why_not_simulated.empty()) return ok_status();
+  const bool traced = !question.trace.empty();
+  const bool unasked = question.simulate == SimulateWhen::kAuto && !traced;
+  Result<SimulatedReshard> simulated =
+      simulate_reshard(answer.reshard, question.mode, kMostMessages, traced);
+  if (!simulated && unasked) {
+    answer.why_not_simulated = simulated.error().message;
+    return ok_status();
+  }
+  if (!simulated) return simulated.error();
+  if (traced) {
+    const std::string title = cat(kind_name(answer.kind), " of ", answer.cost.bytes, " bytes on ",
+                                  answer.reshard.ground().mesh.to_string(), " places");
+    TESSERA_TRY(const std::string text,
+                trace_text(title, answer.reshard.ground().mesh, simulated->messages));
+    TESSERA_CHECK_OK(write_whole(question.trace, text));
+  }
+  answer.simulation = std::move(simulated->simulation);
   return ok_status();
 }
 
@@ -83,6 +124,7 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   if (question.pairs) {
     TESSERA_TRY(answer.pairs, pairs_of(answer.reshard, kMostPairs));
   }
+  TESSERA_CHECK_OK(ask_simulation(question, answer));
   return answer;
 }
 

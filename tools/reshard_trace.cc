@@ -134,16 +134,19 @@ void add_counter(Writer& writer, const std::vector<TraceMessage>& messages) {
 
 }  // namespace
 
+Status check_trace_size(std::int64_t messages) {
+  if (messages <= kMostTraceMessages) return ok_status();
+  return Error{ErrorCode::kTooLarge,
+               cat("a trace of ", messages, " messages would be too large: at most ",
+                   kMostTraceMessages, " are written"),
+               std::nullopt, "trace a smaller tensor, or fewer places"};
+}
+
 Result<std::string> trace_text(const std::string& title, const Shape& mesh,
                                const std::vector<TraceMessage>& messages) {
   std::int64_t arrivals = 0;
   for (const TraceMessage& message : messages) arrivals += std::ssize(message.arrivals);
-  if (arrivals > kMostTraceMessages) {
-    return Error{ErrorCode::kTooLarge,
-                 cat("a trace of ", arrivals, " messages would be too large: at most ",
-                     kMostTraceMessages, " are written"),
-                 std::nullopt, "trace a smaller tensor, or fewer places"};
-  }
+  TESSERA_CHECK_OK(check_trace_size(arrivals));
   // Slices of each place, sent and received apart.
   std::map<std::pair<std::int64_t, bool>, std::vector<Slice>> by_place;
   for (std::size_t m = 0; m < messages.size(); ++m) {

@@ -32,11 +32,14 @@ struct TraceMessage {
 /// The most messages of a trace, multicasts counted once a destination: about 40 MB.
 inline constexpr std::int64_t kMostTraceMessages = 1 << 16;
 
+/// kTooLarge beyond kMostTraceMessages.
+Status check_trace_size(std::int64_t messages);
+
 /// The text of a trace. A place is a process, called by its coordinates and sorted by `mesh`;
 /// every message is a slice where it is sent and one where it arrives, joined by an arrow. Slices
 /// of one thread never overlap: what happens at the same time is on further threads of the place.
 /// A counter tells how many messages are on their way. One cycle is one microsecond.
-/// Error kTooLarge beyond kMostTraceMessages.
+/// Errors as check_trace_size.
 Result<std::string> trace_text(const std::string& title, const Shape& mesh,
                                const std::vector<TraceMessage>& messages);
 
