@@ -342,10 +342,8 @@ std::int64_t Flows::choices() const {
 
 Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice choice) {
   std::vector<RawFactor> raw;
-  if (choice.copies) {
-    TESSERA_CHECK_OK(add_shares(part, raw));
-    TESSERA_CHECK_OK(add_copies(part.b, raw));
-  }
+  if (choice.shares) TESSERA_CHECK_OK(add_shares(part, raw));
+  if (choice.copies) TESSERA_CHECK_OK(add_copies(part.b, raw));
   for (const Factor& factor : part.refinement.factors()) {
     RawFactor& unrolled = raw.emplace_back();
     for (const Piece& piece : factor.pieces) TESSERA_CHECK_OK(unroll(piece, unrolled));

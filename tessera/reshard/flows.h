@@ -79,9 +79,10 @@ struct Flows {
 /// Whether different virtual places are different physical ones: no map of layers.
 bool one_to_one(const PlaceMap& map, std::int64_t ground_places);
 
-/// What of a part is wanted.
+/// What of a part is wanted, besides the dims.
 struct FlowChoice {
-  bool copies = true;  ///< the copies and shares of both, or else first places alone
+  bool shares = true;
+  bool copies = true;  ///< those of B as factors, and the nearest of A; or else first places alone
 };
 
 /// Error kTooLarge when a factor has more than 2^22 segments.

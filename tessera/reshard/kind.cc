@@ -159,7 +159,7 @@ struct PartFacts {
 };
 
 Result<PartFacts> facts_of(const ReshardPart& part, const Ground& ground) {
-  TESSERA_TRY(Flows flows, flows_of(part, ground, {.copies = false}));
+  TESSERA_TRY(Flows flows, flows_of(part, ground, {.shares = false, .copies = false}));
   return PartFacts{part,
                    std::move(flows),
                    alignment_of(part.map_a, ground.mesh),

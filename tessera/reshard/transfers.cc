@@ -7,6 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/reshard/expand.h"
 #include "tessera/reshard/flows.h"
 #include "tessera/reshard/walk.h"
 
@@ -23,120 +24,6 @@ bool wanted(const TransferChoice& choice, const PairAt& pair) {
   if (choice.source && *choice.source != pair.source.physical) return false;
   return !choice.destination || *choice.destination == pair.destination.physical;
 }
-
-/// Makes the transfers of each pair from the segments of its groups.
-///
-/// Level f holds what the segments of the first f factors add up to. Levels are settled on the way
-/// down as long as groups have one segment, so that where all have one a transfer costs a step of
-/// the innermost loop; the rest is expanded at the end of each choice.
-template <typename Emit>
-class Expansion {
- public:
-  Expansion(const Flows& flows, const TransferChoice& choice, Emit& emit)
-      : flows_(flows), choice_(choice), emit_(emit) {
-    std::size_t most = 0;
-    for (const FlowFactor& factor : flows.factors) {
-      std::size_t here = 0;
-      for (const Segment& segment : factor.segments) {
-        here = std::max<std::size_t>(here, segment.loop_count);
-      }
-      most += here;
-    }
-    levels_.resize(flows.factors.size() + 1);
-    for (Level& level : levels_) level.loops.resize(most + 1);
-    levels_[0].source_slot = flows.source_slot;
-    levels_[0].destination_slot = flows.destination_slot;
-    groups_.resize(flows.factors.size());
-    transfer_.combines = flows.combines;
-  }
-
-  void enter(std::size_t f, const SegmentGroup& group) {
-    groups_[f] = &group;
-    if (settled_ < f) return;
-    settled_ = f;
-    if (group.count != 1) return;
-    settle(f, flows_.factors[f].segments[group.first]);
-    settled_ = f + 1;
-  }
-
-  bool leave(const PairAt& pair) {
-    if (!wanted(choice_, pair)) return true;
-    transfer_.source = pair.source.physical;
-    transfer_.destination = pair.destination.physical;
-    transfer_.source_virtual = pair.source.place;
-    transfer_.destination_virtual = pair.destination.place;
-    transfer_.share = pair.share;
-    transfer_.begins_pair = true;
-    return expand(settled_);
-  }
-
- private:
-  struct Level {
-    std::int64_t source_slot = 0;
-    std::int64_t destination_slot = 0;
-    std::int64_t elements = 1;
-    std::size_t loop_count = 0;
-    std::vector<BoxLoop> loops;
-  };
-
-  void settle(std::size_t f, const Segment& segment) {
-    const Level& above = levels_[f];
-    Level& level = levels_[f + 1];
-    level.source_slot = above.source_slot + segment.source_slot;
-    level.destination_slot = above.destination_slot + segment.destination_slot;
-    level.elements = above.elements * segment.elements;
-    BoxLoop* const loops = level.loops.data();
-    std::size_t count = above.loop_count;
-    for (std::size_t i = 0; i < count; ++i) loops[i] = above.loops[i];
-    const BoxLoop* added = flows_.factors[f].loops.data() + segment.first_loop;
-    for (std::uint32_t i = 0; i < segment.loop_count; ++i, ++added) {
-      if (count > 0 && continues(loops[count - 1], *added)) {
-        loops[count - 1] = {loops[count - 1].extent * added->extent, added->source_stride,
-                            added->destination_stride};
-      } else {
-        loops[count++] = *added;
-      }
-    }
-    level.loop_count = count;
-  }
-
-  /// Both loops are one progression on either side.
-  static bool continues(const BoxLoop& outer, const BoxLoop& inner) {
-    std::int64_t source = 0;
-    std::int64_t destination = 0;
-    return !__builtin_mul_overflow(inner.extent, inner.source_stride, &source) &&
-           source == outer.source_stride &&
-           !__builtin_mul_overflow(inner.extent, inner.destination_stride, &destination) &&
-           destination == outer.destination_stride;
-  }
-
-  bool expand(std::size_t f) {
-    if (f == groups_.size()) {
-      const Level& level = levels_[f];
-      transfer_.source_slot = level.source_slot;
-      transfer_.destination_slot = level.destination_slot;
-      transfer_.loops = {level.loops.data(), level.loop_count};
-      transfer_.elements = level.elements;
-      if (!emit_(transfer_)) return false;
-      transfer_.begins_pair = false;
-      return true;
-    }
-    const SegmentGroup& group = *groups_[f];
-    for (std::uint32_t i = 0; i < group.count; ++i) {
-      settle(f, flows_.factors[f].segments[group.first + i]);
-      if (!expand(f + 1)) return false;
-    }
-    return true;
-  }
-
-  const Flows& flows_;
-  const TransferChoice& choice_;
-  Emit& emit_;
-  std::vector<Level> levels_;
-  std::vector<const SegmentGroup*> groups_;
-  std::size_t settled_ = 0;  // levels up to this one are what the groups above say
-  Transfer transfer_;
-};
 
 /// The virtual places that are one physical place.
 std::vector<std::int64_t> places_at(const PlaceMap& map, std::int64_t physical) {
@@ -180,30 +67,62 @@ Status check_tries(const Flows& flows) {
       std::nullopt, "keep fewer replicas, or use a device map along rows and columns"};
 }
 
+/// Hands transfers on as they come.
+struct Stream {
+  const TransferChoice& choice;
+  const std::function<Status(const Transfer&)>& visit;
+  Status outcome = ok_status();
+
+  bool wants(const PairAt& pair) const { return wanted(choice, pair); }
+  bool take(const Transfer& transfer) {
+    Status visited = visit(transfer);
+    if (visited.ok()) return true;
+    outcome = std::move(visited);
+    return false;
+  }
+};
+
 /// A transfer that waits to stand beside the others of its pair.
 struct Listed {
   Transfer transfer;
   std::size_t first_loop = 0;
 };
 
-Status list_and_visit(std::vector<Listed>& listed, const std::vector<BoxLoop>& loops,
-                      const std::function<Status(const Transfer&)>& visit) {
-  std::vector<std::size_t> order(listed.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto pair = [&](std::size_t i) {
-    return std::pair(listed[i].transfer.source, listed[i].transfer.destination);
-  };
-  std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
-    return pair(x) != pair(y) ? pair(x) < pair(y) : x < y;
-  });
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    Transfer& transfer = listed[order[i]].transfer;
-    transfer.begins_pair = i == 0 || pair(order[i - 1]) != pair(order[i]);
-    transfer.loops = {loops.data() + listed[order[i]].first_loop, transfer.loops.size()};
-    TESSERA_CHECK_OK(visit(transfer));
+/// Keeps transfers until all are there.
+struct Listing {
+  const TransferChoice& choice;
+  std::vector<Listed> listed = {};
+  std::vector<BoxLoop> loops = {};
+
+  bool wants(const PairAt& pair) const { return wanted(choice, pair); }
+  bool take(const Transfer& transfer) {
+    // Loops take memory too: as much as this when every transfer has four.
+    if (static_cast<std::int64_t>(std::max(listed.size(), loops.size() / 4)) >= kMaxListed) {
+      return false;
+    }
+    listed.push_back({transfer, loops.size()});
+    loops.insert(loops.end(), transfer.loops.begin(), transfer.loops.end());
+    return true;
   }
-  return ok_status();
-}
+
+  Status visit_all(const std::function<Status(const Transfer&)>& visit) {
+    std::vector<std::size_t> order(listed.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto pair = [&](std::size_t i) {
+      return std::pair(listed[i].transfer.source, listed[i].transfer.destination);
+    };
+    std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+      return pair(x) != pair(y) ? pair(x) < pair(y) : x < y;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      Transfer& transfer = listed[order[i]].transfer;
+      transfer.begins_pair = i == 0 || pair(order[i - 1]) != pair(order[i]);
+      transfer.loops = {loops.data() + listed[order[i]].first_loop, transfer.loops.size()};
+      TESSERA_CHECK_OK(visit(transfer));
+    }
+    return ok_status();
+  }
+};
 
 Error too_many_listed(std::int64_t most) {
   return Error{ErrorCode::kTooLarge,
@@ -253,36 +172,20 @@ class PairList {
 
 Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
                          const std::function<Status(const Transfer&)>& visit) {
-  Status outcome = ok_status();
-  std::vector<Listed> listed;
-  std::vector<BoxLoop> loops;
+  Listing listing{choice};
   for (const ReshardPart& part : reshard.parts()) {
     TESSERA_TRY(const Flows flows, flows_of(part, reshard.ground()));
     TESSERA_CHECK_OK(check_tries(flows));
     if (reshard.parts().size() == 1 && flows.distinct) {
-      const auto emit = [&](const Transfer& transfer) {
-        Status visited = visit(transfer);
-        if (visited.ok()) return true;
-        outcome = std::move(visited);
-        return false;
-      };
-      Expansion<decltype(emit)> expansion(flows, choice, emit);
+      Stream stream{choice, visit};
+      Expansion<Stream> expansion(flows, stream);
       walk(part, flows, choice, expansion);
-      return outcome;
+      return stream.outcome;
     }
-    const auto keep = [&](const Transfer& transfer) {
-      if (static_cast<std::int64_t>(std::max(listed.size(), loops.size() / 4)) >= kMaxListed) {
-        outcome = too_many_listed(kMaxListed);
-        return false;
-      }
-      listed.push_back({transfer, loops.size()});
-      loops.insert(loops.end(), transfer.loops.begin(), transfer.loops.end());
-      return true;
-    };
-    Expansion<decltype(keep)> expansion(flows, choice, keep);
-    if (!walk(part, flows, choice, expansion)) return outcome;
+    Expansion<Listing> expansion(flows, listing);
+    if (!walk(part, flows, choice, expansion)) return too_many_listed(kMaxListed);
   }
-  return list_and_visit(listed, loops, visit);
+  return listing.visit_all(visit);
 }
 
 Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most) {
