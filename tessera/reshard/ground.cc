@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 26;
 
+bool is_single(const std::vector<std::int64_t>& mesh) {
+  return std::all_of(mesh.begin(), mesh.end(), [](std::int64_t extent) { return extent == 1; });
+}
+
 /// The mesh that a placement's places are counted in: physical where it is mapped.
 void hold(const Placement& placement, std::vector<std::vector<std::int64_t>>& meshes) {
   for (const FormPiece& piece : form_pieces(placement)) {
@@ -42,8 +46,11 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
   hold(b, meshes);
   std::vector<std::int64_t> extents;
   for (const std::vector<std::int64_t>& mesh : meshes) {
-    if (mesh.empty()) continue;
-    if (extents.empty()) extents.assign(mesh.size(), 1);
+    // A single place is the first of any mesh.
+    if (is_single(extents) && (mesh.size() > extents.size() || !is_single(mesh))) {
+      extents.assign(mesh.size(), 1);
+    }
+    if (is_single(mesh)) continue;
     if (mesh.size() != extents.size()) {
       return Error{ErrorCode::kMeshMismatch,
                    cat("places on meshes of rank ", extents.size(), " and ", mesh.size(),

@@ -25,7 +25,9 @@ struct Numbering {
 
 Result<Numbering> numbering(const Shape& mesh, const Shape& ground) {
   if (mesh.rank() == ground.rank()) return Numbering{ground.row_major_strides(), ground.extents()};
-  if (mesh.rank() == 0) return Numbering{};
+  if (mesh.elements() == 1) {
+    return Numbering{std::vector<std::int64_t>(mesh.rank(), 0), mesh.extents()};
+  }
   if (mesh.rank() == 1) return Numbering{{1}, {ground.elements()}};
   if (ground.rank() == 1) {
     if (mesh.elements() > ground.elements()) {
@@ -64,6 +66,13 @@ Status check_inside(const Place& place, const Numbering& numbers, const Shape& g
   return ok_status();
 }
 
+Error too_many(std::int64_t places) {
+  return Error{
+      ErrorCode::kTooLarge,
+      cat("a mesh or device map of ", places, " places in a list is more than ", kMaxTable),
+      std::nullopt, "use fewer places"};
+}
+
 using AxisLists = std::vector<std::vector<std::int64_t>>;
 
 /// The identity: a coordinate adds as often its axis' stride.
@@ -73,7 +82,8 @@ Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers, co
     if (mesh[axis] > numbers.extents[axis]) {
       return outside(mesh[axis] - 1, axis, numbers.extents[axis], ground);
     }
-    const std::int64_t stride = numbers.strides.empty() ? 0 : numbers.strides[axis];
+    if (mesh[axis] > kMaxTable) return too_many(mesh[axis]);
+    const std::int64_t stride = numbers.strides[axis];
     lists[axis].reserve(static_cast<std::size_t>(mesh[axis]));
     for (std::int64_t v = 0; v < mesh[axis]; ++v) lists[axis].push_back(v * stride);
   }
@@ -103,10 +113,26 @@ Result<AxisLists> folded_lists(const Lines& lines, const Numbering& numbers, con
   return lists;
 }
 
-Error too_many(std::int64_t places) {
-  return Error{ErrorCode::kTooLarge,
-               cat("a device map of ", places, " places is more than ", kMaxTable), std::nullopt,
-               "use a mesh without a device map"};
+/// A table as lists a virtual axis, where it is a sum of them.
+std::optional<AxisLists> lists_of(const std::vector<std::int64_t>& table, const Shape& mesh) {
+  const std::vector<std::int64_t> strides = mesh.row_major_strides();
+  AxisLists lists(mesh.rank());
+  for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+    const std::int64_t first = axis == 0 ? 0 : table.front();
+    for (std::int64_t v = 0; v < mesh[axis]; ++v) {
+      lists[axis].push_back(table[static_cast<std::size_t>(v * strides[axis])] - first);
+    }
+  }
+  Index index(mesh.rank(), 0);
+  for (const std::int64_t place : table) {
+    std::int64_t sum = 0;
+    for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+      sum += lists[axis][static_cast<std::size_t>(index[axis])];
+    }
+    if (sum != place) return std::nullopt;
+    mesh.next(index);
+  }
+  return lists;
 }
 
 Error dead(std::int64_t first, std::int64_t count, const Shape& ground) {
@@ -152,6 +178,15 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const G
         TESSERA_CHECK_OK(check_inside(place, numbers, ground.mesh));
         rule.table.push_back(number_of(place, numbers));
       } while (mesh.next(index));
+    }
+  }
+  if (!rule.table.empty()) {
+    if (mesh.rank() == 0) {
+      rule.base = rule.table.front();
+      rule.table.clear();
+    } else if (std::optional<AxisLists> lists = lists_of(rule.table, mesh)) {
+      rule.along = *std::move(lists);
+      rule.table.clear();
     }
   }
   PlaceMap made(std::move(rule));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/reshard/reshard.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxMeetings = std::size_t{1} << 16;
 constexpr std::int64_t kDefaultWaveletBits = 32;
+constexpr std::int64_t kMaxGround = std::int64_t{1} << 26;
 
 Reshard::Rate lowest_terms(std::int64_t numerator, std::int64_t denominator) {
   const std::int64_t g = std::gcd(numerator, denominator);
@@ -57,15 +59,19 @@ Result<Shares> meet_shares(const Form& a, const Form& b) {
   const FormShares of_a = shares_of(a);
   const FormShares of_b = shares_of(b);
   Shares shares{of_a.count, of_b.count, of_a.fills == of_b.fills, Reduction::kSum};
-  if (!shares.reduces()) return shares;
-  shares.reduction = of_a.fills.front().second;
-  for (const auto& [count, reduction] : of_a.fills) {
-    if (reduction == shares.reduction) continue;
-    return Error{ErrorCode::kNotSupported,
-                 cat("A keeps shares of both ", reduction_name(shares.reduction), " and ",
-                     reduction_name(reduction), ", which do not combine in one step"),
-                 std::nullopt, "reduce one mesh axis at a time"};
+  if (shares.alike) return shares;
+  // Shares of several reductions neither combine in one step nor have one neutral element.
+  for (const FormShares* side : {&of_a, &of_b}) {
+    for (const auto& [count, reduction] : side->fills) {
+      const Reduction first = side->fills.front().second;
+      if (reduction == first) continue;
+      return Error{ErrorCode::kNotSupported,
+                   cat(side == &of_a ? "A" : "B", " keeps shares of both ", reduction_name(first),
+                       " and ", reduction_name(reduction), ", and the other has others"),
+                   std::nullopt, "reduce one mesh axis at a time"};
+    }
   }
+  if (shares.reduces()) shares.reduction = of_a.fills.front().second;
   return shares;
 }
 
@@ -79,7 +85,8 @@ Status check_sums(const Reshard& reshard) {
     copies = std::max(copies, here.saturated());
   }
   most *= copies;
-  most *= std::max<std::int64_t>(8, reshard.wavelet_rate().numerator) * 4;
+  // Rounding up adds less than a wavelet a message, and no message is empty.
+  most *= reshard.wavelet_rate().numerator + reshard.wavelet_rate().denominator;
   if (const std::optional<FabricMesh>& fabric = reshard.ground().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
   }
@@ -119,13 +126,18 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const 
                  std::nullopt, "a reshard moves one tensor"};
   }
   TESSERA_CHECK_OK(check_types(from, to));
+  if (ground.mesh.elements() > kMaxGround) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("a target of ", ground.mesh.elements(), " places is more than ", kMaxGround),
+                 std::nullopt, "describe the part of it that the tensors are on"};
+  }
   if (const View* view = to.view()) TESSERA_CHECK_OK(check_writable(view->form()));
   Reshard reshard(from, to, ground);
-  reshard.bit_rate_ = bits_of(from.atom().storage);
+  const Rate bits = bits_of(from.atom().storage);
   const std::int64_t wavelet_bits =
       ground.fabric ? ground.fabric->wavelet_bits : kDefaultWaveletBits;
-  reshard.wavelet_rate_ =
-      lowest_terms(reshard.bit_rate_.numerator, reshard.bit_rate_.denominator * wavelet_bits);
+  reshard.byte_rate_ = lowest_terms(bits.numerator, bits.denominator * 8);
+  reshard.wavelet_rate_ = lowest_terms(bits.numerator, bits.denominator * wavelet_bits);
   MapCache maps_a;
   MapCache maps_b;
   TESSERA_CHECK_OK(for_each_meeting(from, to, [&](const Meeting& meeting) -> Status {
@@ -148,9 +160,5 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const 
   TESSERA_CHECK_OK(check_sums(reshard));
   return reshard;
 }
-
-std::int64_t Reshard::bits(std::int64_t elements) const { return bit_rate_.of(elements); }
-std::int64_t Reshard::bytes(std::int64_t elements) const { return (bits(elements) + 7) / 8; }
-std::int64_t Reshard::wavelets(std::int64_t elements) const { return wavelet_rate_.of(elements); }
 
 }  // namespace tessera

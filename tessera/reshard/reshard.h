@@ -83,11 +83,10 @@ class Reshard {
   /// One, or one for each pair of boxes of piecewise placements that meet. Empty boxes have none.
   const std::vector<ReshardPart>& parts() const { return parts_; }
 
-  /// Bits of `elements` elements in memory, rounded up where they share exponents.
-  std::int64_t bits(std::int64_t elements) const;
-  /// ceil(bits / 8), and ceil(bits / wavelet_bits) (32 where there is no fabric).
-  std::int64_t bytes(std::int64_t elements) const;
-  std::int64_t wavelets(std::int64_t elements) const;
+  /// What `elements` elements take together, rounded up: bytes of memory, and wavelets (of 32 bits
+  /// where there is no fabric). Elements of block floats count their share of a tile.
+  std::int64_t bytes(std::int64_t elements) const { return byte_rate_.of(elements); }
+  std::int64_t wavelets(std::int64_t elements) const { return wavelet_rate_.of(elements); }
   /// wavelets(n) = ceil(n · numerator / denominator), in lowest terms: 1/2 for f16, 2/1 for f64.
   struct Rate {
     std::int64_t numerator = 1;
@@ -97,6 +96,7 @@ class Reshard {
     }
   };
   Rate wavelet_rate() const { return wavelet_rate_; }
+  Rate byte_rate() const { return byte_rate_; }
 
  private:
   Reshard(Placement from, Placement to, Ground ground)
@@ -105,7 +105,7 @@ class Reshard {
   Placement to_;
   Ground ground_;
   std::vector<ReshardPart> parts_;
-  Rate bit_rate_;
+  Rate byte_rate_;
   Rate wavelet_rate_;
 };
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cannot be moved is refused with a stable code, the numbers in question, and help.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/notation/notation.h"
+#include "tessera/reshard/ground.h"
+#include "tessera/reshard/reshard.h"
+#include "tessera/target/machine_json.h"
+
+namespace tessera {
+namespace {
+
+Placement placed(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  EXPECT_TRUE(tensor.ok()) << text << ": " << (tensor.ok() ? "" : tensor.error().message);
+  return tensor->placement;
+}
+
+Ground ground(std::string_view mesh, std::string_view more = "") {
+  const Result<Machine> machine =
+      parse_machine(cat(R"({"name": "mine", "mesh": )", mesh,
+                        R"(, "memory": [{"name": "sram", "bytes": 65536}])", more, "}"));
+  EXPECT_TRUE(machine.ok()) << machine.error().message;
+  const Result<Ground> made = Ground::of(*machine);
+  EXPECT_TRUE(made.ok());
+  return *made;
+}
+
+/// The refusal of a reshard has this code, these words in its message, and help.
+void refuses(std::string_view from, std::string_view to, const Ground& on, ErrorCode code,
+             const std::vector<std::string>& words) {
+  const Result<Reshard> reshard = Reshard::make(placed(from), placed(to), on);
+  ASSERT_FALSE(reshard.ok()) << from << " to " << to;
+  const Error& error = reshard.error();
+  EXPECT_EQ(code_name(error.code), code_name(code)) << error.message;
+  EXPECT_FALSE(error.help.empty()) << error.message;
+  for (const std::string& word : words) {
+    EXPECT_NE(error.message.find(word), std::string::npos)
+        << "'" << word << "' is not in: " << error.message;
+  }
+}
+
+TEST(ReshardErrors, ShapesDiffer) {
+  refuses("tensor<8x8xf32, pyflame.Grid(2, 2)>", "tensor<8x9xf32, pyflame.Grid(2, 2)>",
+          ground("[4, 4]"), ErrorCode::kShapeMismatch, {"[8, 8]", "[8, 9]"});
+  refuses("tensor<64xf32, pyflame.RowPartition(2)>", "tensor<8x8xf32, pyflame.RowPartition(2)>",
+          ground("[4, 4]"), ErrorCode::kShapeMismatch, {"[64]", "[8, 8]"});
+}
+
+TEST(ReshardErrors, TypesDiffer) {
+  refuses("tensor<8x8xf32, pyflame.Grid(2, 2)>", "tensor<8x8xbf16, pyflame.Grid(2, 2)>",
+          ground("[4, 4]"), ErrorCode::kBadDType, {"f32", "bf16"});
+  // The same logical type, kept as block floats on one side.
+  refuses(
+      "tensor<8x8xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "
+      "memref<1x1x!tt.tile<32x32, bfp_bf8>, #tt.memory_space<l1>>>>",
+      "tensor<8x8xf32, pyflame.Grid(2, 2)>", ground("[4, 4]"), ErrorCode::kBadDType,
+      {"f32", "bfp_bf8"});
+}
+
+TEST(ReshardErrors, PlacesOutsideTheTarget) {
+  const std::string inside = "tensor<8x8xf32, pyflame.Grid(2, 2)>";
+  refuses(inside, "tensor<8x8xf32, pyflame.Grid(5, 2)>", ground("[4, 4]"), ErrorCode::kOutOfRange,
+          {"4", "4x4"});
+  refuses("tensor<8x8xf32, pyflame.Grid(2, 2, origin=(1, 3))>", inside, ground("[4, 4]"),
+          ErrorCode::kOutOfRange, {"4x4"});
+  refuses(inside, "tensor<8x8xf32, gspmd{devices=[17,1]<=[17]}>", ground("[4, 4]"),
+          ErrorCode::kOutOfRange, {"16"});
+  refuses(inside, "tensor<8x8xf32, pyflame.Custom(2, 1, [(0, 0), (4, 1)])>", ground("[4, 4]"),
+          ErrorCode::kOutOfRange, {"4"});
+  // Tiles without elements are places, too: the layout allocates there.
+  refuses(inside, "tensor<8x8xf32, pyflame.Grid(5, 1, dim_to_pe=[-1, -1])>", ground("[4, 4]"),
+          ErrorCode::kOutOfRange, {"4x4"});
+}
+
+TEST(ReshardErrors, DeadPlaces) {
+  const std::string single = "tensor<8x8xf32, pyflame.SinglePE()>";
+  const Ground one = ground("[4, 4]", R"(, "dead": [[1, 1]])");
+  refuses(single, "tensor<8x8xf32, pyflame.Grid(2, 2)>", one, ErrorCode::kOutOfRange,
+          {"dead", "[1, 1]"});
+  const Ground several = ground("[4, 4]", R"(, "dead": [{"from": [1, 0], "to": [1, 3]}])");
+  refuses("tensor<8x8xf32, pyflame.ColPartition(3, origin=(1, 1))>", single, several,
+          ErrorCode::kOutOfRange, {"dead", "3 ", "[1, 1]"});
+  refuses(single, "tensor<8x8xf32, gspmd{devices=[6,1]<=[6]}>", several, ErrorCode::kOutOfRange,
+          {"dead", "2 ", "[1, 0]"});
+  EXPECT_TRUE(
+      Reshard::make(placed(single), placed("tensor<8x8xf32, pyflame.ColPartition(4)>"), several)
+          .ok());
+}
+
+TEST(ReshardErrors, RanksThatDoNotMeet) {
+  const std::string cube =
+      "tensor<8x8xf32, dtensor<mesh=[2,2,2], [Shard(0), Shard(1), Replicate()]>>";
+  refuses(cube, "tensor<8x8xf32, pyflame.Grid(2, 2)>", ground("[4, 4]"), ErrorCode::kMeshMismatch,
+          {"3", "2x2x2", "4x4"});
+  const Result<Ground> around =
+      Ground::around(placed(cube), placed("tensor<8x8xf32, pyflame.Grid(2, 2)>"));
+  ASSERT_FALSE(around.ok());
+  EXPECT_EQ(around.error().code, ErrorCode::kMeshMismatch);
+  EXPECT_NE(around.error().message.find("3"), std::string::npos);
+  EXPECT_FALSE(around.error().help.empty());
+}
+
+TEST(ReshardErrors, SinglePlacesMeetEveryRank) {
+  const Placement single = placed("tensor<8x8xf32, pyflame.SinglePE()>");
+  const Placement cube =
+      placed("tensor<8x8xf32, dtensor<mesh=[2,2,2], [Shard(0), Shard(1), Replicate()]>>");
+  const Result<Ground> around = Ground::around(single, cube);
+  ASSERT_TRUE(around.ok());
+  EXPECT_EQ(around->mesh, *Shape::make({2, 2, 2}));
+  EXPECT_TRUE(Reshard::make(single, cube, *around).ok());
+  EXPECT_TRUE(Reshard::make(cube, single, *around).ok());
+}
+
+TEST(ReshardErrors, DestinationsWhoseElementsShareSlots) {
+  refuses("tensor<8x8xf32, strided<[8, 1]>>", "tensor<8x8xf32, strided<[1, 1]>>", ground("[4, 4]"),
+          ErrorCode::kNotInjective, {"[0, 1]", "[1, 0]"});
+  // As a source that is fine: elements are read as often as they are wanted.
+  EXPECT_TRUE(Reshard::make(placed("tensor<8x8xf32, strided<[0, 1]>>"),
+                            placed("tensor<8x8xf32, strided<[8, 1]>>"), ground("[4, 4]"))
+                  .ok());
+}
+
+TEST(ReshardErrors, SharesOfSeveralReductions) {
+  const std::string mixed = "tensor<8xf32, dtensor<mesh=[2,2], [Partial(sum), Partial(max)]>>";
+  const std::string whole = "tensor<8xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>";
+  refuses(mixed, whole, ground("[4, 4]"), ErrorCode::kNotSupported, {"sum", "max"});
+  refuses(whole, mixed, ground("[4, 4]"), ErrorCode::kNotSupported, {"sum", "max"});
+  EXPECT_TRUE(Reshard::make(placed(mixed), placed(mixed), ground("[4, 4]")).ok());
+}
+
+TEST(ReshardErrors, NumbersThatDoNotFit) {
+  const Ground wide = ground("[4, 4]");
+  refuses("tensor<4611686018427387904xi8, pyflame.RowPartition(2)>",
+          "tensor<4611686018427387904xi8, pyflame.RowPartition(4)>", wide, ErrorCode::kOverflow,
+          {"64-bit"});
+  refuses("tensor<288230376151711744xi8, pyflame.SinglePE()>",
+          "tensor<288230376151711744xi8, pyflame.Grid(4, 4, replicate=[0, 1])>", wide,
+          ErrorCode::kOverflow, {"64-bit"});
+  // Large is not too large: 2^40 elements have places and costs.
+  EXPECT_TRUE(Reshard::make(placed("tensor<1099511627776xf32, pyflame.RowPartition(3)>"),
+                            placed("tensor<1099511627776xf32, pyflame.RowPartition(4)>"), wide)
+                  .ok());
+}
+
+TEST(ReshardErrors, MachinesThatAreNone) {
+  Machine machine;
+  EXPECT_FALSE(Ground::of(machine).ok());
+}
+
+TEST(ReshardErrors, GroundsWithoutRoutesSayWhy) {
+  for (const std::string name : {"wormhole", "spyre"}) {
+    const Result<const Machine*> machine = find_machine(name);
+    ASSERT_TRUE(machine.ok());
+    const Result<Ground> made = Ground::of(**machine);
+    ASSERT_TRUE(made.ok());
+    EXPECT_FALSE(made->fabric.has_value());
+    EXPECT_NE(made->why_no_fabric.find(name), std::string::npos) << made->why_no_fabric;
+  }
+  const Result<Ground> wafer = Ground::of(**find_machine("wse2"));
+  ASSERT_TRUE(wafer.ok() && wafer->fabric);
+  EXPECT_EQ(wafer->fabric->rows, 994);
+  EXPECT_EQ(wafer->fabric->cols, 750);
+  EXPECT_EQ(wafer->why_no_fabric, "");
+}
+
+}  // namespace
+}  // namespace tessera

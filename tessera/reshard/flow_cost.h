@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tessera/reshard/cost.h"
+#include "tessera/reshard/flow_tables.h"
+
+namespace tessera {
+
+/// How bits become bytes and wavelets.
+struct Rates {
+  Reshard::Rate bytes;
+  Reshard::Rate wavelets;
+};
+
+/// Whether the sizes of messages modulo a number of classes that is made for tell how they round.
+bool has_classes_for(const Rates& rates);
+
+/// The cost of what the tables say, without listing messages; only for rates that
+/// `has_classes_for`. Cycles are left to the caller.
+ReshardCost flow_cost(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates);
+
+/// The load of every link.
+LinkLoads flow_loads(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates);
+
+}  // namespace tessera

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/reshard/listed_cost.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tessera {
+namespace {
+
+/// Adds the tree of a multicast to the loads, as differences: a run of links is two entries, and
+/// `settle` sums along the lines.
+class TreeLoads {
+ public:
+  explicit TreeLoads(const FabricMesh& fabric) : fabric_(fabric) {
+    loads_.rows = fabric.rows;
+    loads_.cols = fabric.cols;
+    const auto nodes = static_cast<std::size_t>(fabric.nodes());
+    for (auto* direction : {&loads_.east, &loads_.west, &loads_.south, &loads_.north}) {
+      direction->assign(nodes, 0);
+    }
+  }
+
+  void add(const ListedTraffic::Group& group, std::int64_t wavelets) {
+    const std::int64_t row = group.source / fabric_.cols;
+    const std::int64_t col = group.source % fabric_.cols;
+    ends_.clear();
+    for (const std::int64_t to : group.destinations) {
+      ends_.emplace_back(to % fabric_.cols, to / fabric_.cols);
+    }
+    std::sort(ends_.begin(), ends_.end());
+    run(loads_.east, loads_.west, group.source, ends_.front().first - col, ends_.back().first - col,
+        1, wavelets);
+    for (std::size_t i = 0; i < ends_.size();) {
+      std::size_t last = i;
+      while (last + 1 < ends_.size() && ends_[last + 1].first == ends_[i].first) ++last;
+      run(loads_.south, loads_.north, row * fabric_.cols + ends_[i].first, ends_[i].second - row,
+          ends_[last].second - row, fabric_.cols, wavelets);
+      i = last + 1;
+    }
+  }
+
+  LinkLoads settle() && {
+    const std::int32_t cols = fabric_.cols;
+    for (std::int32_t r = 0; r < fabric_.rows; ++r) {
+      for (std::int32_t c = 0; c < cols; ++c) {
+        const auto at = static_cast<std::size_t>(fabric_.node(r, c));
+        if (c > 0) loads_.east[at] += loads_.east[at - 1];
+        if (r > 0) loads_.south[at] += loads_.south[at - static_cast<std::size_t>(cols)];
+      }
+    }
+    for (std::int32_t r = fabric_.rows; r-- > 0;) {
+      for (std::int32_t c = cols; c-- > 0;) {
+        const auto at = static_cast<std::size_t>(fabric_.node(r, c));
+        if (c + 1 < cols) loads_.west[at] += loads_.west[at + 1];
+        if (r + 1 < fabric_.rows) {
+          loads_.north[at] += loads_.north[at + static_cast<std::size_t>(cols)];
+        }
+      }
+    }
+    return std::move(loads_);
+  }
+
+ private:
+  /// From `node` as far as `least` steps one way (when negative) and `most` the other.
+  static void run(std::vector<std::int64_t>& up, std::vector<std::int64_t>& down, std::int64_t node,
+                  std::int64_t least, std::int64_t most, std::int64_t step, std::int64_t wavelets) {
+    const auto at = [&](std::int64_t steps) {
+      return static_cast<std::size_t>(node + steps * step);
+    };
+    if (most > 0) {
+      up[at(0)] += wavelets;
+      up[at(most)] -= wavelets;
+    }
+    if (least < 0) {
+      down[at(0)] += wavelets;
+      down[at(least)] -= wavelets;
+    }
+  }
+
+  const FabricMesh& fabric_;
+  LinkLoads loads_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ends_;  // column, row
+};
+
+std::int64_t largest(const std::vector<std::int64_t>& loads) {
+  return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
+}
+
+}  // namespace
+
+LinkLoads listed_loads(const Reshard& reshard, const ListedTraffic& traffic) {
+  TreeLoads loads(*reshard.ground().fabric);
+  for (const ListedTraffic::Group& group : traffic.groups) {
+    loads.add(group, reshard.wavelets(group.elements));
+  }
+  return std::move(loads).settle();
+}
+
+ReshardCost listed_cost(const Reshard& reshard, const ListedTraffic& traffic) {
+  ReshardCost cost;
+  for (const ListedTraffic::Pair& pair : traffic.pairs) {
+    const std::int64_t bytes = reshard.bytes(pair.elements);
+    if (pair.source == pair.destination) {
+      cost.local_bytes += bytes;
+      continue;
+    }
+    cost.bytes += bytes;
+    cost.wavelets += reshard.wavelets(pair.elements);
+    ++cost.messages;
+  }
+  if (!reshard.ground().fabric) return cost;
+  const FabricMesh& mesh = *reshard.ground().fabric;
+  FabricCost fabric;
+  for (const ListedTraffic::Pair& pair : traffic.pairs) {
+    const std::int64_t far = std::abs(pair.source / mesh.cols - pair.destination / mesh.cols) +
+                             std::abs(pair.source % mesh.cols - pair.destination % mesh.cols);
+    fabric.longest_distance = std::max(fabric.longest_distance, far);
+    fabric.hops += far * reshard.wavelets(pair.elements);
+  }
+  std::vector<std::int64_t> out(static_cast<std::size_t>(mesh.nodes()), 0);
+  std::vector<std::int64_t> in(static_cast<std::size_t>(mesh.nodes()), 0);
+  for (const ListedTraffic::Group& group : traffic.groups) {
+    const std::int64_t wavelets = reshard.wavelets(group.elements);
+    out[static_cast<std::size_t>(group.source)] += wavelets;
+    for (const std::int64_t to : group.destinations) in[static_cast<std::size_t>(to)] += wavelets;
+  }
+  fabric.max_ramp_wavelets = std::max(largest(out), largest(in));
+  const LinkLoads loads = listed_loads(reshard, traffic);
+  for (const auto* direction : {&loads.east, &loads.west, &loads.south, &loads.north}) {
+    fabric.max_link_wavelets = std::max(fabric.max_link_wavelets, largest(*direction));
+    for (const std::int64_t load : *direction) fabric.link_hops += load;
+  }
+  fabric.depth = cost.messages > 0 ? 1 : 0;
+  cost.fabric = fabric;
+  return cost;
+}
+
+}  // namespace tessera

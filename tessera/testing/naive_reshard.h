@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/layout/placement.h"
+#include "tessera/reshard/cost.h"
+#include "tessera/reshard/ground.h"
+#include "tessera/reshard/kind.h"
+
+/// What a reshard must do, from the essay in reshard/reshard.h alone: by loops over every element,
+/// share, copy and destination, and every link of every route. Nothing here calls an operation of
+/// layout/, fabric/ or reshard/; their structs are read as they are.
+namespace tessera::test {
+
+/// One place that holds a value: its number on the placement's own mesh, on the ground, and which
+/// of the places stacked there it is.
+struct NaivePlace {
+  std::int64_t place = 0;
+  std::int64_t physical = 0;
+  std::int64_t layer = 0;
+  friend auto operator<=>(const NaivePlace&, const NaivePlace&) = default;
+};
+
+/// Where one element lives. Without partial sums there is one share.
+struct NaiveHome {
+  std::int64_t slot = 0;
+  std::vector<std::pair<std::int64_t, Reduction>> partials;  ///< fills with more than one share
+  std::vector<std::vector<NaivePlace>> shares;  ///< the places of each share, by their number
+  bool has_several_reductions() const;
+};
+
+/// The physical coordinates and the layer of a virtual place. A null map is the identity.
+std::pair<Place, std::int64_t> naive_coordinates(const Shape& mesh, const DeviceMap* map,
+                                                 const Place& place);
+
+/// The physical place and layer of a virtual place, or nothing when it is not on the ground. Dead
+/// places are on it.
+std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map,
+                                         const Place& place, const Ground& ground);
+
+/// Steps along rows and columns between two places of the ground.
+std::int64_t naive_distance(const Ground& ground, std::int64_t p, std::int64_t q);
+
+/// The nearest of `places` to q on the ground, and among equals the smallest number.
+std::int64_t naive_nearest(const Ground& ground, const std::vector<NaivePlace>& places,
+                           std::int64_t q);
+
+/// Every reason why a reshard must be refused, by looking at each element and each virtual place.
+std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
+                                   const Ground& ground);
+
+/// All that moves. Only for pairs without refusals.
+struct NaiveReshard {
+  std::vector<NaiveHome> from;  ///< one an element, row-major
+  std::vector<NaiveHome> to;
+  /// (source, other destination) → elements; shares and stacked destinations each count.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> messages;
+  std::map<std::int64_t, std::int64_t> local;  ///< place → elements copied inside it
+  /// (source, other destinations in rising order) → elements that leave the source once.
+  std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, std::int64_t> multicasts;
+};
+NaiveReshard naive_reshard(const Placement& from, const Placement& to, const Ground& ground);
+
+/// Whether share i of an element goes to its share i, and whether shares of it are combined.
+bool naive_alike(const NaiveHome& from, const NaiveHome& to);
+bool naive_reduces(const NaiveHome& from, const NaiveHome& to);
+
+/// Bits, bytes and wavelets of elements of this type in memory, rounded up.
+std::int64_t naive_bits(const Placement& placement, std::int64_t elements);
+std::int64_t naive_bytes(const Placement& placement, std::int64_t elements);
+std::int64_t naive_wavelets(const Placement& placement, const Ground& ground,
+                            std::int64_t elements);
+
+/// The load of every directed link. Only where there is a fabric.
+LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement, const Ground& ground);
+
+/// Every field of the cost, by walking routes link by link.
+ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement, const Ground& ground);
+
+/// The first kind that fits, from the sets of places of each element.
+ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const Placement& to,
+                       const Ground& ground);
+
+/// What B's memory holds at the end.
+struct NaiveContent {
+  std::int64_t element = 0;
+  std::int64_t share = 0;
+};
+/// (place on B's own mesh, slot) → content. Slots that are not here hold no element.
+std::map<std::pair<std::int64_t, std::int64_t>, NaiveContent> naive_contents(
+    const std::vector<NaiveHome>& homes);
+
+}  // namespace tessera::test
