@@ -60,7 +60,7 @@ Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   const bool traced = !question.trace.empty();
   const bool unasked = question.simulate == SimulateWhen::kAuto && !traced;
   Result<SimulatedReshard> simulated =
-      simulate_reshard(answer.reshard, question.mode, kMostMessages, traced);
+      simulate_messages(answer.reshard, question.mode, kMostMessages, traced);
   if (!simulated && unasked) {
     answer.why_not_simulated = simulated.error().message;
     return ok_status();

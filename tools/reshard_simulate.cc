@@ -36,8 +36,8 @@ std::vector<TraceMessage> messages_of(const Reshard& reshard, const ReshardTraff
 
 }  // namespace
 
-Result<SimulatedReshard> simulate_reshard(const Reshard& reshard, FabricMode mode,
-                                          std::int64_t most, bool traced) {
+Result<SimulatedReshard> simulate_messages(const Reshard& reshard, FabricMode mode,
+                                           std::int64_t most, bool traced) {
   TESSERA_TRY(const ReshardTraffic sent, traffic_of(reshard, most));
   SimulatedReshard simulated;
   Sink sink;

@@ -18,7 +18,7 @@ struct SimulatedReshard {
 
 /// Sends at most `most` messages, multicasts counted once a destination. Errors: those of
 /// traffic_of and simulate; kTooLarge beyond kMostTraceMessages when they are to be traced.
-Result<SimulatedReshard> simulate_reshard(const Reshard& reshard, FabricMode mode,
-                                          std::int64_t most, bool traced);
+Result<SimulatedReshard> simulate_messages(const Reshard& reshard, FabricMode mode,
+                                           std::int64_t most, bool traced);
 
 }  // namespace tessera::tools

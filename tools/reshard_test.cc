@@ -400,7 +400,8 @@ TEST_F(ReshardFiles, TraceOfAMulticast) {
   ask(flame("4xf32", "SinglePE()"), flame("4xf32", "Grid(1, 8, replicate=[1], dim_to_pe=[-1])"),
       {"--trace", path("t.json")});
   std::map<std::string, std::int64_t> slices;
-  for (const Json& event : Json::parse(read("t.json"))["traceEvents"]) {
+  const Json trace = parsed(read("t.json"));
+  for (const Json& event : trace["traceEvents"]) {
     if (event["ph"] == "X") ++slices[event["cat"].get<std::string>()];
   }
   EXPECT_EQ(slices["send"], 1);
