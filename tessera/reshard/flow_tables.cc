@@ -18,6 +18,11 @@ constexpr std::size_t kMaxTable = std::size_t{1} << 22;
 
 using Point = std::array<std::int32_t, kCoordinates>;  // in the order of Coordinate
 
+/// As operator==, which is a call of memcmp.
+bool equal(const Point& x, const Point& y) {
+  return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
+}
+
 /// Elements by their first physical places.
 struct PointFlow {
   Point at{};
@@ -58,18 +63,15 @@ class Groups {
 
 /// The axes of a mesh, as bits, on which some flow leaves the first place.
 std::uint64_t driven_axes(const std::vector<VirtualFlow>& table, std::int64_t VirtualFlow::* side,
-                          std::int64_t base, const Shape& mesh) {
+                          std::int64_t base, const PlaceMap& map) {
+  std::array<std::int64_t, kMaxRank> first{};
+  map.for_each_coordinate(base, [&](std::size_t axis, std::int64_t at) { first[axis] = at; });
   std::uint64_t axes = 0;
   for (const VirtualFlow& flow : table) {
     if (flow.*side == 0) continue;
-    std::int64_t at = base + flow.*side;
-    std::int64_t from = base;
-    for (std::size_t axis = mesh.rank(); axis-- > 0;) {
-      const std::int64_t extent = mesh[axis];
-      if (at % extent != from % extent) axes |= std::uint64_t{1} << axis;
-      at /= extent;
-      from /= extent;
-    }
+    map.for_each_coordinate(base + flow.*side, [&](std::size_t axis, std::int64_t at) {
+      if (at != first[axis]) axes |= std::uint64_t{1} << axis;
+    });
   }
   return axes;
 }
@@ -125,7 +127,7 @@ void gather(PointTable& table) {
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < table.size(); ++i) {
-    if (kept > 0 && table[kept - 1].at == table[i].at) {
+    if (kept > 0 && equal(table[kept - 1].at, table[i].at)) {
       table[kept - 1].elements += table[i].elements;
     } else {
       table[kept++] = table[i];
@@ -276,8 +278,8 @@ class TableMaker {
     std::vector<std::uint64_t> axes_a;
     std::vector<std::uint64_t> axes_b;
     for (const std::vector<VirtualFlow>& table : flows.factors) {
-      axes_a.push_back(driven_axes(table, &VirtualFlow::a, flows.base_a, part_.a.mesh));
-      axes_b.push_back(driven_axes(table, &VirtualFlow::b, flows.base_b, part_.b.mesh));
+      axes_a.push_back(driven_axes(table, &VirtualFlow::a, flows.base_a, part_.map_a));
+      axes_b.push_back(driven_axes(table, &VirtualFlow::b, flows.base_b, part_.map_b));
     }
     Groups groups(flows.factors.size());
     join_by_axes(axes_a, part_.map_a.separable(), groups);
@@ -370,12 +372,21 @@ class TableMaker {
     FlowTables tables;
     tables.still = still_;
     tables.owner = owner_;
+    const bool repeats =
+        of_a[0].count > 1 || of_a[1].count > 1 || of_b[0].count > 1 || of_b[1].count > 1;
     std::vector<Lane> row_lanes;
     std::vector<Lane> col_lanes;
     for (std::size_t i = 0; i < points_.size(); ++i) {
       FlowBlock& block = tables.blocks.emplace_back();
       block.flows.reserve(points_[i].size());
       const auto owns = [&](std::size_t k) { return owner_[k] == i; };
+      if (!repeats) {
+        for (const PointFlow& flow : points_[i]) {
+          block.flows.push_back(
+              {flow.at[0], flow.at[1], {flow.at[2], 1, 1}, {flow.at[3], 1, 1}, flow.elements});
+        }
+        continue;
+      }
       for (const PointFlow& flow : points_[i]) {
         // A table that owns neither end of an axis has nothing to say about it.
         const auto lanes = [&](std::size_t axis, std::vector<Lane>& out) {

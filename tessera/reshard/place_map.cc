@@ -218,15 +218,20 @@ Status PlaceMap::refuse_dead(bool is_corner, const Ground& ground) const {
   return ok_status();
 }
 
+PlaceMap::PlaceMap(Rule rule) {
+  for (const std::int64_t extent : rule.mesh.extents()) {
+    rule.by_extent.emplace_back(std::max<std::int64_t>(1, extent));
+  }
+  rule_ = std::make_shared<const Rule>(std::move(rule));
+}
+
 std::int64_t PlaceMap::physical(std::int64_t place) const {
   const Rule& rule = *rule_;
   if (!rule.table.empty()) return rule.table[static_cast<std::size_t>(place)];
   std::int64_t sum = rule.base;
-  for (std::size_t axis = rule.along.size(); axis-- > 0;) {
-    const std::int64_t extent = rule.mesh[axis];
-    sum += rule.along[axis][static_cast<std::size_t>(place % extent)];
-    place /= extent;
-  }
+  for_each_coordinate(place, [&](std::size_t axis, std::int64_t coordinate) {
+    sum += rule.along[axis][static_cast<std::size_t>(coordinate)];
+  });
   return sum;
 }
 

@@ -9,6 +9,7 @@
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
 #include "tessera/layout/device_map.h"
+#include "tessera/layout/locator.h"
 #include "tessera/reshard/ground.h"
 
 namespace tessera {
@@ -32,6 +33,15 @@ class PlaceMap {
 
   /// The physical number of a virtual one.
   std::int64_t physical(std::int64_t place) const;
+  /// Calls visit(axis, coordinate) for the axes of a virtual place, from the last to the first.
+  template <typename Visit>
+  void for_each_coordinate(std::int64_t place, const Visit& visit) const {
+    for (std::size_t axis = rule_->by_extent.size(); axis-- > 0;) {
+      const std::int64_t rest = rule_->by_extent[axis].divide(place);
+      visit(axis, place - rest * rule_->mesh[axis]);
+      place = rest;
+    }
+  }
   bool separable() const { return rule_->table.empty(); }
   /// Only for separable maps: what a coordinate along a virtual axis adds; axis 0 carries the
   /// origin.
@@ -49,11 +59,14 @@ class PlaceMap {
     std::int64_t base = 0;                         // of a mesh without axes
     std::vector<std::vector<std::int64_t>> along;  // one list a virtual axis; empty with a table
     std::vector<std::int64_t> table;               // one entry a virtual place
-    friend bool operator==(const Rule&, const Rule&) = default;
+    std::vector<FastDivide> by_extent;             // one a virtual axis
+    friend bool operator==(const Rule& a, const Rule& b) {
+      return a.mesh == b.mesh && a.base == b.base && a.along == b.along && a.table == b.table;
+    }
   };
   /// `is_corner`: the places are those of the ground with coordinates inside the mesh.
   Status refuse_dead(bool is_corner, const Ground& ground) const;
-  explicit PlaceMap(Rule rule) : rule_(std::make_shared<const Rule>(std::move(rule))) {}
+  explicit PlaceMap(Rule rule);
   std::shared_ptr<const Rule> rule_;  // shared by the many parts of a piecewise placement
 };
 

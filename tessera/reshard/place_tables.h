@@ -89,8 +89,9 @@ class PlaceTable {
   static Span1D spots(std::int32_t source, const Span1D& destinations, bool by_source,
                       bool by_destination, At what) {
     if (!by_source) return destinations;
-    const bool meets = !by_destination || (what == At::kSelf ? destinations.is_only(source)
-                                                             : destinations.contains(source));
+    if (!by_destination) return {source, 1, 1};
+    if (destinations.count == 1) return {source, destinations.first == source ? 1 : 0, 1};
+    const bool meets = what != At::kSelf && destinations.contains(source);
     return {source, meets ? 1 : 0, 1};
   }
 
@@ -104,39 +105,39 @@ class PlaceTable {
     const bool cols = destinations && owns(Coordinate::kCols);
     // A block that owns destinations alone must not count a copy for itself at self-only places.
     const bool single = what == At::kSelf;
-    std::vector<M> by_row(row || rows ? static_cast<std::size_t>(fabric_.rows) : 0);
-    std::vector<M> by_col(col || cols ? static_cast<std::size_t>(fabric_.cols) : 0);
+    const bool by_rows = row || rows;
+    const bool by_cols = col || cols;
+    std::vector<M> by_row(by_rows ? static_cast<std::size_t>(fabric_.rows) : 0);
+    std::vector<M> by_col(by_cols ? static_cast<std::size_t>(fabric_.cols) : 0);
     std::vector<Cell> cells;
     M all;
     for (const Flow& flow : tables.blocks[i].flows) {
       if (single && ((rows && flow.rows.count > 1) || (cols && flow.cols.count > 1))) continue;
       const M measure = M::of(flow.elements);
-      const Span1D r = spots(flow.row, flow.rows, row, rows, what);
-      const Span1D c = spots(flow.col, flow.cols, col, cols, what);
-      if (!(row || rows) && !(col || cols)) {
+      if (!by_rows && !by_cols) {
         all += measure;
-      } else if (!(col || cols)) {
-        for (std::int32_t k = 0; k < r.count; ++k) {
-          by_row[static_cast<std::size_t>(r.first + k * r.stride)] += measure;
-        }
-      } else if (!(row || rows)) {
-        for (std::int32_t k = 0; k < c.count; ++k) {
-          by_col[static_cast<std::size_t>(c.first + k * c.stride)] += measure;
-        }
-      } else {
-        for (std::int32_t k = 0; k < r.count; ++k) {
-          const std::int64_t at = std::int64_t{r.first + k * r.stride} * fabric_.cols;
-          for (std::int32_t l = 0; l < c.count; ++l) {
-            cells.push_back({at + c.first + l * c.stride, measure});
-          }
+        continue;
+      }
+      const Span1D r = by_rows ? spots(flow.row, flow.rows, row, rows, what) : Span1D{};
+      const Span1D c = by_cols ? spots(flow.col, flow.cols, col, cols, what) : Span1D{};
+      for (std::int32_t k = 0; by_rows && !by_cols && k < r.count; ++k) {
+        by_row[static_cast<std::size_t>(r.first + k * r.stride)] += measure;
+      }
+      for (std::int32_t k = 0; by_cols && !by_rows && k < c.count; ++k) {
+        by_col[static_cast<std::size_t>(c.first + k * c.stride)] += measure;
+      }
+      for (std::int32_t k = 0; by_rows && by_cols && k < r.count; ++k) {
+        const std::int64_t at = std::int64_t{r.first + k * r.stride} * fabric_.cols;
+        for (std::int32_t l = 0; l < c.count; ++l) {
+          cells.push_back({at + c.first + l * c.stride, measure});
         }
       }
     }
-    if (!(row || rows) && !(col || cols)) {
+    if (!by_rows && !by_cols) {
       rest_ = rest_ * all;
-    } else if (!(col || cols)) {
+    } else if (!by_cols) {
       multiply(rows_, std::move(by_row));
-    } else if (!(row || rows)) {
+    } else if (!by_rows) {
       multiply(cols_, std::move(by_col));
     } else {
       join(std::move(cells));

@@ -9,6 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
+#include "tessera/layout/merge_dims.h"
 
 namespace tessera {
 namespace {
@@ -95,6 +96,26 @@ Status check_sums(const Reshard& reshard) {
   return ok_status();
 }
 
+/// The refinement of two forms. Dims that both only ever count together, as a tensor that is dealt
+/// out flat, are one dim to it: no index is asked for, only places and slots.
+Result<Refinement> refine_joined(const Form& a, const Form& b) {
+  const auto folds_dims = [](const Form& form) {
+    return std::any_of(form.folds.begin(), form.folds.end(),
+                       [](const Fold& fold) { return fold.terms.size() > 1; });
+  };
+  if (!folds_dims(a) || !folds_dims(b)) return refine(a, b);
+  Form joined_a = a;
+  Form joined_b = b;
+  for (int dim = static_cast<int>(a.shape.rank()) - 2; dim >= 0; --dim) {
+    std::optional<Form> next_a = join_dims(joined_a, dim);
+    std::optional<Form> next_b = next_a ? join_dims(joined_b, dim) : std::nullopt;
+    if (!next_b) continue;
+    joined_a = *std::move(next_a);
+    joined_b = *std::move(next_b);
+  }
+  return refine(joined_a, joined_b);
+}
+
 /// The same device map again and again, as the pieces of a piecewise placement have, is one map.
 class MapCache {
  public:
@@ -152,7 +173,7 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const 
                    cat("boxes of the two placements meet more than ", kMaxMeetings, " times"),
                    std::nullopt, "use placements of fewer pieces"};
     }
-    TESSERA_TRY(Refinement refinement, refine(meeting.a, meeting.b));
+    TESSERA_TRY(Refinement refinement, refine_joined(meeting.a, meeting.b));
     reshard.parts_.push_back({meeting.box, meeting.a, meeting.b, std::move(refinement),
                               *std::move(map_a), *std::move(map_b), shares});
     return ok_status();

@@ -61,7 +61,9 @@ struct ReshardPart {
   Box box;
   Form a;
   Form b;
-  Refinement refinement;  ///< places are the first ones of each element, on the virtual meshes
+  /// Places are the first ones of each element, on the virtual meshes. Its dims are those of the
+  /// box, or several of them as one where both forms only count them together.
+  Refinement refinement;
   PlaceMap map_a;
   PlaceMap map_b;
   Shares shares;

@@ -2,16 +2,20 @@
 // The examples of the PyFlame seed (sections 5.1 and 7.1) with their true costs, by hand. What they
 // have in common: f32, so a wavelet an element; costs are counted in units of one message.
 //
-// `small` is the same example with each dim a sixteenth: every place sends a 256th. It is what the
-// element-by-element reference can walk, and ties it to the same arithmetic.
+// The library is asked about the examples as they are. The reference walks each with every dim a
+// sixteenth as long, where every place sends a 256th: the same arithmetic.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/reshard.h"
+#include "tessera/target/machine_json.h"
 #include "tessera/testing/naive_reshard.h"
+#include "tessera/testing/reshard_laws.h"
 #include "tessera/testing/reshard_pairs.h"
 
 namespace tessera::test {
@@ -47,14 +51,6 @@ ReshardCost cost_in(const Units& units, std::int64_t wavelets) {
   return cost;
 }
 
-std::string said(const ReshardCost& cost) {
-  const FabricCost& fabric = cost.fabric.value();
-  return cat("bytes ", cost.bytes, " local ", cost.local_bytes, " messages ", cost.messages,
-             " wavelets ", cost.wavelets, " hops ", fabric.hops, " link_hops ", fabric.link_hops,
-             " link ", fabric.max_link_wavelets, " ramp ", fabric.max_ramp_wavelets, " longest ",
-             fabric.longest_distance, " depth ", fabric.depth, " cycles ", fabric.cycles);
-}
-
 /// An example: [rows, cols] from one PyFlame layout to another on rows x cols of PEs.
 struct Example {
   std::int64_t rows;
@@ -77,9 +73,23 @@ void holds(const Example& example) {
   const Placement to = placed(example.rows / 16, example.cols / 16, example.to);
   const Ground ground = ground_of(naive_around(from, to).value());
   const NaiveReshard moves = naive_reshard(from, to, ground);
-  EXPECT_EQ(said(naive_cost(moves, from, ground)),
-            said(cost_in(example.units, example.units.wavelets / 256)));
+  EXPECT_EQ(cost_text(naive_cost(moves, from, ground)),
+            cost_text(cost_in(example.units, example.units.wavelets / 256)));
   EXPECT_EQ(naive_kind(moves, from, to, ground), example.kind);
+
+  const Placement full_from = placed(example.rows, example.cols, example.from);
+  const Placement full_to = placed(example.rows, example.cols, example.to);
+  const Result<Ground> around = Ground::around(full_from, full_to);
+  ASSERT_TRUE(around.ok());
+  EXPECT_EQ(around->mesh, ground.mesh);
+  for (const Ground& on : {*around, Ground::of(**find_machine("wse2")).value()}) {
+    const Result<Reshard> reshard = Reshard::make(full_from, full_to, on);
+    ASSERT_TRUE(reshard.ok());
+    const Result<ReshardCost> cost = cost_of(*reshard);
+    ASSERT_TRUE(cost.ok());
+    EXPECT_EQ(cost_text(*cost), cost_text(cost_in(example.units, example.units.wavelets)));
+    EXPECT_EQ(kind_name(kind_of(*reshard).value()), kind_name(example.kind));
+  }
 }
 
 // 5.1: A is [1024, 512] by RowPartition(4): 256x512 on each of (0..3, 0). A matmul on 4x4 PEs wants
@@ -221,7 +231,9 @@ TEST(SeedExamples, WorkedExampleOfTheEssay) {
   const Ground ground = ground_of(*Shape::make({2, 2}));
   const NaiveReshard moves = naive_reshard(from->placement, to->placement, ground);
   ReshardCost cost{48, 16, 6, 12, FabricCost{16, 12, 2, 4, 2, 1, 9}};
-  EXPECT_EQ(said(naive_cost(moves, from->placement, ground)), said(cost));
+  EXPECT_EQ(cost_text(naive_cost(moves, from->placement, ground)), cost_text(cost));
+  EXPECT_EQ(cost_mistake({from->placement, to->placement, ground}, moves), "");
+  EXPECT_EQ(loads_mistake({from->placement, to->placement, ground}, moves), "");
   const LinkLoads loads = naive_loads(moves, from->placement, ground);
   EXPECT_EQ(loads.east, (std::vector<std::int64_t>{2, 0, 2, 0}));
   EXPECT_EQ(loads.south, (std::vector<std::int64_t>{2, 2, 0, 0}));
