@@ -13,6 +13,8 @@
 #include "tessera/layout/piecewise.h"
 #include "tessera/layout/view.h"
 #include "tessera/notation/morello.h"
+#include "tessera/notation/notation.h"
+#include "tessera/reshard/feasible.h"
 #include "tessera/target/machine_json.h"
 #include "tessera/testing/doc_examples.h"
 #include "tools/command_testing.h"
@@ -69,6 +71,14 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const Tensor tensor = *parse_tensor("tensor<4x6xf32, strided<[8, 1]>>");
          const Result<MorelloLayout> words = raise_morello(tensor.layout());
          return render(words.error(), "");
+       }},
+      {"does_not_fit",
+       [] {
+         const Machine& wafer = **find_machine("wse2");
+         const Tensor grid = *parse_tensor("tensor<1024x1024xf32, pyflame.Grid(32, 32)>");
+         const Tensor one = *parse_tensor("tensor<1024x1024xf32, pyflame.SinglePE()>");
+         const Reshard gather = *Reshard::make(grid.placement, one.placement, *Ground::of(wafer));
+         return render(feasible(gather, wafer).error(), "");
        }},
       {"text_too_long",
        [] {

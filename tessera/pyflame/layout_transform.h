@@ -52,7 +52,8 @@ struct LayoutTransform {
       std::int64_t size = 0;          ///< bytes in all
       std::int64_t dest_offset = 0;   ///< bytes, in the destination's tile
       std::vector<BoxLoop> loops;     ///< strides in bytes; none when it is one element
-      bool combines = false;          ///< added (reduced) into what is there, not written
+      /// Reduced into what the destination has, which begins as the neutral element; not written.
+      bool combines = false;
       bool is_local() const { return source == dest; }
     };
     std::vector<Transfer> transfers;  ///< messages and copies inside PEs; IDENTITY has none

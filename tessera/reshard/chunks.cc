@@ -95,14 +95,20 @@ class CutSearch {
       if (found) return *std::move(found);
       // No single dim is enough: the one that helps most is cut into single indices.
       std::optional<int> best;
+      Status few_enough = ok_status();
       for (std::size_t dim = 0; dim < rank; ++dim) {
         if (is_cut[dim] || extent(dim) == 1) continue;
-        TESSERA_TRY(const std::int64_t bytes, bytes_of_first(chunks, single_indices(dim)));
-        if (!best || bytes < arriving) {
-          best = static_cast<int>(dim);
-          arriving = bytes;
+        std::int64_t rounds = chunks.rounds;
+        if (Status status = multiply(rounds, extent(dim)); !status) {
+          few_enough = std::move(status);
+          continue;
         }
+        TESSERA_TRY(const std::int64_t bytes, most_bytes(with(chunks, single_indices(dim))));
+        if (best && bytes >= arriving) continue;
+        best = static_cast<int>(dim);
+        arriving = bytes;
       }
+      if (!best && !few_enough) return few_enough.error();
       if (!best) return one_element_is_too_much(arriving);
       const auto dim = static_cast<std::size_t>(*best);
       is_cut[dim] = true;
@@ -149,8 +155,14 @@ class CutSearch {
     TESSERA_TRY(const MostReceived most, most_received(part));
     return most.bytes;
   }
-  Result<std::int64_t> bytes_of_first(const Chunks& base, const ChunkCut& cut) {
-    return bytes_in(with(base, cut), 0);
+  /// The most that arrives in any round.
+  Result<std::int64_t> most_bytes(const Chunks& chunks) {
+    std::int64_t most = 0;
+    for (std::int64_t round = 0; round < chunks.rounds; ++round) {
+      TESSERA_TRY(const std::int64_t bytes, bytes_in(chunks, round));
+      most = std::max(most, bytes);
+    }
+    return most;
   }
 
   static Chunks with(Chunks chunks, const ChunkCut& cut) {
@@ -178,14 +190,15 @@ class CutSearch {
     std::int64_t longest = 0;
     for (std::size_t dim = 0; dim < is_cut.size(); ++dim) {
       if (is_cut[dim] || extent(dim) == 1) continue;
-      TESSERA_TRY(const std::int64_t bytes, bytes_of_first(base, single_indices(dim)));
+      TESSERA_TRY(const std::int64_t bytes, bytes_in(with(base, single_indices(dim)), 0));
       if (bytes > budget_) continue;
       dims.push_back(dim);
       longest = std::max(longest, extent(dim));
     }
     if (dims.empty()) return std::optional<Chunks>();
     // Rounds divide what a place receives among them, so there are at least so many.
-    for (std::int64_t parts = ceil_div(arriving, budget_); parts <= longest; ++parts) {
+    const std::int64_t least = std::max<std::int64_t>(1, ceil_div(arriving, budget_));
+    for (std::int64_t parts = least; parts <= longest; ++parts) {
       std::int64_t rounds = base.rounds;
       TESSERA_CHECK_OK(multiply(rounds, parts));
       for (const std::size_t dim : dims) {

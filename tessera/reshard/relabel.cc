@@ -12,6 +12,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/assignment.h"
+#include "tessera/reshard/cost.h"
 #include "tessera/reshard/overlap.h"
 #include "tessera/reshard/seat_map.h"
 
@@ -120,7 +121,9 @@ std::vector<std::int64_t> candidates(const AxisOverlap& along, const AxisSeats& 
 struct AxisChoice {
   std::vector<std::int64_t> coords;  // one a role
   std::int64_t kept = 0;
-  std::int64_t bound = 0;  // of what any map keeps, if this axis were alone
+  // What any map keeps is at most the product over the axes of either.
+  std::int64_t best_of_roles = 0;  // each role with its best seat
+  std::int64_t best_of_seats = 0;  // each seat with its best role
   bool optimal = true;
 };
 
@@ -146,13 +149,17 @@ Result<std::optional<AxisChoice>> choose_along(const AxisOverlap& along,
   AxisChoice choice;
   choice.kept = best.weight;
   choice.optimal = best.optimal;
-  std::int64_t by_seat = 0;
-  for (const std::int64_t most : best_of_role) choice.bound += most;
-  for (const std::int64_t most : best_of_seat) by_seat += most;
-  choice.bound = std::min(choice.bound, by_seat);
+  for (const std::int64_t most : best_of_role) choice.best_of_roles += most;
+  for (const std::int64_t most : best_of_seat) choice.best_of_seats += most;
   for (const std::int32_t c : best.column_of) {
     choice.coords.push_back(coords[static_cast<std::size_t>(c)]);
   }
+  std::vector<bool> matters(roles, false);
+  for (const AxisEntry& entry : along.held) {
+    const auto role = static_cast<std::size_t>(entry.role);
+    if (choice.coords[role] == entry.seat) matters[role] = true;
+  }
+  choice.coords = evenly(choice.coords, matters, coords);
   return std::optional(std::move(choice));
 }
 
@@ -176,7 +183,8 @@ Result<std::optional<Choice>> by_axis(const ProductOverlap& product, const AxisS
   std::vector<std::vector<std::int64_t>> coords;
   Choice choice;
   choice.kept = product.rest;
-  std::int64_t bound = product.rest;
+  Checked by_roles = product.rest;
+  Checked by_seats = product.rest;
   bool searched = true;
   for (std::size_t j = 0; j < product.axes.size(); ++j) {
     const AxisOverlap& along = product.axes[j];
@@ -184,13 +192,14 @@ Result<std::optional<Choice>> by_axis(const ProductOverlap& product, const AxisS
                 choose_along(along, candidates(along, own, j, seats)));
     if (!best) return std::optional<Choice>();
     choice.kept *= best->kept;
-    bound *= best->bound;
+    by_roles *= best->best_of_roles;
+    by_seats *= best->best_of_seats;
     searched = searched && best->optimal;
     axis_of.push_back(along.ground_axis);
     coords.push_back(std::move(best->coords));
   }
   if (meets_dead(axis_of, coords, ground)) return std::optional<Choice>();
-  choice.optimal = searched && choice.kept == bound;
+  choice.optimal = searched && choice.kept == std::min(by_roles.saturated(), by_seats.saturated());
   TESSERA_TRY(choice.map, map_of_axes(mesh, ground.mesh, axis_of, coords));
   return std::optional(std::move(choice));
 }
@@ -312,6 +321,30 @@ Result<std::int64_t> wanted_in_all(const std::vector<Overlap>& overlaps) {
   return wanted.value("the elements that B holds");
 }
 
+/// Elements in bytes. Those that are no whole bytes round up once a message, so the messages are
+/// looked at; where rounding takes back what was saved, B stays as it is.
+Status count_bytes(const Reshard& reshard, Relabelled& answer) {
+  if (reshard.byte_rate().denominator == 1) {
+    answer.bytes_before = reshard.bytes(answer.elements_before);
+    answer.bytes_after = reshard.bytes(answer.elements_after);
+    return ok_status();
+  }
+  TESSERA_TRY(const ReshardCost before, cost_of(reshard));
+  answer.bytes_before = answer.bytes_after = before.bytes;
+  if (!answer.changed) return ok_status();
+  TESSERA_TRY(const Reshard moved, Reshard::make(reshard.from(), answer.to, reshard.ground()));
+  TESSERA_TRY(const ReshardCost after, cost_of(moved));
+  if (after.bytes <= before.bytes) {
+    answer.bytes_after = after.bytes;
+    return ok_status();
+  }
+  answer.to = reshard.to();
+  answer.changed = false;
+  answer.optimal = false;
+  answer.elements_after = answer.elements_before;
+  return ok_status();
+}
+
 }  // namespace
 
 Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
@@ -361,12 +394,11 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
   answer.optimal = best && best->optimal;
   answer.elements_before = wanted - *kept;
   answer.elements_after = wanted - (best ? std::max(*kept, best->kept) : *kept);
-  answer.bytes_before = reshard.bytes(answer.elements_before);
-  answer.bytes_after = reshard.bytes(answer.elements_after);
   if (best && best->kept > *kept) {
     TESSERA_TRY(answer.to, with_map(reshard.to(), best->map));
     answer.changed = true;
   }
+  TESSERA_CHECK_OK(count_bytes(reshard, answer));
   return answer;
 }
 

@@ -52,10 +52,11 @@ struct Relabelled {
   bool changed = false;
   std::int64_t elements_before = 0;  ///< that cross places with B as it was
   std::int64_t elements_after = 0;
-  std::int64_t bytes_before = 0;  ///< the same in bytes, as cost_of counts them
+  std::int64_t bytes_before = 0;  ///< the same in bytes, as cost_of counts them: a message of
+                                  ///< elements below a byte rounds up
   std::int64_t bytes_after = 0;
-  /// Whether no map from roles to those seats moves fewer; else it is the best that permutes rows
-  /// and columns (or nothing better was found within a bounded search).
+  /// Whether no map from roles to those seats moves fewer elements; else it is the best that
+  /// permutes rows and columns (or nothing better was found within a bounded search).
   bool optimal = false;
 
   std::int64_t saved_bytes() const { return bytes_before - bytes_after; }

@@ -62,7 +62,7 @@ std::optional<AxisFold> two_loops(const Coords& coords, int dim, std::size_t axi
   const std::int64_t inner = at(1) - at(0);
   std::int64_t width = 1;
   while (width < n && at(width) - at(width - 1) == inner) ++width;
-  if (width == n) return std::nullopt;  // even steps, which are a rotation by nothing
+  if (n % width != 0 || width == n) return std::nullopt;  // even steps are a rotation by nothing
   const std::int64_t outer = at(width) - at(0);
   if (inner <= 0 || outer <= 0) return std::nullopt;
   for (std::int64_t v = 0; v < n; ++v) {
@@ -165,6 +165,38 @@ Result<DeviceMap> map_of_places(const Shape& mesh, const Shape& physical,
   table.reserve(places.size());
   for (const std::int64_t place : places) table.push_back(physical.delinear(place));
   return DeviceMap::table(physical, std::move(table));
+}
+
+std::vector<std::int64_t> evenly(const Coords& coords, const std::vector<bool>& matters,
+                                 Coords seats) {
+  const std::size_t n = coords.size();
+  std::sort(seats.begin(), seats.end());
+  const auto anchor =
+      static_cast<std::size_t>(std::find(matters.begin(), matters.end(), true) - matters.begin());
+  if (anchor + 1 >= n || !matters[anchor + 1]) return coords;
+  const auto fits = [&](const Coords& even) {
+    for (std::size_t v = 0; v < n; ++v) {
+      if (matters[v] && even[v] != coords[v]) return false;
+      if (!std::binary_search(seats.begin(), seats.end(), even[v])) return false;
+    }
+    return true;
+  };
+  const std::int64_t step = coords[anchor + 1] - coords[anchor];
+  Coords even(n);
+  for (std::size_t v = 0; v < n; ++v) {
+    even[v] =
+        coords[anchor] + step * (static_cast<std::int64_t>(v) - static_cast<std::int64_t>(anchor));
+  }
+  if (fits(even)) return even;
+  if (seats.size() != n) return coords;
+  const std::int64_t stride = seats[1] - seats[0];
+  const auto count = static_cast<std::int64_t>(n);
+  if (step % stride != 0 || std::gcd(step / stride, count) != 1) return coords;
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::int64_t ahead = (even[v] - seats[0]) / stride % count;
+    even[v] = seats[0] + stride * ((ahead + count) % count);
+  }
+  return fits(even) ? even : coords;
 }
 
 }  // namespace tessera

@@ -25,4 +25,11 @@ Result<DeviceMap> map_of_axes(const Shape& mesh, const Shape& physical,
 Result<DeviceMap> map_of_places(const Shape& mesh, const Shape& physical,
                                 const std::vector<std::int64_t>& places);
 
+/// Coordinates that agree with `coords` wherever `matters`, in even steps over `seats`, also around
+/// the end where every seat is taken; `coords` itself where there are none. So that idle places do
+/// not stand in the way of a fold.
+/// Example: {2, 3, 1, 0} of which only the first two matter, on seats 0 to 3: {2, 3, 0, 1}.
+std::vector<std::int64_t> evenly(const std::vector<std::int64_t>& coords,
+                                 const std::vector<bool>& matters, std::vector<std::int64_t> seats);
+
 }  // namespace tessera

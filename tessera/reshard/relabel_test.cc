@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/reshard/relabel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <string>
+
+#include "tessera/notation/notation.h"
+#include "tessera/reshard/assignment.h"
+#include "tessera/reshard/cost.h"
+#include "tessera/reshard/seat_map.h"
+#include "tessera/testing/held.h"
+
+namespace tessera {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+using test::Dice;
+
+Placement tensor(const std::string& text) {
+  const Result<Tensor> read = parse_tensor(text);
+  EXPECT_TRUE(read.ok()) << text << ": " << read.error().message;
+  return read->placement;
+}
+
+Reshard reshard_of(const Placement& from, const Placement& to) {
+  const Result<Ground> ground = Ground::around(from, to);
+  EXPECT_TRUE(ground.ok()) << ground.error().message;
+  Result<Reshard> reshard = Reshard::make(from, to, *ground);
+  EXPECT_TRUE(reshard.ok()) << reshard.error().message;
+  return *std::move(reshard);
+}
+
+/// The physical number of each virtual place.
+Numbers places_of(const Placement& placement, const Ground& ground) {
+  const FormPiece piece = form_pieces(placement).front();
+  const PlaceMap map = *PlaceMap::make(
+      placement.mesh(), piece.device_map != nullptr ? *piece.device_map : DeviceMap::identity(),
+      ground);
+  Numbers places;
+  for (std::int64_t v = 0; v < placement.places(); ++v) places.push_back(map.physical(v));
+  return places;
+}
+
+/// overlap[role][place number], by listing elements.
+std::vector<std::map<std::int64_t, std::int64_t>> naive_overlap(
+    const std::vector<test::Want>& wants, std::int64_t roles) {
+  std::vector<std::map<std::int64_t, std::int64_t>> overlap(static_cast<std::size_t>(roles));
+  for (const test::Want& want : wants) {
+    for (const std::int64_t place : want.holders) {
+      ++overlap[static_cast<std::size_t>(want.role)][place];
+    }
+  }
+  return overlap;
+}
+
+std::int64_t at(const std::map<std::int64_t, std::int64_t>& map, std::int64_t key) {
+  const auto found = map.find(key);
+  return found == map.end() ? 0 : found->second;
+}
+
+/// The most that any order of the seats keeps.
+std::int64_t best_of_all_orders(const std::vector<test::Want>& wants, Numbers seats) {
+  const auto overlap = naive_overlap(wants, static_cast<std::int64_t>(seats.size()));
+  std::sort(seats.begin(), seats.end());
+  std::int64_t best = 0;
+  do {
+    std::int64_t kept = 0;
+    for (std::size_t v = 0; v < seats.size(); ++v) kept += at(overlap[v], seats[v]);
+    best = std::max(best, kept);
+  } while (std::next_permutation(seats.begin(), seats.end()));
+  return best;
+}
+
+/// The most that any choice of different seats keeps, role by role over sets of seats.
+std::int64_t best_of_all_choices(const std::vector<test::Want>& wants, std::int64_t roles,
+                                 const Numbers& seats) {
+  const auto overlap = naive_overlap(wants, roles);
+  std::vector<std::int64_t> best(std::size_t{1} << seats.size(), -1);
+  best[0] = 0;
+  std::int64_t most = 0;
+  for (std::size_t set = 0; set < best.size(); ++set) {
+    if (best[set] < 0) continue;
+    const auto role = static_cast<std::size_t>(__builtin_popcountll(set));
+    most = std::max(most, best[set]);
+    if (role == overlap.size()) continue;
+    for (std::size_t s = 0; s < seats.size(); ++s) {
+      if ((set >> s & 1) != 0) continue;
+      std::int64_t& next = best[set | std::size_t{1} << s];
+      next = std::max(next, best[set] + at(overlap[role], seats[s]));
+    }
+  }
+  return most;
+}
+
+TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
+  std::int64_t tried = 0;
+  std::int64_t better = 0;
+  for (std::uint64_t seed = 0; seed < 700; ++seed) {
+    Dice dice(seed);
+    const Shape shape = *Shape::make({dice.between(1, 7), dice.between(1, 7)});
+    const PyflameLayout words[2] = {test::random_pyflame(dice, 7), test::random_pyflame(dice, 7)};
+    const DType dtype = dice.chance(20) ? DType::kI4 : DType::kF32;
+    const Result<Layout> a = lower(words[0], shape, dtype);
+    const Result<Layout> b = lower(words[1], shape, dtype);
+    if (!a || !b) continue;
+    SCOPED_TRACE(write(words[0]) + " to " + write(words[1]) + " of " + shape.to_string());
+    const Reshard reshard = reshard_of(*a, *b);
+    const Ground& ground = reshard.ground();
+    const std::vector<test::Want> wants = test::wants_of(*a, *b, ground);
+    const auto total = static_cast<std::int64_t>(wants.size());
+    const Numbers seats = places_of(*b, ground);
+    for (const Seats choice : {Seats::kOfB, Seats::kOfBoth}) {
+      const Result<Relabelled> relabelled = relabel(reshard, choice);
+      ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
+      ++tried;
+      EXPECT_EQ(relabelled->elements_before, test::crossing(wants));
+      EXPECT_EQ(relabelled->bytes_before, cost_of(reshard)->bytes);
+      const Result<Reshard> after = Reshard::make(*a, relabelled->to, ground);
+      ASSERT_TRUE(after.ok()) << after.error().message;
+      EXPECT_EQ(relabelled->bytes_after, cost_of(*after)->bytes);
+      EXPECT_LE(relabelled->bytes_after, relabelled->bytes_before);
+      if (!relabelled->optimal) {  // rounding took it back
+        EXPECT_EQ(dtype, DType::kI4);
+        EXPECT_FALSE(relabelled->changed);
+        continue;
+      }
+      EXPECT_LE(relabelled->elements_after, relabelled->elements_before);
+      EXPECT_EQ(relabelled->changed, relabelled->elements_after < relabelled->elements_before);
+      // The new B is a placement like any other, on seats, and moves as much as was said.
+      EXPECT_EQ(test::crossing(test::wants_of(*a, relabelled->to, ground)),
+                relabelled->elements_after);
+      Numbers now = places_of(relabelled->to, ground);
+      std::sort(now.begin(), now.end());
+      EXPECT_EQ(std::adjacent_find(now.begin(), now.end()), now.end());
+      if (choice == Seats::kOfB) {
+        Numbers own = seats;
+        std::sort(own.begin(), own.end());
+        EXPECT_EQ(now, own);
+        EXPECT_EQ(relabelled->elements_after, total - best_of_all_orders(wants, seats));
+      } else {
+        std::set<std::int64_t> both(seats.begin(), seats.end());
+        for (const std::int64_t place : places_of(*a, ground)) both.insert(place);
+        EXPECT_EQ(relabelled->elements_after,
+                  total - best_of_all_choices(wants, b->places(), {both.begin(), both.end()}));
+      }
+      better += relabelled->changed ? 1 : 0;
+    }
+  }
+  EXPECT_GT(tried, 800);
+  EXPECT_GT(better, 300);
+}
+
+TEST(Relabel, WorksOnAnyLayoutOfTheCore) {
+  std::int64_t tried = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Dice dice(seed);
+    const test::Limits limits{.max_extent = 6, .max_elements = 60, .max_places = 7};
+    const std::optional<Layout> a = test::random_layout(dice, limits);
+    if (!a) continue;
+    const auto b = test::random_layout_of(dice, a->shape(), a->dtype(), limits);
+    if (!b || b->atom().storage != a->atom().storage) continue;
+    const Result<Ground> ground = Ground::around(*a, *b);
+    if (!ground) continue;
+    const Result<Reshard> reshard = Reshard::make(*a, *b, *ground);
+    if (!reshard) continue;  // shares of several reductions
+    SCOPED_TRACE(print_native(*a) + " to " + print_native(*b));
+    const Result<Relabelled> relabelled = relabel(*reshard);
+    ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
+    const std::vector<test::Want> wants = test::wants_of(*a, *b, *ground);
+    EXPECT_EQ(relabelled->elements_before, test::crossing(wants));
+    EXPECT_EQ(test::crossing(test::wants_of(*a, relabelled->to, *ground)),
+              relabelled->elements_after);
+    EXPECT_EQ(relabelled->elements_after, static_cast<std::int64_t>(wants.size()) -
+                                              best_of_all_orders(wants, places_of(*b, *ground)));
+    ++tried;
+  }
+  EXPECT_GT(tried, 150);
+}
+
+TEST(Relabel, APermutedCopyMovesNothing) {
+  Dice dice(7);
+  for (int i = 0; i < 30; ++i) {
+    PyflameLayout words;
+    words.rows = dice.between(1, 6);
+    words.cols = dice.between(1, 6);
+    words.kind = PyflameLayout::Kind::kGrid;
+    const Shape shape = *Shape::make({dice.between(6, 20), dice.between(6, 20)});
+    const Layout a = *lower(words, shape, DType::kBF16);
+    words.kind = PyflameLayout::Kind::kCustom;
+    for (const std::size_t pe : dice.order(static_cast<std::size_t>(words.rows * words.cols))) {
+      const auto number = static_cast<std::int64_t>(pe);
+      words.pes.push_back({number / words.cols, number % words.cols});
+    }
+    const Layout b = *lower(words, shape, DType::kBF16);
+    const Result<Relabelled> relabelled = relabel(reshard_of(a, b));
+    ASSERT_TRUE(relabelled.ok());
+    EXPECT_EQ(relabelled->bytes_after, 0) << write(words);
+    EXPECT_TRUE(relabelled->optimal);
+  }
+}
+
+TEST(Relabel, SaysRotationsAndTransposesAsFolds) {
+  // A square grid whose axes are exchanged, by hand: every tile but those on the diagonal moves.
+  const Relabelled turned =
+      *relabel(reshard_of(tensor("tensor<8x8xf32, pyflame.Grid(2, 2)>"),
+                          tensor("tensor<8x8xf32, pyflame.Grid(2, 2, dim_to_pe=[1, 0])>")));
+  EXPECT_EQ(turned.bytes_before, 2 * 16 * 4);
+  EXPECT_EQ(turned.bytes_after, 0);
+  EXPECT_EQ(turned.saved_bytes(), 128);
+  EXPECT_EQ(turned.to.layout()->spec().device_map.kind(), DeviceMap::Kind::kFolded);
+  // 2x4 to 4x2 exchanged: on B's own places half the tiles at most can stay; on A's all of them.
+  const Reshard oblong =
+      reshard_of(tensor("tensor<8x8xf32, pyflame.Grid(2, 4)>"),
+                 tensor("tensor<8x8xf32, pyflame.Grid(4, 2, dim_to_pe=[1, 0])>"));
+  EXPECT_EQ(relabel(oblong)->bytes_after, 4 * 8 * 4);
+  EXPECT_EQ(relabel(oblong, Seats::kOfBoth)->bytes_after, 0);
+}
+
+TEST(Relabel, BestPlaceForAGather) {
+  // [5] over 4: tiles of 2, 2, 1, 0. One place for all of it: only another seat would help.
+  const Reshard gather = reshard_of(tensor("tensor<5xf32, pyflame.RowPartition(4)>"),
+                                    tensor("tensor<5xf32, pyflame.Grid(1, 1, origin=(3, 0))>"));
+  EXPECT_EQ(relabel(gather)->bytes_after, 20);
+  EXPECT_FALSE(relabel(gather)->changed);
+  const Relabelled moved = *relabel(gather, Seats::kOfBoth);
+  EXPECT_EQ(moved.bytes_after, 12);
+  EXPECT_EQ(places_of(moved.to, gather.ground()), Numbers{0});
+}
+
+TEST(Relabel, DeadPlacesAreNoSeats) {
+  // Columns 0 and 1 exchanged on two rows; the union of A's and B's rows and columns has a dead PE.
+  const Placement a = tensor("tensor<4xf32, pyflame.Custom(2, 1, [(0, 0), (1, 1)])>");
+  const Placement b = tensor("tensor<4xf32, pyflame.Custom(2, 1, [(1, 1), (2, 2)])>");
+  Ground ground = *Ground::around(a, b);
+  ground.dead = {ground.mesh.linear({0, 1}), ground.mesh.linear({1, 0})};
+  const Reshard reshard = *Reshard::make(a, b, ground);
+  const Relabelled best = *relabel(reshard, Seats::kOfBoth);
+  EXPECT_EQ(best.elements_after, 0);
+  EXPECT_EQ(places_of(best.to, ground), places_of(a, ground));
+}
+
+TEST(Relabel, PiecewiseAndViews) {
+  const Placement two = tensor("tensor<4xf32, pyflame.RowPartition(2)>");
+  const Layout& half = *two.layout();
+  LayoutSpec later = half.spec();
+  later.form.offset = 2;
+  later.slots = 4;
+  const Layout upper = *Layout::make(later);
+  const Piecewise b =
+      *Piecewise::make(*Shape::make({8}), {{Box{{0}, {4}}, half}, {Box{{4}, {8}}, upper}});
+  const Placement a = tensor("tensor<8xf32, pyflame.Custom(2, 1, [(1, 0), (0, 0)])>");
+  const Reshard reshard = reshard_of(a, b);
+  // Role 0 wants 0 1 4 5 and place (1, 0) has 0..3: either way half of it stays.
+  const Relabelled relabelled = *relabel(reshard);
+  EXPECT_EQ(relabelled.elements_after, 4);
+  const View view = *View::of(half).slice(0, 1, 3);
+  const Placement swapped = tensor("tensor<3xf32, pyflame.Custom(2, 1, [(1, 0), (0, 0)])>");
+  const Relabelled of_view = *relabel(reshard_of(swapped, view));
+  // The view has 0 on place 0 and 1 2 on place 1; A has 0 1 on place 1 and 2 on place 0.
+  EXPECT_EQ(of_view.elements_before, 2);
+  EXPECT_EQ(of_view.elements_after, 1);
+  EXPECT_NE(of_view.to.layout(), nullptr);
+}
+
+TEST(Relabel, Refuses) {
+  const Placement a = tensor("tensor<24xf32, pyflame.RowPartition(4)>");
+  LayoutSpec spec = tensor("tensor<24xf32, pyflame.RowPartition(8)>").layout()->spec();
+  // Eight virtual places, two on each of four: {v0} by (4 in memory, 1 on axis 0).
+  spec.device_map = DeviceMap::folded(
+      *Shape::make({4, 1}),
+      {{{{0, 1}}, 0, {{4, 2, Target::memory(), 1, Cause::kGrid}, {1, 4, Target::mesh(0), 1}}}});
+  const Result<Relabelled> stacked = relabel(reshard_of(a, *Layout::make(spec)));
+  ASSERT_FALSE(stacked.ok());
+  EXPECT_EQ(stacked.error().code, ErrorCode::kNotSupported);
+}
+
+TEST(Relabel, AWaferWithItsRowsShifted) {
+  const Placement a = tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750)>");
+  LayoutSpec spec = a.layout()->spec();
+  std::vector<Numbers> coords(2);
+  for (std::int64_t r = 0; r < 994; ++r) coords[0].push_back((r + 17) % 994);
+  for (std::int64_t c = 0; c < 750; ++c) coords[1].push_back(c);
+  spec.device_map = *map_of_axes(a.mesh(), *Shape::make({994, 750}), {0, 1}, coords);
+  ASSERT_EQ(spec.device_map.kind(), DeviceMap::Kind::kFolded);
+  const Layout b = *Layout::make(spec);
+  const Reshard reshard = reshard_of(a, b);
+  const auto start = std::chrono::steady_clock::now();
+  const Result<Relabelled> relabelled = relabel(reshard);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
+  EXPECT_EQ(relabelled->bytes_before, std::int64_t{8192} * 8192 * 4);
+  EXPECT_EQ(relabelled->bytes_after, 0);
+  EXPECT_TRUE(relabelled->optimal);
+  EXPECT_EQ(relabelled->to.layout()->spec().device_map.kind(), DeviceMap::Kind::kFolded);
+  const Result<ReshardCost> after = cost_of(*Reshard::make(a, relabelled->to, reshard.ground()));
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  EXPECT_EQ(after->bytes, 0);
+  EXPECT_EQ(cost_of(reshard)->bytes, relabelled->bytes_before);
+  RecordProperty("microseconds", static_cast<int>(took.count() * 1e6));
+}
+
+TEST(Relabel, AWaferWithItsRowsInAnyOrder) {
+  // No fold says it, so B is a table; it is still one of rows and columns, and nothing moves.
+  const Placement a = tensor("tensor<994x750xf32, pyflame.Grid(994, 750)>");
+  LayoutSpec spec = a.layout()->spec();
+  std::vector<Numbers> coords(2);
+  Dice dice(3);
+  for (const std::size_t row : dice.order(994)) {
+    coords[0].push_back(static_cast<std::int64_t>(row));
+  }
+  for (std::int64_t c = 0; c < 750; ++c) coords[1].push_back((c * 7 + 5) % 750);
+  spec.device_map = *map_of_axes(a.mesh(), *Shape::make({994, 750}), {0, 1}, coords);
+  ASSERT_EQ(spec.device_map.kind(), DeviceMap::Kind::kTable);
+  const Reshard back = reshard_of(*Layout::make(spec), a);
+  const Relabelled relabelled = *relabel(back);
+  EXPECT_EQ(relabelled.bytes_after, 0);
+  EXPECT_TRUE(relabelled.optimal);
+  EXPECT_EQ(relabelled.to.layout()->spec().device_map, spec.device_map);
+}
+
+TEST(Relabel, ATransposeOfAWaferIsCounted) {
+  // Rows and columns would have to change sides, and 994 rows are no 750 columns: B stays.
+  const Reshard turn =
+      reshard_of(tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750)>"),
+                 tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750, dim_to_pe=[1, 0])>"));
+  const Relabelled relabelled = *relabel(turn);
+  EXPECT_FALSE(relabelled.changed);
+  EXPECT_FALSE(relabelled.optimal);
+  EXPECT_EQ(relabelled.bytes_before, cost_of(turn)->bytes);
+  EXPECT_EQ(relabelled.bytes_after, relabelled.bytes_before);
+}
+
+TEST(Assignment, IsTheBestOfAll) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Dice dice(seed);
+    const std::int64_t rows = dice.between(1, 6);
+    const std::int64_t columns = rows + dice.below(3);
+    const std::int64_t range = dice.chance(50) ? 3 : 1000;
+    std::vector<Worth> worths;
+    std::vector<Numbers> weight(static_cast<std::size_t>(rows),
+                                Numbers(static_cast<std::size_t>(columns), 0));
+    for (std::int32_t r = 0; r < rows; ++r) {
+      for (std::int32_t c = 0; c < columns; ++c) {
+        if (dice.chance(50)) continue;
+        const std::int64_t w = dice.between(1, range);
+        worths.push_back({r, c, w});
+        weight[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)] = w;
+      }
+    }
+    std::vector<std::size_t> order(static_cast<std::size_t>(columns));
+    std::iota(order.begin(), order.end(), 0);
+    std::pair<std::int64_t, std::int64_t> best = {0, 0};  // weight, rows on their own column
+    do {
+      std::pair<std::int64_t, std::int64_t> here = {0, 0};
+      for (std::size_t r = 0; r < weight.size(); ++r) {
+        here.first += weight[r][order[r]];
+        here.second += order[r] == r ? 1 : 0;
+      }
+      best = std::max(best, here);
+    } while (std::next_permutation(order.begin(), order.end()));
+    const Assignment found = *assign(weight.size(), order.size(), worths);
+    EXPECT_EQ(found.weight, best.first) << "seed " << seed;
+    std::set<std::int32_t> used;
+    std::int64_t own = 0;
+    for (std::size_t r = 0; r < weight.size(); ++r) {
+      EXPECT_TRUE(used.insert(found.column_of[r]).second);
+      own += found.column_of[r] == static_cast<std::int32_t>(r) ? 1 : 0;
+    }
+    EXPECT_EQ(own, best.second) << "seed " << seed;
+  }
+}
+
+TEST(Assignment, StopsWhenTheStepsRunOut) {
+  std::vector<Worth> worths;
+  for (std::int32_t r = 0; r < 20; ++r) {
+    for (std::int32_t c = 0; c < 20; ++c) worths.push_back({r, c, 100 + (r * c) % 7});
+  }
+  const Assignment cut = *assign(20, 20, worths, 100);
+  EXPECT_FALSE(cut.optimal);
+  EXPECT_EQ(std::set<std::int32_t>(cut.column_of.begin(), cut.column_of.end()).size(), 20U);
+  EXPECT_EQ(assign(1, 1, {{0, 0, INT64_MAX}}).error().code, ErrorCode::kOverflow);
+}
+
+TEST(SeatMap, SaysWhatItWasGiven) {
+  const std::vector<std::pair<Numbers, DeviceMap::Kind>> lists = {
+      {{0, 1, 2, 3}, DeviceMap::Kind::kFolded},       {{5}, DeviceMap::Kind::kFolded},
+      {{4, 6, 8, 2}, DeviceMap::Kind::kFolded},       {{3, 2, 1, 0}, DeviceMap::Kind::kFolded},
+      {{1, 0, 3, 2}, DeviceMap::Kind::kFolded},       {{0, 3, 1, 4, 2}, DeviceMap::Kind::kFolded},
+      {{0, 4, 1, 5, 2, 6}, DeviceMap::Kind::kFolded}, {{1, 0, 4, 3, 2}, DeviceMap::Kind::kFolded},
+      {{0, 1, 5, 6, 10}, DeviceMap::Kind::kTable},    {{0, 1, 3, 2}, DeviceMap::Kind::kTable}};
+  for (const auto& [rows, kind] : lists) {
+    for (const bool exchanged : {false, true}) {
+      const Shape physical = *Shape::make({12, 12});
+      const std::vector<std::size_t> axis_of = {exchanged ? 1U : 0U, exchanged ? 0U : 1U};
+      const Shape mesh = *Shape::make({static_cast<std::int64_t>(rows.size()), 3});
+      const Numbers cols = {7, 8, 9};
+      const DeviceMap map = *map_of_axes(mesh, physical, axis_of, {rows, cols});
+      EXPECT_EQ(map.kind(), kind) << ::testing::PrintToString(rows);
+      EXPECT_TRUE(map.check(mesh).ok());
+      Numbers places;
+      for (std::int64_t v = 0; v < mesh.elements(); ++v) {
+        const Place place = map.map(mesh, mesh.delinear(v)).place;
+        EXPECT_EQ(place[axis_of[0]], rows[static_cast<std::size_t>(v / 3)]);
+        EXPECT_EQ(place[axis_of[1]], cols[static_cast<std::size_t>(v % 3)]);
+        places.push_back(physical.linear(place));
+      }
+      EXPECT_EQ(*map_of_places(mesh, physical, places), map);
+    }
+  }
+}
+
+TEST(SeatMap, IdlePlacesStepEvenly) {
+  const std::vector<bool> first_two = {true, true, false, false};
+  const Numbers seats = {0, 1, 2, 3};
+  EXPECT_EQ(evenly({2, 3, 1, 0}, first_two, seats), (Numbers{2, 3, 0, 1}));
+  EXPECT_EQ(evenly({0, 1, 3, 2}, first_two, seats), (Numbers{0, 1, 2, 3}));
+  EXPECT_EQ(evenly({3, 2, 0, 1}, first_two, seats), (Numbers{3, 2, 1, 0}));
+  EXPECT_EQ(evenly({0, 2, 1, 3}, first_two, seats), (Numbers{0, 2, 1, 3}));  // 2 of 4 comes back
+  EXPECT_EQ(evenly({4, 1, 3, 0}, first_two, {0, 1, 3, 4}), (Numbers{4, 1, 3, 0}));
+  EXPECT_EQ(evenly({5, 9, 7, 3}, first_two, {3, 5, 7, 9}), (Numbers{5, 9, 7, 3}));
+  EXPECT_EQ(evenly({2, 1, 0}, {false, false, true}, {0, 1, 2}), (Numbers{2, 1, 0}));
+  EXPECT_EQ(evenly({1, 2, 9}, {true, true, false}, {1, 2, 3, 9}), (Numbers{1, 2, 3}));
+  EXPECT_EQ(evenly({7}, {true}, {7}), Numbers{7});
+}
+
+}  // namespace
+}  // namespace tessera
