@@ -141,6 +141,8 @@ std::uint32_t Processors::next_word(const Source& source) const {
 }
 
 void Processors::release(std::int64_t cycle) {
+  for (; !starts_.empty() && starts_.top().first <= cycle; starts_.pop())
+    wake(starts_.top().second);
   while (!releases_.empty() && releases_.front().cycle <= cycle) {
     const Release release = releases_.front();
     releases_.pop_front();

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -33,8 +37,10 @@ class Processors {
   void release(std::int64_t cycle);
   /// When the next wait ends, if any does.
   std::optional<std::int64_t> next_release() const {
-    if (releases_.empty()) return std::nullopt;
-    return releases_.front().cycle;
+    std::optional<std::int64_t> next;
+    if (!releases_.empty()) next = releases_.front().cycle;
+    if (!starts_.empty()) next = std::min(next.value_or(INT64_MAX), starts_.top().first);
+    return next;
   }
 
   /// Each source that can sends one word. Answers whether one did.
@@ -79,6 +85,11 @@ class Processors {
     return t;
   }
   void take_up(Source& source, std::size_t place);
+  /// The cycle before which the next word must not enter its router.
+  std::int64_t start_of(const Source& source) const {
+    if (source.index > 0) return 0;
+    return traffic_.messages[source.message].not_before + ramp_cycles_;
+  }
   /// Whether all that the next word waits for is here.
   bool is_released(const Source& source) const;
   std::uint32_t next_word(const Source& source) const;
@@ -100,6 +111,10 @@ class Processors {
   std::vector<Source> sources_;
   std::vector<std::uint32_t> awake_;
 
+  /// Sources that sleep until a cycle, the next one first.
+  using Start = std::pair<std::int64_t, std::uint32_t>;
+  std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
+
   bool waits_ = false;                      ///< some message waits; else what follows is empty
   std::vector<std::uint32_t> first_wait_;   ///< of each message in awaited_end_
   std::vector<std::uint32_t> awaited_end_;  ///< the entry of released_ that a wait looks at
@@ -118,6 +133,11 @@ bool Processors::depart(QueueNetwork& network, const Steering& steering, std::in
   for (const std::uint32_t number : awake_) {
     Source& source = sources_[number];
     if (source.targets < 0) source.targets = steering.first(source.message, source.target);
+    if (const std::int64_t start = start_of(source); start > cycle) {
+      starts_.push({start, number});
+      source.awake = false;
+      continue;
+    }
     if (waits_ && !is_released(source)) {
       source.awake = false;
       continue;

@@ -10,6 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxListed = std::int64_t{1} << 28;
+constexpr std::int64_t kLatestStart = std::int64_t{1} << 48;
 
 bool inside(const ListRange& range, std::size_t size) {
   const auto limit = static_cast<std::int64_t>(size);
@@ -60,6 +61,12 @@ class MessageCheck {
                           cat("has ", message.words, " words from word ", message.first_word,
                               ", and the payload has ", traffic_.payload.size()),
                           "messages may share words, but not go past the last one");
+    }
+    if (message.not_before < 0 || message.not_before > kLatestStart) {
+      return out_of_range(number,
+                          cat("leaves no earlier than cycle ", message.not_before,
+                              ", expected 0 to ", kLatestStart),
+                          "cycles count from the first departure that any message may have");
     }
     if (message.words <= kMaxListed) return ok_status();
     return Error{ErrorCode::kTooLarge,

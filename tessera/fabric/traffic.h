@@ -29,6 +29,9 @@ struct FabricMessage {
   /// cycle (the add) after word i of the last of them has arrived, and is combined with all of
   /// them: what is sent is combine(.. combine(own, of the first) .., of the last).
   ListRange after;
+  /// The first word leaves its processor in this cycle or later: a source that holds back lets
+  /// others through where round robin would give it half of a crowded link.
+  std::int64_t not_before = 0;
   friend bool operator==(const FabricMessage&, const FabricMessage&) = default;
 };
 
@@ -67,7 +70,8 @@ struct Traffic {
   /// Whether the messages can be carried out at all. Errors name the message:
   /// kOutOfRange  a router outside the mesh, a list or words outside their lists, no destination,
   ///              no words, the source or one router twice among the destinations, `after` naming
-  ///              a message that does not exist or does not end at the source
+  ///              a message that does not exist or does not end at the source, `not_before` below
+  ///              0 or beyond 2^48
   /// kContradiction  messages that wait for each other, `after` of another length
   /// kTooLarge    a mesh of more than kMaxFabricNodes; more than 2^28 messages, destinations,
   /// waits, or

@@ -17,7 +17,8 @@ enum class ReshardKind : std::uint8_t {
   kGather,     ///< A's elements are on several places, all of B is on one
   kReplicate,  ///< the tiles (sets of elements that share their places) are the same, and B keeps
                ///< more copies of them
-  kTranspose,  ///< the same tiles, on places with row and column exchanged
+  kTranspose,  ///< the same tiles, on places with row and column exchanged, which must differ
+               ///< somewhere
   kRedistribute,  ///< the same tiles on other places
   kReshard,       ///< anything else; also a change of slots alone
 };

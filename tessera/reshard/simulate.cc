@@ -139,9 +139,9 @@ Status fill_neutral(const Reshard& reshard, Memories& memories) {
 /// Something to be written in B: a local copy, or a box that arrived.
 struct Writing {
   std::int64_t share = 0;
-  std::int64_t message = -1;  // or a local copy
-  std::size_t item = 0;       // a box, or a local transfer
-  std::int64_t position = 0;  // of its first element in the message
+  std::int64_t dispatch = -1;  // or a local copy
+  std::size_t item = 0;        // a box, or a local transfer
+  std::int64_t position = 0;   // of its first element in the dispatch
 };
 
 struct LocalCopy {
@@ -156,7 +156,9 @@ class Run {
 
   Result<ReshardSimulation> all(const SimulateOptions& options) {
     TESSERA_TRY(dispatches_, dispatches_of(reshard_, {.boxes = true, .most = kMaxElements}));
-    TESSERA_TRY(made_, traffic_of(reshard_, dispatches_, true));
+    const bool cut = options.mode == FabricMode::kIdeal;
+    TESSERA_TRY(made_, traffic_of(reshard_, dispatches_,
+                                  {.parts = cut ? TrafficOptions{}.parts : 1, .own_words = true}));
     TESSERA_CHECK_OK(find_local());
     pack();
     TESSERA_TRY(Simulation fabric, send(options));
@@ -179,15 +181,19 @@ class Run {
     });
   }
 
+  /// The words of a dispatch are those of its parts, which lie one behind the other.
   void pack() {
+    first_word_.assign(dispatches_.list.size(), 0);
     for (std::size_t m = 0; m < made_.traffic.messages.size(); ++m) {
-      const Dispatch& dispatch = dispatches_.list[made_.dispatches[m]];
-      auto* words = reinterpret_cast<std::byte*>(made_.traffic.payload.data() +
-                                                 made_.traffic.messages[m].first_word);
+      first_word_[made_.dispatches[m]] =
+          made_.traffic.messages[m].first_word - made_.first_words[m];
+    }
+    for (std::size_t d = 0; d < dispatches_.list.size(); ++d) {
+      auto* words = reinterpret_cast<std::byte*>(made_.traffic.payload.data() + first_word_[d]);
       std::int64_t position = 0;
-      for (const std::uint32_t i : dispatch.boxes) {
+      for (const std::uint32_t i : dispatches_.list[d].boxes) {
         const DispatchBox& box = dispatches_.boxes[i];
-        writings_.push_back({box.share, static_cast<std::int64_t>(m), i, position});
+        writings_.push_back({box.share, static_cast<std::int64_t>(d), i, position});
         const std::byte* source = memories_.source(box.source_virtual);
         for_each_slot(box.source_slot, 0, loops_of(box), [&](std::int64_t slot, std::int64_t) {
           store(words, position++, memories_.bits, load(source, slot, memories_.bits));
@@ -198,9 +204,10 @@ class Run {
 
   Result<Simulation> send(const SimulateOptions& options) {
     Checked received = 0;
-    for (const FabricMessage& message : made_.traffic.messages) {
+    for (const Dispatch& dispatch : dispatches_.list) {
       first_received_.push_back(received.saturated());
-      received += Checked(message.words) * message.destinations.count;
+      received += Checked(reshard_.wavelets(dispatch.elements)) *
+                  static_cast<std::int64_t>(dispatches_.sets[dispatch.set].size());
     }
     if (received.saturated() > kMaxElements) {
       return Error{ErrorCode::kTooLarge,
@@ -209,9 +216,11 @@ class Run {
     }
     received_.assign(static_cast<std::size_t>(received.raw()), 0);
     return simulate(*reshard_.ground().fabric, made_.traffic, options, [&](const Delivery& d) {
-      const FabricMessage& message = made_.traffic.messages[static_cast<std::size_t>(d.message)];
-      const std::int64_t at = first_received_[static_cast<std::size_t>(d.message)] +
-                              d.destination * message.words + d.index;
+      const auto m = static_cast<std::size_t>(d.message);
+      const std::uint32_t dispatch = made_.dispatches[m];
+      const std::int64_t words = reshard_.wavelets(dispatches_.list[dispatch].elements);
+      const std::int64_t at =
+          first_received_[dispatch] + d.destination * words + made_.first_words[m] + d.index;
       received_[static_cast<std::size_t>(at)] = d.word;
     });
   }
@@ -223,7 +232,7 @@ class Run {
       TESSERA_TRY(combiner, combiner_of(part.shares.reduction, reshard_.to().atom().storage));
     }
     std::sort(writings_.begin(), writings_.end(), [](const Writing& x, const Writing& y) {
-      return std::tie(x.share, x.message, x.item) < std::tie(y.share, y.message, y.item);
+      return std::tie(x.share, x.dispatch, x.item) < std::tie(y.share, y.dispatch, y.item);
     });
     const std::int64_t bits = memories_.bits;
     for (const Writing& writing : writings_) {
@@ -233,7 +242,7 @@ class Run {
         if (combines) value = combiner->combine(load(memory, slot, bits), value);
         store(memory, slot, bits, value);
       };
-      if (writing.message < 0) {
+      if (writing.dispatch < 0) {
         const LocalCopy& copy = local_[writing.item];
         const Transfer& t = copy.transfer;
         const std::byte* source = memories_.source(t.source_virtual);
@@ -243,17 +252,17 @@ class Run {
                       });
         continue;
       }
-      const auto m = static_cast<std::size_t>(writing.message);
+      const Dispatch& dispatch = dispatches_.list[static_cast<std::size_t>(writing.dispatch)];
       const DispatchBox& box = dispatches_.boxes[writing.item];
       const ReshardPart& part = reshard_.parts()[box.part];
-      const std::vector<std::int64_t>& set =
-          dispatches_.sets[dispatches_.list[made_.dispatches[m]].set];
+      const std::vector<std::int64_t>& set = dispatches_.sets[dispatch.set];
       for (std::uint32_t t = 0; t < box.target_count; ++t) {
         const std::int64_t place = dispatches_.targets[box.first_target + t];
         const auto end = std::lower_bound(set.begin(), set.end(), part.map_b.physical(place));
-        const std::int64_t words = made_.traffic.messages[m].words;
+        const std::int64_t words = reshard_.wavelets(dispatch.elements);
         const auto* arrived = reinterpret_cast<const std::byte*>(
-            received_.data() + first_received_[m] + (end - set.begin()) * words);
+            received_.data() + first_received_[static_cast<std::size_t>(writing.dispatch)] +
+            (end - set.begin()) * words);
         std::int64_t position = writing.position;
         for_each_slot(0, box.destination_slot, loops_of(box), [&](std::int64_t, std::int64_t slot) {
           write(place, slot, load(arrived, position++, bits), part.shares.reduces());
@@ -269,7 +278,8 @@ class Run {
   ReshardTraffic made_;
   std::vector<LocalCopy> local_;
   std::vector<Writing> writings_;
-  std::vector<std::int64_t> first_received_;
+  std::vector<std::int64_t> first_word_;      // of each dispatch, in the payload
+  std::vector<std::int64_t> first_received_;  // and in received_
   std::vector<std::uint32_t> received_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "tessera/base/text.h"
@@ -13,8 +13,67 @@ namespace {
 
 constexpr std::int64_t kMaxWords = std::int64_t{1} << 28;
 
-/// Where a dispatch stands among those of its source.
-struct Turn {
+struct Router {
+  std::int64_t row;
+  std::int64_t col;
+};
+Router router(const FabricMesh& mesh, std::int64_t node) {
+  return {node / mesh.cols, node % mesh.cols};
+}
+
+/// Wavelets over every link and ramp, dispatch by dispatch along its tree.
+class Loads {
+ public:
+  explicit Loads(const FabricMesh& mesh)
+      : mesh_(mesh), loads_(static_cast<std::size_t>(mesh.nodes()) * 6, 0) {}
+
+  void add(std::int64_t source, const std::vector<std::int64_t>& set, std::int64_t words) {
+    const Router from = router(mesh_, source);
+    pass(from.row, from.col, kOut, words);
+    // Along the row as far as the farthest column each way; down each column as far as its ends.
+    std::int64_t east = from.col;
+    std::int64_t west = from.col;
+    ends_.clear();
+    for (const std::int64_t q : set) {
+      const Router to = router(mesh_, q);
+      pass(to.row, to.col, kIn, words);
+      east = std::max(east, to.col);
+      west = std::min(west, to.col);
+      ends_.push_back({to.col, to.row});
+    }
+    for (std::int64_t c = from.col; c < east; ++c) pass(from.row, c, kEast, words);
+    for (std::int64_t c = from.col; c > west; --c) pass(from.row, c, kWest, words);
+    std::sort(ends_.begin(), ends_.end());
+    for (std::size_t i = 0; i < ends_.size();) {
+      std::size_t last = i;
+      while (last + 1 < ends_.size() && ends_[last + 1].first == ends_[i].first) ++last;
+      for (std::int64_t r = from.row; r < ends_[last].second; ++r) {
+        pass(r, ends_[i].first, kSouth, words);
+      }
+      for (std::int64_t r = from.row; r > ends_[i].second; --r) {
+        pass(r, ends_[i].first, kNorth, words);
+      }
+      i = last + 1;
+    }
+  }
+
+  std::int64_t largest() const {
+    return loads_.empty() ? 0 : *std::max_element(loads_.begin(), loads_.end());
+  }
+
+ private:
+  enum Way : std::int64_t { kEast, kWest, kSouth, kNorth, kIn, kOut };
+  void pass(std::int64_t row, std::int64_t col, Way way, std::int64_t words) {
+    loads_[static_cast<std::size_t>((row * mesh_.cols + col) * 6 + way)] += words;
+  }
+
+  const FabricMesh& mesh_;
+  std::vector<std::int64_t> loads_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ends_;
+};
+
+/// Where a dispatch stands among those of its place.
+struct Rank {
   std::int64_t source;
   std::int64_t distance;  // to the farthest of its destinations
   std::int64_t turn;
@@ -22,63 +81,129 @@ struct Turn {
   auto key() const { return std::tuple(source, -distance, turn, dispatch); }
 };
 
-std::int64_t distance(const FabricMesh& mesh, std::int64_t p, std::int64_t q) {
-  return std::abs(p / mesh.cols - q / mesh.cols) + std::abs(p % mesh.cols - q % mesh.cols);
+std::vector<Rank> ranked(const Dispatches& dispatches, const FabricMesh& mesh) {
+  std::vector<Rank> ranks;
+  ranks.reserve(dispatches.list.size());
+  for (std::uint32_t i = 0; i < dispatches.list.size(); ++i) {
+    const Dispatch& dispatch = dispatches.list[i];
+    const std::vector<std::int64_t>& set = dispatches.sets[dispatch.set];
+    const Router from = router(mesh, dispatch.source);
+    std::int64_t distance = 0;
+    for (const std::int64_t q : set) {
+      const Router to = router(mesh, q);
+      distance = std::max(distance, std::abs(to.row - from.row) + std::abs(to.col - from.col));
+    }
+    const std::int64_t nodes = mesh.nodes();
+    ranks.push_back({dispatch.source, distance, (set[0] - dispatch.source + nodes) % nodes, i});
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const Rank& x, const Rank& y) { return x.key() < y.key(); });
+  return ranks;
+}
+
+/// A message to be.
+struct Part {
+  std::int64_t start;
+  std::uint32_t dispatch;
+  std::int64_t first_word;
+  std::int64_t words;
+};
+
+/// The parts of the dispatches of one place, in the order in which they leave.
+void cut(std::span<const Rank> ranks, const Dispatches& dispatches, const Reshard& reshard,
+         std::int64_t most_parts, std::int64_t busiest, std::vector<Part>& parts) {
+  parts.clear();
+  const auto n = static_cast<std::int64_t>(ranks.size());
+  for (std::int64_t r = 0; r < n; ++r) {
+    const std::uint32_t number = ranks[static_cast<std::size_t>(r)].dispatch;
+    const std::int64_t words = reshard.wavelets(dispatches.list[number].elements);
+    const std::int64_t count = std::min(most_parts, words);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t first = words * k / count;
+      // In floating point, because products of three large numbers need not fit; a start may be
+      // a cycle off.
+      const double share =
+          (static_cast<double>(k) + static_cast<double>(r) / static_cast<double>(n)) /
+          static_cast<double>(count);
+      const auto start = static_cast<std::int64_t>(share * static_cast<double>(busiest));
+      parts.push_back({most_parts > 1 ? start : 0, number, first, words * (k + 1) / count - first});
+    }
+  }
+  if (most_parts == 1) return;
+  std::sort(parts.begin(), parts.end(), [](const Part& x, const Part& y) {
+    return std::tie(x.start, x.dispatch, x.first_word) <
+           std::tie(y.start, y.dispatch, y.first_word);
+  });
+}
+
+Error too_many_words(std::int64_t words) {
+  return Error{ErrorCode::kTooLarge, cat("messages of ", words, " words are more than ", kMaxWords),
+               std::nullopt, "simulate a smaller tensor"};
 }
 
 }  // namespace
 
 Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& dispatches,
-                                  bool own_words) {
-  const std::optional<FabricMesh>& fabric = reshard.ground().fabric;
-  if (!fabric) {
+                                  const TrafficOptions& options) {
+  const std::optional<FabricMesh>& mesh = reshard.ground().fabric;
+  if (!mesh) {
     return Error{ErrorCode::kNotSupported,
                  cat("messages have no routes: ", reshard.ground().why_no_fabric), std::nullopt,
                  "name a target whose places are joined by rows and columns"};
   }
-  const std::int64_t nodes = fabric->nodes();
-  std::vector<Turn> order;
-  order.reserve(dispatches.list.size());
-  for (std::uint32_t i = 0; i < dispatches.list.size(); ++i) {
-    const Dispatch& dispatch = dispatches.list[i];
-    Turn turn{dispatch.source, 0, 0, i};
-    for (const std::int64_t q : dispatches.sets[dispatch.set]) {
-      turn.distance = std::max(turn.distance, distance(*fabric, dispatch.source, q));
-    }
-    const std::int64_t first = dispatches.sets[dispatch.set].front();
-    turn.turn = (first - dispatch.source + nodes) % nodes;
-    order.push_back(turn);
-  }
-  std::sort(order.begin(), order.end(),
-            [](const Turn& x, const Turn& y) { return x.key() < y.key(); });
-
   ReshardTraffic made;
+  Loads loads(*mesh);
+  std::vector<std::int64_t> first_word;  // of each dispatch
   std::int64_t words_in_all = 0;
-  std::vector<std::int32_t> to;
-  for (const Turn& turn : order) {
-    const Dispatch& dispatch = dispatches.list[turn.dispatch];
+  for (const Dispatch& dispatch : dispatches.list) {
     const std::int64_t words = reshard.wavelets(dispatch.elements);
-    const std::int64_t first_word = own_words ? words_in_all : 0;
-    words_in_all = own_words ? words_in_all + words : std::max(words_in_all, words);
-    if (words_in_all > kMaxWords) {
-      return Error{ErrorCode::kTooLarge,
-                   cat("messages of more than ", kMaxWords, " words are too long to simulate"),
-                   std::nullopt, "use a smaller tensor"};
-    }
-    to.clear();
-    for (const std::int64_t q : dispatches.sets[dispatch.set])
-      to.push_back(static_cast<std::int32_t>(q));
-    made.traffic.add(static_cast<std::int32_t>(dispatch.source), to, first_word, words, {});
-    made.elements.push_back(dispatch.elements);
-    made.dispatches.push_back(turn.dispatch);
+    loads.add(dispatch.source, dispatches.sets[dispatch.set], words);
+    first_word.push_back(options.own_words ? words_in_all : 0);
+    words_in_all = options.own_words ? words_in_all + words : std::max(words_in_all, words);
+    if (words_in_all > kMaxWords) return too_many_words(words_in_all);
   }
+  made.busiest = loads.largest();
   made.traffic.payload.assign(static_cast<std::size_t>(words_in_all), 0);
+
+  const std::vector<Rank> ranks = ranked(dispatches, *mesh);
+  const Reshard::Rate rate = reshard.wavelet_rate();
+  std::vector<Part> parts;
+  std::vector<std::int32_t> to;
+  for (std::size_t begin = 0; begin < ranks.size();) {
+    std::size_t end = begin;
+    while (end < ranks.size() && ranks[end].source == ranks[begin].source) ++end;
+    cut(std::span(ranks).subspan(begin, end - begin), dispatches, reshard,
+        std::max<std::int64_t>(1, options.parts), made.busiest, parts);
+    for (const Part& part : parts) {
+      const Dispatch& dispatch = dispatches.list[part.dispatch];
+      to.clear();
+      for (const std::int64_t q : dispatches.sets[dispatch.set]) {
+        to.push_back(static_cast<std::int32_t>(q));
+      }
+      const std::int64_t message =
+          made.traffic.add(static_cast<std::int32_t>(dispatch.source), to,
+                           first_word[part.dispatch] + part.first_word, part.words, {});
+      made.traffic.messages[static_cast<std::size_t>(message)].not_before = part.start;
+      // Elements whose last bit lies in the words [0, w): floor(w · bits / bits an element).
+      const auto within = [&](std::int64_t w) {
+        return std::min(dispatch.elements, w * rate.denominator / rate.numerator);
+      };
+      made.elements.push_back(within(part.first_word + part.words) - within(part.first_word));
+      made.dispatches.push_back(part.dispatch);
+      made.first_words.push_back(part.first_word);
+    }
+    begin = end;
+  }
   return made;
 }
 
-Result<ReshardTraffic> traffic_of(const Reshard& reshard, std::int64_t most) {
+Result<ReshardTraffic> traffic_of(const Reshard& reshard, std::int64_t most,
+                                  TrafficOptions options) {
   TESSERA_TRY(const Dispatches dispatches, dispatches_of(reshard, {.boxes = false, .most = most}));
-  return traffic_of(reshard, dispatches, false);
+  const auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(dispatches.list.size()));
+  options.parts =
+      std::clamp<std::int64_t>(options.parts, 1, std::max<std::int64_t>(1, most / count));
+  return traffic_of(reshard, dispatches, options);
 }
 
 }  // namespace tessera

@@ -14,6 +14,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
+#include "tessera/testing/homes.h"
 #include "tessera/testing/naive.h"
 
 namespace tessera {
@@ -60,44 +61,6 @@ std::vector<std::string> lines(const Reshard& reshard, const TransferChoice& cho
   EXPECT_TRUE(status.ok());
   std::sort(all.begin(), all.end());
   return all;
-}
-
-/// The places of an element, share by share, from the definition.
-struct Home {
-  std::int64_t slot = 0;
-  std::vector<std::vector<std::int64_t>> shares;  // virtual numbers
-};
-Home home_of(const Placement& placement, const Index& index) {
-  const auto [form, local] = placement.form_at(index);
-  const NaiveSpot spot = naive_evaluate(*form, local);
-  Home home{spot.slot, {{form->mesh.linear(spot.first)}}};
-  const std::vector<std::int64_t> strides = form->mesh.row_major_strides();
-  const auto repeat = [&](const Fill& fill, auto put) {
-    std::vector<std::vector<std::int64_t>> next;
-    for (const auto& share : home.shares) put(next, share, fill, strides);
-    home.shares = next;
-  };
-  for (const Fill& fill : form->fills) {
-    const std::int64_t step = fill.kind == Fill::Kind::kFixed
-                                  ? 0
-                                  : fill.stride * strides[static_cast<std::size_t>(fill.axis)];
-    if (fill.kind == Fill::Kind::kPartial) {
-      repeat(fill, [&](auto& next, const auto& share, const Fill& f, const auto&) {
-        for (std::int64_t i = 0; i < f.count; ++i) {
-          next.push_back(share);
-          for (std::int64_t& place : next.back()) place += i * step;
-        }
-      });
-    } else if (fill.kind == Fill::Kind::kReplicate) {
-      repeat(fill, [&](auto& next, const auto& share, const Fill& f, const auto&) {
-        next.emplace_back();
-        for (const std::int64_t place : share) {
-          for (std::int64_t i = 0; i < f.count; ++i) next.back().push_back(place + i * step);
-        }
-      });
-    }
-  }
-  return home;
 }
 
 /// The law of for_each_transfer on every element: where each value comes from, and nothing else.

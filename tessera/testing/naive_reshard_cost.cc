@@ -110,13 +110,15 @@ bool is_transposed(const NaiveReshard& moves, const Placement& from, const Place
                    const Ground& ground) {
   const bool is_virtual = from.mesh().rank() == 2 && to.mesh().rank() == 2;
   if (!is_virtual && ground.mesh.rank() != 2) return false;
+  bool differs = false;
   for (std::size_t x = 0; x < moves.from.size(); ++x) {
-    if (coordinates(moves.from[x], is_virtual ? from.mesh() : ground.mesh, is_virtual, true) !=
-        coordinates(moves.to[x], is_virtual ? to.mesh() : ground.mesh, is_virtual, false)) {
-      return false;
-    }
+    const Shape& mesh_a = is_virtual ? from.mesh() : ground.mesh;
+    const Shape& mesh_b = is_virtual ? to.mesh() : ground.mesh;
+    const auto exchanged = coordinates(moves.from[x], mesh_a, is_virtual, true);
+    if (exchanged != coordinates(moves.to[x], mesh_b, is_virtual, false)) return false;
+    differs = differs || exchanged != coordinates(moves.from[x], mesh_a, is_virtual, false);
   }
-  return true;
+  return differs;
 }
 
 bool is_identity(const NaiveHome& from, const NaiveHome& to) {
