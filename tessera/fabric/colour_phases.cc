@@ -19,7 +19,7 @@ class ColourTable {
   ColourTable(const XyTrees& trees, std::int32_t rows, std::int32_t cols, std::int64_t budget)
       : trees_(trees),
         cols_(cols),
-        all_(budget == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << budget) - 1),
+        all_((std::uint64_t{1} << budget) - 1),
         seen_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)),
         open_(seen_.size(), 0) {}
 

@@ -29,7 +29,7 @@ struct ColourPhases {
 /// of its source's message before it and of those it waits for, in which one colour is free at
 /// every router of its tree. Messages of one tree share a colour where they share a phase.
 ///
-/// `tree_of` names each message's tree, `budget` is 1 to 64 colours, the trees stand on a mesh of
+/// `tree_of` names each message's tree, `budget` is 1 to 63 colours, the trees stand on a mesh of
 /// rows x cols. kTooLarge when this would take more than 2^31 looks at a router or 2^25 pairs of
 /// router and phase.
 Result<ColourPhases> deal_to_phases(const Traffic& traffic, std::span<const std::uint32_t> order,

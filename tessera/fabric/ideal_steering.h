@@ -11,10 +11,18 @@
 namespace tessera {
 
 /// Where a message goes in ideal mode: to one router, or along a tree.
-struct IdealRoute {
-  RouterAt source;
-  RouterAt to;             ///< of a unicast
-  std::int32_t tree = -1;  ///< of a multicast
+class IdealRoute {
+ public:
+  static IdealRoute to(RouterAt end) { return {end.row, end.col}; }
+  static IdealRoute along(std::size_t tree) { return {-1, static_cast<std::int32_t>(tree)}; }
+  bool is_tree() const { return row_ < 0; }
+  std::size_t tree() const { return static_cast<std::size_t>(col_); }
+  RouterAt end() const { return {row_, col_}; }
+
+ private:
+  IdealRoute(std::int32_t row, std::int32_t col) : row_(row), col_(col) {}
+  std::int32_t row_;
+  std::int32_t col_;
 };
 
 /// Steers wavelets by where their message goes. The way out of router n by port p is output 5·n +
@@ -31,9 +39,10 @@ class IdealSteering {
   static constexpr std::uint32_t kQueues = 16;
   static constexpr std::uint32_t kPorts = 5;
 
+  /// `sources` and `routes` are those of each message.
   IdealSteering(std::int32_t rows, std::int32_t cols, const XyTrees& trees,
-                const std::vector<IdealRoute>& routes)
-      : cols_(cols), trees_(trees), routes_(routes) {
+                const std::vector<RouterAt>& sources, const std::vector<IdealRoute>& routes)
+      : cols_(cols), trees_(trees), sources_(sources), routes_(routes) {
     for (std::int32_t row = 0; row < rows; ++row) {
       for (std::int32_t col = 0; col < cols; ++col) at_.push_back({row, col});
     }
@@ -57,15 +66,15 @@ class IdealSteering {
   }
 
   int first(std::uint32_t message, QueueAt* targets) const {
-    const IdealRoute& route = routes_[message];
-    return enter(route.source, static_cast<std::uint32_t>(Port::kRamp), route, targets);
+    return enter(sources_[message], static_cast<std::uint32_t>(Port::kRamp), routes_[message],
+                 targets);
   }
 
   /// Which of its message's destinations a wavelet has reached that leaves by a ramp.
   std::uint32_t destination(QueueAt from, std::uint32_t message) const {
-    const std::int32_t tree = routes_[message].tree;
-    if (tree < 0) return 0;
-    return trees_.cell(static_cast<std::size_t>(tree), at_[from.output / kPorts]).destination();
+    const IdealRoute route = routes_[message];
+    if (!route.is_tree()) return 0;
+    return trees_.cell(route.tree(), at_[from.output / kPorts]).destination();
   }
 
  private:
@@ -76,23 +85,24 @@ class IdealSteering {
   static constexpr std::uint32_t kQueue[5][5] = {
       {1, 0, 5, 9, 12}, {0, 3, 6, 10, 13}, {0, 0, 7, 0, 14}, {0, 0, 0, 11, 15}, {0, 2, 4, 8, 0}};
 
+  /// The port towards an end west, in line or east of here (in threes), and north, in line or
+  /// south.
+  static constexpr std::uint32_t kTowards[] = {1, 1, 1, 3, 4, 2, 0, 0, 0};
+
   QueueAt queue(std::uint32_t router, std::uint32_t in, std::uint32_t out) const {
     return {router * kQueues + kQueue[in][out], router * kPorts + out};
   }
 
-  int enter(RouterAt here, std::uint32_t in, const IdealRoute& route, QueueAt* targets) const {
+  int enter(RouterAt here, std::uint32_t in, IdealRoute route, QueueAt* targets) const {
     const auto router = static_cast<std::uint32_t>(here.row * cols_ + here.col);
-    if (route.tree < 0) {
-      Port out = Port::kRamp;
-      if (route.to.col != here.col) {
-        out = route.to.col > here.col ? Port::kEast : Port::kWest;
-      } else if (route.to.row != here.row) {
-        out = route.to.row > here.row ? Port::kSouth : Port::kNorth;
-      }
-      targets[0] = queue(router, in, static_cast<std::uint32_t>(out));
+    if (!route.is_tree()) {
+      const RouterAt end = route.end();
+      const int east = (end.col > here.col) - (end.col < here.col);
+      const int south = (end.row > here.row) - (end.row < here.row);
+      targets[0] = queue(router, in, kTowards[3 * east + south + 4]);
       return 1;
     }
-    unsigned ports = trees_.cell(static_cast<std::size_t>(route.tree), here).ports();
+    unsigned ports = trees_.cell(route.tree(), here).ports();
     int count = 0;
     for (; ports != 0; ports &= ports - 1) {
       targets[count++] = queue(router, in, static_cast<std::uint32_t>(std::countr_zero(ports)));
@@ -102,6 +112,7 @@ class IdealSteering {
 
   std::int32_t cols_;
   const XyTrees& trees_;
+  const std::vector<RouterAt>& sources_;
   const std::vector<IdealRoute>& routes_;
   std::vector<RouterAt> at_;
 };

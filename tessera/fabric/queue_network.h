@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace tessera {
@@ -23,12 +22,12 @@ struct QueueAt {
 };
 
 /// At most this many queues share an output: one bit each.
-inline constexpr std::size_t kMaxQueuesAtOutput = 64;
+inline constexpr std::size_t kMaxQueuesAtOutput = 32;
 
 /// One way out of a router.
 struct RouterOutput {
-  std::uint64_t waiting = 0;      ///< bit k: queue first_queue + k is not empty
-  std::int64_t passed = 0;        ///< wavelets so far
+  std::uint32_t waiting = 0;      ///< bit k: queue first_queue + k is not empty
+  std::uint32_t passed = 0;       ///< wavelets so far
   std::uint32_t first_queue = 0;  ///< its queues are numbered in a row
   std::uint8_t turn = 0;          ///< the queue that is looked at first
   bool listed = false;            ///< in the network's list of outputs to look at
@@ -54,14 +53,12 @@ class QueueNetwork {
   /// Starts anew with these outputs, which have `queues` queues together.
   void reset(std::vector<RouterOutput> outputs, std::size_t queues) {
     outputs_ = std::move(outputs);
-    queues_.assign(queues, Queue{0, 0, depth_, false});
+    queues_.assign(queues, Queue{0, 0, depth_, false, kNoRing});
     feeder_.resize(queues);
     active_.clear();
     woken_sources_.clear();
     in_flight_ = 0;
-    if (queues * ring_ <= capacity_) return;
-    capacity_ = queues * ring_;
-    wavelets_ = std::make_unique_for_overwrite<Wavelet[]>(capacity_);  // pages are touched by use
+    wavelets_.clear();
   }
 
   bool has_room(std::uint32_t queue) const { return queues_[queue].room != 0; }
@@ -87,15 +84,21 @@ class QueueNetwork {
 
   /// No wavelet is under way.
   bool is_idle() const { return in_flight_ == 0; }
+  /// What the wavelets of all queues take, full or not.
+  std::int64_t queue_bytes() const {
+    return static_cast<std::int64_t>(wavelets_.size() * sizeof(Wavelet));
+  }
   const std::vector<RouterOutput>& outputs() const { return outputs_; }
 
  private:
   struct Queue {
     std::uint8_t head;
     std::uint8_t count;
-    std::uint8_t room;  ///< depth - count, as it was at the start of the cycle
-    bool wakes;         ///< its feeder found it full
+    std::uint8_t room;   ///< depth - count, as it was at the start of the cycle
+    bool wakes;          ///< its feeder found it full
+    std::uint32_t ring;  ///< which part of wavelets_ it has; queues get theirs when first used
   };
+  static constexpr std::uint32_t kNoRing = UINT32_MAX;
   static constexpr std::uint32_t kSourceBit = std::uint32_t{1} << 31;
   struct Arrival {
     QueueAt to;
@@ -104,32 +107,43 @@ class QueueNetwork {
 
   void push(QueueAt to, Wavelet wavelet) {
     Queue& queue = queues_[to.queue];
-    wavelets_[to.queue * ring_ + ((queue.head + queue.count) & (ring_ - 1))] = wavelet;
+    if (queue.ring == kNoRing) [[unlikely]]
+      give_ring(queue);
+    wavelets_[queue.ring * ring_ + ((queue.head + queue.count) & (ring_ - 1))] = wavelet;
     ++queue.count;
     --queue.room;
     RouterOutput& output = outputs_[to.output];
-    output.waiting |= std::uint64_t{1} << (to.queue - output.first_queue);
+    output.waiting |= std::uint32_t{1} << (to.queue - output.first_queue);
     list(to.output);
+  }
+  void give_ring(Queue& queue) {
+    queue.ring = static_cast<std::uint32_t>(wavelets_.size() / ring_);
+    wavelets_.resize(wavelets_.size() + ring_);
   }
   void list(std::uint32_t number) {
     if (outputs_[number].listed) return;
     outputs_[number].listed = true;
     active_.push_back(number);
   }
-  void free(std::uint32_t number);
-
-  /// Passes the head of queue k of an output if it can move.
-  template <typename Steering, typename Deliver>
-  bool pass(std::uint32_t number, unsigned k, const Steering& steering, const Deliver& deliver);
+  void free(std::uint32_t number) {
+    Queue& queue = queues_[number];
+    ++queue.room;
+    if (!queue.wakes) return;
+    queue.wakes = false;
+    const std::uint32_t feeder = feeder_[number];
+    if ((feeder & kSourceBit) != 0) {
+      woken_sources_.push_back(feeder & ~kSourceBit);
+    } else {
+      list(feeder);
+    }
+  }
 
   std::uint8_t depth_;
   std::size_t ring_;
   std::vector<RouterOutput> outputs_;
   std::vector<Queue> queues_;
-  std::unique_ptr<Wavelet[]> wavelets_;
-  std::size_t capacity_ = 0;
-  std::vector<std::uint32_t>
-      feeder_;  ///< of queues that wake it: an output, or kSourceBit | source
+  std::vector<Wavelet> wavelets_;
+  std::vector<std::uint32_t> feeder_;  ///< of queues that wake it: an output, or a source
   std::vector<std::uint32_t> active_;  ///< outputs to look at
   std::vector<std::uint32_t> woken_sources_;
   std::int64_t in_flight_ = 0;
@@ -137,75 +151,74 @@ class QueueNetwork {
   std::vector<std::uint32_t> freed_;
 };
 
-inline void QueueNetwork::free(std::uint32_t number) {
-  Queue& queue = queues_[number];
-  ++queue.room;
-  if (!queue.wakes) return;
-  queue.wakes = false;
-  const std::uint32_t feeder = feeder_[number];
-  if ((feeder & kSourceBit) != 0) {
-    woken_sources_.push_back(feeder & ~kSourceBit);
-  } else {
-    list(feeder);
-  }
-}
-
-template <typename Steering, typename Deliver>
-bool QueueNetwork::pass(std::uint32_t number, unsigned k, const Steering& steering,
-                        const Deliver& deliver) {
-  RouterOutput& output = outputs_[number];
-  const QueueAt from{output.first_queue + k, number};
-  Queue& queue = queues_[from.queue];
-  const Wavelet wavelet = wavelets_[from.queue * ring_ + (queue.head & (ring_ - 1))];
-  if (output.to_ramp) {
-    deliver(from, wavelet);
-  } else {
-    QueueAt targets[4];
-    const int count = steering.next(from, wavelet, targets);
-    for (int t = 0; t < count; ++t) {
-      if (has_room(targets[t].queue)) continue;
-      queues_[targets[t].queue].wakes = true;
-      feeder_[targets[t].queue] = number;
-      return false;
-    }
-    for (int t = 0; t < count; ++t) arrivals_.push_back({targets[t], wavelet});
-  }
-  ++queue.head;
-  if (--queue.count == 0) output.waiting &= ~(std::uint64_t{1} << k);
-  ++output.passed;
-  output.turn = static_cast<std::uint8_t>((k + 1) % kMaxQueuesAtOutput);
-  freed_.push_back(from.queue);
-  return true;
-}
-
 template <typename Steering, typename Deliver>
 bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
-  arrivals_.clear();
-  freed_.clear();
+  const std::size_t looked = active_.size();
+  if (freed_.size() < looked) {
+    freed_.resize(looked);
+    arrivals_.resize(looked * 4);
+  }
+  // Plain pointers: bytes that are written might otherwise be taken for parts of the vectors.
+  Queue* const queues = queues_.data();
+  RouterOutput* const outputs = outputs_.data();
+  std::uint32_t* const active = active_.data();
+  const Wavelet* const wavelets = wavelets_.data();
+  Arrival* arrival = arrivals_.data();
+  std::uint32_t* freed = freed_.data();
+  const std::size_t ring = ring_;
+
   std::size_t kept = 0;
-  for (const std::uint32_t number : active_) {
-    RouterOutput& output = outputs_[number];
-    if (output.waiting == 0) {
-      output.listed = false;
-      continue;
-    }
-    const std::uint64_t from_turn = output.waiting >> output.turn << output.turn;
+  for (std::size_t i = 0; i < looked; ++i) {
+    const std::uint32_t number = active[i];
+    RouterOutput& output = outputs[number];
+    std::uint32_t untried = output.waiting;
+    unsigned turn = output.turn;
     bool passed = false;
-    for (std::uint64_t part : {from_turn, output.waiting ^ from_turn}) {
-      for (; part != 0 && !passed; part &= part - 1) {
-        passed = pass(number, static_cast<unsigned>(std::countr_zero(part)), steering, deliver);
+    while (untried != 0) {
+      const std::uint32_t from_turn = untried >> turn << turn;
+      const auto k = static_cast<unsigned>(std::countr_zero(from_turn != 0 ? from_turn : untried));
+      turn = (k + 1) % kMaxQueuesAtOutput;
+      const QueueAt from{output.first_queue + k, number};
+      Queue& queue = queues[from.queue];
+      const Wavelet wavelet = wavelets[queue.ring * ring + (queue.head & (ring - 1))];
+      if (output.to_ramp) {
+        deliver(from, wavelet);
+        passed = true;
+      } else {
+        QueueAt targets[4];
+        const int count = steering.next(from, wavelet, targets);
+        int t = 0;
+        while (t < count && queues[targets[t].queue].room != 0) ++t;
+        passed = t == count;
+        if (passed) {
+          for (t = 0; t < count; ++t) *arrival++ = {targets[t], wavelet};
+        } else {
+          queues[targets[t].queue].wakes = true;
+          feeder_[targets[t].queue] = number;
+        }
       }
+      if (passed) {
+        ++queue.head;
+        --queue.count;
+        output.waiting &= ~(std::uint32_t{queue.count == 0} << k);
+        output.turn = static_cast<std::uint8_t>(turn);
+        ++output.passed;
+        *freed++ = from.queue;
+        break;
+      }
+      untried &= ~(std::uint32_t{1} << k);
     }
     output.listed = passed;
-    if (passed) active_[kept++] = number;
+    active[kept] = number;
+    kept += passed ? 1 : 0;
   }
   active_.resize(kept);
+
   woken_sources_.clear();
-  for (const std::uint32_t queue : freed_) free(queue);
-  for (const Arrival& arrival : arrivals_) push(arrival.to, arrival.wavelet);
-  in_flight_ +=
-      static_cast<std::int64_t>(arrivals_.size()) - static_cast<std::int64_t>(freed_.size());
-  return !freed_.empty();
+  for (const std::uint32_t* f = freed_.data(); f != freed; ++f) free(*f);
+  for (const Arrival* a = arrivals_.data(); a != arrival; ++a) push(a->to, a->wavelet);
+  in_flight_ += (arrival - arrivals_.data()) - (freed - freed_.data());
+  return freed != freed_.data();
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/fabric/colour_phases.h"
+#include "tessera/fabric/drain.h"
 #include "tessera/fabric/ideal_steering.h"
 #include "tessera/fabric/message_order.h"
 #include "tessera/fabric/processors.h"
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::int64_t kMaxDelay = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxCells = std::int64_t{1} << 27;
-constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
 
 Status check_between(std::int64_t least, std::int64_t value, std::int64_t most,
                      std::string_view what) {
@@ -33,10 +33,10 @@ Status check_between(std::int64_t least, std::int64_t value, std::int64_t most,
 }
 
 Status check_options(const FabricMesh& mesh, const SimulateOptions& options) {
-  TESSERA_CHECK_OK(check_between(1, options.queue_depth, 64, "queue_depth"));
+  TESSERA_CHECK_OK(check_between(1, options.queue_depth, 128, "queue_depth"));
   TESSERA_CHECK_OK(check_between(0, options.switch_cycles, kMaxDelay, "switch_cycles"));
   TESSERA_CHECK_OK(check_between(0, mesh.ramp_cycles, kMaxDelay, "ramp_cycles"));
-  TESSERA_CHECK_OK(check_between(0, options.max_hops, std::int64_t{1} << 48, "max_hops"));
+  TESSERA_CHECK_OK(check_between(0, options.max_hops, UINT32_MAX, "max_hops"));
   if (mesh.wavelet_bits != 32) {
     return Error{ErrorCode::kNotSupported,
                  cat("wavelets of ", mesh.wavelet_bits, " bits are not simulated, only of 32"),
@@ -107,12 +107,8 @@ class Run {
   std::vector<RouterAt> ends_of(const FabricMessage& message) const;
   /// Each message's tree, shared by messages with the same source and list of destinations.
   Result<std::vector<std::uint32_t>> plant_trees(bool unicasts);
-  /// Until nothing is under way. The first word leaves its processor in cycle `start` or later.
-  template <typename Steering, typename Destination>
-  Status drain(const Steering& steering, const Destination& destination, std::int64_t start);
   /// Adds what an output passed to the loads of its link or ramp; way = 5·router + port.
   void count(std::uint32_t way, std::int64_t passed);
-  Status check_queue_bytes(std::size_t queues) const;
 
   const FabricMesh& mesh_;
   const Traffic& traffic_;
@@ -145,17 +141,6 @@ std::vector<RouterAt> Run::ends_of(const FabricMessage& message) const {
   return ends;
 }
 
-Status Run::check_queue_bytes(std::size_t queues) const {
-  const auto ring = std::bit_ceil(static_cast<std::uint32_t>(options_.queue_depth));
-  const std::int64_t bytes =
-      (Checked(static_cast<std::int64_t>(queues)) * ring * sizeof(Wavelet)).saturated();
-  if (bytes <= kMaxQueueBytes) return ok_status();
-  return Error{ErrorCode::kTooLarge,
-               cat(queues, " queues of depth ", options_.queue_depth, " take ", bytes,
-                   " bytes, more than ", kMaxQueueBytes),
-               std::nullopt, "lower queue_depth, or simulate a part of the mesh"};
-}
-
 Result<std::vector<std::uint32_t>> Run::plant_trees(bool unicasts) {
   std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, std::uint32_t> known;
   std::vector<std::uint32_t> tree_of(traffic_.messages.size());
@@ -181,32 +166,6 @@ Result<std::vector<std::uint32_t>> Run::plant_trees(bool unicasts) {
   return tree_of;
 }
 
-template <typename Steering, typename Destination>
-Status Run::drain(const Steering& steering, const Destination& destination, std::int64_t start) {
-  std::int64_t cycle = start + mesh_.ramp_cycles;
-  const auto deliver = [&](QueueAt from, Wavelet wavelet) {
-    processors_.deliver(wavelet.message, destination(from, wavelet.message), wavelet.word, cycle);
-  };
-  for (;;) {
-    processors_.release(cycle);
-    const bool departed = processors_.depart(network_, steering, cycle);
-    const bool moved = network_.step(steering, deliver);
-    if (departed || moved) {
-      ++cycle;
-      continue;
-    }
-    if (!network_.is_idle()) {
-      return Error{ErrorCode::kNotSupported,
-                   cat("the simulated fabric stopped in cycle ", cycle, " with ",
-                       processors_.undelivered(), " words not delivered"),
-                   std::nullopt, "this is a fault of the simulator: please report it"};
-    }
-    const std::optional<std::int64_t> release = processors_.next_release();
-    if (!release) return ok_status();
-    cycle = std::max(cycle + 1, *release);
-  }
-}
-
 void Run::count(std::uint32_t way, std::int64_t passed) {
   const auto router = static_cast<std::int32_t>(way / IdealSteering::kPorts);
   const std::uint32_t port = way % IdealSteering::kPorts;
@@ -222,16 +181,16 @@ void Run::count(std::uint32_t way, std::int64_t passed) {
 
 Status Run::run_ideal() {
   TESSERA_TRY(const std::vector<std::uint32_t> tree_of, plant_trees(false));
+  std::vector<RouterAt> sources;
   std::vector<IdealRoute> routes;
-  routes.reserve(traffic_.messages.size());
   for (std::size_t m = 0; m < traffic_.messages.size(); ++m) {
     const FabricMessage& message = traffic_.messages[m];
-    const bool unicast = message.destinations.count == 1;
-    routes.push_back({at(message.source), at(traffic_.destinations_of(message)[0]),
-                      unicast ? -1 : static_cast<std::int32_t>(tree_of[m])});
+    sources.push_back(at(message.source));
+    routes.push_back(message.destinations.count > 1
+                         ? IdealRoute::along(tree_of[m])
+                         : IdealRoute::to(at(traffic_.destinations_of(message)[0])));
   }
-  const IdealSteering steering(area_.rows, area_.cols, trees_, routes);
-  TESSERA_CHECK_OK(check_queue_bytes(steering.queues()));
+  const IdealSteering steering(area_.rows, area_.cols, trees_, sources, routes);
   network_.reset(steering.outputs(), steering.queues());
   std::vector<std::uint32_t> all(traffic_.messages.size());
   std::iota(all.begin(), all.end(), 0U);
@@ -239,7 +198,7 @@ Status Run::run_ideal() {
   const auto destination = [&](QueueAt from, std::uint32_t message) {
     return steering.destination(from, message);
   };
-  TESSERA_CHECK_OK(drain(steering, destination, 0));
+  TESSERA_CHECK_OK(drain(processors_, network_, steering, destination, mesh_.ramp_cycles));
   for (std::uint32_t o = 0; o < network_.outputs().size(); ++o) {
     count(o, network_.outputs()[o].passed);
   }
@@ -288,7 +247,6 @@ Status Run::run_static() {
       }
     };
     const StaticPhase routes(trees_, area_.cols, trees);
-    TESSERA_CHECK_OK(check_queue_bytes(routes.queues()));
     network_.reset(routes.outputs(), routes.queues());
     const std::int64_t start =
         phase == 0 ? 0 : processors_.last_delivery() + 1 + options_.switch_cycles;
@@ -296,7 +254,8 @@ Status Run::run_static() {
     const auto destination = [&](QueueAt from, std::uint32_t) {
       return routes.destination(from.queue);
     };
-    TESSERA_CHECK_OK(drain(Steering{routes, tree_of, place}, destination, start));
+    TESSERA_CHECK_OK(drain(processors_, network_, Steering{routes, tree_of, place}, destination,
+                           start + mesh_.ramp_cycles));
     for (std::size_t o = 0; o < network_.outputs().size(); ++o) {
       count(routes.way(o), network_.outputs()[o].passed);
     }

@@ -20,29 +20,27 @@ namespace tessera {
 //   link      One wavelet a cycle in each direction; a hop takes a cycle.
 //   ramp      One wavelet a cycle each way; each way takes T_R = ramp_cycles. A processor takes
 //             every wavelet that the ramp brings.
-//   queues    At an input there is one queue for each output that its wavelets may leave by, and in
-//             static mode one for each colour as well: wavelets wait only for those that go the
-//             same way. A queue holds `queue_depth` wavelets. A wavelet moves when there was room
-//             in the next queue at the start of the cycle, so a stream through queues of depth 1
-//             moves every second cycle, through deeper ones every cycle. Ramps wait the same way.
+//   queues    At an input there is one queue for each output that its wavelets may leave by,
+//             and in static mode one for each colour as well: wavelets wait only for those that
+//             go the same way. A queue holds `queue_depth` wavelets. A wavelet moves when there
+//             was room in the next queue at the start of the cycle, so a stream through queues
+//             of depth 1 moves every second cycle, through deeper ones every cycle.
 //   outputs   Each passes at most one wavelet a cycle and takes turns among the queues that can
-//             move (round robin).
+//             move: from the ramp, east-, west-, south-, northbound; in static mode by colour.
 //   copies    A wavelet of a multicast is copied where its tree forks, and moves when all the
-//   queues
-//             that it is copied to have room.
+//             queues that it is copied to have room.
 //
 // Time. A wavelet that leaves its processor in cycle t reaches a processor d hops away in cycle
 // t + 2·T_R + d if nothing holds it up. The cycles of a simulation are
 //
 //     last delivery - first departure + 1
 //
-// so B words over d hops take B + d + 2·T_R cycles. An add counts where its result is sent on (one
-// cycle), not at the last processor. fabric/patterns.h holds this convention against published
-// ones.
+// so B words over d hops take B + d + 2·T_R cycles. An add counts where its result is sent on
+// (one cycle), not at the last processor. patterns.h compares this convention with published ones.
 //
 // Two modes.
 //   kIdeal    A wavelet carries its destination; any message may leave at any time.
-//   kStatic   Routers know only colours, `mesh.colours` of them (at most 64 are used). Messages are
+//   kStatic   Routers know only colours, `mesh.colours` of them (at most 32 are used). Messages are
 //             dealt to phases; in a phase, no router sees one colour used by messages that differ
 //             in source or destinations. A message goes to the first phase, not before that of its
 //             source's message before it and of those it waits for, in which some colour is free on
@@ -65,10 +63,11 @@ std::uint32_t add_f32(std::uint32_t own, std::uint32_t received);  ///< the bits
 
 struct SimulateOptions {
   FabricMode mode = FabricMode::kIdeal;
-  std::int32_t queue_depth = 8;    ///< 1 to 64 wavelets
+  std::int32_t queue_depth = 32;   ///< 1 to 128 wavelets; what shallower ones cost: docs/fabric.md
   std::int64_t switch_cycles = 0;  ///< between phases of static mode
   Combine combine = add_u32;
   /// More work than this is refused before it begins: Σ over messages of words · links of the tree.
+  /// Below 2^32.
   std::int64_t max_hops = std::int64_t{1} << 31;
 };
 

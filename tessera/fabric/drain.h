@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "tessera/base/result.h"
+#include "tessera/base/text.h"
+#include "tessera/fabric/processors.h"
+#include "tessera/fabric/queue_network.h"
+
+namespace tessera {
+
+/// More than this for the wavelets of all queues is refused.
+inline constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
+
+/// Runs until nothing is under way and no source can send. `cycle` is the first cycle of the
+/// routers; destination(from, message) names the destination that a queue to a ramp leads to.
+/// kTooLarge when queues take too much memory; kNotSupported when wavelets stop on their way, which
+/// only a fault of the steering can bring about (simulate.h says why).
+template <typename Steering, typename Destination>
+Status drain(Processors& processors, QueueNetwork& network, const Steering& steering,
+             const Destination& destination, std::int64_t cycle) {
+  const auto deliver = [&](QueueAt from, Wavelet wavelet) {
+    processors.deliver(wavelet.message, destination(from, wavelet.message), wavelet.word, cycle);
+  };
+  for (;;) {
+    processors.release(cycle);
+    const bool departed = processors.depart(network, steering, cycle);
+    const bool moved = network.step(steering, deliver);
+    if (network.queue_bytes() > kMaxQueueBytes) {
+      return Error{ErrorCode::kTooLarge,
+                   cat("the queues take more than ", kMaxQueueBytes, " bytes"), std::nullopt,
+                   "lower queue_depth, or simulate fewer messages at a time"};
+    }
+    if (departed || moved) {
+      ++cycle;
+      continue;
+    }
+    if (!network.is_idle()) {
+      return Error{ErrorCode::kNotSupported,
+                   cat("the simulated fabric stopped in cycle ", cycle, " with ",
+                       processors.undelivered(), " words not delivered"),
+                   std::nullopt, "this is a fault of the simulator: please report it"};
+    }
+    const std::optional<std::int64_t> release = processors.next_release();
+    if (!release) return ok_status();
+    cycle = std::max(cycle + 1, *release);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "tessera/fabric/simulate.h"
+
+/// The machine of fabric/simulate.h, carried out as it is written there: every queue a list, every
+/// router looked at in every cycle. It shares nothing with the simulator but its inputs.
+namespace tessera::test {
+
+/// The directed links (router, port) that a message's wavelets cross, each destination walked by
+/// itself: along the row, then along the column.
+std::set<std::pair<std::int32_t, Port>> walked_links(const FabricMesh& mesh, const Traffic& traffic,
+                                                     const FabricMessage& message);
+
+/// The routers on those ways, with both ends.
+std::set<std::int32_t> walked_routers(const FabricMesh& mesh, const Traffic& traffic,
+                                      const FabricMessage& message);
+
+/// Steps between two routers.
+std::int64_t distance(const FabricMesh& mesh, std::int32_t a, std::int32_t b);
+
+struct NaiveRun {
+  bool finished = false;
+  std::vector<MessageTimes> messages;
+  /// (message, destination, index) to (word, cycle).
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>,
+           std::pair<std::uint32_t, std::int64_t>>
+      deliveries;
+};
+
+/// Runs the messages in the phases and colours that `given` has for each (in ideal mode all 0).
+NaiveRun naive_run(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
+                   const std::vector<MessageTimes>& given);
+
+}  // namespace tessera::test
