@@ -23,7 +23,7 @@ constexpr double kMostDisjointSeconds = 1e-3;
 constexpr std::int64_t kMostDisjointBytes = 1'000'000;
 constexpr double kMostJointSeconds = 10e-3;
 constexpr double kLeastRate = 20e6;  // transfers, and wavelet-hops, a second
-constexpr std::int64_t kMostPeerPlaces = 100'000;
+constexpr std::int64_t kMostPeerPlaces = 10'000;
 constexpr std::int64_t kMostQuickPeerPlaces = 1'024;
 
 struct Mesh {

@@ -2,7 +2,6 @@
 #include <array>
 #include <string_view>
 
-#include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tools/command.h"
 #include "tools/reshard_answer.h"

@@ -224,6 +224,7 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   const std::optional<double> seconds = answer.seconds();
   json["seconds"] = seconds ? Json(*seconds) : Json(nullptr);
   json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json(nullptr);
+  if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
   json["target"] = answer.target.empty() ? Json(nullptr) : Json(answer.target);
   json["mesh"] = answer.reshard.ground().mesh.extents();
   if (answer.simulation) json["simulation"] = simulation_json(*answer.simulation);

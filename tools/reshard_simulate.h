@@ -16,8 +16,8 @@ struct SimulatedReshard {
   std::vector<TraceMessage> messages;  ///< only when asked for
 };
 
-/// Sends at most `most` messages, multicasts counted once a destination. Errors: those of
-/// traffic_of and simulate; kTooLarge beyond kMostTraceMessages when they are to be traced.
+/// Sends at most `most` messages (reshard/traffic.h cuts what is sent into several). Errors: those
+/// of traffic_of and simulate; those of check_trace_size when they are to be traced.
 Result<SimulatedReshard> simulate_messages(const Reshard& reshard, FabricMode mode,
                                            std::int64_t most, bool traced);
 

@@ -136,7 +136,9 @@ TEST(ReshardVerb, SimulatedCycles) {
   EXPECT_EQ(colours["simulated_cycles"], 9);
   EXPECT_EQ(colours["simulation"]["colours"], 1);
   EXPECT_EQ(colours["simulation"]["phases"], 1);
-  EXPECT_TRUE(ask(one, two, {"--simulate", "never"})["simulated_cycles"].is_null());
+  const Json never = ask(one, two, {"--simulate", "never"});
+  EXPECT_TRUE(never["simulated_cycles"].is_null());
+  EXPECT_EQ(never["why_not_simulated"], "not asked for");
   // 2^24 wavelets over one link are too many to be simulated unasked.
   const Json large =
       ask(flame("33554432xf32", "SinglePE()"), flame("33554432xf32", "RowPartition(2)"));
