@@ -199,9 +199,10 @@ Verb bench_verb() {
       "module with them is found beside the command; every result is compared with plain loops, "
       "bit for bit, before it is timed. Suite reshard: what the cost of a change of places takes "
       "in "
-      "time and memory on meshes from 10x8 to 994x750, against a program that keeps a map of all "
-      "pairs of places (only on meshes that are small enough for it); transfers listed a second; "
-      "wavelet-hops simulated a second.";
+      "time and memory on meshes from 10x8 to 994x750, beside a program that keeps a map of all "
+      "pairs of places (on meshes that are small enough for it, and not in turns); transfers "
+      "listed "
+      "a second; wavelet-hops simulated a second.";
   verb.positionals = {{"suite",
                        Positional::Kind::kWord,
                        "what to measure",
