@@ -95,8 +95,9 @@ Result<std::vector<std::uint32_t>> message_order(const Traffic& traffic) {
   const auto settle = [&](std::uint32_t message) {
     if (--missing[message] == 0) order.push_back(message);
   };
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::uint32_t done = order[i];
+  std::size_t seen = 0;
+  while (seen < order.size()) {
+    const std::uint32_t done = order[seen++];
     if (next[done] != kNone) settle(next[done]);
     const auto first =
         std::lower_bound(waits.begin(), waits.end(), std::int64_t{done},

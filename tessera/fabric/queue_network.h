@@ -216,7 +216,21 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
 
   woken_sources_.clear();
   for (const std::uint32_t* f = freed_.data(); f != freed; ++f) free(*f);
-  for (const Arrival* a = arrivals_.data(); a != arrival; ++a) push(a->to, a->wavelet);
+  Wavelet* rings = wavelets_.data();
+  for (const Arrival* a = arrivals_.data(); a != arrival; ++a) {
+    Queue queue = queues[a->to.queue];
+    if (queue.ring == kNoRing) [[unlikely]] {
+      give_ring(queue);
+      rings = wavelets_.data();
+    }
+    rings[queue.ring * ring + ((queue.head + queue.count) & (ring - 1))] = a->wavelet;
+    ++queue.count;
+    --queue.room;
+    queues[a->to.queue] = queue;
+    RouterOutput& output = outputs[a->to.output];
+    output.waiting |= std::uint32_t{1} << (a->to.queue - output.first_queue);
+    if (!output.listed) list(a->to.output);
+  }
   in_flight_ += (arrival - arrivals_.data()) - (freed - freed_.data());
   return freed != freed_.data();
 }

@@ -123,7 +123,7 @@ void expect_laws(const FabricMesh& mesh, const Traffic& traffic, const Observed&
   std::int64_t deliveries = 0;
   for (const FabricMessage& message : traffic.messages) {
     for (const auto& [router, port] : test::walked_links(mesh, traffic, message)) {
-      links[static_cast<std::size_t>(router * 4 + static_cast<int>(port))] += message.words;
+      links[static_cast<std::size_t>(router) * 4 + static_cast<std::size_t>(port)] += message.words;
     }
     out[static_cast<std::size_t>(message.source)] += message.words;
     for (const std::int32_t end : traffic.destinations_of(message)) {

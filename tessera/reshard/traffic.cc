@@ -2,6 +2,7 @@
 #include "tessera/reshard/traffic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <tuple>
@@ -109,24 +110,32 @@ struct Part {
   std::int64_t words;
 };
 
+/// A number in [0, 1) for each router, such that neighbours in a row or a column are far apart and
+/// never repeat: multiples of two irrational numbers.
+double phase_of(const Router& at) {
+  const double sum = static_cast<double>(at.row) * 0.7548776662466927 +
+                     static_cast<double>(at.col) * 0.6180339887498949;
+  return sum - std::floor(sum);
+}
+
 /// The parts of the dispatches of one place, in the order in which they leave.
 void cut(std::span<const Rank> ranks, const Dispatches& dispatches, const Reshard& reshard,
-         std::int64_t most_parts, std::int64_t busiest, std::vector<Part>& parts) {
+         std::int64_t most_parts, std::int64_t busiest, double phase, std::vector<Part>& parts) {
   parts.clear();
-  const auto n = static_cast<std::int64_t>(ranks.size());
-  for (std::int64_t r = 0; r < n; ++r) {
-    const std::uint32_t number = ranks[static_cast<std::size_t>(r)].dispatch;
+  const auto n = static_cast<double>(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const std::uint32_t number = ranks[r].dispatch;
     const std::int64_t words = reshard.wavelets(dispatches.list[number].elements);
     const std::int64_t count = std::min(most_parts, words);
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t first = words * k / count;
-      // In floating point, because products of three large numbers need not fit; a start may be
-      // a cycle off.
-      const double share =
-          (static_cast<double>(k) + static_cast<double>(r) / static_cast<double>(n)) /
-          static_cast<double>(count);
-      const auto start = static_cast<std::int64_t>(share * static_cast<double>(busiest));
-      parts.push_back({most_parts > 1 ? start : 0, number, first, words * (k + 1) / count - first});
+      Part part{0, number, first, words * (k + 1) / count - first};
+      if (most_parts > 1) {
+        const double share = (static_cast<double>(k) + (static_cast<double>(r) + phase) / n) /
+                             static_cast<double>(count);
+        part.start = static_cast<std::int64_t>(share * static_cast<double>(busiest));
+      }
+      parts.push_back(part);
     }
   }
   if (most_parts == 1) return;
@@ -173,7 +182,8 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
     std::size_t end = begin;
     while (end < ranks.size() && ranks[end].source == ranks[begin].source) ++end;
     cut(std::span(ranks).subspan(begin, end - begin), dispatches, reshard,
-        std::max<std::int64_t>(1, options.parts), made.busiest, parts);
+        std::max<std::int64_t>(1, options.parts), made.busiest,
+        phase_of(router(*mesh, ranks[begin].source)), parts);
     for (const Part& part : parts) {
       const Dispatch& dispatch = dispatches.list[part.dispatch];
       to.clear();

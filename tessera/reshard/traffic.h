@@ -20,18 +20,18 @@ namespace tessera {
 // those behind it, whose words then come when everybody else has finished.
 //
 // So every dispatch is cut into up to `parts` messages, spread evenly over the time T that the
-// fullest link or ramp needs: part k of K leaves its place no earlier than T·(k + r/n)/K, when its
-// dispatch is number r of the n of its place. Dispatches are numbered from the farthest to the
-// nearest, and those at one distance from the direction that follows the place's own, so that
-// places with the same destinations do not begin with the same one. All routes then fill at the
-// rate at which they would be full at the end.
+// fullest link or ramp needs: part k of K leaves its place no earlier than T·(k + (r + f)/n)/K,
+// when its dispatch is number r of the n of its place. Dispatches are numbered from the farthest to
+// the nearest, and those at one distance from the direction that follows the place's own; f < 1 is
+// another fraction for every place. So places with the same destinations do not send to the same
+// one at once, and all routes fill at the rate at which they are full at the end.
 // =================================================================================================
 
 /// How a reshard is cut into messages.
 struct TrafficOptions {
   /// Of one dispatch; 1 sends each at once, as long as its way is free. Static colours want 1:
   /// there every message takes a colour for a phase.
-  std::int64_t parts = 64;
+  std::int64_t parts = 256;
   bool own_words = false;  ///< every dispatch has words of its own; else all share them
 };
 
