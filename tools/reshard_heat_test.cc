@@ -14,7 +14,7 @@ namespace {
 using test::Dice;
 
 LinkLoads no_loads(std::int32_t rows, std::int32_t cols) {
-  const auto links = static_cast<std::size_t>(rows * cols);
+  const auto links = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
   LinkLoads loads;
   loads.rows = rows;
   loads.cols = cols;
