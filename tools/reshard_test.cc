@@ -96,7 +96,7 @@ TEST(ReshardVerb, TheSeedsPropagationExample) {
   constexpr std::int64_t kHalf = 128;
   const Json json =
       ask(flame("64x64xf32", "Grid(2, 8)"), flame("64x64xf32", "Grid(4, 4)"), {"--target", "wse2"});
-  expect_figures(json, {"RESHARD", 31 * 4 * kHalf, 4 * kHalf, 31, 31 * kHalf, 96 * kHalf, 8 * kHalf,
+  expect_figures(json, {"RESHARD", 4 * kHalf * 31, 4 * kHalf, 31, 31 * kHalf, 96 * kHalf, 8 * kHalf,
                         2 * kHalf, 6, 8 * kHalf + 6 + 5});
 }
 
