@@ -70,11 +70,13 @@ Status Processors::prepare_waits() {
 
 void Processors::begin(std::vector<std::uint32_t> messages) {
   const auto node = [&](std::uint32_t message) { return traffic_.messages[message].source; };
+  if (waits_) {
+    for (const std::uint32_t m : order_) source_at_[static_cast<std::size_t>(node(m))] = -1;
+  }
   order_ = std::move(messages);
   std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(node(a), a) < std::pair(node(b), b);
   });
-  if (waits_) std::fill(source_at_.begin(), source_at_.end(), -1);
   sources_.clear();
   awake_.clear();
   for (std::size_t place = 0; place < order_.size(); ++place) {

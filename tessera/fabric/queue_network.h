@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -47,25 +47,24 @@ struct RouterOutput {
 class QueueNetwork {
  public:
   explicit QueueNetwork(std::int32_t queue_depth)
-      : depth_(static_cast<std::uint8_t>(queue_depth)),
-        ring_(std::bit_ceil(static_cast<std::size_t>(queue_depth))) {}
+      : depth_(static_cast<std::uint8_t>(queue_depth)) {}
 
   /// Starts anew with these outputs, which have `queues` queues together.
   void reset(std::vector<RouterOutput> outputs, std::size_t queues) {
     outputs_ = std::move(outputs);
-    queues_.assign(queues, Queue{0, 0, depth_, false, kNoRing});
+    queues_.assign(queues, Queue{0, 0, depth_, 0, 0, 0});
     feeder_.resize(queues);
     active_.clear();
     woken_sources_.clear();
     in_flight_ = 0;
-    wavelets_.clear();
+    lines_.clear();
   }
 
   bool has_room(std::uint32_t queue) const { return queues_[queue].room != 0; }
 
   /// Has the source that feeds a full queue woken when it has room.
   void wake_source(std::uint32_t queue, std::uint32_t source) {
-    queues_[queue].wakes = true;
+    queues_[queue].wakes = 1;
     feeder_[queue] = kSourceBit | source;
   }
   /// The sources that were woken by the last step.
@@ -86,39 +85,62 @@ class QueueNetwork {
   bool is_idle() const { return in_flight_ == 0; }
   /// What the wavelets of all queues take, full or not.
   std::int64_t queue_bytes() const {
-    return static_cast<std::int64_t>(wavelets_.size() * sizeof(Wavelet));
+    return static_cast<std::int64_t>(lines_.size() * sizeof(Line));
   }
   const std::vector<RouterOutput>& outputs() const { return outputs_; }
 
  private:
+  /// Wavelets as they lie in memory: a line of the caches holds what most queues ever hold.
+  struct alignas(64) Line {
+    Wavelet wavelets[8];
+  };
+  /// A ring of `slots` wavelets from line `first_line` on. It has none before its first wavelet,
+  /// and one of twice the size when it is full though there is room.
   struct Queue {
     std::uint8_t head;
     std::uint8_t count;
     std::uint8_t room;   ///< depth - count, as it was at the start of the cycle
-    bool wakes;          ///< its feeder found it full
-    std::uint32_t ring;  ///< which part of wavelets_ it has; queues get theirs when first used
+    std::uint8_t slots;  ///< 0, or a power of two from 8 on
+    std::uint32_t first_line : 31;
+    std::uint32_t wakes : 1;  ///< its feeder found it full
   };
-  static constexpr std::uint32_t kNoRing = UINT32_MAX;
+  template <typename Lines>
+  static auto& slot(Lines* lines, const Queue& queue, unsigned number) {
+    const unsigned place = number & (queue.slots - 1U);
+    return lines[queue.first_line + place / 8].wavelets[place % 8];
+  }
   static constexpr std::uint32_t kSourceBit = std::uint32_t{1} << 31;
   struct Arrival {
     QueueAt to;
     Wavelet wavelet;
   };
 
-  void push(QueueAt to, Wavelet wavelet) {
-    Queue& queue = queues_[to.queue];
-    if (queue.ring == kNoRing) [[unlikely]]
-      give_ring(queue);
-    wavelets_[queue.ring * ring_ + ((queue.head + queue.count) & (ring_ - 1))] = wavelet;
+  /// Appends to a queue whose room has been looked at; answers the queue as it is then.
+  Queue appended(Queue queue, Wavelet wavelet) {
+    if (queue.count == queue.slots) [[unlikely]] {
+      queue = grown(queue);
+    }
+    slot(lines_.data(), queue, queue.head + 0U + queue.count) = wavelet;
     ++queue.count;
     --queue.room;
+    return queue;
+  }
+  Queue grown(Queue queue) {
+    Queue larger = queue;
+    larger.head = 0;
+    larger.slots = static_cast<std::uint8_t>(queue.slots == 0 ? 8 : 2 * queue.slots);
+    larger.first_line = static_cast<std::uint32_t>(lines_.size()) & ~kSourceBit;
+    lines_.resize(lines_.size() + larger.slots / 8U);
+    for (unsigned i = 0; i < queue.count; ++i) {
+      slot(lines_.data(), larger, i) = slot(lines_.data(), queue, queue.head + i);
+    }
+    return larger;
+  }
+  void push(QueueAt to, Wavelet wavelet) {
+    queues_[to.queue] = appended(queues_[to.queue], wavelet);
     RouterOutput& output = outputs_[to.output];
     output.waiting |= std::uint32_t{1} << (to.queue - output.first_queue);
     list(to.output);
-  }
-  void give_ring(Queue& queue) {
-    queue.ring = static_cast<std::uint32_t>(wavelets_.size() / ring_);
-    wavelets_.resize(wavelets_.size() + ring_);
   }
   void list(std::uint32_t number) {
     if (outputs_[number].listed) return;
@@ -128,8 +150,8 @@ class QueueNetwork {
   void free(std::uint32_t number) {
     Queue& queue = queues_[number];
     ++queue.room;
-    if (!queue.wakes) return;
-    queue.wakes = false;
+    if (queue.wakes == 0) return;
+    queue.wakes = 0;
     const std::uint32_t feeder = feeder_[number];
     if ((feeder & kSourceBit) != 0) {
       woken_sources_.push_back(feeder & ~kSourceBit);
@@ -139,10 +161,9 @@ class QueueNetwork {
   }
 
   std::uint8_t depth_;
-  std::size_t ring_;
   std::vector<RouterOutput> outputs_;
   std::vector<Queue> queues_;
-  std::vector<Wavelet> wavelets_;
+  std::vector<Line> lines_;
   std::vector<std::uint32_t> feeder_;  ///< of queues that wake it: an output, or a source
   std::vector<std::uint32_t> active_;  ///< outputs to look at
   std::vector<std::uint32_t> woken_sources_;
@@ -162,10 +183,9 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
   Queue* const queues = queues_.data();
   RouterOutput* const outputs = outputs_.data();
   std::uint32_t* const active = active_.data();
-  const Wavelet* const wavelets = wavelets_.data();
+  const Line* const lines = lines_.data();
   Arrival* arrival = arrivals_.data();
   std::uint32_t* freed = freed_.data();
-  const std::size_t ring = ring_;
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < looked; ++i) {
@@ -180,7 +200,7 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
       turn = (k + 1) % kMaxQueuesAtOutput;
       const QueueAt from{output.first_queue + k, number};
       Queue& queue = queues[from.queue];
-      const Wavelet wavelet = wavelets[queue.ring * ring + (queue.head & (ring - 1))];
+      const Wavelet wavelet = slot(lines, queue, queue.head);
       if (output.to_ramp) {
         deliver(from, wavelet);
         passed = true;
@@ -193,7 +213,7 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
         if (passed) {
           for (t = 0; t < count; ++t) *arrival++ = {targets[t], wavelet};
         } else {
-          queues[targets[t].queue].wakes = true;
+          queues[targets[t].queue].wakes = 1;
           feeder_[targets[t].queue] = number;
         }
       }
@@ -216,17 +236,8 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
 
   woken_sources_.clear();
   for (const std::uint32_t* f = freed_.data(); f != freed; ++f) free(*f);
-  Wavelet* rings = wavelets_.data();
   for (const Arrival* a = arrivals_.data(); a != arrival; ++a) {
-    Queue queue = queues[a->to.queue];
-    if (queue.ring == kNoRing) [[unlikely]] {
-      give_ring(queue);
-      rings = wavelets_.data();
-    }
-    rings[queue.ring * ring + ((queue.head + queue.count) & (ring - 1))] = a->wavelet;
-    ++queue.count;
-    --queue.room;
-    queues[a->to.queue] = queue;
+    queues[a->to.queue] = appended(queues[a->to.queue], a->wavelet);
     RouterOutput& output = outputs[a->to.output];
     output.waiting |= std::uint32_t{1} << (a->to.queue - output.first_queue);
     if (!output.listed) list(a->to.output);

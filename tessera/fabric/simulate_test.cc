@@ -80,6 +80,7 @@ Observed observe(const FabricMesh& mesh, const Traffic& traffic, const SimulateO
 /// Every router sees each colour used by one source and one list of destinations in a phase, and no
 /// message is sent before what it must follow.
 void expect_colours_hold(const FabricMesh& mesh, const Traffic& traffic, const Simulation& s) {
+  ASSERT_EQ(s.messages.size(), traffic.messages.size());
   struct User {
     std::int32_t source;
     std::vector<std::int32_t> to;
@@ -116,6 +117,7 @@ void expect_colours_hold(const FabricMesh& mesh, const Traffic& traffic, const S
 /// What holds for every simulation: loads as walked, bounds kept, everything delivered once.
 void expect_laws(const FabricMesh& mesh, const Traffic& traffic, const Observed& observed) {
   const Simulation& s = observed.simulation;
+  ASSERT_EQ(s.messages.size(), traffic.messages.size());
   std::vector<std::int64_t> links(static_cast<std::size_t>(mesh.nodes()) * 4);
   std::vector<std::int64_t> out(static_cast<std::size_t>(mesh.nodes()));
   std::vector<std::int64_t> in(out.size());
@@ -168,6 +170,7 @@ TEST(Simulate, DoesWhatTheNaiveMachineDoes) {
     options.queue_depth = std::array{1, 2, 3, 8}[static_cast<std::size_t>(round % 4)];
     options.switch_cycles = below(random, 5);
     const Observed observed = observe(mesh, traffic, options);
+    ASSERT_EQ(observed.simulation.messages.size(), traffic.messages.size());
     const test::NaiveRun naive =
         test::naive_run(mesh, traffic, options, observed.simulation.messages);
     ASSERT_TRUE(naive.finished) << "round " << round;

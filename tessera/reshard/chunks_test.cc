@@ -137,7 +137,8 @@ TEST(Chunks, MostReceivedOfAnyLayout) {
   std::int64_t tried = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     Dice dice(seed);
-    const test::Limits limits{.max_extent = 8, .max_elements = 100, .max_places = 12};
+    const test::Limits limits{
+        .max_extent = 8, .max_elements = 100, .max_mesh_rank = 3, .max_places = 12};
     const std::optional<Layout> a = test::random_layout(dice, limits);
     if (!a) continue;
     const auto b = test::random_layout_of(dice, a->shape(), a->dtype(), limits);

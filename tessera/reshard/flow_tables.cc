@@ -30,8 +30,6 @@ struct PointFlow {
 };
 using PointTable = std::vector<PointFlow>;
 
-constexpr auto index_of(Coordinate coordinate) { return static_cast<std::size_t>(coordinate); }
-
 Error too_many(std::size_t flows) {
   return Error{ErrorCode::kTooLarge,
                cat("dims that drive one mesh axis together move between ", flows,

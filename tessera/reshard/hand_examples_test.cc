@@ -25,7 +25,8 @@ void costs(const ReshardPair& pair, const ReshardCost& cost) {
   const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
   EXPECT_EQ(cost_text(naive_cost(moves, pair.from, pair.ground)), cost_text(cost))
       << describe(pair);
-  for (const auto law : {transfer_mistake, pairs_mistake, cost_mistake, loads_mistake}) {
+  for (const auto law :
+       {transfer_mistake, pairs_mistake, cost_mistake, loads_mistake, kind_mistake}) {
     EXPECT_EQ(law(pair, moves), "") << describe(pair);
   }
 }
@@ -85,6 +86,7 @@ TEST(HandExamples, SharesAlikeMoveOneByOne) {
       "device=folded([1, 3], {d0} / (1 -> m0), {-d1 + 2} / (1 -> m1))>>",
       {1, 3});
   costs(pair, {32, 16, 2, 8, FabricCost{16, 16, 4, 4, 2, 1, 11}});
+  is_kind(pair, ReshardKind::kRedistribute);
 }
 
 // Six pages over two banks hold one element each; then the first three are on bank 0. Element 1

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -89,5 +91,12 @@ struct AxisSeats {
   std::vector<std::vector<std::int64_t>> coords;  ///< [axis of the mesh][coordinate on the mesh]
 };
 std::optional<AxisSeats> axis_seats(const PlaceMap& map, const Ground& ground);
+
+/// What the roles of B have where they are now, as (role on axis 0, role on axis 1) → elements, for
+/// products of two axes that lie beside each other's axis of the ground (as in a transpose). An
+/// entry of the one axis that is local determines its entry of the other, so there are no more than
+/// entries along an axis; all other roles have nothing.
+std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> kept_where_exchanged(
+    const ProductOverlap& product, const AxisSeats& own);
 
 }  // namespace tessera

@@ -20,6 +20,8 @@ namespace {
 
 constexpr ReshardLimits kLarge = {
     .max_rows = 13, .max_cols = 17, .max_elements = 700, .max_copies = 20000};
+constexpr ReshardLimits kHuge = {
+    .max_rows = 40, .max_cols = 50, .max_elements = 4000, .max_copies = 100000};
 constexpr int kMaxFailures = 5;
 
 std::string any_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
@@ -66,6 +68,7 @@ int main(int argc, char** argv) {
   if (quick || (argc == 2 && std::strcmp(argv[1], "--full") == 0)) {
     int broken = sweep("large pairs", 0, quick ? 400 : 20'000, ReshardSource::kForms, kLarge);
     if (quick) return broken;
+    broken |= sweep("huge pairs", 0, 1000, ReshardSource::kForms, kHuge);
     broken |= sweep("pairs", 1'000'000, 100'000, ReshardSource::kForms, {});
     return broken | sweep("texts", 1'000'000, 30'000, ReshardSource::kTexts, {});
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -83,27 +82,12 @@ std::optional<Most> by_axis(const ProductOverlap& product, const AxisSeats& own,
   return most;
 }
 
-/// Where two axes are exchanged: an entry of the one that is local determines its entry of the
-/// other, so few places have anything. Those are looked at one by one; of the others the first
-/// along each line of falling wants is enough.
+/// Where two axes are exchanged few places have anything. Those are looked at one by one; of the
+/// others the first along each line of falling wants is enough.
 std::optional<Most> by_exchanged_axes(const ProductOverlap& product, const AxisSeats& own,
                                       const Ground& ground) {
   if (product.axes.size() != 2) return std::nullopt;
-  std::unordered_map<std::int64_t, std::int64_t> role_at;
-  for (std::size_t v = 0; v < own.coords[1].size(); ++v) {
-    role_at[own.coords[1][v]] = static_cast<std::int64_t>(v);
-  }
-  using Roles = std::pair<std::int64_t, std::int64_t>;
-  std::map<Roles, std::int64_t> held;
-  for (const AxisEntry& entry : product.axes[1].held) held[{entry.role, entry.seat}] = entry.count;
-  std::map<Roles, std::int64_t> kept;
-  for (const AxisEntry& entry : product.axes[0].held) {
-    const auto role = role_at.find(entry.seat);
-    if (role == role_at.end()) continue;
-    const std::int64_t seat = own.coords[0][static_cast<std::size_t>(entry.role)];
-    const auto other = held.find({role->second, seat});
-    if (other != held.end()) kept[{entry.role, role->second}] += entry.count * other->second;
-  }
+  const auto kept = kept_where_exchanged(product, own);
   const auto number = [&](std::int64_t v0, std::int64_t v1) {
     Place place(2, 0);
     place[own.ground_axis[0]] = own.coords[0][static_cast<std::size_t>(v0)];
@@ -114,9 +98,9 @@ std::optional<Most> by_exchanged_axes(const ProductOverlap& product, const AxisS
   const std::vector<std::int64_t>& wants1 = product.axes[1].wants;
   Most most;
   for (const auto& [roles, elements] : kept) {
-    const std::int64_t wanted = wants0[static_cast<std::size_t>(roles.first)] *
+    const std::int64_t wanted = product.rest * wants0[static_cast<std::size_t>(roles.first)] *
                                 wants1[static_cast<std::size_t>(roles.second)];
-    most.see(product.rest * (wanted - elements), number(roles.first, roles.second));
+    most.see(wanted - elements, number(roles.first, roles.second));
   }
   std::vector<std::int64_t> falling(wants1.size());
   std::iota(falling.begin(), falling.end(), 0);

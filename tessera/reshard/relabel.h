@@ -25,7 +25,7 @@ namespace tessera {
 //                permuted apart, every place on a row of either and on a column of either. Dead
 //                places are never seats.
 //
-// Two ways lead there, and the better answer is taken.
+// Two ways lead there, and the better answer is taken:
 //
 //   by axis      Where each dim drives rows alone or columns alone (for A and for B; or A's rows
 //                and B's columns, as in a transpose), W is a product and each axis is assigned by
@@ -34,6 +34,8 @@ namespace tessera {
 //   by place     Maximum-weight assignment over the nonzero overlaps (shortest augmenting paths),
 //                exact among all maps, for up to 2^20 overlaps.
 //
+// The first is kept where it can be shown that no map does better. Places that are too many to
+// list, and whose rows and columns cannot be permuted on these seats, leave B as it is, and say so.
 // Among equal sums by place the one that leaves most roles where they are wins.
 //
 // Example: [8, 8] from Grid(2, 2) to Grid(2, 2, dim_to_pe=[1, 0]): B with the axes of its device

@@ -158,7 +158,8 @@ TEST(Relabel, WorksOnAnyLayoutOfTheCore) {
   std::int64_t tried = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Dice dice(seed);
-    const test::Limits limits{.max_extent = 6, .max_elements = 60, .max_places = 7};
+    const test::Limits limits{
+        .max_extent = 6, .max_elements = 60, .max_mesh_rank = 3, .max_places = 7};
     const std::optional<Layout> a = test::random_layout(dice, limits);
     if (!a) continue;
     const auto b = test::random_layout_of(dice, a->shape(), a->dtype(), limits);

@@ -113,4 +113,18 @@ class GroupWalk {
   std::vector<std::int64_t> most_below_;
 };
 
+/// A walk over choices of groups that calls a function.
+template <typename Leave>
+struct Leaves {
+  Leave& on_pair;
+  void enter(std::size_t, const SegmentGroup&) {}
+  bool leave(const PairAt& pair) { return on_pair(pair); }
+};
+/// Calls `leave` with every choice until it answers false.
+template <typename Leave>
+void for_each_choice(const Flows& flows, Leave leave) {
+  Leaves<Leave> visitor{leave};
+  GroupWalk<Leaves<Leave>>(flows, visitor).all();
+}
+
 }  // namespace tessera
