@@ -67,10 +67,11 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) test-long
 	$(MAKE) fuzz
 
-bench: build ## measure layouts, and moves between them against memcpy and peers
+bench: build ## measure layouts, moves between them against memcpy and peers, and reshards
 	cmake --build --preset release -j $(JOBS) --target peers
 	build/tessera bench layout
 	build/tessera bench relayout
+	build/tessera bench reshard
 
 check: deps ## formatting and static analysis
 	clang-format-19 --dry-run -Werror $(SOURCES)

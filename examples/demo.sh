@@ -72,6 +72,14 @@ expect 1 convert "$tiled" --to morello
 say 'What moves where: rows of one memory into the tiles of 3x2 PEs, as plain loops.'
 run relayout 'tensor<53x63xf32, strided<[63, 1]>>' 'tensor<53x63xf32, pyflame.Grid(3, 2)>'
 
+say 'And on a wafer: a transpose of 64x64 on 8x8 PEs, what crosses, what each link carries, how long.'
+run reshard 'tensor<64x64xf32, pyflame.Grid(8, 8)>' \
+            'tensor<64x64xf32, pyflame.Grid(8, 8, dim_to_pe=[1, 0])>' --target wse2
+
+say 'A gather that one PE cannot hold is a "no" (1), with the ways out.'
+expect 1 reshard 'tensor<1024x1024xf32, pyflame.Grid(32, 32)>' \
+                 'tensor<1024x1024xf32, pyflame.SinglePE()>' --target wse2
+
 say 'Do the layouts of an MLIR file follow from its tensors? 53 rows on 3 cores are 18 a core, not 17.'
 expect 1 check "$(dirname "$0")/shards.mlir"
 

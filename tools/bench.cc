@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tools/bench_relayout.h"
 #include "tools/bench_report.h"
+#include "tools/bench_reshard.h"
 #include "tools/command.h"
 #include "tools/json.h"
 
@@ -27,7 +28,7 @@ Json report_json(const BenchReport& report) {
   for (const BenchCase& c : report.cases) {
     Json item;
     item["name"] = c.name;
-    item["dtype"] = "f32";
+    item["dtype"] = c.dtype;
     item["threads"] = 1;
     if (c.elements > 0) item["elements"] = c.elements;
     item["seconds"] = c.seconds;
@@ -153,10 +154,12 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (request.text("suite") == "relayout") return run_relayout(request, console);
   for (const std::string_view flag : kRelayoutFlags) {
     if (!request.has(flag)) continue;
-    return Error{ErrorCode::kUsage, cat("suite layout has no --", flag), std::nullopt,
-                 cat("leave out --", flag, ", or measure suite relayout")};
+    return Error{ErrorCode::kUsage, cat("suite ", request.text("suite"), " has no --", flag),
+                 std::nullopt, cat("leave out --", flag, ", or measure suite relayout")};
   }
-  TESSERA_TRY(const BenchReport report, bench_layout({request.has("quick")}));
+  const BenchOptions options{request.has("quick")};
+  TESSERA_TRY(const BenchReport report,
+              request.text("suite") == "reshard" ? bench_reshard(options) : bench_layout(options));
   console.out << (console.json ? cat(dump(report_json(report)), "\n") : report_text(report));
   return Verdict::kYes;
 }
@@ -194,9 +197,17 @@ Verb bench_verb() {
       "that of the first peer. Suite relayout: changes of layout in memory as a share of the "
       "speed of memcpy of as many bytes with as many threads, beside oneDNN and Eigen where the "
       "module with them is found beside the command; every result is compared with plain loops, "
-      "bit for bit, before it is timed.";
-  verb.positionals = {
-      {"suite", Positional::Kind::kWord, "what to measure", {"layout", "relayout"}, false}};
+      "bit for bit, before it is timed. Suite reshard: what the cost of a change of places takes "
+      "in "
+      "time and memory on meshes from 10x8 to 994x750, beside a program that keeps a map of all "
+      "pairs of places (on meshes that are small enough for it, and not in turns); transfers "
+      "listed "
+      "a second; wavelet-hops simulated a second.";
+  verb.positionals = {{"suite",
+                       Positional::Kind::kWord,
+                       "what to measure",
+                       {"layout", "relayout", "reshard"},
+                       false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",

@@ -15,6 +15,7 @@ namespace tessera::tools {
 /// What one case of a benchmark suite measured.
 struct BenchCase {
   std::string name;
+  std::string dtype = "f32";
   std::int64_t elements = 0;  ///< handled by one call; 0 when the call is one question
   double seconds = 0;         ///< median of one call
   std::vector<std::pair<std::string, double>> peers;  ///< the same work done otherwise

@@ -126,6 +126,7 @@ Verb locate_verb();
 Verb diff_verb();
 Verb convert_verb();
 Verb relayout_verb();
+Verb reshard_verb();
 Verb check_verb();
 Verb targets_verb();
 Verb bench_verb();

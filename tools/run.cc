@@ -57,7 +57,8 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
   const int status = report({verdict.error(), ""}, json, out, err);
   const ErrorCode code = verdict.error().code;
   const bool refused = code == ErrorCode::kNotSupported || code == ErrorCode::kTooLarge;
-  return verb.refusal_is_no && refused ? static_cast<int>(Verdict::kNo) : status;
+  const bool is_no = code == ErrorCode::kDoesNotFit || (verb.refusal_is_no && refused);
+  return is_no ? static_cast<int>(Verdict::kNo) : status;
 }
 
 int run_arguments(const std::vector<std::string>& args, std::istream& in, std::ostream& out,

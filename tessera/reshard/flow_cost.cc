@@ -57,8 +57,8 @@ class FlowCost {
       fabric.max_link_wavelets = std::max(fabric.max_link_wavelets, summary.largest);
     }
     fabric.max_ramp_wavelets =
-        std::max(largest_difference(sources, self, rates_.wavelets, fabric_.cols),
-                 largest_difference(destinations, local, rates_.wavelets, fabric_.cols));
+        std::max(largest_difference(sources, self, rates_.wavelets, fabric_.cols).load,
+                 largest_difference(destinations, local, rates_.wavelets, fabric_.cols).load);
     fabric.longest_distance = longest();
     fabric.depth = cost.messages > 0 ? 1 : 0;
     cost.fabric = fabric;
@@ -225,6 +225,12 @@ ReshardCost flow_cost(const FlowTables& tables, const FabricMesh& fabric, const 
 LinkLoads flow_loads(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates) {
   return with_classes(
       rates, [&](auto classes) { return FlowCost<classes()>(tables, fabric, rates).loads(); });
+}
+
+PlaceLoad busiest_destination(const FlowTables& tables, const FabricMesh& fabric) {
+  const PlaceTable<1> destinations(tables, fabric, At::kDestination);
+  const PlaceTable<1> local(tables, fabric, At::kLocal);
+  return largest_difference(destinations, local, Reshard::Rate{1, 1}, fabric.cols);
 }
 
 }  // namespace tessera

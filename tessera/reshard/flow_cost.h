@@ -3,6 +3,7 @@
 
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/flow_tables.h"
+#include "tessera/reshard/place_tables.h"
 
 namespace tessera {
 
@@ -21,5 +22,8 @@ ReshardCost flow_cost(const FlowTables& tables, const FabricMesh& fabric, const 
 
 /// The load of every link.
 LinkLoads flow_loads(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates);
+
+/// The most elements that one place receives from others, and such a place.
+PlaceLoad busiest_destination(const FlowTables& tables, const FabricMesh& fabric);
 
 }  // namespace tessera

@@ -423,4 +423,21 @@ Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part, const Fab
   return TableMaker(part, fabric).make();
 }
 
+FabricMesh rows_and_columns(const Ground& ground) {
+  if (ground.fabric) return *ground.fabric;
+  FabricMesh mesh;
+  if (ground.mesh.rank() > 0) mesh.cols = static_cast<std::int32_t>(ground.mesh.extents().back());
+  mesh.rows = static_cast<std::int32_t>(ground.mesh.elements() / mesh.cols);
+  return mesh;
+}
+
+Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard) {
+  if (reshard.parts().size() != 1) return std::optional<FlowTables>();
+  const ReshardPart& part = reshard.parts().front();
+  if (reshard.ground().mesh.rank() > 2 && part.a.replicas() > 1) {
+    return std::optional<FlowTables>();
+  }
+  return flow_tables(part, rows_and_columns(reshard.ground()));
+}
+
 }  // namespace tessera

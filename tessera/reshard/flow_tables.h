@@ -79,11 +79,21 @@ struct FlowTables {
 /// Error kTooLarge when a table would have more than 2^22 flows.
 Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part, const FabricMesh& fabric);
 
+/// The places of the ground as rows and columns. Where routes are not known this only tells places
+/// apart.
+FabricMesh rows_and_columns(const Ground& ground);
+
+/// The tables of a reshard that is one product, or nothing: also for several parts, and on grounds
+/// of more than two axes where A keeps copies, because rows that stand for several axes do not tell
+/// which copy is nearest.
+Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard);
+
 /// Elements with the same first places on the virtual meshes.
 struct VirtualFlow {
   std::int64_t a = 0;  ///< what is added to the place of element 0, 0, ..
   std::int64_t b = 0;
   std::int64_t elements = 0;
+  friend bool operator==(const VirtualFlow&, const VirtualFlow&) = default;
 };
 
 /// The factors of a part, and one more for each fill that keeps shares, as tables of what they add

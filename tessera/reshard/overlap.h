@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera {
@@ -20,13 +21,7 @@ namespace tessera {
 /// mesh) with the number of elements that have it, and a choice of one entry of every factor is a
 /// (place of A, place of B) with the product of the numbers. Places are virtual, numbered
 /// row-major.
-struct OverlapEntry {
-  std::int64_t a = 0;
-  std::int64_t b = 0;
-  std::int64_t count = 1;
-  friend bool operator==(const OverlapEntry&, const OverlapEntry&) = default;
-};
-using OverlapFactor = std::vector<OverlapEntry>;
+using OverlapFactor = std::vector<VirtualFlow>;
 
 struct Overlap {
   std::int64_t first_a = 0;  ///< the pair of the first entries; all entries are relative to it

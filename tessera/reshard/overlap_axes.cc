@@ -57,12 +57,12 @@ std::optional<AxisFactor> along_axes(const OverlapFactor& factor, const Overlap&
   const Place first_a = mesh_a.delinear(overlap.first_a);
   along.mesh_axes_a.assign(mesh_a.rank(), false);
   along.entries.reserve(factor.size());
-  for (const OverlapEntry& entry : factor) {
+  for (const VirtualFlow& entry : factor) {
     const std::int64_t place_a = overlap.first_a + entry.a;
     const auto seat = seats.of(part.map_a.physical(place_a));
     const auto role = roles.of(overlap.first_b + entry.b);
     if (!seat || !role) return std::nullopt;
-    along.entries.push_back({*role, *seat, entry.count});
+    along.entries.push_back({*role, *seat, entry.elements});
     if (entry.a == 0) continue;
     for (std::size_t axis = 0; axis < mesh_a.rank(); ++axis) {
       if (place_a / strides_a[axis] % mesh_a[axis] != first_a[axis]) along.mesh_axes_a[axis] = true;

@@ -189,24 +189,35 @@ class PlaceTable {
   std::optional<std::vector<Cell>> cells_;
 };
 
+/// How much, and at a place where it is that much; -1 where there is none.
+struct PlaceLoad {
+  std::int64_t load = 0;
+  std::int64_t place = -1;
+  void see(std::int64_t other, std::int64_t at) {
+    if (other <= load) return;
+    load = other;
+    place = at;
+  }
+};
+
 /// The largest rounded(of) - rounded(without) over all places, for `without` part of `of`.
 template <std::size_t Classes>
-std::int64_t largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Classes>& without,
-                                const Reshard::Rate& rate, std::int64_t cols) {
+PlaceLoad largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Classes>& without,
+                             const Reshard::Rate& rate, std::int64_t cols) {
   using M = Measure<Classes>;
-  std::int64_t largest = 0;
+  PlaceLoad largest;
   std::size_t hint = 0;
   if (of.has_cells()) {
     of.for_each_cell([&](std::int64_t key, const M& measure) {
       const std::int64_t less = without.at(key, hint).rounded(rate);
-      largest = std::max(largest, measure.rounded(rate) - less);
+      largest.see(measure.rounded(rate) - less, key);
     });
     return largest;
   }
   // Few rows differ from each other, and few columns: one question for each pair of classes.
   struct Class {
     M of, without;
-    std::int64_t count = 0;
+    std::vector<std::int64_t> members;
   };
   const bool listed = without.has_cells();
   const auto classes_of = [&](const std::vector<M>& all, const std::vector<M>* some,
@@ -216,8 +227,8 @@ std::int64_t largest_difference(const PlaceTable<Classes>& of, const PlaceTable<
     for (std::size_t k = 0; k < all.size(); ++k) {
       const std::pair<M, M> key{all[k], some != nullptr ? (*some)[k] : M{}};
       const auto [found, is_new] = numbers.try_emplace(key, classes.size());
-      if (is_new) classes.push_back({key.first, key.second, 0});
-      ++classes[found->second].count;
+      if (is_new) classes.push_back({key.first, key.second, {}});
+      classes[found->second].members.push_back(static_cast<std::int64_t>(k));
       class_of.push_back(found->second);
     }
     return classes;
@@ -226,12 +237,11 @@ std::int64_t largest_difference(const PlaceTable<Classes>& of, const PlaceTable<
   std::vector<std::size_t> col_class;
   const auto by_row = classes_of(of.rows(), listed ? nullptr : &without.rows(), row_class);
   const auto by_col = classes_of(of.cols(), listed ? nullptr : &without.cols(), col_class);
-  // Places of a pair of classes at which nothing is taken away.
-  std::vector<std::int64_t> free_places;
+  // Places of a pair of classes at which something is taken away, by rising number.
+  std::vector<std::vector<std::int64_t>> lessened(by_row.size() * by_col.size());
   std::vector<std::int64_t> whole;
   for (const Class& row : by_row) {
     for (const Class& col : by_col) {
-      free_places.push_back(row.count * col.count);
       std::int64_t load = (of.rest() * row.of * col.of).rounded(rate);
       if (!listed) load -= (without.rest() * row.without * col.without).rounded(rate);
       whole.push_back(load);
@@ -241,12 +251,27 @@ std::int64_t largest_difference(const PlaceTable<Classes>& of, const PlaceTable<
     without.for_each_cell([&](std::int64_t key, const M& measure) {
       const std::size_t pair = row_class[static_cast<std::size_t>(key / cols)] * by_col.size() +
                                col_class[static_cast<std::size_t>(key % cols)];
-      --free_places[pair];
-      largest = std::max(largest, whole[pair] - measure.rounded(rate));
+      lessened[pair].push_back(key);
+      largest.see(whole[pair] - measure.rounded(rate), key);
     });
   }
+  // The first place of the pair at which nothing is: at most as many are passed over as are listed.
+  const auto first_free = [&](const Class& row, const Class& col,
+                              const std::vector<std::int64_t>& taken) -> std::int64_t {
+    auto next = taken.begin();
+    for (const std::int64_t r : row.members) {
+      for (const std::int64_t c : col.members) {
+        if (next == taken.end() || *next != r * cols + c) return r * cols + c;
+        ++next;
+      }
+    }
+    return -1;
+  };
   for (std::size_t pair = 0; pair < whole.size(); ++pair) {
-    if (free_places[pair] > 0) largest = std::max(largest, whole[pair]);
+    if (whole[pair] <= largest.load) continue;
+    const std::int64_t place =
+        first_free(by_row[pair / by_col.size()], by_col[pair % by_col.size()], lessened[pair]);
+    if (place >= 0) largest.see(whole[pair], place);
   }
   return largest;
 }

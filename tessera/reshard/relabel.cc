@@ -88,7 +88,7 @@ Result<std::int64_t> wanted_in_all(const std::vector<Overlap>& overlaps) {
     Checked here = 1;
     for (const OverlapFactor& factor : overlap.factors) {
       Checked sum = 0;
-      for (const OverlapEntry& entry : factor) sum += entry.count;
+      for (const VirtualFlow& entry : factor) sum += entry.elements;
       here *= sum;
     }
     wanted += here;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/fabric/simulate.h"
+#include "tessera/notation/notation.h"
+#include "tessera/reshard/chunks.h"
+#include "tessera/reshard/cost.h"
+#include "tessera/reshard/feasible.h"
+#include "tessera/reshard/kind.h"
+#include "tessera/reshard/relabel.h"
+#include "tessera/reshard/reshard.h"
+#include "tessera/reshard/transfers.h"
+
+namespace tessera::tools {
+
+/// When messages are carried out wavelet by wavelet.
+enum class SimulateWhen : std::uint8_t {
+  kAuto,  ///< when that takes well under a second
+  kAlways,
+  kNever,
+};
+
+/// What `tessera reshard` is asked beside the two tensors.
+struct ReshardQuestion {
+  std::string target;  ///< a machine's name or file; empty for a mesh just large enough
+  bool pairs = false;
+  bool heat = false;
+  bool relabel = false;
+  std::optional<std::int64_t> staging_bytes;
+  SimulateWhen simulate = SimulateWhen::kAuto;
+  FabricMode mode = FabricMode::kIdeal;
+  std::string trace;  ///< a file to write; empty for none
+};
+
+/// Something that is legal, but that the reader should know.
+struct ReshardWarning {
+  std::string code;
+  std::string message;
+  std::string help;
+};
+
+/// What it answers. Where B was given better places, everything speaks of A to that B.
+struct ReshardAnswer {
+  std::string target;                    ///< empty without one
+  std::optional<std::int64_t> clock_hz;  ///< of the target, where it is published
+  Reshard reshard;
+  ReshardKind kind = ReshardKind::kReshard;
+  ReshardCost cost;
+  std::optional<Relabelled> relabelled;
+  std::optional<Feasibility> memory;  ///< with a target whose memory allows it
+  std::optional<Chunks> chunks;
+  std::optional<LinkLoads> loads;
+  std::optional<std::vector<PairBytes>> pairs;
+  std::optional<Simulation> simulation;
+  std::string why_not_simulated;  ///< half a sentence; empty when it was
+  std::vector<ReshardWarning> warnings;
+
+  /// Cycles at the target's clock.
+  std::optional<double> seconds() const;
+};
+
+/// The most pairs that are listed, and wavelet-hops and messages that kAuto simulates.
+inline constexpr std::int64_t kMostPairs = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMostAutoHops = std::int64_t{1} << 22;
+inline constexpr std::int64_t kMostAutoMessages = std::int64_t{1} << 17;
+
+/// Asks the library, and writes the trace. Errors are the library's; kDoesNotFit when B is gathered
+/// on one place that cannot hold it. Other kinds that memory does not allow are a warning: what
+/// they cost is still worth knowing.
+Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
+                                     const ReshardQuestion& question);
+
+}  // namespace tessera::tools
