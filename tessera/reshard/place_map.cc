@@ -45,6 +45,12 @@ Result<Numbering> numbering(const Shape& mesh, const Shape& ground) {
 }
 
 Error outside(std::int64_t coordinate, std::size_t axis, std::int64_t extent, const Shape& ground) {
+  if (ground.rank() > 1 && extent == ground.elements()) {  // a device number
+    return Error{ErrorCode::kOutOfRange,
+                 cat("place number ", coordinate, " is outside the ", ground.to_string(),
+                     " places of the target: they are numbered 0 to ", extent - 1),
+                 std::nullopt, "use fewer places, or a larger target"};
+  }
   return Error{ErrorCode::kOutOfRange,
                cat("place coordinate ", coordinate, " on axis ", axis, " is outside the ",
                    ground.to_string(), " places of the target: that axis has ", extent),
