@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "tessera/base/checked.h"
@@ -162,6 +163,14 @@ Status bench_reshard_cost(const BenchOptions& options, BenchReport& report) {
     const BenchCase& largest = report.cases[report.cases.size() - a_mesh + i];
     report.growth.emplace_back(smallest.name.substr(0, smallest.name.rfind('/')),
                                largest.seconds / smallest.seconds);
+  }
+  std::map<std::string, std::vector<double>> ratios;  // by change and type
+  for (std::size_t i = before; i < report.cases.size(); ++i) {
+    const BenchCase& found = report.cases[i];
+    if (found.ratio) ratios[found.name.substr(0, found.name.rfind('/'))].push_back(*found.ratio);
+  }
+  for (const auto& [name, list] : ratios) {
+    report.geometric_means.emplace_back(name, geometric_mean(list));
   }
   return ok_status();
 }

@@ -113,6 +113,7 @@ TEST(BenchReshard, QuickSuiteHasAllCases) {
   }
   EXPECT_EQ(peers, 2 * 2 * 5);
   EXPECT_EQ(json["growth"].size(), 10U);
+  EXPECT_EQ(json["geometric_means"].size(), 10U);
   EXPECT_TRUE(json["growth"].contains("transpose/bf16"));
   EXPECT_EQ(run({"bench", "reshard", "--only", "x", "--json"}).error_code(), "usage");
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <fstream>
@@ -159,12 +160,17 @@ TEST(Patterns, RefuseWhatMakesNone) {
   EXPECT_EQ(code(broadcast_from(mesh, 0, INT64_MAX)), ErrorCode::kTooLarge);
 }
 
-/// The table of docs/fabric.md: published, simulated, difference.
-TEST(Patterns, TheTableInTheDocsIsWhatTheSimulatorSays) {
+std::string page() {
   std::ifstream file("docs/fabric.md");
   std::stringstream text;
   text << file.rdbuf();
-  ASSERT_FALSE(text.str().empty());
+  return text.str();
+}
+
+/// The table of docs/fabric.md: published, simulated, difference.
+TEST(Patterns, TheTableInTheDocsIsWhatTheSimulatorSays) {
+  const std::string text = page();
+  ASSERT_FALSE(text.empty());
   const std::pair<std::int32_t, std::int64_t> cases[] = {{2, 4}, {8, 16}, {64, 256}, {512, 32}};
   for (const auto& [p, b] : cases) {
     const FabricMesh mesh = row_of(p, 2);
@@ -176,7 +182,48 @@ TEST(Patterns, TheTableInTheDocsIsWhatTheSimulatorSays) {
         cat("| ", p, " | ", b, " | ", cell(chain_cycles(p, b, 2), chain_reduce(mesh, b)), " | ",
             cell(star_cycles(p, b, 2), star_reduce(mesh, b)), " | ",
             cell(broadcast_cycles(p, b, 2), broadcast_row(mesh, b)), " |");
-    EXPECT_NE(text.str().find(line), std::string::npos) << line;
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  }
+}
+
+/// The table of queue depths there.
+TEST(Patterns, QueueDepthsInTheDocsAreWhatTheSimulatorSays) {
+  FabricMesh mesh;
+  mesh.rows = 32;
+  mesh.cols = 32;
+  const Result<Traffic> permutation = random_permutation(mesh, 64, 1);
+  ASSERT_TRUE(permutation.ok());
+  std::string line = "| cycles |";
+  for (const std::int32_t depth : {1, 2, 4, 8, 16, 32, 64}) {
+    SimulateOptions options;
+    options.queue_depth = depth;
+    line += cat(" ", cycles(mesh, permutation, options), " |");
+  }
+  EXPECT_NE(page().find(line), std::string::npos) << line;
+  const auto run = simulate(mesh, *permutation);
+  EXPECT_EQ(*std::max_element(run->links.begin(), run->links.end()), 896);
+}
+
+/// What the docs say of the order in which sources list their messages.
+TEST(Patterns, OrdersInTheDocsAreWhatTheSimulatorSays) {
+  FabricMesh mesh;
+  mesh.rows = 16;
+  mesh.cols = 16;
+  const auto all_to_all = [&](bool rotated) {
+    Traffic traffic;
+    traffic.payload = {1, 2};
+    for (std::int32_t from = 0; from < mesh.nodes(); ++from) {
+      for (std::int32_t k = 0; k < mesh.nodes(); ++k) {
+        const std::int32_t to = rotated ? (from + 1 + k) % mesh.nodes() : k;
+        if (to != from) traffic.add(from, {to}, 0, 2);
+      }
+    }
+    return Result<Traffic>(std::move(traffic));
+  };
+  const std::string text = page();
+  for (const bool rotated : {false, true}) {
+    const std::string number = cat(" ", cycles(mesh, all_to_all(rotated)));
+    EXPECT_NE(text.find(number), std::string::npos) << number;
   }
 }
 
