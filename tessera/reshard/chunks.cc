@@ -86,7 +86,10 @@ class CutSearch {
     TESSERA_TRY(const MostReceived whole, most_received(reshard_));
     chunks.whole_bytes = chunks.staging_bytes = whole.bytes;
     if (whole.bytes <= budget_) return chunks;
-    if (budget_ <= 0) return one_element_is_too_much(reshard_.bytes(1));
+    if (budget_ < reshard_.bytes(1)) return one_element_is_too_much(reshard_.bytes(1));
+    // Rounds divide what a place receives among them, so there are at least so many.
+    std::int64_t least = 1;
+    TESSERA_CHECK_OK(multiply(least, ceil_div(whole.bytes, budget_)));
     const std::size_t rank = reshard_.to().shape().rank();
     std::vector<bool> is_cut(rank, false);
     std::int64_t arriving = whole.bytes;
@@ -196,7 +199,6 @@ class CutSearch {
       longest = std::max(longest, extent(dim));
     }
     if (dims.empty()) return std::optional<Chunks>();
-    // Rounds divide what a place receives among them, so there are at least so many.
     const std::int64_t least = std::max<std::int64_t>(1, ceil_div(arriving, budget_));
     for (std::int64_t parts = least; parts <= longest; ++parts) {
       std::int64_t rounds = base.rounds;
