@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -242,11 +243,34 @@ struct Comparison {
   }
 };
 
+/// Four cells of the table in docs/reshard.md: median, 90 %, from, to.
+std::string cells(const Errors& errors) {
+  char text[64];
+  std::snprintf(text, sizeof text, "| %.1f | %.1f | %.1f | %.1f |", 100 * errors.at(0.5),
+                100 * errors.at(0.9), 100 * errors.most_below(), 100 * errors.most_above());
+  return text;
+}
+
+/// The line of the table that begins so; empty when there is none.
+std::string line_of(const std::string& family) {
+  std::ifstream page("docs/reshard.md");
+  std::string line;
+  while (std::getline(page, line)) {
+    if (line.starts_with(cat("| ", family, " | "))) return line;
+  }
+  return "";
+}
+
 void cycles_are_those_of_the_fabric(std::uint64_t first_seed) {
   Comparison found;
   for (std::uint64_t n = 0; n < (test::kSanitized ? 27 : 270); ++n) found.add(first_seed + n);
   found.print();
   if (test::kSanitized) return;  // too few to speak of shares
+  found.families["all"] = found.all;
+  for (const auto& [name, report] : found.families) {
+    EXPECT_NE(line_of(name).find(cells(report.paced)), std::string::npos)
+        << name << " " << cells(report.paced);
+  }
   EXPECT_GE(found.all.paced.list.size(), 200u);
   EXPECT_LT(found.all.paced.at(0.5), 0.015);
   EXPECT_LT(found.all.paced.at(0.9), 0.08);
