@@ -325,6 +325,19 @@ TEST(Simulate, DealsAGatherToAsManyPhasesAsColoursDemand) {
   EXPECT_EQ(observe(mesh, traffic, options).simulation.cycles, s.cycles + 100);
 }
 
+/// A tree over 2^21 columns takes 20 bytes each: twelve of them are below 2^29, thirteen are not.
+TEST(Simulate, RefusesTreesBeforeTheyArePlanted) {
+  const FabricMesh mesh = mesh_of(1, 1 << 21);
+  Traffic traffic;
+  traffic.payload.assign(1, 0);
+  for (std::int32_t m = 0; m < 13; ++m) traffic.add(m, {mesh.cols - 1}, 0, 1);
+  const Result<Simulation> made = simulate(mesh, traffic, {.mode = FabricMode::kStatic});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(made.error().message.find("the trees of 13 of 13 messages"), std::string::npos)
+      << made.error().message;
+}
+
 TEST(Simulate, PassesOverIdleCycles) {
   FabricMesh mesh = mesh_of(1, 3, std::int64_t{1} << 30);
   Traffic traffic;
