@@ -42,8 +42,7 @@ Result<ReshardCost> cost_of(const Reshard& reshard) {
     cost = flow_cost(*tables, mesh, rates);
     if (!reshard.ground().fabric) cost.fabric.reset();
   } else {
-    TESSERA_TRY(const ListedTraffic traffic, list_traffic(reshard));
-    cost = listed_cost(reshard, traffic);
+    TESSERA_TRY(cost, listed_cost(reshard));
   }
   TESSERA_CHECK_OK(count_cycles(reshard, cost));
   return cost;
@@ -65,8 +64,7 @@ Result<LinkLoads> link_loads(const Reshard& reshard) {
   const Rates rates = rates_of(reshard);
   TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
   if (tables && has_classes_for(rates)) return flow_loads(*tables, mesh, rates);
-  TESSERA_TRY(const ListedTraffic traffic, list_traffic(reshard));
-  return listed_loads(reshard, traffic);
+  return listed_loads(reshard);
 }
 
 }  // namespace tessera

@@ -121,7 +121,8 @@ std::string ways_out(const Feasibility& need, const Reshard& reshard) {
   if (left <= 0) return help + ", or begin with an A that is spread over more places";
   help += cat(", in ", ceil_div(need.to_bytes, left), " chunks of at most ", size_text(left),
               " that are handed on one by one");
-  return help + cat(", or spread B over ", ceil_div(tensor, left), " places or more");
+  const std::int64_t places = std::max<std::int64_t>(2, ceil_div(tensor, left));  // not as it is
+  return help + cat(", or spread B over ", places, " places or more");
 }
 
 Error does_not_fit(const Feasibility& need, MemorySpace::Owner owner, const Reshard& reshard) {

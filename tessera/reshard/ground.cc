@@ -53,9 +53,10 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
     if (is_single(mesh)) continue;
     if (mesh.size() != extents.size()) {
       return Error{ErrorCode::kMeshMismatch,
-                   cat("places on meshes of rank ", extents.size(), " and ", mesh.size(),
-                       " are not on one machine"),
-                   std::nullopt, "name the target that both are on"};
+                   cat("nothing says how the places of a mesh ", bracketed(extents),
+                       " and of a mesh ", bracketed(mesh), " lie on one machine"),
+                   std::nullopt,
+                   "name the target that both are on, or say both on meshes of the same rank"};
     }
     for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
       extents[axis] = std::max(extents[axis], mesh[axis]);

@@ -138,6 +138,19 @@ TEST(HandExamples, ALineRunsFromAxisToAxis) {
   is_kind(pair, ReshardKind::kScatter);
 }
 
+// Virtual places (r, c) of 2x3 are numbers 3r + c of a machine two wide: (0, 0), (0, 1), (1, 0), ..
+// The numbers are sums of one list an axis and the coordinates are not, which shows where the
+// ground is wider than the map: 3x3. All five others come to (0, 0), west and then north: ways of
+// 1, 1, 2, 2 and 3, four elements over the last link north. max(5, 4 + 3) + 5.
+TEST(HandExamples, AVirtualMeshCountedOnANarrowerOne) {
+  const ReshardPair pair = pair_of(
+      "tensor<6xf32, native<mesh=[2, 3], {d0} / (3 -> m0, 1 -> m1), "
+      "device=folded([3, 2], {3*d0 + d1} / (2 -> m0, 1 -> m1))>>",
+      "tensor<6xf32, pyflame.SinglePE()>", {3, 3});
+  costs(pair, {20, 4, 5, 5, FabricCost{9, 9, 4, 5, 3, 1, 12}});
+  is_kind(pair, ReshardKind::kGather);
+}
+
 // Place numbers 0, 1, 3 and 4 are 0 + 0, 0 + 1, 3 + 0 and 3 + 1, but rows 0, 0, 1 and 2 are no such
 // sum. One element each comes to (0, 0): from (0, 1) west, from (1, 1) west and north, from (2, 0)
 // north twice. max(3, 2 + 2) + 5.

@@ -3,9 +3,16 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "tessera/reshard/dispatch.h"
+#include "tessera/reshard/transfers.h"
 
 namespace tessera {
 namespace {
+
+constexpr std::int64_t kMaxMessages = std::int64_t{1} << 23;
 
 /// Adds the tree of a multicast to the loads, as differences: a run of links is two entries, and
 /// `settle` sums along the lines.
@@ -20,16 +27,17 @@ class TreeLoads {
     }
   }
 
-  void add(const ListedTraffic::Group& group, std::int64_t wavelets) {
-    const std::int64_t row = group.source / fabric_.cols;
-    const std::int64_t col = group.source % fabric_.cols;
+  void add(std::int64_t source, const std::vector<std::int64_t>& destinations,
+           std::int64_t wavelets) {
+    const std::int64_t row = source / fabric_.cols;
+    const std::int64_t col = source % fabric_.cols;
     ends_.clear();
-    for (const std::int64_t to : group.destinations) {
+    for (const std::int64_t to : destinations) {
       ends_.emplace_back(to % fabric_.cols, to / fabric_.cols);
     }
     std::sort(ends_.begin(), ends_.end());
-    run(loads_.east, loads_.west, group.source, ends_.front().first - col, ends_.back().first - col,
-        1, wavelets);
+    run(loads_.east, loads_.west, source, ends_.front().first - col, ends_.back().first - col, 1,
+        wavelets);
     for (std::size_t i = 0; i < ends_.size();) {
       std::size_t last = i;
       while (last + 1 < ends_.size() && ends_[last + 1].first == ends_[i].first) ++last;
@@ -86,52 +94,72 @@ std::int64_t largest(const std::vector<std::int64_t>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
 }
 
-}  // namespace
+Result<Dispatches> all_dispatches(const Reshard& reshard) {
+  return dispatches_of(reshard, {.boxes = false, .most = kMaxMessages});
+}
 
-LinkLoads listed_loads(const Reshard& reshard, const ListedTraffic& traffic) {
+LinkLoads loads_of(const Reshard& reshard, const Dispatches& dispatches) {
   TreeLoads loads(*reshard.ground().fabric);
-  for (const ListedTraffic::Group& group : traffic.groups) {
-    loads.add(group, reshard.wavelets(group.elements));
+  for (const Dispatch& dispatch : dispatches.list) {
+    loads.add(dispatch.source, dispatches.sets[dispatch.set], reshard.wavelets(dispatch.elements));
   }
   return std::move(loads).settle();
 }
 
-ReshardCost listed_cost(const Reshard& reshard, const ListedTraffic& traffic) {
-  ReshardCost cost;
-  for (const ListedTraffic::Pair& pair : traffic.pairs) {
-    const std::int64_t bytes = reshard.bytes(pair.elements);
+/// The fields that depend on messages alone.
+void count_messages(const Reshard& reshard, const std::vector<PairBytes>& pairs,
+                    ReshardCost& cost) {
+  for (const PairBytes& pair : pairs) {
     if (pair.source == pair.destination) {
-      cost.local_bytes += bytes;
+      cost.local_bytes += pair.bytes;
       continue;
     }
-    cost.bytes += bytes;
-    cost.wavelets += reshard.wavelets(pair.elements);
+    const std::int64_t wavelets = reshard.wavelets(pair.elements);
+    cost.bytes += pair.bytes;
+    cost.wavelets += wavelets;
     ++cost.messages;
+    if (!cost.fabric) continue;
+    const std::int64_t cols = reshard.ground().fabric->cols;
+    const std::int64_t far = std::abs(pair.source / cols - pair.destination / cols) +
+                             std::abs(pair.source % cols - pair.destination % cols);
+    cost.fabric->longest_distance = std::max(cost.fabric->longest_distance, far);
+    cost.fabric->hops += far * wavelets;
   }
-  if (!reshard.ground().fabric) return cost;
-  const FabricMesh& mesh = *reshard.ground().fabric;
-  FabricCost fabric;
-  for (const ListedTraffic::Pair& pair : traffic.pairs) {
-    const std::int64_t far = std::abs(pair.source / mesh.cols - pair.destination / mesh.cols) +
-                             std::abs(pair.source % mesh.cols - pair.destination % mesh.cols);
-    fabric.longest_distance = std::max(fabric.longest_distance, far);
-    fabric.hops += far * reshard.wavelets(pair.elements);
-  }
-  std::vector<std::int64_t> out(static_cast<std::size_t>(mesh.nodes()), 0);
-  std::vector<std::int64_t> in(static_cast<std::size_t>(mesh.nodes()), 0);
-  for (const ListedTraffic::Group& group : traffic.groups) {
-    const std::int64_t wavelets = reshard.wavelets(group.elements);
-    out[static_cast<std::size_t>(group.source)] += wavelets;
-    for (const std::int64_t to : group.destinations) in[static_cast<std::size_t>(to)] += wavelets;
+}
+
+}  // namespace
+
+Result<LinkLoads> listed_loads(const Reshard& reshard) {
+  TESSERA_TRY(const Dispatches dispatches, all_dispatches(reshard));
+  return loads_of(reshard, dispatches);
+}
+
+Result<ReshardCost> listed_cost(const Reshard& reshard) {
+  ReshardCost cost;
+  if (reshard.ground().fabric) cost.fabric = FabricCost{};
+  TESSERA_TRY(const std::vector<PairBytes> pairs,
+              pairs_of(reshard, kMaxMessages, {.messages = true, .local = true}));
+  count_messages(reshard, pairs, cost);
+  if (!cost.fabric) return cost;
+  FabricCost& fabric = *cost.fabric;
+  TESSERA_TRY(const Dispatches dispatches, all_dispatches(reshard));
+  const auto nodes = static_cast<std::size_t>(reshard.ground().fabric->nodes());
+  std::vector<std::int64_t> out(nodes, 0);
+  std::vector<std::int64_t> in(nodes, 0);
+  for (const Dispatch& dispatch : dispatches.list) {
+    const std::int64_t wavelets = reshard.wavelets(dispatch.elements);
+    out[static_cast<std::size_t>(dispatch.source)] += wavelets;
+    for (const std::int64_t to : dispatches.sets[dispatch.set]) {
+      in[static_cast<std::size_t>(to)] += wavelets;
+    }
   }
   fabric.max_ramp_wavelets = std::max(largest(out), largest(in));
-  const LinkLoads loads = listed_loads(reshard, traffic);
+  const LinkLoads loads = loads_of(reshard, dispatches);
   for (const auto* direction : {&loads.east, &loads.west, &loads.south, &loads.north}) {
     fabric.max_link_wavelets = std::max(fabric.max_link_wavelets, largest(*direction));
     for (const std::int64_t load : *direction) fabric.link_hops += load;
   }
   fabric.depth = cost.messages > 0 ? 1 : 0;
-  cost.fabric = fabric;
   return cost;
 }
 

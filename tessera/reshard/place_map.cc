@@ -45,6 +45,12 @@ Result<Numbering> numbering(const Shape& mesh, const Shape& ground) {
 }
 
 Error outside(std::int64_t coordinate, std::size_t axis, std::int64_t extent, const Shape& ground) {
+  if (ground.rank() > 1 && extent == ground.elements()) {  // a device number
+    return Error{ErrorCode::kOutOfRange,
+                 cat("place number ", coordinate, " is outside the ", ground.to_string(),
+                     " places of the target: they are numbered 0 to ", extent - 1),
+                 std::nullopt, "use fewer places, or a larger target"};
+  }
   return Error{ErrorCode::kOutOfRange,
                cat("place coordinate ", coordinate, " on axis ", axis, " is outside the ",
                    ground.to_string(), " places of the target: that axis has ", extent),
@@ -91,26 +97,37 @@ Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers, co
 }
 
 /// A folded map whose lines touch one virtual axis each: what a coordinate adds is what it moves
-/// the place of zeros by.
-Result<AxisLists> folded_lists(const Lines& lines, const Numbering& numbers, const Shape& ground) {
+/// the place of zeros by. Nothing where such moves together leave the map's mesh: the numbers of
+/// places still add up then, but carry from one coordinate to the next.
+Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numbering& numbers,
+                                              const Shape& ground) {
   const Shape& mesh = lines.shape;
   Index index(mesh.rank(), 0);
   const Place base = lines.mesh.delinear(lines.spot(index).place);
+  Place smallest = base;
   Place largest = base;
   AxisLists lists(mesh.rank());
   for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+    Place least(base.size(), 0);
     Place most(base.size(), 0);
     for (std::int64_t v = 0; v < mesh[axis]; ++v) {
       index[axis] = v;
       const Place moved = minus(lines.mesh.delinear(lines.spot(index).place), base);
-      for (std::size_t k = 0; k < most.size(); ++k) most[k] = std::max(most[k], moved[k]);
+      for (std::size_t k = 0; k < most.size(); ++k) {
+        least[k] = std::min(least[k], moved[k]);
+        most[k] = std::max(most[k], moved[k]);
+      }
       lists[axis].push_back(number_of(moved, numbers) + (axis == 0 ? number_of(base, numbers) : 0));
     }
     index[axis] = 0;
+    smallest = plus(smallest, least);
     largest = plus(largest, most);
   }
+  for (std::size_t k = 0; k < largest.size(); ++k) {
+    if (smallest[k] < 0 || largest[k] >= lines.mesh[k]) return std::optional<AxisLists>();
+  }
   TESSERA_CHECK_OK(check_inside(largest, numbers, ground));
-  return lists;
+  return std::optional(std::move(lists));
 }
 
 /// A table as lists a virtual axis, where it is a sum of them: not only the numbers, which may
@@ -179,13 +196,17 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const G
     }
   } else {
     TESSERA_TRY(const Lines lines, canonical(form_of(map, mesh)));
+    std::optional<AxisLists> lists;
     if (mesh.rank() == 0) {
       const Place place = lines.mesh.delinear(lines.base.place);
       TESSERA_CHECK_OK(check_inside(place, numbers, ground.mesh));
       rule.base = number_of(place, numbers);
     } else if (lines.separable()) {
-      TESSERA_TRY(rule.along, folded_lists(lines, numbers, ground.mesh));
-    } else {
+      TESSERA_TRY(lists, folded_lists(lines, numbers, ground.mesh));
+    }
+    if (lists) {
+      rule.along = *std::move(lists);
+    } else if (mesh.rank() > 0) {
       Index index(mesh.rank(), 0);
       do {
         const Place place = lines.mesh.delinear(lines.spot(index).place);

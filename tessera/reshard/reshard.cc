@@ -68,7 +68,8 @@ Result<Shares> meet_shares(const Form& a, const Form& b) {
       if (reduction == first) continue;
       return Error{ErrorCode::kNotSupported,
                    cat(side == &of_a ? "A" : "B", " keeps shares of both ", reduction_name(first),
-                       " and ", reduction_name(reduction), ", and the other has others"),
+                       " and ", reduction_name(reduction), ", and ", side == &of_a ? "B" : "A",
+                       " does not keep the same shares"),
                    std::nullopt, "reduce one mesh axis at a time"};
     }
   }
@@ -144,7 +145,7 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const 
     return Error{ErrorCode::kShapeMismatch,
                  cat("A has the shape ", bracketed(from.shape().extents()), " and B ",
                      bracketed(to.shape().extents())),
-                 std::nullopt, "a reshard moves one tensor"};
+                 std::nullopt, "a reshard moves one tensor: give A and B the same shape"};
   }
   TESSERA_CHECK_OK(check_types(from, to));
   if (ground.mesh.elements() > kMaxGround) {

@@ -197,13 +197,11 @@ TEST(SeedExamples, PropagatedGridBecomesRows) {
 // 7.1 as c = Grid(4, 4) needs it: those rows on every PE of 4 columns. (r, c) sends each half,
 // once, to the 4 PEs of row 2r or 2r + 1; (0, 0..3) keep theirs of the upper half. 4·8·4 - 4
 // messages.
-//   hops       Σ |c - j| over c < 8, j < 4 is 28 + 22 + 18 + 16 = 84, for 4 (row, half): 336; |i -
-//   r|
-//              sums to 4 for 32 (c, j) each: 128
+//   hops       Σ |c - j| over c < 8, j < 4 is 28 + 22 + 18 + 16 = 84, for 4 (row, half): 336;
+//              |i - r| sums to 4 for 32 (c, j) each: 128
 //   links      in each of rows 0 and 1: west out of column k carries (8 - k)·2, together 56, east
-//   out
-//              of column k < 3 carries (k + 1)·2, together 12. In each of 4 columns: 8, 16 and 8
-//              southwards. 2·68 + 4·32 = 264
+//              out of column k < 3 carries (k + 1)·2, together 12. In each of 4 columns: 8, 16 and
+//              8 southwards. 2·68 + 4·32 = 264
 //   ramps      8 halves into a PE, 2 out of one
 TEST(SeedExamples, PropagatedGridBecomesReplicatedRows) {
   holds({1024,
@@ -219,6 +217,32 @@ TEST(SeedExamples, PropagatedGridBecomesReplicatedRows) {
           .max_link = 16,
           .max_ramp = 8,
           .longest = 9}});
+}
+
+// 7.1 with a brought to the very grid of c: 512x64 a PE to 256x128 a PE. (i div 2, c) sends 256x64
+// = 16,384 elements to (i, c div 2), for i < 4 and c < 8; only (0, 0) to (0, 0) stays. 31 messages.
+//   hops       c - c div 2 sums to 0 + 1 + 1 + 2 + 2 + 3 + 3 + 4 = 16, for 4 i: 64
+//              i - i div 2 sums to 4, for 8 c: 32
+//   links      west out of column k in either row: c with c div 2 < k <= c. For k = 1..7 that are
+//              1, 2, 3, 4, 3, 2, 1, with 2 messages each: at most 8. South in each of 4 columns:
+//              2, 4 and 2
+//   ramps      2 into any PE, 2 out of any
+//   longest    from (1, 7) to (3, 3): 6
+//   cycles     max(2·16384, 8·16384 + 6) + 5 = 131083
+TEST(SeedExamples, PropagatedGridBecomesTheOtherGrid) {
+  holds({1024,
+         512,
+         "Grid(2, 8)",
+         "Grid(4, 4)",
+         ReshardKind::kReshard,
+         {.wavelets = 16384,
+          .local = 1,
+          .messages = 31,
+          .hops = 96,
+          .link_hops = 96,
+          .max_link = 8,
+          .max_ramp = 2,
+          .longest = 6}});
 }
 
 // The worked example of reshard.h. Two elements leave (0, 0) in one tree: east, south from both

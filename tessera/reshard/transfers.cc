@@ -130,7 +130,7 @@ Error too_many_listed(std::int64_t most) {
                std::nullopt, "ask for one destination at a time, or use placements of one piece"};
 }
 
-/// Adds up the elements of pairs that cross.
+/// Adds up the elements of the pairs that are wanted.
 class PairList {
  public:
   PairList(std::int64_t most, const TransferChoice& choice) : most_(most), choice_(choice) {}
@@ -188,8 +188,8 @@ Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
   return listing.visit_all(visit);
 }
 
-Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most) {
-  const TransferChoice choice{.messages = true, .local = false};
+Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most,
+                                        const TransferChoice& choice) {
   PairList list(most, choice);
   bool fits = true;
   for (const ReshardPart& part : reshard.parts()) {
@@ -199,8 +199,8 @@ Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t mos
   }
   list.join();
   if (!fits || static_cast<std::int64_t>(list.pairs().size()) > most) {
-    return Error{ErrorCode::kTooLarge, cat("there are more than ", most, " messages"), std::nullopt,
-                 "ask for their sums instead, or raise the limit"};
+    return Error{ErrorCode::kTooLarge, cat("there are more than ", most, " messages or copies"),
+                 std::nullopt, "ask for their sums instead, or raise the limit"};
   }
   for (PairBytes& pair : list.pairs()) pair.bytes = reshard.bytes(pair.elements);
   return std::move(list.pairs());

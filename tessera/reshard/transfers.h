@@ -61,7 +61,7 @@ struct TransferChoice {
 Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
                          const std::function<Status(const Transfer&)>& visit);
 
-/// All elements that cross from one place to another.
+/// All elements that go from one place to another, or stay.
 struct PairBytes {
   std::int64_t source = 0;
   std::int64_t destination = 0;
@@ -70,7 +70,10 @@ struct PairBytes {
   friend bool operator==(const PairBytes&, const PairBytes&) = default;
 };
 
-/// Every message, by source and then destination. kTooLarge beyond `most`.
-Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most);
+/// Every chosen pair of places (the messages, unless said otherwise), by source and then
+/// destination. kTooLarge beyond `most`.
+Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most,
+                                        const TransferChoice& choice = {.messages = true,
+                                                                        .local = false});
 
 }  // namespace tessera

@@ -57,12 +57,15 @@ Arrangement stacked(Dice& dice, const Shape& ground) {
   return {*Shape::make({pages, cols}), DeviceMap::folded(ground, folds)};
 }
 
-/// n places in a row (or in a column, or by number) over both axes of a sub-mesh.
+/// n places in a row (or in a column, or by number, or row by row of two axes) over both axes of a
+/// sub-mesh. The map's own mesh is the ground, or just large enough.
 Arrangement virtual_grid(Dice& dice, const Shape& ground) {
   const std::int64_t rows = dice.between(1, ground[0]);
   const std::int64_t cols = dice.between(1, ground[1]);
-  const std::int64_t n = dice.chance(70) ? rows * cols : dice.between(1, rows * cols);
-  const std::int64_t kind = dice.below(3);
+  std::int64_t n = dice.chance(70) ? rows * cols : dice.between(1, rows * cols);
+  const std::int64_t kind = dice.below(4);
+  const std::int64_t width = dice.between(1, n);
+  if (kind == 3) n -= n % width;
   Fold fold{{Term{kind == 0 ? 1 : 0, 1}}, 0, {}};
   if (dice.chance(70)) {
     fold.cuts = {on_axis(0, cols, ceil_of(n, cols), 1), on_axis(1, 1, std::min(n, cols), 1)};
@@ -72,8 +75,14 @@ Arrangement virtual_grid(Dice& dice, const Shape& ground) {
   std::vector<std::int64_t> mesh = {n};
   if (kind == 0) mesh = {1, n};
   if (kind == 1) mesh = {n, 1};
+  if (kind == 3) {
+    mesh = {n / width, width};
+    fold.terms = {Term{0, width}, Term{1, 1}};
+  }
   const Place origin = {dice.below(ground[0] - rows + 1), dice.below(ground[1] - cols + 1)};
-  return {*Shape::make(mesh), DeviceMap::folded(ground, {fold}, origin)};
+  const Shape within =
+      dice.chance(50) ? ground : *Shape::make({origin[0] + rows, origin[1] + cols});
+  return {*Shape::make(mesh), DeviceMap::folded(within, {fold}, origin)};
 }
 
 }  // namespace
