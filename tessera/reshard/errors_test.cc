@@ -197,5 +197,33 @@ TEST(ReshardErrors, LinksThatAreTooManyToList) {
   EXPECT_NE(loads.error().message.find("67108864 routers"), std::string::npos);
 }
 
+TEST(ReshardErrors, AnAxisThatIsTooLong) {
+  const auto reshard =
+      Reshard::make(placed("tensor<8x8xf32, pyflame.Grid(1, 4)>"),
+                    placed("tensor<8x8xf32, pyflame.Grid(1, 2)>"), ground("[1, 67108864]"));
+  ASSERT_TRUE(reshard.ok()) << reshard.error().message;
+  const Result<ReshardCost> cost = cost_of(*reshard);
+  ASSERT_FALSE(cost.ok());
+  EXPECT_EQ(cost.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(cost.error().message.find("67108864 places"), std::string::npos);
+}
+
+/// Each of four elements has copies on 2^24 places, and one dim decides their rows and columns.
+TEST(ReshardErrors, CopiesThatAreTooManyToList) {
+  const Placement column =
+      placed("tensor<4xf32, native<mesh=[8192, 8192], {d0} / (1 -> m0), fixed(m1=0)>>");
+  const Placement quarters = placed(
+      "tensor<4xf32, native<mesh=[8192, 8192], {d0} / (2 -> m0*4096, 1 -> m1*4096), "
+      "replicate(m0#4096), replicate(m1#4096)>>");
+  for (const Placement& from : {column, quarters}) {
+    const auto reshard = Reshard::make(from, quarters, ground("[8192, 8192]"));
+    ASSERT_TRUE(reshard.ok()) << reshard.error().message;
+    const Result<ReshardCost> cost = cost_of(*reshard);
+    ASSERT_FALSE(cost.ok());
+    EXPECT_EQ(cost.error().code, ErrorCode::kTooLarge);
+    EXPECT_NE(cost.error().message.find("16777216"), std::string::npos) << cost.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace tessera
