@@ -57,7 +57,8 @@ Result<Verdict> run(const Request& request, Console& console) {
   ReshardQuestion question;
   question.target = request.text("target");
   question.pairs = request.has("pairs");
-  question.heat = request.has("heat") || (!console.json && !request.has("no-heat"));
+  question.heat = request.has("heat");
+  question.heat_unasked = !console.json && !request.has("no-heat");
   question.relabel = request.has("relabel");
   if (request.has("staging")) question.staging_bytes = request.number("staging");
   question.trace = request.text("trace");

@@ -39,6 +39,21 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
   return ok_status();
 }
 
+/// The loads of links, where they are asked for or not too many.
+Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
+  if (!(question.heat || question.heat_unasked) || !answer.cost.fabric) return ok_status();
+  Result<LinkLoads> loads = link_loads(answer.reshard);
+  if (loads) {
+    answer.loads = *std::move(loads);
+    return ok_status();
+  }
+  const Error& error = loads.error();
+  if (question.heat || error.code != ErrorCode::kTooLarge) return error;
+  answer.warnings.push_back(
+      {std::string(code_name(error.code)), cat("no picture: ", error.message), ""});
+  return ok_status();
+}
+
 /// Why nothing is simulated that was not asked for; empty when it is.
 std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
   if (!answer.cost.fabric) return answer.reshard.ground().why_no_fabric;
@@ -53,10 +68,21 @@ std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question
   return "";
 }
 
+/// Refuses a simulation that has no end in sight before its messages are listed.
+Status check_hops(const ReshardCost& cost) {
+  const std::int64_t most = SimulateOptions().max_hops;
+  if (cost.fabric->link_hops <= most) return ok_status();
+  return Error{ErrorCode::kTooLarge,
+               cat("the messages take ", cost.fabric->link_hops, " hops, and at most ", most,
+                   " are simulated"),
+               std::nullopt, "simulate a smaller tensor, or fewer places"};
+}
+
 /// Simulates where that is asked for or quick, and writes the trace.
 Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   answer.why_not_simulated = why_not(answer, question);
   if (!answer.why_not_simulated.empty()) return ok_status();
+  TESSERA_CHECK_OK(check_hops(answer.cost));
   const bool traced = !question.trace.empty();
   const bool unasked = question.simulate == SimulateWhen::kAuto && !traced;
   Result<SimulatedReshard> simulated =
@@ -118,9 +144,7 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   if (question.staging_bytes) {
     TESSERA_TRY(answer.chunks, chunk(answer.reshard, *question.staging_bytes));
   }
-  if (question.heat && answer.cost.fabric) {
-    TESSERA_TRY(answer.loads, link_loads(answer.reshard));
-  }
+  TESSERA_CHECK_OK(ask_heat(question, answer));
   if (question.pairs) {
     TESSERA_TRY(answer.pairs, pairs_of(answer.reshard, kMostPairs));
   }

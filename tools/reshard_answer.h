@@ -31,6 +31,7 @@ struct ReshardQuestion {
   std::string target;  ///< a machine's name or file; empty for a mesh just large enough
   bool pairs = false;
   bool heat = false;
+  bool heat_unasked = false;  ///< then a mesh too large for it is a warning
   bool relabel = false;
   std::optional<std::int64_t> staging_bytes;
   SimulateWhen simulate = SimulateWhen::kAuto;

@@ -146,6 +146,18 @@ TEST(ReshardVerb, SimulatedCycles) {
   EXPECT_TRUE(large["simulated_cycles"].is_null());
 }
 
+/// 50000 ways each of 1, 3, .., 99999 links in either direction: 5·10^9 hops.
+TEST(ReshardVerb, ASimulationWithoutEndIsRefusedAtOnce) {
+  const Answer answer =
+      run({"reshard", tensor("100000xf32", "native<mesh=[100000], {d0} / (1 -> m0)>"),
+           tensor("100000xf32", "native<mesh=[100000], {-d0 + 99999} / (1 -> m0)>"), "--json",
+           "--simulate", "always"});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.json()["error"]["code"], "too_large");
+  EXPECT_EQ(answer.json()["error"]["message"],
+            "the messages take 5000000000 hops, and at most 2147483648 are simulated");
+}
+
 TEST(ReshardVerb, NothingToMove) {
   const Json json = ask(kWide, kWide);
   expect_figures(json, {"IDENTITY", 0, 256, 0, 0, 0, 0, 0, 0, 0});
@@ -236,6 +248,17 @@ TEST(ReshardVerb, TheHeatMapIsInWordsAndOnRequestInJson) {
   EXPECT_EQ(run({"reshard", kWide, kTall, "--no-heat"}).out.find("busiest"), std::string::npos);
   const Json json = ask(kWide, kTall, {"--heat"});
   EXPECT_EQ(json["heat"]["wavelets"].dump(), "[[8,8,16,8],[16,16,16,8],[8,8,0,0],[0,0,0,0]]");
+}
+
+TEST(ReshardVerb, AMeshTooLargeForAHeatMapIsWarnedOfUnlessItWasAskedFor) {
+  const std::string a = tensor("4xf32", "native<mesh=[8192, 8192], {d0} / (1 -> m0), fixed(m1=0)>");
+  const std::string b = tensor("4xf32", "native<mesh=[8192, 8192], {d0} / (1 -> m1), fixed(m0=0)>");
+  const Answer words = run({"reshard", a, b});
+  EXPECT_EQ(words.status, 0);
+  EXPECT_NE(words.out.find("warning[too_large]: no picture"), std::string::npos) << words.out;
+  const Answer asked = run({"reshard", a, b, "--json", "--heat"});
+  EXPECT_EQ(asked.status, 1);
+  EXPECT_EQ(asked.json()["error"]["code"], "too_large");
 }
 
 TEST(ReshardVerb, RelabellingFindsATransposeThatMovesNothing) {

@@ -134,7 +134,7 @@ bool Processors::depart(QueueNetwork& network, const Steering& steering, std::in
     Source& source = sources_[number];
     if (source.targets < 0) source.targets = steering.first(source.message, source.target);
     if (const std::int64_t start = start_of(source); start > cycle) {
-      starts_.push({start, number});
+      starts_.emplace(start, number);
       source.awake = false;
       continue;
     }

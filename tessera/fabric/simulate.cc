@@ -22,7 +22,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxDelay = std::int64_t{1} << 30;
-constexpr std::int64_t kMaxCells = std::int64_t{1} << 27;
+constexpr std::int64_t kMaxTreeBytes = std::int64_t{1} << 29;
 
 Status check_between(std::int64_t least, std::int64_t value, std::int64_t most,
                      std::string_view what) {
@@ -62,7 +62,7 @@ Status check_hops(const FabricMesh& mesh, const Traffic& traffic, std::int64_t m
   for (const FabricMessage& message : traffic.messages) {
     ends.clear();
     for (const std::int32_t node : traffic.destinations_of(message)) ends.push_back(at(node));
-    hops += Checked(message.words) * tree_links(at(message.source), ends);
+    hops += Checked(message.words) * tree_size(at(message.source), ends).links();
   }
   if (hops.saturated() <= max_hops) return ok_status();
   return Error{
@@ -144,24 +144,29 @@ std::vector<RouterAt> Run::ends_of(const FabricMessage& message) const {
 Result<std::vector<std::uint32_t>> Run::plant_trees(bool unicasts) {
   std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, std::uint32_t> known;
   std::vector<std::uint32_t> tree_of(traffic_.messages.size());
-  std::int64_t cells = 0;
+  std::vector<std::size_t> firsts;  // the first message of each tree
+  TreeSize size;
   for (std::size_t m = 0; m < traffic_.messages.size(); ++m) {
     const FabricMessage& message = traffic_.messages[m];
     if (!unicasts && message.destinations.count == 1) continue;
     const auto list = traffic_.destinations_of(message);
-    auto [entry, is_new] = known.try_emplace(
-        {message.source, std::vector<std::int32_t>(list.begin(), list.end())}, 0U);
-    if (is_new) {
-      const std::vector<RouterAt> ends = ends_of(message);
-      cells += 1 + tree_links(at(message.source), ends);
-      if (cells > kMaxCells) {
-        return Error{ErrorCode::kTooLarge,
-                     cat("the trees of the messages have more than ", kMaxCells, " routers"),
-                     std::nullopt, "simulate fewer messages at a time"};
-      }
-      entry->second = static_cast<std::uint32_t>(trees_.add(at(message.source), ends));
-    }
+    const auto [entry, is_new] =
+        known.try_emplace({message.source, std::vector<std::int32_t>(list.begin(), list.end())},
+                          static_cast<std::uint32_t>(firsts.size()));
     tree_of[m] = entry->second;
+    if (!is_new) continue;
+    firsts.push_back(m);
+    size += tree_size(at(message.source), ends_of(message));
+    if (size.bytes() <= kMaxTreeBytes) continue;
+    return Error{
+        ErrorCode::kTooLarge,
+        cat("the trees of ", firsts.size(), " of ", traffic_.messages.size(), " messages have ",
+            size.cells, " routers and take more than ", kMaxTreeBytes, " bytes"),
+        std::nullopt, "simulate fewer messages at a time"};
+  }
+  trees_.reserve(size);
+  for (const std::size_t m : firsts) {
+    trees_.add(at(traffic_.messages[m].source), ends_of(traffic_.messages[m]));
   }
   return tree_of;
 }

@@ -173,7 +173,9 @@ TEST(XyTrees, ForkWhereColumnsHaveDestinations) {
   const RouterAt ends[] = {{0, 2}, {2, 2}};
   const std::size_t tree = trees.add({1, 0}, ends);
   EXPECT_EQ(trees.cells(tree), 5U);
-  EXPECT_EQ(tree_links({1, 0}, ends), 4);
+  EXPECT_EQ(tree_size({1, 0}, ends).columns, 3);
+  EXPECT_EQ(tree_size({1, 0}, ends).cells, 5);
+  EXPECT_EQ(tree_size({1, 0}, ends).links(), 4);
   EXPECT_EQ(trees.cell(tree, {1, 0}).ports(), TreeCell::bit(Port::kEast));
   EXPECT_EQ(trees.cell(tree, {1, 1}).ports(), TreeCell::bit(Port::kEast));
   EXPECT_EQ(trees.cell(tree, {1, 2}).ports(),

@@ -51,10 +51,20 @@ std::size_t XyTrees::add(RouterAt source, std::span<const RouterAt> destinations
   return trees_.size() - 1;
 }
 
-std::int64_t tree_links(RouterAt source, std::span<const RouterAt> destinations) {
+void XyTrees::reserve(const TreeSize& size) {
+  columns_.reserve(static_cast<std::size_t>(size.columns));
+  cells_.reserve(static_cast<std::size_t>(size.cells));
+}
+
+std::int64_t TreeSize::bytes() const {
+  return columns * static_cast<std::int64_t>(sizeof(XyTrees::Column)) +
+         cells * static_cast<std::int64_t>(sizeof(TreeCell));
+}
+
+TreeSize tree_size(RouterAt source, std::span<const RouterAt> destinations) {
   if (destinations.size() == 1) {
-    return std::int64_t{std::abs(source.row - destinations[0].row)} +
-           std::abs(source.col - destinations[0].col);
+    const std::int64_t columns = std::int64_t{std::abs(source.col - destinations[0].col)} + 1;
+    return {columns, columns + std::abs(source.row - destinations[0].row)};
   }
   std::vector<RouterAt> sorted(destinations.begin(), destinations.end());
   std::sort(sorted.begin(), sorted.end(), [](const RouterAt& a, const RouterAt& b) {
@@ -62,14 +72,14 @@ std::int64_t tree_links(RouterAt source, std::span<const RouterAt> destinations)
   });
   const std::int64_t west = std::min(source.col, sorted.front().col);
   const std::int64_t east = std::max(source.col, sorted.back().col);
-  std::int64_t links = east - west;
+  TreeSize size{east - west + 1, east - west + 1};
   for (std::size_t i = 0; i < sorted.size();) {
     std::size_t last = i;
     while (last + 1 < sorted.size() && sorted[last + 1].col == sorted[i].col) ++last;
-    links += std::max(source.row, sorted[last].row) - std::min(source.row, sorted[i].row);
+    size.cells += std::max(source.row, sorted[last].row) - std::min(source.row, sorted[i].row);
     i = last + 1;
   }
-  return links;
+  return size;
 }
 
 }  // namespace tessera

@@ -34,6 +34,21 @@ class TreeCell {
   std::uint32_t packed_ = 0;
 };
 
+/// How large a tree is, or several together.
+/// Law: a tree has a link less than it has cells.
+struct TreeSize {
+  std::int64_t columns = 0;  ///< from the westernmost to the easternmost
+  std::int64_t cells = 0;    ///< routers on the way
+
+  std::int64_t links() const { return cells - 1; }  ///< of one tree
+  std::int64_t bytes() const;                       ///< that XyTrees keeps
+  TreeSize& operator+=(const TreeSize& other) {
+    columns += other.columns;
+    cells += other.cells;
+    return *this;
+  }
+};
+
 /// The XY trees of several multicasts: along the source's row, then along the columns that have
 /// destinations. A tree has a row of columns, a column the rows that the tree reaches there, so a
 /// cell is found by its coordinates and there are as many cells as routers on the way.
@@ -44,6 +59,9 @@ class XyTrees {
   /// Adds the tree from `source` to `destinations`, none of them the source, and answers its
   /// number.
   std::size_t add(RouterAt source, std::span<const RouterAt> destinations);
+
+  /// Room for trees of this size together, so that adding them moves nothing.
+  void reserve(const TreeSize& size);
 
   std::size_t count() const { return trees_.size(); }
   RouterAt source(std::size_t tree) const { return trees_[tree].source; }
@@ -70,6 +88,7 @@ class XyTrees {
   }
 
  private:
+  friend struct TreeSize;
   struct Column {
     std::int64_t base = 0;  ///< of row 0 in cells_; below zero when the first rows are not there
     std::int32_t north = 0;
@@ -94,8 +113,7 @@ class XyTrees {
   std::vector<TreeCell> cells_;
 };
 
-/// The links of the tree that `XyTrees::add` would build, without building it.
-/// Law: a tree has a link less than it has cells.
-std::int64_t tree_links(RouterAt source, std::span<const RouterAt> destinations);
+/// The size of the tree that `XyTrees::add` would build, without building it.
+TreeSize tree_size(RouterAt source, std::span<const RouterAt> destinations);
 
 }  // namespace tessera

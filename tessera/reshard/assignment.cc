@@ -151,7 +151,7 @@ bool by_row(const Worth& x, const Worth& y) {
 
 }  // namespace
 
-Result<Assignment> assign(std::size_t rows, std::size_t columns, std::vector<Worth> worths,
+Result<Assignment> assign(std::size_t rows, std::size_t columns, const std::vector<Worth>& worths,
                           std::int64_t most_steps) {
   std::int64_t largest = 0;
   for (const Worth& worth : worths) largest = std::max(largest, worth.weight);

@@ -31,7 +31,7 @@ struct Assignment {
 /// the free columns in rising order, their own where it is free. Deterministic. After `most_steps`
 /// pairs have been looked at the search ends with what it has, and says so.
 /// Error kOverflow for weights beyond 2^60.
-Result<Assignment> assign(std::size_t rows, std::size_t columns, std::vector<Worth> worths,
+Result<Assignment> assign(std::size_t rows, std::size_t columns, const std::vector<Worth>& worths,
                           std::int64_t most_steps = std::int64_t{1} << 28);
 
 }  // namespace tessera

@@ -235,16 +235,17 @@ ChunkSlice slice_of(const Chunks& chunks, const Shape& shape, std::int64_t round
   slice.start.assign(shape.rank(), 0);
   slice.step.assign(shape.rank(), 1);
   slice.count = shape.extents();
-  for (auto cut = chunks.cuts.rbegin(); cut != chunks.cuts.rend(); ++cut) {
-    const auto dim = static_cast<std::size_t>(cut->dim);
-    const std::int64_t part = round % cut->parts;
-    round /= cut->parts;
-    if (cut->dealt) {
+  for (std::size_t i = chunks.cuts.size(); i-- > 0;) {
+    const ChunkCut& cut = chunks.cuts[i];
+    const auto dim = static_cast<std::size_t>(cut.dim);
+    const std::int64_t part = round % cut.parts;
+    round /= cut.parts;
+    if (cut.dealt) {
       slice.start[dim] = part;
-      slice.step[dim] = cut->parts;
-      slice.count[dim] = ceil_div(shape[dim] - part, cut->parts);
+      slice.step[dim] = cut.parts;
+      slice.count[dim] = ceil_div(shape[dim] - part, cut.parts);
     } else {
-      const std::int64_t block = ceil_div(shape[dim], cut->parts);
+      const std::int64_t block = ceil_div(shape[dim], cut.parts);
       slice.start[dim] = part * block;
       slice.count[dim] = std::min(block, shape[dim] - part * block);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/flow_cost.h"
 #include "tessera/reshard/listed_cost.h"
@@ -11,15 +12,19 @@
 namespace tessera {
 namespace {
 
+constexpr std::int64_t kMaxLoadedRouters = std::int64_t{1} << 24;  // 32 bytes each
+
 Rates rates_of(const Reshard& reshard) { return {reshard.byte_rate(), reshard.wavelet_rate()}; }
 
-void count_cycles(const Reshard& reshard, ReshardCost& cost) {
-  if (!cost.fabric) return;
+Status count_cycles(const Reshard& reshard, ReshardCost& cost) {
+  if (!cost.fabric) return ok_status();
   FabricCost& fabric = *cost.fabric;
-  const std::int64_t ramps = 2 * reshard.ground().fabric->ramp_cycles + 1;
-  fabric.cycles =
-      std::max(fabric.max_ramp_wavelets, fabric.max_link_wavelets + fabric.longest_distance) +
-      ramps * fabric.depth;
+  const Checked ramps = Checked(2) * reshard.ground().fabric->ramp_cycles + 1;
+  const Checked cycles =
+      ramps * fabric.depth +
+      std::max(fabric.max_ramp_wavelets, fabric.max_link_wavelets + fabric.longest_distance);
+  TESSERA_TRY(fabric.cycles, cycles.value("the number of cycles"));
+  return ok_status();
 }
 
 }  // namespace
@@ -39,7 +44,7 @@ Result<ReshardCost> cost_of(const Reshard& reshard) {
   } else {
     TESSERA_TRY(cost, listed_cost(reshard));
   }
-  count_cycles(reshard, cost);
+  TESSERA_CHECK_OK(count_cycles(reshard, cost));
   return cost;
 }
 
@@ -50,6 +55,12 @@ Result<LinkLoads> link_loads(const Reshard& reshard) {
                  std::nullopt, "name a target whose places are a mesh, as wse2"};
   }
   const FabricMesh& mesh = *reshard.ground().fabric;
+  if (mesh.nodes() > kMaxLoadedRouters) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("the loads of the links of ", mesh.nodes(),
+                     " routers are not listed, at most of ", kMaxLoadedRouters),
+                 std::nullopt, "ask for their sum and their maximum, which cost_of has"};
+  }
   const Rates rates = rates_of(reshard);
   TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
   if (tables && has_classes_for(rates)) return flow_loads(*tables, mesh, rates);

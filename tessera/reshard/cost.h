@@ -51,7 +51,7 @@ struct LinkLoads {
   std::vector<std::int64_t> east, west, south, north;
 };
 
-/// kNotSupported where routes are not known; else as cost_of.
+/// kNotSupported where routes are not known; kTooLarge for more than 2^24 routers; else as cost_of.
 /// Law: the largest of them is max_link_wavelets and their sum link_hops.
 Result<LinkLoads> link_loads(const Reshard& reshard);
 

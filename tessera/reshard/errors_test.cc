@@ -9,6 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/cost.h"
 #include "tessera/reshard/ground.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine_json.h"
@@ -170,6 +171,58 @@ TEST(ReshardErrors, GroundsWithoutRoutesSayWhy) {
   EXPECT_EQ(wafer->fabric->rows, 994);
   EXPECT_EQ(wafer->fabric->cols, 750);
   EXPECT_EQ(wafer->why_no_fabric, "");
+}
+
+TEST(ReshardErrors, CyclesThatDoNotFit) {
+  Ground slow = ground("[4, 4]");
+  slow.fabric = FabricMesh{4, 4, 32, INT64_MAX / 2, 1};
+  const auto reshard = Reshard::make(placed("tensor<8x8xf32, pyflame.Grid(2, 2)>"),
+                                     placed("tensor<8x8xf32, pyflame.Grid(4, 1)>"), slow);
+  ASSERT_TRUE(reshard.ok()) << reshard.error().message;
+  const Result<ReshardCost> cost = cost_of(*reshard);
+  ASSERT_FALSE(cost.ok());
+  EXPECT_EQ(cost.error().code, ErrorCode::kOverflow);
+}
+
+TEST(ReshardErrors, LinksThatAreTooManyToList) {
+  Ground wide = ground("[8192, 8192]");
+  wide.fabric = FabricMesh{8192, 8192};
+  const auto reshard = Reshard::make(placed("tensor<8x8xf32, pyflame.Grid(2, 2)>"),
+                                     placed("tensor<8x8xf32, pyflame.Grid(4, 1)>"), wide);
+  ASSERT_TRUE(reshard.ok()) << reshard.error().message;
+  EXPECT_TRUE(cost_of(*reshard).ok());
+  const Result<LinkLoads> loads = link_loads(*reshard);
+  ASSERT_FALSE(loads.ok());
+  EXPECT_EQ(loads.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(loads.error().message.find("67108864 routers"), std::string::npos);
+}
+
+TEST(ReshardErrors, AnAxisThatIsTooLong) {
+  const auto reshard =
+      Reshard::make(placed("tensor<8x8xf32, pyflame.Grid(1, 4)>"),
+                    placed("tensor<8x8xf32, pyflame.Grid(1, 2)>"), ground("[1, 67108864]"));
+  ASSERT_TRUE(reshard.ok()) << reshard.error().message;
+  const Result<ReshardCost> cost = cost_of(*reshard);
+  ASSERT_FALSE(cost.ok());
+  EXPECT_EQ(cost.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(cost.error().message.find("67108864 places"), std::string::npos);
+}
+
+/// Each of four elements has copies on 2^24 places, and one dim decides their rows and columns.
+TEST(ReshardErrors, CopiesThatAreTooManyToList) {
+  const Placement column =
+      placed("tensor<4xf32, native<mesh=[8192, 8192], {d0} / (1 -> m0), fixed(m1=0)>>");
+  const Placement quarters = placed(
+      "tensor<4xf32, native<mesh=[8192, 8192], {d0} / (2 -> m0*4096, 1 -> m1*4096), "
+      "replicate(m0#4096), replicate(m1#4096)>>");
+  for (const Placement& from : {column, quarters}) {
+    const auto reshard = Reshard::make(from, quarters, ground("[8192, 8192]"));
+    ASSERT_TRUE(reshard.ok()) << reshard.error().message;
+    const Result<ReshardCost> cost = cost_of(*reshard);
+    ASSERT_FALSE(cost.ok());
+    EXPECT_EQ(cost.error().code, ErrorCode::kTooLarge);
+    EXPECT_NE(cost.error().message.find("16777216"), std::string::npos) << cost.error().message;
+  }
 }
 
 }  // namespace

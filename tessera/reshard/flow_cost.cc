@@ -148,8 +148,7 @@ class FlowCost {
     for (const Flow& flow : tables_.blocks[to].flows) {
       const Span1D& span = ends(flow);
       for (std::int32_t k = 0; k < span.count; ++k) {
-        stops[static_cast<std::size_t>(span.first + k * span.stride)] +=
-            M::of(flow.elements, others(to, flow));
+        stops[static_cast<std::size_t>(span.at(k))] += M::of(flow.elements, others(to, flow));
       }
     }
     // A pair crosses the boundary after p once, in either direction, for each step that it makes.

@@ -9,33 +9,14 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/replicas.h"
+#include "tessera/reshard/axis_copies.h"
+#include "tessera/reshard/point_table.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::size_t kMaxTable = std::size_t{1} << 22;
-
-using Point = std::array<std::int32_t, kCoordinates>;  // in the order of Coordinate
-
-/// As operator==, which is a call of memcmp.
-bool equal(const Point& x, const Point& y) {
-  return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
-}
-
-/// Elements by their first physical places.
-struct PointFlow {
-  Point at{};
-  std::int64_t elements = 0;
-};
-using PointTable = std::vector<PointFlow>;
-
-Error too_many(std::size_t flows) {
-  return Error{ErrorCode::kTooLarge,
-               cat("dims that drive one mesh axis together move between ", flows,
-                   " pairs of places, more than ", kMaxTable),
-               std::nullopt, "use fewer places, or dims that have axes of their own"};
-}
+constexpr std::int64_t kMaxDestinations = std::int64_t{1} << 23;
+constexpr std::int32_t kMaxAxis = 1 << 22;  // loads are kept row by row and column by column
 
 /// Groups of things that share something, each by its smallest member.
 class Groups {
@@ -56,8 +37,6 @@ class Groups {
  private:
   std::vector<std::size_t> parent_;
 };
-
-// --- Virtual tables: dims that drive one virtual axis are one table ------------------------------
 
 /// The axes of a mesh, as bits, on which some flow leaves the first place.
 std::uint64_t driven_axes(const std::vector<VirtualFlow>& table, std::int64_t VirtualFlow::* side,
@@ -86,7 +65,7 @@ void join_by_axes(const std::vector<std::uint64_t>& axes, bool separable, Groups
 
 Result<std::vector<VirtualFlow>> product(const std::vector<VirtualFlow>& x,
                                          const std::vector<VirtualFlow>& y) {
-  if (x.size() > kMaxTable / y.size()) return too_many(x.size() * y.size());
+  if (x.size() > kMaxFlowTable / y.size()) return too_many_flows(x.size() * y.size());
   std::vector<VirtualFlow> table;
   table.reserve(x.size() * y.size());
   for (const VirtualFlow& f : x) {
@@ -97,92 +76,6 @@ Result<std::vector<VirtualFlow>> product(const std::vector<VirtualFlow>& x,
   return table;
 }
 
-// --- Physical tables: what drives one coordinate is one table ------------------------------------
-
-Result<PointTable> product(const PointTable& x, const PointTable& y, const Point& base) {
-  if (x.size() > kMaxTable / y.size()) return too_many(x.size() * y.size());
-  PointTable table;
-  table.reserve(x.size() * y.size());
-  for (const PointFlow& f : x) {
-    for (const PointFlow& g : y) {
-      PointFlow& flow = table.emplace_back();
-      for (std::size_t k = 0; k < kCoordinates; ++k) flow.at[k] = f.at[k] + g.at[k] - base[k];
-      flow.elements = f.elements * g.elements;
-    }
-  }
-  return table;
-}
-
-void gather(PointTable& table) {
-  const auto before = [](const PointFlow& x, const PointFlow& y) {
-    for (std::size_t k = 0; k + 1 < kCoordinates; ++k) {
-      if (x.at[k] != y.at[k]) return x.at[k] < y.at[k];
-    }
-    return x.at.back() < y.at.back();
-  };
-  if (!std::is_sorted(table.begin(), table.end(), before)) {
-    std::sort(table.begin(), table.end(), before);
-  }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (kept > 0 && equal(table[kept - 1].at, table[i].at)) {
-      table[kept - 1].elements += table[i].elements;
-    } else {
-      table[kept++] = table[i];
-    }
-  }
-  table.resize(kept);
-}
-
-unsigned driven_coordinates(const PointTable& table, const Point& base) {
-  unsigned driven = 0;
-  for (const PointFlow& flow : table) {
-    for (std::size_t k = 0; k < kCoordinates; ++k) {
-      if (flow.at[k] != base[k]) driven |= 1U << k;
-    }
-  }
-  return driven;
-}
-
-// --- Replicas ------------------------------------------------------------------------------------
-
-/// Copies at coordinate + shift + i·stride of one physical axis, for i < count.
-struct Copies {
-  std::int32_t count = 1;
-  std::int32_t stride = 1;
-  std::int32_t shift = 0;
-};
-using AxisCopies = std::array<Copies, 2>;  // along rows of places (the row coordinate), columns
-
-/// How the replicas of a form repeat along the physical axes, or nothing when they do not evenly.
-std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols) {
-  AxisCopies copies;
-  for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
-    const OffsetSet offsets =
-        replica_offsets(form.fills, static_cast<int>(axis), Fill::Kind::kReplicate);
-    if (offsets.size() == 1) continue;
-    if (!offsets.offsets.empty() || !map.separable()) return std::nullopt;
-    const std::vector<std::int64_t>& along = map.along(axis);
-    // What one step along the virtual axis moves, from the place of zeros and everywhere else.
-    const std::int64_t zeros = map.physical(0) - along.front();
-    const auto row = [&](std::size_t v) { return (zeros + along[v]) / cols; };
-    const auto col = [&](std::size_t v) { return (zeros + along[v]) % cols; };
-    const std::int64_t row_step = row(1) - row(0);
-    const std::int64_t col_step = col(1) - col(0);
-    for (std::size_t v = 1; v < along.size(); ++v) {
-      if (row(v) - row(v - 1) != row_step || col(v) - col(v - 1) != col_step) return std::nullopt;
-    }
-    if ((row_step == 0) == (col_step == 0)) return std::nullopt;
-    Copies& here = copies[row_step != 0 ? 0 : 1];
-    if (here.count > 1) return std::nullopt;
-    const std::int64_t step = (row_step + col_step) * offsets.stride;
-    here.count = static_cast<std::int32_t>(offsets.count);
-    here.stride = static_cast<std::int32_t>(std::abs(step));
-    here.shift = step < 0 ? static_cast<std::int32_t>((offsets.count - 1) * step) : 0;
-  }
-  return copies;
-}
-
 /// Whether different coordinates have no copy in common.
 bool are_apart(const PointTable& table, std::size_t coordinate, const Copies& copies,
                std::int32_t extent) {
@@ -190,51 +83,15 @@ bool are_apart(const PointTable& table, std::size_t coordinate, const Copies& co
   std::vector<std::int32_t> first_at(static_cast<std::size_t>(extent), -1);
   for (const PointFlow& flow : table) {
     const std::int32_t first = flow.at[coordinate];
-    if (first_at[static_cast<std::size_t>(first + copies.shift)] == first) continue;
-    for (std::int32_t i = 0; i < copies.count; ++i) {
-      std::int32_t& owner =
-          first_at[static_cast<std::size_t>(first + copies.shift + i * copies.stride)];
+    const Span1D span{first + copies.shift, copies.count, copies.stride};
+    if (first_at[static_cast<std::size_t>(span.first)] == first) continue;
+    for (std::int32_t i = 0; i < span.count; ++i) {
+      std::int32_t& owner = first_at[static_cast<std::size_t>(span.at(i))];
       if (owner >= 0) return false;
       owner = first;
     }
   }
   return true;
-}
-
-/// The number of the copy nearest to `at`: the smaller one of two.
-std::int32_t nearest(std::int32_t at, std::int32_t first, const Copies& copies) {
-  const std::int32_t beyond = at - first;
-  if (beyond <= 0) return 0;
-  const std::int32_t below = beyond / copies.stride;
-  const bool nearer_above = (beyond % copies.stride) * 2 > copies.stride;
-  return std::min(below + (nearer_above ? 1 : 0), copies.count - 1);
-}
-
-/// What one physical axis of a flow becomes with replicas.
-struct Lane {
-  std::int32_t source = 0;
-  Span1D destinations;
-};
-
-/// Each destination takes from the nearest source; destinations of one source stay together.
-void lanes_of(std::int32_t source, std::int32_t destination, const Copies& of_a, const Copies& of_b,
-              std::vector<Lane>& lanes) {
-  lanes.clear();
-  const std::int32_t first_source = source + of_a.shift;
-  const Span1D all{destination + of_b.shift, of_b.count, of_b.stride};
-  if (of_a.count == 1) {
-    lanes.push_back({first_source, all});
-    return;
-  }
-  for (std::int32_t j = 0; j < all.count; ++j) {
-    const std::int32_t at = all.first + j * all.stride;
-    const std::int32_t from = first_source + nearest(at, first_source, of_a) * of_a.stride;
-    if (!lanes.empty() && lanes.back().source == from) {
-      ++lanes.back().destinations.count;
-    } else {
-      lanes.push_back({from, {at, 1, all.stride}});
-    }
-  }
 }
 
 /// Builds the tables of one part, step by step.
@@ -378,6 +235,7 @@ class TableMaker {
       FlowBlock& block = tables.blocks.emplace_back();
       block.flows.reserve(points_[i].size());
       const auto owns = [&](std::size_t k) { return owner_[k] == i; };
+      std::int64_t destinations = 0;  // place by place, where the table decides rows and columns
       if (!repeats) {
         for (const PointFlow& flow : points_[i]) {
           block.flows.push_back(
@@ -397,13 +255,18 @@ class TableMaker {
         };
         lanes(0, row_lanes);
         lanes(1, col_lanes);
+        const std::size_t flows = block.flows.size() + row_lanes.size() * col_lanes.size();
+        if (flows > kMaxFlowTable) return too_many_flows(flows);
         for (const Lane& by_row : row_lanes) {
           for (const Lane& by_col : col_lanes) {
             block.flows.push_back({by_row.source, by_col.source, by_row.destinations,
                                    by_col.destinations, flow.elements});
+            destinations += std::int64_t{by_row.destinations.count} * by_col.destinations.count;
           }
         }
-        if (block.flows.size() > kMaxTable) return too_many(block.flows.size());
+        if (owns(2) && owns(3) && destinations > kMaxDestinations) {
+          return too_many_flows(static_cast<std::size_t>(destinations));
+        }
       }
     }
     return tables;
@@ -437,7 +300,13 @@ Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard) {
   if (reshard.ground().mesh.rank() > 2 && part.a.replicas() > 1) {
     return std::optional<FlowTables>();
   }
-  return flow_tables(part, rows_and_columns(reshard.ground()));
+  const FabricMesh mesh = rows_and_columns(reshard.ground());
+  if (const std::int32_t longest = std::max(mesh.rows, mesh.cols); longest > kMaxAxis) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("an axis of ", longest, " places is longer than ", kMaxAxis), std::nullopt,
+                 "describe the part of the target that the tensors are on"};
+  }
+  return flow_tables(part, mesh);
 }
 
 }  // namespace tessera

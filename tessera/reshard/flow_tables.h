@@ -36,11 +36,12 @@ struct Span1D {
   std::int32_t count = 1;
   std::int32_t stride = 1;
 
-  std::int32_t last() const { return first + (count - 1) * stride; }
-  bool contains(std::int32_t at) const {
-    return at >= first && at <= last() && (at - first) % stride == 0;
+  std::int32_t at(std::int32_t i) const { return first + i * stride; }
+  std::int32_t last() const { return at(count - 1); }
+  bool contains(std::int32_t coordinate) const {
+    return coordinate >= first && coordinate <= last() && (coordinate - first) % stride == 0;
   }
-  bool is_only(std::int32_t at) const { return count == 1 && first == at; }
+  bool is_only(std::int32_t coordinate) const { return count == 1 && first == coordinate; }
   friend bool operator==(const Span1D&, const Span1D&) = default;
   friend auto operator<=>(const Span1D&, const Span1D&) = default;
 };
@@ -76,7 +77,8 @@ struct FlowTables {
 /// The tables of a part on a ground with a fabric, or nothing where there are none: replicas that
 /// do not repeat evenly along one physical axis, or whose places are shared by different elements.
 /// Law: no two choices of flows have both the same source and a destination in common.
-/// Error kTooLarge when a table would have more than 2^22 flows.
+/// Error kTooLarge when a table would have more than 2^22 flows, or one that decides both rows and
+/// columns more than 2^23 destinations.
 Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part, const FabricMesh& fabric);
 
 /// The places of the ground as rows and columns. Where routes are not known this only tells places
@@ -85,7 +87,7 @@ FabricMesh rows_and_columns(const Ground& ground);
 
 /// The tables of a reshard that is one product, or nothing: also for several parts, and on grounds
 /// of more than two axes where A keeps copies, because rows that stand for several axes do not tell
-/// which copy is nearest.
+/// which copy is nearest. Error kTooLarge also for more than 2^22 rows or columns of places.
 Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard);
 
 /// Elements with the same first places on the virtual meshes.

@@ -152,7 +152,7 @@ class LinkProfiles {
     for (const Flow& flow : block(line_)) {
       const Span1D span = lines_of(flow);
       for (std::int32_t i = 0; i < span.count; ++i) {
-        lines[static_cast<std::size_t>(span.first + i * span.stride)] += M::of(flow.elements);
+        lines[static_cast<std::size_t>(span.at(i))] += M::of(flow.elements);
       }
     }
     M all_lines;
@@ -197,7 +197,7 @@ class LinkProfiles {
       for (const Flow& flow : block(line_)) {
         const Span1D span = lines_of(flow);
         for (std::int32_t i = 0; i < span.count; ++i) {
-          visit(flow, static_cast<std::size_t>(span.first + i * span.stride));
+          visit(flow, static_cast<std::size_t>(span.at(i)));
         }
       }
     };

@@ -121,15 +121,15 @@ class PlaceTable {
       const Span1D r = by_rows ? spots(flow.row, flow.rows, row, rows, what) : Span1D{};
       const Span1D c = by_cols ? spots(flow.col, flow.cols, col, cols, what) : Span1D{};
       for (std::int32_t k = 0; by_rows && !by_cols && k < r.count; ++k) {
-        by_row[static_cast<std::size_t>(r.first + k * r.stride)] += measure;
+        by_row[static_cast<std::size_t>(r.at(k))] += measure;
       }
       for (std::int32_t k = 0; by_cols && !by_rows && k < c.count; ++k) {
-        by_col[static_cast<std::size_t>(c.first + k * c.stride)] += measure;
+        by_col[static_cast<std::size_t>(c.at(k))] += measure;
       }
       for (std::int32_t k = 0; by_rows && by_cols && k < r.count; ++k) {
-        const std::int64_t at = std::int64_t{r.first + k * r.stride} * fabric_.cols;
+        const std::int64_t at = std::int64_t{r.at(k)} * fabric_.cols;
         for (std::int32_t l = 0; l < c.count; ++l) {
-          cells.push_back({at + c.first + l * c.stride, measure});
+          cells.push_back({at + c.at(l), measure});
         }
       }
     }

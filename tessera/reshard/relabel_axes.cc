@@ -60,7 +60,7 @@ Result<std::optional<AxisChoice>> choose_along(const AxisOverlap& along,
     role = std::max(role, entry.count);
     other = std::max(other, entry.count);
   }
-  TESSERA_TRY(const Assignment best, assign(roles, coords.size(), std::move(worths)));
+  TESSERA_TRY(const Assignment best, assign(roles, coords.size(), worths));
   AxisChoice choice;
   choice.kept = best.weight;
   choice.optimal = best.optimal;

@@ -60,7 +60,7 @@ Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map, c
     if (seats == Seats::kOfB && !column.contains(place)) continue;
     worths.push_back({static_cast<std::int32_t>(role), seat(place), count});
   }
-  TESSERA_TRY(const Assignment best, assign(roles, places.size(), std::move(worths)));
+  TESSERA_TRY(const Assignment best, assign(roles, places.size(), worths));
   Choice choice;
   choice.kept = best.weight;
   choice.optimal = best.optimal;

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <string>
 
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/assignment.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/seat_map.h"
 #include "tessera/testing/held.h"
@@ -333,99 +331,6 @@ TEST(Relabel, ATransposeOfAWaferIsCounted) {
   EXPECT_FALSE(relabelled.optimal);
   EXPECT_EQ(relabelled.bytes_before, cost_of(turn)->bytes);
   EXPECT_EQ(relabelled.bytes_after, relabelled.bytes_before);
-}
-
-TEST(Assignment, IsTheBestOfAll) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    Dice dice(seed);
-    const std::int64_t rows = dice.between(1, 6);
-    const std::int64_t columns = rows + dice.below(3);
-    const std::int64_t range = dice.chance(50) ? 3 : 1000;
-    std::vector<Worth> worths;
-    std::vector<Numbers> weight(static_cast<std::size_t>(rows),
-                                Numbers(static_cast<std::size_t>(columns), 0));
-    for (std::int32_t r = 0; r < rows; ++r) {
-      for (std::int32_t c = 0; c < columns; ++c) {
-        if (dice.chance(50)) continue;
-        const std::int64_t w = dice.between(1, range);
-        worths.push_back({r, c, w});
-        weight[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)] = w;
-      }
-    }
-    std::vector<std::size_t> order(static_cast<std::size_t>(columns));
-    std::iota(order.begin(), order.end(), 0);
-    std::pair<std::int64_t, std::int64_t> best = {0, 0};  // weight, rows on their own column
-    do {
-      std::pair<std::int64_t, std::int64_t> here = {0, 0};
-      for (std::size_t r = 0; r < weight.size(); ++r) {
-        here.first += weight[r][order[r]];
-        here.second += order[r] == r ? 1 : 0;
-      }
-      best = std::max(best, here);
-    } while (std::next_permutation(order.begin(), order.end()));
-    const Assignment found = *assign(weight.size(), order.size(), worths);
-    EXPECT_EQ(found.weight, best.first) << "seed " << seed;
-    std::set<std::int32_t> used;
-    std::int64_t own = 0;
-    for (std::size_t r = 0; r < weight.size(); ++r) {
-      EXPECT_TRUE(used.insert(found.column_of[r]).second);
-      own += found.column_of[r] == static_cast<std::int32_t>(r) ? 1 : 0;
-    }
-    EXPECT_EQ(own, best.second) << "seed " << seed;
-  }
-}
-
-TEST(Assignment, StopsWhenTheStepsRunOut) {
-  std::vector<Worth> worths;
-  for (std::int32_t r = 0; r < 20; ++r) {
-    for (std::int32_t c = 0; c < 20; ++c) worths.push_back({r, c, 100 + (r * c) % 7});
-  }
-  const Assignment cut = *assign(20, 20, worths, 100);
-  EXPECT_FALSE(cut.optimal);
-  EXPECT_EQ(std::set<std::int32_t>(cut.column_of.begin(), cut.column_of.end()).size(), 20U);
-  EXPECT_EQ(assign(1, 1, {{0, 0, INT64_MAX}}).error().code, ErrorCode::kOverflow);
-}
-
-TEST(SeatMap, SaysWhatItWasGiven) {
-  const std::vector<std::pair<Numbers, DeviceMap::Kind>> lists = {
-      {{0, 1, 2, 3}, DeviceMap::Kind::kFolded},       {{5}, DeviceMap::Kind::kFolded},
-      {{4, 6, 8, 2}, DeviceMap::Kind::kFolded},       {{3, 2, 1, 0}, DeviceMap::Kind::kFolded},
-      {{1, 0, 3, 2}, DeviceMap::Kind::kFolded},       {{0, 3, 1, 4, 2}, DeviceMap::Kind::kFolded},
-      {{0, 4, 1, 5, 2, 6}, DeviceMap::Kind::kFolded}, {{1, 0, 4, 3, 2}, DeviceMap::Kind::kFolded},
-      {{0, 1, 5, 6, 10}, DeviceMap::Kind::kTable},    {{0, 1, 3, 2}, DeviceMap::Kind::kTable}};
-  for (const auto& [rows, kind] : lists) {
-    for (const bool exchanged : {false, true}) {
-      const Shape physical = *Shape::make({12, 12});
-      const std::vector<std::size_t> axis_of = {exchanged ? 1U : 0U, exchanged ? 0U : 1U};
-      const Shape mesh = *Shape::make({static_cast<std::int64_t>(rows.size()), 3});
-      const Numbers cols = {7, 8, 9};
-      const DeviceMap map = *map_of_axes(mesh, physical, axis_of, {rows, cols});
-      EXPECT_EQ(map.kind(), kind) << ::testing::PrintToString(rows);
-      EXPECT_TRUE(map.check(mesh).ok());
-      Numbers places;
-      for (std::int64_t v = 0; v < mesh.elements(); ++v) {
-        const Place place = map.map(mesh, mesh.delinear(v)).place;
-        EXPECT_EQ(place[axis_of[0]], rows[static_cast<std::size_t>(v / 3)]);
-        EXPECT_EQ(place[axis_of[1]], cols[static_cast<std::size_t>(v % 3)]);
-        places.push_back(physical.linear(place));
-      }
-      EXPECT_EQ(*map_of_places(mesh, physical, places), map);
-    }
-  }
-}
-
-TEST(SeatMap, IdlePlacesStepEvenly) {
-  const std::vector<bool> first_two = {true, true, false, false};
-  const Numbers seats = {0, 1, 2, 3};
-  EXPECT_EQ(evenly({2, 3, 1, 0}, first_two, seats), (Numbers{2, 3, 0, 1}));
-  EXPECT_EQ(evenly({0, 1, 3, 2}, first_two, seats), (Numbers{0, 1, 2, 3}));
-  EXPECT_EQ(evenly({3, 2, 0, 1}, first_two, seats), (Numbers{3, 2, 1, 0}));
-  EXPECT_EQ(evenly({0, 2, 1, 3}, first_two, seats), (Numbers{0, 2, 1, 3}));  // 2 of 4 comes back
-  EXPECT_EQ(evenly({4, 1, 3, 0}, first_two, {0, 1, 3, 4}), (Numbers{4, 1, 3, 0}));
-  EXPECT_EQ(evenly({5, 9, 7, 3}, first_two, {3, 5, 7, 9}), (Numbers{5, 9, 7, 3}));
-  EXPECT_EQ(evenly({2, 1, 0}, {false, false, true}, {0, 1, 2}), (Numbers{2, 1, 0}));
-  EXPECT_EQ(evenly({1, 2, 9}, {true, true, false}, {1, 2, 3, 9}), (Numbers{1, 2, 3}));
-  EXPECT_EQ(evenly({7}, {true}, {7}), Numbers{7});
 }
 
 }  // namespace

@@ -271,5 +271,27 @@ TEST(Traffic, EveryWordOfEveryDispatchLeavesOnce) {
   EXPECT_EQ(traffic_of(reshard, 3).error().code, ErrorCode::kTooLarge);
 }
 
+/// Each half of a line of places sends to the other, so all of a half pass the link in the middle.
+/// The ways have 5·10^9 links together, and none of them is walked.
+TEST(Traffic, LongWaysCostNoMoreThanShortOnes) {
+  const Reshard turned =
+      reshard_of("tensor<100000xf32, native<mesh=[100000], {d0} / (1 -> m0)>>",
+                 "tensor<100000xf32, native<mesh=[100000], {-d0 + 99999} / (1 -> m0)>>");
+  const Result<ReshardTraffic> made = traffic_of(turned, 1 << 20, {.parts = 1});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->traffic.messages.size(), 100000U);
+  EXPECT_EQ(made->busiest, 50000);
+}
+
+TEST(Traffic, AMeshTooLargeToSimulateIsRefusedBeforeItIsListed) {
+  const Reshard large =
+      reshard_of("tensor<4xf32, native<mesh=[8192, 8192], {d0} / (1 -> m0), fixed(m1=0)>>",
+                 "tensor<4xf32, native<mesh=[8192, 8192], {d0} / (1 -> m1), fixed(m0=0)>>");
+  const Result<ReshardTraffic> made = traffic_of(large, 100);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(made.error().message.find("67108864 routers"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera

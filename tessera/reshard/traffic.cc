@@ -22,54 +22,84 @@ Router router(const FabricMesh& mesh, std::int64_t node) {
   return {node / mesh.cols, node % mesh.cols};
 }
 
-/// Wavelets over every link and ramp, dispatch by dispatch along its tree.
+/// The largest of the loads of links and ramps, in wavelets. A tree is a few straight legs, and a
+/// leg is kept as a difference at either end, so a long way costs no more than a short one.
 class Loads {
  public:
   explicit Loads(const FabricMesh& mesh)
-      : mesh_(mesh), loads_(static_cast<std::size_t>(mesh.nodes()) * 6, 0) {}
+      : mesh_(mesh), changes_(static_cast<std::size_t>(mesh.nodes()) * kWays, 0) {}
 
   void add(std::int64_t source, const std::vector<std::int64_t>& set, std::int64_t words) {
     const Router from = router(mesh_, source);
-    pass(from.row, from.col, kOut, words);
+    at(from, kOut) += words;
     // Along the row as far as the farthest column each way; down each column as far as its ends.
     std::int64_t east = from.col;
     std::int64_t west = from.col;
     ends_.clear();
     for (const std::int64_t q : set) {
       const Router to = router(mesh_, q);
-      pass(to.row, to.col, kIn, words);
+      at(to, kIn) += words;
       east = std::max(east, to.col);
       west = std::min(west, to.col);
       ends_.push_back({to.col, to.row});
     }
-    for (std::int64_t c = from.col; c < east; ++c) pass(from.row, c, kEast, words);
-    for (std::int64_t c = from.col; c > west; --c) pass(from.row, c, kWest, words);
+    leg(from, {from.row, east}, kEast, words);
+    leg(from, {from.row, west}, kWest, words);
     std::sort(ends_.begin(), ends_.end());
     for (std::size_t i = 0; i < ends_.size();) {
       std::size_t last = i;
       while (last + 1 < ends_.size() && ends_[last + 1].first == ends_[i].first) ++last;
-      for (std::int64_t r = from.row; r < ends_[last].second; ++r) {
-        pass(r, ends_[i].first, kSouth, words);
-      }
-      for (std::int64_t r = from.row; r > ends_[i].second; --r) {
-        pass(r, ends_[i].first, kNorth, words);
-      }
+      const std::int64_t col = ends_[i].first;
+      leg({from.row, col}, {std::max(from.row, ends_[last].second), col}, kSouth, words);
+      leg({from.row, col}, {std::min(from.row, ends_[i].second), col}, kNorth, words);
       i = last + 1;
     }
   }
 
   std::int64_t largest() const {
-    return loads_.empty() ? 0 : *std::max_element(loads_.begin(), loads_.end());
+    std::int64_t most = 0;
+    for (std::int64_t row = 0; row < mesh_.rows; ++row) {
+      most = std::max(most, along({row, 0}, {0, 1}, mesh_.cols, kEast));
+      most = std::max(most, along({row, mesh_.cols - 1}, {0, -1}, mesh_.cols, kWest));
+    }
+    for (std::int64_t col = 0; col < mesh_.cols; ++col) {
+      most = std::max(most, along({0, col}, {1, 0}, mesh_.rows, kSouth));
+      most = std::max(most, along({mesh_.rows - 1, col}, {-1, 0}, mesh_.rows, kNorth));
+    }
+    for (std::size_t i = 0; i < changes_.size(); i += kWays) {
+      most = std::max({most, changes_[i + kIn], changes_[i + kOut]});
+    }
+    return most;
   }
 
  private:
-  enum Way : std::int64_t { kEast, kWest, kSouth, kNorth, kIn, kOut };
-  void pass(std::int64_t row, std::int64_t col, Way way, std::int64_t words) {
-    loads_[static_cast<std::size_t>((row * mesh_.cols + col) * 6 + way)] += words;
+  enum Way : std::uint8_t { kEast, kWest, kSouth, kNorth, kIn, kOut };
+  static constexpr std::size_t kWays = 6;
+
+  std::size_t number(const Router& at, Way way) const {
+    return static_cast<std::size_t>(at.row * mesh_.cols + at.col) * kWays + way;
+  }
+  std::int64_t& at(const Router& router, Way way) { return changes_[number(router, way)]; }
+
+  /// Leaves `from` and every router before `to` by `way`.
+  void leg(const Router& from, const Router& to, Way way, std::int64_t words) {
+    at(from, way) += words;
+    at(to, way) -= words;
+  }
+
+  /// The largest load on a whole row or column, along which legs lead.
+  std::int64_t along(Router at, const Router& step, std::int64_t routers, Way way) const {
+    std::int64_t load = 0;
+    std::int64_t most = 0;
+    for (std::int64_t i = 0; i < routers; ++i, at.row += step.row, at.col += step.col) {
+      load += changes_[number(at, way)];
+      most = std::max(most, load);
+    }
+    return most;
   }
 
   const FabricMesh& mesh_;
-  std::vector<std::int64_t> loads_;
+  std::vector<std::int64_t> changes_;  ///< of links, along their leg; of ramps, the loads
   std::vector<std::pair<std::int64_t, std::int64_t>> ends_;
 };
 
@@ -150,18 +180,25 @@ Error too_many_words(std::int64_t words) {
                std::nullopt, "simulate a smaller tensor"};
 }
 
-}  // namespace
-
-Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& dispatches,
-                                  const TrafficOptions& options) {
+/// The fabric that messages travel on, before anything is sized by it.
+Result<FabricMesh> routes_of(const Reshard& reshard) {
   const std::optional<FabricMesh>& mesh = reshard.ground().fabric;
   if (!mesh) {
     return Error{ErrorCode::kNotSupported,
                  cat("messages have no routes: ", reshard.ground().why_no_fabric), std::nullopt,
                  "name a target whose places are joined by rows and columns"};
   }
+  TESSERA_CHECK_OK(Traffic().check(*mesh));
+  return *mesh;
+}
+
+}  // namespace
+
+Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& dispatches,
+                                  const TrafficOptions& options) {
+  TESSERA_TRY(const FabricMesh mesh, routes_of(reshard));
   ReshardTraffic made;
-  Loads loads(*mesh);
+  Loads loads(mesh);
   std::vector<std::int64_t> first_word;  // of each dispatch
   std::int64_t words_in_all = 0;
   for (const Dispatch& dispatch : dispatches.list) {
@@ -174,7 +211,7 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
   made.busiest = loads.largest();
   made.traffic.payload.assign(static_cast<std::size_t>(words_in_all), 0);
 
-  const std::vector<Rank> ranks = ranked(dispatches, *mesh);
+  const std::vector<Rank> ranks = ranked(dispatches, mesh);
   const Reshard::Rate rate = reshard.wavelet_rate();
   std::vector<Part> parts;
   std::vector<std::int32_t> to;
@@ -183,7 +220,7 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
     while (end < ranks.size() && ranks[end].source == ranks[begin].source) ++end;
     cut(std::span(ranks).subspan(begin, end - begin), dispatches, reshard,
         std::max<std::int64_t>(1, options.parts), made.busiest,
-        phase_of(router(*mesh, ranks[begin].source)), parts);
+        phase_of(router(mesh, ranks[begin].source)), parts);
     for (const Part& part : parts) {
       const Dispatch& dispatch = dispatches.list[part.dispatch];
       to.clear();
@@ -209,6 +246,7 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
 
 Result<ReshardTraffic> traffic_of(const Reshard& reshard, std::int64_t most,
                                   TrafficOptions options) {
+  TESSERA_TRY([[maybe_unused]] const FabricMesh mesh, routes_of(reshard));
   TESSERA_TRY(const Dispatches dispatches, dispatches_of(reshard, {.boxes = false, .most = most}));
   const auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(dispatches.list.size()));
   options.parts =

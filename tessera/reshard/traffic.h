@@ -45,7 +45,7 @@ struct ReshardTraffic {
 };
 
 /// Words are all zero. Errors: kNotSupported where routes are not known; kTooLarge beyond 2^28
-/// words.
+/// words, and on a mesh of more than kMaxFabricNodes.
 Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& dispatches,
                                   const TrafficOptions& options = {});
 
