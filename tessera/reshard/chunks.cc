@@ -12,7 +12,9 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kMaxTrials = std::int64_t{1} << 16;
+/// A trial takes time for the places along the axes, so that long ones have fewer.
+constexpr std::int64_t kMaxTrials = std::int64_t{1} << 15;
+constexpr std::int64_t kPlacesOfATrial = 1024;
 
 Result<Form> sliced(const Form& form, const ChunkSlice& slice) {
   Form part = form;
@@ -147,11 +149,14 @@ class CutSearch {
 
   /// What arrives in round `round`.
   Result<std::int64_t> bytes_in(const Chunks& chunks, std::int64_t round) {
-    if (++trials_ > kMaxTrials) {
-      return Error{ErrorCode::kTooLarge,
-                   cat("no schedule with ", budget_, " bytes of staging was found in ", kMaxTrials,
-                       " trials"),
-                   std::nullopt, "give a place more staging"};
+    std::int64_t along_axes = 0;
+    for (const std::int64_t extent : reshard_.ground().mesh.extents()) along_axes += extent;
+    trials_ += 1 + along_axes / kPlacesOfATrial;
+    if (trials_ > kMaxTrials) {
+      return Error{
+          ErrorCode::kTooLarge,
+          cat("no schedule with ", budget_, " bytes of staging was found in a reasonable time"),
+          std::nullopt, "give a place more staging"};
     }
     const ChunkSlice slice = slice_of(chunks, reshard_.to().shape(), round);
     TESSERA_TRY(const Reshard part, restricted(reshard_, slice));

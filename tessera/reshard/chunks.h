@@ -55,7 +55,7 @@ struct Chunks {
 /// Example: [64, 64] f32 from Grid(8, 8) to one of its places: 63/64 of 16,384 bytes arrive; with
 /// 4096 bytes of staging that takes 4 rounds of 16 rows.
 /// Errors: kDoesNotFit when a single element does not fit; kTooLarge for more than kMaxRounds
-/// rounds or 2^16 trials, and as for most_received.
+/// rounds or 2^15 trials (fewer on axes of thousands of places), and as for most_received.
 Result<Chunks> chunk(const Reshard& reshard, std::int64_t staging_bytes);
 
 /// What round number `round` takes.
