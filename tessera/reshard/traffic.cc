@@ -41,7 +41,7 @@ class Loads {
       at(to, kIn) += words;
       east = std::max(east, to.col);
       west = std::min(west, to.col);
-      ends_.push_back({to.col, to.row});
+      ends_.emplace_back(to.col, to.row);
     }
     leg(from, {from.row, east}, kEast, words);
     leg(from, {from.row, west}, kWest, words);
