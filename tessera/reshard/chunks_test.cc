@@ -139,18 +139,15 @@ TEST(Chunks, MostReceivedOfAnyLayout) {
     Dice dice(seed);
     const test::Limits limits{
         .max_extent = 8, .max_elements = 100, .max_mesh_rank = 3, .max_places = 12};
-    const std::optional<Layout> a = test::random_layout(dice, limits);
-    if (!a) continue;
-    const auto b = test::random_layout_of(dice, a->shape(), a->dtype(), limits);
-    if (!b || b->atom().storage != a->atom().storage) continue;
-    const Result<Ground> ground = Ground::around(*a, *b);
-    if (!ground) continue;
-    const Result<Reshard> reshard = Reshard::make(*a, *b, *ground);
+    const std::optional<Reshard> reshard = test::random_core_reshard(dice, limits);
     if (!reshard) continue;
-    SCOPED_TRACE(print_native(*a) + " to " + print_native(*b));
+    const Layout& a = *reshard->from().layout();
+    const Layout& b = *reshard->to().layout();
+    SCOPED_TRACE(print_native(a) + " to " + print_native(b));
     const Result<MostReceived> most = most_received(*reshard);
     ASSERT_TRUE(most.ok());
-    EXPECT_EQ(most->bytes, reshard->bytes(test::most_crossing(test::wants_of(*a, *b, *ground))));
+    EXPECT_EQ(most->bytes,
+              reshard->bytes(test::most_crossing(test::wants_of(a, b, reshard->ground()))));
     ++tried;
   }
   EXPECT_GT(tried, 200);

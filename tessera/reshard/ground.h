@@ -23,9 +23,9 @@ struct Ground {
 
   /// The places of a machine, which `check` must accept.
   static Result<Ground> of(const Machine& machine);
-  /// The smallest mesh that holds the places of both, joined by links with the figures of
-  /// FabricMesh: for questions without a machine. kMeshMismatch when their ranks differ and neither
-  /// is a single place.
+  /// The smallest mesh that holds the meshes of both (of device maps: the physical one), joined by
+  /// links with the figures of FabricMesh: for questions without a machine. kMeshMismatch when
+  /// their ranks differ and neither is a single place.
   static Result<Ground> around(const Placement& a, const Placement& b);
 };
 

@@ -179,6 +179,9 @@ struct Errors {
     std::sort(sizes.begin(), sizes.end());
     return sizes[static_cast<std::size_t>(share * static_cast<double>(sizes.size() - 1))];
   }
+  std::int64_t above(double limit) const {
+    return std::count_if(list.begin(), list.end(), [&](double error) { return error > limit; });
+  }
   double most_above() const { return *std::max_element(list.begin(), list.end()); }
   double most_below() const { return *std::min_element(list.begin(), list.end()); }
 };
@@ -298,6 +301,7 @@ void cycles_are_those_of_the_fabric(std::uint64_t first_seed) {
   EXPECT_LT(found.all.paced.at(0.5), 0.015);
   EXPECT_LT(found.all.paced.at(0.9), 0.08);
   EXPECT_LT(found.all.paced.most_above(), 0.3);
+  EXPECT_LE(found.all.paced.above(0.15), 2);
   EXPECT_GT(found.all.paced.most_below(), -0.5);
 }
 

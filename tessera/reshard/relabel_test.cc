@@ -158,23 +158,20 @@ TEST(Relabel, WorksOnAnyLayoutOfTheCore) {
     Dice dice(seed);
     const test::Limits limits{
         .max_extent = 6, .max_elements = 60, .max_mesh_rank = 3, .max_places = 7};
-    const std::optional<Layout> a = test::random_layout(dice, limits);
-    if (!a) continue;
-    const auto b = test::random_layout_of(dice, a->shape(), a->dtype(), limits);
-    if (!b || b->atom().storage != a->atom().storage) continue;
-    const Result<Ground> ground = Ground::around(*a, *b);
-    if (!ground) continue;
-    const Result<Reshard> reshard = Reshard::make(*a, *b, *ground);
-    if (!reshard) continue;  // shares of several reductions
-    SCOPED_TRACE(print_native(*a) + " to " + print_native(*b));
+    const std::optional<Reshard> reshard = test::random_core_reshard(dice, limits);
+    if (!reshard) continue;
+    const Layout& a = *reshard->from().layout();
+    const Layout& b = *reshard->to().layout();
+    SCOPED_TRACE(print_native(a) + " to " + print_native(b));
     const Result<Relabelled> relabelled = relabel(*reshard);
     ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
-    const std::vector<test::Want> wants = test::wants_of(*a, *b, *ground);
+    const std::vector<test::Want> wants = test::wants_of(a, b, reshard->ground());
     EXPECT_EQ(relabelled->elements_before, test::crossing(wants));
-    EXPECT_EQ(test::crossing(test::wants_of(*a, relabelled->to, *ground)),
+    EXPECT_EQ(test::crossing(test::wants_of(a, relabelled->to, reshard->ground())),
               relabelled->elements_after);
-    EXPECT_EQ(relabelled->elements_after, static_cast<std::int64_t>(wants.size()) -
-                                              best_of_all_orders(wants, places_of(*b, *ground)));
+    EXPECT_EQ(relabelled->elements_after,
+              static_cast<std::int64_t>(wants.size()) -
+                  best_of_all_orders(wants, places_of(b, reshard->ground())));
     ++tried;
   }
   EXPECT_GT(tried, 150);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tessera/layout/placement.h"
 #include "tessera/notation/pyflame.h"
 #include "tessera/reshard/ground.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 
 /// Who holds what and who wants what, element by element: the reference for whatever counts it.
@@ -153,6 +155,20 @@ inline PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
                                       : std::vector<std::int64_t>{-1, 1 - axis};
   }
   return words;
+}
+
+/// A checked reshard between two random layouts of the core, on the smallest ground; nothing where
+/// the draw has none (another storage type, meshes that do not meet, shares of several reductions).
+inline std::optional<Reshard> random_core_reshard(Dice& dice, const Limits& limits) {
+  const std::optional<Layout> a = random_layout(dice, limits);
+  if (!a) return std::nullopt;
+  const auto b = random_layout_of(dice, a->shape(), a->dtype(), limits);
+  if (!b || b->atom().storage != a->atom().storage) return std::nullopt;
+  const Result<Ground> ground = Ground::around(*a, *b);
+  if (!ground) return std::nullopt;
+  Result<Reshard> reshard = Reshard::make(*a, *b, *ground);
+  if (!reshard) return std::nullopt;
+  return *std::move(reshard);
 }
 
 }  // namespace tessera::test
