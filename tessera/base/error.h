@@ -40,6 +40,10 @@ enum class ErrorCode : std::uint8_t {
   kBadView,         ///< a view with a bad permutation, range, step or factor
   kNotSupported,    ///< a question that this kind of layout does not answer
   kDoesNotFit,      ///< more memory on a place than the machine has there
+  // Ranks that work together.
+  kPlansDiffer,  ///< ranks that were given different layouts, maps or options
+  kBadPacket,    ///< a message of another length or checksum than it should have
+  kRankSilent,   ///< a rank that no longer answers
   // Text.
   kSyntax,           ///< the text does not follow the grammar
   kUnknownName,      ///< a keyword, notation, flag or option that does not exist

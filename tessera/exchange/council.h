@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/exchange/exchange.h"
+
+namespace tessera {
+
+/// How long ranks wait for each other.
+struct Patience {
+  /// Without any progress for this long, whoever is waited for is asked whether it is still there.
+  std::chrono::milliseconds silence{60'000};
+  /// How long an answer may take.
+  std::chrono::milliseconds answer{5'000};
+};
+
+/// Something that all ranks must have alike before data move: "source layout", a hash of it, and
+/// words that show a person what it is.
+struct Fact {
+  std::string name;
+  std::uint64_t hash = 0;
+  std::string said;
+};
+
+// =================================================================================================
+// Ranks that decide together
+//
+// All of it is notes along a binomial tree with rank 0 at the root: 2·log2(ranks) steps, whatever
+// is decided. Decisions are collective: all ranks call the same functions in the same order.
+//
+// The silent. A rank that has waited in vain for `Patience::silence` asks the rank that it waits
+// for "are you there?". Whoever is inside one of the waits of this class answers at once, and says
+// for whom it waits itself; the question then goes to that one, and so on to a rank that gives no
+// answer within `Patience::answer`. That rank is silent: all others get the verdict, and every call
+// from then on answers the same error kRankSilent, which names it. A circle of ranks that all
+// answer is a message that was lost between two of them, and names both.
+// =================================================================================================
+class Council {
+ public:
+  Council(Exchange& exchange, Patience patience);
+  ~Council();
+  Council(const Council&) = delete;
+  Council& operator=(const Council&) = delete;
+
+  int rank() const { return exchange_.rank(); }
+  int ranks() const { return exchange_.ranks(); }
+
+  /// The same outcome on all ranks: fine when all are, else the error of the lowest rank that has
+  /// one, with "rank 3: " before its message.
+  Status settle(const Status& mine);
+
+  /// kPlansDiffer on all ranks unless all have the same facts: names the lowest rank that differs
+  /// from what most have (from rank 0 where none is in the majority), the first fact in which it
+  /// does, and what both say.
+  Status same(std::span<const Fact> facts);
+
+  /// The sums over all ranks, of lists of the same length; kOverflow on all when one does not fit.
+  Result<std::vector<std::int64_t>> sums(std::span<const std::int64_t> mine);
+  /// The largest of all ranks, number by number.
+  Result<std::vector<std::int64_t>> largest(std::span<const std::int64_t> mine);
+
+  /// One step of waiting for something that rank `on` has to do: `since` is when the caller last
+  /// saw progress. Answers questions of others. An error when some rank is silent.
+  Status wait(int on, std::chrono::steady_clock::time_point since);
+
+  /// Who speaks for all about an error: rank 0, or the lowest rank that is not silent.
+  bool speaks() const;
+
+  Exchange& exchange() { return exchange_; }
+
+ private:
+  struct State;
+  Exchange& exchange_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera
