@@ -252,18 +252,17 @@ TEST_F(ShardOutputTest, NoFileHasANameBeforeTheCommit) {
 }
 
 TEST_F(ShardOutputTest, ManyFilesAtOnce) {
-  tensor_ = *parse_tensor("tensor<600xui8, pyflame.RowPartition(600)>");
-  std::vector<std::int64_t> places(600);
+  tensor_ = *parse_tensor("tensor<80xui8, pyflame.RowPartition(80)>");
+  std::vector<std::int64_t> places(80);
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
   const RankSide side = side_of(tensor_, places);
   Result<ShardOutput> output = ShardOutput::create(files_of(side));
   ASSERT_TRUE(output.ok()) << output.error().message;
-  for (std::size_t i = 0; i < 600; ++i) output->bytes()[i] = static_cast<std::byte>(i % 251);
+  for (std::size_t i = 0; i < 80; ++i) output->bytes()[i] = static_cast<std::byte>(i);
   ASSERT_TRUE(output->finish().ok());
   ASSERT_TRUE(output->commit().ok());
-  for (const int place : {0, 16, 17, 599}) {
-    EXPECT_EQ(read(cat("y.", place, ".npy")),
-              npy({1}, std::string(1, static_cast<char>(place % 251))));
+  for (const int place : {0, 16, 17, 79}) {
+    EXPECT_EQ(read(cat("y.", place, ".npy")), npy({1}, std::string(1, static_cast<char>(place))));
   }
 }
 
