@@ -8,8 +8,11 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "tessera/exchange/council.h"
+#include "tessera/exchange/in_process.h"
 #include "tessera/layout/piecewise.h"
 #include "tessera/layout/view.h"
 #include "tessera/notation/morello.h"
@@ -24,6 +27,8 @@
 /// be asked.
 namespace tessera::tools {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr const char* kPage = "docs/errors.md";
 constexpr const char* kThisFile = "tools/errors_doc_test.cc";
@@ -79,6 +84,34 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const Tensor one = *parse_tensor("tensor<1024x1024xf32, pyflame.SinglePE()>");
          const Reshard gather = *Reshard::make(grid.placement, one.placement, *Ground::of(wafer));
          return render(feasible(gather, wafer).error(), "");
+       }},
+      {"plans_differ",
+       [] {
+         const auto ranks = in_process_exchange(2);
+         std::thread other([&] {
+           Council council(*ranks[1], Patience{});
+           (void)council.same(std::vector<Fact>{{"destination layout", 2, "pyflame.Grid(1, 2)"}});
+         });
+         Council council(*ranks[0], Patience{});
+         const Status same =
+             council.same(std::vector<Fact>{{"destination layout", 1, "pyflame.Grid(2, 1)"}});
+         other.join();
+         return render(same.error(), "");
+       }},
+      {"bad_packet",
+       [] {
+         const auto ranks = in_process_exchange(2);
+         const std::vector<std::byte> noise(3);
+         (void)ranks[1]->tell(0, noise);
+         Council council(*ranks[0], Patience{});
+         return render(council.settle(ok_status()).error(), "");
+       }},
+      {"rank_silent",
+       [] {
+         auto ranks = in_process_exchange(2);
+         ranks[1].reset();  // it ends while rank 0 still counts on it
+         Council council(*ranks[0], Patience{.silence = 20ms, .answer = 50ms});
+         return render(council.settle(ok_status()).error(), "");
        }},
       {"text_too_long",
        [] {
