@@ -27,6 +27,8 @@ class RankMap {
   std::uint64_t hash() const;
   friend bool operator==(const RankMap&, const RankMap&) = default;
 
+  RankMap() = default;  ///< no places
+
  private:
   RankMap(std::vector<std::int32_t> rank_of, int ranks)
       : rank_of_(std::move(rank_of)), ranks_(ranks) {}

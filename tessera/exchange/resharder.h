@@ -14,18 +14,11 @@
 #include "tessera/exchange/council.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/rank_map.h"
+#include "tessera/exchange/rank_plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera {
-
-/// What one rank has of a placement: its (virtual) places by rising number, one after the other in
-/// memory, `slots` slots on each.
-struct RankSide {
-  std::vector<std::int64_t> places;
-  Memory memory;  ///< of mesh [places.size()]
-  std::int64_t bytes() const { return memory.bytes; }
-};
 
 struct ResharderOptions {
   /// The most memory that packets on their way may take on one rank, in and out together.

@@ -111,6 +111,15 @@ PaddingValue promised_padding(const Placement& to) {
   return first;
 }
 
+void add_padding(const Placement& to, PaddingRule padding, Program& program) {
+  const PaddingValue promised = promised_padding(to);
+  const bool has_value = promised.kind == PaddingValue::Kind::kNumber;
+  if (has_value) program.padding = promised.number;
+  if (padding == PaddingRule::kZero || (padding == PaddingRule::kPromised && has_value)) {
+    add_fills(to, program);
+  }
+}
+
 }  // namespace
 
 Memory Memory::of(const Placement& placement) {
@@ -176,12 +185,15 @@ Result<Program> make_program(const Placement& from, const Placement& to, Padding
     TESSERA_CHECK_OK(for_each_meeting(
         from, to, [&](const Meeting& meeting) { return add_copy(meeting.a, meeting.b); }));
   }
-  const PaddingValue promised = promised_padding(to);
-  const bool has_value = promised.kind == PaddingValue::Kind::kNumber;
-  if (has_value) program.padding = promised.number;
-  if (padding == PaddingRule::kZero || (padding == PaddingRule::kPromised && has_value)) {
-    add_fills(to, program);
-  }
+  add_padding(to, padding, program);
+  return program;
+}
+
+Program padding_program(const Placement& to, PaddingRule padding) {
+  Program program;
+  program.to = Memory::of(to);
+  program.from = {Shape(), 0, program.to.atom, 0};
+  add_padding(to, padding, program);
   return program;
 }
 

@@ -101,4 +101,7 @@ struct Program {
 Result<Program> make_program(const Placement& from, const Placement& to,
                              PaddingRule padding = PaddingRule::kPromised);
 
+/// The fills of such a program alone: copies nothing, from no memory.
+Program padding_program(const Placement& to, PaddingRule padding);
+
 }  // namespace tessera

@@ -71,37 +71,52 @@ class GroupWalk {
     return true;
   }
 
-  bool seek(PlacePart SegmentGroup::* side, std::int64_t left) {
-    if (left < 0) return true;
-    orders_.clear();
-    most_below_.assign(flows_.factors.size() + 1, 0);
-    for (std::size_t f = flows_.factors.size(); f-- > 0;) {
-      std::int64_t most = 0;
-      for (const SegmentGroup& group : flows_.factors[f].groups) {
-        most = std::max(most, (group.*side).place);
-      }
-      most_below_[f] = most_below_[f + 1] + most;
-    }
-    for (const FlowFactor& factor : flows_.factors) {
-      std::vector<const SegmentGroup*>& order = orders_.emplace_back();
+  /// The groups of each factor by rising part of one side, and the most that the factors from one
+  /// on can give together.
+  struct Sorted {
+    std::vector<std::vector<const SegmentGroup*>> orders;
+    std::vector<std::int64_t> most_below;
+  };
+
+  static Sorted sorted(const Flows& flows, PlacePart SegmentGroup::* side) {
+    Sorted made;
+    made.most_below.assign(flows.factors.size() + 1, 0);
+    for (const FlowFactor& factor : flows.factors) {
+      std::vector<const SegmentGroup*>& order = made.orders.emplace_back();
       order.reserve(factor.groups.size());
       for (const SegmentGroup& group : factor.groups) order.push_back(&group);
-      std::sort(order.begin(), order.end(), [&](const SegmentGroup* x, const SegmentGroup* y) {
+      const auto before = [side](const SegmentGroup* x, const SegmentGroup* y) {
         return (x->*side).place != (y->*side).place ? (x->*side).place < (y->*side).place : x < y;
-      });
+      };
+      if (!std::is_sorted(order.begin(), order.end(), before)) {
+        std::sort(order.begin(), order.end(), before);
+      }
     }
-    return seek(side, 0, {flows_.source, flows_.destination, 1, 0}, left);
+    for (std::size_t f = flows.factors.size(); f-- > 0;) {
+      const auto& order = made.orders[f];
+      made.most_below[f] =
+          made.most_below[f + 1] + (order.empty() ? 0 : (order.back()->*side).place);
+    }
+    return made;
   }
 
-  bool seek(PlacePart SegmentGroup::* side, std::size_t f, const PairAt& at, std::int64_t left) {
-    if (f == orders_.size()) return left != 0 || leaf(at);
-    const auto& order = orders_[f];
+  bool seek(PlacePart SegmentGroup::* side, std::int64_t left) {
+    if (left < 0) return true;
+    std::optional<Sorted>& groups = side == &SegmentGroup::source ? by_source_ : by_destination_;
+    if (!groups) groups = sorted(flows_, side);
+    return seek(side, *groups, 0, {flows_.source, flows_.destination, 1, 0}, left);
+  }
+
+  bool seek(PlacePart SegmentGroup::* side, const Sorted& groups, std::size_t f, const PairAt& at,
+            std::int64_t left) {
+    if (f == groups.orders.size()) return left != 0 || leaf(at);
+    const auto& order = groups.orders[f];
     auto it = std::partition_point(order.begin(), order.end(), [&](const SegmentGroup* group) {
-      return left - (group->*side).place > most_below_[f + 1];
+      return left - (group->*side).place > groups.most_below[f + 1];
     });
     for (; it != order.end() && ((*it)->*side).place <= left; ++it) {
       visitor_.enter(f, **it);
-      if (!seek(side, f + 1, plus(at, **it), left - ((*it)->*side).place)) return false;
+      if (!seek(side, groups, f + 1, plus(at, **it), left - ((*it)->*side).place)) return false;
     }
     return true;
   }
@@ -109,8 +124,8 @@ class GroupWalk {
   const Flows& flows_;
   Visitor& visitor_;
   const bool plain_;
-  std::vector<std::vector<const SegmentGroup*>> orders_;
-  std::vector<std::int64_t> most_below_;
+  std::optional<Sorted> by_source_;  // made when first asked for
+  std::optional<Sorted> by_destination_;
 };
 
 /// A walk over choices of groups that calls a function.
