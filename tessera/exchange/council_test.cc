@@ -418,6 +418,31 @@ TEST(Council, NoNoteAtAllEndsInACrash) {
   EXPECT_LT(errors, 4000);
 }
 
+TEST(Council, WhatWasWaitedForOnceIsNotComplainedAbout) {
+  // Rank 0 waited for rank 1 long ago; when it is asked next, it has just come to a decision.
+  const auto all = in_process_exchange(2);
+  Council council(*all[0], {std::chrono::hours(1), std::chrono::hours(1)});
+  const auto long_ago = std::chrono::steady_clock::now() - std::chrono::minutes(30);
+  ASSERT_TRUE(council.wait(1, long_ago).ok());
+  NoteWriter question(NoteKind::kAsk);
+  question.number(77);
+  ASSERT_TRUE(all[1]->tell(0, question.bytes()).ok());
+  NoteWriter ballot(NoteKind::kUp);
+  ballot.number(0);
+  write(ballot, {Motion::kSettle, std::nullopt, {}, {}});
+  ASSERT_TRUE(all[1]->tell(0, ballot.bytes()).ok());
+  EXPECT_TRUE(council.settle(ok_status()).ok());
+  const auto answer = *all[1]->heard();
+  ASSERT_TRUE(answer);
+  NoteReader reader(answer->bytes);
+  EXPECT_EQ(reader.kind(), NoteKind::kHere);
+  EXPECT_EQ(reader.number(), 77);
+  EXPECT_EQ(reader.number(), Waiting::kNobody);
+  EXPECT_EQ(reader.number(), 0) << "ms without progress";
+  EXPECT_EQ(reader.byte(), 0);
+  EXPECT_TRUE(reader.done());
+}
+
 TEST(Council, OneRankDecidesAlone) {
   const auto all = in_process_exchange(1);
   Council council(*all[0], {});
