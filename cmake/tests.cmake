@@ -107,8 +107,11 @@ list(FILTER tools_tests EXCLUDE REGEX "_mpi_test\\.cc$")
 if(tools_tests AND TARGET tessera-cli)
   tessera_add_gtest(tools_test unit ${tools_tests})
   target_link_libraries(tools_test PRIVATE tessera_tools)
-  target_compile_definitions(tools_test PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>")
-  add_dependencies(tools_test tessera-cli)
+  add_library(other_mpi_module MODULE tools/testdata/other_mpi_module.cc)  # of another version
+  target_link_libraries(other_mpi_module PRIVATE tessera)
+  target_compile_definitions(tools_test PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>"
+    TESSERA_OTHER_MPI_MODULE="$<TARGET_FILE:other_mpi_module>")
+  add_dependencies(tools_test tessera-cli other_mpi_module)
 endif()
 # Not under the sanitizers, which Open MPI is not made for.
 if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND

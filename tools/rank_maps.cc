@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/exchange/rank_plan.h"
 #include "tools/reshard_move.h"
 #include "tools/words.h"
 
@@ -13,31 +14,9 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::array<std::string_view, 2> kRules = {"blocks", "cyclic"};
-constexpr std::int32_t kNone = -1;
 
-/// One rank a physical place; kNone where nothing is said of it.
+/// One rank a physical place.
 using Table = std::vector<std::int32_t>;
-
-/// Gives the physical places of one side the ranks that `rule` gives to its own, where they have
-/// none yet. Of places that are stacked on one the first counts.
-void add_side(const Reshard& reshard, const PlaceMap ReshardPart::* side, const RankMap& rule,
-              Table& table) {
-  const PlaceMap* last = nullptr;
-  for (const ReshardPart& part : reshard.parts()) {
-    const PlaceMap& map = part.*side;
-    if (last != nullptr && *last == map) continue;  // most parts share one
-    last = &map;
-    for (std::int64_t place = 0; place < rule.places(); ++place) {
-      std::int32_t& rank = table[static_cast<std::size_t>(map.physical(place))];
-      if (rank == kNone) rank = rule.rank_of(place);
-    }
-  }
-}
-
-Result<RankMap> map_of(Table table, int ranks) {
-  std::replace(table.begin(), table.end(), kNone, 0);  // neither A nor B is there
-  return RankMap::table(std::move(table), ranks);
-}
 
 Result<Table> read_list(const std::string& text) {
   Table table;
@@ -65,7 +44,7 @@ Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks)
     return Error{ErrorCode::kUsage,
                  cat("--ranks-of-places lists ", count_of(count, "rank"), " for ",
                      count_of(places, "place")),
-                 std::nullopt, "list a rank for each physical place, row by row"};
+                 std::nullopt, "list a rank for each place, by its number"};
   }
   TESSERA_TRY(RankMap map, RankMap::table(std::move(table), ranks));
   return RankMaps{map, map};
@@ -73,11 +52,28 @@ Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks)
 
 }  // namespace
 
-Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks,
-                              bool is_relabelled) {
-  const std::int64_t places = reshard.ground().mesh.elements();
+Result<Ground> places_by_number(const Placement& a, const Placement& b) {
+  std::int64_t most = 1;
+  for (const Placement* placement : {&a, &b}) {
+    for (const FormPiece& piece : form_pieces(*placement)) {
+      const DeviceMap* const map = piece.device_map;
+      const bool is_mapped = map != nullptr && map->kind() != DeviceMap::Kind::kIdentity;
+      most = std::max(most, (is_mapped ? map->physical() : piece.form->mesh).elements());
+    }
+  }
+  TESSERA_CHECK_OK(RankMap::check(most, /*ranks=*/1));
+  Ground ground;
+  TESSERA_TRY(ground.mesh, Shape::make({most}));
+  FabricMesh fabric;
+  fabric.cols = static_cast<std::int32_t>(most);
+  ground.fabric = fabric;
+  return ground;
+}
+
+Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks) {
+  const Ground& ground = reshard.ground();
   if (!text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos) {
-    return listed(text, places, ranks);
+    return listed(text, ground.mesh.elements(), ranks);
   }
   const bool is_cyclic = text == "cyclic";
   if (!is_cyclic && !text.empty() && text != "blocks") {
@@ -85,17 +81,9 @@ Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, i
         ErrorCode::kUnknownName, cat("there is no --ranks-of-places ", quote(text)), std::nullopt,
         did_you_mean(text, kRules, "it is blocks, cyclic, or a rank for each place: 0,0,1,1")};
   }
-  const auto rule = is_cyclic ? &RankMap::cyclic : &RankMap::blocks;
-  TESSERA_TRY(const RankMap of_ground, rule(places, ranks));  // also says what is too large
-  TESSERA_TRY(const RankMap of_a, rule(reshard.from().places(), ranks));
-  TESSERA_TRY(const RankMap of_b, rule(reshard.to().places(), ranks));
-  if (reshard.parts().empty()) return RankMaps{of_ground, of_ground};
-  Table table(static_cast<std::size_t>(places), kNone);
-  add_side(reshard, &ReshardPart::map_a, of_a, table);
-  TESSERA_TRY(RankMap from, map_of(table, ranks));
-  if (!is_relabelled) table.assign(table.size(), kNone);
-  add_side(reshard, &ReshardPart::map_b, of_b, table);
-  TESSERA_TRY(RankMap to, map_of(std::move(table), ranks));
+  const RankOrder order = is_cyclic ? RankOrder::kCyclic : RankOrder::kBlocks;
+  TESSERA_TRY(RankMap from, dealt_out(reshard.from(), ground, ranks, order));
+  TESSERA_TRY(RankMap to, dealt_out(reshard.to(), ground, ranks, order));
   return RankMaps{std::move(from), std::move(to)};
 }
 

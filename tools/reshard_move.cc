@@ -30,7 +30,7 @@ struct Prepared {
 };
 
 Result<Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
-  if (target.empty()) return Ground::around(a.placement, b.placement);
+  if (target.empty()) return places_by_number(a.placement, b.placement);
   TESSERA_TRY(const Machine machine, read_target(target));
   return Ground::of(machine);
 }
@@ -53,8 +53,7 @@ Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move
     TESSERA_TRY(to, parse_tensor(print_native(relabelled->to)));
     TESSERA_TRY(reshard, Reshard::make(a.placement, to.placement, ground));
   }
-  TESSERA_TRY(RankMaps maps, rank_maps_of(move.ranks_of_places, reshard, ranks,
-                                          relabelled && relabelled->changed));
+  TESSERA_TRY(RankMaps maps, rank_maps_of(move.ranks_of_places, reshard, ranks));
   return Prepared{std::move(in), std::move(out),  std::move(reshard),
                   std::move(to), std::move(maps), std::move(relabelled)};
 }

@@ -10,6 +10,7 @@
 #include "tessera/exchange/rank_map.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/ground.h"
 #include "tessera/reshard/relabel.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/command.h"
@@ -21,7 +22,7 @@ struct ShardMove {
   std::string in;   ///< names of the files of A (shard_names.h)
   std::string out;  ///< and of B
   bool raw = false;
-  std::string target;           ///< a machine's name or file; empty for a mesh just large enough
+  std::string target;           ///< a machine's name or file; empty for places by number
   std::string ranks_of_places;  ///< as for rank_maps_of
   bool relabel = false;
   ResharderOptions options;
@@ -54,6 +55,12 @@ struct ShardMoved {
   } largest;
 };
 
+/// The physical places of files without a target: as many as the larger of both has, numbered as
+/// the files are. So meshes of any two ranks go together, and place 3 of A and place 3 of B are the
+/// same (row-major on the mesh of a device map, where there is one).
+/// Error kTooLarge for more than RankMap::kMostPlaces.
+Result<Ground> places_by_number(const Placement& a, const Placement& b);
+
 /// Which rank has which physical place of A, and which of B.
 struct RankMaps {
   RankMap from;
@@ -61,16 +68,13 @@ struct RankMaps {
 };
 /// What --ranks-of-places says:
 ///
-///   "blocks" or ""  the places of A in order, as many on each rank as on any other, or one less;
-///                   those of B by themselves in the same way
-///   "cyclic"        place p of A, and of B, on rank p mod ranks
+///   "blocks" or ""  the places that A has, in order, as many on each rank as on any other, or one
+///                   less; those of B by themselves in the same way
+///   "cyclic"        the same, dealt out one by one
 ///   "0,0,1,1"       a rank for each physical place of the ground, for A and B alike
 ///
-/// Where B was relabelled, the places that A has too stay with A's rank in the first two: being on
-/// the place where the data are is then what B was moved for.
 /// Errors: kUnknownName, kBadNumber, kUsage for a list of another length, those of RankMap.
-Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks,
-                              bool is_relabelled);
+Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks);
 
 /// Reads the files of A, moves, and writes those of B, all ranks together: every rank those of its
 /// places. No file of B has its name before all ranks have written theirs.

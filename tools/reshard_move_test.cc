@@ -95,6 +95,9 @@ TEST_F(ReshardMove, TiledShardsOfTtnn) {
       "128x64xf32", ttnn("2x2", "2x1x!ttcore.tile<32x32, f32>", "block_sharded", "(0,0), (1,1)"));
   moves(height, block);
   moves(block, tensor("128x64xf32", "pyflame.Grid(4, 2)"));
+  // Meshes of other ranks: device numbers, and no mesh at all.
+  moves(tensor("128x64xf32", "gspmd{devices=[4,1]<=[4]}"), block);
+  moves(height, tensor("128x64xf32", "strided<[64, 1]>"));
   moves(tensor("128x64xf32", "pyflame.Grid(4, 2)"), height);
 }
 
@@ -125,11 +128,10 @@ TEST_F(ReshardMove, AskedInOtherWays) {
 TEST(RankMaps, BothSidesAreSpreadOverAllRanks) {
   const Tensor rows = *parse_tensor(tensor("40x24xf32", "pyflame.RowPartition(4)"));
   const Tensor columns = *parse_tensor(tensor("40x24xf32", "pyflame.ColPartition(4)"));
-  const auto ranks_of = [](const Tensor& a, const Tensor& b, const std::string& text, int ranks,
-                           bool is_relabelled = false) {
-    const Ground ground = *Ground::around(a.placement, b.placement);
+  const auto ranks_of = [](const Tensor& a, const Tensor& b, const std::string& text, int ranks) {
+    const Ground ground = *places_by_number(a.placement, b.placement);
     const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
-    const RankMaps maps = *rank_maps_of(text, reshard, ranks, is_relabelled);
+    const RankMaps maps = *rank_maps_of(text, reshard, ranks);
     std::string all;
     for (const auto& [tensor, map, part] : {std::tuple(&a, &maps.from, &ReshardPart::map_a),
                                             std::tuple(&b, &maps.to, &ReshardPart::map_b)}) {
@@ -140,15 +142,19 @@ TEST(RankMaps, BothSidesAreSpreadOverAllRanks) {
     }
     return all;
   };
-  // Physical places are (r, 0) and (0, c) of 4x4: blocks of those would put all of B on rank 0.
   EXPECT_EQ(ranks_of(rows, columns, "", 4), "0123 0123 ");
   EXPECT_EQ(ranks_of(rows, columns, "blocks", 3), "0012 0012 ");
   EXPECT_EQ(ranks_of(rows, columns, "cyclic", 3), "0120 0120 ");
-  EXPECT_EQ(ranks_of(rows, columns, "0,1,2,3, 1,9,9,9, 0,9,9,9, 2,9,9,9", 10), "0102 0123 ");
-  // Place (1, 0) is number 1 of A and 2 of B.
+  EXPECT_EQ(ranks_of(rows, columns, "1, 0,2,2", 3), "1022 1022 ");
+  const Tensor one = *parse_tensor(tensor("40x24xf32", "strided<[24, 1]>"));
+  EXPECT_EQ(ranks_of(one, columns, "", 2), "0 0011 ");
+  // Rows and columns exchanged: the same places, and a place has one rank.
   const Tensor grid = *parse_tensor(tensor("40x24xf32", "pyflame.Grid(2, 2)"));
-  EXPECT_EQ(ranks_of(rows, grid, "", 2), "0011 0011 ");
-  EXPECT_EQ(ranks_of(rows, grid, "", 2, /*is_relabelled=*/true), "0011 0001 ");
+  const Tensor turned = *parse_tensor(
+      tensor("40x24xf32",
+             "native<mesh=[2, 2], {d0} / (20 -> m0, 1 -> mem*12), {d1} / (12 -> m1, 1 -> mem), "
+             "device=folded([2, 2], {d0} / (1 -> m1), {d1} / (1 -> m0), origin=[0, 0])>"));
+  EXPECT_EQ(ranks_of(grid, turned, "", 2), "0011 0101 ");
 }
 
 TEST_F(ReshardMove, OneFileForAllPlacesOfARank) {
@@ -251,8 +257,7 @@ TEST_F(ReshardMove, RefusesWhatCannotBeAsked) {
   EXPECT_EQ(code({"--ranks-of-places", "0,0,0"}), "usage");
   EXPECT_EQ(code({"--ranks-of-places", "0,,0"}), "bad_number");
   EXPECT_EQ(code({"--ranks-of-places", "99999999999"}), "bad_number");
-  // 4 rows of places, and 4 columns for B: a ground of 4x4.
-  EXPECT_EQ(code({"--ranks-of-places", "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1"}), "out_of_range");
+  EXPECT_EQ(code({"--ranks-of-places", "0,0,0,1"}), "out_of_range");
   const std::string line =
       dump(Json{{"a", a}, {"b", b}, {"in", "x.{place}"}, {"out", "y.{place}"}, {"mpi", true}});
   EXPECT_NE(run({"reshard", "--batch"}, line + "\n").out.find("\"usage\""), std::string::npos);
@@ -296,6 +301,38 @@ TEST_F(ReshardRanks, ShareTheWork) {
   EXPECT_GT(json["bytes"], 0);
   EXPECT_GT(json["staged_bytes"], 0);
   EXPECT_EQ(answers[1].out + answers[2].out + answers[1].err + answers[2].err, "");
+}
+
+TEST_F(ReshardRanks, HaveAnyPlaces) {
+  const std::string rows = tensor("53x63xf32", "pyflame.RowPartition(4)");
+  const ShardCase shards(rows, tensor("53x63xf32", "pyflame.Grid(2, 3)"));
+  shards.write_inputs(folder_.string());
+  for (const std::string map : {"blocks", "cyclic", "1,1,0,0,0,1"}) {
+    for (const std::size_t ranks : {2, 5}) {
+      for (const std::string more : {"--no-shared-memory", "--relabel"}) {
+        const std::vector<std::string> args =
+            arguments(shards, {"--mpi", "--ranks-of-places", map, more});
+        const std::vector<Answer> answers = on_ranks(std::vector(ranks, args));
+        EXPECT_EQ(answers[0].status, 0) << answers[0].err;
+        EXPECT_EQ(shards.check_outputs(folder_.string()), "") << map << " " << ranks << more;
+        for (int i = 0; i < 6; ++i) std::filesystem::remove(path(cat("y.", i, ".npy")));
+      }
+    }
+  }
+}
+
+TEST_F(ReshardRanks, AFileThatCannotBeWrittenStopsAll) {
+  const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(4)"),
+                         tensor("53x63xf32", "pyflame.ColPartition(4)"));
+  shards.write_inputs(folder_.string());
+  std::filesystem::create_directory(path("y.3.npy"));
+  const std::vector<std::string> before = names();
+  const std::vector<std::string> args = arguments(shards, {"--mpi", "--json"});
+  const std::vector<Answer> answers = on_ranks({args, args});
+  for (const Answer& answer : answers) EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answers[0].error_code(), "io");
+  EXPECT_NE(answers[0].out.find("rank 1: "), std::string::npos) << answers[0].out;
+  EXPECT_EQ(names(), before);
 }
 
 TEST_F(ReshardRanks, OneErrorForAll) {

@@ -61,8 +61,10 @@ bool ends(pid_t process) {
 /// mpirun with a command line, in a process group of its own.
 class Job {
  public:
-  Job(const std::vector<std::string>& args, fs::path output) : output_(std::move(output)) {
-    std::vector<std::string> line = {"timeout", "-k", "5", std::string(kLongest), TESSERA_MPIRUN};
+  Job(const std::vector<std::string>& args, fs::path output,
+      const std::string& starter = TESSERA_MPIRUN)
+      : output_(std::move(output)) {
+    std::vector<std::string> line = {"timeout", "-k", "5", std::string(kLongest), starter};
     line.insert(line.end(), args.begin(), args.end());
     std::vector<char*> words;
     for (std::string& word : line) words.push_back(word.data());
@@ -244,7 +246,8 @@ TEST_F(ReshardMpi, OneProcessNeedsNoMpirun) {
   const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(4)"),
                          tensor("53x63xf32", "pyflame.ColPartition(4)"));
   shards.write_inputs(folder_.string());
-  EXPECT_EQ(mpirun(1, command(shards.a_text, shards.b_text)).status, 0);
+  const Answer answer = Job(command(shards.a_text, shards.b_text), log(), /*starter=*/"env").wait();
+  EXPECT_EQ(answer.status, 0) << answer.out;
   EXPECT_EQ(shards.check_outputs(folder_.string()), "");
 }
 
