@@ -178,6 +178,19 @@ TEST_F(ReshardMove, OneFileForAllPlacesOfARank) {
   EXPECT_EQ(read("y.0.bin"), shards.all_outputs());
 }
 
+TEST_F(ReshardMove, PlacesThatShareAByte) {
+  // 3 elements of 4 bits on each of two places are 3 bytes, the first element in the low half.
+  write("x.0.npy", write_npy_header({'u', 1, false}, false, {3}) + "\x21\x43\x65");
+  const Answer answer = run({"reshard", tensor("6xi4", "pyflame.RowPartition(2)"),
+                             tensor("6xi4", "pyflame.RowPartition(3)"), "--in",
+                             path("x.{rank}.npy"), "--out", path("y.{place}.npy")});
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  const std::string header = write_npy_header({'u', 1, false}, false, {1});
+  EXPECT_EQ(read("y.0.npy"), header + "\x21");
+  EXPECT_EQ(read("y.1.npy"), header + "\x43");
+  EXPECT_EQ(read("y.2.npy"), header + "\x65");
+}
+
 TEST_F(ReshardMove, SaysWhatItDid) {
   const ShardCase shards(tensor("40x24xf32", "pyflame.RowPartition(4)"),
                          tensor("40x24xf32", "pyflame.ColPartition(4)"));

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -30,11 +30,19 @@ std::vector<std::int64_t> numbers_of(const ShardFiles& files) {
   return {files.names.key() == ShardKey::kRank ? files.rank : 0};
 }
 
+/// Whether every place of a rank begins with a byte of its own.
+bool is_apart(const ShardFiles& files) {
+  const auto places = static_cast<std::int64_t>(files.side.places.size());
+  return (Checked(files.tensor.placement.shard_bytes()) * places).saturated() == files.side.bytes();
+}
+
 /// What one of the rank's files holds.
 FileArray array_of(const ShardFiles& files) {
-  const auto places = static_cast<std::int64_t>(files.side.places.size());
-  return files.names.key() == ShardKey::kRank ? stacked_array(files.tensor.placement, places)
-                                              : shard_array(files.tensor.placement);
+  if (files.names.key() != ShardKey::kRank) return shard_array(files.tensor.placement);
+  FileArray array =
+      stacked_array(files.tensor.placement, static_cast<std::int64_t>(files.side.places.size()));
+  if (!is_apart(files)) array.shape = {files.side.bytes()};
+  return array;
 }
 
 /// Errors of a rank that has too many files, or places that begin inside a byte.
@@ -43,20 +51,19 @@ Status check_files(const ShardFiles& files, std::int64_t count) {
     return Error{ErrorCode::kTooLarge, cat(count, " files for one rank are more than ", kMostFiles),
                  std::nullopt, "use more ranks, or {rank} for one file a rank"};
   }
-  const auto places = static_cast<std::int64_t>(files.side.places.size());
-  const std::int64_t apart = (Checked(files.tensor.placement.shard_bytes()) * places).saturated();
-  if (count <= 1 || apart == files.side.bytes()) return ok_status();
+  if (count <= 1 || is_apart(files)) return ok_status();
   return Error{
       ErrorCode::kNotSupported,
-      cat("the ", places, " places of a rank share bytes: ",
+      cat("the ", count, " places of a rank share bytes: ",
           count_of(files.tensor.placement.slots(), "slot"), " of ",
           dtype_name(files.tensor.placement.atom().storage), " end inside one, and files do not"),
       std::nullopt, "use {rank} for one file a rank, or one place a rank"};
 }
 
+/// Zeros, so that what nobody writes is the same in every file.
 Result<std::shared_ptr<std::byte[]>> memory_of(std::int64_t bytes) {
-  std::shared_ptr<std::byte[]> memory(new (std::nothrow)
-                                          std::byte[static_cast<std::size_t>(bytes)]);
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  std::shared_ptr<std::byte[]> memory(static_cast<std::byte*>(std::calloc(size, 1)), std::free);
   if (memory != nullptr) return memory;
   return Error{ErrorCode::kTooLarge, cat("there is no memory for ", count_of(bytes, "byte")),
                std::nullopt, "use more ranks, or machines with more memory"};

@@ -210,10 +210,12 @@ TEST_F(ShardFilesTest, PlacesThatShareABytePartOnlyInOneFile) {
   // 3 elements of 4 bits end in the middle of a byte.
   const std::string odd = "tensor<6xi4, pyflame.RowPartition(2)>";
   EXPECT_TRUE(message_of(odd, "x.{place}.npy", {0, 1}).starts_with("not_supported: "));
-  write("x.1.npy", npy({3}, "abc"));
+  write("x.1.npy", npy({4}, "abcd"));
   EXPECT_EQ(message_of(odd, "x.{rank}.npy", {0, 1}), "shape_mismatch: '" + path("x.1.npy") +
-                                                         "' holds an array of shape (3,), "
-                                                         "expected (2, 2)");
+                                                         "' holds an array of shape (4,), "
+                                                         "expected (3,)");
+  write("x.1.npy", npy({3}, "abc"));
+  EXPECT_EQ(message_of(odd, "x.{rank}.npy", {0, 1}), "");
   write("x.1.npy", npy({2}, "ab"));
   EXPECT_EQ(message_of(odd, "x.{place}.npy", {1}), "");
 }
