@@ -28,6 +28,9 @@ foreach(test IN LISTS mpi_tests)
   add_executable(${name} ${test})
   target_link_libraries(${name} PRIVATE tessera_test_options tessera_testing tessera_mpi
                         MPI::MPI_CXX)
+  target_compile_definitions(${name} PRIVATE
+                             TESSERA_MPI_MODULE="$<TARGET_FILE:tessera_mpi_module>")
+  add_dependencies(${name} tessera_mpi_module)
   foreach(ranks 2 4)
     tessera_add_mpi_test(${name}.${ranks} ${ranks} 0 $<TARGET_FILE:${name}>)
   endforeach()
