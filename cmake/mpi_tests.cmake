@@ -38,3 +38,9 @@ endforeach()
 
 # A rank that gives up ends the others, and its status is that of mpirun.
 tessera_add_mpi_test(abandon_mpi_test 3 7 $<TARGET_FILE:own_mpi_test> --abandon)
+
+# Reshards also between other numbers of ranks, odd ones and one alone.
+foreach(ranks 1 3 6)
+  tessera_add_mpi_test(resharder_mpi_test.${ranks} ${ranks} 0
+    $<TARGET_FILE:resharder_mpi_test> --gtest_filter=ResharderMpi.*Pairs*:ResharderMpi.Notations*)
+endforeach()
