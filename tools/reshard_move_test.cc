@@ -334,6 +334,20 @@ TEST_F(ReshardRanks, HaveAnyPlaces) {
   }
 }
 
+TEST_F(ReshardRanks, RelabellingMovesLess) {
+  const ShardCase shards(tensor("40x24xf32", "pyflame.Grid(2, 2)"),
+                         tensor("40x24xf32", "pyflame.Grid(2, 2, dim_to_pe=[1, 0])"));
+  shards.write_inputs(folder_.string());
+  const std::vector<std::string> as_said = arguments(shards, {"--mpi", "--json"});
+  // B's tiles are A's with the two places off the diagonal exchanged.
+  EXPECT_EQ(on_ranks(std::vector(4, as_said))[0].json()["bytes"], 40 * 24 * 4 / 2);
+  const std::vector<std::string> better = arguments(shards, {"--mpi", "--json", "--relabel"});
+  const Json json = on_ranks(std::vector(4, better))[0].json();
+  EXPECT_EQ(shards.check_outputs(folder_.string()), "");
+  EXPECT_EQ(json["bytes"], 0);
+  EXPECT_EQ(json["relabel"]["changed"], true);
+}
+
 TEST_F(ReshardRanks, AFileThatCannotBeWrittenStopsAll) {
   const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(4)"),
                          tensor("53x63xf32", "pyflame.ColPartition(4)"));
