@@ -12,7 +12,6 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kSmallSide = std::int64_t{1} << 22;  // bytes that stay in the caches
 constexpr std::int64_t kShortest = 16;      // bytes of a run that is worth a table, on average
 constexpr std::int64_t kAheadBytes = 8192;  // moved between asking for bytes and touching them
 constexpr std::int64_t kLongRun = 16384;    // bytes of a run that need not be asked for
@@ -101,7 +100,9 @@ std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& f
       RunTable::make(copy, from, to, bits / 8, dealing ? &Offsets::dst : &Offsets::src);
   if (!table) return nullptr;
   const auto columns = static_cast<std::int64_t>(table->columns.size());
-  if (table->column_bytes / columns < kShortest) return nullptr;
+  // One nest of very short runs has better kernels; many nests would each touch the same lines.
+  const std::int64_t shortest = copy.nests() > 1 ? std::min(kShortest, bits / 4) : kShortest;
+  if (table->column_bytes / columns < shortest) return nullptr;
   const bool around = streaming && fills_lines(*table);
   return std::make_unique<DealJob>(*std::move(table), dealing, around);
 }

@@ -23,6 +23,9 @@ class Scratch {
   static std::byte* mine();
 };
 
+/// Memory of this many bytes stays in the caches while another, larger one is gone through.
+inline constexpr std::int64_t kSmallSide = std::int64_t{1} << 22;
+
 /// The two arrays of one run, and how they may be touched.
 struct Arrays {
   const std::byte* from = nullptr;
