@@ -55,10 +55,30 @@ HWY_INLINE void copy_forward(std::byte* to, const std::byte* from, std::int64_t 
   if (i < bytes) store(load(from + bytes - kVector), to + bytes - kVector);
 }
 
-/// What fits two blocks of this size that may overlap.
+// Ways to copy `bytes` bytes, as types, so that each loop over stretches has its own.
+
+/// From kBytes to twice as many: two blocks that may overlap.
 template <std::int64_t kBytes>
-struct Block {
-  std::byte b[kBytes];
+struct TwoEnds {
+  struct Block {
+    std::byte b[kBytes];
+  };
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+    copy_ends<Block>(to, from, bytes);
+  }
+};
+
+struct Around {
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+    copy_streaming(to, from, bytes);
+  }
+};
+
+struct AnySize {
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+    if (bytes >= kVector) return copy_forward(to, from, bytes);
+    copy_short(to, from, bytes);
+  }
 };
 
 void CopyStretches(std::byte* to, const std::byte* from, const Stretch* stretches,
@@ -70,29 +90,14 @@ void CopyStretches(std::byte* to, const std::byte* from, const Stretch* stretche
   const auto within = [&](std::int64_t least, std::int64_t most) {
     return sizes.shortest >= least && sizes.longest <= most;
   };
-  const auto ends = [&]<std::int64_t kBytes>(Block<kBytes>) {
-    all([](std::byte* out, const std::byte* in, std::int64_t bytes) {
-      copy_ends<Block<kBytes>>(out, in, bytes);
-    });
-  };
-  if (streaming) {
-    return all([](std::byte* out, const std::byte* in, std::int64_t bytes) {
-      copy_streaming(out, in, bytes);
-    });
-  }
+  if (streaming) return all(Around());
   // Sizes that are alike leave nothing to decide for each stretch.
-  if (within(4, 8)) return ends(Block<4>());
-  if (within(8, 16)) return ends(Block<8>());
-  if (within(16, 32)) return ends(Block<16>());
-  if (within(32, 64)) return ends(Block<32>());
-  if (within(64, 128)) return ends(Block<64>());
-  all([](std::byte* out, const std::byte* in, std::int64_t bytes) {
-    if (bytes >= kVector) {
-      copy_forward(out, in, bytes);
-    } else {
-      copy_short(out, in, bytes);
-    }
-  });
+  if (within(4, 8)) return all(TwoEnds<4>());
+  if (within(8, 16)) return all(TwoEnds<8>());
+  if (within(16, 32)) return all(TwoEnds<16>());
+  if (within(32, 64)) return all(TwoEnds<32>());
+  if (within(64, 128)) return all(TwoEnds<64>());
+  all(AnySize());
 }
 
 }  // namespace
@@ -109,6 +114,12 @@ void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretch
                     const Wanted& wanted) {
   HWY_DYNAMIC_DISPATCH(CopyStretches)
   (to, from, stretches, count, sizes, streaming, wanted);
+}
+
+void touch_lines(const std::byte* from, std::int64_t bytes) {
+  std::byte all{};
+  for (std::int64_t k = 0; k < bytes; k += kLine) all ^= from[k];
+  __asm__ volatile("" : : "r"(std::to_integer<int>(all)));  // so that the reads are not left out
 }
 
 }  // namespace tessera::relayout

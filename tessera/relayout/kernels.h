@@ -72,6 +72,10 @@ void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretch
                     std::int64_t count, const StretchSizes& sizes, bool streaming,
                     const Wanted& wanted);
 
+/// Reads a byte of every line of [from, from + bytes), in order: memory follows that faster than
+/// anything that leaves lines out.
+void touch_lines(const std::byte* from, std::int64_t bytes);
+
 /// Columns on their way to a destination of any alignment: column c collects at lines + c·pitch,
 /// whose first line stands for the line of to[c]. `begin_lines` puts there what is carried from the
 /// block before, a line for each column; the new bytes are then written behind it, from to[c] mod
