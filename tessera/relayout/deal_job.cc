@@ -118,7 +118,7 @@ bool fills_lines(const RunTable& table) {
 
 std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& from,
                                          const Memory& to, std::int64_t bits, bool streaming) {
-  if (std::min(from.bytes, to.bytes) > kSmallSide || copy.nests() == 0) return nullptr;
+  if (!beside_slab(from, to) || copy.nests() == 0) return nullptr;
   const bool dealing = to.bytes >= from.bytes;
   std::optional<RunTable> table =
       RunTable::make(copy, from, to, bits / 8, dealing ? &Offsets::dst : &Offsets::src);

@@ -14,15 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::relayout::HWY_NAMESPACE {
 namespace {
 
-/// Asks for the lines of a stretch, to the second-level cache: what waits for memory there does not
-/// hold up the loads and stores of the first, of which few can wait.
-HWY_INLINE void fetch(const Wanted& wanted, std::int64_t i) {
-  const Stretch& stretch = wanted.stretches[i];
-  const std::byte* begin = wanted.base + stretch.*wanted.side;
-  for (std::int64_t k = 0; k < stretch.bytes; k += kLine) __builtin_prefetch(begin + k, 0, 2);
-  if (stretch.bytes > kLine) __builtin_prefetch(begin + stretch.bytes - 1, 0, 2);
-}
-
 /// Calls `copy(to, from, bytes)` for every stretch.
 template <typename Copy>
 HWY_INLINE void for_each_stretch(std::byte* to, const std::byte* from, const Stretch* stretches,
@@ -34,7 +25,7 @@ HWY_INLINE void for_each_stretch(std::byte* to, const std::byte* from, const Str
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    fetch(wanted, i);
+    ask_for(wanted.base + wanted.stretches[i].*wanted.side, wanted.stretches[i].bytes);
     copy(to + stretches[i].to, from + stretches[i].from, stretches[i].bytes);
   }
 }
