@@ -43,6 +43,12 @@ TEST_F(MpiModule, AMissingOneIsToldWithTheWayOut) {
   EXPECT_NE(answer.out.find("help: build Tessera where Open MPI is installed"), std::string::npos);
 }
 
+TEST_F(MpiModule, TheCommandItselfIsNotLinkedWithMpi) {
+  const Answer answer = run_in_shell("LD_TRACE_LOADED_OBJECTS=1 \"$T\"");
+  EXPECT_NE(answer.out.find("libc.so"), std::string::npos) << answer.out;
+  EXPECT_EQ(answer.out.find("libmpi"), std::string::npos) << answer.out;
+}
+
 TEST_F(MpiModule, OneThatCannotBeLoadedIsToldWhereverItIs) {
   for (const std::string folder : {"lib/tessera", "lib64/tessera", "lib/any-linux-gnu/tessera"}) {
     fs::create_directories(path(folder));
