@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/rank_plan.h"
+#include "tools/reshard_move.h"
+#include "tools/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::array<std::string_view, 2> kRules = {"blocks", "cyclic"};
+
+/// One rank a physical place.
+using Table = std::vector<std::int32_t>;
+
+Result<Table> read_list(const std::string& text) {
+  Table table;
+  std::string_view rest = text;
+  while (true) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    const std::size_t from = std::min(word.find_first_not_of(' '), word.size());
+    const char* const end = word.data() + word.find_last_not_of(' ') + 1;
+    std::int32_t rank = 0;
+    const auto [stop, error] = std::from_chars(word.data() + from, end, rank);
+    if (error != std::errc() || stop != end) {
+      return Error{ErrorCode::kBadNumber, cat("--ranks-of-places: ", quote(word), " is no rank"),
+                   std::nullopt, "list a rank for each place: 0,0,1,1"};
+    }
+    table.push_back(rank);
+    if (word.size() == rest.size()) return table;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks) {
+  TESSERA_TRY(Table table, read_list(text));
+  const auto count = static_cast<std::int64_t>(table.size());
+  if (count != places) {
+    return Error{ErrorCode::kUsage,
+                 cat("--ranks-of-places lists ", count_of(count, "rank"), " for ",
+                     count_of(places, "place")),
+                 std::nullopt, "list a rank for each place, by its number"};
+  }
+  TESSERA_TRY(RankMap map, RankMap::table(std::move(table), ranks));
+  return RankMaps{map, map};
+}
+
+}  // namespace
+
+Result<Ground> places_by_number(const Placement& a, const Placement& b) {
+  std::int64_t most = 1;
+  for (const Placement* placement : {&a, &b}) {
+    for (const FormPiece& piece : form_pieces(*placement)) {
+      const DeviceMap* const map = piece.device_map;
+      const bool is_mapped = map != nullptr && map->kind() != DeviceMap::Kind::kIdentity;
+      most = std::max(most, (is_mapped ? map->physical() : piece.form->mesh).elements());
+    }
+  }
+  TESSERA_CHECK_OK(RankMap::check(most, /*ranks=*/1));
+  Ground ground;
+  TESSERA_TRY(ground.mesh, Shape::make({most}));
+  FabricMesh fabric;
+  fabric.cols = static_cast<std::int32_t>(most);
+  ground.fabric = fabric;
+  return ground;
+}
+
+Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks) {
+  const Ground& ground = reshard.ground();
+  if (!text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos) {
+    return listed(text, ground.mesh.elements(), ranks);
+  }
+  const bool is_cyclic = text == "cyclic";
+  if (!is_cyclic && !text.empty() && text != "blocks") {
+    return Error{
+        ErrorCode::kUnknownName, cat("there is no --ranks-of-places ", quote(text)), std::nullopt,
+        did_you_mean(text, kRules, "it is blocks, cyclic, or a rank for each place: 0,0,1,1")};
+  }
+  const RankOrder order = is_cyclic ? RankOrder::kCyclic : RankOrder::kBlocks;
+  TESSERA_TRY(RankMap from, dealt_out(reshard.from(), ground, ranks, order));
+  TESSERA_TRY(RankMap to, dealt_out(reshard.to(), ground, ranks, order));
+  return RankMaps{std::move(from), std::move(to)};
+}
+
+}  // namespace tessera::tools
