@@ -38,9 +38,14 @@ struct Fact {
 // The silent. A rank that has waited in vain for `Patience::silence` asks the rank that it waits
 // for "are you there?". Whoever is inside one of the waits of this class answers at once, and says
 // for whom it waits itself; the question then goes to that one, and so on to a rank that gives no
-// answer within `Patience::answer`. That rank is silent: all others get the verdict, and every call
-// from then on answers the same error kRankSilent, which names it. A circle of ranks that all
-// answer is a message that was lost between two of them, and names both.
+// answer within `Patience::answer`. That rank is silent: the lowest rank that is not tells all
+// others the verdict, and every call from then on answers the same error kRankSilent, which names
+// it. A circle of ranks that all answer, and none of which has seen progress for its `silence`, is
+// a message that was lost between two of them, and names both. A note that no rank could have sent
+// is a verdict too (kBadPacket).
+//
+// Several councils may take turns on one exchange: numbers of decisions, notes that came early and
+// the verdict belong to the exchange.
 // =================================================================================================
 class Council {
  public:
@@ -67,10 +72,11 @@ class Council {
   Result<std::vector<std::int64_t>> largest(std::span<const std::int64_t> mine);
 
   /// One step of waiting for something that rank `on` has to do: `since` is when the caller last
-  /// saw progress. Answers questions of others. An error when some rank is silent.
+  /// saw progress. Lets the exchange idle and answers questions of others; cheap enough for the
+  /// innermost loop. An error when some rank is silent.
   Status wait(int on, std::chrono::steady_clock::time_point since);
 
-  /// Who speaks for all about an error: rank 0, or the lowest rank that is not silent.
+  /// Whether this rank speaks for all about an error: rank 0, or the lowest that is not silent.
   bool speaks() const;
 
   Exchange& exchange() { return exchange_; }

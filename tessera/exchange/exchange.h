@@ -77,6 +77,8 @@ class SharedArray {
   virtual std::optional<std::span<const std::byte>> of(int rank) const = 0;
 };
 
+struct CouncilMemory;  // council_state.h
+
 /// A few bytes from another rank.
 struct RankNote {
   int from = 0;
@@ -107,6 +109,12 @@ class Exchange {
   /// Ends every rank, also those that no longer answer; `status` is the exit status of the whole.
   /// In one process: no rank hears of another from then on, and all calls answer an error.
   virtual void abandon(int status) = 0;
+
+  /// For council.h alone: what it keeps from one decision to the next, whichever Council takes it.
+  std::shared_ptr<CouncilMemory>& council_memory() { return council_memory_; }
+
+ private:
+  std::shared_ptr<CouncilMemory> council_memory_;
 };
 
 }  // namespace tessera

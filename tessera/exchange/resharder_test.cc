@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/exchange/resharder.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tessera/exchange/fingerprint.h"
+#include "tessera/testing/exchange_runs.h"
+#include "tessera/testing/reshard_runs.h"
+
+namespace tessera {
+namespace {
+
+using test::Dice;
+
+/// B holds what it must, on any ranks, with packets small and large, and read in place.
+std::string exchange_mistake(const test::ReshardPair& pair, const test::NaiveReshard& moves) {
+  if (!test::can_be_exchanged(pair, moves)) return "";
+  Fingerprint seed;
+  seed.add(test::describe(pair));
+  Dice dice(seed.value());
+  const auto ranks = static_cast<int>(dice.between(1, 6));
+  const std::int64_t places = pair.ground.mesh.elements();
+  const RankMap from = test::random_ranks(dice, places, ranks);
+  const RankMap to = dice.chance(50) ? from : test::random_ranks(dice, places, ranks);
+  const test::ExchangeCase data = test::exchange_case(pair, moves);
+  test::RankCase question{pair, data, from, to, {}, false, 2};
+  question.options.packet_bytes = dice.chance(50) ? 256 : 0;
+  question.options.staging_bytes = dice.chance(50) ? 512 * dice.between(1, 8) : 1 << 20;
+  if (question.options.packet_bytes == 0) question.options.staging_bytes += 1 << 16;
+  question.options.checksums = dice.chance(50);
+  question.options.padding = dice.chance(50) ? PaddingRule::kZero : PaddingRule::kPromised;
+  question.shared = dice.chance(33);
+  return test::on_ranks(ranks,
+                        [&](Exchange& exchange) { return test::rank_mistake(exchange, question); });
+}
+
+TEST(Resharder, BringsAnythingToItsPlacesOnAnyRanks) {
+  const auto features =
+      test::reshard_law_holds(2500, test::ReshardSource::kForms, exchange_mistake);
+  RecordProperty("features", features.table());
+}
+
+TEST(Resharder, BringsNotationsToEachOther) {
+  test::reshard_law_holds(600, test::ReshardSource::kTexts, exchange_mistake);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tessera/exchange/exchange.h"
+
+namespace tessera::test {
+
+/// Calls of an Exchange and of its lanes, by name.
+enum class ExchangeCall : std::uint8_t {
+  kOpen,
+  kShare,
+  kTell,
+  kHeard,
+  kIdle,
+  kRoom,
+  kSend,
+  kExpect,
+  kArrived,
+  kRelease,
+};
+
+/// What goes wrong on one rank. Everything counts from 0: `at` is the number of the note or packet
+/// among those to that rank, over all lanes, or of the call among those of its name.
+struct Faults {
+  struct DroppedNote {
+    int to = 0;
+    std::int64_t at = 0;
+  };
+  struct CutPacket {
+    int to = 0;
+    std::int64_t at = 0;
+    std::int64_t bytes = 0;  ///< that are lost at its end; all of them at most
+  };
+  struct FlippedBit {
+    int to = 0;
+    std::int64_t at = 0;
+    std::int64_t bit = 0;  ///< modulo the bits of the packet; none in an empty one
+  };
+  struct Hang {
+    ExchangeCall call = ExchangeCall::kIdle;
+    std::int64_t at = 0;
+  };
+  struct Delay {
+    ExchangeCall call = ExchangeCall::kIdle;
+    std::int64_t at = 0;
+    std::chrono::milliseconds time{0};
+  };
+  std::vector<DroppedNote> dropped_notes;
+  std::vector<CutPacket> cut_packets;
+  std::vector<FlippedBit> flipped_bits;
+  std::vector<Hang> hangs;
+  std::vector<Delay> delays;
+};
+
+/// An exchange of any kind on which a plan of faults happens. What the plan does not name is passed
+/// on as it is.
+class FaultyExchange final : public Exchange {
+ public:
+  FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults);
+  ~FaultyExchange() override;
+
+  int rank() const override { return inner_->rank(); }
+  int ranks() const override { return inner_->ranks(); }
+  Result<std::unique_ptr<Lane>> open(const LaneSize& size) override;
+  Result<std::unique_ptr<SharedArray>> share(std::int64_t bytes) override;
+  Status tell(int to, std::span<const std::byte> bytes) override;
+  Result<std::optional<RankNote>> heard() override;
+  void idle() override;
+  void abandon(int status) override { inner_->abandon(status); }
+
+  /// Ends all hanging, now and later. From any thread, while the exchange is there.
+  void let_go();
+  /// Whether the rank hangs. From any thread.
+  bool hangs() const;
+
+  struct State;  ///< shared with its lanes
+
+ private:
+  std::unique_ptr<Exchange> inner_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tessera::test
