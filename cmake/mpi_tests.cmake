@@ -13,11 +13,11 @@ set(TESSERA_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONF
     OMPI_MCA_rmaps_base_oversubscribe=1)
 set(TESSERA_MPI_SECONDS 120)
 
-# tessera_add_mpi_test(NAME RANKS COMMAND..): COMMAND on RANKS ranks.
-function(tessera_add_mpi_test name ranks)
+# tessera_add_mpi_test(NAME RANKS STATUS COMMAND..): COMMAND on RANKS ranks ends with STATUS.
+function(tessera_add_mpi_test name ranks status)
   math(EXPR patience "${TESSERA_MPI_SECONDS} - 10")
-  tessera_add_test(${name} mpi timeout -k 5 ${patience} ${MPIEXEC_EXECUTABLE}
-    ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
+  tessera_add_test(${name} mpi sh -c "\"$@\" && exit ${status} || test $? -eq ${status}" sh
+    timeout -k 5 ${patience} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}"
     TIMEOUT ${TESSERA_MPI_SECONDS} RESOURCE_LOCK mpi PROCESSORS 2)
 endfunction()
@@ -29,12 +29,9 @@ foreach(test IN LISTS mpi_tests)
   target_link_libraries(${name} PRIVATE tessera_test_options tessera_testing tessera_mpi
                         MPI::MPI_CXX)
   foreach(ranks 2 4)
-    tessera_add_mpi_test(${name}.${ranks} ${ranks} $<TARGET_FILE:${name}>)
+    tessera_add_mpi_test(${name}.${ranks} ${ranks} 0 $<TARGET_FILE:${name}>)
   endforeach()
 endforeach()
 
 # A rank that gives up ends the others, and its status is that of mpirun.
-tessera_add_test(abandon_mpi_test mpi sh -c
-  "timeout -k 5 60 ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 $<TARGET_FILE:own_mpi_test> --abandon; test $? -eq 7")
-set_tests_properties(abandon_mpi_test PROPERTIES ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}"
-  TIMEOUT ${TESSERA_MPI_SECONDS} RESOURCE_LOCK mpi PROCESSORS 2)
+tessera_add_mpi_test(abandon_mpi_test 3 7 $<TARGET_FILE:own_mpi_test> --abandon)
