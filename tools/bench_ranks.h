@@ -29,7 +29,8 @@ struct RanksCase {
 std::vector<RanksCase> ranks_cases(std::int64_t ranks);
 
 /// What some ranks took to plan one case. The plan of a rank is its Reshard, its RankMap and its
-/// RankPlan: all that a rank does alone. It is made a few times, and the shortest time counts.
+/// RankPlan: all that a rank does alone. It is made a few times, and the shortest time
+/// that it had a processor counts.
 struct RanksRow {
   std::string name;
   std::int64_t ranks = 0;
