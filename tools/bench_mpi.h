@@ -15,16 +15,18 @@
 #include "tessera/base/result.h"
 #include "tessera/exchange/council.h"
 #include "tessera/reshard/reshard.h"
+#include "tools/command.h"
 #include "tools/json.h"
 #include "tools/peers/mpi_peer.h"
 
 /// Suite mpi: what a reshard between processes takes, over the least that messages allow and beside
 /// ScaLAPACK, in one run.
 ///
-///   bench_mpi_cases.cc  the matrices: how they are dealt, in words, in numbers and in memory
-///   bench_mpi_run.cc    checking and measuring one case
-///   bench_mpi.cc        the suite and its report
-///   peers/mpi_*.cc      bare MPI and ScaLAPACK, in a module of their own
+///   bench_mpi_cases.cc    the matrices: how they are dealt, in words, in numbers and in memory
+///   bench_mpi_run.cc      checking and measuring one case
+///   bench_mpi.cc          the suite and its report
+///   bench_mpi_command.cc  the suite at the command line
+///   peers/mpi_*.cc        bare MPI and ScaLAPACK, in a module of their own
 namespace tessera::tools {
 
 /// A square matrix that goes from one deal to another.
@@ -154,5 +156,9 @@ Json mpi_json(const MpiReport& report);
 std::string mpi_head();
 std::string mpi_line(const MpiRow& row);
 std::string mpi_tail(const MpiReport& report);
+
+/// The suite at the command line, on every rank that mpirun started. One rank tells: rank 0 what
+/// was measured, and whoever speaks for all what went wrong.
+Result<Verdict> run_bench_mpi(const Request& request, Console& console);
 
 }  // namespace tessera::tools

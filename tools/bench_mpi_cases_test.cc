@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench_mpi.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,6 +7,7 @@
 
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/transfers.h"
+#include "tools/bench_mpi.h"
 #include "tools/bench_relayout.h"
 #include "tools/command_testing.h"
 
