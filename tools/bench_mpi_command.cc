@@ -24,16 +24,17 @@ Result<MpiBenchOptions> mpi_options(const Request& request) {
 }  // namespace
 
 Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
+  // What goes wrong before ranks can talk goes wrong on all of them.
+  const auto told_once = [](const Error& error) {
+    return is_first_here() ? Result<Verdict>(error) : Result<Verdict>(Verdict::kBadInput);
+  };
   const auto options = mpi_options(request);
+  if (!options) return told_once(options.error());
   auto exchange = load_mpi_exchange({});
-  if (!exchange) {
-    if (is_first_here()) return exchange.error();
-    return Verdict::kBadInput;
-  }
+  if (!exchange) return told_once(exchange.error());
   Council council(**exchange, kBenchPatience);
   const bool tells = council.rank() == 0;
   const auto measure = [&]() -> Result<MpiReport> {
-    TESSERA_CHECK_OK(council.settle(options ? ok_status() : Status(options.error())));
     const auto peers = load_mpi_peers();
     TESSERA_CHECK_OK(council.settle(peers ? ok_status() : Status(peers.error())));
     Crew crew(council, **peers);
