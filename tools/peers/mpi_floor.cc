@@ -90,12 +90,12 @@ const MpiMatrixPeer* const kMatrices = &kScalapackPeer;
 const MpiMatrixPeer* const kMatrices = nullptr;
 #endif
 
+const MpiPeers kPeers{kMpiPeersVersion, barrier, run_floor, kMatrices};
+
 }  // namespace
 }  // namespace tessera::tools
 
 extern "C" __attribute__((visibility("default"))) const tessera::tools::MpiPeers*
 tessera_bench_mpi() {
-  using namespace tessera::tools;
-  static const MpiPeers peers{kMpiPeersVersion, barrier, run_floor, kMatrices};
-  return &peers;
+  return &tessera::tools::kPeers;
 }
