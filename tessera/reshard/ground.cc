@@ -77,4 +77,21 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
   return ground;
 }
 
+Result<Ground> Ground::between(const Placement& a, const Placement& b) {
+  Result<Ground> together = around(a, b);
+  if (together.ok() || together.error().code != ErrorCode::kMeshMismatch) return together;
+  std::vector<std::vector<std::int64_t>> meshes;
+  hold(a, meshes);
+  hold(b, meshes);
+  std::int64_t most = 1;
+  for (const std::vector<std::int64_t>& mesh : meshes) {
+    TESSERA_TRY(const Shape shape, Shape::make(mesh));
+    most = std::max(most, shape.elements());
+  }
+  Ground ground;
+  TESSERA_TRY(ground.mesh, Shape::make({most}));
+  ground.why_no_fabric = "places are numbered, and nothing says how they are joined";
+  return ground;
+}
+
 }  // namespace tessera
