@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The installed tree: command, library, headers, find_package(tessera) and tessera.pc.
+# The installed tree: command, library, headers, find_package(tessera [COMPONENTS mpi]) and
+# tessera.pc.
 # Nothing in it names the prefix, so it may be moved.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tessera EXPORT tessera-targets)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
+endif()
+if(TARGET tessera_mpi)
+  # A set of its own: only who asks for the component `mpi` needs MPI.
+  install(TARGETS tessera_mpi EXPORT tessera-mpi-targets)
+  install(TARGETS tessera_mpi_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/tessera ${PROJECT_BINARY_DIR}/generated/tessera
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -18,6 +24,9 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tessera-config.cmake.i
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(EXPORT tessera-targets NAMESPACE tessera:: DESTINATION ${package_dir})
+if(TARGET tessera_mpi)
+  install(EXPORT tessera-mpi-targets NAMESPACE tessera:: DESTINATION ${package_dir})
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake
               ${PROJECT_BINARY_DIR}/tessera-config-version.cmake DESTINATION ${package_dir})
 

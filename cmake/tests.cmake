@@ -5,6 +5,8 @@
 #   tessera/<room>/x_sweep.cc         <room>_x_sweep       own main(); `--quick` carries the label
 #                                                          `quick`, `--full` the label `long`
 #   tools/*_test.cc                   tools_test           gtest; TESSERA_COMMAND is the command's path
+#   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with a main of its own, run by mpirun
+#                                                          with 2 and 4 ranks, label `mpi`
 #   examples/x.cc                     example_x            passes when it returns 0
 # Tests run in the root of the source tree, where they find their data files.
 #
@@ -60,6 +62,7 @@ endfunction()
 set(rooms ${TESSERA_SOURCES})
 list(TRANSFORM rooms REPLACE "^tessera/([^/]*)/.*" "\\1")
 list(REMOVE_DUPLICATES rooms)
+list(REMOVE_ITEM rooms mpi)  # whose tests are started by mpirun
 foreach(room IN LISTS rooms)
   set(tests ${TESSERA_SOURCES})
   list(FILTER tests INCLUDE REGEX "^tessera/${room}/.*_test\\.cc$")
@@ -86,6 +89,10 @@ foreach(room IN LISTS rooms)
     set_tests_properties(${name}.full PROPERTIES TIMEOUT 14400)
   endforeach()
 endforeach()
+
+if(TARGET tessera_mpi)
+  include(mpi_tests)
+endif()
 
 if(TESSERA_ROOMS)
   return()

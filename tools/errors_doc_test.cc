@@ -8,8 +8,12 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "tessera/exchange/council.h"
+#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/resharder.h"
 #include "tessera/layout/piecewise.h"
 #include "tessera/layout/view.h"
 #include "tessera/notation/morello.h"
@@ -17,6 +21,7 @@
 #include "tessera/reshard/feasible.h"
 #include "tessera/target/machine_json.h"
 #include "tessera/testing/doc_examples.h"
+#include "tessera/testing/faulty_exchange.h"
 #include "tools/command_testing.h"
 
 /// docs/errors.md: every code is on the page, and every example gives that code and prints what the
@@ -24,6 +29,8 @@
 /// be asked.
 namespace tessera::tools {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr const char* kPage = "docs/errors.md";
 constexpr const char* kThisFile = "tools/errors_doc_test.cc";
@@ -79,6 +86,51 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const Tensor one = *parse_tensor("tensor<1024x1024xf32, pyflame.SinglePE()>");
          const Reshard gather = *Reshard::make(grid.placement, one.placement, *Ground::of(wafer));
          return render(feasible(gather, wafer).error(), "");
+       }},
+      {"plans_differ",
+       [] {
+         const auto ranks = in_process_exchange(2);
+         const auto make = [&](Exchange& exchange, const std::string& layout) {
+           const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.SinglePE()>");
+           const Tensor b = *parse_tensor("tensor<64x64xf32, " + layout + ">");
+           const Ground ground = *Ground::around(a.placement, b.placement);
+           const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
+           const RankMap map = *RankMap::blocks(ground.mesh.elements(), exchange.ranks());
+           return Resharder::make(exchange, reshard, map, map);
+         };
+         std::thread other([&] { (void)make(*ranks[1], "pyflame.BlockCyclic(2, 1, 8, 64)"); });
+         const Result<Resharder> resharder = make(*ranks[0], "pyflame.BlockCyclic(2, 1, 4, 64)");
+         other.join();
+         return render(resharder.error(), "");
+       }},
+      {"bad_packet",
+       [] {
+         auto ranks = in_process_exchange(2);
+         test::Faults faults;
+         faults.cut_packets = {{.to = 0, .at = 0, .bytes = 5}};  // an end that gets lost
+         ranks[1] = std::make_unique<test::FaultyExchange>(std::move(ranks[1]), faults);
+         const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.Grid(2, 1)>");
+         const Tensor b = *parse_tensor("tensor<64x64xf32, pyflame.BlockCyclic(2, 1, 8, 64)>");
+         const Ground ground = *Ground::around(a.placement, b.placement);
+         const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
+         const RankMap map = *RankMap::blocks(ground.mesh.elements(), 2);
+         const auto run = [&](Exchange& exchange) {
+           Resharder resharder = *Resharder::make(exchange, reshard, map, map);
+           const std::vector<std::byte> from(static_cast<std::size_t>(resharder.from().bytes()));
+           std::vector<std::byte> to(static_cast<std::size_t>(resharder.to().bytes()));
+           return resharder.run(from, to);
+         };
+         std::thread other([&] { (void)run(*ranks[1]); });
+         const Status moved = run(*ranks[0]);
+         other.join();
+         return render(moved.error(), "");
+       }},
+      {"rank_silent",
+       [] {
+         auto ranks = in_process_exchange(2);
+         ranks[1].reset();  // it ends while rank 0 still counts on it
+         Council council(*ranks[0], Patience{.silence = 20ms, .answer = 50ms});
+         return render(council.settle(ok_status()).error(), "");
        }},
       {"text_too_long",
        [] {

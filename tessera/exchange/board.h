@@ -50,7 +50,7 @@ class Board {
 
   /// Takes room() away for a packet that goes another way, and says which slot that is.
   Result<int> lend();
-  /// That packet is gone: the slot is free again.
+  /// That packet is gone: the slot is free again. Only while room() is empty, which it would move.
   void give_back(int slot) { free_.push_back(slot); }
   /// The packet of a slot that was lent.
   std::byte* packet(int slot) const;

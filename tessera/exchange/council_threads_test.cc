@@ -169,6 +169,16 @@ TEST(CouncilOfThreads, FindsTheFirstOfManyFactsThatDiffers) {
             "rank 1 has another fact 0 than 2 of 3 ranks: said 1 instead of nothing");
 }
 
+TEST(CouncilOfThreads, WhatIsSaidAlikeShowsItsHash) {
+  const auto outcomes = decided<Status>(3, [](Council& council) {
+    const std::uint64_t hash = council.rank() == 2 ? 0xfedcba9876543210 : 16;
+    return council.same(std::vector<Fact>{{"map", hash, "4 places"}});
+  });
+  expect_message(outcomes,
+                 "rank 2 has another map than 2 of 3 ranks: 4 places (hash fedcba9876543210) "
+                 "instead of 4 places (hash 0000000000000010)");
+}
+
 using Numbers = std::vector<std::int64_t>;
 
 TEST(CouncilOfThreads, AddsUpAndFindsTheLargest) {

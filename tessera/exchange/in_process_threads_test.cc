@@ -27,7 +27,7 @@ void on_all(Ranks& ranks, const std::function<void(Exchange&)>& work) {
 }
 
 TEST(InProcess, KeepsTheContractOfExchanges) {
-  for (int ranks = 1; ranks <= 8; ++ranks) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
     Ranks all = in_process_exchange(ranks);
     std::vector<std::string> mistakes(all.size());
     on_all(all, [&](Exchange& exchange) {

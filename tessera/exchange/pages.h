@@ -4,14 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "tessera/base/result.h"
 
 namespace tessera {
 
-/// Whole pages of memory from the system, all zero at first and given back when this goes.
-/// Pages that nobody touches take no memory, but for those of `named`.
+/// Where another process finds shared pages: plain numbers, which can be sent.
+struct PagesKey {
+  std::int64_t process = 0;
+  std::int64_t descriptor = -1;
+  std::uint64_t mark = 0;  ///< so that nothing else is taken for them
+  std::int64_t bytes = 0;
+};
+
+/// Memory from the system, aligned to a page, all zero at first and given back when this goes.
+/// Pages that nobody touches take no memory.
 class Pages {
  public:
   Pages() = default;
@@ -25,15 +32,16 @@ class Pages {
   /// Memory of this process alone. kTooLarge when there is none.
   static Result<Pages> anonymous(std::int64_t bytes);
 
-  /// Memory that other processes of this machine find under `name` ("/tessera-4711-0") until
-  /// forget(name), and keep after that. All of it is set aside at once, so that a machine with too
-  /// little room says kTooLarge here; touching pages that are not there would end the process.
-  static Result<Pages> named(const std::string& name, std::int64_t bytes);
-  /// What another process made with `named`. kIo when it is not there, kBadPacket when it has
-  /// fewer bytes.
-  static Result<Pages> find(const std::string& name, std::int64_t bytes);
-  /// Nobody finds `name` from now on.
-  static void forget(const std::string& name);
+  /// Memory that other processes of this user on this machine find by its key() until hide(), and
+  /// keep after that. It has no name in any folder: nothing is left behind by processes that die,
+  /// and the room in /dev/shm does not matter. kTooLarge when there is none, kIo when the system
+  /// refuses.
+  static Result<Pages> shared(std::int64_t bytes);
+  /// What another process made with `shared`. kIo when it is not there, or is something else.
+  static Result<Pages> find(const PagesKey& key);
+  PagesKey key() const;
+  /// Nobody finds it from now on.
+  void hide();
 
   std::span<std::byte> bytes() const { return {start_, size_}; }
 
@@ -41,6 +49,8 @@ class Pages {
   Pages(std::byte* start, std::size_t size) : start_(start), size_(size) {}
   std::byte* start_ = nullptr;
   std::size_t size_ = 0;
+  int descriptor_ = -1;  ///< by which others find it
+  std::uint64_t mark_ = 0;
 };
 
 }  // namespace tessera

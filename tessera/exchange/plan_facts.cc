@@ -4,6 +4,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/fingerprint.h"
 #include "tessera/layout/placement.h"
+#include "tessera/notation/notation.h"
 
 namespace tessera {
 namespace {
@@ -65,9 +66,7 @@ Fact side_fact(std::string name, const Placement& placement, const std::vector<R
     last = &here;
     for (std::int64_t v = 0; v < here.mesh().elements(); ++v) print.add(here.physical(v));
   }
-  return {std::move(name), print.value(),
-          cat(mesh_text(placement.mesh()), " places of ", placement.slots(), " slots of ",
-              dtype_name(placement.atom().storage))};
+  return {std::move(name), print.value(), print_native(placement)};
 }
 
 Fact ranks_fact(std::string name, const RankMap& map) {

@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/refine.h"
 #include "tessera/layout/replicas.h"
-#include "tessera/reshard/combine.h"
+#include "tessera/relayout/combine.h"
 
 namespace tessera {
 namespace {

@@ -19,7 +19,7 @@ namespace tessera {
 /// combined or shares of B get no value, the neutral element of the reduction.
 class RankStart {
  public:
-  /// Errors: kNotSupported for types that have no arithmetic (reshard/combine.h), and where A's
+  /// Errors: kNotSupported for types that have no arithmetic (relayout/combine.h), and where A's
   /// shares are combined by a reduction with another neutral element than B's has.
   static Result<RankStart> make(const Reshard& reshard, const RankSide& side, PaddingRule rule);
 

@@ -50,8 +50,22 @@ std::span<const T> half_of(const std::vector<T>& all, std::size_t half) {
   return std::span(all).subspan(half * (all.size() / 2), all.size() / 2);
 }
 
-std::string fact_words(std::span<const std::string> half) {
-  return half[1].empty() ? "nothing" : half[1];
+std::string hex(std::int64_t number) {
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    digits += "0123456789abcdef"[static_cast<std::uint64_t>(number) >> shift & 15];
+  }
+  return digits;
+}
+
+/// What a half says of a fact. Where both say the same, only the hashes show that they differ.
+std::string fact_words(const Ballot& told, std::size_t half) {
+  const auto words = half_of(told.words, half);
+  if (words[0].empty() && words[1].empty()) return "nothing";
+  const bool alike = words[1] == half_of(told.words, 1 - half)[1];
+  return alike ? cat(words[1], words[1].empty() ? "" : " ", "(hash ",
+                     hex(half_of(told.numbers, half)[1]), ")")
+               : words[1];
 }
 
 }  // namespace
@@ -101,18 +115,16 @@ Status Council::same(std::span<const Fact> facts) {
 
   const Fact missing;
   const Fact& fact = index < facts.size() ? facts[index] : missing;
-  TESSERA_TRY(
-      const Ballot told,
-      state_->decide(testimony(
-          odd, rank(), {}, {cut_text(fact.name, kNameBytes), cut_text(fact.said, kSaidBytes)})));
-  const auto here = half_of(told.words, 0);
-  const auto there = half_of(told.words, 1);
-  const std::string& name = here[0].empty() ? there[0] : here[0];
+  TESSERA_TRY(const Ballot told,
+              state_->decide(
+                  testimony(odd, rank(), {static_cast<std::int64_t>(fact.hash)},
+                            {cut_text(fact.name, kNameBytes), cut_text(fact.said, kSaidBytes)})));
+  const std::string& name = told.words[0].empty() ? told.words[2] : told.words[0];
   return Error{ErrorCode::kPlansDiffer,
                cat("rank ", odd.rank, " has another ", name, " than ",
                    odd.majority ? cat(count.numbers[Count::kHaving], " of ", ranks(), " ranks")
                                 : cat("rank ", odd.from),
-                   ": ", fact_words(here), " instead of ", fact_words(there)),
+                   ": ", fact_words(told, 0), " instead of ", fact_words(told, 1)),
                std::nullopt, "start all ranks with the same layouts, maps and options"};
 }
 

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include <cstddef>
+#include <memory>
 #include <span>
+
+#include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/relayout/combine.h"
 #include "tessera/relayout/program.h"
-#include "tessera/reshard/combine.h"
-#include "tessera/reshard/element_memory.h"
+
 namespace tessera {
+
+/// A program made ready to combine instead of to copy. Immutable and cheap to copy; it may run on
+/// many threads at once, on destinations that do not overlap.
+///
+/// Law: run() leaves every destination spot of the program's copies as
+/// combine(what it held, the source spot) with the Combiner of the reduction (combine.h), and
+/// touches nothing else, whatever the number of threads.
 class Accumulate {
  public:
-  static Result<Accumulate> make(Program p, Reduction r) {
-    Accumulate a;
-    TESSERA_TRY(a.c, combiner_of(r, p.to.storage()));
-    a.p = std::move(p);
-    return a;
-  }
-  Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool&) const {
-    const std::int64_t bits = *dtype_bits(p.to.storage());
-    for (std::int64_t n = 0; n < p.nests(); ++n) {
-      const Nest nest = p.nest(n);
-      std::vector<std::int64_t> digits(nest.loops.size(), 0);
-      for (bool more = true; more;) {
-        Spots at = nest.at;
-        for (std::size_t i = 0; i < digits.size(); ++i) {
-          at.a.slot += digits[i] * nest.loops[i].move.a.slot;
-          at.b.slot += digits[i] * nest.loops[i].move.b.slot;
-        }
-        store(to.data(), at.b.slot, bits, c.combine(load(to.data(), at.b.slot, bits), load(from.data(), at.a.slot, bits)));
-        more = false;
-        for (std::size_t i = digits.size(); i-- > 0 && !more;) {
-          more = ++digits[i] < nest.loops[i].extent;
-          if (!more) digits[i] = 0;
-        }
-      }
-    }
-    return ok_status();
-  }
-  Program p;
-  Combiner c;
+  /// The copies write no spot twice. Errors: those of combiner_of for the type of the memories;
+  /// kNotSupported when these differ, or when the program has fills.
+  static Result<Accumulate> make(Program program, Reduction reduction);
+
+  const Program& program() const;
+
+  /// The buffers have exactly the bytes of the program's memories (any alignment) and do not
+  /// overlap. Error kOutOfRange for a buffer of another size.
+  Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const;
+
+ private:
+  struct Body;
+  explicit Accumulate(std::shared_ptr<const Body> body) : body_(std::move(body)) {}
+  std::shared_ptr<const Body> body_;
 };
-}
+
+}  // namespace tessera

@@ -10,75 +10,11 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "tessera/relayout/vectors.inc"
+#include "tessera/relayout/copies.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::relayout::HWY_NAMESPACE {
 namespace {
-
-/// Whole lines to an aligned destination.
-HWY_INLINE void stream_lines(std::byte* to, const std::byte* from, std::int64_t lines) {
-  for (std::int64_t i = 0; i < lines; ++i) {
-    for (std::int64_t k = 0; k < kLine; k += kVector) stream(load(from + k), to + k);
-    from += kLine;
-    to += kLine;
-  }
-}
-
-/// At least one vector: the last one overlaps the one before.
-HWY_INLINE void copy_vectors(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  const Bytes last = load(from + bytes - kVector);
-  std::int64_t i = 0;
-  for (; i + 2 * kVector <= bytes; i += 2 * kVector) {
-    const Bytes a = load(from + i);
-    const Bytes b = load(from + i + kVector);
-    store(a, to + i);
-    store(b, to + i + kVector);
-  }
-  if (i + kVector <= bytes) store(load(from + i), to + i);
-  store(last, to + bytes - kVector);
-}
-
-template <typename T>
-HWY_INLINE void copy_ends(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  T first;
-  T last;
-  std::memcpy(&first, from, sizeof(T));
-  std::memcpy(&last, from + bytes - static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-  std::memcpy(to, &first, sizeof(T));
-  std::memcpy(to + bytes - static_cast<std::int64_t>(sizeof(T)), &last, sizeof(T));
-}
-
-HWY_INLINE void copy_short(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  if (bytes >= kVector) return copy_vectors(to, from, bytes);
-  if (bytes >= 32) {
-    struct Half {
-      std::uint64_t a[4];
-    };
-    return copy_ends<Half>(to, from, bytes);
-  }
-  if (bytes >= 16) {
-    struct Quarter {
-      std::uint64_t a[2];
-    };
-    return copy_ends<Quarter>(to, from, bytes);
-  }
-  if (bytes >= 8) return copy_ends<std::uint64_t>(to, from, bytes);
-  if (bytes >= 4) return copy_ends<std::uint32_t>(to, from, bytes);
-  if (bytes >= 2) return copy_ends<std::uint16_t>(to, from, bytes);
-  if (bytes == 1) *to = *from;
-}
-
-HWY_INLINE void copy_streaming(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % kLine);
-  const std::int64_t head = past == 0 ? 0 : kLine - past;
-  if (bytes < head + kLine) return copy_short(to, from, bytes);
-  copy_short(to, from, head);
-  const std::int64_t lines = (bytes - head) / kLine;
-  stream_lines(to + head, from + head, lines);
-  const std::int64_t done = head + lines * kLine;
-  copy_short(to + done, from + done, bytes - done);
-}
 
 void CopyBytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool streaming) {
   if (streaming) return copy_streaming(to, from, bytes);

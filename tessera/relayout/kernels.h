@@ -47,6 +47,31 @@ constexpr std::int64_t free_copy(std::int64_t widest) {
   return widest <= kLine ? kLine : 0;
 }
 
+/// `bytes` bytes that go from one place of an array to one place of another.
+struct Stretch {
+  std::int64_t to = 0;
+  std::int64_t from = 0;
+  std::int64_t bytes = 0;
+};
+
+/// What will be touched soon: the bytes at `base` + from or to of one stretch for each that is
+/// moved now. Nothing when there is no base.
+struct Wanted {
+  const std::byte* base = nullptr;
+  const Stretch* stretches = nullptr;
+  std::int64_t Stretch::* side = &Stretch::from;
+};
+
+/// Moves `count` stretches and touches nothing else. All of them have `shortest` to `longest`
+/// bytes; `streaming` writes whole lines around the caches.
+struct StretchSizes {
+  std::int64_t shortest = 0;
+  std::int64_t longest = 0;
+};
+void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretches,
+                    std::int64_t count, const StretchSizes& sizes, bool streaming,
+                    const Wanted& wanted);
+
 /// Columns on their way to a destination of any alignment: column c collects at lines + c·pitch,
 /// whose first line stands for the line of to[c]. `begin_lines` puts there what is carried from the
 /// block before, a line for each column; the new bytes are then written behind it, from to[c] mod

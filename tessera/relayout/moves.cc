@@ -2,6 +2,8 @@
 #include "tessera/relayout/moves.h"
 
 #include <atomic>
+#include <string_view>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/relayout/fill_job.h"
@@ -57,6 +59,21 @@ std::vector<std::string> Moves::describe() const {
   for (const auto& job : fills) lines.push_back(job->describe());
   for (const auto& job : copies) lines.push_back(job->describe());
   return lines;
+}
+
+Status check_sizes(const Program& program, std::size_t from, std::size_t to) {
+  const auto wrong_size = [](std::string_view which, std::size_t has, std::int64_t needed) {
+    return Error{ErrorCode::kOutOfRange,
+                 cat("the ", which, " has ", has, " bytes, but its layout ", needed), std::nullopt,
+                 "give memory of exactly the layout's size"};
+  };
+  if (std::cmp_not_equal(from, program.from.bytes)) {
+    return wrong_size("source", from, program.from.bytes);
+  }
+  if (std::cmp_not_equal(to, program.to.bytes)) {
+    return wrong_size("destination", to, program.to.bytes);
+  }
+  return ok_status();
 }
 
 void add_fills(const Program& program, std::int64_t bits, const std::vector<std::byte>& value,

@@ -28,6 +28,10 @@ struct Moves {
   std::vector<std::string> describe() const;
 };
 
+/// Error kOutOfRange unless buffers of these sizes have exactly the bytes of the program's
+/// memories.
+Status check_sizes(const Program& program, std::size_t from, std::size_t to);
+
 /// Adds the fills of `program` as jobs that write `value`, an element of `bits` bits.
 void add_fills(const Program& program, std::int64_t bits, const std::vector<std::byte>& value,
                Moves& moves);

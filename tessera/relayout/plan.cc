@@ -9,6 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/relayout/cast_job.h"
+#include "tessera/relayout/deal_job.h"
 #include "tessera/relayout/job.h"
 #include "tessera/relayout/misfit.h"
 #include "tessera/relayout/moves.h"
@@ -89,6 +90,12 @@ bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bi
 /// Elements of one type that have addresses, or share bytes.
 void add_moves(const Program& program, std::int64_t bits, bool streaming, Jobs& jobs) {
   for (const Refinement& copy : program.copies) {
+    if (bits >= 8) {
+      if (auto job = relayout::make_deal_job(copy, program.from, program.to, bits, streaming)) {
+        jobs.push_back(std::move(job));
+        continue;
+      }
+    }
     if (bits >= 8 && falls_apart(copy, program, bits)) {
       if (auto job = relayout::make_table_job(copy, program.from, program.to, bits)) {
         jobs.push_back(std::move(job));
@@ -162,18 +169,8 @@ std::vector<std::string> Plan::describe() const {
 }
 
 Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const {
-  const auto wrong_size = [](std::string_view which, std::size_t has, std::int64_t needed) {
-    return Error{ErrorCode::kOutOfRange,
-                 cat("the ", which, " has ", has, " bytes, but its layout ", needed), std::nullopt,
-                 "give memory of exactly the layout's size"};
-  };
   const Program& moved = body_->program;
-  if (std::cmp_not_equal(from.size(), moved.from.bytes)) {
-    return wrong_size("source", from.size(), moved.from.bytes);
-  }
-  if (std::cmp_not_equal(to.size(), moved.to.bytes)) {
-    return wrong_size("destination", to.size(), moved.to.bytes);
-  }
+  TESSERA_CHECK_OK(relayout::check_sizes(moved, from.size(), to.size()));
   TESSERA_TRY(const bool fits,
               body_->image ? body_->image->run(from, to, pool) : body_->moves.run(from, to, pool));
   if (fits) return ok_status();

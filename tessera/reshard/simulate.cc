@@ -8,7 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/reshard/combine.h"
+#include "tessera/relayout/combine.h"
 #include "tessera/reshard/dispatch.h"
 #include "tessera/reshard/element_memory.h"
 #include "tessera/reshard/expand.h"

@@ -13,7 +13,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/combine.h"
+#include "tessera/relayout/combine.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/dispatch.h"
 #include "tessera/reshard/traffic.h"

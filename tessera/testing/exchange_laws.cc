@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <utility>
@@ -23,17 +24,28 @@ std::uint64_t mixed(std::uint64_t seed, Numbers... numbers) {
   return seed;
 }
 
-/// Bytes that are known from `key` alone.
-void write_pattern(std::span<std::byte> bytes, std::uint64_t key) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>((key >> (i % 8 * 8)) + i / 8 * 31);
+/// Walks through `bytes` in words, the last of which may be cut, with what they hold when they are
+/// known from `key` alone.
+template <typename Bytes, typename Visit>
+void for_each_word(Bytes bytes, std::uint64_t key, Visit visit) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof key) {
+    visit(bytes.subspan(at, std::min(sizeof key, bytes.size() - at)), key);
+    key += 0x9e3779b97f4a7c15U;
   }
 }
 
+void write_pattern(std::span<std::byte> bytes, std::uint64_t key) {
+  for_each_word(bytes, key, [](std::span<std::byte> here, std::uint64_t word) {
+    std::memcpy(here.data(), &word, here.size());
+  });
+}
+
 bool has_pattern(std::span<const std::byte> bytes, std::uint64_t key) {
-  std::vector<std::byte> expected(bytes.size());
-  write_pattern(expected, key);
-  return std::ranges::equal(bytes, expected);
+  bool has = true;
+  for_each_word(bytes, key, [&](std::span<const std::byte> here, std::uint64_t word) {
+    has = has && std::memcmp(here.data(), &word, here.size()) == 0;
+  });
+  return has;
 }
 
 std::string said(std::string_view what, const Error& error) {

@@ -9,7 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/in_process.h"
-#include "tessera/reshard/combine.h"
+#include "tessera/relayout/combine.h"
 
 namespace tessera::test {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tessera/base/dtype.h"
@@ -13,6 +14,9 @@ namespace tessera {
 struct Combiner {
   std::uint64_t neutral = 0;  ///< combine(neutral, x) = x
   std::uint64_t (*combine)(std::uint64_t, std::uint64_t) = nullptr;
+  /// to[i] = combine(to[i], from[i]) for `count` neighbours in memory of any alignment, which do
+  /// not overlap. Which of two NaNs a sum or product keeps is not said.
+  void (*combine_all)(std::byte* to, const std::byte* from, std::int64_t count) = nullptr;
 };
 
 /// Sums and products of integers are modulo their size; integers without a sign of their own (i32)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Exchange of MPI processes: the library tessera_mpi (tessera::mpi), and the module
+# tessera_mpi.so that the command loads when it is asked to. Nothing else links MPI.
+
+set(TESSERA_MPI AUTO CACHE STRING "Build tessera::mpi: ON, OFF, or AUTO (where MPI is found)")
+set_property(CACHE TESSERA_MPI PROPERTY STRINGS AUTO ON OFF)
+if(TESSERA_MPI STREQUAL "OFF" OR NOT library_sources MATCHES "tessera/exchange/")
+  return()
+endif()
+
+# The C interface alone, from C++: the C++ one has been dropped from MPI.
+set(MPI_CXX_SKIP_MPICXX TRUE)
+if(TESSERA_MPI STREQUAL "AUTO")
+  find_package(MPI 3.0 QUIET COMPONENTS CXX)
+else()
+  find_package(MPI 3.0 REQUIRED COMPONENTS CXX)
+endif()
+if(NOT MPI_CXX_FOUND)
+  message(STATUS "No MPI: tessera::mpi, its module and its tests are left out")
+  return()
+endif()
+
+file(GLOB mpi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tessera/mpi/*.cc)
+list(FILTER mpi_sources EXCLUDE REGEX "_test\\.cc$|/module\\.cc$")
+add_library(tessera_mpi STATIC ${mpi_sources})
+add_library(tessera::mpi ALIAS tessera_mpi)
+set_target_properties(tessera_mpi PROPERTIES EXPORT_NAME mpi)
+target_compile_options(tessera_mpi PRIVATE -fno-exceptions)
+target_link_libraries(tessera_mpi PUBLIC tessera PRIVATE MPI::MPI_CXX)
+
+add_library(tessera_mpi_module MODULE ${PROJECT_SOURCE_DIR}/tessera/mpi/module.cc)
+set_target_properties(tessera_mpi_module PROPERTIES PREFIX "" OUTPUT_NAME tessera_mpi
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} CXX_VISIBILITY_PRESET hidden)
+target_compile_options(tessera_mpi_module PRIVATE -fno-exceptions)
+target_link_libraries(tessera_mpi_module PRIVATE tessera_mpi)
+# Its copy of the library is its own: names of it must not meet those of the program around it.
+target_link_options(tessera_mpi_module PRIVATE -Wl,--exclude-libs,ALL)
+add_dependencies(product tessera_mpi_module)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests under mpirun: every tessera/mpi/x_mpi_test.cc with 2 and 4 ranks. They wait for each other,
+# on as few processors as there are, so one of them runs at a time, and each is ended when it hangs.
+#
+# Not under the sanitizers: Open MPI leaves memory behind when it ends, and is not watched itself.
+# The code around it is: the in-process exchange keeps the same contract with the same board.
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  return()
+endif()
+
+# Words for Open MPI: root may run it, and ranks may outnumber processors.
+set(TESSERA_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1)
+set(TESSERA_MPI_SECONDS 120)
+
+# tessera_add_mpi_test(NAME RANKS STATUS COMMAND..): COMMAND on RANKS ranks ends with STATUS.
+function(tessera_add_mpi_test name ranks status)
+  math(EXPR patience "${TESSERA_MPI_SECONDS} - 10")
+  tessera_add_test(${name} mpi sh -c "\"$@\" && exit ${status} || test $? -eq ${status}" sh
+    timeout -k 5 ${patience} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}"
+    TIMEOUT ${TESSERA_MPI_SECONDS} RESOURCE_LOCK mpi PROCESSORS 2)
+endfunction()
+
+file(GLOB mpi_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tessera/mpi/*_mpi_test.cc)
+foreach(test IN LISTS mpi_tests)
+  cmake_path(GET test STEM name)
+  add_executable(${name} ${test})
+  target_link_libraries(${name} PRIVATE tessera_test_options tessera_testing tessera_mpi
+                        MPI::MPI_CXX)
+  foreach(ranks 2 4)
+    tessera_add_mpi_test(${name}.${ranks} ${ranks} 0 $<TARGET_FILE:${name}>)
+  endforeach()
+endforeach()
+
+# A rank that gives up ends the others, and its status is that of mpirun.
+tessera_add_mpi_test(abandon_mpi_test 3 7 $<TARGET_FILE:own_mpi_test> --abandon)

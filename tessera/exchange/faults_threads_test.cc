@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/resharder.h"
+#include "tessera/notation/notation.h"
+#include "tessera/testing/faulty_exchange.h"
+
+/// What goes wrong on one of three ranks that bring 96x96 f32 from rows to columns: one clear
+/// error, the same on all of them, and none where nothing is wrong.
+namespace tessera {
+namespace {
+
+using std::chrono::milliseconds;
+using test::ExchangeCall;
+using test::Faults;
+using test::FaultyExchange;
+
+constexpr int kRanks = 3;
+constexpr std::int64_t kSide = 96;
+constexpr std::int64_t kShare = kSide / kRanks;
+
+Reshard rows_to_columns(const std::string& to = "pyflame.ColPartition(3)") {
+  const auto tensor = [](const std::string& layout) {
+    return *parse_tensor("tensor<96x96xf32, " + layout + ">");
+  };
+  // Columns are places [0, c] of the mesh, rows [r, 0].
+  const Tensor a = tensor("pyflame.RowPartition(3)");
+  const Tensor b = tensor(to);
+  return *Reshard::make(a.placement, b.placement, *Ground::around(a.placement, b.placement));
+}
+
+/// The ranks of rows 0 1 2 (places 0, 3, 6 of a 3x3 ground) and of columns (places 0, 1, 2).
+RankMap by_row() { return *RankMap::table({0, 0, 0, 1, 1, 1, 2, 2, 2}, kRanks); }
+RankMap by_column() { return *RankMap::table({0, 1, 2, 0, 1, 2, 0, 1, 2}, kRanks); }
+
+ResharderOptions small_packets() {
+  ResharderOptions options;
+  options.packet_bytes = 1024;
+  options.staging_bytes = 16 * 1024;
+  options.patience = {milliseconds(120'000), milliseconds(60'000)};
+  return options;
+}
+
+/// Runs twice, as other programs do, and answers what went wrong: of make, or of the first run and
+/// of the second.
+struct Outcome {
+  Status made = ok_status();
+  Status first = ok_status();
+  Status second = ok_status();
+  bool right = false;  ///< what B holds after the second
+};
+
+Outcome outcome_of(Exchange& exchange, const Reshard& reshard, const ResharderOptions& options) {
+  Outcome outcome;
+  Result<Resharder> made = Resharder::make(exchange, reshard, by_row(), by_column(), options);
+  if (!made) {
+    outcome.made = made.error();
+    return outcome;
+  }
+  std::vector<float> from(static_cast<std::size_t>(kShare * kSide));
+  std::vector<float> to(from.size());
+  const int rank = exchange.rank();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    from[i] = static_cast<float>(rank * kShare * kSide + static_cast<std::int64_t>(i));
+  }
+  const auto run = [&] {
+    return made->run(std::as_bytes(std::span(from)), std::as_writable_bytes(std::span(to)));
+  };
+  outcome.first = run();
+  outcome.second = run();
+  outcome.right = true;
+  for (std::int64_t row = 0; row < kSide; ++row) {
+    for (std::int64_t col = 0; col < kShare; ++col) {
+      const float expected = static_cast<float>(row * kSide + rank * kShare + col);
+      if (to[static_cast<std::size_t>(row * kShare + col)] != expected) outcome.right = false;
+    }
+  }
+  return outcome;
+}
+
+/// Every rank does as `work` says, on a thread of its own.
+std::vector<Outcome> on_all(std::vector<std::unique_ptr<Exchange>>& all,
+                            const std::function<Outcome(Exchange&)>& work) {
+  std::vector<Outcome> outcomes(all.size());
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    threads.emplace_back([&, rank] { outcomes[rank] = work(*all[rank]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+std::vector<Outcome> with_faults(int rank, const Faults& faults, const ResharderOptions& options) {
+  auto all = in_process_exchange(kRanks);
+  auto& faulty = all[static_cast<std::size_t>(rank)];
+  faulty = std::make_unique<FaultyExchange>(std::move(faulty), faults);
+  const Reshard reshard = rows_to_columns();
+  return on_all(all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, options); });
+}
+
+/// The first run ends in one error on all ranks, in which `reader` complains about `sender`; the
+/// second is fine.
+void expect_bad_packet(const std::vector<Outcome>& outcomes, int reader, int sender,
+                       const std::string& complaint) {
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.made.ok()) << outcome.made.error().message;
+    ASSERT_FALSE(outcome.first.ok());
+    const Error& error = outcome.first.error();
+    EXPECT_EQ(error.code, ErrorCode::kBadPacket);
+    EXPECT_TRUE(error.message.starts_with(cat("rank ", reader, ": packet "))) << error.message;
+    const std::string rest = cat(" from rank ", sender, " ", complaint);
+    EXPECT_NE(error.message.find(rest), std::string::npos) << error.message;
+    EXPECT_EQ(error.message, outcomes[0].first.error().message);
+    EXPECT_TRUE(outcome.second.ok()) << "the fault is over";
+    EXPECT_TRUE(outcome.right);
+  }
+}
+
+TEST(Faults, NothingIsWrongWithoutAny) {
+  for (const Outcome& outcome : with_faults(1, {}, small_packets())) {
+    ASSERT_TRUE(outcome.made.ok()) << outcome.made.error().message;
+    EXPECT_TRUE(outcome.first.ok());
+    EXPECT_TRUE(outcome.second.ok());
+    EXPECT_TRUE(outcome.right);
+  }
+}
+
+TEST(Faults, ATruncatedPacketIsOneErrorOnAllRanks) {
+  Faults faults;
+  faults.cut_packets = {{0, 1, 5}};  // the second from rank 1 to rank 0
+  expect_bad_packet(with_faults(1, faults, small_packets()), 0, 1, "has ");
+  faults.cut_packets = {{2, 0, 1 << 20}};  // nothing is left of the first to rank 2
+  expect_bad_packet(with_faults(1, faults, small_packets()), 2, 1, "has 0 bytes");
+}
+
+TEST(Faults, AFlippedBitIsSeenByTheChecksum) {
+  Faults faults;
+  faults.flipped_bits = {{2, 0, 8 * 600 + 3}};
+  ResharderOptions options = small_packets();
+  for (const Outcome& outcome : with_faults(0, faults, options)) {
+    EXPECT_TRUE(outcome.first.ok()) << "nobody looks";
+  }
+  options.checksums = true;
+  expect_bad_packet(with_faults(0, faults, options), 2, 0, "does not have the checksum");
+}
+
+TEST(Faults, ASlowRankIsNone) {
+  Faults faults;
+  for (const ExchangeCall call : {ExchangeCall::kSend, ExchangeCall::kArrived}) {
+    faults.delays.push_back({call, 2, milliseconds(200)});
+  }
+  ResharderOptions options = small_packets();
+  options.patience = {milliseconds(50), milliseconds(2000)};
+  for (const Outcome& outcome : with_faults(2, faults, options)) {
+    EXPECT_TRUE(outcome.first.ok());
+    EXPECT_TRUE(outcome.second.ok());
+    EXPECT_TRUE(outcome.right);
+  }
+}
+
+void expect_hung_rank_is_named(int hung, ExchangeCall call) {
+  Faults faults;
+  faults.hangs = {{call, 4}};
+  auto all = in_process_exchange(kRanks);
+  auto& slot = all[static_cast<std::size_t>(hung)];
+  auto owned = std::make_unique<FaultyExchange>(std::move(slot), faults);
+  FaultyExchange& hanging = *owned;
+  slot = std::move(owned);
+  ResharderOptions options = small_packets();
+  options.patience = {milliseconds(40), milliseconds(600)};
+  const Reshard reshard = rows_to_columns();
+  std::atomic<int> done = 0;
+  const auto outcomes = on_all(all, [&](Exchange& exchange) {
+    Outcome outcome = outcome_of(exchange, reshard, options);
+    if (++done == kRanks - 1) hanging.let_go();
+    return outcome;
+  });
+  std::string message;
+  for (const Outcome& outcome : outcomes) {
+    // The hung rank learns of it, too, once it goes on.
+    const Status& status = !outcome.made.ok() ? outcome.made : outcome.second;
+    ASSERT_FALSE(status.ok()) << static_cast<int>(call) << " on " << hung;
+    EXPECT_EQ(status.error().code, ErrorCode::kRankSilent);
+    EXPECT_TRUE(status.error().message.starts_with(cat("rank ", hung, " is silent: ")))
+        << status.error().message;
+    if (message.empty()) message = status.error().message;
+    EXPECT_EQ(status.error().message, message);
+  }
+}
+
+TEST(Faults, AHungRankIsNamedByTheOthers) {
+  std::vector<std::thread> cases;
+  for (const ExchangeCall call :
+       {ExchangeCall::kSend, ExchangeCall::kArrived, ExchangeCall::kTell}) {
+    for (const int hung : {0, 2}) cases.emplace_back(expect_hung_rank_is_named, hung, call);
+  }
+  for (std::thread& one : cases) one.join();
+}
+
+TEST(Faults, ARankWithAnotherPlanIsNamed) {
+  const Reshard usual = rows_to_columns();
+  const Reshard other = rows_to_columns("pyflame.BlockCyclic(1, 3, 96, 8)");
+  auto all = in_process_exchange(kRanks);
+  const auto outcomes = on_all(all, [&](Exchange& exchange) {
+    return outcome_of(exchange, exchange.rank() == 2 ? other : usual, small_packets());
+  });
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_FALSE(outcome.made.ok());
+    EXPECT_EQ(outcome.made.error().code, ErrorCode::kPlansDiffer);
+    EXPECT_TRUE(outcome.made.error().message.starts_with("rank 2 has another "))
+        << outcome.made.error().message;
+    EXPECT_NE(outcome.made.error().message.find(" than 2 of 3 ranks: "), std::string::npos);
+  }
+  auto again = in_process_exchange(kRanks);
+  const auto options = on_all(again, [&](Exchange& exchange) {
+    ResharderOptions mine = small_packets();
+    mine.checksums = exchange.rank() == 0;
+    return outcome_of(exchange, usual, mine);
+  });
+  for (const Outcome& outcome : options) {
+    ASSERT_FALSE(outcome.made.ok());
+    EXPECT_TRUE(outcome.made.error().message.starts_with("rank 0 has another "))
+        << outcome.made.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

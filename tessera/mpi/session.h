@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/mpi/mpi_exchange.h"
+
+namespace tessera {
+
+/// MPI as one exchange uses it, with everything that it has opened: communicators of its own, the
+/// ranks near this one, and whether MPI can still be called. MPI is finalised when the last holder
+/// goes, where this began it and nothing has gone wrong; after an error of MPI or abandon() it is
+/// left alone, since finalising would wait for ranks that may not come.
+class Session {
+ public:
+  /// Collective. kPlansDiffer on all ranks when their options differ. Ranks of one machine that
+  /// give different `part`s share no memory, as if they were on several: for tests.
+  static Result<std::shared_ptr<Session>> begin(const MpiOptions& options, int part = 0);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  MPI_Comm packets() const { return packets_; }
+  MPI_Comm notes() const { return notes_; }
+
+  /// The ranks that share memory with this one, itself among them, by rising number. The place of a
+  /// rank in this list is its seat.
+  const std::vector<int>& near() const { return near_; }
+  int seat() const { return seat_of_[static_cast<std::size_t>(rank_)]; }
+  /// -1 for a rank that shares no memory with this one.
+  int seat_of(int rank) const { return seat_of_[static_cast<std::size_t>(rank)]; }
+  /// All ranks of this machine (or part of it), in the order of near() where memory is shared.
+  MPI_Comm machine() const { return machine_; }
+
+  /// A number that messages of no other lane carry, the same on all ranks that have asked as often.
+  int new_tag();
+
+  /// An error where MPI has failed or was abandoned: ask before every call of MPI.
+  Status alive() const;
+  /// What `code`, the answer of MPI's function `call`, says. Errors end the session.
+  Status answer(int code, std::string_view call);
+  /// Waits for a request of a collective call, and yields in between: MPI's own waiting would keep
+  /// a processor from ranks that have still to come.
+  Status finish(MPI_Request& request, std::string_view call);
+
+  /// Collective: the same outcome on all ranks, that of the lowest rank with an error, which is
+  /// named. Fine only where all ranks are.
+  Status settle(const Status& mine);
+
+  /// Collective: whether all ranks have the same numbers.
+  Result<bool> alike(std::vector<std::int64_t> numbers);
+
+  /// Takes over messages that are still on their way when their lane goes, with the memory that
+  /// they need.
+  void keep(std::vector<MPI_Request> requests, std::shared_ptr<void> memory);
+  /// Lets go of those that are through.
+  void sweep();
+
+  void abandon(int status);
+
+ private:
+  struct Kept {
+    std::vector<MPI_Request> requests;
+    std::shared_ptr<void> memory;
+  };
+
+  Session() = default;
+  Status find_near(const MpiOptions& options, int part);
+
+  int rank_ = 0;
+  int ranks_ = 1;
+  int tags_ = 0;
+  int most_tag_ = 32767;  // MPI promises as many
+  bool began_ = false;
+  bool dead_ = false;
+  MPI_Comm packets_ = MPI_COMM_NULL;
+  MPI_Comm notes_ = MPI_COMM_NULL;
+  MPI_Comm machine_ = MPI_COMM_NULL;
+  std::vector<int> near_;
+  std::vector<int> seat_of_;
+  std::vector<Kept> kept_;
+};
+
+/// The exchange of the ranks of `session` (mpi_exchange.cc).
+std::unique_ptr<Exchange> exchange_over(std::shared_ptr<Session> session);
+
+}  // namespace tessera

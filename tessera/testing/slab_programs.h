@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tessera/relayout/program.h"
+#include "tessera/testing/generate.h"
+
+namespace tessera::test {
+
+/// Memory of one place.
+Memory one_place(std::int64_t slots, DType type);
+
+/// A program between a shard and a packed slab, made by hand as a product of lists of segments.
+struct SlabDraw {
+  Program program;
+  std::string words;
+};
+/// Packs or unpacks up to three dims: segments of up to `longest` elements that repeat with a
+/// period, packed one period after the other or one segment after the other, the shard with gaps
+/// and sometimes backwards, and now and then turned.
+SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest);
+
+/// Calls `visit(source, destination)` with the elements of every step of every nest, as plain
+/// loops.
+void for_each_step(const Program& program,
+                   const std::function<void(std::int64_t, std::int64_t)>& visit);
+
+}  // namespace tessera::test
