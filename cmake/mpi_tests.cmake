@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests under mpirun: every tessera/mpi/x_mpi_test.cc with 2 and 4 ranks. They wait for each other,
-# on as few processors as there are, so one of them runs at a time, and each is ended when it hangs.
+# Tests under mpirun: every tessera/mpi/x_mpi_test.cc with 2 and 4 ranks, every examples/mpi/x.cc
+# with 4. Ranks wait for each other, on as few processors as there are, so one test runs at a time,
+# and each is ended when it hangs.
 #
 # Not under the sanitizers: Open MPI leaves memory behind when it ends, and is not watched itself.
 # The code around it is: the in-process exchange keeps the same contract with the same board.
@@ -35,3 +36,11 @@ endforeach()
 
 # A rank that gives up ends the others, and its status is that of mpirun.
 tessera_add_mpi_test(abandon_mpi_test 3 7 $<TARGET_FILE:own_mpi_test> --abandon)
+
+file(GLOB mpi_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/mpi/*.cc)
+foreach(example IN LISTS mpi_examples)
+  cmake_path(GET example STEM stem)
+  add_executable(example_mpi_${stem} ${example})
+  target_link_libraries(example_mpi_${stem} PRIVATE tessera_mpi)
+  tessera_add_mpi_test(example_mpi_${stem} 4 0 $<TARGET_FILE:example_mpi_${stem}>)
+endforeach()
