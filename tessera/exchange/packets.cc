@@ -131,7 +131,9 @@ Result<SlabMovers::Use> SlabMovers::add(const Slab& slab, SlabMove move, std::in
     TESSERA_TRY(Accumulate mover, Accumulate::make(std::move(made.program), *reduction));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   } else {
-    TESSERA_TRY(Plan mover, Plan::make(std::move(made.program)));
+    PlanOptions options;
+    options.stores = move == SlabMove::kPack ? Stores::kPlain : stores_;
+    TESSERA_TRY(Plan mover, Plan::make(std::move(made.program), options));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   }
   return use;

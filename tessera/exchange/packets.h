@@ -21,7 +21,9 @@ namespace tessera {
 /// The moves of all slabs of a rank; slabs alike share one.
 class SlabMovers {
  public:
-  explicit SlabMovers(const Atom& atom) : atom_(atom) {}
+  /// `to_bytes` are those of the rank's memory of B.
+  SlabMovers(const Atom& atom, std::int64_t to_bytes)
+      : atom_(atom), stores_(to_bytes >= kLargeBytes ? Stores::kStreaming : Stores::kPlain) {}
 
   /// A move with where it begins, in bytes of the memories on both sides.
   struct Use {
@@ -48,7 +50,10 @@ class SlabMovers {
     std::int64_t from_bytes = 0;
     std::int64_t to_bytes = 0;
   };
+  /// A memory of B that does not stay in the caches is written around them.
+  static constexpr std::int64_t kLargeBytes = std::int64_t{16} << 20;
   Atom atom_;
+  Stores stores_;
   std::vector<Sized> movers_;
   std::map<std::vector<std::int64_t>, std::uint32_t> known_;
 };

@@ -117,7 +117,7 @@ Status Resharder::Body::make(const Reshard& reshard, const RankMap& from, const 
   TESSERA_TRY(RankPlan made,
               RankPlan::make(std::make_shared<const Reshard>(reshard), from, to, council.rank()));
   plan.emplace(std::move(made));
-  movers.emplace(plan->from().memory.atom);
+  movers.emplace(plan->from().memory.atom, plan->to().bytes());
   TESSERA_TRY(packets, Packets::make(*plan, council.ranks(), size.packet_bytes, *movers));
   TESSERA_TRY(start, RankStart::make(reshard, plan->to(), options.padding));
   return ok_status();
