@@ -52,8 +52,8 @@ class Board {
   Result<int> lend();
   /// That packet is gone: the slot is free again. Only while room() is empty, which it would move.
   void give_back(int slot) { free_.push_back(slot); }
-  /// The packet of a slot that was lent.
-  std::byte* packet(int slot) const;
+  /// The packet of slot `own`, which was lent.
+  std::byte* packet(int own) const;
 
   /// The oldest packet of `from` that is not released, if it is there: kBadPacket where its header
   /// cannot be.

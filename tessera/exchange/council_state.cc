@@ -37,6 +37,7 @@ Result<Ballot> Council::State::await(int from) {
 }
 
 Result<Ballot> Council::State::decide(Ballot ballot) {
+  memory->waiting = Waiting{};  // whatever this rank waited for last, it has it
   TESSERA_CHECK_OK(listen());
   const int rank = exchange.rank();
   const std::vector<int> children = tree_children(rank, exchange.ranks());

@@ -99,6 +99,7 @@ Error NoteReader::error() {
     error.span = Span{from, to};
   }
   error.message = text();
+  if (error.message.empty()) good_ = false;
   error.help = text();
   error.correction = text();
   return error;

@@ -8,9 +8,7 @@
 #include "tessera/exchange/fingerprint.h"
 
 namespace tessera {
-namespace {
-
-Status check(std::int64_t places, int ranks) {
+Status RankMap::check(std::int64_t places, int ranks) {
   if (ranks < 1) {
     return Error{ErrorCode::kOutOfRange, cat("places on ", ranks, " ranks"), std::nullopt,
                  "there is at least one rank"};
@@ -22,8 +20,6 @@ Status check(std::int64_t places, int ranks) {
   }
   return ok_status();
 }
-
-}  // namespace
 
 Result<RankMap> RankMap::blocks(std::int64_t places, int ranks) {
   TESSERA_CHECK_OK(check(places, ranks));

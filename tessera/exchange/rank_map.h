@@ -13,6 +13,9 @@ class RankMap {
  public:
   static constexpr std::int64_t kMostPlaces = std::int64_t{1} << 24;
 
+  /// kOutOfRange for no ranks, kTooLarge for more than kMostPlaces places.
+  static Status check(std::int64_t places, int ranks);
+
   /// Places in order, as many on each rank as on any other, or one less: rank r has the places that
   /// ThreadPool::share would give it. Example: 10 places on 4 ranks: 0-2, 3-5, 6-7, 8-9.
   static Result<RankMap> blocks(std::int64_t places, int ranks);

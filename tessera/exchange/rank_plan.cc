@@ -117,6 +117,26 @@ std::int64_t RankSide::position(std::int64_t place) const {
   return std::lower_bound(places.begin(), places.end(), place) - places.begin();
 }
 
+Result<RankMap> dealt_out(const Placement& placement, const Ground& ground, int ranks,
+                          RankOrder order) {
+  TESSERA_TRY(const PlaceMap map, place_map_of(placement, ground));
+  const std::int64_t places = ground.mesh.elements();
+  TESSERA_CHECK_OK(RankMap::check(places, ranks));
+  std::vector<bool> used(static_cast<std::size_t>(places), false);
+  for (std::int64_t v = 0; v < map.mesh().elements(); ++v) {
+    used[static_cast<std::size_t>(map.physical(v))] = true;
+  }
+  const std::int64_t count = std::count(used.begin(), used.end(), true);
+  TESSERA_TRY(const RankMap dealt, order == RankOrder::kBlocks ? RankMap::blocks(count, ranks)
+                                                               : RankMap::cyclic(count, ranks));
+  std::vector<std::int32_t> rank_of(used.size(), 0);
+  std::int64_t next = 0;
+  for (std::size_t p = 0; p < used.size(); ++p) {
+    if (used[p]) rank_of[p] = dealt.rank_of(next++);
+  }
+  return RankMap::table(std::move(rank_of), ranks);
+}
+
 /// Makes the parcels of a plan.
 class ParcelList {
  public:

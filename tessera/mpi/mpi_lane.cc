@@ -181,7 +181,7 @@ Result<Arrival> MpiLane::arrived(int from) {
   TESSERA_CHECK_OK(session_->alive());
   if (expected_.of(from) == 0) return Arrival();
   if (is_near(from)) {
-    const Result<Arrival> near = board_.arrived(session_->seat_of(from));
+    Result<Arrival> near = board_.arrived(session_->seat_of(from));
     if (near) return near;
     Error error = near.error();
     error.message = cat("between this rank and rank ", from, ": ", error.message);

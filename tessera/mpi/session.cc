@@ -104,13 +104,16 @@ Status Session::find_near(const MpiOptions& options, int part) {
 
 Session::~Session() {
   int ended = 0;
-  if (dead_ || MPI_Finalized(&ended) != MPI_SUCCESS || ended) return;
-  sweep();
-  if (began_) {
+  if (MPI_Finalized(&ended) != MPI_SUCCESS || ended) return;
+  if (!dead_) sweep();
+  if (!dead_ && began_) {
     MPI_Finalize();
+    return;
   }
   // Where MPI is someone else's, the communicators stay: freeing them is collective, and ranks may
-  // go at different times or not at all.
+  // go at different times or not at all. MPI may still write into memory of messages on their way,
+  // so that stays as well.
+  if (!kept_.empty()) static_cast<void>(new std::vector<Kept>(std::move(kept_)));
 }
 
 int Session::new_tag() {

@@ -64,11 +64,11 @@ class Witness {
   const std::string& mistake() const { return mistake_; }
   bool fine() const { return mistake_.empty(); }
 
-  void wrong(std::string what) {
+  void wrong(std::string_view what) {
     if (fine()) mistake_ = cat("rank ", rank(), " of ", ranks(), ": ", what);
   }
   void expect(bool holds, std::string_view what) {
-    if (!holds) wrong(std::string(what));
+    if (!holds) wrong(what);
   }
   void expect_fine(const Status& status, std::string_view what) {
     if (!status) wrong(said(what, status.error()));
