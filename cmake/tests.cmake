@@ -7,6 +7,7 @@
 #   tools/*_test.cc                   tools_test           gtest; TESSERA_COMMAND is the command's path
 #   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with a main of its own, run by mpirun
 #                                                          with 2 and 4 ranks, label `mpi`
+#   tools/*_mpi_test.cc               tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
 #   examples/x.cc                     example_x            passes when it returns 0
 # Tests run in the root of the source tree, where they find their data files.
 #
@@ -100,11 +101,25 @@ endif()
 
 set(tools_tests ${TESSERA_TOOL_SOURCES})
 list(FILTER tools_tests INCLUDE REGEX "_test\\.cc$")
+set(tools_mpi_tests ${tools_tests})
+list(FILTER tools_mpi_tests INCLUDE REGEX "_mpi_test\\.cc$")
+list(FILTER tools_tests EXCLUDE REGEX "_mpi_test\\.cc$")
 if(tools_tests AND TARGET tessera-cli)
   tessera_add_gtest(tools_test unit ${tools_tests})
   target_link_libraries(tools_test PRIVATE tessera_tools)
   target_compile_definitions(tools_test PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>")
   add_dependencies(tools_test tessera-cli)
+endif()
+# Not under the sanitizers, which Open MPI is not made for.
+if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND
+   NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  tessera_add_gtest(tools_mpi_test mpi ${tools_mpi_tests})
+  target_link_libraries(tools_mpi_test PRIVATE tessera_tools)
+  target_compile_definitions(tools_mpi_test PRIVATE
+    TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>" TESSERA_MPIRUN="${MPIEXEC_EXECUTABLE}")
+  add_dependencies(tools_mpi_test tessera-cli tessera_mpi_module)
+  set_tests_properties(tools_mpi_test PROPERTIES TIMEOUT 240 RESOURCE_LOCK mpi
+    PROCESSORS 2)
 endif()
 
 file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc)

@@ -13,6 +13,10 @@
 #include "tessera/notation/notation.h"
 #include "tools/terminal.h"
 
+namespace tessera {
+class Council;
+}
+
 /// tools/: the `tessera` command. Arguments and JSON requests come in, answers go out; whatever is
 /// decided about layouts is decided in the library. Only this room knows JSON, streams and
 /// terminals.
@@ -78,6 +82,7 @@ struct Console {
   std::ostream& err;  ///< for what went wrong in a part of the question; see Verdict::kBadInput
   bool json = false;  ///< one JSON object on one line instead of words
   Terminal terminal;
+  Council* council = nullptr;  ///< the ranks that answer together; null for a process by itself
 };
 
 inline constexpr int kExitBadInput = 2;

@@ -134,6 +134,8 @@ struct MappedOutput::State {
   Descriptor descriptor;
   std::optional<RemovedOnSignal> removed;
   std::optional<GuardedMapping> mapping;
+  std::int64_t size = 0;
+  bool is_lost = false;  ///< in a mapping that was given back
 
   State(std::string file, std::string real, int number, std::string temporary_path)
       : name(std::move(file)),
@@ -203,6 +205,7 @@ Result<MappedOutput> MappedOutput::create(const std::string& name, std::int64_t 
     [[maybe_unused]] const int owner_stays = fchown(number, facts.st_uid, facts.st_gid);
     if (fchmod(number, facts.st_mode & 0777) != 0) return cannot_write(name, size, errno);
   }
+  state->size = size;
   if (const int error = reserve(number, size); error != 0) return cannot_write(name, size, error);
   state->mapping.emplace(number, static_cast<std::size_t>(size), /*writable=*/true);
   if (state->mapping->failed()) return cannot_write(name, size, errno);
@@ -210,19 +213,47 @@ Result<MappedOutput> MappedOutput::create(const std::string& name, std::int64_t 
 }
 
 std::span<std::byte> MappedOutput::bytes() const {
+  if (!state_->mapping) return {};
   return {state_->mapping->at(), state_->mapping->size()};
+}
+
+void MappedOutput::unmap() {
+  State& state = *state_;
+  state.is_lost = state.is_lost || (state.mapping && state.mapping->is_lost());
+  state.mapping.reset();
+}
+
+Status MappedOutput::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  State& state = *state_;
+  while (!bytes.empty()) {
+    const ssize_t written =
+        pwrite(state.descriptor.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return cannot_write(state.name, state.size, written < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += written;
+  }
+  return ok_status();
+}
+
+Status MappedOutput::flush() {
+  State& state = *state_;
+  const bool is_mapped = state.mapping && state.mapping->size() > 0;
+  if (is_mapped && msync(state.mapping->at(), state.mapping->size(), MS_SYNC) != 0) {
+    return cannot_write(state.name, state.size, errno);
+  }
+  if (fsync(state.descriptor.number()) != 0) return cannot_write(state.name, state.size, errno);
+  if (state.is_lost || (is_mapped && state.mapping->is_lost())) {
+    return cannot_write(state.name, state.size, EIO);
+  }
+  return ok_status();
 }
 
 Status MappedOutput::commit() {
   State& state = *state_;
-  const auto size = static_cast<std::int64_t>(state.mapping->size());
-  if (size > 0 && msync(state.mapping->at(), state.mapping->size(), MS_SYNC) != 0) {
-    return cannot_write(state.name, size, errno);
-  }
-  if (fsync(state.descriptor.number()) != 0) return cannot_write(state.name, size, errno);
-  if (state.mapping->is_lost()) return cannot_write(state.name, size, EIO);
+  TESSERA_CHECK_OK(flush());
   if (const int error = state.rename_to(state.path); error != 0) {
-    return cannot_write(state.name, size, error);
+    return cannot_write(state.name, state.size, error);
   }
   sync_folder(folder_of(state.path));
   return ok_status();

@@ -49,6 +49,12 @@ class MappedOutput {
                                      Unfinished unfinished = Unfinished::kNameless);
 
   std::span<std::byte> bytes() const;
+  /// Gives back the memory, of which a process has 16 files at most; what was written there stays.
+  /// `write_at` goes on without it.
+  void unmap();
+  Status write_at(std::int64_t offset, std::span<const std::byte> bytes);
+  /// Brings the bytes to the disk, so that `commit` has little left to do.
+  Status flush();
   /// Brings the bytes to the disk and gives the file its name. Law: afterwards the name has all of
   /// the bytes, or, on an error, what it had before.
   Status commit();

@@ -96,24 +96,6 @@ bool is_bits_of(const NpyType& found, const FileArray& array) {
   return array.is_raw_type && is_bits && found.bytes == array.type.bytes && !found.swapped;
 }
 
-Status check_type(const FileArray& array, DType storage, const NpyHeader& header,
-                  const std::string& name) {
-  if (header.type == array.type || is_bits_of(header.type, array)) return ok_status();
-  const std::string expected = array.type.text();
-  Error error{ErrorCode::kBadDType,
-              cat(quote(name), " holds '", header.type.text(), "', but elements of ",
-                  dtype_name(storage), " are '", expected, "'"),
-              std::nullopt,
-              array.is_raw_type
-                  ? cat("save the bits of the elements, as with x.view('", expected, "')")
-                  : cat("save x.astype('", expected, "'), or give the tensor the file's type")};
-  if (header.type.swapped) {
-    error.message = cat(quote(name), " holds '", header.type.text(),
-                        "', in the byte order of other machines, expected '", expected, "'");
-  }
-  return error;
-}
-
 Error wrong_shape(const FileArray& array, const NpyHeader& header, const std::string& name) {
   const bool fortran = array.order == FileArray::Order::kColumnMajor;
   const std::int64_t elements = elements_of(array);
@@ -131,6 +113,24 @@ Error wrong_shape(const FileArray& array, const NpyHeader& header, const std::st
 }
 
 }  // namespace
+
+Status check_array_type(const FileArray& array, DType storage, const NpyHeader& header,
+                        const std::string& name) {
+  if (header.type == array.type || is_bits_of(header.type, array)) return ok_status();
+  const std::string expected = array.type.text();
+  Error error{ErrorCode::kBadDType,
+              cat(quote(name), " holds '", header.type.text(), "', but elements of ",
+                  dtype_name(storage), " are '", expected, "'"),
+              std::nullopt,
+              array.is_raw_type
+                  ? cat("save the bits of the elements, as with x.view('", expected, "')")
+                  : cat("save x.astype('", expected, "'), or give the tensor the file's type")};
+  if (header.type.swapped) {
+    error.message = cat(quote(name), " holds '", header.type.text(),
+                        "', in the byte order of other machines, expected '", expected, "'");
+  }
+  return error;
+}
 
 FileArray file_array(const Placement& placement) {
   FileArray array;
@@ -160,7 +160,7 @@ FileArray file_array(const Placement& placement) {
 Result<Placement> placement_in_file(const Placement& placement, const NpyHeader& header,
                                     const std::string& name) {
   const FileArray array = file_array(placement);
-  TESSERA_CHECK_OK(check_type(array, placement.atom().storage, header, name));
+  TESSERA_CHECK_OK(check_array_type(array, placement.atom().storage, header, name));
   if (array.order != FileArray::Order::kMemory) {
     if (header.shape != array.shape) return wrong_shape(array, header, name);
     const bool own_order = header.fortran_order == (array.order == FileArray::Order::kColumnMajor);

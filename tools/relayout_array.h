@@ -32,6 +32,11 @@ struct FileArray {
 
 FileArray file_array(const Placement& placement);
 
+/// kBadDType unless the elements of a file are of the array's type, or raw bits of its size where
+/// NumPy has no name for it.
+Status check_array_type(const FileArray& array, DType storage, const NpyHeader& header,
+                        const std::string& name);
+
 /// The placement of the elements in a file with this header: `placement` itself, or, for a tensor
 /// in plain order, that of the file's order. `name` is for messages.
 /// Errors: kBadDType and kShapeMismatch with what was expected and what was found.

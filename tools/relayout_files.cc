@@ -11,6 +11,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/verify.h"
+#include "tools/array_file.h"
 #include "tools/mapped_file.h"
 #include "tools/npy.h"
 #include "tools/progress.h"
@@ -27,17 +28,7 @@ constexpr std::int64_t kMostThreads = 1024;
 /// What undefined padding is in files, so that equal tensors are equal files.
 constexpr PaddingRule kFilePadding = PaddingRule::kZero;
 
-Error wrong_size(const std::string& name, std::int64_t expected, std::size_t found,
-                 std::string_view what) {
-  const bool is_short = found < static_cast<std::size_t>(expected);
-  return Error{ErrorCode::kIo,
-               cat(quote(name), is_short ? " is truncated" : " is too long", ": ", what, " take ",
-                   expected, " bytes, found ", found),
-               std::nullopt,
-               is_short ? "copy or save it again" : "save it again, or cut off what follows"};
-}
-
-/// A file whose elements can be read.
+/// A file whose elements can be read, and where it has them.
 struct Source {
   MappedInput file;
   std::span<const std::byte> elements;
@@ -45,41 +36,15 @@ struct Source {
 };
 
 Result<Source> open_source(const Tensor& tensor, const std::string& name, bool is_raw) {
-  TESSERA_TRY(MappedInput file, MappedInput::open(name));
-  const std::span<const std::byte> bytes = file.bytes();
-  const std::int64_t needed = tensor.placement.allocated_bytes();
-  if (is_raw) {
-    if (std::cmp_not_equal(bytes.size(), needed)) {
-      return wrong_size(name, needed, bytes.size(), "the elements of its layout");
-    }
-    TESSERA_CHECK_OK(check_sidecar(name, tensor));
-    return Source{std::move(file), bytes, tensor.placement};
-  }
-  Result<NpyHeader> header = read_npy_header(bytes);
-  if (!header) {
-    Error error = header.error();
-    const std::int64_t at = error.span.value_or(Span{}).from;
-    error.message = cat(quote(name), ", byte ", at, ": ", error.message);
-    error.span.reset();
-    return error;
-  }
-  TESSERA_TRY(Placement placement, placement_in_file(tensor.placement, *header, name));
-  const auto start = static_cast<std::size_t>(header->data_offset);
-  if (std::cmp_not_equal(bytes.size() - start, header->data_bytes)) {
-    const std::int64_t whole = (Checked(header->data_offset) + header->data_bytes).saturated();
-    return wrong_size(name, whole, bytes.size(), "its header and elements");
-  }
+  Placement placement = tensor.placement;
+  TESSERA_TRY(
+      ArrayFile array,
+      open_array(name, is_raw, placement.allocated_bytes(), [&](const NpyHeader& header) -> Status {
+        TESSERA_TRY(placement, placement_in_file(tensor.placement, header, name));
+        return ok_status();
+      }));
   TESSERA_CHECK_OK(check_sidecar(name, tensor));
-  return Source{std::move(file), bytes.subspan(start), std::move(placement)};
-}
-
-Result<int> thread_count(std::int64_t asked) {
-  if (asked == 0) {
-    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  }
-  if (asked >= 1 && asked <= kMostThreads) return static_cast<int>(asked);
-  return Error{ErrorCode::kOutOfRange, cat("--threads is ", asked), std::nullopt,
-               cat("use 1 to ", kMostThreads)};
+  return Source{std::move(array.file), array.elements, std::move(placement)};
 }
 
 /// Runs the plan; at a terminal, and when there is much to move, slice by slice behind a bar.
@@ -117,9 +82,13 @@ Status check_moved(const Source& source, const Placement& to, std::span<const st
 
 }  // namespace
 
-bool is_raw_file(const std::string& name, bool raw) {
-  if (name.ends_with(".bin") || name.ends_with(".raw")) return true;
-  return raw && !name.ends_with(".npy");
+Result<int> thread_count(std::int64_t asked) {
+  if (asked == 0) {
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+  if (asked >= 1 && asked <= kMostThreads) return static_cast<int>(asked);
+  return Error{ErrorCode::kOutOfRange, cat("--threads is ", asked), std::nullopt,
+               cat("use 1 to ", kMostThreads)};
 }
 
 Status check_program(const Program& program, const Placement& from, const Placement& to,

@@ -30,10 +30,6 @@ struct FileMoved {
   bool is_compared = false;   ///< with the reference, byte by byte
 };
 
-/// Whether a file is raw binary: *.bin and *.raw are, *.npy is not, and for other names `raw`
-/// tells.
-bool is_raw_file(const std::string& name, bool raw);
-
 /// Reads tensor `a` from a file and writes it as `b` to another, which appears whole or not at all.
 /// Errors: those of the files (kIo, kSyntax, ..), of the arrays in them (kBadDType, kShapeMismatch,
 /// kContradiction with a sidecar), of make_program and of Plan. With `verify` also kContradiction
@@ -41,6 +37,9 @@ bool is_raw_file(const std::string& name, bool raw);
 /// a bug of Tessera.
 Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
                              Console& console);
+
+/// What --threads asks for: all that the machine runs at once for 0. kOutOfRange above 1024.
+Result<int> thread_count(std::int64_t asked);
 
 /// kContradiction with the first flaw that the verifier finds in `program`.
 Status check_program(const Program& program, const Placement& from, const Placement& to,

@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::size_t kMostPairsInWords = 32;
 
-Json relabel_json(const Relabelled& relabelled) {
-  Json json;
-  json["changed"] = relabelled.changed;
-  json["bytes_before"] = relabelled.bytes_before;
-  json["bytes_after"] = relabelled.bytes_after;
-  json["saved_bytes"] = relabelled.saved_bytes();
-  json["optimal"] = relabelled.optimal;
-  json["tensor"] = print_native(relabelled.to);
-  return json;
-}
-
 Json chunks_json(const Chunks& chunks) {
   Json json;
   json["rounds"] = chunks.rounds;
@@ -59,24 +48,6 @@ Json simulation_json(const Simulation& simulation) {
   json["phases"] = simulation.phases;
   json["colours"] = simulation.colours;
   return json;
-}
-
-/// 0.00012 s is "120 us".
-std::string seconds_text(double seconds) {
-  const auto [scale, unit] = seconds < 1e-6   ? std::pair(1e9, "ns")
-                             : seconds < 1e-3 ? std::pair(1e6, "us")
-                             : seconds < 1    ? std::pair(1e3, "ms")
-                                              : std::pair(1.0, "s");
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3g", seconds * scale);
-  return cat(buffer.data(), " ", unit);
-}
-
-/// "53 bytes", "4 MB (4194304 bytes)".
-std::string bytes_text(std::int64_t bytes) {
-  const std::string exact = count_of(bytes, "byte");
-  const std::string rounded = size_text(bytes);
-  return rounded == exact || bytes == 1 ? exact : cat(rounded, " (", exact, ")");
 }
 
 std::string where_text(const ReshardAnswer& answer) {
@@ -130,18 +101,6 @@ class Words {
   std::ostream& out_;
   const Terminal& terminal_;
 };
-
-void say_relabelled(const Relabelled& relabelled, Words& words) {
-  if (!relabelled.changed) {
-    words.line(cat("no other choice of places for B moves less",
-                   relabelled.optimal ? "" : ", among those looked at"));
-    return;
-  }
-  words.line(cat("with B on other places ", bytes_text(relabelled.bytes_after),
-                 " cross instead of ", bytes_text(relabelled.bytes_before),
-                 relabelled.optimal ? ": the fewest possible" : ""));
-  words.line(cat("B is then ", print_native(relabelled.to)));
-}
 
 void say_fabric(const ReshardAnswer& answer, Words& words) {
   const Ground& ground = answer.reshard.ground();
@@ -202,6 +161,46 @@ void say_memory(const Feasibility& memory, Words& words) {
 }
 
 }  // namespace
+
+std::string seconds_text(double seconds) {
+  const auto [scale, unit] = seconds < 1e-6   ? std::pair(1e9, "ns")
+                             : seconds < 1e-3 ? std::pair(1e6, "us")
+                             : seconds < 1    ? std::pair(1e3, "ms")
+                                              : std::pair(1.0, "s");
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.3g", seconds * scale);
+  return cat(buffer.data(), " ", unit);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  const std::string exact = count_of(bytes, "byte");
+  const std::string rounded = size_text(bytes);
+  return rounded == exact || bytes == 1 ? exact : cat(rounded, " (", exact, ")");
+}
+
+Json relabel_json(const Relabelled& relabelled) {
+  Json json;
+  json["changed"] = relabelled.changed;
+  json["bytes_before"] = relabelled.bytes_before;
+  json["bytes_after"] = relabelled.bytes_after;
+  json["saved_bytes"] = relabelled.saved_bytes();
+  json["optimal"] = relabelled.optimal;
+  json["tensor"] = print_native(relabelled.to);
+  return json;
+}
+
+void print_relabelled(const Relabelled& relabelled, std::ostream& out, const Terminal& terminal) {
+  Words words(out, terminal);
+  if (!relabelled.changed) {
+    words.line(cat("no other choice of places for B moves less",
+                   relabelled.optimal ? "" : ", among those looked at"));
+    return;
+  }
+  words.line(cat("with B on other places ", bytes_text(relabelled.bytes_after),
+                 " cross instead of ", bytes_text(relabelled.bytes_before),
+                 relabelled.optimal ? ": the fewest possible" : ""));
+  words.line(cat("B is then ", print_native(relabelled.to)));
+}
 
 void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   const ReshardCost& cost = answer.cost;
@@ -269,7 +268,7 @@ void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const T
     words.line(cat(bytes_text(cost.local_bytes), " are copied inside places"));
   }
   say_fabric(answer, words);
-  if (answer.relabelled) say_relabelled(*answer.relabelled, words);
+  if (answer.relabelled) print_relabelled(*answer.relabelled, out, terminal);
   if (answer.chunks) say_chunks(*answer.chunks, words);
   if (answer.memory) say_memory(*answer.memory, words);
   for (const ReshardWarning& warning : answer.warnings) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <string>
 
+#include "tools/json.h"
 #include "tools/reshard_answer.h"
 #include "tools/terminal.h"
 
@@ -15,5 +18,14 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out);
 /// The answer in words, with the heat map where there is one; pairs beyond the first 32 are only
 /// counted.
 void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal);
+
+/// 0.00012 s is "120 us".
+std::string seconds_text(double seconds);
+/// "53 bytes", "4 MB (4194304 bytes)".
+std::string bytes_text(std::int64_t bytes);
+
+/// The places that B was given: what crosses before and after, and the tensor.
+Json relabel_json(const Relabelled& relabelled);
+void print_relabelled(const Relabelled& relabelled, std::ostream& out, const Terminal& terminal);
 
 }  // namespace tessera::tools

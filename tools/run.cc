@@ -10,18 +10,16 @@
 #include "tessera/version.h"
 #include "tools/arguments.h"
 #include "tools/json.h"
+#include "tools/run_ranks.h"
 
 namespace tessera::tools {
-namespace {
 
-/// Errors go where the answer would have gone when it was to be JSON, else to the reader.
-int report(const Failure& failure, bool json, std::ostream& out, std::ostream& err) {
+void report(const Failure& failure, bool json, std::ostream& out, std::ostream& err) {
   if (json) {
     out << dump(error_json(failure.error)) << '\n';
   } else {
     err << render(failure.error, failure.source);
   }
-  return kExitBadInput;
 }
 
 bool wants_json(const std::vector<std::string>& args) {
@@ -29,36 +27,61 @@ bool wants_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), end, "--json") != end;
 }
 
-int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istream& in,
-             std::ostream& out, std::ostream& err, const Terminal& terminal) {
-  const bool json = wants_json(args);
+Asked read_request(const Verb& verb, const std::vector<std::string>& args, std::istream& in) {
+  Asked asked;
   Result<Request> request = parse_arguments(verb, args);
-  if (!request) return report({request.error(), ""}, json, out, err);
-  if (request->has("help")) {
-    out << verb_help(verb, terminal);
-    return 0;
+  if (!request) {
+    asked.failure = {request.error(), ""};
+    return asked;
   }
-  if (request->has("batch")) {
-    run_batch(verb, in, out);
-    return 0;
-  }
-  std::vector<std::pair<std::string, std::string>> texts;
+  asked.request = *std::move(request);
+  if (asked.request.has("help") || asked.request.has("batch")) return asked;
   for (const Positional& positional : verb.positionals) {
-    if (positional.kind != Positional::Kind::kTensor || !request->has(positional.name)) continue;
-    Result<std::string> text = text_of(request->text(positional.name), in);
-    if (!text) return report({text.error(), ""}, json, out, err);
-    texts.emplace_back(positional.name, *std::move(text));
+    const bool given = asked.request.has(positional.name);
+    if (positional.kind != Positional::Kind::kTensor || !given) continue;
+    Result<std::string> text = text_of(asked.request.text(positional.name), in);
+    if (!text) {
+      asked.failure = {text.error(), ""};
+      return asked;
+    }
+    asked.texts.emplace_back(positional.name, *std::move(text));
   }
-  const std::vector<Failure> failures = read_tensors(verb, texts, *request);
-  if (!failures.empty()) return report(failures.front(), json, out, err);
-  Console console{in, out, err, json, terminal};
-  const Result<Verdict> verdict = verb.run(*request, console);
+  const std::vector<Failure> failures = read_tensors(verb, asked.texts, asked.request);
+  if (!failures.empty()) asked.failure = failures.front();
+  return asked;
+}
+
+int exit_status(const Verb& verb, const Result<Verdict>& verdict) {
   if (verdict) return static_cast<int>(*verdict);
-  const int status = report({verdict.error(), ""}, json, out, err);
   const ErrorCode code = verdict.error().code;
   const bool refused = code == ErrorCode::kNotSupported || code == ErrorCode::kTooLarge;
   const bool is_no = code == ErrorCode::kDoesNotFit || (verb.refusal_is_no && refused);
-  return is_no ? static_cast<int>(Verdict::kNo) : status;
+  return is_no ? static_cast<int>(Verdict::kNo) : kExitBadInput;
+}
+
+namespace {
+
+int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istream& in,
+             std::ostream& out, std::ostream& err, const Terminal& terminal) {
+  if (wants_ranks(verb, args)) return run_with_mpi(verb, args, out, err, terminal);
+  const bool json = wants_json(args);
+  Asked asked = read_request(verb, args, in);
+  if (asked.failure) {
+    report(*asked.failure, json, out, err);
+    return kExitBadInput;
+  }
+  if (asked.request.has("help")) {
+    out << verb_help(verb, terminal);
+    return 0;
+  }
+  if (asked.request.has("batch")) {
+    run_batch(verb, in, out);
+    return 0;
+  }
+  Console console{in, out, err, json, terminal};
+  const Result<Verdict> verdict = verb.run(asked.request, console);
+  if (!verdict) report({verdict.error(), ""}, json, out, err);
+  return exit_status(verb, verdict);
 }
 
 int run_arguments(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
@@ -76,7 +99,10 @@ int run_arguments(const std::vector<std::string>& args, std::istream& in, std::o
     return 0;
   }
   const Result<const Verb*> verb = find_verb(args[0]);
-  if (!verb) return report({verb.error(), ""}, wants_json(args), out, err);
+  if (!verb) {
+    report({verb.error(), ""}, wants_json(args), out, err);
+    return kExitBadInput;
+  }
   return run_verb(**verb, {args.begin() + 1, args.end()}, in, out, err, terminal);
 }
 
@@ -91,7 +117,7 @@ int run_command(const std::vector<std::string>& args, std::istream& in, std::ost
   } catch (const std::exception& exception) {
     const Error error{ErrorCode::kTooLarge, cat("gave up: ", exception.what()), std::nullopt,
                       "ask for less at once"};
-    status = report({error, ""}, wants_json(args), out, err);
+    report({error, ""}, wants_json(args), out, err);
   }
   out.flush();
   return out ? status : kExitBadInput;
