@@ -41,10 +41,8 @@ inline tessera::Status reshard_on(tessera::Exchange& exchange) {
   TESSERA_TRY(const tessera::Tensor b,
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
 
-  // Four places in a row: place p of A and place p of B are on the same rank.
-  tessera::Ground ground;
-  TESSERA_TRY(ground.mesh, tessera::Shape::make({4}));
-  ground.why_no_fabric = "ranks are joined by messages";
+  // Places meet by number: place p of A and place p of B are on the same rank.
+  TESSERA_TRY(const tessera::Ground ground, tessera::Ground::in_a_row(a.placement, b.placement));
   TESSERA_TRY(const tessera::Reshard reshard,
               tessera::Reshard::make(a.placement, b.placement, ground));
   TESSERA_TRY(const tessera::RankMap ranks, tessera::RankMap::blocks(4, exchange.ranks()));

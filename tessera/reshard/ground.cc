@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -74,6 +75,23 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
     if (!extents.empty()) fabric.cols = static_cast<std::int32_t>(extents.back());
     ground.fabric = fabric;
   }
+  return ground;
+}
+
+Result<Ground> Ground::in_a_row(const Placement& a, const Placement& b) {
+  std::vector<std::vector<std::int64_t>> meshes;
+  hold(a, meshes);
+  hold(b, meshes);
+  std::int64_t most = 1;
+  for (const std::vector<std::int64_t>& mesh : meshes) {
+    Checked places = 1;
+    for (const std::int64_t extent : mesh) places *= extent;
+    TESSERA_TRY(const std::int64_t count, places.value("the number of places"));
+    most = std::max(most, count);
+  }
+  Ground ground;
+  TESSERA_TRY(ground.mesh, Shape::make({most}));
+  ground.why_no_fabric = "places that are numbers are not joined by links";
   return ground;
 }
 
