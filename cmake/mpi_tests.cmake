@@ -44,3 +44,12 @@ foreach(example IN LISTS mpi_examples)
   target_link_libraries(example_mpi_${stem} PRIVATE tessera_mpi)
   tessera_add_mpi_test(example_mpi_${stem} 4 0 $<TARGET_FILE:example_mpi_${stem}>)
 endforeach()
+
+# The steps of docs/mpi.md, as a reader would take them.
+if(TARGET tessera-cli)
+  math(EXPR patience "${TESSERA_MPI_SECONDS} - 10")
+  tessera_add_test(mpi_page_steps mpi timeout -k 5 ${patience}
+    ${PROJECT_SOURCE_DIR}/scripts/run_page_steps.sh docs/mpi.md $<TARGET_FILE_DIR:tessera-cli>)
+  set_tests_properties(mpi_page_steps PROPERTIES ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}"
+    TIMEOUT ${TESSERA_MPI_SECONDS} RESOURCE_LOCK mpi PROCESSORS 2)
+endif()
