@@ -29,6 +29,9 @@ foreach(test IN LISTS mpi_tests)
   add_executable(${name} ${test})
   target_link_libraries(${name} PRIVATE tessera_test_options tessera_testing tessera_mpi
                         MPI::MPI_CXX)
+  target_compile_definitions(${name} PRIVATE
+                             TESSERA_MPI_MODULE="$<TARGET_FILE:tessera_mpi_module>")
+  add_dependencies(${name} tessera_mpi_module)
   foreach(ranks 2 4)
     tessera_add_mpi_test(${name}.${ranks} ${ranks} 0 $<TARGET_FILE:${name}>)
   endforeach()
@@ -36,6 +39,12 @@ endforeach()
 
 # A rank that gives up ends the others, and its status is that of mpirun.
 tessera_add_mpi_test(abandon_mpi_test 3 7 $<TARGET_FILE:own_mpi_test> --abandon)
+
+# Reshards also between other numbers of ranks, odd ones and one alone.
+foreach(ranks 1 3 6)
+  tessera_add_mpi_test(resharder_mpi_test.${ranks} ${ranks} 0
+    $<TARGET_FILE:resharder_mpi_test> --gtest_filter=ResharderMpi.*Pairs*:ResharderMpi.Notations*)
+endforeach()
 
 file(GLOB mpi_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/mpi/*.cc)
 foreach(example IN LISTS mpi_examples)

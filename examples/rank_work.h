@@ -41,8 +41,8 @@ inline tessera::Status reshard_on(tessera::Exchange& exchange) {
   TESSERA_TRY(const tessera::Tensor b,
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
 
-  // Places meet by number: place p of A and place p of B are on the same rank.
-  TESSERA_TRY(const tessera::Ground ground, tessera::Ground::in_a_row(a.placement, b.placement));
+  // Meshes of 4 and of 2x2 meet by number: place p of A and place p of B are on the same rank.
+  TESSERA_TRY(const tessera::Ground ground, tessera::Ground::between(a.placement, b.placement));
   TESSERA_TRY(const tessera::Reshard reshard,
               tessera::Reshard::make(a.placement, b.placement, ground));
   TESSERA_TRY(const tessera::RankMap ranks, tessera::RankMap::blocks(4, exchange.ranks()));

@@ -30,12 +30,7 @@ struct Prepared {
 };
 
 Result<Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
-  if (target.empty()) {
-    // Files have numbers, so meshes of different rank meet by those of their places.
-    Result<Ground> around = Ground::around(a.placement, b.placement);
-    if (around || around.error().code != ErrorCode::kMeshMismatch) return around;
-    return Ground::in_a_row(a.placement, b.placement);
-  }
+  if (target.empty()) return Ground::between(a.placement, b.placement);
   TESSERA_TRY(const Machine machine, read_target(target));
   return Ground::of(machine);
 }

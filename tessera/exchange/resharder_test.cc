@@ -38,12 +38,12 @@ std::string exchange_mistake(const test::ReshardPair& pair, const test::NaiveRes
 
 TEST(Resharder, BringsAnythingToItsPlacesOnAnyRanks) {
   const auto features =
-      test::reshard_law_holds(2500, test::ReshardSource::kForms, exchange_mistake);
+      test::reshard_law_holds(1500, test::ReshardSource::kForms, exchange_mistake);
   RecordProperty("features", features.table());
 }
 
 TEST(Resharder, BringsNotationsToEachOther) {
-  test::reshard_law_holds(600, test::ReshardSource::kTexts, exchange_mistake);
+  test::reshard_law_holds(400, test::ReshardSource::kTexts, exchange_mistake);
 }
 
 }  // namespace

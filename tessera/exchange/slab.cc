@@ -262,8 +262,10 @@ std::int64_t slot_grain(const Atom& atom) {
 
 SlabProgram slab_program(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t source,
                          std::int64_t destination) {
+  // Each axis counts from the lowest slot that it reaches, so that no offset is below zero.
   Reach from{source + slab.source, source + slab.source};
   Reach to{destination + slab.destination, destination + slab.destination};
+  std::vector<Spots> lowest;
   for (const ParcelAxis& axis : slab.axes) {
     const Reach in_a = source_reach(axis);
     const Reach in_b = destination_reach(axis);
@@ -271,12 +273,12 @@ SlabProgram slab_program(const Slab& slab, SlabMove move, const Atom& atom, std:
     from.high += in_a.high;
     to.low += in_b.low;
     to.high += in_b.high;
+    lowest.push_back({{0, in_a.low}, {0, in_b.low}});
   }
   const std::int64_t grain = slot_grain(atom);
   const std::int64_t from_first = floor_to(from.low, grain);
   const std::int64_t to_first = floor_to(to.low, grain);
-  Spots base{{0, source + slab.source - from_first},
-             {0, destination + slab.destination - to_first}};
+  Spots base{{0, from.low - from_first}, {0, to.low - to_first}};
 
   SlabProgram made;
   const Memory packed = memory_of(slab.elements, atom);
@@ -299,7 +301,8 @@ SlabProgram slab_program(const Slab& slab, SlabMove move, const Atom& atom, std:
               base.a.slot, base.b.slot};
   std::vector<Factor> factors;
   std::int64_t later = slab.elements;
-  for (const ParcelAxis& axis : slab.axes) {
+  for (std::size_t a = 0; a < slab.axes.size(); ++a) {
+    const ParcelAxis& axis = slab.axes[a];
     later /= axis.steps;
     made.key.push_back(static_cast<std::int64_t>(axis.pieces.size()));
     Factor factor;
@@ -310,7 +313,8 @@ SlabProgram slab_program(const Slab& slab, SlabMove move, const Atom& atom, std:
                      {0, move == SlabMove::kPack ? in_packed : in_b}};
       };
       Piece box;
-      box.at = side(piece.source, piece.destination, before * later);
+      box.at = side(piece.source - lowest[a].a.slot, piece.destination - lowest[a].b.slot,
+                    before * later);
       made.key.insert(made.key.end(), {box.at.a.slot, box.at.b.slot,
                                        static_cast<std::int64_t>(piece.loops.size())});
       std::int64_t inner = piece.steps;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -33,8 +34,17 @@ TEST(OwnMpi, IsBegunAndEndedByTheExchange) {
   EXPECT_EQ(again.error().message, "MPI has been finalised in this process");
 }
 
-TEST(OwnMpi, TheModuleSaysItsVersionAndCompiler) {
+TEST(OwnMpi, TheModuleOpensWhereVersionAndCompilerAreTheSame) {
   EXPECT_EQ(kMpiModuleVersion, std::string(kVersion) + " by compiler " + __VERSION__);
+  void* const module = dlopen(TESSERA_MPI_MODULE, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(module, nullptr) << dlerror();
+  const auto ask = reinterpret_cast<MpiModuleFunction>(dlsym(module, kMpiModuleSymbol));
+  ASSERT_NE(ask, nullptr) << dlerror();
+  ASSERT_EQ(ask()->version, kMpiModuleVersion);
+  // The module and this program have one MPI, which the test before has ended.
+  const auto exchange = ask()->open({});
+  ASSERT_FALSE(exchange.ok());
+  EXPECT_EQ(exchange.error().message, "MPI has been finalised in this process");
 }
 
 /// The last rank ends all others, which wait for ever.

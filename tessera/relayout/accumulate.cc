@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/relayout/accumulate.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -31,21 +32,36 @@ namespace {
 /// All nests of a copy at once, row by row.
 class CombineRows final : public Job {
  public:
-  CombineRows(RunTable table, Combiner combiner, std::int64_t width)
-      : blocks_(std::move(table)), combiner_(combiner), width_(width) {}
+  /// `dealing`: the destination is the larger side, whose lines are asked for.
+  CombineRows(RunTable table, Combiner combiner, std::int64_t width, bool dealing)
+      : blocks_(std::move(table)), combiner_(combiner), width_(width), dealing_(dealing) {
+    constexpr std::int64_t kAheadBytes = 8192;
+    const auto columns = static_cast<std::int64_t>(blocks_.table().columns.size());
+    const std::int64_t average = blocks_.table().column_bytes / columns;
+    ahead_ = static_cast<std::size_t>(std::clamp<std::int64_t>(kAheadBytes / average, 1, columns));
+  }
 
   std::int64_t items(int) const override { return blocks_.items(); }
 
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     const std::vector<Stretch>& columns = blocks_.table().columns;
-    blocks_.for_each(first, last,
-                     [&](const Offsets& at, const Offsets&, std::size_t begin, std::size_t end) {
-                       for (std::size_t c = begin; c < end; ++c) {
-                         combiner_.combine_all(arrays.to + at.dst + columns[c].to,
-                                               arrays.from + at.src + columns[c].from,
-                                               columns[c].bytes / width_);
-                       }
-                     });
+    const auto ask = [&](const Offsets& at, const Stretch& column) {
+      relayout::ask_for(
+          dealing_ ? arrays.to + at.dst + column.to : arrays.from + at.src + column.from,
+          column.bytes);
+    };
+    blocks_.for_each(
+        first, last,
+        [&](const Offsets& at, const Offsets& next, std::size_t begin, std::size_t end) {
+          for (std::size_t c = begin; c < end; ++c) {
+            const std::size_t soon = c + ahead_;
+            const bool here = soon < columns.size();
+            ask(here ? at : next, columns[here ? soon : soon - columns.size()]);
+            combiner_.combine_all(arrays.to + at.dst + columns[c].to,
+                                  arrays.from + at.src + columns[c].from,
+                                  columns[c].bytes / width_);
+          }
+        });
   }
 
   std::string describe() const override {
@@ -57,6 +73,8 @@ class CombineRows final : public Job {
   RowBlocks blocks_;
   Combiner combiner_;
   std::int64_t width_;
+  bool dealing_;
+  std::size_t ahead_;  ///< columns between asking for bytes and combining them
 };
 
 /// One nest, for copies whose tables would be too long. Steps in elements.
@@ -117,12 +135,13 @@ Result<Accumulate> Accumulate::make(Program program, Reduction reduction) {
   const std::int64_t width = *dtype_bits(type) / 8;
   auto body = std::make_shared<Body>();
   // Rows in the order of the side that is less likely to be in the caches.
-  const auto by = program.to.bytes >= program.from.bytes ? &Offsets::dst : &Offsets::src;
+  const bool dealing = program.to.bytes >= program.from.bytes;
+  const auto by = dealing ? &Offsets::dst : &Offsets::src;
   for (const Refinement& copy : program.copies) {
     if (copy.nests() == 0) continue;
     if (auto table = RunTable::make(copy, program.from, program.to, width, by)) {
       body->moves.copies.push_back(
-          std::make_unique<CombineRows>(*std::move(table), combiner, width));
+          std::make_unique<CombineRows>(*std::move(table), combiner, width, dealing));
       continue;
     }
     for (std::int64_t i = 0; i < copy.nests(); ++i) {

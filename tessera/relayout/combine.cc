@@ -61,30 +61,51 @@ std::uint64_t combine(std::uint64_t x, std::uint64_t y) {
   return bits_of(joined<T, kReduction>(value_of<T>(x), value_of<T>(y)));
 }
 
-/// A loop of constant length, which compilers make vectors of.
-template <typename T, Reduction kReduction, std::int64_t kCount>
-void combine_block(std::byte* to, const std::byte* from) {
-  T a[kCount];
-  T b[kCount];
-  std::memcpy(a, to, sizeof(a));
-  std::memcpy(b, from, sizeof(b));
-  for (std::int64_t i = 0; i < kCount; ++i) a[i] = joined<T, kReduction>(a[i], b[i]);
-  std::memcpy(to, a, sizeof(a));
+constexpr std::int64_t kVector = 16;  // bytes, which every machine combines at once
+template <typename T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVector)));
+};
+
+/// The same for vectors.
+template <typename T, Reduction kReduction, typename V = typename VectorOf<T>::type>
+V joined_vectors(V a, V b) {
+  if constexpr (kReduction == Reduction::kMin) {
+    return b < a ? b : a;
+  } else if constexpr (kReduction == Reduction::kMax) {
+    return a < b ? b : a;
+  } else if constexpr (std::floating_point<T>) {
+    return kReduction == Reduction::kSum ? a + b : a * b;
+  } else {
+    using Bits = typename VectorOf<typename BitsOf<T>::type>::type;
+    const auto x = std::bit_cast<Bits>(a);
+    const auto y = std::bit_cast<Bits>(b);
+    if constexpr (kReduction == Reduction::kSum) return std::bit_cast<V>(x + y);
+    if constexpr (kReduction == Reduction::kProduct) return std::bit_cast<V>(x * y);
+    if constexpr (kReduction == Reduction::kAnd) return std::bit_cast<V>(x & y);
+    return std::bit_cast<V>(x | y);
+  }
+}
+
+/// One step of a run: what is at `to` is combined with what is at `from`.
+template <typename V, typename Join>
+void step(std::byte* to, const std::byte* from, const Join& join) {
+  V a;
+  V b;
+  std::memcpy(&a, to, sizeof(V));
+  std::memcpy(&b, from, sizeof(V));
+  a = join(a, b);
+  std::memcpy(to, &a, sizeof(V));
 }
 
 template <typename T, Reduction kReduction>
 void combine_all(std::byte* to, const std::byte* from, std::int64_t count) {
-  constexpr std::int64_t kWidth = sizeof(T);
-  const auto blocks = [&]<std::int64_t kCount>(std::integral_constant<std::int64_t, kCount>) {
-    for (; count >= kCount; count -= kCount) {
-      combine_block<T, kReduction, kCount>(to, from);
-      to += kCount * kWidth;
-      from += kCount * kWidth;
-    }
-  };
-  blocks(std::integral_constant<std::int64_t, 64 / kWidth>());
-  blocks(std::integral_constant<std::int64_t, 16 / kWidth>());
-  blocks(std::integral_constant<std::int64_t, 1>());
+  const std::int64_t bytes = count * std::int64_t{sizeof(T)};
+  std::int64_t i = 0;
+  for (; i + kVector <= bytes; i += kVector) {
+    step<typename VectorOf<T>::type>(to + i, from + i, joined_vectors<T, kReduction>);
+  }
+  for (; i < bytes; i += std::int64_t{sizeof(T)}) step<T>(to + i, from + i, joined<T, kReduction>);
 }
 
 template <typename T, Reduction kReduction>

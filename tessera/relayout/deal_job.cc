@@ -12,10 +12,11 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kSmallSide = std::int64_t{1} << 22;  // bytes that stay in the caches
-constexpr std::int64_t kShortest = 16;      // bytes of a run that is worth a table, on average
-constexpr std::int64_t kAheadBytes = 8192;  // moved between asking for bytes and touching them
-constexpr std::int64_t kLongRun = 16384;    // bytes of a run that need not be asked for
+constexpr std::int64_t kShortest = 16;         // bytes of a run that is worth a table, on average
+constexpr std::int64_t kAheadBytes = 8192;     // moved between asking for bytes and touching them
+constexpr std::int64_t kLongRun = 16384;       // bytes of a run that need not be asked for
+constexpr std::int64_t kMostTouched = 2;       // times what is wanted, gaps included
+constexpr std::int64_t kTouchedBytes = 16384;  // at a time
 
 class DealJob final : public Job {
  public:
@@ -31,6 +32,10 @@ class DealJob final : public Job {
     const std::int64_t average =
         blocks_.table().column_bytes / static_cast<std::int64_t>(columns.size());
     if (average >= kLongRun || (dealing && streaming)) return;
+    const std::int64_t span = columns.back().from + columns.back().bytes - columns[0].from;
+    if (!dealing && span > blocks_.table().column_bytes) {
+      touches_ = span <= kMostTouched * blocks_.table().column_bytes;
+    }
     ahead_ =
         std::clamp<std::size_t>(static_cast<std::size_t>(kAheadBytes / average), 1, columns.size());
   }
@@ -61,11 +66,28 @@ class DealJob final : public Job {
       copy_stretches(arrays.to + at.dst, arrays.from + at.src, columns.data() + begin,
                      static_cast<std::int64_t>(end - begin), sizes_, streaming_, wanted);
     };
+    if (touches_) return touch_and_copy(arrays.from + at.src, from, to, copy);
     if (ahead_ == 0) return copy(from, to, {});
     const std::size_t turn = std::clamp(columns.size() - ahead_, from, to);
     copy(from, turn, {large(arrays, at), columns.data() + from + ahead_, side()});
     copy(turn, to,
          {large(arrays, next), columns.data() + (turn + ahead_ - columns.size()), side()});
+  }
+
+  /// What lies between the runs is read along with them, a part of a row at a time: others often
+  /// want it next.
+  template <typename Copy>
+  void touch_and_copy(const std::byte* row, std::size_t from, std::size_t to,
+                      const Copy& copy) const {
+    const std::vector<Stretch>& columns = blocks_.table().columns;
+    while (from < to) {
+      std::size_t end = from + 1;
+      while (end < to && columns[end].from - columns[from].from < kTouchedBytes) ++end;
+      const Stretch& last = columns[end - 1];
+      touch_lines(row + columns[from].from, last.from + last.bytes - columns[from].from);
+      copy(from, end, {});
+      from = end;
+    }
   }
 
   const std::byte* large(const Arrays& arrays, const Offsets& at) const {
@@ -77,6 +99,7 @@ class DealJob final : public Job {
   bool dealing_;
   bool streaming_;
   StretchSizes sizes_;
+  bool touches_ = false;   ///< gaps are read as well
   std::size_t ahead_ = 0;  ///< columns between asking for bytes and moving them; 0: not asked for
 };
 
@@ -95,13 +118,15 @@ bool fills_lines(const RunTable& table) {
 
 std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& from,
                                          const Memory& to, std::int64_t bits, bool streaming) {
-  if (std::min(from.bytes, to.bytes) > kSmallSide || copy.nests() == 0) return nullptr;
+  if (!beside_slab(from, to) || copy.nests() == 0) return nullptr;
   const bool dealing = to.bytes >= from.bytes;
   std::optional<RunTable> table =
       RunTable::make(copy, from, to, bits / 8, dealing ? &Offsets::dst : &Offsets::src);
   if (!table) return nullptr;
   const auto columns = static_cast<std::int64_t>(table->columns.size());
-  if (table->column_bytes / columns < kShortest) return nullptr;
+  // One nest of very short runs has better kernels; many nests would each touch the same lines.
+  const std::int64_t shortest = copy.nests() > 1 ? std::min(kShortest, bits / 4) : kShortest;
+  if (table->column_bytes / columns < shortest) return nullptr;
   const bool around = streaming && fills_lines(*table);
   return std::make_unique<DealJob>(*std::move(table), dealing, around);
 }

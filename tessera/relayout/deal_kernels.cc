@@ -14,15 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::relayout::HWY_NAMESPACE {
 namespace {
 
-/// Asks for the lines of a stretch, to the second-level cache: what waits for memory there does not
-/// hold up the loads and stores of the first, of which few can wait.
-HWY_INLINE void fetch(const Wanted& wanted, std::int64_t i) {
-  const Stretch& stretch = wanted.stretches[i];
-  const std::byte* begin = wanted.base + stretch.*wanted.side;
-  for (std::int64_t k = 0; k < stretch.bytes; k += kLine) __builtin_prefetch(begin + k, 0, 2);
-  if (stretch.bytes > kLine) __builtin_prefetch(begin + stretch.bytes - 1, 0, 2);
-}
-
 /// Calls `copy(to, from, bytes)` for every stretch.
 template <typename Copy>
 HWY_INLINE void for_each_stretch(std::byte* to, const std::byte* from, const Stretch* stretches,
@@ -34,7 +25,7 @@ HWY_INLINE void for_each_stretch(std::byte* to, const std::byte* from, const Str
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    fetch(wanted, i);
+    ask_for(wanted.base + wanted.stretches[i].*wanted.side, wanted.stretches[i].bytes);
     copy(to + stretches[i].to, from + stretches[i].from, stretches[i].bytes);
   }
 }
@@ -55,10 +46,30 @@ HWY_INLINE void copy_forward(std::byte* to, const std::byte* from, std::int64_t 
   if (i < bytes) store(load(from + bytes - kVector), to + bytes - kVector);
 }
 
-/// What fits two blocks of this size that may overlap.
+// Ways to copy `bytes` bytes, as types, so that each loop over stretches has its own.
+
+/// From kBytes to twice as many: two blocks that may overlap.
 template <std::int64_t kBytes>
-struct Block {
-  std::byte b[kBytes];
+struct TwoEnds {
+  struct Block {
+    std::byte b[kBytes];
+  };
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+    copy_ends<Block>(to, from, bytes);
+  }
+};
+
+struct Around {
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+    copy_streaming(to, from, bytes);
+  }
+};
+
+struct AnySize {
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+    if (bytes >= kVector) return copy_forward(to, from, bytes);
+    copy_short(to, from, bytes);
+  }
 };
 
 void CopyStretches(std::byte* to, const std::byte* from, const Stretch* stretches,
@@ -70,29 +81,14 @@ void CopyStretches(std::byte* to, const std::byte* from, const Stretch* stretche
   const auto within = [&](std::int64_t least, std::int64_t most) {
     return sizes.shortest >= least && sizes.longest <= most;
   };
-  const auto ends = [&]<std::int64_t kBytes>(Block<kBytes>) {
-    all([](std::byte* out, const std::byte* in, std::int64_t bytes) {
-      copy_ends<Block<kBytes>>(out, in, bytes);
-    });
-  };
-  if (streaming) {
-    return all([](std::byte* out, const std::byte* in, std::int64_t bytes) {
-      copy_streaming(out, in, bytes);
-    });
-  }
+  if (streaming) return all(Around());
   // Sizes that are alike leave nothing to decide for each stretch.
-  if (within(4, 8)) return ends(Block<4>());
-  if (within(8, 16)) return ends(Block<8>());
-  if (within(16, 32)) return ends(Block<16>());
-  if (within(32, 64)) return ends(Block<32>());
-  if (within(64, 128)) return ends(Block<64>());
-  all([](std::byte* out, const std::byte* in, std::int64_t bytes) {
-    if (bytes >= kVector) {
-      copy_forward(out, in, bytes);
-    } else {
-      copy_short(out, in, bytes);
-    }
-  });
+  if (within(4, 8)) return all(TwoEnds<4>());
+  if (within(8, 16)) return all(TwoEnds<8>());
+  if (within(16, 32)) return all(TwoEnds<16>());
+  if (within(32, 64)) return all(TwoEnds<32>());
+  if (within(64, 128)) return all(TwoEnds<64>());
+  all(AnySize());
 }
 
 }  // namespace
@@ -109,6 +105,12 @@ void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretch
                     const Wanted& wanted) {
   HWY_DYNAMIC_DISPATCH(CopyStretches)
   (to, from, stretches, count, sizes, streaming, wanted);
+}
+
+void touch_lines(const std::byte* from, std::int64_t bytes) {
+  std::byte all{};
+  for (std::int64_t k = 0; k < bytes; k += kLine) all ^= from[k];
+  __asm__ volatile("" : : "r"(std::to_integer<int>(all)));  // so that the reads are not left out
 }
 
 }  // namespace tessera::relayout

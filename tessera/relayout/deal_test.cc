@@ -42,10 +42,12 @@ std::string mistake_of(const Program& program, Dice& dice, std::uint64_t seed, i
 
 constexpr std::array kTypes = {DType::kU8, DType::kU16, DType::kF32, DType::kF64};
 
-/// Cases of which at least one in three is moved by the job that deals and collects.
+/// Cases of which at least one in three is moved by the job that deals and collects, and one in
+/// twenty by the one that turns.
 void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
   if (kSanitized) cases /= 10;
   int dealt = 0;
+  int turned = 0;
   int tried = 0;
   for (int seed = 0; seed < cases; ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed));
@@ -57,11 +59,13 @@ void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
     ASSERT_TRUE(plan.ok()) << plan.error().message << draw.words;
     const std::string how = plan->describe().front();
     if (how.starts_with("deals") || how.starts_with("collects")) ++dealt;
+    if (how.starts_with("turns")) ++turned;
     const std::string mistake = mistake_of(draw.program, dice, static_cast<std::uint64_t>(seed), 4);
     ASSERT_EQ(mistake, "") << "seed " << seed << draw.words << "\n  " << how;
   }
   EXPECT_GE(tried, cases / 2);
   EXPECT_GE(dealt, tried / 3);
+  EXPECT_GE(turned, tried / 20);
 }
 
 TEST(Deal, ShortSegmentsMoveAsPlainLoopsDo) { holds(1200, 24, 1 << 18); }

@@ -54,6 +54,13 @@ struct Stretch {
   std::int64_t bytes = 0;
 };
 
+/// Asks for the lines of `bytes` bytes, to the second-level cache: what waits for memory there does
+/// not hold up the loads and stores of the first, of which few can wait.
+inline void ask_for(const std::byte* begin, std::int64_t bytes) {
+  for (std::int64_t k = 0; k < bytes; k += kLine) __builtin_prefetch(begin + k, 0, 2);
+  if (bytes > kLine) __builtin_prefetch(begin + bytes - 1, 0, 2);
+}
+
 /// What will be touched soon: the bytes at `base` + from or to of one stretch for each that is
 /// moved now. Nothing when there is no base.
 struct Wanted {
@@ -71,6 +78,10 @@ struct StretchSizes {
 void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretches,
                     std::int64_t count, const StretchSizes& sizes, bool streaming,
                     const Wanted& wanted);
+
+/// Reads a byte of every line of [from, from + bytes), in order: memory follows that faster than
+/// anything that leaves lines out.
+void touch_lines(const std::byte* from, std::int64_t bytes);
 
 /// Columns on their way to a destination of any alignment: column c collects at lines + c·pitch,
 /// whose first line stands for the line of to[c]. `begin_lines` puts there what is carried from the

@@ -14,6 +14,7 @@
 #include "tessera/relayout/misfit.h"
 #include "tessera/relayout/moves.h"
 #include "tessera/relayout/table_job.h"
+#include "tessera/relayout/turn_table_job.h"
 #include "tessera/relayout/wide_image.h"
 
 namespace tessera {
@@ -91,7 +92,11 @@ bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bi
 void add_moves(const Program& program, std::int64_t bits, bool streaming, Jobs& jobs) {
   for (const Refinement& copy : program.copies) {
     if (bits >= 8) {
-      if (auto job = relayout::make_deal_job(copy, program.from, program.to, bits, streaming)) {
+      auto job = relayout::make_deal_job(copy, program.from, program.to, bits, streaming);
+      if (!job && copy.nests() > 1) {
+        job = relayout::make_turn_table_job(copy, program.from, program.to, bits);
+      }
+      if (job) {
         jobs.push_back(std::move(job));
         continue;
       }

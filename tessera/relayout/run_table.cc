@@ -72,14 +72,6 @@ std::optional<std::vector<Stretch>> stretches_of(const Part& part, std::int64_t 
   return stretches;
 }
 
-/// Most lists are in order already.
-template <typename Entry>
-void sort_by(std::vector<Entry>& entries, std::int64_t Entry::* by) {
-  const auto before = [&](const Entry& a, const Entry& b) { return a.*by < b.*by; };
-  if (std::is_sorted(entries.begin(), entries.end(), before)) return;
-  std::sort(entries.begin(), entries.end(), before);
-}
-
 /// Stretches in the order of one side, joined where both sides go on, and cut where they are long.
 std::vector<Stretch> in_order(std::vector<Stretch> stretches, std::int64_t Stretch::* by) {
   sort_by(stretches, by);
@@ -115,6 +107,15 @@ std::int64_t least_step(const std::vector<Offsets>& table, std::int64_t Offsets:
     least = std::min(least, table[i].*by - table[i - 1].*by);
   }
   return least;
+}
+
+std::optional<std::vector<Offsets>> steps_of(const Part& part) {
+  const std::optional<std::vector<Stretch>> stretches = stretches_of(part, 0);
+  if (!stretches) return std::nullopt;
+  std::vector<Offsets> steps;
+  steps.reserve(stretches->size());
+  for (const Stretch& step : *stretches) steps.push_back({step.from, step.to});
+  return steps;
 }
 
 /// Makes columns of the last table of rows.
@@ -162,22 +163,34 @@ std::optional<RunTable> RunTable::make(const Refinement& copy, const Memory& fro
   }
   table.columns = cut_long(table.columns);
   for (const Stretch& column : table.columns) table.column_bytes += column.bytes;
+  std::vector<std::vector<Offsets>> tables;
   for (const Part& part : parts) {
-    const std::optional<std::vector<Stretch>> steps = stretches_of(part, 0);
+    std::optional<std::vector<Offsets>> steps = steps_of(part);
     if (!steps) return std::nullopt;
-    std::vector<Offsets> offsets;
-    offsets.reserve(steps->size());
-    for (const Stretch& step : *steps) offsets.push_back({step.from, step.to});
-    sort_by(offsets, by);
-    table.rows.push_back(std::move(offsets));
+    tables.push_back(*std::move(steps));
   }
-  std::sort(table.rows.begin(), table.rows.end(),
-            [&](const auto& a, const auto& b) { return least_step(a, by) > least_step(b, by); });
+  table.rows = of_rows({}, std::move(tables), by).rows;
   while (!table.rows.empty() && table.column_bytes < kShortRow &&
          table.rows.back().size() <= kMostColumns / table.columns.size()) {
     take_in_rows(table, side);
   }
   return table;
+}
+
+RunTable RunTable::of_rows(Offsets base, std::vector<std::vector<Offsets>> tables,
+                           std::int64_t Offsets::* by) {
+  for (std::vector<Offsets>& table : tables) sort_by(table, by);
+  std::sort(tables.begin(), tables.end(),
+            [&](const auto& a, const auto& b) { return least_step(a, by) > least_step(b, by); });
+  RunTable table;
+  table.base = base;
+  table.rows = std::move(tables);
+  return table;
+}
+
+std::optional<std::vector<Offsets>> steps_of(const Factor& factor, const Memory& from,
+                                             const Memory& to, std::int64_t width) {
+  return steps_of(part_of(factor, from, to, width));
 }
 
 std::int64_t RunTable::row_count() const {

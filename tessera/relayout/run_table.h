@@ -38,11 +38,27 @@ struct RunTable {
   static std::optional<RunTable> make(const Refinement& copy, const Memory& from, const Memory& to,
                                       std::int64_t width, std::int64_t Offsets::* by);
 
+  /// The tables of factors in the order that the law asks for; columns are for the caller to set.
+  static RunTable of_rows(Offsets base, std::vector<std::vector<Offsets>> tables,
+                          std::int64_t Offsets::* by);
+
   /// How many times the columns are moved.
   std::int64_t row_count() const;
   /// Where the columns of row number `row` begin.
   Offsets row_at(std::int64_t row) const;
 };
+
+/// Where every step of a factor leads, in bytes; nothing when there are more than kMostEntries.
+std::optional<std::vector<Offsets>> steps_of(const Factor& factor, const Memory& from,
+                                             const Memory& to, std::int64_t width);
+
+/// Most lists are in order already.
+template <typename Entry>
+void sort_by(std::vector<Entry>& entries, std::int64_t Entry::* by) {
+  const auto before = [&](const Entry& a, const Entry& b) { return a.*by < b.*by; };
+  if (std::is_sorted(entries.begin(), entries.end(), before)) return;
+  std::sort(entries.begin(), entries.end(), before);
+}
 
 /// A table cut into items that workers can share: every row, and long rows in blocks of columns.
 class RowBlocks {

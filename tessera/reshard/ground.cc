@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -78,20 +77,20 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
   return ground;
 }
 
-Result<Ground> Ground::in_a_row(const Placement& a, const Placement& b) {
+Result<Ground> Ground::between(const Placement& a, const Placement& b) {
+  Result<Ground> together = around(a, b);
+  if (together.ok() || together.error().code != ErrorCode::kMeshMismatch) return together;
   std::vector<std::vector<std::int64_t>> meshes;
   hold(a, meshes);
   hold(b, meshes);
   std::int64_t most = 1;
   for (const std::vector<std::int64_t>& mesh : meshes) {
-    Checked places = 1;
-    for (const std::int64_t extent : mesh) places *= extent;
-    TESSERA_TRY(const std::int64_t count, places.value("the number of places"));
-    most = std::max(most, count);
+    TESSERA_TRY(const Shape shape, Shape::make(mesh));
+    most = std::max(most, shape.elements());
   }
   Ground ground;
   TESSERA_TRY(ground.mesh, Shape::make({most}));
-  ground.why_no_fabric = "places that are numbers are not joined by links";
+  ground.why_no_fabric = "places are numbered, and nothing says how they are joined";
   return ground;
 }
 

@@ -27,11 +27,10 @@ struct Ground {
   /// links with the figures of FabricMesh: for questions without a machine. kMeshMismatch when
   /// their ranks differ and neither is a single place.
   static Result<Ground> around(const Placement& a, const Placement& b);
-  /// As many places in a row as the larger mesh of both has (of device maps: the physical one),
-  /// where place p is the row-major number p of either mesh, whatever their ranks: for places that
-  /// are numbers, such as files and ranks. kOverflow when they cannot be counted. Example: devices
-  /// 0 to 3 of GSPMD are places [0, 0] to [1, 1] of a 2x2 grid.
-  static Result<Ground> in_a_row(const Placement& a, const Placement& b);
+  /// The same where that can be said; else (devices numbered 0 to 5 on one side, a grid of 2x3 on
+  /// the other) places are only numbers: place i of either, row-major, is the same one. For ranks,
+  /// which have numbers too.
+  static Result<Ground> between(const Placement& a, const Placement& b);
 };
 
 }  // namespace tessera

@@ -14,12 +14,12 @@ namespace {
 
 Placement placement(const std::string& text) { return parse_tensor(text).value().placement; }
 
-TEST(Ground, InARowMeetsMeshesOfAnyRank) {
+TEST(Ground, BetweenMeshesOfOtherRanksPlacesAreNumbers) {
   // Four devices in a row against a 2x2 grid: device p is the place of row-major number p.
   const Placement devices = placement("tensor<8x8xf32, gspmd{devices=[2,2]<=[4]}>");
   const Placement grid = placement("tensor<8x8xf32, pyflame.Grid(2, 2)>");
   EXPECT_EQ(Ground::around(devices, grid).error().code, ErrorCode::kMeshMismatch);
-  const Ground ground = Ground::in_a_row(devices, grid).value();
+  const Ground ground = Ground::between(devices, grid).value();
   EXPECT_EQ(ground.mesh, Shape::make({4}).value());
   EXPECT_FALSE(ground.fabric.has_value());
   EXPECT_FALSE(ground.why_no_fabric.empty());
@@ -36,12 +36,15 @@ TEST(Ground, InARowMeetsMeshesOfAnyRank) {
   EXPECT_EQ(crossing, 0);  // block (i, j) is on device 2·i + j, and so on place [i, j]
 }
 
-TEST(Ground, InARowHasThePlacesOfTheLargerMesh) {
-  const Placement six = placement("tensor<12xf32, pyflame.Grid(3, 2, dim_to_pe=[0])>");
-  const Placement one = placement("tensor<12xf32, strided<[1]>>");
-  EXPECT_EQ(Ground::in_a_row(six, one).value().mesh.elements(), 6);
-  EXPECT_EQ(Ground::in_a_row(one, six).value().mesh.elements(), 6);
-  EXPECT_EQ(Ground::in_a_row(one, one).value().mesh.elements(), 1);
+TEST(Ground, BetweenIsAroundWhereThatCanBeSaid) {
+  const Placement six = placement("tensor<12x2xf32, pyflame.Grid(3, 2)>");
+  const Placement four = placement("tensor<12x2xf32, pyflame.Grid(1, 4)>");
+  const Placement one = placement("tensor<12x2xf32, strided<[2, 1]>>");
+  const Placement eight = placement("tensor<12x2xf32, gspmd{devices=[8,1]<=[8]}>");
+  EXPECT_EQ(Ground::between(six, four).value().mesh, Shape::make({3, 4}).value());
+  EXPECT_EQ(Ground::between(one, six).value().mesh, Shape::make({3, 2}).value());
+  EXPECT_EQ(Ground::between(six, eight).value().mesh, Shape::make({8}).value());
+  EXPECT_EQ(Ground::between(eight, six).value().mesh, Shape::make({8}).value());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/testing/exchange_runs.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -41,18 +42,20 @@ void write_bits(std::byte* memory, std::int64_t slot, std::int64_t bits, std::ui
   }
 }
 
-/// Small whole numbers, so that sums are exact in any order.
-std::uint64_t element_bits(const Placement& placement, std::int64_t number) {
+/// Floats that combine exactly in any order: small whole numbers for sums, powers of two for
+/// products.
+std::uint64_t element_bits(const Placement& placement, std::int64_t number, bool multiplied) {
+  const auto power = static_cast<int>(number * 5 % 13) - 6;
   number = 1 + number * 3;
   switch (placement.atom().storage) {
     case DType::kF64: {
-      const auto value = static_cast<double>(number % 1024);
+      const double value = multiplied ? std::ldexp(1.0, power) : static_cast<double>(number % 1024);
       std::uint64_t bits = 0;
       std::memcpy(&bits, &value, sizeof value);
       return bits;
     }
     case DType::kF32: {
-      const auto value = static_cast<float>(number % 1024);
+      const float value = multiplied ? std::ldexp(1.0F, power) : static_cast<float>(number % 1024);
       std::uint32_t bits = 0;
       std::memcpy(&bits, &value, sizeof value);
       return bits;
@@ -84,11 +87,17 @@ std::vector<std::vector<std::uint64_t>> values_of(const Placement& placement,
       }
     }
   }
+  bool multiplied = false;
+  for (const NaiveHome& home : homes) {
+    for (const auto& partial : home.partials) {
+      multiplied = multiplied || partial.second == Reduction::kProduct;
+    }
+  }
   std::vector<std::vector<std::uint64_t>> values(homes.size());
   for (std::size_t e = 0; e < homes.size(); ++e) {
     for (std::size_t share = 0; share < homes[e].shares.size(); ++share) {
       const std::int64_t id = root(first[e] + static_cast<std::int64_t>(share));
-      values[e].push_back(element_bits(placement, id));
+      values[e].push_back(element_bits(placement, id, multiplied));
     }
   }
   return values;

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/fingerprint.h"
+#include "tessera/exchange/resharder.h"
+#include "tessera/mpi/mpi_exchange.h"
+#include "tessera/notation/notation.h"
+#include "tessera/testing/exchange_runs.h"
+#include "tessera/testing/faulty_exchange.h"
+#include "tessera/testing/reshard_runs.h"
+
+/// Reshards between processes: all ranks draw the same pairs, and each looks at its own places.
+namespace tessera {
+namespace {
+
+using test::Dice;
+
+std::unique_ptr<Exchange> world(bool shared_memory) {
+  auto exchange = mpi_exchange({.shared_memory = shared_memory});
+  EXPECT_TRUE(exchange.ok()) << exchange.error().message;
+  return exchange.ok() ? std::move(*exchange) : nullptr;
+}
+
+/// What is wrong on any rank is wrong on all, so that all go on to the same next pair.
+std::string told_to_all(const std::string& mine) {
+  const int bad = mine.empty() ? 0 : 1;
+  int any = 0;
+  MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return any == 0 ? "" : cat("on some rank; here: ", mine);
+}
+
+void random_pairs_arrive(bool shared_memory, int cases, test::ReshardSource source) {
+  const auto exchange = world(shared_memory);
+  ASSERT_NE(exchange, nullptr);
+  test::reshard_law_holds(
+      cases, source, [&](const test::ReshardPair& pair, const test::NaiveReshard& moves) {
+        if (!test::can_be_exchanged(pair, moves)) return std::string();
+        Fingerprint seed;
+        seed.add(test::describe(pair));
+        Dice dice(seed.value());
+        const std::int64_t places = pair.ground.mesh.elements();
+        const RankMap from = test::random_ranks(dice, places, exchange->ranks());
+        const RankMap to = test::random_ranks(dice, places, exchange->ranks());
+        const test::ExchangeCase data = test::exchange_case(pair, moves);
+        test::RankCase question{pair, data, from, to, {}, false, 2};
+        question.options.packet_bytes = dice.chance(50) ? 256 : 4096;
+        question.options.staging_bytes = 2 * question.options.packet_bytes * dice.between(1, 4);
+        question.options.checksums = dice.chance(50);
+        question.options.padding = PaddingRule::kZero;
+        question.shared = dice.chance(33);
+        return told_to_all(test::rank_mistake(*exchange, question));
+      });
+}
+
+TEST(ResharderMpi, RandomPairsThroughSharedMemory) {
+  random_pairs_arrive(true, 150, test::ReshardSource::kForms);
+}
+TEST(ResharderMpi, RandomPairsThroughMessages) {
+  random_pairs_arrive(false, 150, test::ReshardSource::kForms);
+}
+TEST(ResharderMpi, NotationsThroughBoth) {
+  random_pairs_arrive(true, 100, test::ReshardSource::kTexts);
+  random_pairs_arrive(false, 100, test::ReshardSource::kTexts);
+}
+
+/// Square row shards to column shards, one place a rank.
+struct Square {
+  Tensor a;
+  Tensor b;
+  Reshard reshard;
+  RankMap from;
+  RankMap to;
+};
+
+Square square(std::int64_t side, int ranks) {
+  const auto tensor = [&](const std::string& layout) {
+    return *parse_tensor(cat("tensor<", side, "x", side, "xf32, ", layout, "(", ranks, ")>"));
+  };
+  Tensor a = tensor("pyflame.RowPartition");
+  Tensor b = tensor("pyflame.ColPartition");
+  const Ground ground = *Ground::around(a.placement, b.placement);
+  Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
+  RankMap from = *dealt_out(a.placement, ground, ranks);
+  RankMap to = *dealt_out(b.placement, ground, ranks);
+  return {std::move(a), std::move(b), std::move(reshard), std::move(from), std::move(to)};
+}
+
+/// Kilobytes of a line of this process's status, such as VmHWM.
+std::int64_t status_kib(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::stoll(line.substr(name.size() + 1));
+  }
+  return -1;
+}
+
+/// A run takes no more memory than staging, besides what does not grow with the data: scratch of a
+/// worker, and what MPI keeps for itself.
+TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
+  constexpr std::int64_t kScratchKib = 6 << 10;
+  for (const bool shared_memory : {true, false}) {
+    const auto exchange = world(shared_memory);
+    ASSERT_NE(exchange, nullptr);
+    const Square data = square(4096, exchange->ranks());
+    ResharderOptions options;
+    options.staging_bytes = std::int64_t{1} << 20;
+    auto resharder = Resharder::make(*exchange, data.reshard, data.from, data.to, options);
+    ASSERT_TRUE(resharder.ok()) << resharder.error().message;
+    EXPECT_LE(resharder->totals().staged_bytes, options.staging_bytes);
+    EXPECT_GT(resharder->totals().sent_bytes, 4 * options.staging_bytes);
+    const std::vector<std::byte> from(static_cast<std::size_t>(resharder->from().bytes()),
+                                      std::byte{1});
+    std::vector<std::byte> to(static_cast<std::size_t>(resharder->to().bytes()), std::byte{2});
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+    const std::int64_t before = status_kib("VmRSS");
+    ASSERT_TRUE(resharder->run(from, to).ok());
+    const std::int64_t peak = status_kib("VmHWM");
+    ASSERT_GT(before, 0);
+    EXPECT_LE(peak - before, options.staging_bytes / 1024 + kScratchKib)
+        << (shared_memory ? "shared memory" : "messages");
+  }
+}
+
+ResharderOptions impatient() {
+  ResharderOptions options;
+  options.packet_bytes = 4096;
+  options.staging_bytes = 64 << 10;
+  options.checksums = true;
+  options.patience = {std::chrono::milliseconds(1500), std::chrono::milliseconds(700)};
+  return options;
+}
+
+/// What a run between all ranks says when `faults` happen on the last of them.
+std::string error_with(const test::Faults& faults, bool shared_memory,
+                       const std::string& other_layout = "") {
+  auto exchange = world(shared_memory);
+  if (exchange == nullptr) return "no exchange";
+  const int last = exchange->ranks() - 1;
+  const bool faulty = exchange->rank() == last;
+  if (faulty) {
+    exchange = std::make_unique<test::FaultyExchange>(std::move(exchange), faults);
+  }
+  const Square data = square(256, last + 1);
+  Reshard reshard = data.reshard;
+  if (faulty && !other_layout.empty()) {
+    const Tensor other = *parse_tensor(other_layout);
+    reshard = *Reshard::make(data.a.placement, other.placement,
+                             *Ground::around(data.a.placement, data.b.placement));
+  }
+  auto resharder = Resharder::make(*exchange, reshard, data.from, data.to, impatient());
+  if (!resharder.ok())
+    return cat(code_name(resharder.error().code), ": ", resharder.error().message);
+  const std::vector<std::byte> from(static_cast<std::size_t>(resharder->from().bytes()));
+  std::vector<std::byte> to(static_cast<std::size_t>(resharder->to().bytes()));
+  const Status done = resharder->run(from, to);
+  return done.ok() ? "" : cat(code_name(done.error().code), ": ", done.error().message);
+}
+
+int last_rank() {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks - 1;
+}
+
+TEST(FaultsMpi, ACutOrChangedPacketIsOneErrorThatNamesTheRank) {
+  if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
+  for (const bool shared_memory : {true, false}) {
+    test::Faults cut;
+    cut.cut_packets = {{0, 1, 100}};
+    const std::string shorter = error_with(cut, shared_memory);
+    EXPECT_TRUE(shorter.starts_with("bad_packet: rank 0: packet ")) << shorter;
+    EXPECT_NE(shorter.find(cat("from rank ", last_rank(), " has ")), std::string::npos) << shorter;
+    test::Faults flipped;
+    flipped.flipped_bits = {{0, 1, 10'000}};
+    const std::string changed = error_with(flipped, shared_memory);
+    EXPECT_TRUE(changed.starts_with("bad_packet: rank 0: packet ")) << changed;
+    EXPECT_NE(changed.find("checksum"), std::string::npos) << changed;
+    EXPECT_EQ(error_with({}, shared_memory), "");
+  }
+}
+
+TEST(FaultsMpi, ARankWithAnotherPlanIsNamed) {
+  if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
+  const std::string other = cat("tensor<256x256xf32, pyflame.RowPartition(", last_rank() + 1, ")>");
+  const std::string error = error_with({}, true, other);
+  EXPECT_TRUE(error.starts_with("plans_differ: ")) << error;
+  EXPECT_NE(error.find(cat("rank ", last_rank())), std::string::npos) << error;
+}
+
+/// The rank comes back to itself after the others have given it up, and hears of it.
+TEST(FaultsMpi, AHungRankIsNamed) {
+  if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
+  test::Faults hung;
+  hung.delays = {{test::ExchangeCall::kSend, 3, std::chrono::milliseconds(5000)}};
+  const std::string error = error_with(hung, true);
+  EXPECT_TRUE(error.starts_with("rank_silent: ")) << error;
+  EXPECT_NE(error.find(cat("rank ", last_rank())), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  MPI_Init(&argc, &argv);
+  const int outcome = RUN_ALL_TESTS();
+  MPI_Finalize();
+  return outcome;
+}
