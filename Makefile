@@ -4,6 +4,8 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+# Also for root, and with fewer processors than ranks.
+MPIRUN ?= OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe
 
 # Our own C++ files; evaluated only where used.
 FOLDERS = $(wildcard tessera tools fuzz examples bench python cmake)
@@ -67,11 +69,15 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) test-long
 	$(MAKE) fuzz
 
-bench: build ## measure layouts, moves between them against memcpy and peers, and reshards
+bench: build ## measure layouts, moves between them against memcpy and peers, reshards, and MPI
 	cmake --build --preset release -j $(JOBS) --target peers
 	build/tessera bench layout
 	build/tessera bench relayout
 	build/tessera bench reshard
+	build/tessera bench ranks
+	@if command -v mpirun > /dev/null && [ -e build/release/bin/tessera_bench_mpi.so ]; then \
+	  for ranks in 2 4; do $(MPIRUN) -n $$ranks build/tessera bench mpi || exit 1; done; \
+	else echo 'No mpirun, or no MPI to build with: tessera bench mpi is left out.'; fi
 
 check: deps ## formatting and static analysis
 	clang-format-19 --dry-run -Werror $(SOURCES)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests under mpirun: every tessera/mpi/x_mpi_test.cc with 2 and 4 ranks. They wait for each other,
-# on as few processors as there are, so one of them runs at a time, and each is ended when it hangs.
+# Tests under mpirun: every tessera/mpi/x_mpi_test.cc with 2 and 4 ranks, every examples/mpi/x.cc
+# with 4. Ranks wait for each other, on as few processors as there are, so one test runs at a time,
+# and each is ended when it hangs.
 #
 # Not under the sanitizers: Open MPI leaves memory behind when it ends, and is not watched itself.
 # The code around it is: the in-process exchange keeps the same contract with the same board.
@@ -44,3 +45,20 @@ foreach(ranks 1 3 6)
   tessera_add_mpi_test(resharder_mpi_test.${ranks} ${ranks} 0
     $<TARGET_FILE:resharder_mpi_test> --gtest_filter=ResharderMpi.*Pairs*:ResharderMpi.Notations*)
 endforeach()
+
+file(GLOB mpi_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/mpi/*.cc)
+foreach(example IN LISTS mpi_examples)
+  cmake_path(GET example STEM stem)
+  add_executable(example_mpi_${stem} ${example})
+  target_link_libraries(example_mpi_${stem} PRIVATE tessera_mpi)
+  tessera_add_mpi_test(example_mpi_${stem} 4 0 $<TARGET_FILE:example_mpi_${stem}>)
+endforeach()
+
+# The steps of docs/mpi.md, as a reader would take them.
+if(TARGET tessera-cli)
+  math(EXPR patience "${TESSERA_MPI_SECONDS} - 10")
+  tessera_add_test(mpi_page_steps mpi timeout -k 5 ${patience}
+    ${PROJECT_SOURCE_DIR}/scripts/run_page_steps.sh docs/mpi.md $<TARGET_FILE_DIR:tessera-cli>)
+  set_tests_properties(mpi_page_steps PROPERTIES ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}"
+    TIMEOUT ${TESSERA_MPI_SECONDS} RESOURCE_LOCK mpi PROCESSORS 2)
+endif()

@@ -120,7 +120,7 @@ if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND
   target_link_libraries(tools_mpi_test PRIVATE tessera_tools)
   target_compile_definitions(tools_mpi_test PRIVATE
     TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>" TESSERA_MPIRUN="${MPIEXEC_EXECUTABLE}")
-  add_dependencies(tools_mpi_test tessera-cli tessera_mpi_module)
+  add_dependencies(tools_mpi_test tessera-cli tessera_mpi_module tessera_bench_mpi)
   set_tests_properties(tools_mpi_test PROPERTIES TIMEOUT 240 RESOURCE_LOCK mpi
     PROCESSORS 2)
 endif()

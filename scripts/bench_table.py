@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Markdown tables from the JSON of `tessera bench relayout`, for docs/performance.md.
+"""Markdown tables from the JSON of `tessera bench relayout`, `mpi` or `ranks`, for
+docs/performance.md.
 
     build/tessera bench relayout --json > run1.json
     scripts/bench_table.py run1.json [run2.json ..]
 
-With several runs each row is its best one, by share of memcpy, and the peers' times are those of
+All runs are of one suite. Runs of `mpi` with several numbers of ranks, and runs of `ranks`, stand
+one after the other. Of `relayout`, with several runs each row is its best one, by share of memcpy, and the peers' times are those of
 that run. Shares are per cent, for f32 / two bytes / one byte; a row without a type has f32 only.
 Misses of a goal are marked with `*`, rows slower than the best peer with `<`.
 """
@@ -13,6 +15,7 @@ import json
 import math
 import sys
 
+MISS = "\\*"
 TYPES = ["f32", "bf16", "i8"]
 
 
@@ -48,7 +51,62 @@ def goal_text(case):
     return f"{100 * case['goal']:.0f}" if "goal" in case else "-"
 
 
+def mpi_table(run):
+    """One row a case, f64 / f32; `*` misses its goal."""
+    print(f"\n{run['ranks']} ranks, [{run['extent']}, {run['extent']}]:\n")
+    print("| case | crosses | plan | over the floor | from shared memory, over the floor "
+          "| share of memcpy | ScaLAPACK takes |")
+    print("|---" * 7 + "|")
+    rows = {}
+    for case in run["cases"]:
+        rows.setdefault((case["name"], case["threads"]), []).append(case)
+    for (name, threads), cases in rows.items():
+        def numbers(key, form, scale=1.0, mark=""):
+            return " / ".join((form % (scale * case[key]) if key in case else "-") +
+                              ("" if case["met"] else mark) for case in cases)
+        label = name if threads == 1 else f"{name}, {threads} threads a rank"
+        crossing = 100 * cases[0]["crossing_bytes"] / cases[0]["bytes"]
+        print(f"| {label} | {crossing:.0f} % "
+              f"| {numbers('plan_seconds', '%.1f', 1e3)} ms "
+              f"| {numbers('over_floor', '%.2f', mark=MISS)} "
+              f"| {numbers('shared_over_floor', '%.2f')} "
+              f"| {numbers('share_of_memcpy', '%.0f', 100)} % "
+              f"| {numbers('scalapack_over_ours', '%.1f')} times as long |")
+    means = ", ".join(f"{name} {value:.2f}" for name, value in run["geometric_means"].items())
+    print(f"\nGeometric means: {means}.")
+
+
+def ranks_table(run):
+    """One row a reshard, one column a number of ranks."""
+    counts = sorted({case["ranks"] for case in run["cases"]})
+    print("\n| reshard |" + "".join(f" {count} |" for count in counts) +
+          " partners | memory | grows as |")
+    print("|---" * (len(counts) + 4) + "|")
+    for name in dict.fromkeys(case["name"] for case in run["cases"]):
+        cases = {case["ranks"]: case for case in run["cases"] if case["name"] == name}
+        last = cases[max(cases)]
+        growth = run["growth_exponents"].get(name)
+        cells = "".join(f" {1e3 * cases[c]['seconds']:.2f} ({1e3 * cases[c]['largest_seconds']:.2f}) |"
+                        if c in cases else " - |" for c in counts)
+        exponent = "-" if growth is None else f"ranks^{growth['seconds']:.2f}"
+        print(f"| {name} |{cells} {last['partners']} | {last['plan_bytes'] / 1e6:.2f} MB "
+              f"| {exponent} |")
+
+
 def main():
+    runs = []
+    for path in sys.argv[1:]:
+        with open(path) as file:
+            runs.append(json.load(file))
+    tables = {"mpi": mpi_table, "ranks": ranks_table}
+    if runs and runs[0]["suite"] in tables:
+        for run in runs:
+            tables[run["suite"]](run)
+    else:
+        relayout_tables()
+
+
+def relayout_tables():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     best = {}

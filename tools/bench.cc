@@ -6,6 +6,8 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tools/bench_mpi.h"
+#include "tools/bench_ranks.h"
 #include "tools/bench_relayout.h"
 #include "tools/bench_report.h"
 #include "tools/bench_reshard.h"
@@ -106,14 +108,28 @@ std::string report_text(const BenchReport& report) {
   return out;
 }
 
-constexpr std::array<std::string_view, 4> kRelayoutFlags = {"only", "size", "threads", "no-peers"};
+/// The flags that only some suites have.
+struct SuiteFlag {
+  std::string_view name;
+  std::vector<std::string_view> suites;
+};
 
-Status check_range(const std::vector<std::int64_t>& numbers, std::string_view flag,
-                   std::int64_t low, std::int64_t high) {
-  for (const std::int64_t number : numbers) {
-    if (number >= low && number <= high) continue;
-    return Error{ErrorCode::kOutOfRange, cat("--", flag, " ", number, " cannot be measured"),
-                 std::nullopt, cat("give numbers from ", low, " to ", high)};
+Status check_flags(const Request& request) {
+  static const std::vector<SuiteFlag> kSuiteFlags = {{"only", {"relayout", "mpi", "ranks"}},
+                                                     {"size", {"relayout"}},
+                                                     {"threads", {"relayout", "mpi"}},
+                                                     {"no-peers", {"relayout", "mpi"}},
+                                                     {"extent", {"mpi"}},
+                                                     {"ranks", {"ranks"}}};
+  const std::string& suite = request.text("suite");
+  for (const auto& [flag, suites] : kSuiteFlags) {
+    if (!request.has(flag) || std::find(suites.begin(), suites.end(), suite) != suites.end()) {
+      continue;
+    }
+    std::string owners;
+    for (const std::string_view owner : suites) owners += cat(owners.empty() ? "" : " or ", owner);
+    return Error{ErrorCode::kUsage, cat("suite ", suite, " has no --", flag), std::nullopt,
+                 cat("leave out --", flag, ", or measure suite ", owners)};
   }
   return ok_status();
 }
@@ -150,13 +166,46 @@ Result<Verdict> run_relayout(const Request& request, Console& console) {
   return Verdict::kYes;
 }
 
-Result<Verdict> run(const Request& request, Console& console) {
-  if (request.text("suite") == "relayout") return run_relayout(request, console);
-  for (const std::string_view flag : kRelayoutFlags) {
-    if (!request.has(flag)) continue;
-    return Error{ErrorCode::kUsage, cat("suite ", request.text("suite"), " has no --", flag),
-                 std::nullopt, cat("leave out --", flag, ", or measure suite relayout")};
+Result<RanksOptions> ranks_options(const Request& request) {
+  RanksOptions options;
+  options.quick = request.has("quick");
+  options.only = request.text("only");
+  options.ranks = request.numbers("ranks");
+  if (options.ranks.empty()) {
+    for (std::int64_t ranks = 4; ranks <= (options.quick ? 64 : 16384); ranks *= 4) {
+      options.ranks.push_back(ranks);
+    }
   }
+  for (const std::int64_t ranks : options.ranks) {
+    std::int64_t power = 4;
+    while (power < ranks && power < kMostRanks) power *= 4;
+    if (power == ranks) continue;
+    return Error{ErrorCode::kOutOfRange, cat("--ranks ", ranks, " cannot be measured"),
+                 std::nullopt, cat("give powers of 4 from 4 to ", kMostRanks)};
+  }
+  return options;
+}
+
+Result<Verdict> run_ranks(const Request& request, Console& console) {
+  TESSERA_TRY(const RanksOptions options, ranks_options(request));
+  if (console.json) {
+    TESSERA_TRY(const RanksReport report, bench_ranks(options));
+    console.out << dump(ranks_json(report)) << "\n";
+    return Verdict::kYes;
+  }
+  console.out << ranks_head() << std::flush;
+  TESSERA_TRY(const RanksReport report, bench_ranks(options, [&](const RanksRow& row) {
+                console.out << ranks_line(row) << std::flush;
+              }));
+  console.out << ranks_tail(report);
+  return Verdict::kYes;
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  TESSERA_CHECK_OK(check_flags(request));
+  if (request.text("suite") == "relayout") return run_relayout(request, console);
+  if (request.text("suite") == "mpi") return run_bench_mpi(request, console);
+  if (request.text("suite") == "ranks") return run_ranks(request, console);
   const BenchOptions options{request.has("quick")};
   TESSERA_TRY(const BenchReport report,
               request.text("suite") == "reshard" ? bench_reshard(options) : bench_layout(options));
@@ -165,6 +214,16 @@ Result<Verdict> run(const Request& request, Console& console) {
 }
 
 }  // namespace
+
+Status check_range(const std::vector<std::int64_t>& numbers, std::string_view flag,
+                   std::int64_t low, std::int64_t high) {
+  for (const std::int64_t number : numbers) {
+    if (number >= low && number <= high) continue;
+    return Error{ErrorCode::kOutOfRange, cat("--", flag, " ", number, " cannot be measured"),
+                 std::nullopt, cat("give numbers from ", low, " to ", high)};
+  }
+  return ok_status();
+}
 
 void set_ratio(BenchCase& bench_case) {
   if (bench_case.peers.empty() || bench_case.peers[0].second <= 0) return;
@@ -198,26 +257,37 @@ Verb bench_verb() {
       "speed of memcpy of as many bytes with as many threads, beside oneDNN and Eigen where the "
       "module with them is found beside the command; every result is compared with plain loops, "
       "bit for bit, before it is timed. Suite reshard: what the cost of a change of places takes "
-      "in "
-      "time and memory on meshes from 10x8 to 994x750, beside a program that keeps a map of all "
+      "in time and memory on meshes from 10x8 to 994x750, beside a program that keeps a map of all "
       "pairs of places (on meshes that are small enough for it, and not in turns); transfers "
-      "listed "
-      "a second; wavelet-hops simulated a second.";
+      "listed a second; wavelet-hops simulated a second. Suite mpi, "
+      "under mpirun: reshards of a matrix between processes, from memory of their own and from "
+      "memory that they share, over the floor (a copy of what crosses, a bare MPI_Alltoallv, a "
+      "copy "
+      "out of it, and a copy of what stays) and beside ScaLAPACK, in turns; times are those of the "
+      "slowest rank, and every element of every result is compared. Suite ranks: what it takes one "
+      "rank to "
+      "plan its part of a reshard, in time and memory, on 4 to 16384 ranks, and how that grows; "
+      "plans are held against each other.";
   verb.positionals = {{"suite",
                        Positional::Kind::kWord,
                        "what to measure",
-                       {"layout", "relayout", "reshard"},
+                       {"layout", "relayout", "reshard", "mpi", "ranks"},
                        false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout: the cases whose name, such as tile/8192x8192/f32, has this in it"},
+       "relayout, mpi, ranks: the cases whose name, such as tile/8192x8192/f32, has this in it"},
       {"size", ValueKind::kNumbers, "BYTES",
        "relayout: about how much is moved; 268435456,4194304 unless said"},
-      {"threads", ValueKind::kNumbers, "N", "relayout: how many threads; 1,2 unless said"},
-      {"no-peers", ValueKind::kSwitch, "", "relayout: without other libraries"}};
+      {"threads", ValueKind::kNumbers, "N",
+       "relayout: how many threads, 1,2 unless said; mpi: of each rank, 1 unless said"},
+      {"no-peers", ValueKind::kSwitch, "", "relayout, mpi: without other libraries"},
+      {"extent", ValueKind::kNumber, "N", "mpi: rows and columns of the matrix; 8192 unless said"},
+      {"ranks", ValueKind::kNumbers, "N",
+       "ranks: how many, powers of 4; 4,16,64,256,1024,4096,16384 unless said"}};
   verb.examples = {"tessera bench layout --json",
-                   "tessera bench relayout --only transpose --size 4194304 --threads 1"};
+                   "tessera bench relayout --only transpose --size 4194304 --threads 1",
+                   "mpirun -n 4 tessera bench mpi"};
   verb.answers_json = true;
   verb.run = run;
   return verb;

@@ -39,6 +39,9 @@ struct BenchOptions {
 
 /// Sets `ratio` from the first peer.
 void set_ratio(BenchCase& bench_case);
+/// kOutOfRange unless all numbers that --`flag` got are from `low` to `high`.
+Status check_range(const std::vector<std::int64_t>& numbers, std::string_view flag,
+                   std::int64_t low, std::int64_t high);
 double geometric_mean(const std::vector<double>& values);
 
 // One function a suite. This one: finding elements at random and in bulk, and what questions about

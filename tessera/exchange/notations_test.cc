@@ -62,7 +62,7 @@ TEST(Notations, ArriveOnAnyNumberOfRanks) {
     const auto b = parse_tensor(pair.to);
     ASSERT_TRUE(a.ok()) << pair.name << ": " << render(a.error(), pair.from);
     ASSERT_TRUE(b.ok()) << pair.name << ": " << render(b.error(), pair.to);
-    auto ground = Ground::between(a->placement, b->placement);
+    auto ground = Ground::in_a_row(a->placement, b->placement);
     ASSERT_TRUE(ground.ok()) << pair.name << ": " << ground.error().message;
     const test::ReshardPair question{a->placement, b->placement, *ground};
     const test::NaiveReshard moves =
@@ -99,7 +99,7 @@ TEST(Notations, BlockFloatsMoveByWholeTiles) {
   const auto b = parse_tensor(block_float("1x4", "4x1", "width_sharded"));
   ASSERT_TRUE(a.ok()) << a.error().message;
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const Ground ground = *Ground::between(a->placement, b->placement);
+  const Ground ground = *Ground::in_a_row(a->placement, b->placement);
   const auto reshard = Reshard::make(a->placement, b->placement, ground);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
   // Which tile is where: straight from locate.
@@ -149,7 +149,7 @@ TEST(Notations, BlockFloatsThatFallApartAreRefused) {
       "tensor<128x128xbfp_bf8, native<mesh=[8], {d0} / (16 -> m0, 1 -> mem*128), {d1} / (1 -> "
       "mem), atom=tile(32x32, bfp_bf8)>>");
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const Ground ground = *Ground::between(a->placement, b->placement);
+  const Ground ground = *Ground::in_a_row(a->placement, b->placement);
   const auto reshard = Reshard::make(a->placement, b->placement, ground);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
   const RankMap map = *RankMap::blocks(ground.mesh.elements(), 1);

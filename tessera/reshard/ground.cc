@@ -77,9 +77,7 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
   return ground;
 }
 
-Result<Ground> Ground::between(const Placement& a, const Placement& b) {
-  Result<Ground> together = around(a, b);
-  if (together.ok() || together.error().code != ErrorCode::kMeshMismatch) return together;
+Result<Ground> Ground::in_a_row(const Placement& a, const Placement& b) {
   std::vector<std::vector<std::int64_t>> meshes;
   hold(a, meshes);
   hold(b, meshes);

@@ -27,10 +27,10 @@ struct Ground {
   /// links with the figures of FabricMesh: for questions without a machine. kMeshMismatch when
   /// their ranks differ and neither is a single place.
   static Result<Ground> around(const Placement& a, const Placement& b);
-  /// The same where that can be said; else (devices numbered 0 to 5 on one side, a grid of 2x3 on
-  /// the other) places are only numbers: place i of either, row-major, is the same one. For ranks,
-  /// which have numbers too.
-  static Result<Ground> between(const Placement& a, const Placement& b);
+  /// Places are only numbers: place i of either, row-major on its own (of device maps: the
+  /// physical) mesh, is the same one. For files and ranks, which have numbers too; devices 0 to 5
+  /// on one side and a grid of 2x3 on the other need no more.
+  static Result<Ground> in_a_row(const Placement& a, const Placement& b);
 };
 
 }  // namespace tessera

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/testing/conversion_page.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <optional>
-#include <sstream>
-#include <string_view>
-
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/testing/generated_page.h"
 
 namespace tessera::test {
 namespace {
@@ -31,17 +26,6 @@ std::string axes_text(const Scope& scope) {
 }
 
 std::string yes(bool can) { return can ? "yes" : "-"; }
-
-/// The page with `body` between the markers of this name; nothing when it lacks them.
-std::optional<std::string> with_body(const std::string& page, std::string_view name,
-                                     const std::string& body) {
-  const std::string from = cat("<!-- ", name, " -->\n");
-  const std::string to = cat("<!-- end of ", name, " -->");
-  const std::size_t begin = page.find(from);
-  const std::size_t end = page.find(to);
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
-  return cat(page.substr(0, begin + from.size()), body, page.substr(end));
-}
 
 }  // namespace
 
@@ -78,21 +62,7 @@ std::string scopes_text() {
 }
 
 std::string page_mistake(const ConversionTable& table) {
-  std::ifstream in(kPage);
-  std::stringstream read;
-  read << in.rdbuf();
-  const std::string page = read.str();
-  if (page.empty()) return cat(kPage, " is not there: run in the root of the sources");
-  std::optional<std::string> right = with_body(page, "scopes", scopes_text());
-  if (right) right = with_body(*right, "shares", table_text(table));
-  if (!right) return cat(kPage, " has lost its markers");
-  if (*right == page) return {};
-  const char* update = std::getenv("TESSERA_UPDATE_DOCS");
-  if (update == nullptr || std::string_view(update) != "1") {
-    return cat("the tables of ", kPage, " are out of date: run this with TESSERA_UPDATE_DOCS=1");
-  }
-  std::ofstream(kPage) << *right;
-  return {};
+  return page_mistake(kPage, {{"scopes", scopes_text()}, {"shares", table_text(table)}});
 }
 
 }  // namespace tessera::test
