@@ -52,24 +52,6 @@ Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks)
 
 }  // namespace
 
-Result<Ground> places_by_number(const Placement& a, const Placement& b) {
-  std::int64_t most = 1;
-  for (const Placement* placement : {&a, &b}) {
-    for (const FormPiece& piece : form_pieces(*placement)) {
-      const DeviceMap* const map = piece.device_map;
-      const bool is_mapped = map != nullptr && map->kind() != DeviceMap::Kind::kIdentity;
-      most = std::max(most, (is_mapped ? map->physical() : piece.form->mesh).elements());
-    }
-  }
-  TESSERA_CHECK_OK(RankMap::check(most, /*ranks=*/1));
-  Ground ground;
-  TESSERA_TRY(ground.mesh, Shape::make({most}));
-  FabricMesh fabric;
-  fabric.cols = static_cast<std::int32_t>(most);
-  ground.fabric = fabric;
-  return ground;
-}
-
 Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks) {
   const Ground& ground = reshard.ground();
   if (!text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos) {

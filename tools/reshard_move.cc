@@ -29,8 +29,9 @@ struct Prepared {
   std::optional<Relabelled> relabelled;
 };
 
+/// Without a target places are their numbers, as files are: place 3 of A and of B are the same one.
 Result<Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
-  if (target.empty()) return places_by_number(a.placement, b.placement);
+  if (target.empty()) return Ground::in_a_row(a.placement, b.placement);
   TESSERA_TRY(const Machine machine, read_target(target));
   return Ground::of(machine);
 }

@@ -10,7 +10,6 @@
 #include "tessera/exchange/rank_map.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/ground.h"
 #include "tessera/reshard/relabel.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/command.h"
@@ -54,12 +53,6 @@ struct ShardMoved {
     std::int64_t writing_us = 0;
   } largest;
 };
-
-/// The physical places of files without a target: as many as the larger of both has, numbered as
-/// the files are. So meshes of any two ranks go together, and place 3 of A and place 3 of B are the
-/// same (row-major on the mesh of a device map, where there is one).
-/// Error kTooLarge for more than RankMap::kMostPlaces.
-Result<Ground> places_by_number(const Placement& a, const Placement& b);
 
 /// Which rank has which physical place of A, and which of B.
 struct RankMaps {

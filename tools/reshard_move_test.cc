@@ -129,7 +129,7 @@ TEST(RankMaps, BothSidesAreSpreadOverAllRanks) {
   const Tensor rows = *parse_tensor(tensor("40x24xf32", "pyflame.RowPartition(4)"));
   const Tensor columns = *parse_tensor(tensor("40x24xf32", "pyflame.ColPartition(4)"));
   const auto ranks_of = [](const Tensor& a, const Tensor& b, const std::string& text, int ranks) {
-    const Ground ground = *places_by_number(a.placement, b.placement);
+    const Ground ground = *Ground::in_a_row(a.placement, b.placement);
     const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
     const RankMaps maps = *rank_maps_of(text, reshard, ranks);
     std::string all;
