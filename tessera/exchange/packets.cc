@@ -132,7 +132,8 @@ Result<SlabMovers::Use> SlabMovers::add(const Slab& slab, SlabMove move, std::in
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   } else {
     PlanOptions options;
-    options.stores = move == SlabMove::kPack ? Stores::kPlain : stores_;
+    options.stores = stores_;
+    options.part = true;
     TESSERA_TRY(Plan mover, Plan::make(std::move(made.program), options));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   }

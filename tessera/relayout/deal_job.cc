@@ -108,7 +108,8 @@ bool fills_lines(const RunTable& table) {
   std::int64_t whole = 0;
   for (const Stretch& column : table.columns) {
     const std::int64_t begin = table.base.dst + column.to;
-    const std::int64_t lines = (begin + column.bytes) / kLine - ceil_div(begin, kLine);
+    const std::int64_t lines =
+        floor_div(begin + column.bytes, kLine) - floor_div(begin + kLine - 1, kLine);
     whole += std::max<std::int64_t>(0, lines) * kLine;
   }
   return whole >= table.column_bytes / 4 * 3;
@@ -118,7 +119,7 @@ bool fills_lines(const RunTable& table) {
 
 std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& from,
                                          const Memory& to, std::int64_t bits, bool streaming) {
-  if (!beside_slab(from, to) || copy.nests() == 0) return nullptr;
+  if (copy.nests() == 0) return nullptr;
   const bool dealing = to.bytes >= from.bytes;
   std::optional<RunTable> table =
       RunTable::make(copy, from, to, bits / 8, dealing ? &Offsets::dst : &Offsets::src);

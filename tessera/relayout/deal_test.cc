@@ -30,7 +30,8 @@ std::string mistake_of(const Program& program, Dice& dice, std::uint64_t seed, i
                 static_cast<std::size_t>(width));
   });
   for (int i = 0; i < trials; ++i) {
-    const Trial trial = random_trial(dice);
+    Trial trial = random_trial(dice);
+    trial.part = true;
     const std::string words = cat("\n  ", describe_trial(trial));
     const CrashNote note(cat("crashed with seed ", seed, words));
     const std::string mistake =
@@ -55,7 +56,7 @@ void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
     const SlabDraw draw = random_slab(dice, type, longest);
     if (draw.program.from.bytes > most_bytes || draw.program.to.bytes > most_bytes) continue;
     ++tried;
-    const Result<Plan> plan = Plan::make(draw.program);
+    const Result<Plan> plan = Plan::make(draw.program, {.part = true});
     ASSERT_TRUE(plan.ok()) << plan.error().message << draw.words;
     const std::string how = plan->describe().front();
     if (how.starts_with("deals") || how.starts_with("collects")) ++dealt;
@@ -99,7 +100,7 @@ TEST(Deal, BlocksThatDoNotDivideAreOneJob) {
   program.to = one_place(200 * 200, DType::kF32);
   program.copies.emplace_back(*Shape::make({100, 100}), Shape(), Shape(), Spots{},
                               std::vector<Factor>{along[0], along[1]});
-  const Result<Plan> plan = Plan::make(program);
+  const Result<Plan> plan = Plan::make(program, {.part = true});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->describe(),
             (std::vector<std::string>{"deals out runs of 16 to 32 bytes, 1300 a row, 1 rows"}));

@@ -24,14 +24,6 @@ class Scratch {
   static std::byte* mine();
 };
 
-/// Whether one side is a part that stays in the caches while the other, which keeps clearly more
-/// than what is moved, is gone through: a packed slab beside a shard.
-inline bool beside_slab(const Memory& from, const Memory& to) {
-  constexpr std::int64_t kSlabBytes = std::int64_t{1} << 21;
-  const auto [less, more] = std::minmax(from.bytes, to.bytes);
-  return less <= kSlabBytes && more - less >= less / 4;
-}
-
 /// The two arrays of one run, and how they may be touched.
 struct Arrays {
   const std::byte* from = nullptr;

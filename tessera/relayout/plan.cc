@@ -89,9 +89,9 @@ bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bi
 }
 
 /// Elements of one type that have addresses, or share bytes.
-void add_moves(const Program& program, std::int64_t bits, bool streaming, Jobs& jobs) {
+void add_moves(const Program& program, std::int64_t bits, bool part, bool streaming, Jobs& jobs) {
   for (const Refinement& copy : program.copies) {
-    if (bits >= 8) {
+    if (bits >= 8 && part) {
       auto job = relayout::make_deal_job(copy, program.from, program.to, bits, streaming);
       if (!job && copy.nests() > 1) {
         job = relayout::make_turn_table_job(copy, program.from, program.to, bits);
@@ -119,7 +119,7 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
   const DType from = program.from.storage();
   const DType to = program.to.storage();
   if (from == to && dtype_bits(to)) {
-    add_moves(program, *dtype_bits(to), streaming, jobs);
+    add_moves(program, *dtype_bits(to), options.part, streaming, jobs);
     return true;
   }
   const std::vector<FlatNest> nests = flat_nests(program);

@@ -23,6 +23,9 @@ struct PlanOptions {
   Stores stores = Stores::kAuto;
   /// What happens to values that the destination type cannot hold.
   Rounding rounding = Rounding::kChecked;
+  /// This is a small part of a larger move, whose other parts read and write the same lines soon
+  /// after: all of its nests are gone through at once, row by row.
+  bool part = false;
   friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
 };
 

@@ -233,7 +233,7 @@ void extend(Table& table, std::vector<Table>& tables, std::int64_t Offsets::* si
 std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Memory& from,
                                                const Memory& to, std::int64_t bits) {
   constexpr std::int64_t kEnough = 1024;  // bytes that go on
-  if (!beside_slab(from, to) || copy.nests() == 0) return nullptr;
+  if (copy.nests() == 0) return nullptr;
   const std::int64_t width = bits / 8;
   if (width > 8 || !std::has_single_bit(static_cast<std::uint64_t>(width))) return nullptr;
   std::vector<Table> tables;

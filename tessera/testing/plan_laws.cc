@@ -63,8 +63,8 @@ void randomize(std::span<std::byte> bytes, std::uint64_t seed) {
 std::string describe_trial(const Trial& trial) {
   const std::string set =
       trial.set == 0 ? "all" : instruction_set_name(compiled_sets()[trial.set - 1]);
-  return cat("stores ", static_cast<int>(trial.stores), ", ", trial.threads, " threads, ", set,
-             " instructions, source ",
+  return cat(trial.part ? "a part, " : "", "stores ", static_cast<int>(trial.stores), ", ",
+             trial.threads, " threads, ", set, " instructions, source ",
              trial.from_at_end ? std::string("at the end") : cat("skipping ", trial.from_skip),
              ", destination ",
              trial.to_at_end ? std::string("at the end") : cat("skipping ", trial.to_skip));
@@ -78,6 +78,7 @@ std::string trial_mistake(const Program& program, Rounding rounding, const Trial
   PlanOptions options;
   options.stores = trial.stores;
   options.rounding = rounding;
+  options.part = trial.part;
   const Result<Plan> plan = Plan::make(program, options);
   if (!plan.ok()) return "no plan: " + plan.error().message;
 
@@ -125,6 +126,7 @@ Trial random_trial(Dice& dice) {
   trial.to_at_end = dice.chance(40);
   trial.from_skip = static_cast<std::size_t>(dice.below(64));
   trial.to_skip = static_cast<std::size_t>(dice.below(64));
+  trial.part = dice.chance(30);
   return trial;
 }
 

@@ -23,6 +23,7 @@ struct Trial {
   bool to_at_end = false;
   std::size_t from_skip = 0;  ///< below 64: bytes between the page in front and the span
   std::size_t to_skip = 0;
+  bool part = false;  ///< as PlanOptions::part
 };
 Trial random_trial(Dice& dice);
 
