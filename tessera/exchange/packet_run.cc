@@ -89,6 +89,16 @@ void PacketRun::copy_local() {
   done(slab.moved_bytes);
 }
 
+/// Copies as much of what this rank has itself as has come from others: both write the same lines
+/// of B, which are still in the caches.
+void PacketRun::keep_up(std::size_t received) {
+  const std::size_t all = packets_.receives.size();
+  while (next_local_ < packets_.local.size() &&
+         next_local_ * all < received * packets_.local.size()) {
+    copy_local();
+  }
+}
+
 void PacketRun::read_all() {
   for (const std::vector<PacketPlan>& route : reads_->routes) {
     for (const PacketPlan& slab : route) {
@@ -157,6 +167,7 @@ Result<bool> PacketRun::receive_one() {
       taken_[i] = true;
       --expected_;
       done(packet.moved_bytes);
+      keep_up(++received_);
       return true;
     }
     if (packets_.combines) return false;

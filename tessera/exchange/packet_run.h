@@ -53,6 +53,7 @@ class PacketRun {
   void move_all(const PacketPlan& packet, std::span<const SlabMovers::Use> uses,
                 std::span<const std::byte> from, std::span<std::byte> to);
   void copy_local();
+  void keep_up(std::size_t received);
   void read_all();
   void skip_near();
   Status expect_more();
@@ -76,6 +77,7 @@ class PacketRun {
   std::size_t next_expected_ = 0;  // receives before it are expected or taken
   std::size_t first_missing_ = 0;  // receives before it are taken
   int expected_ = 0;
+  std::size_t received_ = 0;
   std::vector<bool> taken_;
   std::vector<int> passed_;
   std::chrono::steady_clock::time_point last_;  // when something was last done

@@ -53,8 +53,9 @@ class RouteCutter {
                    "give packets more bytes"};
     }
     const std::int64_t grain = is_block_float(atom_.storage) ? slot_grain(atom_) : 1;
+    const std::int64_t width = dtype_bits(atom_.storage).value_or(0) / 8;
     for (const Parcel& parcel : plan_.parcels(route_)) {
-      const ParcelShape shape = ParcelShape::of(plan_.flows(parcel), plan_.groups(parcel));
+      const ParcelShape shape = ParcelShape::of(plan_.flows(parcel), plan_.groups(parcel), width);
       const auto take = [&](const Slab& slab) -> Status {
         const std::int64_t bytes = plan_.reshard().bytes(slab.elements);
         const std::int64_t at = room_for(bytes);
@@ -118,23 +119,24 @@ void order(std::vector<PacketPlan>& packets, const Distance& distance) {
 Result<SlabMovers::Use> SlabMovers::add(const Slab& slab, SlabMove move, std::int64_t source,
                                         std::int64_t destination,
                                         std::optional<Reduction> reduction) {
-  SlabProgram made = slab_program(slab, move, atom_, source, destination);
-  made.key.push_back(reduction ? 1 + static_cast<std::int64_t>(*reduction) : 0);
-  const Use use{static_cast<std::uint32_t>(movers_.size()), *atom_.bytes(made.from_slot),
-                *atom_.bytes(made.to_slot)};
-  const auto [entry, is_new] = known_.try_emplace(std::move(made.key), use.mover);
+  SlabAt at = slab_at(slab, move, atom_, source, destination);
+  at.key.push_back(reduction ? 1 + static_cast<std::int64_t>(*reduction) : 0);
+  const Use use{static_cast<std::uint32_t>(movers_.size()), *atom_.bytes(at.from_slot),
+                *atom_.bytes(at.to_slot)};
+  const auto [entry, is_new] = known_.try_emplace(at.key, use.mover);
   if (!is_new) return Use{entry->second, use.from_byte, use.to_byte};
-  if (is_block_float(atom_.storage)) TESSERA_CHECK_OK(check_tiles(made.program));
-  const std::int64_t from_bytes = made.program.from.bytes;
-  const std::int64_t to_bytes = made.program.to.bytes;
+  Program program = slab_program(slab, move, atom_, at);
+  if (is_block_float(atom_.storage)) TESSERA_CHECK_OK(check_tiles(program));
+  const std::int64_t from_bytes = program.from.bytes;
+  const std::int64_t to_bytes = program.to.bytes;
   if (reduction) {
-    TESSERA_TRY(Accumulate mover, Accumulate::make(std::move(made.program), *reduction));
+    TESSERA_TRY(Accumulate mover, Accumulate::make(std::move(program), *reduction));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   } else {
     PlanOptions options;
     options.stores = stores_;
     options.part = true;
-    TESSERA_TRY(Plan mover, Plan::make(std::move(made.program), options));
+    TESSERA_TRY(Plan mover, Plan::make(std::move(program), options));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   }
   return use;

@@ -30,10 +30,14 @@ std::vector<std::int64_t> words_of(const RankPlan& plan, const Parcel& parcel) {
 }
 
 /// The slots that a program's nests move between, in packed order of the destination or source.
-std::multimap<std::int64_t, std::int64_t> moves_of(const SlabProgram& slab) {
+std::multimap<std::int64_t, std::int64_t> moves_of(const Slab& slab, SlabMove move,
+                                                   const Atom& atom, std::int64_t source,
+                                                   std::int64_t destination) {
+  const SlabAt where = slab_at(slab, move, atom, source, destination);
+  const Program program = slab_program(slab, move, atom, where);
   std::multimap<std::int64_t, std::int64_t> moves;
-  for (std::int64_t n = 0; n < slab.program.nests(); ++n) {
-    const Nest nest = slab.program.nest(n);
+  for (std::int64_t n = 0; n < program.nests(); ++n) {
+    const Nest nest = program.nest(n);
     std::vector<std::int64_t> digits(nest.loops.size(), 0);
     for (bool more = true; more;) {
       Spots at = nest.at;
@@ -41,7 +45,7 @@ std::multimap<std::int64_t, std::int64_t> moves_of(const SlabProgram& slab) {
         at.a.slot += digits[i] * nest.loops[i].move.a.slot;
         at.b.slot += digits[i] * nest.loops[i].move.b.slot;
       }
-      moves.emplace(slab.from_slot + at.a.slot, slab.to_slot + at.b.slot);
+      moves.emplace(where.from_slot + at.a.slot, where.to_slot + at.b.slot);
       more = false;
       for (std::size_t i = digits.size(); i-- > 0 && !more;) {
         more = ++digits[i] < nest.loops[i].extent;
@@ -54,7 +58,9 @@ std::multimap<std::int64_t, std::int64_t> moves_of(const SlabProgram& slab) {
 
 /// Packing and then unpacking a slab is moving it, and fills the packed memory once.
 std::string slab_mistake(const RankPlan& plan, const Parcel& parcel, std::int64_t most) {
-  const ParcelShape shape = ParcelShape::of(plan.flows(parcel), plan.groups(parcel));
+  // Runs of two count as long here, so that small ones are put in order too.
+  constexpr std::int64_t width = 8;
+  const ParcelShape shape = ParcelShape::of(plan.flows(parcel), plan.groups(parcel), width);
   if (shape.elements != parcel.elements) {
     return cat("a parcel of ", parcel.elements, " has the shape of ", shape.elements);
   }
@@ -65,9 +71,9 @@ std::string slab_mistake(const RankPlan& plan, const Parcel& parcel, std::int64_
   const Status cut = for_each_slab(shape, most, 1, [&](const Slab& slab) -> Status {
     elements += slab.elements;
     if (slab.elements > most) mistake = cat("a slab of ", slab.elements, " over ", most);
-    const auto packed = moves_of(slab_program(slab, SlabMove::kPack, atom, 100, 0));
-    const auto unpacked = moves_of(slab_program(slab, SlabMove::kUnpack, atom, 0, 1000));
-    const auto direct = moves_of(slab_program(slab, SlabMove::kDirect, atom, 100, 1000));
+    const auto packed = moves_of(slab, SlabMove::kPack, atom, 100, 0);
+    const auto unpacked = moves_of(slab, SlabMove::kUnpack, atom, 0, 1000);
+    const auto direct = moves_of(slab, SlabMove::kDirect, atom, 100, 1000);
     std::multimap<std::int64_t, std::int64_t> through;
     std::set<std::int64_t> positions;
     for (const auto& [from, position] : packed) {
@@ -86,7 +92,7 @@ std::string slab_mistake(const RankPlan& plan, const Parcel& parcel, std::int64_
   if (!cut.ok()) return cut.error().message;
   if (elements != parcel.elements) return cat("slabs of ", elements, " for ", parcel.elements);
   const Slab whole{shape.source, shape.destination, shape.axes, shape.elements};
-  if (all != moves_of(slab_program(whole, SlabMove::kDirect, atom, 100, 1000))) {
+  if (all != moves_of(whole, SlabMove::kDirect, atom, 100, 1000)) {
     return "the slabs are not the parcel";
   }
   return mistake;

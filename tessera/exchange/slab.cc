@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/exchange/fingerprint.h"
 
 namespace tessera {
 namespace {
@@ -35,20 +36,64 @@ std::size_t common_loops(const FlowFactor& factor, std::span<const Segment> segm
   return common;
 }
 
-/// How far from its first step an axis leads on one side.
-struct Reach {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
+bool is_run(const AxisPiece& piece) {
+  return !piece.loops.empty() && piece.loops.back().source_stride == 1 &&
+         piece.loops.back().destination_stride == 1;
+}
 
-template <typename Offset, typename Stride>
-Reach reach_of(const ParcelAxis& axis, const Offset& offset, const Stride& stride) {
-  Reach reach{INT64_MAX, INT64_MIN};
+/// Puts runs that repeat with a period in the order of B, one by one; leaves an axis alone that has
+/// none, or too many, or whose runs are so short that loops move them better.
+void line_up_runs(ParcelAxis& axis, std::int64_t element_bytes) {
+  constexpr std::int64_t kMostRuns = std::int64_t{1} << 13;
+  constexpr std::int64_t kShortBytes = 16;
+  std::int64_t runs = 0;
+  bool periods = false;
   for (const AxisPiece& piece : axis.pieces) {
-    std::int64_t low = offset(piece);
+    const std::int64_t length = is_run(piece) ? piece.loops.back().extent : 1;
+    if (length * element_bytes < kShortBytes && piece.steps > length) return;
+    runs += piece.steps / length;
+    periods = periods || piece.steps > length;
+  }
+  if (!periods || runs > kMostRuns) return;
+  std::vector<AxisPiece> lined;
+  lined.reserve(static_cast<std::size_t>(runs));
+  for (const AxisPiece& piece : axis.pieces) {
+    AxisPiece run{piece.source, piece.destination, {}, 1};
+    if (is_run(piece)) {
+      run.loops = {piece.loops.back()};
+      run.steps = piece.loops.back().extent;
+    }
+    const std::size_t repeated = piece.loops.size() - run.loops.size();
+    std::vector<std::int64_t> digits(repeated, 0);
+    for (bool more = true; more;) {
+      lined.push_back(run);
+      more = false;
+      for (std::size_t i = repeated; i-- > 0 && !more;) {
+        const BoxLoop& loop = piece.loops[i];
+        run.source += loop.source_stride;
+        run.destination += loop.destination_stride;
+        more = ++digits[i] < loop.extent;
+        if (more) break;
+        run.source -= loop.extent * loop.source_stride;
+        run.destination -= loop.extent * loop.destination_stride;
+        digits[i] = 0;
+      }
+    }
+  }
+  std::sort(lined.begin(), lined.end(), [](const AxisPiece& x, const AxisPiece& y) {
+    return x.destination != y.destination ? x.destination < y.destination : x.source < y.source;
+  });
+  axis.pieces = std::move(lined);
+}
+
+AxisReach reach_of(const ParcelAxis& axis, std::int64_t AxisPiece::* at,
+                   std::int64_t BoxLoop::* stride) {
+  AxisReach reach{INT64_MAX, INT64_MIN};
+  for (const AxisPiece& piece : axis.pieces) {
+    std::int64_t low = piece.*at;
     std::int64_t high = low;
     for (const BoxLoop& loop : piece.loops) {
-      const std::int64_t far = (loop.extent - 1) * stride(loop);
+      const std::int64_t far = (loop.extent - 1) * (loop.*stride);
       (far < 0 ? low : high) += far;
     }
     reach.low = std::min(reach.low, low);
@@ -57,15 +102,23 @@ Reach reach_of(const ParcelAxis& axis, const Offset& offset, const Stride& strid
   return reach;
 }
 
-Reach source_reach(const ParcelAxis& axis) {
-  return reach_of(
-      axis, [](const AxisPiece& p) { return p.source; },
-      [](const BoxLoop& l) { return l.source_stride; });
-}
-Reach destination_reach(const ParcelAxis& axis) {
-  return reach_of(
-      axis, [](const AxisPiece& p) { return p.destination; },
-      [](const BoxLoop& l) { return l.destination_stride; });
+/// Works out what is kept about the pieces.
+AxisPtr finished(ParcelAxis axis) {
+  axis.source = reach_of(axis, &AxisPiece::source, &BoxLoop::source_stride);
+  axis.destination = reach_of(axis, &AxisPiece::destination, &BoxLoop::destination_stride);
+  Fingerprint print;
+  for (const AxisPiece& piece : axis.pieces) {
+    print.add(piece.source - axis.source.low);
+    print.add(piece.destination - axis.destination.low);
+    print.add(static_cast<std::int64_t>(piece.loops.size()));
+    for (const BoxLoop& loop : piece.loops) {
+      print.add(loop.extent);
+      print.add(loop.source_stride);
+      print.add(loop.destination_stride);
+    }
+  }
+  axis.print = print.value();
+  return std::make_shared<const ParcelAxis>(std::move(axis));
 }
 
 /// Adds the boxes that are steps [from, to) of loops `at` and later of a piece.
@@ -109,7 +162,7 @@ void add_range(const AxisPiece& piece, std::size_t at, AxisPiece fixed, std::int
 }
 
 /// Steps [from, to) of an axis.
-ParcelAxis range_of(const ParcelAxis& axis, std::int64_t from, std::int64_t to) {
+AxisPtr range_of(const ParcelAxis& axis, std::int64_t from, std::int64_t to) {
   ParcelAxis range;
   range.steps = to - from;
   std::int64_t before = 0;
@@ -124,17 +177,17 @@ ParcelAxis range_of(const ParcelAxis& axis, std::int64_t from, std::int64_t to) 
       range.pieces[i].steps = steps_of(range.pieces[i].loops);
     }
   }
-  return range;
+  return finished(std::move(range));
 }
 
 /// Adds an axis to a slab, or, where it has one step, only where that leads.
-void add_axis(ParcelAxis axis, Slab& slab) {
-  if (axis.steps == 1) {
-    slab.source += axis.pieces.front().source;
-    slab.destination += axis.pieces.front().destination;
+void add_axis(AxisPtr axis, Slab& slab) {
+  if (axis->steps == 1) {
+    slab.source += axis->pieces.front().source;
+    slab.destination += axis->pieces.front().destination;
     return;
   }
-  slab.elements *= axis.steps;
+  slab.elements *= axis->steps;
   slab.axes.push_back(std::move(axis));
 }
 
@@ -154,18 +207,14 @@ Memory memory_of(std::int64_t slots, const Atom& atom) {
 
 }  // namespace
 
-ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* const> groups) {
-  struct Ordered {
-    ParcelAxis axis;
-    std::int64_t span = 0;
-  };
-  std::vector<Ordered> ordered;
+ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* const> groups,
+                            std::int64_t element_bytes) {
   ParcelShape shape;
   shape.source = flows.source_slot;
   shape.destination = flows.destination_slot;
   const auto add = [&](ParcelAxis axis) {
-    const Reach reach = destination_reach(axis);
-    ordered.push_back({std::move(axis), reach.high - reach.low});
+    shape.elements *= axis.steps;
+    shape.axes.push_back(finished(std::move(axis)));
   };
   for (std::size_t f = 0; f < groups.size(); ++f) {
     const FlowFactor& factor = flows.factors[f];
@@ -188,27 +237,28 @@ ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* co
       shape.source += list.pieces.front().source;
       shape.destination += list.pieces.front().destination;
     } else {
+      line_up_runs(list, element_bytes);
       add(std::move(list));
     }
     for (const BoxLoop& loop : last) {
-      if (loop.extent > 1) add({{{0, 0, {loop}, loop.extent}}, loop.extent});
+      if (loop.extent > 1) add({{{0, 0, {loop}, loop.extent}}, loop.extent, {}, {}, 0});
     }
   }
-  for (std::size_t i = 1; i < ordered.size(); ++i) {
-    for (std::size_t j = i; j > 0 && ordered[j - 1].span < ordered[j].span; --j) {
-      std::swap(ordered[j - 1], ordered[j]);
+  // Those that reach equally far stay in the order of the dims.
+  const auto span = [](const AxisPtr& axis) {
+    return axis->destination.high - axis->destination.low;
+  };
+  for (std::size_t i = 1; i < shape.axes.size(); ++i) {
+    for (std::size_t j = i; j > 0 && span(shape.axes[j - 1]) < span(shape.axes[j]); --j) {
+      std::swap(shape.axes[j - 1], shape.axes[j]);
     }
-  }
-  for (Ordered& entry : ordered) {
-    shape.elements *= entry.axis.steps;
-    shape.axes.push_back(std::move(entry.axis));
   }
   return shape;
 }
 
 Status for_each_slab(const ParcelShape& parcel, std::int64_t most, std::int64_t grain,
                      const std::function<Status(const Slab&)>& visit) {
-  const std::vector<ParcelAxis>& axes = parcel.axes;
+  const std::vector<AxisPtr>& axes = parcel.axes;
   Slab base;
   base.source = parcel.source;
   base.destination = parcel.destination;
@@ -220,33 +270,33 @@ Status for_each_slab(const ParcelShape& parcel, std::int64_t most, std::int64_t 
   };
   if (parcel.elements % grain != 0) return taken_apart(parcel.elements);
   if (parcel.elements <= most) {
-    for (const ParcelAxis& axis : axes) add_axis(axis, base);
+    for (const AxisPtr& axis : axes) add_axis(axis, base);
     return visit(base);
   }
   // The slowest axis of which at least one step fits.
   std::size_t cut = 0;
-  std::int64_t inner = parcel.elements / axes[0].steps;
-  while (inner > most) inner /= axes[++cut].steps;
+  std::int64_t inner = parcel.elements / axes[0]->steps;
+  while (inner > most) inner /= axes[++cut]->steps;
   if (inner % grain != 0) return taken_apart(inner);
-  const std::int64_t chunks = (axes[cut].steps + most / inner - 1) / (most / inner);
+  const std::int64_t chunks = (axes[cut]->steps + most / inner - 1) / (most / inner);
   std::int64_t slow = 1;
-  for (std::size_t a = 0; a < cut; ++a) slow *= axes[a].steps;
+  for (std::size_t a = 0; a < cut; ++a) slow *= axes[a]->steps;
   for (std::int64_t i = 0; i < slow; ++i) {
     Slab at = base;
     std::int64_t left = i;
     std::int64_t below = slow;
     for (std::size_t a = 0; a < cut; ++a) {
-      below /= axes[a].steps;
-      add_axis(range_of(axes[a], left / below, left / below + 1), at);
+      below /= axes[a]->steps;
+      add_axis(range_of(*axes[a], left / below, left / below + 1), at);
       left %= below;
     }
     for (std::int64_t c = 0; c < chunks; ++c) {
       // Even shares; the longer ones first.
-      const std::int64_t share = axes[cut].steps / chunks;
-      const std::int64_t longer = axes[cut].steps % chunks;
+      const std::int64_t share = axes[cut]->steps / chunks;
+      const std::int64_t longer = axes[cut]->steps % chunks;
       const std::int64_t first = c * share + std::min(c, longer);
       Slab slab = at;
-      add_axis(range_of(axes[cut], first, first + share + (c < longer ? 1 : 0)), slab);
+      add_axis(range_of(*axes[cut], first, first + share + (c < longer ? 1 : 0)), slab);
       for (std::size_t a = cut + 1; a < axes.size(); ++a) add_axis(axes[a], slab);
       TESSERA_CHECK_OK(visit(slab));
     }
@@ -260,77 +310,74 @@ std::int64_t slot_grain(const Atom& atom) {
   return bits < 8 ? 8 / bits : 1;
 }
 
-SlabProgram slab_program(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t source,
-                         std::int64_t destination) {
-  // Each axis counts from the lowest slot that it reaches, so that no offset is below zero.
-  Reach from{source + slab.source, source + slab.source};
-  Reach to{destination + slab.destination, destination + slab.destination};
-  std::vector<Spots> lowest;
-  for (const ParcelAxis& axis : slab.axes) {
-    const Reach in_a = source_reach(axis);
-    const Reach in_b = destination_reach(axis);
-    from.low += in_a.low;
-    from.high += in_a.high;
-    to.low += in_b.low;
-    to.high += in_b.high;
-    lowest.push_back({{0, in_a.low}, {0, in_b.low}});
+SlabAt slab_at(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t source,
+               std::int64_t destination) {
+  AxisReach from{source + slab.source, source + slab.source};
+  AxisReach to{destination + slab.destination, destination + slab.destination};
+  for (const AxisPtr& axis : slab.axes) {
+    from.low += axis->source.low;
+    from.high += axis->source.high;
+    to.low += axis->destination.low;
+    to.high += axis->destination.high;
   }
   const std::int64_t grain = slot_grain(atom);
-  const std::int64_t from_first = floor_to(from.low, grain);
-  const std::int64_t to_first = floor_to(to.low, grain);
-  Spots base{{0, from.low - from_first}, {0, to.low - to_first}};
-
-  SlabProgram made;
-  const Memory packed = memory_of(slab.elements, atom);
+  SlabAt at;
   if (move == SlabMove::kUnpack) {
-    made.program.from = packed;
-    base.a.slot = 0;
+    at.from_slots = slab.elements;
   } else {
-    made.program.from = memory_of(from.high + 1 - from_first, atom);
-    made.from_slot = from_first;
+    at.from_slot = floor_to(from.low, grain);
+    at.from_slots = from.high + 1 - at.from_slot;
+    at.base.a.slot = from.low - at.from_slot;
   }
   if (move == SlabMove::kPack) {
-    made.program.to = packed;
-    base.b.slot = 0;
+    at.to_slots = slab.elements;
   } else {
-    made.program.to = memory_of(to.high + 1 - to_first, atom);
-    made.to_slot = to_first;
+    at.to_slot = floor_to(to.low, grain);
+    at.to_slots = to.high + 1 - at.to_slot;
+    at.base.b.slot = to.low - at.to_slot;
   }
+  at.key = {static_cast<std::int64_t>(move), at.from_slots, at.to_slots, at.base.a.slot,
+            at.base.b.slot};
+  for (const AxisPtr& axis : slab.axes) {
+    at.key.push_back(static_cast<std::int64_t>(axis->print));
+    at.key.push_back(axis->steps);
+  }
+  return at;
+}
 
-  made.key = {static_cast<std::int64_t>(move), made.program.from.slots, made.program.to.slots,
-              base.a.slot, base.b.slot};
+Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const SlabAt& at) {
+  Program program;
+  program.from = memory_of(at.from_slots, atom);
+  program.to = memory_of(at.to_slots, atom);
   std::vector<Factor> factors;
   std::int64_t later = slab.elements;
-  for (std::size_t a = 0; a < slab.axes.size(); ++a) {
-    const ParcelAxis& axis = slab.axes[a];
-    later /= axis.steps;
-    made.key.push_back(static_cast<std::int64_t>(axis.pieces.size()));
+  for (const AxisPtr& axis : slab.axes) {
+    later /= axis->steps;
+    const auto side = [&](std::int64_t in_a, std::int64_t in_b, std::int64_t in_packed) {
+      return Spots{{0, move == SlabMove::kUnpack ? in_packed : in_a},
+                   {0, move == SlabMove::kPack ? in_packed : in_b}};
+    };
     Factor factor;
+    factor.pieces.reserve(axis->pieces.size());
     std::int64_t before = 0;
-    for (const AxisPiece& piece : axis.pieces) {
-      const auto side = [&](std::int64_t in_a, std::int64_t in_b, std::int64_t in_packed) {
-        return Spots{{0, move == SlabMove::kUnpack ? in_packed : in_a},
-                     {0, move == SlabMove::kPack ? in_packed : in_b}};
-      };
+    for (const AxisPiece& piece : axis->pieces) {
+      // Each axis counts from the lowest slot that it reaches, so that no offset is below zero.
       Piece box;
-      box.at = side(piece.source - lowest[a].a.slot, piece.destination - lowest[a].b.slot,
+      box.at = side(piece.source - axis->source.low, piece.destination - axis->destination.low,
                     before * later);
-      made.key.insert(made.key.end(), {box.at.a.slot, box.at.b.slot,
-                                       static_cast<std::int64_t>(piece.loops.size())});
       std::int64_t inner = piece.steps;
       for (const BoxLoop& loop : piece.loops) {
         inner /= loop.extent;
-        const Spots step = side(loop.source_stride, loop.destination_stride, inner * later);
-        box.loops.push_back({-1, loop.extent, 1, step});
-        made.key.insert(made.key.end(), {loop.extent, step.a.slot, step.b.slot});
+        box.loops.push_back(
+            {-1, loop.extent, 1, side(loop.source_stride, loop.destination_stride, inner * later)});
       }
       before += piece.steps;
       factor.pieces.push_back(std::move(box));
     }
     factors.push_back(std::move(factor));
   }
-  made.program.copies.emplace_back(Shape(), Shape(), Shape(), base, std::move(factors));
-  return made;
+  program.copies.emplace_back(Shape(), Shape(), Shape(), at.base, std::move(factors));
+  return program;
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,9 @@ namespace tessera {
 //
 // Axes stand by how far they reach in B, so that what is packed together is near together where it
 // is going: unpacking writes B as it runs, and the packing does what turning there is. What all
-// segments of a factor have in common (the 32 elements of a tile's row) is an axis of its own.
+// segments of a factor have in common (the 32 elements of a tile's row) is an axis of its own. Runs
+// that repeat with a period stand one by one in the order of B, so that what is cut off an axis is
+// a stretch of it.
 //
 // A *slab* is a box of a parcel: one step of some slow axes, a range of the next one, and all of
 // the others. It is packed by itself, into memory that stays in the caches.
@@ -41,26 +44,39 @@ struct AxisPiece {
   std::int64_t steps = 1;
 };
 
+/// How far an axis leads on one side, in slots from where it counts.
+struct AxisReach {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+/// See above. Axes are shared by the slabs that step through all of them.
 struct ParcelAxis {
   std::vector<AxisPiece> pieces;
   std::int64_t steps = 0;
+  AxisReach source;
+  AxisReach destination;
+  std::uint64_t print = 0;  ///< of the pieces: the same for the same axis
 };
+using AxisPtr = std::shared_ptr<const ParcelAxis>;
 
 /// The axes of a parcel, from slow to fast, and what their slots count from.
 struct ParcelShape {
   std::int64_t source = 0;
   std::int64_t destination = 0;
-  std::vector<ParcelAxis> axes;
+  std::vector<AxisPtr> axes;
   std::int64_t elements = 1;
 
-  static ParcelShape of(const Flows& flows, std::span<const SegmentGroup* const> groups);
+  /// `element_bytes` is 0 where elements have no bytes of their own.
+  static ParcelShape of(const Flows& flows, std::span<const SegmentGroup* const> groups,
+                        std::int64_t element_bytes);
 };
 
 /// See above. Its axes are those that are left to step through.
 struct Slab {
   std::int64_t source = 0;
   std::int64_t destination = 0;
-  std::vector<ParcelAxis> axes;
+  std::vector<AxisPtr> axes;
   std::int64_t elements = 1;
 };
 
@@ -78,19 +94,24 @@ enum class SlabMove : std::uint8_t {
   kDirect,  ///< A's slots to B's
 };
 
-/// A move of a slab as a program of its own: slots count from the first that it touches, so that
-/// slabs alike have the same program, and only differ in where they begin.
-struct SlabProgram {
-  Program program;
+/// Where a move of a slab touches the memories on both sides, and what it is besides that: slots
+/// count from the first that it touches, so that slabs alike have the same key, and one program.
+struct SlabAt {
   std::int64_t from_slot = 0;  ///< where the program's memories begin
   std::int64_t to_slot = 0;
+  std::int64_t from_slots = 0;  ///< how long they are
+  std::int64_t to_slots = 0;
+  Spots base;                     ///< what the axes count from in them
   std::vector<std::int64_t> key;  ///< the same for the same program
 };
 
 /// `source` and `destination` are the first slots of the places that the slab is read from and
 /// written to, in the memory of their ranks; packed positions begin at 0.
-SlabProgram slab_program(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t source,
-                         std::int64_t destination);
+SlabAt slab_at(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t source,
+               std::int64_t destination);
+
+/// The program itself.
+Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const SlabAt& at);
 
 /// How many neighbouring slots of this storage begin at a byte together: 1, or 2 for i4; 1024 for
 /// block floats.
