@@ -11,7 +11,7 @@
 namespace tessera::tools {
 namespace {
 
-double seconds(std::int64_t microseconds) { return static_cast<double>(microseconds) * 1e-6; }
+double seconds(std::int64_t microseconds) { return static_cast<double>(microseconds) / 1e6; }
 
 }  // namespace
 
