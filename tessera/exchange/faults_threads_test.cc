@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -165,6 +166,44 @@ TEST(Faults, ASlowRankIsNone) {
     EXPECT_TRUE(outcome.second.ok());
     EXPECT_TRUE(outcome.right);
   }
+}
+
+/// Rank 0 gets all of B, which is on rank `source`, and takes its time: what goes wrong on rank 2,
+/// which only waits.
+Status while_another_is_busy(int source, bool in_place) {
+  auto all = in_process_exchange(kRanks);
+  const Reshard reshard = rows_to_columns();
+  ResharderOptions options = small_packets();
+  options.patience = {milliseconds(40), milliseconds(400)};
+  const RankMap from = *RankMap::table(std::vector<std::int32_t>(9, source), kRanks);
+  const RankMap to = *RankMap::table(std::vector<std::int32_t>(9, 0), kRanks);
+  const auto outcomes = on_all(all, [&](Exchange& exchange) -> Outcome {
+    Outcome outcome;
+    Result<Resharder> made = Resharder::make(exchange, reshard, from, to, options);
+    outcome.made = made ? ok_status() : Status(made.error());
+    if (!made) return outcome;
+    made->on_progress(
+        [](std::int64_t, std::int64_t) { std::this_thread::sleep_for(milliseconds(20)); });
+    std::vector<std::byte> own(static_cast<std::size_t>(made->from().bytes()));
+    std::vector<std::byte> b(static_cast<std::size_t>(made->to().bytes()));
+    std::unique_ptr<SharedArray> shared;
+    if (in_place) shared = std::move(*made->share_source());
+    outcome.first = made->run(shared ? shared->mine() : std::span(own), b);
+    return outcome;
+  });
+  EXPECT_TRUE(outcomes[2].made.ok());
+  return outcomes[2].first;
+}
+
+TEST(Faults, ARankThatIsBusyIsNotSilent) {
+  std::vector<std::thread> cases;
+  for (const auto& [source, in_place] : {std::pair(0, false), {1, false}, {1, true}}) {
+    cases.emplace_back([source = source, in_place = in_place] {
+      const Status waiting = while_another_is_busy(source, in_place);
+      EXPECT_TRUE(waiting.ok()) << source << in_place << waiting.error().message;
+    });
+  }
+  for (std::thread& one : cases) one.join();
 }
 
 void expect_hung_rank_is_named(int hung, ExchangeCall call) {

@@ -38,9 +38,12 @@ void PacketRun::on_progress(const std::function<void(std::int64_t, std::int64_t)
 Status PacketRun::all() {
   // What is combined is combined in one order, whenever it arrives.
   if (packets_.combines) {
-    while (next_local_ < packets_.local.size()) copy_local();
+    while (next_local_ < packets_.local.size()) {
+      copy_local();
+      TESSERA_CHECK_OK(attend());
+    }
   }
-  if (reads_ != nullptr) read_all();
+  if (reads_ != nullptr) TESSERA_CHECK_OK(read_all());
   last_ = Clock::now();
   while (true) {
     skip_near();
@@ -53,7 +56,7 @@ Status PacketRun::all() {
       moved = true;
     }
     if (moved) {
-      last_ = Clock::now();
+      TESSERA_CHECK_OK(attend());
       continue;
     }
     skip_near();
@@ -91,21 +94,34 @@ void PacketRun::copy_local() {
 
 /// Copies as much of what this rank has itself as has come from others: both write the same lines
 /// of B, which are still in the caches.
-void PacketRun::keep_up(std::size_t received) {
+Status PacketRun::keep_up(std::size_t received) {
   const std::size_t all = packets_.receives.size();
   while (next_local_ < packets_.local.size() &&
          next_local_ * all < received * packets_.local.size()) {
     copy_local();
+    TESSERA_CHECK_OK(attend());
   }
+  return ok_status();
 }
 
-void PacketRun::read_all() {
+Status PacketRun::read_all() {
   for (const std::vector<PacketPlan>& route : reads_->routes) {
     for (const PacketPlan& slab : route) {
       move_all(slab, reads_->uses, *array_->of(slab.peer), to_);
       done(slab.moved_bytes);
+      TESSERA_CHECK_OK(attend());
     }
   }
+  return ok_status();
+}
+
+/// Something was done. Now and then this rank listens: others, who are through, may wait for long.
+Status PacketRun::attend() {
+  constexpr std::chrono::milliseconds kBetween{10};
+  last_ = Clock::now();
+  if (last_ - attended_ < kBetween) return ok_status();
+  attended_ = last_;
+  return tools_.council.wait(tools_.council.rank(), last_);
 }
 
 /// Passes over what does not travel, and over what has arrived.
@@ -167,7 +183,7 @@ Result<bool> PacketRun::receive_one() {
       taken_[i] = true;
       --expected_;
       done(packet.moved_bytes);
-      keep_up(++received_);
+      TESSERA_CHECK_OK(keep_up(++received_));
       return true;
     }
     if (packets_.combines) return false;

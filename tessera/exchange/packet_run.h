@@ -29,7 +29,8 @@ struct PacketTools {
 
 /// One run of a plan: sends, receives and copies what is left, as each becomes possible. While
 /// packets are on their way, others are packed; while none can be sent or taken, this rank copies
-/// what it has itself; and when there is nothing at all to do it waits with the council.
+/// what it has itself; and when there is nothing at all to do it waits with the council. Also one
+/// that has much to do answers those who ask whether it is there.
 class PacketRun {
  public:
   PacketRun(const PacketTools& tools, const Packets& packets, std::span<const std::byte> from,
@@ -53,8 +54,9 @@ class PacketRun {
   void move_all(const PacketPlan& packet, std::span<const SlabMovers::Use> uses,
                 std::span<const std::byte> from, std::span<std::byte> to);
   void copy_local();
-  void keep_up(std::size_t received);
-  void read_all();
+  Status keep_up(std::size_t received);
+  Status read_all();
+  Status attend();
   void skip_near();
   Status expect_more();
   Result<bool> send_one();
@@ -81,6 +83,7 @@ class PacketRun {
   std::vector<bool> taken_;
   std::vector<int> passed_;
   std::chrono::steady_clock::time_point last_;  // when something was last done
+  std::chrono::steady_clock::time_point attended_;
   std::int64_t done_bytes_ = 0;
   std::int64_t all_bytes_ = 0;
   Status outcome_ = ok_status();
