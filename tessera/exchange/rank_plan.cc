@@ -27,7 +27,7 @@ struct Leaf {
   std::size_t first_group = 0;
 };
 
-/// LeafList of one direction, and their groups.
+/// The leaves of one direction, and their groups.
 struct LeafList {
   std::vector<Leaf> list;
   std::vector<const SegmentGroup*> groups;
@@ -56,44 +56,6 @@ Result<std::vector<std::int64_t>> copy_offsets(const Form& form) {
   return offsets;
 }
 
-/// Where the (virtual) places of a placement are on the ground.
-Result<PlaceMap> place_map_of(const Placement& placement, const Ground& ground) {
-  const DeviceMap identity;
-  const DeviceMap* map = nullptr;
-  for (const FormPiece& piece : form_pieces(placement)) {
-    const DeviceMap* here = piece.device_map != nullptr ? piece.device_map : &identity;
-    if (map != nullptr && !(*map == *here)) {
-      return Error{ErrorCode::kNotSupported,
-                   "pieces have device maps of their own, so that no rank has all of a place",
-                   std::nullopt, "give all pieces the same device map"};
-    }
-    map = here;
-  }
-  return PlaceMap::make(placement.mesh(), map != nullptr ? *map : identity, ground);
-}
-
-/// The places of one side that a rank has, and their memory.
-Result<RankSide> side_of(const Placement& placement, const PlaceMap& map, const RankMap& ranks,
-                         int rank) {
-  RankSide side;
-  for (std::int64_t v = 0; v < map.mesh().elements(); ++v) {
-    if (ranks.rank_of(map.physical(v)) == rank) side.places.push_back(v);
-  }
-  const auto count = static_cast<std::int64_t>(side.places.size());
-  TESSERA_TRY(side.memory.mesh, Shape::make({count}));
-  side.memory.slots = placement.slots();
-  side.memory.atom = placement.atom();
-  TESSERA_TRY(const std::int64_t slots, (Checked(count) * placement.slots()).value("slots"));
-  const std::optional<std::int64_t> bytes = placement.atom().bytes(slots);
-  if (!bytes) {
-    return Error{ErrorCode::kOverflow,
-                 cat("the bytes of ", count, " places do not fit a signed 64-bit integer"),
-                 std::nullopt, "use smaller extents"};
-  }
-  side.memory.bytes = *bytes;
-  return side;
-}
-
 /// Follows a walk, with the groups that it stands at.
 template <typename OnLeaf>
 struct Follower {
@@ -112,30 +74,6 @@ std::int64_t first_place(const Flows& flows, const std::vector<const SegmentGrou
 }
 
 }  // namespace
-
-std::int64_t RankSide::position(std::int64_t place) const {
-  return std::lower_bound(places.begin(), places.end(), place) - places.begin();
-}
-
-Result<RankMap> dealt_out(const Placement& placement, const Ground& ground, int ranks,
-                          RankOrder order) {
-  TESSERA_TRY(const PlaceMap map, place_map_of(placement, ground));
-  const std::int64_t places = ground.mesh.elements();
-  TESSERA_CHECK_OK(RankMap::check(places, ranks));
-  std::vector<bool> used(static_cast<std::size_t>(places), false);
-  for (std::int64_t v = 0; v < map.mesh().elements(); ++v) {
-    used[static_cast<std::size_t>(map.physical(v))] = true;
-  }
-  const std::int64_t count = std::count(used.begin(), used.end(), true);
-  TESSERA_TRY(const RankMap dealt, order == RankOrder::kBlocks ? RankMap::blocks(count, ranks)
-                                                               : RankMap::cyclic(count, ranks));
-  std::vector<std::int32_t> rank_of(used.size(), 0);
-  std::int64_t next = 0;
-  for (std::size_t p = 0; p < used.size(); ++p) {
-    if (used[p]) rank_of[p] = dealt.rank_of(next++);
-  }
-  return RankMap::table(std::move(rank_of), ranks);
-}
 
 /// Makes the parcels of a plan.
 class ParcelList {

@@ -9,33 +9,11 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/rank_map.h"
-#include "tessera/relayout/program.h"
+#include "tessera/exchange/rank_side.h"
 #include "tessera/reshard/flows.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera {
-
-/// What one rank has of a placement: its (virtual) places by rising number, one after the other in
-/// memory, `slots` slots on each.
-struct RankSide {
-  std::vector<std::int64_t> places;
-  Memory memory;  ///< of mesh [places.size()]
-  std::int64_t bytes() const { return memory.bytes; }
-  /// Where a place stands among `places`, which must have it.
-  std::int64_t position(std::int64_t place) const;
-};
-
-/// How places are dealt out to ranks.
-enum class RankOrder : std::uint8_t {
-  kBlocks,  ///< in order, as many on each rank as on any other, or one less
-  kCyclic,  ///< one after the other, round and round
-};
-
-/// The places that a placement has on the ground, by rising number, dealt out to ranks: where A and
-/// B have the same places they have the same ranks; and a row of 4 places that becomes a column of
-/// 4 is on 4 ranks before and after. Places that it does not have are on rank 0.
-Result<RankMap> dealt_out(const Placement& placement, const Ground& ground, int ranks,
-                          RankOrder order = RankOrder::kBlocks);
 
 // =================================================================================================
 // What one rank does
