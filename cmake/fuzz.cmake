@@ -3,10 +3,17 @@
 # targets link libFuzzer's main().
 
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
+# What the exchange is compared with: moves by loops over elements. The rest of tessera/testing needs
+# the libraries of the tests.
+set(TESSERA_FUZZ_REFERENCES exchange_runs.cc generate.cc naive.cc naive_reshard.cc naive_slots.cc)
+list(TRANSFORM TESSERA_FUZZ_REFERENCES PREPEND ${PROJECT_SOURCE_DIR}/tessera/testing/)
+add_library(fuzz_references STATIC EXCLUDE_FROM_ALL ${TESSERA_FUZZ_REFERENCES})
+target_link_libraries(fuzz_references PUBLIC tessera)
+
 foreach(source IN LISTS fuzz_sources)
   cmake_path(GET source STEM name)
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE tessera)
+  target_link_libraries(${name} PRIVATE fuzz_references tessera)
   if(TARGET tessera_tools)
     target_link_libraries(${name} PRIVATE tessera_tools)
   endif()

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/flat_nest.h"
 
@@ -93,6 +94,23 @@ class RouteCutter {
   std::int64_t index_ = 0;
 };
 
+/// Packets are listed one by one: a rank may have as many as can be planned in seconds.
+Status check_count(const RankPlan& plan, std::int64_t packet_bytes) {
+  constexpr std::int64_t kMostPackets = std::int64_t{1} << 23;
+  const std::int64_t most = std::max<std::int64_t>(
+      elements_in(packet_bytes - PacketHeader::kBytes, plan.from().memory.atom), 1);
+  Checked count(0);
+  const auto add = [&](const RankRoute& route) { count += route.elements / most + 1; };
+  add(plan.local());
+  for (const RankRoute& route : plan.sends()) add(route);
+  for (const RankRoute& route : plan.receives()) add(route);
+  if (count.saturated() <= kMostPackets) return ok_status();
+  return Error{
+      ErrorCode::kTooLarge,
+      cat(count.saturated(), " packets of ", packet_bytes, " bytes are more than ", kMostPackets),
+      std::nullopt, "use more ranks, or longer packets"};
+}
+
 /// Elements of block floats have no address: they move by whole tiles.
 Status check_tiles(const Program& program) {
   const Atom& atom = program.to.atom;
@@ -155,6 +173,7 @@ Status SlabMovers::run(const Use& use, std::span<const std::byte> from, std::spa
 
 Result<Packets> Packets::make(const RankPlan& plan, int ranks, std::int64_t packet_bytes,
                               SlabMovers& movers) {
+  TESSERA_CHECK_OK(check_count(plan, packet_bytes));
   Packets made;
   for (const ReshardPart& part : plan.reshard().parts()) {
     made.combines = made.combines || part.shares.reduces();

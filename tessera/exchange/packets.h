@@ -95,7 +95,8 @@ struct Packets {
   bool combines = false;
 
   /// `packet_bytes` is the longest packet, header included.
-  /// Errors: those of slabs and plans; kOutOfRange when a packet has no room for data.
+  /// Errors: those of slabs and plans; kOutOfRange when a packet has no room for data; kTooLarge
+  /// for more than 2^23 of them.
   static Result<Packets> make(const RankPlan& plan, int ranks, std::int64_t packet_bytes,
                               SlabMovers& movers);
 

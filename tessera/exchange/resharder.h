@@ -54,9 +54,9 @@ class Resharder {
   /// is agreed on first (kPlansDiffer), and an error of one rank is the error of all.
   /// `from` and `to` say which rank has which physical place of A and of B; both have
   /// exchange.ranks() ranks and the places of the ground.
-  /// Errors besides: kTooLarge where a rank has more than 2^22 pairs of places; kNotSupported for
-  /// block floats whose tiles do not move as a whole, and for reductions that combine.h does not
-  /// have; kOutOfRange for options that leave no room for a packet.
+  /// Errors besides: kTooLarge where a rank has more than 2^22 pairs of places or 2^23 packets;
+  /// kNotSupported for block floats whose tiles do not move as a whole, and for reductions that
+  /// combine.h does not have; kOutOfRange for options that leave no room for a packet.
   static Result<Resharder> make(Exchange& exchange, const Reshard& reshard, const RankMap& from,
                                 const RankMap& to, const ResharderOptions& options = {});
   Resharder(Resharder&&) noexcept;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tessera/exchange/fingerprint.h"
+#include "tessera/notation/notation.h"
 #include "tessera/testing/exchange_runs.h"
 #include "tessera/testing/reshard_runs.h"
 
@@ -44,6 +45,23 @@ TEST(Resharder, BringsAnythingToItsPlacesOnAnyRanks) {
 
 TEST(Resharder, BringsNotationsToEachOther) {
   test::reshard_law_holds(400, test::ReshardSource::kTexts, exchange_mistake);
+}
+
+TEST(Resharder, RefusesMorePacketsThanCanBeListed) {
+  const std::string extents = "tensor<1000000000x1000000000xi8, ";
+  const Placement a = parse_tensor(extents + "pyflame.RowPartition(2)>")->placement;
+  const Placement b = parse_tensor(extents + "pyflame.ColPartition(2)>")->placement;
+  const Reshard reshard = *Reshard::make(a, b, *Ground::in_a_row(a, b));
+  // A quarter of 10^18 bytes to the other rank, from it and inside, in packets of 2^18 - 64.
+  const std::string said = "rank 0: 2861721611724 packets of 262144 bytes are more than 8388608";
+  const auto mistake = [&](Exchange& exchange) -> std::string {
+    const RankMap ranks = *RankMap::blocks(2, 2);
+    const auto made = Resharder::make(exchange, reshard, ranks, ranks);
+    if (made.ok()) return "no error";
+    const Error& error = made.error();
+    return error.code == ErrorCode::kTooLarge && error.message == said ? "" : error.message;
+  };
+  EXPECT_EQ(test::on_ranks(2, mistake), "");
 }
 
 }  // namespace
