@@ -133,7 +133,7 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
     out.flush();
     err.flush();
   }
-  status.is_abandoned = verdict.error().code == ErrorCode::kRankSilent;
+  status.is_abandoned = council.is_over();
   if (status.is_abandoned && council.speaks()) exchange.abandon(status.exit);
   return status;
 }

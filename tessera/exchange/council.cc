@@ -115,6 +115,18 @@ Status Council::wait(int on, steady_clock::time_point since) {
   return state_->listen_waiting({on, since});
 }
 
+Error Council::give_up(const Error& error) {
+  const std::optional<Verdict>& verdict = state_->memory->verdict;
+  if (!verdict) {
+    Error told = error;
+    told.message = cat("rank ", rank(), ": ", error.message);
+    state_->pronounce(told);
+  }
+  return verdict->error;
+}
+
+bool Council::is_over() const { return state_->memory->verdict.has_value(); }
+
 bool Council::speaks() const {
   const std::optional<Verdict>& verdict = state_->memory->verdict;
   return rank() == (verdict ? verdict->speaker : 0);

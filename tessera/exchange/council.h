@@ -76,7 +76,15 @@ class Council {
   /// innermost loop. An error when some rank is silent.
   Status wait(int on, std::chrono::steady_clock::time_point since);
 
-  /// Whether this rank speaks for all about an error: rank 0, or the lowest that is not silent.
+  /// An error with which this rank cannot go on, also not to a decision: its exchange is broken. It
+  /// becomes the error of every rank that waits or decides, at once, with "rank 3: " before its
+  /// message. Answers what it is in the end: an error that came first stays.
+  Error give_up(const Error& error);
+  /// Whether there can be no more decisions: a rank is silent, or has given up.
+  bool is_over() const;
+
+  /// Whether this rank speaks for all about an error: rank 0, or the lowest that is not silent, or
+  /// the one that gave up.
   bool speaks() const;
 
   Exchange& exchange() { return exchange_; }

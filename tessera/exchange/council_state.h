@@ -42,13 +42,14 @@ struct Council::State {
   Status listen();
   /// Looks after the silent as well.
   Status listen_waiting(const Waiting& waiting);
+  /// Makes an error the end of all decisions, and tells all ranks.
+  void pronounce(const Error& error);
 
  private:
   void take(const RankNote& note, std::optional<Error>& found);
   bool take_ballot(int from, NoteKind kind, NoteReader& reader);
   void answer(int from, std::int64_t question);
   void tell_verdict(int to);
-  void pronounce(const Error& error);
   Result<Ballot> await(int from);
   Status send(int to, NoteKind kind, const Ballot& ballot);
 };

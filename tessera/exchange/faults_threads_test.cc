@@ -272,5 +272,64 @@ TEST(Faults, ARankWithAnotherPlanIsNamed) {
   }
 }
 
+/// An exchange whose lanes break down when a packet has arrived for the fourth time.
+class BrokenExchange final : public Exchange {
+ public:
+  explicit BrokenExchange(std::unique_ptr<Exchange> inner) : inner_(std::move(inner)) {}
+  int rank() const override { return inner_->rank(); }
+  int ranks() const override { return inner_->ranks(); }
+  Result<std::unique_ptr<Lane>> open(const LaneSize& size) override {
+    TESSERA_TRY(std::unique_ptr<Lane> lane, inner_->open(size));
+    return std::unique_ptr<Lane>(std::make_unique<BrokenLane>(std::move(lane)));
+  }
+  Result<std::unique_ptr<SharedArray>> share(std::int64_t bytes) override {
+    return inner_->share(bytes);
+  }
+  Status tell(int to, std::span<const std::byte> bytes) override { return inner_->tell(to, bytes); }
+  Result<std::optional<RankNote>> heard() override { return inner_->heard(); }
+  void idle() override { inner_->idle(); }
+  void abandon(int status) override { inner_->abandon(status); }
+
+ private:
+  class BrokenLane final : public Lane {
+   public:
+    explicit BrokenLane(std::unique_ptr<Lane> inner) : inner_(std::move(inner)) {}
+    Result<std::span<std::byte>> room() override { return inner_->room(); }
+    Status send(int to, std::int64_t bytes) override { return inner_->send(to, bytes); }
+    Status expect(int from) override { return inner_->expect(from); }
+    Result<std::optional<std::span<const std::byte>>> arrived(int from) override {
+      auto answer = inner_->arrived(from);
+      if (!answer.ok() || !*answer || ++arrived_ < 4) return answer;
+      return Error{ErrorCode::kIo, "the card is gone"};
+    }
+    Status release(int from) override { return inner_->release(from); }
+    std::int64_t staged_bytes() const override { return inner_->staged_bytes(); }
+
+   private:
+    std::unique_ptr<Lane> inner_;
+    int arrived_ = 0;
+  };
+  std::unique_ptr<Exchange> inner_;
+};
+
+TEST(Faults, ATransportThatBreaksOnOneRankIsTheErrorOfAll) {
+  auto all = in_process_exchange(kRanks);
+  all[1] = std::make_unique<BrokenExchange>(std::move(all[1]));
+  const Reshard reshard = rows_to_columns();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<Outcome> outcomes = on_all(
+      all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, small_packets()); });
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(outcome.made.ok()) << outcome.made.error().message;
+    ASSERT_FALSE(outcome.first.ok());
+    EXPECT_EQ(outcome.first.error().code, ErrorCode::kIo);
+    EXPECT_EQ(outcome.first.error().message, "rank 1: the card is gone");
+    ASSERT_FALSE(outcome.second.ok()) << "it is over";
+    EXPECT_EQ(outcome.second.error().message, "rank 1: the card is gone");
+  }
+  // At once: nobody's patience of two minutes has to end first.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
 }  // namespace
 }  // namespace tessera

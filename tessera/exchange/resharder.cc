@@ -233,7 +233,8 @@ Status Resharder::run(std::span<const std::byte> from, std::span<std::byte> to) 
                 body.packets, from, to);
   if (direct) run.read_directly(body.shared->near, body.shared->reads, *body.shared->array);
   run.on_progress(body.on_progress);
-  TESSERA_CHECK_OK(run.all());
+  const Status ran = run.all();
+  if (!ran.ok()) return body.council.give_up(ran.error());
   return body.council.settle(begun.ok() ? run.outcome() : begun);
 }
 
