@@ -197,12 +197,15 @@ Status while_another_is_busy(int source, bool in_place) {
 
 TEST(Faults, ARankThatIsBusyIsNotSilent) {
   std::vector<std::thread> cases;
-  for (const auto& [source, in_place] : {std::pair(0, false), {1, false}, {1, true}}) {
-    cases.emplace_back([source = source, in_place = in_place] {
+  const auto begin = [&](int source, bool in_place) {
+    cases.emplace_back([source, in_place] {
       const Status waiting = while_another_is_busy(source, in_place);
       EXPECT_TRUE(waiting.ok()) << source << in_place << waiting.error().message;
     });
-  }
+  };
+  begin(0, false);
+  begin(1, false);
+  begin(1, true);
   for (std::thread& one : cases) one.join();
 }
 
