@@ -24,7 +24,8 @@ Result<Table> read_list(const std::string& text) {
   while (true) {
     const std::string_view word = rest.substr(0, rest.find(','));
     const std::size_t from = std::min(word.find_first_not_of(' '), word.size());
-    const char* const end = word.data() + word.find_last_not_of(' ') + 1;
+    // All blanks: nothing is left, and that is no number.
+    const char* const end = word.data() + std::max(from, word.find_last_not_of(' ') + 1);
     std::int32_t rank = 0;
     const auto [stop, error] = std::from_chars(word.data() + from, end, rank);
     if (error != std::errc() || stop != end) {

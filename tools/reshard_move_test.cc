@@ -269,6 +269,7 @@ TEST_F(ReshardMove, RefusesWhatCannotBeAsked) {
   EXPECT_EQ(code({"--ranks-of-places", "block"}), "unknown_name");
   EXPECT_EQ(code({"--ranks-of-places", "0,0,0"}), "usage");
   EXPECT_EQ(code({"--ranks-of-places", "0,,0"}), "bad_number");
+  EXPECT_EQ(code({"--ranks-of-places", "0,  ,0"}), "bad_number");
   EXPECT_EQ(code({"--ranks-of-places", "99999999999"}), "bad_number");
   EXPECT_EQ(code({"--ranks-of-places", "0,0,0,1"}), "out_of_range");
   const std::string line =

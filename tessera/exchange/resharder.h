@@ -46,8 +46,9 @@ struct RankTotals {
 ///
 /// Law: when every rank has the memory of its places of A in `from`, then after run() every rank
 /// has that of its places of B in `to`, as carrying out the transfers of the reshard would leave it
-/// (partial sums combined), padding as asked. Reductions combine in an order that depends on the
-/// plan alone, so that results do not change from run to run.
+/// (partial sums combined), padding as asked. Reductions combine in an order that depends only on
+/// the plan and on whether sources are read in place, so that results do not change from run to
+/// run; sums of floats may differ in their last bits between the two.
 class Resharder {
  public:
   /// Collective. All ranks give the same reshard, maps and options (but for threads); that they do
