@@ -40,5 +40,12 @@ if(library_sources MATCHES "tessera/relayout/")
   target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:PkgConfig::HWY> $<INSTALL_INTERFACE:hwy>)
 endif()
 
+# What benchmarks and tests are fed with: problems that are made, not kept.
+file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cc)
+if(bench_sources AND library_sources MATCHES "tessera/memory/")
+  add_library(tessera_bench STATIC ${bench_sources})
+  target_link_libraries(tessera_bench PUBLIC tessera)
+endif()
+
 # What `make build` builds and `make install` installs; tools.cmake adds the command.
 add_custom_target(product DEPENDS tessera)

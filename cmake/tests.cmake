@@ -30,7 +30,7 @@ add_custom_target(threads_tests)  # what the tsan preset builds
 set(testing_sources ${TESSERA_SOURCES})
 list(FILTER testing_sources INCLUDE REGEX "^tessera/testing/")
 list(FILTER testing_sources EXCLUDE REGEX "_(test|sweep)\\.cc$")
-set(testing_libraries tessera GTest::gtest rapidcheck rapidcheck_gtest PkgConfig::ISL)
+set(testing_libraries tessera $<TARGET_NAME_IF_EXISTS:tessera_bench> GTest::gtest rapidcheck rapidcheck_gtest PkgConfig::ISL)
 if(testing_sources)
   add_library(tessera_testing STATIC ${testing_sources})
   target_link_libraries(tessera_testing PUBLIC ${testing_libraries})

@@ -44,6 +44,11 @@ enum class ErrorCode : std::uint8_t {
   kPlansDiffer,  ///< ranks that were given different layouts, maps or options
   kBadPacket,    ///< a message of another length or checksum than it should have
   kRankSilent,   ///< a rank that no longer answers
+  // Memory.
+  kOutOfMemory,   ///< the machine that plans has no memory left
+  kBadAlignment,  ///< an alignment that is not a power of two, or too large
+  kBadBlock,      ///< a block given back that the pool did not hand out, or got back already
+  kBadBuffer,     ///< a buffer with a life, size, place or alias that cannot be
   // Text.
   kSyntax,           ///< the text does not follow the grammar
   kUnknownName,      ///< a keyword, notation, flag or option that does not exist

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/base/array.h"
+#include "tessera/base/result.h"
+#include "tessera/memory/packing.h"
+
+namespace tessera::memory {
+
+/// A plan quickly: several rules of thumb, the best of which is kept. Blocks keep their fixed
+/// offsets; hints are tried and kept where they do not raise the peak. Stops at the first plan
+/// whose peak is at most `good_enough`. Time grows with the number of pairs that live together only
+/// as far as `seconds` allow: the fastest rules, O(n log n), always run to the end.
+struct GreedyOptions {
+  std::int64_t good_enough = 0;  ///< no plan needs to be lower than this; usually the lower bound
+  double seconds = 1;            ///< no further rule is started after this long
+};
+/// The offset of each block into `offsets`, and the peak. kOutOfMemory is the only error.
+Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options,
+                            Array<std::int64_t>& offsets);
+
+/// Improves a plan: takes what reaches highest, and what stands in its way, and puts them down in
+/// another order, round after round, keeping the best. Deterministic for a number of rounds.
+struct RepairOptions {
+  std::int64_t good_enough = 0;
+  std::int64_t rounds = 1000;
+  double seconds = 0.01;
+};
+/// Never raises the peak, which it answers. `offsets` holds a plan before and after.
+Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options,
+                            Array<std::int64_t>& offsets);
+
+}  // namespace tessera::memory
