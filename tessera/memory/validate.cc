@@ -28,24 +28,27 @@ std::string range(Wide from, Wide to) { return cat("[", words(from), ", ", words
 
 /// Memory that is one range for a while: a buffer, with all parts of it that are in their place.
 struct Extent {
-  std::size_t buffer = 0;   ///< that all the others are part of
-  std::size_t family = 0;   ///< which extents share memory by aliases, torn or not
-  std::size_t members = 0;  ///< with bytes
-  std::int64_t birth = 0;
-  std::int64_t death = 0;
+  std::size_t buffer = 0;  ///< that all the others are part of
+  std::size_t family = 0;  ///< which extents share memory by aliases, torn or not
+  std::size_t members = 0;
+  bool has_bytes = false;
+  std::int64_t birth = INT64_MAX;
+  std::int64_t death = INT64_MIN;
   std::int64_t first = 0;  ///< byte
   /// Byte, included, and INT64_MAX when it is past that. First bytes never are, so that comparing
   /// them with this one gives the same answer as with the true one.
   std::int64_t last = 0;
 
-  void add(const Buffer& buffer_of_it, std::int64_t offset) {
-    const Wide end = Wide{offset} + buffer_of_it.size - 1;
-    const auto its_last = static_cast<std::int64_t>(std::min<Wide>(end, INT64_MAX));
-    const bool alone = members++ == 0;
-    birth = alone ? buffer_of_it.lower : std::min(birth, buffer_of_it.lower);
-    death = alone ? buffer_of_it.upper : std::max(death, buffer_of_it.upper);
-    first = alone ? offset : std::min(first, offset);
-    last = alone ? its_last : std::max(last, its_last);
+  void add(const Buffer& part, std::int64_t offset) {
+    ++members;
+    birth = std::min(birth, part.lower);
+    death = std::max(death, part.upper);
+    if (part.size <= 0) return;
+    const Wide its_last = std::min<Wide>(Wide{offset} + part.size - 1, INT64_MAX);
+    first = has_bytes ? std::min(first, offset) : offset;
+    last = has_bytes ? std::max(last, static_cast<std::int64_t>(its_last))
+                     : static_cast<std::int64_t>(its_last);
+    has_bytes = true;
   }
 };
 
@@ -140,11 +143,11 @@ class Validator {
       Extent& extent = extents[wholes[i]];
       extent.buffer = wholes[i];
       extent.family = families[i];
-      if (buffers_[i].size > 0 && buffers_[i].lower < buffers_[i].upper) {
-        extent.add(buffers_[i], offsets_[i]);
-      }
+      extent.add(buffers_[i], offsets_[i]);
     }
-    std::erase_if(extents, [](const Extent& extent) { return extent.members == 0; });
+    std::erase_if(extents, [](const Extent& extent) {
+      return !extent.has_bytes || extent.birth >= extent.death;
+    });
     return extents;
   }
 

@@ -18,13 +18,11 @@ struct Family {
   std::vector<std::size_t> members;
   std::vector<std::int64_t> deltas;  ///< of each member
   bool bytes = false;                ///< whether any member has some
-  std::int64_t from = 0;             ///< bytes [from, to) after the start of the first member
+  std::int64_t lower = INT64_MAX;
+  std::int64_t upper = INT64_MIN;
+  std::int64_t from = 0;  ///< bytes [from, to) after the start of the first member
   std::int64_t to = 0;
-  std::int64_t lower = 0;
-  std::int64_t upper = 0;
-  /// The start must be `residue` more than a multiple of `period`, for all alignments to hold.
-  std::int64_t period = 1;
-  std::int64_t residue = 0;
+  std::int64_t alignment = 1;
   std::optional<std::int64_t> fixed;
   bool possible = true;
 };
@@ -37,24 +35,16 @@ void add_member(Family& family, const Buffer& buffer, std::size_t index, std::in
     family.bytes = true;
     family.from = first ? delta : std::min(family.from, delta);
     family.to = first ? delta + buffer.size : std::max(family.to, delta + buffer.size);
-    family.lower = first ? buffer.lower : std::min(family.lower, buffer.lower);
-    family.upper = first ? buffer.upper : std::max(family.upper, buffer.upper);
   }
-  family.period = std::lcm(family.period, buffer.alignment);
+  family.lower = std::min(family.lower, buffer.lower);
+  family.upper = std::max(family.upper, buffer.upper);
+  family.alignment = std::lcm(family.alignment, buffer.alignment);
+  if (delta % buffer.alignment != 0) family.possible = false;
   if (buffer.fixed) {
     const std::int64_t start = *buffer.fixed - delta;
     if (start < 0 || (family.fixed && *family.fixed != start)) family.possible = false;
     family.fixed = start;
   }
-}
-
-bool aligned(const Problem& problem, const Family& family, std::int64_t start) {
-  for (std::size_t m = 0; m < family.members.size(); ++m) {
-    if ((start + family.deltas[m]) % problem.buffers[family.members[m]].alignment != 0) {
-      return false;
-    }
-  }
-  return true;
 }
 
 std::vector<Family> families_of(const Problem& problem) {
@@ -69,11 +59,7 @@ std::vector<Family> families_of(const Problem& problem) {
   }
   std::erase_if(families, [](const Family& family) { return family.members.empty(); });
   for (Family& family : families) {
-    while (family.residue < family.period && !aligned(problem, family, family.residue)) {
-      ++family.residue;
-    }
-    if (family.residue == family.period) family.possible = false;
-    if (family.fixed && !aligned(problem, family, *family.fixed)) family.possible = false;
+    if (family.fixed && *family.fixed % family.alignment != 0) family.possible = false;
   }
   return families;
 }
@@ -127,7 +113,7 @@ class Orders {
         if (*family.fixed < lowest) continue;
         lowest = *family.fixed;
       } else {
-        lowest += ((family.residue - lowest) % family.period + family.period) % family.period;
+        while (lowest % family.alignment != 0) ++lowest;
       }
       start_[f] = lowest;
       done_[f] = true;
@@ -155,7 +141,8 @@ std::vector<std::int64_t> spread_out(const std::vector<Family>& families,
   return offsets;
 }
 
-/// A part of an earlier buffer: one of its bytes at least, or all of it in place.
+/// A part of an earlier buffer: some of its bytes, all of them in place, or (seldom) more than
+/// those.
 Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const ProblemLimits& limits) {
   const Buffer& whole = problem.buffers[of];
   Buffer part;
@@ -166,7 +153,11 @@ Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const Problem
   if (dice.chance(50) && whole.size > 0) alias.delta = dice.below(whole.size);
   part.size = dice.chance(10) ? 0 : whole.size - alias.delta;
   if (part.size > 1 && dice.chance(50)) part.size = dice.between(1, part.size);
-  // An alignment that holds wherever the whole is, which most are not.
+  if (whole.size > 0 && dice.chance(10)) {
+    alias.delta = dice.below(2 * limits.max_size);
+    part.size = dice.below(limits.max_size + 1);
+  }
+  // Most alignments do not hold wherever the whole is; its own does.
   if (alias.delta % whole.alignment == 0 && dice.chance(50)) part.alignment = whole.alignment;
   part.alias = alias;
   return part;
@@ -184,7 +175,7 @@ std::vector<std::int64_t> some_plan(Dice& dice, const Problem& problem) {
         start = std::max(start, starts[g] + families[g].to - families[f].from);
       }
     }
-    while (start % families[f].period != families[f].residue) ++start;
+    while (start % families[f].alignment != 0) ++start;
     starts[f] = start;
     before.push_back(f);
   }
@@ -223,25 +214,35 @@ NaiveLive naive_max_live(const Problem& problem) {
 }
 
 Problem random_problem(Dice& dice, const ProblemLimits& limits) {
-  Problem problem;
+  Problem made;
   const std::int64_t count = dice.below(limits.max_buffers + 1);
   for (std::int64_t i = 0; i < count; ++i) {
     if (i > 0 && dice.chance(limits.twin)) {
-      problem.buffers.push_back(problem.buffers[static_cast<std::size_t>(dice.below(i))]);
+      made.buffers.push_back(made.buffers[static_cast<std::size_t>(dice.below(i))]);
       continue;
     }
     if (i > 0 && dice.chance(limits.alias)) {
       const auto of = static_cast<std::size_t>(dice.below(i));
-      problem.buffers.push_back(part_of(dice, problem, of, limits));
+      made.buffers.push_back(part_of(dice, made, of, limits));
       continue;
     }
     Buffer buffer;
     buffer.lower = dice.below(limits.max_moment);
-    buffer.upper = dice.chance(15) ? limits.max_moment
-                                   : buffer.lower + 1 + dice.below(limits.max_moment - buffer.lower);
+    buffer.upper = dice.chance(15)
+                       ? limits.max_moment
+                       : buffer.lower + 1 + dice.below(limits.max_moment - buffer.lower);
     buffer.size = dice.chance(limits.empty) ? 0 : 1 + dice.below(limits.max_size);
     if (dice.chance(limits.aligned)) buffer.alignment = dice.between(1, limits.max_alignment);
-    problem.buffers.push_back(buffer);
+    made.buffers.push_back(buffer);
+  }
+  // Parts may stand before what they are part of.
+  const std::vector<std::size_t> order = dice.order(made.buffers.size());
+  Problem problem;
+  problem.buffers.resize(made.buffers.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    problem.buffers[order[i]] = made.buffers[i];
+    std::optional<Alias>& alias = problem.buffers[order[i]].alias;
+    if (alias) alias->of = order[alias->of];
   }
   const std::vector<std::int64_t> plan = some_plan(dice, problem);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
