@@ -157,24 +157,25 @@ class Validator {
     std::sort(all.begin(), all.end(), [](const Extent& a, const Extent& b) {
       return std::tie(a.birth, a.buffer) < std::tie(b.birth, b.buffer);
     });
-    std::vector<const Extent*> alive;
-    // The bytes of `alive`, by themselves: a plan of many buffers is compared in cache.
-    std::vector<std::pair<std::int64_t, std::int64_t>> bytes;
+    // What is compared, by itself, so that many can be alive and still be in cache.
+    struct Living {
+      std::int64_t first, last, death;
+      const Extent* extent;
+    };
+    std::vector<Living> alive;
     for (const Extent& born : all) {
       if (enough()) return;
-      std::size_t kept = 0;
-      for (std::size_t k = 0; k < alive.size(); ++k) {
-        if (alive[k]->death <= born.birth) continue;
-        alive[kept] = alive[k];
-        bytes[kept++] = bytes[k];
+      for (std::size_t k = 0; k < alive.size();) {
+        const Living& other = alive[k];
+        if (other.death <= born.birth) {
+          alive[k] = alive.back();
+          alive.pop_back();
+          continue;
+        }
+        if (other.first <= born.last && born.first <= other.last) meet(*other.extent, born);
+        ++k;
       }
-      alive.resize(kept);
-      bytes.resize(kept);
-      for (std::size_t k = 0; k < kept; ++k) {
-        if (bytes[k].first <= born.last && born.first <= bytes[k].second) meet(*alive[k], born);
-      }
-      alive.push_back(&born);
-      bytes.emplace_back(born.first, born.last);
+      alive.push_back({born.first, born.last, born.death, &born});
     }
   }
 
