@@ -42,9 +42,13 @@ void Overlaps::visit(std::size_t node, std::size_t low, std::size_t high, std::s
 bool Overlaps::meet(std::int32_t from, std::int32_t to, Array<std::int32_t>& found) const {
   found.clear();
   if (!found.reserve(by_birth_.size())) return false;
-  const auto end = static_cast<std::size_t>(std::lower_bound(births_.begin(), births_.end(), to) -
-                                            births_.begin());
-  visit(1, 0, width_, end, from, found);
+  const std::int32_t* const begin = births_.begin();
+  const auto before =
+      static_cast<std::size_t>(std::lower_bound(begin, births_.end(), from) - begin);
+  const auto end =
+      static_cast<std::size_t>(std::lower_bound(begin + before, births_.end(), to) - begin);
+  visit(1, 0, width_, before, from, found);
+  for (std::size_t i = before; i < end; ++i) (void)found.push(by_birth_[i]);
   return true;
 }
 

@@ -30,9 +30,10 @@ class Ejection {
   [[nodiscard]] bool build();
   bool spent() const { return rounds_ <= 0 || Clock::now() >= deadline_; }
 
-  /// Tries to bring `plan` below `ceiling` in some multiple of the blocks that stick out; `done` if
-  /// it does, else the plan is torn.
-  [[nodiscard]] bool lower(std::int64_t ceiling, Array<std::int64_t>& plan, bool& done);
+  /// Tries to bring `plan` below `ceiling`, with `patience` tries for each block that sticks out.
+  /// `done` if it does, else the plan is torn.
+  [[nodiscard]] bool lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
+                           bool& done);
 
  private:
   /// What all costs together stay below, so that sums of them fit.
@@ -57,6 +58,7 @@ class Ejection {
   std::int32_t take_hardest();
   [[nodiscard]] bool find_place(const Block& block, const Array<std::int64_t>& plan,
                                 std::int64_t ceiling);
+  [[nodiscard]] bool sort_edges(Array<Edge>& edges);
   void try_places(const Block& block, std::int64_t ceiling, bool resting);
 
   const Packing& packing_;
@@ -69,6 +71,8 @@ class Ejection {
   Array<std::int32_t> met_;
   Array<Edge> starts_;  // of what is down and lives together with the block in question
   Array<Edge> ends_;
+  Array<Edge> sorted_;
+  Array<std::uint32_t> bucket_end_;
   std::int64_t place_ = kNowhere;  // the best one so far
   std::int64_t place_cost_ = 0;
 };
@@ -148,6 +152,33 @@ void Ejection::try_places(const Block& block, std::int64_t ceiling, bool resting
   try_place(under - under % block.alignment);
 }
 
+/// Rising, in linear time for edges that are spread evenly, as those of a good plan are.
+bool Ejection::sort_edges(Array<Edge>& edges) {
+  const auto lower = [](const Edge& a, const Edge& b) { return a.at < b.at; };
+  constexpr std::size_t kFew = 48;
+  const std::size_t count = edges.size();
+  if (count <= kFew) {
+    std::sort(edges.begin(), edges.end(), lower);
+    return true;
+  }
+  if (!sorted_.resize(count) || !bucket_end_.assign(count + 1, 0)) return false;
+  std::int64_t highest = 0;
+  for (const Edge& edge : edges) highest = std::max(highest, edge.at);
+  const double scale = static_cast<double>(count - 1) / static_cast<double>(highest + 1);
+  const auto bucket = [scale](const Edge& edge) {
+    return static_cast<std::size_t>(static_cast<double>(edge.at) * scale);
+  };
+  std::uint32_t* const end = bucket_end_.data();
+  for (const Edge& edge : edges) ++end[bucket(edge) + 1];
+  for (std::size_t i = 1; i <= count; ++i) end[i] += end[i - 1];
+  for (const Edge& edge : edges) sorted_[end[bucket(edge)]++] = edge;
+  for (std::size_t i = 0, from = 0; i < count; from = end[i++]) {
+    if (end[i] - from > 1) std::sort(sorted_.begin() + from, sorted_.begin() + end[i], lower);
+  }
+  std::swap(sorted_, edges);
+  return true;
+}
+
 bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
                           std::int64_t ceiling) {
   if (!overlaps_.meet(block.from, block.to, met_) || !starts_.reserve(met_.size()) ||
@@ -165,9 +196,7 @@ bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
       return false;
     }
   }
-  const auto lower = [](const Edge& a, const Edge& b) { return a.at < b.at; };
-  std::sort(starts_.begin(), starts_.end(), lower);
-  std::sort(ends_.begin(), ends_.end(), lower);
+  if (!sort_edges(starts_) || !sort_edges(ends_)) return false;
   place_ = kNowhere;
   place_cost_ = INT64_MAX;
   try_places(block, ceiling, true);
@@ -175,7 +204,8 @@ bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
   return true;
 }
 
-bool Ejection::lower(std::int64_t ceiling, Array<std::int64_t>& plan, bool& done) {
+bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
+                     bool& done) {
   up_.clear();
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Block& block = packing_.blocks[i];
@@ -183,8 +213,7 @@ bool Ejection::lower(std::int64_t ceiling, Array<std::int64_t>& plan, bool& done
     if (block.fixed >= 0 || block.size > ceiling) return true;
     if (!take_up(static_cast<std::int32_t>(i), plan)) return false;
   }
-  constexpr std::size_t kPatience = 20;  // tries for each block that sticks out
-  for (std::size_t tries = 200 + kPatience * up_.size(); !up_.empty(); --tries) {
+  for (std::size_t tries = patience * (10 + up_.size()); !up_.empty(); --tries) {
     if (tries == 0 || spent()) return true;
     const std::int32_t hardest = take_hardest();
     const auto i = static_cast<std::size_t>(hardest);
@@ -220,21 +249,28 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
   Ejection ejection(packing, options);
   Array<std::int64_t> plan;
   if (!ejection.build()) return out_of_memory();
-  // How much of the way down to the goal is tried at once: less after each failure, then more
-  // again, for by then other blocks are worth more.
-  constexpr double kMost = 0.5;
+  // How much of the way down to the goal is tried at once: more after a success, less after each
+  // failure, and more again in the end, for by then other blocks are worth more.
+  constexpr double kMost = 0.3;
   constexpr double kLeast = 0.02;
-  double share = kMost;
+  double share = 0.2;
+  std::size_t patience = 10;
   while (peak > goal && !ejection.spent()) {
     const auto step = static_cast<std::int64_t>(static_cast<double>(peak - goal) * share);
     const std::int64_t ceiling = std::max(goal, peak - std::max(packing.grain, step));
     bool done = false;
-    if (!plan.copy(offsets) || !ejection.lower(ceiling, plan, done)) return out_of_memory();
+    if (!plan.copy(offsets) || !ejection.lower(ceiling, patience, plan, done))
+      return out_of_memory();
     if (done) {
       std::swap(plan, offsets);
       peak = peak_of(packing, offsets);
+      share = std::min(kMost, share * 1.2);
     } else {
-      share = share * 0.7 < kLeast ? kMost : share * 0.7;
+      share *= 0.7;
+      if (share < kLeast) {
+        share = kMost;
+        patience *= 2;
+      }
     }
   }
   if (has_hints(packing)) {
