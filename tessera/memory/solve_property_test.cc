@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/hard_instance.h"
 #include "tessera/memory/problem.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
@@ -88,6 +89,40 @@ SolveOptions random_options(Dice& dice, const Problem& problem) {
              .field) = false;
   }
   return options;
+}
+
+/// Whether there is a plan below `peak`: every offset of every buffer is tried.
+bool has_plan_below(const Problem& problem, std::int64_t peak) {
+  if (peak == 0) return false;
+  std::vector<std::int64_t> offsets(problem.buffers.size());
+  for (;;) {
+    if (validate(problem, offsets, peak - 1, 1).empty()) return true;
+    std::size_t digit = 0;
+    while (digit < offsets.size() && ++offsets[digit] == peak) offsets[digit++] = 0;
+    if (digit == offsets.size()) return false;
+  }
+}
+
+TEST(SolveProperty, TheReferenceHasTheLowestPeak) {
+  int above_live = 0;
+  for (std::uint64_t seed = 0; seed < few(1'000); ++seed) {
+    Dice dice(seed + 8'000'000);
+    ProblemLimits limits;
+    limits.max_buffers = 3;
+    limits.max_moment = 3;
+    limits.max_size = 4;
+    limits.max_alignment = 4;
+    limits.aligned = 50;
+    limits.fixed = 25;
+    const Problem problem = test::random_problem(dice, limits);
+    const auto lowest = test::lowest_plan(problem);
+    ASSERT_TRUE(lowest.has_value());
+    if (lowest->peak > 12) continue;
+    ASSERT_TRUE(validate(problem, lowest->offsets, lowest->peak).empty());
+    EXPECT_FALSE(has_plan_below(problem, lowest->peak)) << seed << test::text_of(problem);
+    above_live += lowest->peak > test::naive_max_live(problem).bytes ? 1 : 0;
+  }
+  EXPECT_GT(above_live, static_cast<int>(few(100)));
 }
 
 TEST(SolveProperty, EveryPlanIsValid) {
@@ -339,6 +374,152 @@ TEST(SolveProperty, BoundsAreBoundsOfTheOptimum) {
       EXPECT_EQ(live->moment, naive.moment) << seed << test::text_of(problem);
     }
     if (HasFailure()) return;
+  }
+}
+
+TEST(SolveProperty, LargerPlansAreValid) {
+  for (std::uint64_t seed = 0; seed < few(300); ++seed) {
+    Dice dice(seed + 9'000'000);
+    ProblemLimits limits;
+    limits.max_buffers = dice.between(20, 300);
+    limits.max_moment = dice.between(1, 200);
+    limits.max_size = 5000;
+    limits.aligned = dice.chance(50) ? 0 : 30;
+    limits.alias = dice.chance(50) ? 0 : 20;
+    limits.fixed = dice.chance(50) ? 0 : 10;
+    const Problem problem = test::random_problem(dice, limits);
+    SolveOptions options;
+    options.nodes = 300;
+    const Result<Solution> solution = solve(problem, options);
+    ASSERT_TRUE(solution.ok()) << solution.error().message;
+    expect_laws(problem, options, *solution);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST(SolveProperty, TinyOnesStackedInTimeAreSolvedOneByOne) {
+  // Problems that share no moment have the peak of the highest of them.
+  for (std::uint64_t seed = 0; seed < few(200); ++seed) {
+    Dice dice(seed + 10'000'000);
+    Problem all;
+    std::int64_t highest = 0;
+    for (std::int64_t turn = 0; turn < 12; ++turn) {
+      ProblemLimits limits;
+      limits.alias = 0;
+      const Problem one = test::random_problem(dice, limits);
+      highest = std::max(highest, test::lowest_plan(one)->peak);
+      for (Buffer buffer : one.buffers) {
+        buffer.lower += turn * limits.max_moment;
+        buffer.upper += turn * limits.max_moment;
+        all.buffers.push_back(buffer);
+      }
+    }
+    const Result<Solution> solution = solve(all, {.minimize = true});
+    ASSERT_TRUE(solution.ok());
+    expect_laws(all, {}, *solution);
+    EXPECT_EQ(solution->peak, highest) << seed << test::text_of(all);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(SolveProperty, TakesNumbersUpToTheLimit) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  for (std::uint64_t seed = 0; seed < few(2'000); ++seed) {
+    Dice dice(seed + 11'000'000);
+    Problem problem;
+    const std::int64_t count = dice.between(1, 7);
+    const std::int64_t times[] = {INT64_MIN, INT64_MIN + 1, -7, 0, 5, INT64_MAX - 1, INT64_MAX};
+    for (std::int64_t i = 0; i < count; ++i) {
+      Buffer buffer;
+      const std::int64_t birth = dice.below(6);
+      buffer.lower = times[birth];
+      buffer.upper = times[dice.between(birth + 1, 6)];
+      buffer.size = dice.chance(20) ? 1 : dice.between(1, kMost / 16);
+      if (dice.chance(40)) buffer.alignment = std::int64_t{1} << dice.below(57);
+      if (dice.chance(10)) buffer.alignment = dice.between(1, kMost / 16);
+      if (dice.chance(15)) buffer.hint = dice.below(kMost);
+      if (i == 0 && dice.chance(30)) {
+        buffer.fixed = dice.below(kMost) / buffer.alignment * buffer.alignment;
+      }
+      problem.buffers.push_back(buffer);
+    }
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
+    SolveOptions options;
+    if (dice.chance(30)) options.capacity = dice.chance(50) ? INT64_MAX : dice.below(kMost);
+    options.nodes = 1000;
+    const Result<Solution> solution = solve(problem, options);
+    if (!solution.ok()) {
+      ASSERT_TRUE(options.capacity.has_value()) << solution.error().message;
+      expect_hopeless(problem, *options.capacity, solution.error());
+    } else {
+      expect_laws(problem, options, *solution);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST(SolveProperty, StopsWhenItIsToldTo) {
+  const bench::HardInstance hard = bench::hard_instance(bench::hard_family(5)[4].options);
+  struct Watch {
+    std::int64_t calls = 0;
+    std::int64_t last_nodes = 0;
+    double last_seconds = 0;
+    bool in_order = true;
+    std::int64_t peak = INT64_MAX;
+  } watch;
+  SolveOptions options;
+  options.minimize = true;
+  options.seconds = 1000;
+  options.progress_context = &watch;
+  options.progress = [](void* context, const Progress& progress) {
+    auto& seen = *static_cast<Watch*>(context);
+    seen.in_order = seen.in_order && progress.nodes >= seen.last_nodes &&
+                    progress.seconds >= seen.last_seconds && progress.peak <= seen.peak &&
+                    progress.lower_bound <= progress.peak;
+    seen.last_nodes = progress.nodes;
+    seen.last_seconds = progress.seconds;
+    seen.peak = progress.peak;
+    return ++seen.calls < 2;
+  };
+  const Result<Solution> solution = solve(hard.problem, options);
+  ASSERT_TRUE(solution.ok());
+  expect_laws(hard.problem, options, *solution);
+  EXPECT_EQ(watch.calls, 2);
+  EXPECT_TRUE(watch.in_order);
+  EXPECT_LT(solution->seconds, 20);
+}
+
+TEST(SolveProperty, StopsInTime) {
+  const bench::HardInstance hard = bench::hard_instance(bench::hard_family(5)[4].options);
+  SolveOptions options;
+  options.capacity = hard.capacity;
+  options.seconds = 0.2;
+  const Result<Solution> solution = solve(hard.problem, options);
+  ASSERT_TRUE(solution.ok());
+  expect_laws(hard.problem, options, *solution);
+  EXPECT_LT(solution->seconds, 3);
+  options.seconds = 0;
+  const Result<Solution> at_once = solve(hard.problem, options);
+  ASSERT_TRUE(at_once.ok());
+  expect_laws(hard.problem, options, *at_once);
+}
+
+TEST(SolveProperty, FindsPerfectPlansOfSmallHardInstances) {
+  for (std::uint64_t seed = 0; seed < few(40); ++seed) {
+    bench::HardOptions hard;
+    hard.seed = seed;
+    hard.buffers = 30;
+    hard.layers = 3;
+    hard.pinwheel_percent = seed % 2 == 0 ? 40 : 0;
+    hard.full_percent = 70;
+    const bench::HardInstance instance = bench::hard_instance(hard);
+    SolveOptions options;
+    options.capacity = instance.capacity;
+    const Result<Solution> solution = solve(instance.problem, options);
+    ASSERT_TRUE(solution.ok());
+    expect_laws(instance.problem, options, *solution);
+    EXPECT_EQ(solution->peak, instance.capacity) << seed;
+    EXPECT_TRUE(solution->optimal);
   }
 }
 
