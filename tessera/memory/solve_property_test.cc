@@ -3,77 +3,19 @@
 
 #include <algorithm>
 
-#include "bench/hard_instance.h"
-#include "tessera/memory/problem.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/naive_alloc.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/solve_laws.h"
 
 namespace tessera::memory {
 namespace {
 
 using test::Dice;
+using test::expect_hopeless;
+using test::expect_laws;
+using test::few;
 using test::ProblemLimits;
-
-/// Random problems take longer under a sanitizer, where fewer of them are tried.
-constexpr std::uint64_t few(std::uint64_t cases) { return test::kSanitized ? cases / 10 : cases; }
-
-std::int64_t end_of(const Problem& problem, const Array<std::int64_t>& offsets) {
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    if (problem.buffers[i].size > 0) end = std::max(end, offsets[i] + problem.buffers[i].size);
-  }
-  return end;
-}
-
-/// Whether one buffer by itself is more than the capacity.
-bool hopeless(const Problem& problem, std::int64_t capacity) {
-  return std::any_of(problem.buffers.begin(), problem.buffers.end(), [&](const Buffer& buffer) {
-    return buffer.size > 0 && buffer.fixed.value_or(0) + buffer.size > capacity;
-  });
-}
-
-/// That an error is the one of a buffer, or of those that share memory with it, beyond the
-/// capacity.
-void expect_hopeless(const Problem& problem, std::int64_t capacity, const Error& error) {
-  EXPECT_EQ(error.code, ErrorCode::kDoesNotFit) << error.message;
-  EXPECT_FALSE(error.help.empty());
-  ASSERT_TRUE(error.span.has_value());
-  EXPECT_LT(error.span->from, static_cast<std::int64_t>(problem.buffers.size()));
-  const Result<Solution> free = solve(problem, {.nodes = 0});
-  ASSERT_TRUE(free.ok());
-  EXPECT_GT(free->lower_bound, capacity);
-}
-
-/// What holds for every solution, however it was found.
-void expect_laws(const Problem& problem, const SolveOptions& options, const Solution& solution) {
-  const std::vector<Finding> findings = validate(problem, solution.offsets);
-  EXPECT_TRUE(findings.empty()) << findings.at(0).message;
-  EXPECT_EQ(solution.peak, end_of(problem, solution.offsets));
-  EXPECT_GE(solution.lower_bound, test::naive_max_live(problem).bytes);
-  EXPECT_GE(solution.proven_bound, solution.lower_bound);
-  EXPECT_GE(solution.peak, solution.proven_bound);
-  EXPECT_EQ(solution.optimal, solution.peak == solution.proven_bound);
-  const bool within = !options.capacity || solution.peak <= *options.capacity;
-  EXPECT_EQ(solution.outcome == Outcome::kFits, within);
-  if (solution.outcome == Outcome::kDoesNotFit) {
-    EXPECT_GT(solution.proven_bound, *options.capacity);
-  }
-  const double gap =
-      solution.lower_bound == 0
-          ? 0
-          : static_cast<double>(solution.peak) / static_cast<double>(solution.lower_bound) - 1;
-  EXPECT_DOUBLE_EQ(solution.gap(), gap);
-  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer& buffer = problem.buffers[i];
-    if (buffer.size == 0 && !buffer.fixed && !buffer.alias &&
-        std::none_of(problem.buffers.begin(), problem.buffers.end(),
-                     [&](const Buffer& other) { return other.alias && other.alias->of == i; })) {
-      EXPECT_EQ(solution.offsets[i], 0);
-    }
-  }
-}
 
 SolveOptions random_options(Dice& dice, const Problem& problem) {
   SolveOptions options;
@@ -81,7 +23,7 @@ SolveOptions random_options(Dice& dice, const Problem& problem) {
     options.capacity = test::naive_max_live(problem).bytes + dice.between(-3, 8);
   }
   options.minimize = dice.chance(30);
-  if (dice.chance(30)) options.nodes = dice.below(50);
+  options.nodes = dice.chance(30) ? dice.below(50) : 1000;
   if (dice.chance(30)) {
     const auto& names = technique_names();
     options.techniques.*
@@ -89,40 +31,6 @@ SolveOptions random_options(Dice& dice, const Problem& problem) {
              .field) = false;
   }
   return options;
-}
-
-/// Whether there is a plan below `peak`: every offset of every buffer is tried.
-bool has_plan_below(const Problem& problem, std::int64_t peak) {
-  if (peak == 0) return false;
-  std::vector<std::int64_t> offsets(problem.buffers.size());
-  for (;;) {
-    if (validate(problem, offsets, peak - 1, 1).empty()) return true;
-    std::size_t digit = 0;
-    while (digit < offsets.size() && ++offsets[digit] == peak) offsets[digit++] = 0;
-    if (digit == offsets.size()) return false;
-  }
-}
-
-TEST(SolveProperty, TheReferenceHasTheLowestPeak) {
-  int above_live = 0;
-  for (std::uint64_t seed = 0; seed < few(1'000); ++seed) {
-    Dice dice(seed + 8'000'000);
-    ProblemLimits limits;
-    limits.max_buffers = 3;
-    limits.max_moment = 3;
-    limits.max_size = 4;
-    limits.max_alignment = 4;
-    limits.aligned = 50;
-    limits.fixed = 25;
-    const Problem problem = test::random_problem(dice, limits);
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    if (lowest->peak > 12) continue;
-    ASSERT_TRUE(validate(problem, lowest->offsets, lowest->peak).empty());
-    EXPECT_FALSE(has_plan_below(problem, lowest->peak)) << seed << test::text_of(problem);
-    above_live += lowest->peak > test::naive_max_live(problem).bytes ? 1 : 0;
-  }
-  EXPECT_GT(above_live, static_cast<int>(few(100)));
 }
 
 TEST(SolveProperty, EveryPlanIsValid) {
@@ -144,7 +52,7 @@ TEST(SolveProperty, EveryPlanIsValid) {
       continue;
     }
     ASSERT_TRUE(solution.ok()) << solution.error().message;
-    ASSERT_FALSE(options.capacity && hopeless(problem, *options.capacity));
+    ASSERT_FALSE(options.capacity && test::hopeless(problem, *options.capacity));
     expect_laws(problem, options, *solution);
     if (HasFailure()) return;
     ++solved;
@@ -153,107 +61,6 @@ TEST(SolveProperty, EveryPlanIsValid) {
   EXPECT_GT(solved, static_cast<std::int64_t>(few(60'000)));
   EXPECT_GT(outcomes[static_cast<std::size_t>(Outcome::kFits)], solved / 2);
   EXPECT_GT(outcomes[static_cast<std::size_t>(Outcome::kDoesNotFit)], 0);
-}
-
-TEST(SolveProperty, FindsTheLowestPeakOfTinyProblems) {
-  std::int64_t above_the_bound = 0;
-  for (std::uint64_t seed = 0; seed < few(20'000); ++seed) {
-    Dice dice(seed);
-    ProblemLimits limits;
-    limits.max_moment = dice.between(2, 9);
-    limits.twin = dice.chance(20) ? 60 : 10;
-    const Problem problem = test::random_problem(dice, limits);
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    ASSERT_TRUE(validate(problem, lowest->offsets, lowest->peak).empty());
-    SolveOptions options;
-    options.minimize = true;
-    if (dice.chance(30)) options.capacity = lowest->peak + dice.between(0, 5);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
-    if (HasFailure()) return;
-    above_the_bound += solution->peak > solution->lower_bound ? 1 : 0;
-  }
-  EXPECT_GT(above_the_bound, static_cast<std::int64_t>(few(500)));
-}
-
-TEST(SolveProperty, KnowsWhetherTinyProblemsFit) {
-  std::int64_t fit = 0;
-  std::int64_t not_fit = 0;
-  for (std::uint64_t seed = 0; seed < few(10'000); ++seed) {
-    Dice dice(seed + 1'000'000);
-    const Problem problem = test::random_problem(dice, {});
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    SolveOptions options;
-    options.capacity = lowest->peak + dice.between(-3, 1);
-    const Result<Solution> solution = solve(problem, options);
-    if (!solution.ok()) {
-      expect_hopeless(problem, *options.capacity, solution.error());
-      if (HasFailure()) return;
-      continue;
-    }
-    ASSERT_FALSE(hopeless(problem, *options.capacity));
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(
-        outcome_name(solution->outcome),
-        outcome_name(lowest->peak <= *options.capacity ? Outcome::kFits : Outcome::kDoesNotFit));
-    EXPECT_LE(solution->proven_bound, lowest->peak);
-    if (HasFailure()) return;
-    ++(solution->outcome == Outcome::kFits ? fit : not_fit);
-  }
-  EXPECT_GT(fit, static_cast<std::int64_t>(few(1'000)));
-  EXPECT_GT(not_fit, static_cast<std::int64_t>(few(1'000)));
-}
-
-TEST(SolveProperty, IsRightWithoutAnyOneTechnique) {
-  std::int64_t finished = 0;
-  for (std::uint64_t seed = 0; seed < few(1'500); ++seed) {
-    Dice dice(seed + 2'000'000);
-    ProblemLimits limits;
-    limits.aligned = dice.chance(50) ? 0 : 25;
-    limits.twin = 30;
-    const Problem problem = test::random_problem(dice, limits);
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    const auto expect_right = [&](const Techniques& techniques) {
-      SolveOptions options;
-      options.minimize = true;
-      options.techniques = techniques;
-      options.nodes = 100'000;
-      const Result<Solution> solution = solve(problem, options);
-      ASSERT_TRUE(solution.ok()) << solution.error().message;
-      expect_laws(problem, options, *solution);
-      EXPECT_LE(solution->proven_bound, lowest->peak);
-      if (techniques.exact && solution->nodes < options.nodes) {
-        EXPECT_EQ(solution->peak, lowest->peak);
-        EXPECT_TRUE(solution->optimal);
-        ++finished;
-      }
-    };
-    for (const TechniqueName& technique : technique_names()) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed << " without " << technique.name << " "
-                                      << test::text_of(problem));
-      Techniques techniques;
-      techniques.*(technique.field) = false;
-      expect_right(techniques);
-      if (HasFailure()) return;
-    }
-    // Any set of them switched off, also all.
-    Techniques techniques;
-    for (const TechniqueName& technique : technique_names()) {
-      techniques.*(technique.field) = dice.chance(50);
-    }
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " with few " << test::text_of(problem));
-    expect_right(techniques);
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(finished, static_cast<std::int64_t>(few(1'500) * (technique_names().size() - 1)));
 }
 
 TEST(SolveProperty, SolvesWithEveryTechniqueOff) {
@@ -394,132 +201,6 @@ TEST(SolveProperty, LargerPlansAreValid) {
     ASSERT_TRUE(solution.ok()) << solution.error().message;
     expect_laws(problem, options, *solution);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
-  }
-}
-
-TEST(SolveProperty, TinyOnesStackedInTimeAreSolvedOneByOne) {
-  // Problems that share no moment have the peak of the highest of them.
-  for (std::uint64_t seed = 0; seed < few(200); ++seed) {
-    Dice dice(seed + 10'000'000);
-    Problem all;
-    std::int64_t highest = 0;
-    for (std::int64_t turn = 0; turn < 12; ++turn) {
-      ProblemLimits limits;
-      limits.alias = 0;
-      const Problem one = test::random_problem(dice, limits);
-      highest = std::max(highest, test::lowest_plan(one)->peak);
-      for (Buffer buffer : one.buffers) {
-        buffer.lower += turn * limits.max_moment;
-        buffer.upper += turn * limits.max_moment;
-        all.buffers.push_back(buffer);
-      }
-    }
-    const Result<Solution> solution = solve(all, {.minimize = true});
-    ASSERT_TRUE(solution.ok());
-    expect_laws(all, {}, *solution);
-    EXPECT_EQ(solution->peak, highest) << seed << test::text_of(all);
-    if (HasFailure()) return;
-  }
-}
-
-TEST(SolveProperty, TakesNumbersUpToTheLimit) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 61;
-  for (std::uint64_t seed = 0; seed < few(2'000); ++seed) {
-    Dice dice(seed + 11'000'000);
-    Problem problem;
-    const std::int64_t count = dice.between(1, 7);
-    const std::int64_t times[] = {INT64_MIN, INT64_MIN + 1, -7, 0, 5, INT64_MAX - 1, INT64_MAX};
-    for (std::int64_t i = 0; i < count; ++i) {
-      Buffer buffer;
-      const std::int64_t birth = dice.below(6);
-      buffer.lower = times[birth];
-      buffer.upper = times[dice.between(birth + 1, 6)];
-      buffer.size = dice.chance(20) ? 1 : dice.between(1, kMost / 16);
-      if (dice.chance(40)) buffer.alignment = std::int64_t{1} << dice.below(57);
-      if (dice.chance(10)) buffer.alignment = dice.between(1, kMost / 16);
-      if (dice.chance(15)) buffer.hint = dice.below(kMost);
-      if (i == 0 && dice.chance(30)) {
-        buffer.fixed = dice.below(kMost) / buffer.alignment * buffer.alignment;
-      }
-      problem.buffers.push_back(buffer);
-    }
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
-    SolveOptions options;
-    if (dice.chance(30)) options.capacity = dice.chance(50) ? INT64_MAX : dice.below(kMost);
-    options.nodes = 1000;
-    const Result<Solution> solution = solve(problem, options);
-    if (!solution.ok()) {
-      ASSERT_TRUE(options.capacity.has_value()) << solution.error().message;
-      expect_hopeless(problem, *options.capacity, solution.error());
-    } else {
-      expect_laws(problem, options, *solution);
-    }
-    if (HasFailure()) return;
-  }
-}
-
-TEST(SolveProperty, StopsWhenItIsToldTo) {
-  const bench::HardInstance hard = bench::hard_instance(bench::hard_family(5)[4].options);
-  struct Watch {
-    std::int64_t calls = 0;
-    std::int64_t last_nodes = 0;
-    double last_seconds = 0;
-    bool in_order = true;
-    std::int64_t peak = INT64_MAX;
-  } watch;
-  SolveOptions options;
-  options.minimize = true;
-  options.seconds = 1000;
-  options.progress_context = &watch;
-  options.progress = [](void* context, const Progress& progress) {
-    auto& seen = *static_cast<Watch*>(context);
-    seen.in_order = seen.in_order && progress.nodes >= seen.last_nodes &&
-                    progress.seconds >= seen.last_seconds && progress.peak <= seen.peak &&
-                    progress.lower_bound <= progress.peak;
-    seen.last_nodes = progress.nodes;
-    seen.last_seconds = progress.seconds;
-    seen.peak = progress.peak;
-    return ++seen.calls < 2;
-  };
-  const Result<Solution> solution = solve(hard.problem, options);
-  ASSERT_TRUE(solution.ok());
-  expect_laws(hard.problem, options, *solution);
-  EXPECT_EQ(watch.calls, 2);
-  EXPECT_TRUE(watch.in_order);
-  EXPECT_LT(solution->seconds, 20);
-}
-
-TEST(SolveProperty, StopsInTime) {
-  const bench::HardInstance hard = bench::hard_instance(bench::hard_family(5)[4].options);
-  SolveOptions options;
-  options.capacity = hard.capacity;
-  options.seconds = 0.2;
-  const Result<Solution> solution = solve(hard.problem, options);
-  ASSERT_TRUE(solution.ok());
-  expect_laws(hard.problem, options, *solution);
-  EXPECT_LT(solution->seconds, 3);
-  options.seconds = 0;
-  const Result<Solution> at_once = solve(hard.problem, options);
-  ASSERT_TRUE(at_once.ok());
-  expect_laws(hard.problem, options, *at_once);
-}
-
-TEST(SolveProperty, FindsPerfectPlansOfSmallHardInstances) {
-  for (std::uint64_t seed = 0; seed < few(40); ++seed) {
-    bench::HardOptions hard;
-    hard.seed = seed;
-    hard.buffers = 30;
-    hard.layers = 3;
-    hard.pinwheel_percent = seed % 2 == 0 ? 40 : 0;
-    hard.full_percent = 70;
-    const bench::HardInstance instance = bench::hard_instance(hard);
-    SolveOptions options;
-    options.capacity = instance.capacity;
-    const Result<Solution> solution = solve(instance.problem, options);
-    ASSERT_TRUE(solution.ok());
-    expect_laws(instance.problem, options, *solution);
-    EXPECT_EQ(solution->peak, instance.capacity) << seed;
-    EXPECT_TRUE(solution->optimal);
   }
 }
 
