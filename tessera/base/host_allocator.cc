@@ -112,27 +112,13 @@ void give_back(const Header& header) { std::free(header.base); }
 
 #endif
 
-Error bad_alignment(std::size_t alignment) {
-  const std::size_t most = HostAllocator::kMostAlignment;
-  if (alignment > most) {
-    return Error{ErrorCode::kBadAlignment,
-                 cat("alignment ", alignment, " is above the largest, ", most), std::nullopt,
-                 cat("use a power of two up to ", most)};
-  }
-  const std::size_t above = std::bit_ceil(alignment);
-  return Error{ErrorCode::kBadAlignment, cat("alignment ", alignment, " is not a power of two"),
-               std::nullopt, above == 1 ? "use 1" : cat("use ", above / 2, " or ", above)};
-}
-
 Error too_many_bytes(std::size_t bytes) {
   return Error{ErrorCode::kOverflow, cat(bytes, " bytes are more than a block of memory can have"),
                std::nullopt, "check the multiplication that made this size"};
 }
 
 Result<void*> take(std::size_t bytes, std::size_t alignment, bool zeroed) {
-  if (!std::has_single_bit(alignment) || alignment > HostAllocator::kMostAlignment) {
-    return bad_alignment(alignment);
-  }
+  TESSERA_CHECK_OK(HostAllocator::check_alignment(alignment));
   alignment = std::max(alignment, kLeastAlignment);
   const std::size_t around =
       std::max(alignment, HostAllocator::kLargeBytes) + 2 * kMostPage + kHeaderBytes;
@@ -166,6 +152,18 @@ void HostAllocator::deallocate(void* pointer) {
   at->mark = 0;
   ledger.remove(header.bytes);
   give_back(header);
+}
+
+Status HostAllocator::check_alignment(std::size_t alignment) {
+  if (alignment > kMostAlignment) {
+    return Error{ErrorCode::kBadAlignment,
+                 cat("alignment ", alignment, " is above the largest, ", kMostAlignment),
+                 std::nullopt, cat("use a power of two up to ", kMostAlignment)};
+  }
+  if (std::has_single_bit(alignment)) return ok_status();
+  const std::size_t above = std::bit_ceil(alignment);
+  return Error{ErrorCode::kBadAlignment, cat("alignment ", alignment, " is not a power of two"),
+               std::nullopt, above == 1 ? "use 1" : cat("use ", above / 2, " or ", above)};
 }
 
 HostAllocator::Statistics HostAllocator::statistics() {

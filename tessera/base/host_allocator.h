@@ -41,6 +41,9 @@ class HostAllocator {
   /// Gives back what allocate or allocate_zeroed answered, once; a null is no block and no mistake.
   static void deallocate(void* pointer);
 
+  /// kBadAlignment, with the nearest that would be right, unless allocate would take `alignment`.
+  static Status check_alignment(std::size_t alignment);
+
   /// Destroys what allocate_unique made, the last first.
   template <typename T>
   struct Deleter {
