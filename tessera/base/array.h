@@ -80,6 +80,11 @@ class Array {
     return true;
   }
   void clear() { size_ = 0; }
+  /// Keeps the first `size` values.
+  void shrink(std::size_t size) {
+    assert(size <= size_);
+    size_ = size;
+  }
   void pop() { --size_; }
 
   std::size_t size() const { return size_; }
@@ -100,8 +105,6 @@ class Array {
   T* end() { return block_.get() + size_; }
   const T* begin() const { return block_.get(); }
   const T* end() const { return block_.get() + size_; }
-  operator std::span<T>() { return {block_.get(), size_}; }
-  operator std::span<const T>() const { return {block_.get(), size_}; }
 
  private:
   static constexpr std::align_val_t kAlign{alignof(T) > 64 ? alignof(T) : 64};
