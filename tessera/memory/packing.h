@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "tessera/base/array.h"
 #include "tessera/base/result.h"
@@ -20,29 +22,36 @@ struct Block {
 };
 
 /// A problem without everything that solvers need not know: buffers that share memory are one
-/// block, buffers without bytes are gone, and time is counted in sections, between two of which
-/// some block begins or ends.
+/// block, buffers without bytes are gone, and time is counted in sections.
+///
+/// A section is a moment at which a largest set of blocks lives together: after some birth and
+/// before the next death. Two blocks live together at some time ⇔ they share a section, and what
+/// lives at any time lives in one of the sections.
 ///
 /// Law: offsets of the blocks are a plan ⇔ `spread` makes a plan of the problem from them.
-/// All sums of sizes and alignments fit 2^61, so that no offset a solver computes can overflow.
+/// All sums of sizes, alignments and fixed offsets stay below 2^62, so that no offset a solver
+/// computes can overflow.
 struct Packing {
   Array<Block> blocks;
   std::int32_t sections = 0;
-  Array<std::int64_t> section_start;  ///< the moment at which each section begins
-  Array<std::int64_t> live;           ///< bytes that live in each section
-  std::int64_t lower_bound = 0;
+  Array<std::int64_t> moment;    ///< the first at which the blocks of a section live together
+  Array<std::int64_t> live;      ///< bytes of the blocks of a section; see max_live
+  std::int64_t lower_bound = 0;  ///< the largest of `live` and of the ends of fixed blocks
+  /// Every offset and end of a plan whose blocks all rest on something (0, a fixed block's end,
+  /// another block, up to alignment) is a multiple of this.
+  std::int64_t grain = 1;
 
-  // From buffers to blocks: the block of each buffer (-1 for none) and where in it the buffer is.
+  // From buffers to blocks: the block of each buffer (-1 for none), and where in it (without one:
+  // where in memory) the buffer is.
   Array<std::int32_t> block_of;
   Array<std::int64_t> delta;
 };
 
-/// The packing of a problem that `check` accepts (which this calls).
-Result<Packing> pack(const Problem& problem);
+/// The packing of a problem, or what is wrong with it: the errors of `check`.
+Result<Packing> pack(const Problem& problem, const std::vector<std::string>& names = {});
 
 /// Offsets of buffers from offsets of blocks; false when memory is refused.
-[[nodiscard]] bool spread(const Problem& problem, const Packing& packing,
-                          const Array<std::int64_t>& block_offsets,
+[[nodiscard]] bool spread(const Packing& packing, const Array<std::int64_t>& block_offsets,
                           Array<std::int64_t>& buffer_offsets);
 
 /// One past the highest byte that any block uses.
