@@ -80,6 +80,11 @@ class Array {
     return true;
   }
   void clear() { size_ = 0; }
+  /// Keeps the first `size` values.
+  void shrink(std::size_t size) {
+    assert(size <= size_);
+    size_ = size;
+  }
   void pop() { --size_; }
 
   std::size_t size() const { return size_; }

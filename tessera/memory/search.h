@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tessera/base/array.h"
+#include "tessera/memory/corners.h"
+#include "tessera/memory/failures.h"
+#include "tessera/memory/search_state.h"
+#include "tessera/memory/solve.h"
+
+namespace tessera::memory {
+
+/// Which corner a search decides first.
+enum class CornerChoice : std::uint8_t {
+  kFewest,        ///< the one with the fewest options
+  kFewestLowest,  ///< the same, of equals the lowest
+  kLowest,        ///< the lowest, of equals the one with the fewest options
+};
+
+/// When a search gives up.
+class Patience {
+ public:
+  virtual ~Patience() = default;
+  /// Asked once a node; false ends the search.
+  virtual bool goes_on() = 0;
+};
+
+enum class SearchEnd : std::uint8_t {
+  kFound,    ///< every block is put down, within the capacity
+  kNone,     ///< there is no plan within the capacity
+  kStopped,  ///< patience ended
+  kNoMemory,
+};
+
+/// Depth-first search over corners.
+///
+/// At a node, corners with one option are decided until none is left; then one corner is chosen,
+/// each of its candidates is put down in turn, and at last its floor is raised. Parts of time that
+/// no waiting block joins are solved one after the other: a part that has no plan ends the node,
+/// and one that has a plan is never solved again.
+///
+/// Why it is complete: take a plan within the capacity whose offsets have the least sum. Each of
+/// its blocks rests on something, so at every corner it takes one of the options, and no block of
+/// it could move into a hole. Candidates are tried before floors are raised; a node that could be
+/// continued by any plan therefore never fails before a plan has been found, which is why a state
+/// that failed once (the same floors, the same blocks waiting) need not be looked at again,
+/// whatever lies under its floors.
+class Search {
+ public:
+  /// `ranks` orders the candidates of a corner, lowest first. States that fail are added to
+  /// `failures`, which may hold those of earlier searches with this capacity or a larger one.
+  Search(SearchState& state, const Techniques& techniques, std::int64_t capacity,
+         std::span<const std::int64_t> ranks, CornerChoice choice, Failures& failures)
+      : state_(state),
+        techniques_(techniques),
+        view_(state, techniques, capacity),
+        ranks_(ranks),
+        choice_(choice),
+        failures_(failures) {}
+
+  /// From a state in which every block waits. On kFound the state holds the plan; otherwise all
+  /// blocks wait again.
+  SearchEnd run(Patience& patience);
+
+ private:
+  /// A node whose options are being tried, or a set of parts that are being solved.
+  struct Frame {
+    std::size_t mark = 0;    // of the state, before the node
+    std::size_t pool = 0;    // of the pool, before the node
+    std::int32_t next = 0;   // option or part
+    std::int32_t parts = 0;  // of a set of them
+    std::int32_t low = 0;
+    std::int32_t high = 0;
+    bool is_split = false;
+    bool is_known = false;    // whether `key` is to be remembered
+    std::size_t decided = 0;  // mark of the state after the forced moves
+    Corner corner;
+    StateKey key;
+  };
+  enum class Step : std::uint8_t { kOpen, kDone, kDead, kNoMemory };
+
+  Step enter(std::int32_t low, std::int32_t high);
+  Step settle(std::int32_t low, std::int32_t high, Corner& best);
+  Step settle_niche(const Niche& niche, std::int32_t low, std::int32_t high, Corner& best,
+                    bool& has_changed);
+  Step split(std::int32_t low, std::int32_t high, std::size_t mark);
+  Step try_next(Frame& frame);
+  Step next_part(Frame& frame);
+  void drop_frame();
+  bool prefers(const Corner& corner, const Corner& best) const;
+  StateKey key_of(std::int32_t low, std::int32_t high) const;
+
+  SearchState& state_;
+  const Techniques& techniques_;
+  CornerView view_;
+  std::span<const std::int64_t> ranks_;
+  CornerChoice choice_;
+  Failures& failures_;
+  Array<Frame> frames_;
+  Array<std::int32_t> pool_;  // candidates, or the ends of parts, of all frames
+};
+
+}  // namespace tessera::memory
