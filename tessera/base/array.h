@@ -105,8 +105,6 @@ class Array {
   T* end() { return block_.get() + size_; }
   const T* begin() const { return block_.get(); }
   const T* end() const { return block_.get() + size_; }
-  operator std::span<T>() { return {block_.get(), size_}; }
-  operator std::span<const T>() const { return {block_.get(), size_}; }
 
  private:
   static constexpr std::align_val_t kAlign{alignof(T) > 64 ? alignof(T) : 64};

@@ -316,6 +316,13 @@ Result<Packing> pack(const Problem& problem, const std::vector<std::string>& nam
     if (root[i] != static_cast<std::int32_t>(i) || group.bytes == 0) continue;
     bytes += Checked(group.bytes) + (group.alignment - 1);
     if (bytes.saturated() > kMostBytes) return complaints.too_many_bytes(i);
+    if (group.fixed >= 0 && group.fixed % group.alignment != 0) {
+      return complaints.bad(
+          static_cast<std::size_t>(group.fixed_by),
+          cat("fixes the memory it shares at offset ", group.fixed, ", not a multiple of ",
+              group.alignment, ", which the alignments of all that share it come to"),
+          "fix it elsewhere, or change the alignments");
+    }
     const auto block = static_cast<std::int32_t>(packing.blocks.size());
     packing.block_of[i] = block;
     if (!packing.blocks.push({0, 0, group.bytes, group.alignment, group.fixed, group.hint}) ||

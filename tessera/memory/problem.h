@@ -39,9 +39,10 @@ struct Buffer {
 ///
 /// Law of a plan: for any two buffers that live at one moment, have bytes, and do not share memory
 /// by aliases, the ranges [offset, offset + size) are disjoint. Buffers that share memory are one
-/// range, from the lowest of their bytes to the highest, and from the first of their births to the
-/// last of their deaths (those without bytes included); its alignment is that of all of them, so
-/// the delta of a part must be a multiple of the part's alignment.
+/// range, from the start of the one that the others are parts of to the highest byte of any, and
+/// from the first of their births to the last of their deaths (those without bytes included); its
+/// alignment is that of all of them, so the delta of a part must be a multiple of the part's
+/// alignment.
 struct Problem {
   std::vector<Buffer> buffers;
 };

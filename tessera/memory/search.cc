@@ -20,6 +20,13 @@ bool Search::prefers(const Corner& corner, const Corner& best) const {
       return lower > 0;
     case CornerChoice::kLowest:
       return lower != 0 ? lower > 0 : fewer > 0;
+    case CornerChoice::kWorst: {
+      const std::int64_t ours =
+          corner.options() * (1 + dead_ends_[static_cast<std::size_t>(best.section)]);
+      const std::int64_t theirs =
+          best.options() * (1 + dead_ends_[static_cast<std::size_t>(corner.section)]);
+      return ours != theirs ? ours < theirs : lower > 0;
+    }
   }
   return false;
 }
@@ -28,7 +35,10 @@ Search::Step Search::settle_niche(const Niche& niche, std::int32_t low, std::int
                                   Corner& best, bool& has_changed) {
   for (const bool is_left : {true, false}) {
     const Corner corner = view_.look(niche, is_left, low, high);
-    if (corner.options() == 0) return Step::kDead;
+    if (corner.options() == 0) {
+      ++dead_ends_[static_cast<std::size_t>(corner.section)];
+      return Step::kDead;
+    }
     if (corner.options() > 1) {
       if (prefers(corner, best)) best = corner;
       continue;
@@ -45,6 +55,7 @@ Search::Step Search::settle_niche(const Niche& niche, std::int32_t low, std::int
 
 Search::Step Search::settle(std::int32_t low, std::int32_t high, Corner& best) {
   for (bool has_changed = true; has_changed;) {
+    if (!patience_.works_on(high - low)) return Step::kStopped;
     has_changed = false;
     best = Corner{};
     for (std::int32_t from = low; from < high;) {
@@ -170,7 +181,7 @@ void Search::drop_frame() {
   frames_.pop();
 }
 
-SearchEnd Search::run(Patience& patience) {
+SearchEnd Search::run() {
   const std::size_t start = state_.mark();
   frames_.clear();
   pool_.clear();
@@ -179,6 +190,7 @@ SearchEnd Search::run(Patience& patience) {
   }
   SearchEnd end = SearchEnd::kStopped;
   for (Step step = enter(0, state_.sections());;) {
+    if (step == Step::kStopped) break;
     if (step == Step::kNoMemory) {
       end = SearchEnd::kNoMemory;
       break;
@@ -206,7 +218,7 @@ SearchEnd Search::run(Patience& patience) {
       }
       continue;
     }
-    if (!patience.goes_on()) break;
+    if (!patience_.goes_on(frame.high - frame.low)) break;
     step = try_next(frame);
     if (step == Step::kOpen) {
       step = enter(frame.low, frame.high);

@@ -7,6 +7,7 @@
 #include "tessera/base/array.h"
 #include "tessera/memory/corners.h"
 #include "tessera/memory/failures.h"
+#include "tessera/memory/patience.h"
 #include "tessera/memory/search_state.h"
 #include "tessera/memory/solve.h"
 
@@ -17,14 +18,7 @@ enum class CornerChoice : std::uint8_t {
   kFewest,        ///< the one with the fewest options
   kFewestLowest,  ///< the same, of equals the lowest
   kLowest,        ///< the lowest, of equals the one with the fewest options
-};
-
-/// When a search gives up.
-class Patience {
- public:
-  virtual ~Patience() = default;
-  /// Asked once a node; false ends the search.
-  virtual bool goes_on() = 0;
+  kWorst,         ///< the fewest options for each dead end that its section has been so far
 };
 
 enum class SearchEnd : std::uint8_t {
@@ -50,19 +44,23 @@ enum class SearchEnd : std::uint8_t {
 class Search {
  public:
   /// `ranks` orders the candidates of a corner, lowest first. States that fail are added to
-  /// `failures`, which may hold those of earlier searches with this capacity or a larger one.
+  /// `failures`, which may hold those of earlier searches with this capacity or a larger one;
+  /// `dead_ends` counts, by section, the corners that had no option.
   Search(SearchState& state, const Techniques& techniques, std::int64_t capacity,
-         std::span<const std::int64_t> ranks, CornerChoice choice, Failures& failures)
+         std::span<const std::int64_t> ranks, CornerChoice choice, Failures& failures,
+         std::span<std::int64_t> dead_ends, Patience& patience)
       : state_(state),
         techniques_(techniques),
         view_(state, techniques, capacity),
         ranks_(ranks),
         choice_(choice),
-        failures_(failures) {}
+        failures_(failures),
+        dead_ends_(dead_ends),
+        patience_(patience) {}
 
   /// From a state in which every block waits. On kFound the state holds the plan; otherwise all
   /// blocks wait again.
-  SearchEnd run(Patience& patience);
+  SearchEnd run();
 
  private:
   /// A node whose options are being tried, or a set of parts that are being solved.
@@ -79,7 +77,7 @@ class Search {
     Corner corner;
     StateKey key;
   };
-  enum class Step : std::uint8_t { kOpen, kDone, kDead, kNoMemory };
+  enum class Step : std::uint8_t { kOpen, kDone, kDead, kNoMemory, kStopped };
 
   Step enter(std::int32_t low, std::int32_t high);
   Step settle(std::int32_t low, std::int32_t high, Corner& best);
@@ -98,6 +96,8 @@ class Search {
   std::span<const std::int64_t> ranks_;
   CornerChoice choice_;
   Failures& failures_;
+  std::span<std::int64_t> dead_ends_;  // by section
+  Patience& patience_;
   Array<Frame> frames_;
   Array<std::int32_t> pool_;  // candidates, or the ends of parts, of all frames
 };

@@ -2,16 +2,179 @@
 #include "tessera/memory/solve.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "tessera/base/text.h"
+#include "tessera/memory/exact.h"
 #include "tessera/memory/greedy.h"
 #include "tessera/memory/packing.h"
+#include "tessera/memory/parts.h"
+#include "tessera/memory/patience.h"
 
 namespace tessera::memory {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// What no plan can change: a buffer that alone, or where it is fixed, passes the capacity.
+Status check_capacity(const Problem& problem, const Packing& packing, std::int64_t capacity) {
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const std::int32_t b = packing.block_of[i];
+    if (b < 0) continue;
+    const Block& block = packing.blocks[static_cast<std::size_t>(b)];
+    const std::int64_t start = block.fixed >= 0 ? block.fixed + packing.delta[i] : 0;
+    const std::int64_t end = start + problem.buffers[i].size;
+    if (end <= capacity) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    return Error{ErrorCode::kDoesNotFit,
+                 start > 0 ? cat("buffer ", i, " is fixed at [", start, ", ", end,
+                                 "), beyond the capacity of ", capacity, " bytes")
+                           : cat("buffer ", i, " has ", problem.buffers[i].size,
+                                 " bytes, more than the capacity of ", capacity),
+                 Span{at, at + 1}, cat("the capacity would have to be at least ", end)};
+  }
+  return ok_status();
+}
+
+/// A plan without any thought: all blocks on top of each other, above the fixed ones.
+[[nodiscard]] bool stack_up(const Packing& packing, Array<std::int64_t>& offsets) {
+  if (!offsets.assign(packing.blocks.size(), 0)) return false;
+  std::int64_t end = 0;
+  for (std::size_t b = 0; b < packing.blocks.size(); ++b) {
+    const Block& block = packing.blocks[b];
+    if (block.fixed < 0) continue;
+    offsets[b] = block.fixed;
+    end = std::max(end, block.fixed + block.size);
+  }
+  for (std::size_t b = 0; b < packing.blocks.size(); ++b) {
+    const Block& block = packing.blocks[b];
+    if (block.fixed >= 0) continue;
+    offsets[b] = align_up(end, block.alignment);
+    end = offsets[b] + block.size;
+  }
+  return true;
+}
+
+/// One solve() while it runs: the packing, the best plan of its blocks, and what it is known to be.
+class Solver {
+ public:
+  Solver(const Packing& packing, const SolveOptions& options)
+      : packing_(packing), options_(options), patience_(options) {}
+
+  Status run(Solution& solution);
+
+ private:
+  bool wants_less() const { return peak_ > good_enough_; }
+  Status plan_quickly();
+  Status search();
+  Status search_part(Part& part, std::int64_t target);
+  void add_up(const Array<Part>& parts);
+
+  const Packing& packing_;
+  const SolveOptions& options_;
+  Patience patience_;
+  Array<std::int64_t> offsets_;
+  std::int64_t peak_ = 0;
+  std::int64_t proven_bound_ = 0;
+  std::int64_t good_enough_ = 0;
+  std::string_view found_by_;
+};
+
+Status Solver::plan_quickly() {
+  if (options_.techniques.greedy) {
+    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2}, offsets_));
+    found_by_ = "greedy";
+  } else {
+    if (!stack_up(packing_, offsets_)) return out_of_memory();
+    peak_ = peak_of(packing_, offsets_);
+    found_by_ = "stacking";
+  }
+  if (!options_.techniques.repair || !wants_less()) return ok_status();
+  RepairOptions repairs;
+  repairs.good_enough = good_enough_;
+  repairs.seconds = std::min(repairs.seconds, patience_.seconds_left());
+  TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
+  if (peak < peak_) found_by_ = "repair";
+  peak_ = peak;
+  return ok_status();
+}
+
+void Solver::add_up(const Array<Part>& parts) {
+  peak_ = 0;
+  for (const Part& part : parts) {
+    peak_ = std::max(peak_, part.peak);
+    proven_bound_ = std::max(proven_bound_, part.proven_bound);
+  }
+}
+
+Status Solver::search_part(Part& part, std::int64_t target) {
+  PartPacking own;
+  Array<std::int64_t> offsets;
+  if (!own.take(packing_, part) || !own.get(offsets_, offsets)) return out_of_memory();
+  if (!Exact::can_search(own.packing)) return ok_status();
+  const std::int64_t before = part.peak;
+  SearchEnd end = SearchEnd::kFound;
+  if (options_.minimize || !options_.capacity) {
+    end = minimise(own.packing, options_.techniques, target, patience_, offsets, part.peak,
+                   part.proven_bound);
+  } else {
+    end = find_within(own.packing, options_.techniques, target, patience_, offsets);
+    if (end == SearchEnd::kFound) part.peak = peak_of(own.packing, offsets);
+    if (end == SearchEnd::kNone) {
+      part.proven_bound = target / packing_.grain * packing_.grain + packing_.grain;
+    }
+  }
+  if (end == SearchEnd::kNoMemory) return out_of_memory();
+  if (part.peak < before) {
+    own.put(offsets, offsets_);
+    found_by_ = "exact";
+  }
+  return ok_status();
+}
+
+Status Solver::search() {
+  Array<Part> parts;
+  if (!parts_of(packing_, offsets_, options_.techniques.decomposition, parts)) {
+    return out_of_memory();
+  }
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.peak != b.peak ? a.peak > b.peak : a.from < b.from;
+  });
+  for (Part& part : parts) {
+    // No part has to be lower than what the whole needs.
+    const std::int64_t target = std::max(good_enough_, proven_bound_);
+    if (part.peak <= target || patience_.is_spent()) break;
+    TESSERA_CHECK_OK(search_part(part, target));
+    proven_bound_ = std::max(proven_bound_, part.proven_bound);
+    if (!options_.minimize && options_.capacity && part.peak > *options_.capacity) break;
+  }
+  add_up(parts);
+  return ok_status();
+}
+
+Status Solver::run(Solution& solution) {
+  proven_bound_ = packing_.lower_bound;
+  good_enough_ = packing_.lower_bound;
+  if (options_.capacity && !options_.minimize) {
+    good_enough_ = std::max(good_enough_, *options_.capacity);
+  }
+  TESSERA_CHECK_OK(plan_quickly());
+  patience_.peak = peak_;
+  patience_.proven_bound = proven_bound_;
+  const bool is_hopeless =
+      options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
+  if (options_.techniques.exact && wants_less() && !is_hopeless && patience_.look_at_the_clock()) {
+    TESSERA_CHECK_OK(search());
+  }
+  if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
+  solution.peak = peak_;
+  solution.lower_bound = packing_.lower_bound;
+  solution.proven_bound = proven_bound_;
+  solution.optimal = peak_ == proven_bound_;
+  solution.outcome = !options_.capacity || peak_ <= *options_.capacity ? Outcome::kFits
+                     : proven_bound_ > *options_.capacity              ? Outcome::kDoesNotFit
+                                                                       : Outcome::kUnknown;
+  solution.nodes = patience_.nodes();
+  solution.seconds = patience_.seconds();
+  solution.found_by = found_by_;
+  return ok_status();
 }
 
 }  // namespace
@@ -51,28 +214,12 @@ double Solution::gap() const {
 }
 
 Result<Solution> solve(const Problem& problem, const SolveOptions& options) {
-  const double started = now();
   TESSERA_TRY(const Packing packing, pack(problem));
-  Solution solution;
-  solution.lower_bound = packing.lower_bound;
-  solution.proven_bound = packing.lower_bound;
-  const std::int64_t good_enough = options.capacity && !options.minimize
-                                       ? std::max(*options.capacity, packing.lower_bound)
-                                       : packing.lower_bound;
-  Array<std::int64_t> offsets;
-  TESSERA_TRY(solution.peak, greedy(packing, {good_enough, options.seconds / 2}, offsets));
-  solution.found_by = "greedy";
-  if (options.techniques.repair && solution.peak > good_enough) {
-    TESSERA_TRY(const std::int64_t peak, repair(packing, {good_enough}, offsets));
-    if (peak < solution.peak) solution.found_by = "repair";
-    solution.peak = peak;
+  if (options.capacity) {
+    TESSERA_CHECK_OK(check_capacity(problem, packing, *options.capacity));
   }
-  if (!spread(packing, offsets, solution.offsets)) return out_of_memory();
-  solution.optimal = solution.peak == solution.proven_bound;
-  solution.outcome = !options.capacity || solution.peak <= *options.capacity ? Outcome::kFits
-                     : solution.proven_bound > *options.capacity             ? Outcome::kDoesNotFit
-                                                                             : Outcome::kUnknown;
-  solution.seconds = now() - started;
+  Solution solution;
+  TESSERA_CHECK_OK(Solver(packing, options).run(solution));
   return solution;
 }
 

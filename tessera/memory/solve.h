@@ -45,12 +45,12 @@ struct Progress {
 
 struct SolveOptions {
   /// The bytes there are. Without `minimize` the search stops at the first plan within them.
-  std::optional<std::int64_t> capacity;
+  std::optional<std::int64_t> capacity = {};
   bool minimize = false;  ///< look for the lowest peak (also when there is no capacity)
   /// When to stop searching. The same nodes give the same plan on every machine; seconds do not.
   double seconds = 10;
   std::int64_t nodes = INT64_MAX;
-  Techniques techniques;
+  Techniques techniques = {};
   bool (*progress)(void* context, const Progress& progress) = nullptr;  ///< now and then
   void* progress_context = nullptr;
 };

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/exact.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tessera/memory/mixing.h"
+
+namespace tessera::memory {
+namespace {
+
+/// What candidates are ordered by, largest first. Values stay below 2^56.
+constexpr int kOrders = 6;
+/// Of each run of the first turn.
+constexpr std::int64_t kFirstNodes = 500;
+/// What every turn adds to the noise in the orders, in the unit of `weight`, up to so many times.
+constexpr std::uint64_t kNoise = 80;
+constexpr std::uint64_t kMostNoise = 5;
+
+/// The logarithm to base 2, in steps of 1/16: whole numbers are the same on every machine.
+std::int64_t log16(std::int64_t value) {
+  const int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(value));
+  const std::int64_t rest = bits >= 4 ? (value >> (bits - 4)) & 15 : (value << (4 - bits)) & 15;
+  return bits * 16 + rest;
+}
+
+/// Large for blocks that order number `order` puts down first, in steps of 1/256 octave.
+std::int64_t weight(const Block& block, int order) {
+  const std::int64_t size = log16(block.size);
+  const std::int64_t life = log16(block.to - block.from);
+  switch (order) {
+    case 0:
+      return life * 16;
+    case 1:
+      return size * 16;
+    case 2:
+      return (size + life) * 16;
+    case 3:
+      return life * 16 + size * 8;
+    case 4:
+      return size * 16 + life * 8;
+    default:
+      return std::max(size, 2 * life) * 16;
+  }
+}
+
+}  // namespace
+
+bool Exact::can_search(const Packing& packing) {
+  std::int64_t spans = 0;
+  for (const Block& block : packing.blocks) spans += block.to - block.from;
+  return spans <= kMostSearched;
+}
+
+bool Exact::prepare(std::int64_t capacity) {
+  if (!is_prepared_) {
+    if (!state_.reset(packing_) || !ranks_.assign(packing_.blocks.size(), 0) ||
+        !dead_ends_.assign(static_cast<std::size_t>(packing_.sections), 0)) {
+      return false;
+    }
+    is_prepared_ = true;
+  }
+  // A state that fails within a capacity fails within a smaller one.
+  if (capacity > capacity_) failures_.clear();
+  capacity_ = capacity;
+  return true;
+}
+
+void Exact::rank(int order) {
+  const std::uint64_t noise = 1 + std::min(turns_, kMostNoise) * kNoise;
+  for (std::size_t b = 0; b < packing_.blocks.size(); ++b) {
+    const std::uint64_t draw =
+        mixed(mixed(turns_ * kOrders + static_cast<std::uint64_t>(order)) + b);
+    ranks_[b] = -weight(packing_.blocks[b], order) - static_cast<std::int64_t>(draw % noise);
+  }
+}
+
+SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int64_t>& offsets) {
+  if (!prepare(capacity)) return SearchEnd::kNoMemory;
+  const int orders = techniques_.preordering ? kOrders : 1;
+  constexpr CornerChoice kChoices[] = {CornerChoice::kWorst, CornerChoice::kFewestLowest,
+                                       CornerChoice::kLowest};
+  for (int order = 0; order < orders; ++order) {
+    rank(order);
+    for (const CornerChoice choice : kChoices) {
+      Search search(state_, techniques_, capacity, ranks_, choice, failures_, dead_ends_,
+                    patience_);
+      patience_.start_run(techniques_.preordering ? nodes : INT64_MAX);
+      const SearchEnd end = search.run();
+      if (end == SearchEnd::kFound) {
+        if (!offsets.resize(packing_.blocks.size())) return SearchEnd::kNoMemory;
+        for (std::size_t b = 0; b < offsets.size(); ++b) {
+          offsets[b] = state_.offset(static_cast<std::int32_t>(b));
+        }
+        state_.undo(0);
+      }
+      if (end != SearchEnd::kStopped || patience_.is_spent()) return end;
+    }
+  }
+  ++turns_;
+  return SearchEnd::kStopped;
+}
+
+SearchEnd find_within(const Packing& packing, const Techniques& techniques, std::int64_t capacity,
+                      Patience& patience, Array<std::int64_t>& offsets) {
+  Exact exact(packing, techniques, patience);
+  for (std::int64_t nodes = kFirstNodes; !patience.is_spent(); nodes += nodes / 2) {
+    const SearchEnd end = exact.turn(capacity, nodes, offsets);
+    if (end != SearchEnd::kStopped) return end;
+  }
+  return SearchEnd::kStopped;
+}
+
+SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::int64_t target,
+                   Patience& patience, Array<std::int64_t>& offsets, std::int64_t& peak,
+                   std::int64_t& proven_bound) {
+  Exact exact(packing, techniques, patience);
+  const std::int64_t grain = packing.grain;
+  for (std::int64_t nodes = kFirstNodes; peak > std::max(target, proven_bound);) {
+    bool has_changed = false;
+    std::int64_t last = -1;
+    // As low as may be first, then nearer and nearer to the plan there is.
+    for (const std::int64_t eighths : {0, 1, 2, 4, 8}) {
+      const std::int64_t low = std::max(target, proven_bound);
+      const std::int64_t high = peak - grain;
+      const std::int64_t between = (low + (high - low) / 8 * eighths) / grain * grain;
+      const std::int64_t capacity = eighths == 8 ? high : std::max(low, between);
+      if (capacity == last || capacity > high) continue;
+      last = capacity;
+      const SearchEnd end = exact.turn(capacity, nodes, offsets);
+      if (end == SearchEnd::kNoMemory) return end;
+      if (end == SearchEnd::kStopped) {
+        if (patience.is_spent()) return end;
+        continue;
+      }
+      has_changed = true;
+      if (end == SearchEnd::kFound) {
+        peak = peak_of(packing, offsets);
+        patience.peak = std::min(patience.peak, peak);
+      } else {
+        proven_bound = capacity / grain * grain + grain;
+        patience.proven_bound = std::max(patience.proven_bound, proven_bound);
+      }
+      break;
+    }
+    // The bound above the last plan means that plan is the best: no multiple of the grain is left.
+    proven_bound = std::min(proven_bound, peak);
+    if (!has_changed) {
+      if (last < 0) {
+        proven_bound = peak;
+        break;
+      }
+      nodes += nodes / 2;
+    }
+  }
+  return SearchEnd::kFound;
+}
+
+}  // namespace tessera::memory

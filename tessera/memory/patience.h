@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "tessera/memory/solve.h"
+
+namespace tessera::memory {
+
+/// What a solve() may still spend, shared by everything that it tries.
+class Patience {
+ public:
+  explicit Patience(const SolveOptions& options)
+      : options_(options), started_(std::chrono::steady_clock::now()) {}
+
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  }
+  double seconds_left() const { return options_.seconds - seconds(); }
+  std::int64_t nodes() const { return nodes_; }
+  /// Whether nothing more may be tried.
+  bool is_spent() const { return is_spent_; }
+
+  /// The next run may look at so many nodes.
+  void start_run(std::int64_t nodes) { run_ = nodes; }
+  /// Counts a node that took about `work` steps; false when the run, or all, is over.
+  bool goes_on(std::int64_t work) {
+    if (is_spent_ || run_ <= 0) return false;
+    --run_;
+    ++nodes_;
+    unseen_work_ += work;
+    if (nodes_ >= options_.nodes) is_spent_ = true;
+    if (unseen_work_ < kWorkBetweenLooks) return true;
+    return look_at_the_clock();
+  }
+  /// Counts work without a node; the same answer.
+  bool works_on(std::int64_t work) {
+    unseen_work_ += work;
+    return !is_spent_ && (unseen_work_ < kWorkBetweenLooks || look_at_the_clock());
+  }
+  /// Looks at the clock, and reports what is known when it is time to; false when all is over.
+  bool look_at_the_clock();
+
+  // What progress reports say.
+  std::int64_t peak = 0;
+  std::int64_t proven_bound = 0;
+
+ private:
+  static constexpr std::int64_t kWorkBetweenLooks = 100'000;  // well below a millisecond
+
+  const SolveOptions& options_;
+  std::chrono::steady_clock::time_point started_;
+  double last_report_ = 0;
+  std::int64_t nodes_ = 0;
+  std::int64_t run_ = 0;
+  std::int64_t unseen_work_ = 0;
+  bool is_spent_ = false;
+};
+
+}  // namespace tessera::memory

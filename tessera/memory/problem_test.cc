@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/problem.h"
+
+#include <gtest/gtest.h>
+
+#include "tessera/memory/solve.h"
+
+namespace tessera::memory {
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 61;
+
+/// That a problem is refused with this code and message, about this buffer; by solve() too.
+void expect_refused(const Problem& problem, ErrorCode code, std::int64_t buffer,
+                    std::string_view message, const std::vector<std::string>& names = {}) {
+  const Status status = check(problem, names);
+  ASSERT_FALSE(status.ok()) << message;
+  EXPECT_EQ(code_name(status.error().code), code_name(code));
+  EXPECT_EQ(status.error().message, message);
+  EXPECT_EQ(status.error().span, (Span{buffer, buffer + 1}));
+  EXPECT_FALSE(status.error().help.empty());
+  const Result<Solution> solution = solve(problem, {});
+  ASSERT_FALSE(solution.ok());
+  EXPECT_EQ(solution.error().code, code);
+  EXPECT_FALSE(max_live(problem).ok());
+}
+
+TEST(Problem, AcceptsWhatCanBe) {
+  EXPECT_TRUE(check({}).ok());
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 1}}}).ok());
+  EXPECT_TRUE(check({{{.lower = INT64_MIN, .upper = INT64_MAX, .size = 1}}}).ok());
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 1, .size = kMost}}}).ok());
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 1, .size = 5, .alignment = 12, .fixed = 24}}}).ok());
+  // Fixed on the same bytes one after the other, and side by side.
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 2, .size = 4, .fixed = 8},
+                      {.lower = 2, .upper = 3, .size = 4, .fixed = 8},
+                      {.lower = 0, .upper = 3, .size = 4, .fixed = 4}}})
+                  .ok());
+  // Fixed on the same bytes, but without any.
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 2, .size = 0, .fixed = 8},
+                      {.lower = 0, .upper = 2, .size = 4, .fixed = 6}}})
+                  .ok());
+  // A chain of aliases that is fixed twice, in agreement.
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 2, .size = 1, .fixed = 11, .alias = Alias{1, 1}},
+                      {.lower = 0, .upper = 2, .size = 4, .alias = Alias{2, 2}},
+                      {.lower = 0, .upper = 2, .size = 8, .fixed = 8}}})
+                  .ok());
+}
+
+TEST(Problem, RefusesLivesAndSizesThatCannotBe) {
+  expect_refused({{{.lower = 0, .upper = 1}, {.lower = 4, .upper = 4}}}, ErrorCode::kBadBuffer, 1,
+                 "buffer 1 lives in [4, 4), which is never");
+  expect_refused({{{.lower = 7, .upper = -2}}}, ErrorCode::kBadBuffer, 0,
+                 "buffer 0 lives in [7, -2), which is never");
+  expect_refused({{{.lower = 0, .upper = 1, .size = -3}}}, ErrorCode::kBadBuffer, 0,
+                 "buffer 0 has -3 bytes");
+}
+
+TEST(Problem, RefusesAlignmentsThatCannotBe) {
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alignment = 0}}}, ErrorCode::kBadAlignment,
+                 0, "buffer 0 has alignment 0");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alignment = INT64_MIN}}},
+                 ErrorCode::kBadAlignment, 0, "buffer 0 has alignment -9223372036854775808");
+}
+
+TEST(Problem, RefusesOffsetsThatCannotBe) {
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .fixed = -8}}}, ErrorCode::kBadBuffer, 0,
+                 "buffer 0 is fixed at offset -8");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .hint = -1}}}, ErrorCode::kBadBuffer, 0,
+                 "buffer 0 is hinted at offset -1");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alignment = 16, .fixed = 40}}},
+                 ErrorCode::kBadBuffer, 0,
+                 "buffer 0 is fixed at offset 40, not a multiple of its alignment 16");
+}
+
+TEST(Problem, RefusesFixedBuffersThatMeet) {
+  const Problem problem{{
+      {.lower = 0, .upper = 9, .size = 4},
+      {.lower = 0, .upper = 4, .size = 8, .fixed = 0},
+      {.lower = 3, .upper = 6, .size = 8, .fixed = 4},
+  }};
+  expect_refused(problem, ErrorCode::kBadBuffer, 2,
+                 "buffer 2 and buffer 1 are fixed on the same bytes [4, 8) at moment 3");
+  expect_refused(problem, ErrorCode::kBadBuffer, 2,
+                 "buffer 'out' and buffer 'in' are fixed on the same bytes [4, 8) at moment 3",
+                 {"free", "in", "out"});
+  // Equal ones, of which none is above the other.
+  expect_refused({{{.lower = 0, .upper = 2, .size = 3, .fixed = 5},
+                   {.lower = 0, .upper = 2, .size = 3, .fixed = 5}}},
+                 ErrorCode::kBadBuffer, 1,
+                 "buffer 1 and buffer 0 are fixed on the same bytes [5, 8) at moment 0");
+}
+
+TEST(Problem, RefusesAliasesThatCannotBe) {
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alias = Alias{3, 0}},
+                   {.lower = 0, .upper = 1, .size = 1}}},
+                 ErrorCode::kBadBuffer, 0, "buffer 0 is a part of buffer 3, of 2 in all");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 4},
+                   {.lower = 0, .upper = 1, .size = 1, .alias = Alias{0, -1}}}},
+                 ErrorCode::kBadBuffer, 1,
+                 "buffer 1 begins -1 bytes after the buffer it is part of");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alias = Alias{0, 0}}}},
+                 ErrorCode::kBadBuffer, 0, "buffer 0 is, through its aliases, a part of itself");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alias = Alias{1, 0}},
+                   {.lower = 0, .upper = 1, .size = 1, .alias = Alias{2, 0}},
+                   {.lower = 0, .upper = 1, .size = 1, .alias = Alias{1, 0}}}},
+                 ErrorCode::kBadBuffer, 1, "buffer 1 is, through its aliases, a part of itself");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 8, .fixed = 16},
+                   {.lower = 0, .upper = 1, .size = 4, .fixed = 16, .alias = Alias{0, 4}}}},
+                 ErrorCode::kBadBuffer, 1,
+                 "buffer 1 is fixed at offset 16, where buffer 0 wants it at 20");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 8},
+                   {.lower = 0, .upper = 1, .size = 4, .fixed = 2, .alias = Alias{0, 4}}}},
+                 ErrorCode::kBadBuffer, 1,
+                 "buffer 1 is fixed at offset 2, but begins 4 bytes into the memory it shares");
+  expect_refused({{{.lower = 0, .upper = 1, .size = 8},
+                   {.lower = 0, .upper = 1, .size = 4, .alignment = 8, .alias = Alias{0, 4}}}},
+                 ErrorCode::kBadBuffer, 1,
+                 "buffer 1 begins 4 bytes into the memory it shares, not a multiple of its "
+                 "alignment 8");
+}
+
+TEST(Problem, RefusesAFixedOffsetThatAnAliasCannotFollow) {
+  // Each fits its own alignment; the whole has that of its part, 16, which 8 is no multiple of.
+  const Problem problem{{
+      {.lower = 0, .upper = 1, .size = 32, .alignment = 8, .fixed = 8},
+      {.lower = 0, .upper = 1, .size = 8, .alignment = 16, .alias = Alias{0, 16}},
+  }};
+  const Status status = check(problem);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(code_name(status.error().code), "bad_buffer");
+}
+
+TEST(Problem, RefusesSumsThatDoNotFit) {
+  const std::string_view brings =
+      " brings the bytes of all buffers, with their alignments, above 2^61";
+  const auto message = [&](int buffer) {
+    return "buffer " + std::to_string(buffer) + std::string(brings);
+  };
+  const Buffer half{.lower = 0, .upper = 1, .size = kMost / 2};
+  EXPECT_TRUE(check({{half, half}}).ok());
+  expect_refused({{half, half, {.lower = 0, .upper = 1, .size = 1}}}, ErrorCode::kOverflow, 2,
+                 message(2));
+  expect_refused({{{.lower = 0, .upper = 1, .size = INT64_MAX}}}, ErrorCode::kOverflow, 0,
+                 message(0));
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alignment = INT64_MAX}}},
+                 ErrorCode::kOverflow, 0, message(0));
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .fixed = INT64_MAX}}}, ErrorCode::kOverflow,
+                 0, message(0));
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .hint = INT64_MAX}}}, ErrorCode::kOverflow,
+                 0, message(0));
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1},
+                   {.lower = 0, .upper = 1, .size = 1, .alias = Alias{0, INT64_MAX}}}},
+                 ErrorCode::kOverflow, 1, message(1));
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1},
+                   {.lower = 0, .upper = 1, .size = 1, .alias = Alias{0, kMost / 2}},
+                   {.lower = 0, .upper = 1, .size = 1, .alias = Alias{1, kMost / 2 + 1}}}},
+                 ErrorCode::kOverflow, 2, message(2));
+  // Two alignments without a common factor, whose product does not fit.
+  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alignment = (std::int64_t{1} << 31) - 1},
+                   {.lower = 0,
+                    .upper = 1,
+                    .size = 1,
+                    .alignment = (std::int64_t{1} << 31) - 3,
+                    .alias = Alias{0, 0}}}},
+                 ErrorCode::kOverflow, 1, message(1));
+}
+
+TEST(Problem, KeepsHostileNamesOffTheTerminal) {
+  const Status status = check({{{.lower = 1, .upper = 0}}}, {"\x1b[31mred"});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "buffer '?[31mred' lives in [1, 0), which is never");
+}
+
+TEST(Problem, KnowsTheMostThatLives) {
+  EXPECT_EQ(max_live({})->bytes, 0);
+  // 4 in [0, 3), 4 + 6 in [3, 5), 6 + 8 from 5 on.
+  const Problem problem{{{.lower = 0, .upper = 5, .size = 4},
+                         {.lower = 3, .upper = 9, .size = 6},
+                         {.lower = 5, .upper = 9, .size = 8}}};
+  const Result<MaxLive> live = max_live(problem);
+  ASSERT_TRUE(live.ok());
+  EXPECT_EQ(live->bytes, 14);
+  EXPECT_EQ(live->moment, 5);
+}
+
+TEST(Problem, CountsWhatSharesMemoryOnce) {
+  const Problem problem{{{.lower = -4, .upper = 5, .size = 16},
+                         {.lower = 3, .upper = 9, .size = 16, .alias = Alias{0, 0}},
+                         {.lower = 8, .upper = 9, .size = 4}}};
+  const Result<MaxLive> live = max_live(problem);
+  ASSERT_TRUE(live.ok());
+  EXPECT_EQ(live->bytes, 20);
+  EXPECT_EQ(live->moment, 8);
+}
+
+TEST(Problem, CountsAlignmentsThatAreCertainToCost) {
+  // Three of 5 bytes at multiples of 8: two take 8 each, the highest only 5.
+  const Buffer five{.lower = 0, .upper = 1, .size = 5, .alignment = 8};
+  EXPECT_EQ(max_live({{five, five, five}})->bytes, 21);
+  EXPECT_EQ(max_live({{five}})->bytes, 5);
+  // A single byte that may go into any hole keeps it from being certain by this argument alone.
+  const Problem problem{{five, {.lower = 0, .upper = 1, .size = 1}}};
+  EXPECT_EQ(max_live(problem)->bytes, 6);
+}
+
+}  // namespace
+}  // namespace tessera::memory

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "bench/hard_instance.h"
+#include "tessera/memory/packing.h"
+#include "tessera/memory/solve.h"
+#include "tessera/memory/validate.h"
+#include "tessera/testing/naive_alloc.h"
+#include "tessera/testing/sanitized.h"
+
+// Replacing the global allocation functions is the only way to refuse memory to code that has no
+// hook for it. They refuse nothing, and count nothing, while no test has armed them; tests that do
+// run on one thread.
+namespace {
+
+std::atomic<bool> armed{false};
+std::atomic<std::int64_t> asked{0};        // allocations since then
+std::atomic<std::int64_t> outstanding{0};  // of those, not yet released
+std::int64_t first_refused = 0;
+std::int64_t last_refused = 0;
+
+bool refuse() {
+  if (!armed.load(std::memory_order_relaxed)) return false;
+  const std::int64_t turn = asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (turn >= first_refused && turn <= last_refused) return true;
+  outstanding.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void* allocate(std::size_t size) noexcept {
+  return refuse() ? nullptr : std::malloc(size == 0 ? 1 : size);
+}
+
+void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
+  const auto align = static_cast<std::size_t>(alignment);
+  return refuse() ? nullptr : std::aligned_alloc(align, (size + align - 1) / align * align);
+}
+
+void release(void* memory) {
+  if (memory != nullptr && armed.load(std::memory_order_relaxed)) {
+    outstanding.fetch_sub(1, std::memory_order_relaxed);
+  }
+  std::free(memory);
+}
+
+void* or_throw(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// Every form must be here: a sanitizer brings its own for those that are left out, and memory of
+// one kind must not be released by the other.
+using Size = std::size_t;
+using Align = std::align_val_t;
+using NoThrow = std::nothrow_t;
+
+void* operator new(Size size) { return or_throw(allocate(size)); }
+void* operator new[](Size size) { return or_throw(allocate(size)); }
+void* operator new(Size size, Align align) { return or_throw(allocate(size, align)); }
+void* operator new[](Size size, Align align) { return or_throw(allocate(size, align)); }
+void* operator new(Size size, const NoThrow&) noexcept { return allocate(size); }
+void* operator new[](Size size, const NoThrow&) noexcept { return allocate(size); }
+void* operator new(Size size, Align align, const NoThrow&) noexcept {
+  return allocate(size, align);
+}
+void* operator new[](Size size, Align align, const NoThrow&) noexcept {
+  return allocate(size, align);
+}
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, Size) noexcept { release(memory); }
+void operator delete[](void* memory, Size) noexcept { release(memory); }
+void operator delete(void* memory, Align) noexcept { release(memory); }
+void operator delete[](void* memory, Align) noexcept { release(memory); }
+void operator delete(void* memory, Size, Align) noexcept { release(memory); }
+void operator delete[](void* memory, Size, Align) noexcept { release(memory); }
+void operator delete(void* memory, const NoThrow&) noexcept { release(memory); }
+void operator delete[](void* memory, const NoThrow&) noexcept { release(memory); }
+void operator delete(void* memory, Align, const NoThrow&) noexcept { release(memory); }
+void operator delete[](void* memory, Align, const NoThrow&) noexcept { release(memory); }
+
+namespace tessera::memory {
+namespace {
+
+/// What one solve() with refused allocations came to.
+struct Trial {
+  bool solved = false;
+  bool escaped = false;  // an exception came out of it
+  ErrorCode code = ErrorCode::kSyntax;
+  std::vector<std::int64_t> offsets;
+  std::int64_t peak = 0;
+  std::int64_t asked = 0;
+  std::int64_t leaked = 0;
+};
+
+/// Solves, while allocations `first` to `last` (the first ever is 1) are refused.
+Trial solve_without(const Problem& problem, const SolveOptions& options, std::int64_t first,
+                    std::int64_t last) {
+  Trial trial;
+  trial.offsets.resize(problem.buffers.size());
+  first_refused = first;
+  last_refused = last;
+  asked = 0;
+  outstanding = 0;
+  armed = true;
+  try {
+    const Result<Solution> solution = solve(problem, options);
+    trial.solved = solution.ok();
+    if (solution.ok()) {
+      std::copy_n(solution->offsets.begin(),
+                  std::min(solution->offsets.size(), trial.offsets.size()), trial.offsets.begin());
+      trial.peak = solution->peak;
+    } else {
+      trial.code = solution.error().code;
+    }
+  } catch (const std::bad_alloc&) {
+    trial.escaped = true;
+  }
+  armed = false;
+  trial.asked = asked;
+  trial.leaked = outstanding;
+  return trial;
+}
+
+/// Refuses the k-th allocation, alone and with all that follow, for every k until nothing is
+/// refused any more: solve() says so or does without, and leaks nothing.
+void expect_survives(const Problem& problem, const SolveOptions& options, std::string_view what) {
+  SCOPED_TRACE(what);
+  ASSERT_TRUE(solve(problem, options).ok());
+  const Trial whole = solve_without(problem, options, 0, 0);
+  ASSERT_TRUE(whole.solved);
+  EXPECT_EQ(whole.leaked, 0);
+  EXPECT_GT(whole.asked, 5) << "nothing to refuse";
+  // A long search asks thousands of times in the same few places: all of the first, then some.
+  const std::int64_t step = std::max<std::int64_t>(1, whole.asked / 400);
+  std::int64_t errors = 0;
+  for (std::int64_t k = 1; k <= whole.asked; k += k < 300 ? 1 : step) {
+    for (const bool alone : {true, false}) {
+      SCOPED_TRACE(testing::Message() << "allocation " << k << (alone ? "" : " and all after"));
+      const Trial trial = solve_without(problem, options, k, alone ? k : INT64_MAX);
+      ASSERT_FALSE(trial.escaped) << "an allocation that throws";
+      ASSERT_EQ(trial.leaked, 0);
+      if (trial.solved) {
+        const std::vector<Finding> findings = validate(problem, trial.offsets, trial.peak);
+        ASSERT_TRUE(findings.empty()) << findings[0].message;
+      } else {
+        ASSERT_EQ(code_name(trial.code), code_name(ErrorCode::kOutOfMemory));
+        ++errors;
+      }
+    }
+  }
+  EXPECT_GT(errors, 0);
+  EXPECT_TRUE(solve(problem, options).ok());
+}
+
+/// Problems that need more than a rule of thumb.
+Problem hard(std::int64_t buffers, std::uint64_t seed) {
+  return bench::hard_instance({.buffers = buffers,
+                               .seed = seed,
+                               .capacity = 32,
+                               .span = 32,
+                               .grain = 1,
+                               .layers = 3,
+                               .full_percent = 50,
+                               .waste_permille = 20})
+      .problem;
+}
+
+SolveOptions bounded(std::int64_t nodes) {
+  SolveOptions options;
+  options.minimize = true;
+  options.nodes = nodes;
+  options.seconds = 1000;
+  return options;
+}
+
+TEST(SolveFailures, SurvivesRefusalsInRulesOfThumb) {
+  SolveOptions options;
+  options.techniques.repair = false;
+  options.techniques.exact = false;
+  expect_survives(hard(30, 1), options, "greedy");
+  options.techniques.greedy = false;
+  expect_survives(hard(30, 1), options, "nothing at all");
+}
+
+TEST(SolveFailures, SurvivesRefusalsInRepair) {
+  SolveOptions options = bounded(0);
+  options.techniques.exact = false;
+  expect_survives(hard(30, 2), options, "repair");
+}
+
+TEST(SolveFailures, SurvivesRefusalsInTheExactSearch) {
+  SolveOptions options = bounded(200);
+  options.techniques.greedy = false;
+  options.techniques.repair = false;
+  expect_survives(hard(24, 3), options, "exact");
+  options = bounded(200);
+  expect_survives(hard(40, 4), options, "all techniques");
+  options.capacity = 32;
+  options.minimize = false;
+  expect_survives(hard(40, 5), options, "all techniques, within a capacity");
+}
+
+TEST(SolveFailures, SurvivesRefusalsWithFixedBuffersAndAliases) {
+  int tried = 0;
+  for (std::uint64_t seed = 0; tried < 12; ++seed) {
+    test::Dice dice(seed);
+    const Problem problem =
+        test::random_problem(dice, {.max_buffers = 16, .alias = 30, .fixed = 25, .hint = 30});
+    if (problem.buffers.size() < 10) continue;
+    ++tried;
+    expect_survives(problem, bounded(50), test::text_of(problem));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(SolveFailures, SaysThatMemoryIsOutWithoutAskingForMore) {
+  // Even the first allocation is refused, and all that would be needed for a long message.
+  const Trial trial = solve_without(hard(30, 1), {}, 1, INT64_MAX);
+  EXPECT_FALSE(trial.solved);
+  EXPECT_FALSE(trial.escaped);
+  EXPECT_EQ(code_name(trial.code), "out_of_memory");
+  EXPECT_EQ(trial.leaked, 0);
+}
+
+TEST(SolveFailures, TheTestCanFail) {
+  // An allocation that throws is seen as one that escapes, and one that is kept as a leak.
+  first_refused = 1;
+  last_refused = 1;
+  asked = 0;
+  outstanding = 0;
+  armed = true;
+  void* refused = ::operator new(16, std::nothrow);
+  void* kept = ::operator new(16, std::nothrow);
+  armed = false;
+  EXPECT_EQ(refused, nullptr);
+  EXPECT_NE(kept, nullptr);
+  EXPECT_EQ(outstanding, 1);
+  ::operator delete(kept);
+}
+
+}  // namespace
+}  // namespace tessera::memory

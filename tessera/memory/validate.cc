@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/validate.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "tessera/base/text.h"
+
+namespace tessera::memory {
+namespace {
+
+/// Holds every sum of two 64-bit numbers, so that no end of a hostile offset wraps round.
+using Wide = __int128;
+
+/// A number of 128 bits in words: none that is printed here passes 65 bits.
+std::string words(Wide number) {
+  if (number < 0) return "-" + words(-number);
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
+    number /= 10;
+  } while (number > 0);
+  return digits;
+}
+
+/// "[16, 24)".
+std::string range(Wide from, Wide to) { return cat("[", words(from), ", ", words(to), ")"); }
+
+/// Memory that is one range for a while: a buffer, with all parts of it that are in their place.
+struct Extent {
+  std::size_t buffer = 0;  ///< that all the others are part of
+  std::size_t family = 0;  ///< which extents share memory by aliases, torn or not
+  std::size_t members = 0;
+  bool has_bytes = false;
+  std::int64_t birth = INT64_MAX;
+  std::int64_t death = INT64_MIN;
+  std::int64_t first = 0;  ///< byte
+  /// Byte, included, and INT64_MAX when it is past that. First bytes never are, so that comparing
+  /// them with this one gives the same answer as with the true one.
+  std::int64_t last = 0;
+
+  void add(const Buffer& part, std::int64_t offset) {
+    ++members;
+    birth = std::min(birth, part.lower);
+    death = std::max(death, part.upper);
+    if (part.size <= 0) return;
+    const Wide its_last = std::min<Wide>(Wide{offset} + part.size - 1, INT64_MAX);
+    first = has_bytes ? std::min(first, offset) : offset;
+    last = has_bytes ? std::max(last, static_cast<std::int64_t>(its_last))
+                     : static_cast<std::int64_t>(its_last);
+    has_bytes = true;
+  }
+};
+
+class Validator {
+ public:
+  Validator(const Problem& problem, std::span<const std::int64_t> offsets,
+            std::optional<std::int64_t> capacity, std::size_t most)
+      : buffers_(problem.buffers), offsets_(offsets), capacity_(capacity), most_(most) {}
+
+  std::vector<Finding> run() {
+    if (offsets_.size() != buffers_.size()) {
+      report(Flaw::kWrongCount, std::min(offsets_.size(), buffers_.size()), {},
+             cat("the plan has ", offsets_.size(), " offsets for ", buffers_.size(), " buffers"));
+      return std::move(findings_);
+    }
+    for (std::size_t i = 0; i < buffers_.size(); ++i) one(i);
+    pairs();
+    std::sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+      return std::tie(a.buffer, a.flaw, a.other) < std::tie(b.buffer, b.flaw, b.other);
+    });
+    return std::move(findings_);
+  }
+
+ private:
+  bool enough() const { return findings_.size() >= most_; }
+
+  void report(Flaw flaw, std::size_t buffer, std::optional<std::size_t> other, std::string text) {
+    if (!enough()) findings_.push_back({flaw, buffer, other, std::move(text)});
+  }
+
+  /// What can be wrong with a buffer by itself, or with where it is in the one it is part of.
+  void one(std::size_t i) {
+    const Buffer& buffer = buffers_[i];
+    const std::int64_t offset = offsets_[i];
+    const std::string at = cat("buffer ", i, " at offset ", offset);
+    if (offset < 0) report(Flaw::kNegative, i, {}, at + " begins below 0");
+    const Wide end = Wide{offset} + buffer.size;
+    if (buffer.size > 0 && end > capacity_.value_or(INT64_MAX)) {
+      report(Flaw::kBeyondCapacity, i, {},
+             cat(at, " with ", buffer.size, " bytes ends at ", words(end), ", above ",
+                 capacity_ ? cat("the capacity ", *capacity_) : cat("2^63 - 1")));
+    }
+    if (buffer.alignment < 1 || offset % buffer.alignment != 0) {
+      report(Flaw::kMisaligned, i, {},
+             cat(at, " is not at a multiple of its alignment ", buffer.alignment));
+    }
+    if (buffer.fixed && *buffer.fixed != offset) {
+      report(Flaw::kMoved, i, {}, cat(at, " must be at ", *buffer.fixed));
+    }
+    if (buffer.alias && torn(i)) {
+      const auto [of, delta] = *buffer.alias;
+      report(Flaw::kTornAlias, i, of,
+             of >= buffers_.size()
+                 ? cat(at, " is part of buffer ", of, ", and there are ", buffers_.size())
+                 : cat(at, " is the part at ", delta, " of buffer ", of, ", which is at ",
+                       offsets_[of], ": expected ", words(Wide{offsets_[of]} + delta)));
+    }
+  }
+
+  bool torn(std::size_t i) const {
+    const Alias& alias = *buffers_[i].alias;
+    return alias.of >= buffers_.size() ||
+           Wide{offsets_[alias.of]} + alias.delta != Wide{offsets_[i]};
+  }
+
+  /// For each buffer the one at the end of its chain of aliases, `whole` ones only or all of them.
+  /// A chain that goes round in a circle ends where it closes.
+  std::vector<std::size_t> ends_of_chains(bool whole) const {
+    constexpr std::size_t kUnknown = SIZE_MAX;
+    constexpr std::size_t kOnTheWay = SIZE_MAX - 1;
+    std::vector<std::size_t> ends(buffers_.size(), kUnknown);
+    std::vector<std::size_t> chain;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      std::size_t at = i;
+      while (ends[at] == kUnknown) {
+        ends[at] = kOnTheWay;
+        chain.push_back(at);
+        const std::optional<Alias>& alias = buffers_[at].alias;
+        if (alias && alias->of < buffers_.size() && !(whole && torn(at))) at = alias->of;
+      }
+      const std::size_t end = ends[at] == kOnTheWay ? at : ends[at];
+      for (; !chain.empty(); chain.pop_back()) ends[chain.back()] = end;
+    }
+    return ends;
+  }
+
+  std::vector<Extent> extents() const {
+    const std::vector<std::size_t> families = ends_of_chains(false);
+    const std::vector<std::size_t> wholes = ends_of_chains(true);
+    std::vector<Extent> extents(buffers_.size());
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      Extent& extent = extents[wholes[i]];
+      extent.buffer = wholes[i];
+      extent.family = families[i];
+      extent.add(buffers_[i], offsets_[i]);
+    }
+    std::erase_if(extents, [](const Extent& extent) {
+      return !extent.has_bytes || extent.birth >= extent.death;
+    });
+    return extents;
+  }
+
+  /// Every extent against all those that are alive when it is born.
+  void pairs() {
+    std::vector<Extent> all = extents();
+    std::sort(all.begin(), all.end(), [](const Extent& a, const Extent& b) {
+      return std::tie(a.birth, a.buffer) < std::tie(b.birth, b.buffer);
+    });
+    // What is compared, by itself, so that many can be alive and still be in cache.
+    struct Living {
+      std::int64_t first, last, death;
+      const Extent* extent;
+    };
+    std::vector<Living> alive;
+    for (const Extent& born : all) {
+      if (enough()) return;
+      for (std::size_t k = 0; k < alive.size();) {
+        const Living& other = alive[k];
+        if (other.death <= born.birth) {
+          alive[k] = alive.back();
+          alive.pop_back();
+          continue;
+        }
+        if (other.first <= born.last && born.first <= other.last) meet(*other.extent, born);
+        ++k;
+      }
+      alive.push_back({born.first, born.last, born.death, &born});
+    }
+  }
+
+  void meet(const Extent& a, const Extent& b) {
+    if (a.family == b.family || enough()) return;
+    const Extent& low = a.buffer < b.buffer ? a : b;
+    const Extent& high = a.buffer < b.buffer ? b : a;
+    report(Flaw::kOverlap, low.buffer, high.buffer,
+           cat(described(low), " and ", described(high), " share bytes ",
+               range(std::max(a.first, b.first), Wide{std::min(a.last, b.last)} + 1), " at moment ",
+               std::max(a.birth, b.birth)));
+  }
+
+  static std::string described(const Extent& extent) {
+    const std::string_view aliases = extent.members > 1 ? " with its aliases" : "";
+    return cat("buffer ", extent.buffer, aliases, " (bytes ",
+               range(extent.first, Wide{extent.last} + 1), ", life ",
+               range(extent.birth, extent.death), ")");
+  }
+
+  const std::vector<Buffer>& buffers_;
+  std::span<const std::int64_t> offsets_;
+  std::optional<std::int64_t> capacity_;
+  std::size_t most_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::string_view flaw_name(Flaw flaw) {
+  switch (flaw) {
+    case Flaw::kWrongCount:
+      return "wrong_count";
+    case Flaw::kNegative:
+      return "negative";
+    case Flaw::kBeyondCapacity:
+      return "beyond_capacity";
+    case Flaw::kMisaligned:
+      return "misaligned";
+    case Flaw::kMoved:
+      return "moved";
+    case Flaw::kTornAlias:
+      return "torn_alias";
+    case Flaw::kOverlap:
+      return "overlap";
+  }
+  return "unknown";
+}
+
+std::vector<Finding> validate(const Problem& problem, std::span<const std::int64_t> offsets,
+                              std::optional<std::int64_t> capacity, std::size_t most) {
+  return Validator(problem, offsets, capacity, most).run();
+}
+
+}  // namespace tessera::memory
