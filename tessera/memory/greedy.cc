@@ -145,17 +145,16 @@ bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>&
     bool by_area;
     bool learned;
   };
-  constexpr Rule kRules[] = {{5, false, false},     {6, false, false}, {kBlunt, false, false},
-                             {kBlunt, true, false}, {5, false, true},  {5, false, true},
-                             {5, false, true},      {5, false, true}};
-  constexpr int kMoreForFew = 8;  // rounds of learning
-  const int rules =
-      static_cast<int>(std::size(kRules)) + (members_.size() <= kSmall ? kMoreForFew : 0);
+  constexpr Rule kRules[] = {{5, false, false}, {6, false, false}, {kBlunt, false, false},
+                             {5, false, true},  {5, false, true},  {5, false, true}};
+  // What is worth its time where a rule takes microseconds.
+  constexpr Rule kMore[] = {{kBlunt, true, false}, {5, false, true}, {5, false, true},
+                            {5, false, true},      {5, false, true}, {5, false, true}};
+  const std::size_t rules = std::size(kRules) + (members_.size() <= kSmall ? std::size(kMore) : 0);
   bool first = true;
-  for (int i = 0; i < rules; ++i) {
+  for (std::size_t i = 0; i < rules; ++i) {
     if (peak <= good_enough || (late() && (around || !first))) return true;
-    const Rule rule =
-        kRules[std::min<std::size_t>(static_cast<std::size_t>(i), std::size(kRules) - 1)];
+    const Rule rule = i < std::size(kRules) ? kRules[i] : kMore[i - std::size(kRules)];
     if ((rule.learned && !learn()) || !sort_members(rule.sharpness, rule.by_area) ||
         !plan_.copy(pinned) || !skyline_.run(order_, plan_)) {
       return false;
@@ -201,8 +200,10 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
   for (std::size_t i = 0; i < pinned.size(); ++i) {
     if (packing.blocks[i].fixed >= 0) pinned[i] = packing.blocks[i].fixed;
   }
-  std::int64_t peak = INT64_MAX;
-  if (!rules.run(pinned, options.good_enough, offsets, peak)) return out_of_memory();
+  constexpr std::int64_t kNoPlan = INT64_MAX;
+  std::int64_t peak = kNoPlan;
+  const std::int64_t good_enough = std::min(options.good_enough, kNoPlan - 1);
+  if (!rules.run(pinned, good_enough, offsets, peak)) return out_of_memory();
   if (has_hints(packing)) {
     // All hints at once when that costs nothing, else those that happen to be free.
     if (!rules.first_fit().follow_hints(peak, pinned)) return out_of_memory();
