@@ -212,7 +212,7 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
         !rules.first_fit().follow_hints(peak, offsets)) {
       return out_of_memory();
     }
-    peak = std::min(peak, hinted_peak);
+    peak = peak_of(packing, offsets);  // what followed a hint may have been the highest
   }
   return peak;
 }

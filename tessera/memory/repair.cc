@@ -206,7 +206,7 @@ bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
 
 bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
                      bool& done) {
-  --rounds_;
+  rounds_ -= 1 + static_cast<std::int64_t>(plan.size() / 1024);
   up_.clear();
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Block& block = packing_.blocks[i];
@@ -279,6 +279,7 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
     if (!first_fit.build(packing) || !first_fit.follow_hints(peak, offsets)) {
       return out_of_memory();
     }
+    peak = peak_of(packing, offsets);  // what followed a hint may have been the highest
   }
   return peak;
 }

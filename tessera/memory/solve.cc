@@ -89,6 +89,7 @@ Status Solver::plan_quickly() {
   if (!options_.techniques.repair || !wants_less()) return ok_status();
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
+  repairs.rounds = std::max(repairs.rounds, 2 * static_cast<std::int64_t>(packing_.blocks.size()));
   repairs.seconds = std::min(repairs.seconds, patience_.seconds_left());
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
