@@ -59,9 +59,4 @@ bool FirstFit::follow_hints(std::int64_t peak, std::span<std::int64_t> offsets) 
   return true;
 }
 
-bool has_hints(const Packing& packing) {
-  return std::any_of(packing.blocks.begin(), packing.blocks.end(),
-                     [](const Block& block) { return block.hint >= 0 && block.fixed < 0; });
-}
-
 }  // namespace tessera::memory

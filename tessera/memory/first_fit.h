@@ -27,7 +27,8 @@ class FirstFit {
   [[nodiscard]] bool is_free(std::int32_t block, std::int64_t offset,
                              std::span<const std::int64_t> offsets, bool& free);
 
-  /// Moves blocks to their hints where these are free and end at or below `peak`.
+  /// Moves blocks, also from nowhere, to their hints where these are free and end at or below
+  /// `peak`.
   [[nodiscard]] bool follow_hints(std::int64_t peak, std::span<std::int64_t> offsets);
 
  private:
@@ -41,8 +42,5 @@ class FirstFit {
   Array<std::int32_t> met_;
   Array<Range> taken_;
 };
-
-/// Whether any block has a hint.
-bool has_hints(const Packing& packing);
 
 }  // namespace tessera::memory

@@ -182,28 +182,46 @@ TEST(Greedy, GoesUnderAndOverFixedBlocks) {
   EXPECT_EQ(copy(offsets), (std::vector<std::int64_t>{30, 0, 40}));
 }
 
-TEST(Greedy, FollowsAHintThatCostsNothing) {
+/// A greedy plan, with hints followed.
+std::int64_t plan_with_hints(const Packing& packing, Array<std::int64_t>& offsets) {
+  const std::int64_t peak = *greedy(packing, {}, offsets);
+  EXPECT_LE(*follow_hints(packing, 1, offsets), peak);
+  return peak_of(packing, offsets);
+}
+
+TEST(FollowHints, MovesABlockWhereThatCostsNothing) {
   Problem problem;
   problem.buffers = {buffer(0, 8, 10), buffer(0, 8, 30), buffer(2, 4, 20)};
   problem.buffers[0].hint = 50;
   problem.buffers[2].hint = 4;
   Array<std::int64_t> offsets;
-  EXPECT_EQ(*greedy(packed(problem), {}, offsets), 60);
+  EXPECT_EQ(plan_with_hints(packed(problem), offsets), 60);
   EXPECT_EQ(offsets[0], 50);
 
   problem.buffers[0].hint = 51;  // one byte too high
-  EXPECT_EQ(*greedy(packed(problem), {}, offsets), 60);
+  EXPECT_EQ(plan_with_hints(packed(problem), offsets), 60);
   EXPECT_NE(offsets[0], 51);
 }
 
-TEST(Greedy, FollowsSomeHintsWhenNotAllFit) {
+TEST(FollowHints, MovesSomeWhenNotAllCanMove) {
   Problem problem;  // both want the bottom; one can have it
   problem.buffers = {buffer(0, 8, 10), buffer(0, 8, 30)};
   problem.buffers[0].hint = 0;
   problem.buffers[1].hint = 0;
   Array<std::int64_t> offsets;
-  EXPECT_EQ(*greedy(packed(problem), {}, offsets), 40);
+  EXPECT_EQ(plan_with_hints(packed(problem), offsets), 40);
   EXPECT_TRUE(offsets[0] == 0 || offsets[1] == 0);
+}
+
+TEST(FollowHints, MovesOthersOutOfTheWay) {
+  Problem problem;  // whatever order a plan has, its mirror image is as high
+  problem.buffers = {buffer(0, 8, 10), buffer(0, 8, 30), buffer(0, 8, 20), buffer(0, 8, 5)};
+  for (const std::int64_t hint : {0, 5, 30, 55}) {
+    problem.buffers[0].hint = hint;
+    Array<std::int64_t> offsets;
+    EXPECT_EQ(plan_with_hints(packed(problem), offsets), 65);
+    EXPECT_EQ(offsets[0], hint);
+  }
 }
 
 test::ProblemLimits wild() {
@@ -230,8 +248,9 @@ TEST(Greedy, PlansAnyProblem) {
     ASSERT_LE(repaired, peak);
     improved += repaired < peak ? 1 : 0;
 
-    for (Buffer& each : problem.buffers) each.hint.reset();
-    ASSERT_LE(peak, *greedy(packed(problem), {}, offsets)) << seed << test::text_of(problem);
+    const std::int64_t hinted = *follow_hints(packing, 1, offsets);
+    ASSERT_EQ(flaws(problem, packing, offsets, hinted), "") << seed << test::text_of(problem);
+    ASSERT_LE(hinted, repaired);
   }
   EXPECT_GT(improved, 0);
 }

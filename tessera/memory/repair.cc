@@ -274,13 +274,6 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
       }
     }
   }
-  if (has_hints(packing)) {
-    FirstFit first_fit;
-    if (!first_fit.build(packing) || !first_fit.follow_hints(peak, offsets)) {
-      return out_of_memory();
-    }
-    peak = peak_of(packing, offsets);  // what followed a hint may have been the highest
-  }
   return peak;
 }
 

@@ -164,6 +164,7 @@ Status Solver::run(Solution& solution) {
   if (options_.techniques.exact && wants_less() && !is_hopeless && patience_.look_at_the_clock()) {
     TESSERA_CHECK_OK(search());
   }
+  TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;
   solution.lower_bound = packing_.lower_bound;
