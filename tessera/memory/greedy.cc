@@ -2,6 +2,7 @@
 #include "tessera/memory/greedy.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "tessera/memory/first_fit.h"
 #include "tessera/memory/rules.h"
@@ -43,15 +44,21 @@ Result<std::int64_t> follow_hints(const Packing& packing, double seconds,
                                   Array<std::int64_t>& offsets) {
   const std::int64_t peak = peak_of(packing, offsets);
   if (!has_hints(packing)) return peak;
-  Rules rules(packing, seconds);
+  // A third of the time each for finding the hints that do not meet, for planning around them, and
+  // for moving one by one.
+  const auto third = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6) / 3));
+  const auto deadline = [third] { return std::chrono::steady_clock::now() + third; };
   FirstFit first_fit;
   Array<std::int64_t> pinned;
   if (!first_fit.build(packing) || !pin_fixed(packing, pinned) ||
-      !first_fit.follow_hints(peak, pinned)) {
+      !first_fit.follow_hints(peak, deadline(), pinned)) {
     return out_of_memory();
   }
+  Rules rules(packing, seconds / 3);
   std::int64_t hinted_peak = peak + 1;
-  if (!rules.run(pinned, peak, offsets, hinted_peak) || !first_fit.follow_hints(peak, offsets)) {
+  if (!rules.run(pinned, peak, offsets, hinted_peak) ||
+      !first_fit.follow_hints(peak, deadline(), offsets)) {
     return out_of_memory();
   }
   return peak_of(packing, offsets);  // lower when what followed a hint was the highest

@@ -332,6 +332,28 @@ TEST(TransformerTrace, HasWhatWasAskedForEveryTime) {
   }
 }
 
+/// Weights at the top of the memory, or in the middle of it, from the first moment to the last.
+TEST(Greedy, GoesAroundFixedBlocksOfLongTraces) {
+  for (const std::int64_t part : {1, 2}) {
+    bench::TraceOptions options;
+    options.buffers = 6000;
+    options.layers = 8;
+    options.jitter = 3;
+    Problem problem = bench::transformer_trace(options);
+    std::int64_t top = packed(problem).lower_bound / part;
+    for (std::size_t i = 0; i < 20; ++i) {
+      top -= problem.buffers[i].size;
+      problem.buffers[i].fixed = top;
+    }
+    const Packing packing = packed(problem);
+    Array<std::int64_t> offsets;
+    const std::int64_t peak = *greedy(packing, {packing.lower_bound, 100}, offsets);
+    EXPECT_TRUE(none_meet(packing, offsets));
+    EXPECT_LE(peak, packing.lower_bound + packing.lower_bound / 50) << part;
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(offsets[i], *problem.buffers[i].fixed);
+  }
+}
+
 /// Law: a hundred thousand buffers within 1 % of the bound by the first rule alone.
 TEST(Greedy, PlansLongTracesWithinAHundredthOfTheirBound) {
   for (const auto kind :

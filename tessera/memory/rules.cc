@@ -53,34 +53,43 @@ bool Rules::learn() {
 /// Takes up the members that meet what is pinned, or all of them when they are few, and puts them
 /// down again from the lowest up, around it. Not `done` when time runs out.
 bool Rules::go_around(const Array<std::int64_t>& pinned, bool& done) {
-  order_.clear();
-  for (const std::int32_t member : members_) {
-    bool free = false;
-    if (members_.size() > kSmall) {
+  lifted_.clear();
+  const auto lift = [this](std::int32_t member) {
+    std::int64_t& offset = plan_[static_cast<std::size_t>(member)];
+    const Lifted lifted{offset, member};
+    offset = kNowhere;
+    return lifted_.push(lifted);
+  };
+  if (members_.size() <= kSmall) {
+    for (const std::int32_t member : members_) {
+      if (!lift(member)) return false;
+    }
+  } else {
+    for (std::size_t i = 0; i < pinned.size(); ++i) {
+      if (pinned[i] == kNowhere) continue;
       if (late()) return true;
-      if (!first_fit_.is_free(member, plan_[static_cast<std::size_t>(member)], pinned, free)) {
-        return false;
+      if (!first_fit_.in_the_way(static_cast<std::int32_t>(i), plan_, order_)) return false;
+      for (const std::int32_t other : order_) {
+        if (pinned[static_cast<std::size_t>(other)] == kNowhere && !lift(other)) return false;
       }
     }
-    if (!free && !order_.push(member)) return false;
   }
-  const std::int64_t* const offset = plan_.data();
-  std::sort(order_.begin(), order_.end(), [offset](std::int32_t a, std::int32_t b) {
-    return offset[a] != offset[b] ? offset[a] < offset[b] : a < b;
+  std::sort(lifted_.begin(), lifted_.end(), [](const Lifted& a, const Lifted& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.block < b.block;
   });
-  for (const std::int32_t member : order_) plan_[static_cast<std::size_t>(member)] = kNowhere;
-  for (const std::int32_t member : order_) {
+  for (const Lifted& each : lifted_) {
     if (late()) return true;
-    if (!first_fit_.lowest(member, plan_, plan_[static_cast<std::size_t>(member)])) return false;
+    if (!first_fit_.lowest(each.block, plan_, plan_[static_cast<std::size_t>(each.block)])) {
+      return false;
+    }
   }
   done = true;
   return true;
 }
 
 bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>& pinned,
-                   std::int64_t good_enough, Array<std::int64_t>& best, std::int64_t& peak) {
-  const bool around = &ground != &pinned;
-  if (!skyline_.build(packing_, members_, ground) || !profile_.copy(packing_.live)) return false;
+                   RuleRange range, std::int64_t good_enough, Array<std::int64_t>& best,
+                   std::int64_t& peak) {
   struct Rule {
     int sharpness;
     bool by_area;
@@ -92,9 +101,11 @@ bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>&
   constexpr Rule kMore[] = {{kBlunt, true, false}, {5, false, true}, {5, false, true},
                             {5, false, true},      {5, false, true}, {5, false, true}};
   const std::size_t rules = std::size(kRules) + (members_.size() <= kSmall ? std::size(kMore) : 0);
-  bool first = true;
-  for (std::size_t i = 0; i < rules; ++i) {
-    if (peak <= good_enough || (late() && (around || !first))) return true;
+  const bool around = &ground != &pinned;
+  if (peak <= good_enough) return true;
+  if (!skyline_.build(packing_, members_, ground) || !profile_.copy(packing_.live)) return false;
+  for (std::size_t i = range.from; i < std::min(range.to, rules); ++i) {
+    if (peak <= good_enough || (late() && (around || i > 0))) return true;
     const Rule rule = i < std::size(kRules) ? kRules[i] : kMore[i - std::size(kRules)];
     if ((rule.learned && !learn()) || !sort_members(rule.sharpness, rule.by_area) ||
         !plan_.copy(pinned) || !skyline_.run(order_, plan_)) {
@@ -103,7 +114,6 @@ bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>&
     bool done = !around;
     if (around && !go_around(pinned, done)) return false;
     if (!done) return true;
-    first = false;
     const std::int64_t reaches = peak_of(packing_, plan_);
     if (reaches < peak) {
       peak = reaches;
@@ -123,11 +133,21 @@ bool Rules::run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
     peak = std::min(peak, peak_of(packing_, pinned));
     return best.copy(pinned);
   }
-  if (!run_on(pinned, pinned, good_enough, best, peak)) return false;
-  if (members_.size() == pinned.size() || peak <= good_enough) return true;
+  constexpr RuleRange kAll{0, SIZE_MAX};
+  constexpr RuleRange kFirst{0, 1};
+  constexpr RuleRange kRest{1, SIZE_MAX};
+  if (members_.size() == pinned.size()) {
+    return run_on(pinned, pinned, kAll, good_enough, best, peak);
+  }
+  // On top of what is pinned, or around it: the first rule tells which is the better of the two.
   Array<std::int64_t> nothing;
-  return first_fit_.build(packing_) && nothing.assign(pinned.size(), kNowhere) &&
-         run_on(nothing, pinned, good_enough, best, peak);
+  if (!first_fit_.build(packing_) || !nothing.assign(pinned.size(), kNowhere) ||
+      !run_on(pinned, pinned, kFirst, good_enough, best, peak)) {
+    return false;
+  }
+  const std::int64_t on_top = peak;
+  if (!run_on(nothing, pinned, kFirst, good_enough, best, peak)) return false;
+  return run_on(peak < on_top ? nothing : pinned, pinned, kRest, good_enough, best, peak);
 }
 
 }  // namespace tessera::memory

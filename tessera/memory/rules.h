@@ -36,6 +36,14 @@ class Rules {
     std::int64_t size = 0;
     std::int32_t block = 0;
   };
+  struct RuleRange {
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
+  struct Lifted {
+    std::int64_t offset = 0;
+    std::int32_t block = 0;
+  };
   static constexpr int kOne = 20;  // bits of a weight of 1
   static constexpr int kBlunt = -1;
   static constexpr std::size_t kSmall = 2048;  // blocks: all pairs are cheap
@@ -44,7 +52,7 @@ class Rules {
   [[nodiscard]] bool sort_members(int sharpness, bool by_area);
   [[nodiscard]] bool learn();
   [[nodiscard]] bool run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>& pinned,
-                            std::int64_t good_enough, Array<std::int64_t>& best,
+                            RuleRange range, std::int64_t good_enough, Array<std::int64_t>& best,
                             std::int64_t& peak);
   [[nodiscard]] bool go_around(const Array<std::int64_t>& pinned, bool& done);
 
@@ -55,6 +63,7 @@ class Rules {
   Array<std::int32_t> members_;
   Array<std::int32_t> order_;
   Array<Key> keys_;
+  Array<Lifted> lifted_;
   Array<std::int64_t> profile_;     // the height of each section that orders go by
   Array<std::int64_t> heights_;     // that the last plan reached
   Array<std::int64_t> weight_sum_;  // of the sections before each
