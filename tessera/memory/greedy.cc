@@ -10,6 +10,7 @@
 namespace tessera::memory {
 namespace {
 
+// No plan at all is not good enough, whatever is.
 constexpr std::int64_t kNoPlan = INT64_MAX;
 
 /// What is fixed where it is, all else nowhere.

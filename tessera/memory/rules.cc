@@ -95,11 +95,15 @@ bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>&
     bool by_area;
     bool learned;
   };
-  constexpr Rule kRules[] = {{5, false, false}, {6, false, false}, {kBlunt, false, false},
-                             {5, false, true},  {5, false, true},  {5, false, true}};
+  constexpr Rule kRules[] = {{5, false, false},
+                             {6, false, false},
+                             {kBlunt, false, false},
+                             {5, false, true},
+                             {5, false, true}};
   // What is worth its time where a rule takes microseconds.
   constexpr Rule kMore[] = {{kBlunt, true, false}, {5, false, true}, {5, false, true},
-                            {5, false, true},      {5, false, true}, {5, false, true}};
+                            {5, false, true},      {5, false, true}, {5, false, true},
+                            {5, false, true}};
   const std::size_t rules = std::size(kRules) + (members_.size() <= kSmall ? std::size(kMore) : 0);
   const bool around = &ground != &pinned;
   if (peak <= good_enough) return true;

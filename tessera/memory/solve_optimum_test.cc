@@ -68,7 +68,8 @@ TEST(SolveOptimum, FindsTheLowestPeakOfTinyProblems) {
     options.minimize = true;
     if (dice.chance(30)) options.capacity = lowest->peak + dice.between(0, 5);
     // Rules of thumb find most of these: without them the search has to.
-    options.techniques.greedy = options.techniques.repair = dice.chance(50);
+    options.techniques.greedy = dice.chance(50);
+    options.techniques.repair = dice.chance(5);
     const Result<Solution> solution = solve(problem, options);
     ASSERT_TRUE(solution.ok()) << solution.error().message;
     expect_laws(problem, options, *solution);
@@ -91,7 +92,8 @@ TEST(SolveOptimum, KnowsWhetherTinyProblemsFit) {
     ASSERT_TRUE(lowest.has_value());
     SolveOptions options;
     options.capacity = lowest->peak + dice.between(-3, 1);
-    options.techniques.greedy = options.techniques.repair = dice.chance(50);
+    options.techniques.greedy = dice.chance(50);
+    options.techniques.repair = dice.chance(5);
     const Result<Solution> solution = solve(problem, options);
     if (!solution.ok()) {
       expect_hopeless(problem, *options.capacity, solution.error());
@@ -113,7 +115,7 @@ TEST(SolveOptimum, KnowsWhetherTinyProblemsFit) {
 
 TEST(SolveOptimum, IsRightWithoutAnyOneTechnique) {
   std::int64_t finished = 0;
-  for (std::uint64_t seed = 0; seed < few(1'500); ++seed) {
+  for (std::uint64_t seed = 0; seed < few(600); ++seed) {
     Dice dice(seed + 2'000'000);
     ProblemLimits limits;
     limits.aligned = dice.chance(50) ? 0 : 25;
@@ -153,7 +155,7 @@ TEST(SolveOptimum, IsRightWithoutAnyOneTechnique) {
     expect_right(techniques);
     if (HasFailure()) return;
   }
-  EXPECT_GT(finished, static_cast<std::int64_t>(few(1'500) * (technique_names().size() - 1)));
+  EXPECT_GT(finished, static_cast<std::int64_t>(few(600) * (technique_names().size() - 1)));
 }
 
 TEST(SolveOptimum, TinyOnesStackedInTimeAreSolvedOneByOne) {
@@ -197,6 +199,7 @@ TEST(SolveOptimum, FindsPerfectPlansOfSmallHardInstances) {
     expect_laws(instance.problem, options, *solution);
     EXPECT_EQ(solution->peak, instance.capacity) << seed;
     EXPECT_TRUE(solution->optimal);
+    if (HasFailure()) return;
   }
 }
 

@@ -23,6 +23,7 @@ SolveOptions random_options(Dice& dice, const Problem& problem) {
     options.capacity = test::naive_max_live(problem).bytes + dice.between(-3, 8);
   }
   options.minimize = dice.chance(30);
+  options.techniques.repair = dice.chance(15);  // which takes longer than all else together
   options.nodes = dice.chance(30) ? dice.below(50) : 1000;
   if (dice.chance(30)) {
     const auto& names = technique_names();
@@ -92,6 +93,7 @@ TEST(SolveProperty, GivesTheSamePlanForTheSameNodes) {
     options.minimize = true;
     options.nodes = dice.below(2000);
     options.seconds = 1000;
+    options.techniques.repair = false;  // which the clock ends
     const Result<Solution> first = solve(problem, options);
     const Result<Solution> second = solve(problem, options);
     ASSERT_TRUE(first.ok() && second.ok());
@@ -117,7 +119,7 @@ TEST(SolveProperty, NeverGetsWorseByHints) {
     Problem plain = hinted;
     for (Buffer& buffer : plain.buffers) buffer.hint.reset();
     SolveOptions options;
-    options.techniques.exact = dice.chance(50);
+    options.techniques.exact = options.techniques.repair = dice.chance(50);
     const Result<Solution> with = solve(hinted, options);
     const Result<Solution> without = solve(plain, options);
     ASSERT_TRUE(with.ok() && without.ok());
@@ -140,7 +142,10 @@ TEST(SolveProperty, RefusesWhatHasNoPlan) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
     const auto lowest = test::lowest_plan(problem);
     const Status status = check(problem);
-    const Result<Solution> solution = solve(problem, {.minimize = true});
+    SolveOptions options;
+    options.minimize = true;
+    options.techniques.repair = false;
+    const Result<Solution> solution = solve(problem, options);
     ASSERT_EQ(status.ok(), lowest.has_value()) << (status.ok() ? "" : status.error().message);
     ASSERT_EQ(solution.ok(), status.ok());
     if (status.ok()) {
