@@ -93,7 +93,7 @@ Status Solver::plan_quickly() {
   // each of many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
   repairs.rounds = std::max(2 * blocks, std::min(repairs.rounds, 20 * blocks));
-  repairs.seconds = std::min(repairs.seconds, patience_.seconds_left());
+  repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
   peak_ = peak;
