@@ -80,8 +80,8 @@ class MemoryPlan {
   /// Used over available, the average of all PEs that hold something; 0 when none does.
   double average_utilization() const;
 
-  /// What PyFlame's own planner needs on the fullest PE: every tensor after the one before, nothing
-  /// reused, at multiples of 4 bytes.
+  /// What the fullest PE needs when nothing is reused, as PyFlame's own planner has it: every
+  /// tensor after the one before, at multiples of 4 bytes; and room for the scratch of one op.
   std::size_t bump_max_pe() const;
   /// Bytes that reuse saves on the fullest PE, and their share of what there would be without.
   std::size_t saved_bytes() const;

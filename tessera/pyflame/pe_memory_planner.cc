@@ -133,16 +133,24 @@ void set_alignments(const PEGraph& graph, std::int64_t align, memory::Lifetimes&
   }
 }
 
-/// The most that all buffers of one PE take one after the other.
-std::int64_t bump_bytes(const memory::PlaceSizes& sizes) {
+/// The most that all tensors of one PE take one after the other, and the scratch of one op.
+std::int64_t bump_bytes(const PEGraph& graph, const memory::PlaceSizes& sizes) {
   std::int64_t most = 0;
   for (const std::uint32_t c : sizes.maximal()) {
     const memory::PlaceSizes::Look look = sizes.look(c);
+    const auto whole = [&](std::size_t i) {
+      return Checked(ceil_div(look[i], kBumpAlign)) * kBumpAlign;
+    };
     Checked sum = 0;
-    for (std::size_t i = 0; i < sizes.tensors(); ++i) {
-      sum += Checked(ceil_div(look[i], kBumpAlign)) * kBumpAlign;
+    std::size_t next = 0;
+    for (; next < graph.tensors.size(); ++next) sum += whole(next);
+    std::int64_t most_scratch = 0;
+    for (const memory::Op& op : graph.ops) {
+      Checked scratch = 0;
+      for (std::size_t i = 0; i < op.scratch.size(); ++i) scratch += whole(next++);
+      most_scratch = std::max(most_scratch, scratch.saturated());
     }
-    most = std::max(most, sum.saturated());
+    most = std::max(most, (sum + most_scratch).saturated());
   }
   return most;
 }
@@ -235,7 +243,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   MemoryPlan out;
   auto state = std::make_shared<MemoryPlan::State>(MemoryPlan::State{
       *std::move(sizes), std::move(lives), std::move(plan), graph.tensors.size(), *available});
-  state->bump = bump_bytes(state->sizes);
+  state->bump = bump_bytes(graph, state->sizes);
   out.valid = state->plan.outcome == memory::Outcome::kFits;
   auto offset = static_cast<std::size_t>(*available);
   for (const Reserve& reserve : space.reserved) {
