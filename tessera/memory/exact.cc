@@ -83,7 +83,8 @@ SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int6
   for (int order = 0; order < orders; ++order) {
     rank(order);
     for (const CornerChoice choice : kChoices) {
-      Search search(state_, techniques_, capacity, ranks_, choice, failures_, dead_ends_,
+      const Tactics tactics{choice, (turns_ + static_cast<std::uint64_t>(order)) % 2 == 1};
+      Search search(state_, techniques_, capacity, ranks_, tactics, failures_, dead_ends_,
                     patience_);
       patience_.start_run(techniques_.preordering ? nodes : INT64_MAX);
       const SearchEnd end = search.run();
