@@ -61,11 +61,13 @@ Error stream_does_not_fit(std::int64_t buffers, std::int64_t largest, std::int64
   const std::string scratch = options.scratch_bytes == 0
                                   ? std::string()
                                   : cat(" and ", options.scratch_bytes, " bytes of scratch");
-  return Error{ErrorCode::kDoesNotFit,
-               cat(buffers, buffers == 1 ? " buffer" : " buffers", " of ",
-                   buffers == 1 ? "" : "up to ", largest, " bytes", scratch, " need ", need,
-                   " bytes, ", missing, " more than the budget of ", budget),
-               std::nullopt, help};
+  const bool alone = buffers == 1 && scratch.empty();
+  return Error{
+      ErrorCode::kDoesNotFit,
+      cat(buffers, buffers == 1 ? " buffer" : " buffers", " of ", buffers == 1 ? "" : "up to ",
+          largest, " bytes", scratch, alone ? " needs " : " need ", need, " bytes, ", missing,
+          " more than the budget of ", budget),
+      std::nullopt, help};
 }
 
 }  // namespace tessera::memory

@@ -214,6 +214,7 @@ Result<StreamPlan> plan_stream(const StreamData& data, const StreamOptions& opti
   TESSERA_CHECK_OK(check(options));
   TESSERA_CHECK_OK(check(data, costs));
   StreamPlan plan;
+  plan.costs = costs;
   if (data.total_bytes > 0) {
     Search search(data, options, costs);
     const std::int64_t size = search.run();
@@ -240,8 +241,7 @@ Result<StreamPlan> plan_stream(const StreamData& data, const StreamOptions& opti
   return plan;
 }
 
-Result<StreamSchedule> schedule_of(const StreamPlan& plan, const StreamOptions& options,
-                                   const StreamCosts& costs) {
+Result<StreamSchedule> schedule_of(const StreamPlan& plan, const StreamOptions& options) {
   if (plan.chunks > kMostStreamSteps) {
     return Error{
         ErrorCode::kTooLarge,
@@ -252,7 +252,8 @@ Result<StreamSchedule> schedule_of(const StreamPlan& plan, const StreamOptions& 
   if (!chunks.reserve(static_cast<std::size_t>(plan.chunks))) return out_of_memory();
   for (std::int64_t k = 0; k < plan.chunks; ++k) {
     const std::int64_t bytes = plan.bytes_of(k);
-    if (!chunks.push({bytes, costs.load(bytes), costs.compute(bytes)})) return out_of_memory();
+    if (!chunks.push({bytes, plan.costs.load(bytes), plan.costs.compute(bytes)}))
+      return out_of_memory();
   }
   return schedule_stream(chunks, options);
 }

@@ -32,6 +32,7 @@ struct StreamPlan {
   std::int64_t chunks = 0;  ///< 0 when there are no bytes
   std::int64_t chunk_bytes = 0;
   std::int64_t last_bytes = 0;
+  StreamCosts costs;  ///< of each chunk
   StreamMemory memory;
   StreamTimes times;
 
@@ -60,7 +61,6 @@ Result<StreamPlan> plan_stream(const StreamData& data, const StreamOptions& opti
                                const StreamCosts& costs);
 
 /// The plan step by step; kTooLarge for more than kMostStreamSteps chunks.
-Result<StreamSchedule> schedule_of(const StreamPlan& plan, const StreamOptions& options,
-                                   const StreamCosts& costs);
+Result<StreamSchedule> schedule_of(const StreamPlan& plan, const StreamOptions& options);
 
 }  // namespace tessera::memory

@@ -84,7 +84,7 @@ TEST(StreamingPlan, IsTheBestOfAllSizes) {
     ASSERT_EQ(plan->chunk_bytes, best->chunk_bytes) << "case " << i;
     ASSERT_EQ((plan->chunks - 1) * plan->chunk_bytes + plan->last_bytes, data.total_bytes);
     ASSERT_LE(plan->memory.used_bytes, options.budget_bytes);
-    const Result<StreamSchedule> schedule = schedule_of(*plan, options, costs);
+    const Result<StreamSchedule> schedule = schedule_of(*plan, options);
     ASSERT_TRUE(schedule.ok());
     ASSERT_EQ(schedule->times.total, plan->times.total);
     ASSERT_EQ(schedule->times.bound, plan->times.bound);
@@ -128,7 +128,7 @@ TEST(StreamingPlan, TakesFewGranulesOrManyInBoundedTime) {
   EXPECT_EQ(plan->chunk_bytes, 7);
   EXPECT_EQ(plan->chunks, kMostGranules);
   EXPECT_LT(taken.count(), 5);
-  EXPECT_EQ(schedule_of(*plan, options, free_latency).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(schedule_of(*plan, options).error().code, ErrorCode::kTooLarge);
   const Error error = plan_stream({INT64_MAX, 1}, options, free_latency).error();
   EXPECT_EQ(error.code, ErrorCode::kTooLarge);
   EXPECT_EQ(error.help, "use granules of at least 8388608 bytes");
@@ -174,7 +174,8 @@ TEST(StreamingPlan, RefusesNumbersThatCannotBe) {
 
 /// What a slicing promises, by counting tiles.
 void expect_slicing(const std::vector<std::int64_t>& extents, const SliceRules& rules,
-                    const StreamOptions& options, const Slicing& slicing) {
+                    const StreamOptions& options, const StreamCosts& costs,
+                    const Slicing& slicing) {
   const std::size_t plain = extents.size() - rules.tile.size();
   std::int64_t inside = rules.tile_bytes;  // of one step
   std::int64_t steps = 1;
@@ -202,6 +203,9 @@ void expect_slicing(const std::vector<std::int64_t>& extents, const SliceRules& 
   }
   ASSERT_EQ(next, steps);
   ASSERT_TRUE(slicing.joined || next_element == extents[slicing.dim]);
+  ASSERT_EQ(schedule_of(plan, options)->times.total, plan.times.total);
+  ASSERT_EQ(plan.costs.load_latency - costs.load_latency,
+            rules.run_latency * static_cast<double>(slicing.runs));
   ASSERT_LE(plan.memory.used_bytes, options.budget_bytes);
   ASSERT_LE(std::ssize(plan.memory.buffers), options.buffers);
 }
@@ -224,14 +228,16 @@ TEST(StreamingSlices, CoverTheTensorWithRaggedEnds) {
     options.budget_bytes = 1 + static_cast<std::int64_t>(random() % 400);
     options.buffers = 1 + static_cast<std::int64_t>(random() % 3);
     const Shape shape = *Shape::make(extents);
-    const Result<Slicing> slicing = slice_stream(shape, rules, options, random_costs(random));
+    const StreamCosts costs = random_costs(random);
+    const Result<Slicing> slicing = slice_stream(shape, rules, options, costs);
     if (!slicing.ok()) {
       ASSERT_EQ(slicing.error().code, ErrorCode::kDoesNotFit);
       // Then not even single tiles fit, each in a buffer of its own.
       ASSERT_GT(rules.tile_bytes * options.buffers, options.budget_bytes);
       continue;
     }
-    ASSERT_NO_FATAL_FAILURE(expect_slicing(extents, rules, options, *slicing)) << "case " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_slicing(extents, rules, options, costs, *slicing))
+        << "case " << i;
     ++(slicing->joined ? joined : along[slicing->dim]);
   }
   EXPECT_GT(std::min({along[0], along[1], along[2], joined}), 50);

@@ -34,7 +34,7 @@ struct Slicing {
   std::int64_t step_elements = 1;  ///< extent of a tile along `dim`
   std::int64_t extent = 0;         ///< of the tensor along `dim`
   std::int64_t runs = 1;           ///< pieces of the large memory that a slice is loaded from
-  StreamPlan plan;                 ///< one chunk a slice
+  StreamPlan plan;                 ///< one chunk a slice; its costs have the runs in them
 
   /// Steps [from, to) of a slice in [0, plan.chunks).
   std::pair<std::int64_t, std::int64_t> steps_of(std::int64_t slice) const;

@@ -202,7 +202,7 @@ TEST(Streaming, SaysWhatWouldHelpWhenItDoesNotFit) {
   options.buffers = 1;
   options.scratch_bytes = 0;
   EXPECT_EQ(schedule_stream(chunks, options).error().message,
-            "1 buffer of 16384 bytes need 16384 bytes, 6144 more than the budget of 10240");
+            "1 buffer of 16384 bytes needs 16384 bytes, 6144 more than the budget of 10240");
 }
 
 TEST(Streaming, EmptyChainsTakeNothing) {
