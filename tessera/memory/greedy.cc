@@ -202,7 +202,9 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
     if (packing.blocks[i].fixed >= 0) pinned[i] = packing.blocks[i].fixed;
   }
   std::int64_t peak = INT64_MAX;
-  if (!rules.run(pinned, options.good_enough, offsets, peak)) return out_of_memory();
+  // No plan at all is not good enough, whatever is.
+  const std::int64_t good_enough = std::min(options.good_enough, peak - 1);
+  if (!rules.run(pinned, good_enough, offsets, peak)) return out_of_memory();
   if (has_hints(packing)) {
     // All hints at once when that costs nothing, else those that happen to be free.
     if (!rules.first_fit().follow_hints(peak, pinned)) return out_of_memory();
@@ -211,7 +213,7 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
         !rules.first_fit().follow_hints(peak, offsets)) {
       return out_of_memory();
     }
-    peak = std::min(peak, hinted_peak);
+    peak = peak_of(packing, offsets);  // a hint may have moved what was highest
   }
   return peak;
 }

@@ -17,7 +17,7 @@ namespace {
 Status check_capacity(const Problem& problem, const Packing& packing, std::int64_t capacity) {
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     const std::int32_t b = packing.block_of[i];
-    if (b < 0) continue;
+    if (b < 0 || problem.buffers[i].size == 0) continue;
     const Block& block = packing.blocks[static_cast<std::size_t>(b)];
     const std::int64_t start = block.fixed >= 0 ? block.fixed + packing.delta[i] : 0;
     const std::int64_t end = start + problem.buffers[i].size;
