@@ -23,46 +23,6 @@ std::int64_t panel_bytes(const Scratch& scratch, std::int64_t steps) {
   return whole * steps + (part.overflowed() ? rest : ceil_div(part.raw(), scratch.panel));
 }
 
-/// Bytes that live at a moment, each memory once.
-std::int64_t live_at(const Lifetimes& lives, std::span<const std::int64_t> sizes,
-                     std::int64_t moment) {
-  const std::size_t count = lives.buffers.size();
-  struct Group {
-    std::int64_t bytes = 0;
-    std::int64_t lower = INT64_MAX;
-    std::int64_t upper = INT64_MIN;
-  };
-  std::vector<Group> groups(count);
-  std::vector<std::pair<std::size_t, std::int64_t>> root(count);  // and the bytes from its start
-  std::vector<bool> known(count, false);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::vector<std::size_t> chain;
-    std::size_t at = i;
-    for (; !known[at] && lives.buffers[at].alias; at = lives.buffers[at].alias->of) {
-      chain.push_back(at);
-    }
-    if (!known[at]) {
-      root[at] = {at, 0};
-      known[at] = true;
-    }
-    for (; !chain.empty(); chain.pop_back()) {
-      const Alias& alias = *lives.buffers[chain.back()].alias;
-      root[chain.back()] = {root[alias.of].first, root[alias.of].second + alias.delta};
-      known[chain.back()] = true;
-    }
-    const Buffer& buffer = lives.buffers[i];
-    Group& group = groups[root[i].first];
-    if (sizes[i] > 0) group.bytes = std::max(group.bytes, root[i].second + sizes[i]);
-    group.lower = std::min(group.lower, buffer.lower);
-    group.upper = std::max(group.upper, buffer.upper);
-  }
-  std::int64_t live = 0;
-  for (const Group& group : groups) {
-    if (group.lower <= moment && moment < group.upper) live += group.bytes;
-  }
-  return live;
-}
-
 class Adviser {
  public:
   Adviser(const Program& program, const FitsInside& inside, std::span<const std::int64_t> sizes,
@@ -136,8 +96,8 @@ class Adviser {
       advice.saves_bytes = panel_saves(panel, steps);
       advice.panel = steps;
       advice.panel_was = panel;
-      advice.text = cat("block K: panels of ", steps, " steps instead of ", panel, " in ",
-                        op_name(), " save ", advice.saves_bytes, " bytes");
+      advice.text =
+          cat("block K: panels of ", steps, " steps instead of ", panel, " in ", op_name());
       add(std::move(advice));
     }
   }
@@ -158,10 +118,10 @@ class Adviser {
         advice.bytes = one;
       }
       advice.saves_bytes = sizes_[scratch_ + i] - align_up(advice.bytes * advice.buffers, align_);
-      advice.text = cat("smaller buffers: ", advice.buffers, " of ", advice.bytes,
-                        " bytes instead of ", scratch.buffers, " of ", one, " for ",
-                        quote_name(scratch.name), " in ", op_name(), " save ", advice.saves_bytes,
-                        " bytes", advice.buffers == 1 ? " but load and compute take turns" : "");
+      advice.text =
+          cat("smaller buffers: ", advice.buffers, " of ", advice.bytes, " bytes instead of ",
+              scratch.buffers, " of ", one, " for ", quote_name(scratch.name), " in ", op_name(),
+              advice.buffers == 1 ? ", though load and compute then take turns" : "");
       add(std::move(advice));
     }
   }
@@ -185,7 +145,7 @@ class Adviser {
         advice.saves_bytes = live_at(*before, sizes_, shortfall_.moment) -
                              live_at(*after, sizes_, shortfall_.moment);
         advice.text = cat("in place: ", name(output), " in the memory of ", name(input), ", which ",
-                          op_name(), " reads last, saves ", advice.saves_bytes, " bytes");
+                          op_name(), " reads last");
         add(std::move(advice));
       }
     }
@@ -202,6 +162,47 @@ class Adviser {
 };
 
 }  // namespace
+
+std::int64_t live_at(const Lifetimes& lives, std::span<const std::int64_t> sizes,
+                     std::int64_t moment) {
+  const std::size_t count = lives.buffers.size();
+  struct Group {
+    std::int64_t bytes = 0;
+    std::int64_t lower = INT64_MAX;
+    std::int64_t upper = INT64_MIN;
+  };
+  std::vector<Group> groups(count);
+  std::vector<std::pair<std::size_t, std::int64_t>> root(count);  // and the bytes from its start
+  std::vector<bool> known(count, false);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::size_t> chain;
+    std::size_t at = i;
+    for (; !known[at] && lives.buffers[at].alias; at = lives.buffers[at].alias->of) {
+      chain.push_back(at);
+    }
+    if (!known[at]) {
+      root[at] = {at, 0};
+      known[at] = true;
+    }
+    for (; !chain.empty(); chain.pop_back()) {
+      const Alias& alias = *lives.buffers[chain.back()].alias;
+      root[chain.back()] = {root[alias.of].first, root[alias.of].second + alias.delta};
+      known[chain.back()] = true;
+    }
+    const Buffer& buffer = lives.buffers[i];
+    Group& group = groups[root[i].first];
+    if (sizes[i] > 0) group.bytes = std::max(group.bytes, root[i].second + sizes[i]);
+    group.lower = std::min(group.lower, buffer.lower);
+    group.upper = std::max(group.upper, buffer.upper);
+  }
+  std::int64_t live = 0;
+  for (const Group& group : groups) {
+    if (group.lower <= moment && moment < group.upper) live += group.bytes;
+  }
+  return live;
+}
+
+std::string Advice::sentence() const { return cat(text, " (", saves_bytes, " bytes less)"); }
 
 Program followed(const Program& program, const Advice& advice, std::int64_t align_bytes) {
   Program out = program;

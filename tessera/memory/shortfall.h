@@ -60,12 +60,13 @@ enum class Remedy : std::uint8_t {
 std::string_view remedy_name(Remedy remedy);  ///< "in_place", "smaller_panel", ..
 
 /// Something that would help. Every number has been tried out: with the change made, that many
-/// bytes less live at the moment of the shortfall.
+/// bytes less live at the moment of the shortfall (with a finer grid: at the worst moment of the
+/// worst place), or are there for data.
 struct Advice {
   Remedy remedy = Remedy::kInPlace;
   std::int64_t saves_bytes = 0;
   bool enough = false;  ///< with this alone the program fits
-  std::string text;     ///< what to do, with its numbers
+  std::string text;     ///< what to do
 
   // What is changed, as far as the remedy says.
   std::size_t op = 0;
@@ -78,10 +79,18 @@ struct Advice {
   std::int64_t bytes = 0;      ///< .. of so many bytes each; or bytes of a reserve
   std::int64_t rows = 0;       ///< of the finer grid
   std::int64_t cols = 0;
+
+  /// What to do and what it saves: "block K: panels of 42 steps instead of 64 in 'matmul' (2112
+  /// bytes less)".
+  std::string sentence() const;
 };
 
 /// The program with an advice followed; remedies that are no matter of programs change nothing.
 Program followed(const Program& program, const Advice& advice, std::int64_t align_bytes);
+
+/// Bytes that live at a moment, memory that is shared counted once; sizes[i] is of buffer i.
+std::int64_t live_at(const Lifetimes& lives, std::span<const std::int64_t> sizes,
+                     std::int64_t moment);
 
 /// What the op of the moment could do, on a place where value and scratch sizes are `sizes`
 /// (positions as in Lifetimes). In-place is only advised where liveness would grant it; whether the

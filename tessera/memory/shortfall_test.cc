@@ -161,7 +161,8 @@ TEST(Advice, BlocksKSoThatItFits) {
   EXPECT_EQ(panel->panel, 42);
   EXPECT_EQ(panel->saves_bytes, 2112);
   EXPECT_TRUE(panel->enough);
-  EXPECT_EQ(panel->text, "block K: panels of 42 steps instead of 64 in 'matmul' save 2112 bytes");
+  EXPECT_EQ(panel->sentence(),
+            "block K: panels of 42 steps instead of 64 in 'matmul' (2112 bytes less)");
   const auto queue = std::find_if(list.begin(), list.end(), [](const Advice& advice) {
     return advice.remedy == Remedy::kSmallerBuffers;
   });
@@ -189,8 +190,8 @@ TEST(Advice, ComputesInPlaceWhatMayBe) {
   check_advice(program, {100, 100, 5000, 5000}, 6000, &list);
   ASSERT_EQ(list.size(), 1u);
   EXPECT_EQ(list[0].remedy, Remedy::kInPlace);
-  EXPECT_EQ(list[0].text,
-            "in place: 'y' in the memory of 'h', which 'relu' reads last, saves 5000 bytes");
+  EXPECT_EQ(list[0].sentence(),
+            "in place: 'y' in the memory of 'h', which 'relu' reads last (5000 bytes less)");
   EXPECT_TRUE(list[0].enough);
   program.values[2].output = true;  // then h does not die
   check_advice(program, {100, 100, 5000, 5000}, 6000, &list);
