@@ -16,8 +16,8 @@ using Clock = std::chrono::steady_clock;
 /// up in turn. A block that had to push others aside is worth more from then on, which ends the
 /// circles that two blocks would chase each other in.
 ///
-/// After Nagata and Bräysy's ejection search for vehicle routing,
-/// https://doi.org/10.1016/j.orl.2009.04.006, with blocks for customers and places for routes.
+/// After the ejection search of Nagata and Bräysy, A powerful route minimization heuristic for the
+/// vehicle routing problem with time windows (2009), with blocks for customers.
 class Ejection {
  public:
   Ejection(const Packing& packing, const RepairOptions& options)

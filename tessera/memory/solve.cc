@@ -89,10 +89,10 @@ Status Solver::plan_quickly() {
   if (!options_.techniques.repair || !wants_less()) return ok_status();
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
-  // Twenty for each block of few, so that small problems are soon left to the exact search; two for
+  // Twenty for each block of few, so that small problems are soon left to the exact search; one for
   // each of many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
-  repairs.rounds = std::max(2 * blocks, std::min(repairs.rounds, 20 * blocks));
+  repairs.rounds = std::max(blocks, std::min(repairs.rounds, 20 * blocks));
   repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
