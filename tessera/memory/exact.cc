@@ -49,7 +49,7 @@ std::int64_t weight(const Block& block, int order) {
 bool Exact::can_search(const Packing& packing) {
   std::int64_t spans = 0;
   for (const Block& block : packing.blocks) spans += block.to - block.from;
-  return spans <= kMostSearched;
+  return packing.blocks.size() <= kMostSearchedBlocks && spans <= kMostSearchedSections;
 }
 
 bool Exact::prepare(std::int64_t capacity) {

@@ -85,7 +85,9 @@ class SearchState {
   Array<Change> trail_;
 };
 
-/// The most that `through` lists may hold together: what the exact search is willing to look at.
-inline constexpr std::int64_t kMostSearched = std::int64_t{1} << 23;
+/// What the exact search is willing to look at: blocks, and sections of all of them together. A
+/// node takes time in proportion to the sections, so beyond this it would only burn time.
+inline constexpr std::size_t kMostSearchedBlocks = std::size_t{1} << 14;
+inline constexpr std::int64_t kMostSearchedSections = std::int64_t{1} << 20;
 
 }  // namespace tessera::memory

@@ -84,8 +84,8 @@ struct Solution {
 /// Laws: validate(problem, offsets) finds nothing; peak >= lower_bound; outcome kFits ⇔ peak is
 /// within the capacity; the same options without reaching `seconds` give the same offsets.
 /// Greedy plans come first and take microseconds; the exact search only runs when they are not
-/// enough. Errors: those of check(), kDoesNotFit for fixed buffers beyond the capacity and for a
-/// buffer larger than it, kOutOfMemory.
+/// enough, and only on parts of at most 2^14 buffers. Errors: those of check(), kDoesNotFit for
+/// fixed buffers beyond the capacity and for a buffer larger than it, kOutOfMemory.
 Result<Solution> solve(const Problem& problem, const SolveOptions& options);
 
 }  // namespace tessera::memory
