@@ -22,8 +22,8 @@ namespace tessera::memory {
 ///
 /// Law: for every place q and tensor t, size(class_of(q), t) is what t needs on q; two classes
 /// differ in some size; the places of all classes make up the mesh.
-/// Example: 100 grids of their own on 994x750 places: some 200 x 200 cells, thousands of classes, and
-/// one that dominates all others.
+/// Example: 100 grids of their own on 994x750 places: some 200 x 200 cells, thousands of classes,
+/// and one that dominates all others.
 class PlaceSizes {
  public:
   /// Errors: those of tensor_places(), the span [t, t + 1) naming the tensor; kTooLarge for more
