@@ -160,6 +160,10 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(answer.taken, taken_by(file->problem, solution.offsets));
   answer.stretches = stretches_of(answer.taken);
   const bool fits = solution.outcome == memory::Outcome::kFits;
+  if (!fits) {
+    TESSERA_TRY(answer.shortfall,
+                memory::shortfall(file->problem, *options.capacity, solution.offsets));
+  }
   const bool writes = request.has("out") && fits;
   if (writes) {
     TESSERA_CHECK_OK(write_whole(request.text("out"), with_offsets(*file, text, solution.offsets)));

@@ -209,17 +209,19 @@ class BufferReader {
 
   /// What the library finds wrong with all of them, told of the line and cell.
   Status check_together() {
-    if (memory::check(file_.problem).ok()) return ok_status();
-    std::vector<std::string> names;
-    names.reserve(file_.ids.size());
-    for (std::size_t i = 0; i < file_.ids.size(); ++i) {
-      names.push_back(cat(file_.ids[i], ", line ", file_.rows[i].line));
+    const Status found = memory::check(file_.problem);
+    if (found) return ok_status();
+    if (!found.error().span || found.error().span->from >= std::ssize(file_.rows)) {
+      return found.error();
     }
-    const Status status = memory::check(file_.problem, names);
-    if (status) return ok_status();
-    Error error = status.error();
-    if (!error.span || error.span->from >= std::ssize(file_.rows)) return error;
-    const auto i = static_cast<std::size_t>(error.span->from);
+    // The same once more, with names; others than the one it is about with their lines.
+    const auto i = static_cast<std::size_t>(found.error().span->from);
+    std::vector<std::string> names = file_.ids;
+    for (std::size_t other = 0; other < names.size(); ++other) {
+      if (other != i) names[other] += cat(", line ", file_.rows[other].line);
+    }
+    const Status named = memory::check(file_.problem, names);
+    Error error = named ? found.error() : named.error();
     const memory::Buffer& buffer = file_.problem.buffers[i];
     const BufferColumn column = error.code == ErrorCode::kOverflow ? BufferColumn::kSize
                                 : buffer.fixed                     ? BufferColumn::kOffset

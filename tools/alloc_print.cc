@@ -37,50 +37,26 @@ std::vector<Stretch> fullest(std::span<const Stretch> stretches, std::size_t mos
   return list;
 }
 
-/// Why a plan within the capacity was not found: the fullest moment and what lives then.
-struct Shortfall {
-  Stretch when;
-  std::vector<Taken> live;  ///< by size, at most kMostLive
-  std::int64_t missing = 0;
-};
-
-std::optional<Shortfall> shortfall_of(const AllocAnswer& answer) {
-  const memory::Solution& solution = answer.solution;
-  if (solution.outcome == Outcome::kFits || !answer.capacity || answer.stretches.empty()) return {};
-  Shortfall shortfall;
-  shortfall.when = fullest(answer.stretches, 1).front();
-  const bool is_proven = solution.outcome == Outcome::kDoesNotFit;
-  shortfall.missing = (is_proven ? solution.proven_bound : solution.peak) - *answer.capacity;
-  for (const Taken& held : answer.taken) {
-    if (held.lower <= shortfall.when.from && held.upper > shortfall.when.from) {
-      shortfall.live.push_back(held);
-    }
-  }
-  const std::size_t count = std::min(kMostLive, shortfall.live.size());
-  std::partial_sort(shortfall.live.begin(),
-                    shortfall.live.begin() + static_cast<std::ptrdiff_t>(count),
-                    shortfall.live.end(), [](const Taken& a, const Taken& b) {
-                      return a.size != b.size ? a.size > b.size : a.buffer < b.buffer;
-                    });
-  shortfall.live.resize(count);
-  return shortfall;
-}
-
 Json shortfall_json(const AllocAnswer& answer) {
-  const std::optional<Shortfall> shortfall = shortfall_of(answer);
-  if (!shortfall) return nullptr;
-  Json json;
-  json["moment"] = shortfall->when.from;
-  json["live_bytes"] = shortfall->when.live;
-  json["live_buffers"] = shortfall->when.count;
-  json["missing_bytes"] = shortfall->missing;
-  json["largest"] = Json::array();
-  for (const Taken& held : shortfall->live) {
+  if (!answer.shortfall) return nullptr;
+  const memory::Shortfall& shortfall = *answer.shortfall;
+  std::int64_t bytes = 0;
+  Json largest = Json::array();
+  for (const memory::Shortfall::Live& live : shortfall.live) {
+    bytes += live.bytes;
+    if (largest.size() == kMostLive) continue;
     Json item;
-    item["id"] = answer.file.ids[held.buffer];
-    item["size"] = held.size;
-    json["largest"].push_back(std::move(item));
+    item["id"] = answer.file.ids[live.buffer];
+    item["size"] = live.bytes;
+    largest.push_back(std::move(item));
   }
+  Json json;
+  json["moment"] = shortfall.moment;
+  json["live_bytes"] = bytes;
+  json["live_buffers"] = shortfall.live.size();
+  json["missing_bytes"] = shortfall.missing();
+  json["certain"] = shortfall.certain;
+  json["largest"] = std::move(largest);
   return json;
 }
 
@@ -116,20 +92,6 @@ std::string quality(const AllocAnswer& answer) {
   if (solution.seconds >= kToldSeconds) out += cat(", ", decimals(solution.seconds, 1), " s");
   if (answer.interrupted) out += "; interrupted";
   return out + "\n";
-}
-
-std::string shortfall_words(const AllocAnswer& answer, const Shortfall& shortfall,
-                            const Terminal& terminal) {
-  std::string live;
-  for (const Taken& held : shortfall.live) {
-    live += cat(live.empty() ? "" : ", ", quote(answer.file.ids[held.buffer]), " ", held.size);
-  }
-  const std::int64_t more = shortfall.when.count - std::ssize(shortfall.live);
-  if (more > 0) live += cat(" and ", more, " more");
-  return wrap(cat(count_of(shortfall.missing, "byte is", "bytes are"), " missing; at moment ",
-                  shortfall.when.from, ", ",
-                  count_of(shortfall.when.live, "byte lives", "bytes live"), ": ", live),
-              terminal.width, "  ", "  ");
 }
 
 /// Columns that are as wide as their widest cell.
@@ -187,8 +149,10 @@ std::string alloc_words(const AllocAnswer& answer, const Terminal& terminal) {
                        : outcome == Outcome::kDoesNotFit ? Paint::kError
                                                          : Paint::kWarning;
   std::string out = cat(paint(terminal, colour, headline(answer)), "\n", quality(answer));
-  if (const std::optional<Shortfall> shortfall = shortfall_of(answer)) {
-    out += shortfall_words(answer, *shortfall, terminal);
+  if (answer.shortfall) {
+    const std::string when = cat("moment ", answer.shortfall->moment);
+    out += wrap(memory::describe(*answer.shortfall, answer.file.ids, when), terminal.width, "  ",
+                "  ");
   }
   if (answer.stretches.empty()) return out;
   out += cat("fullest moments\n", moments_table(answer.stretches));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/memory/shortfall.h"
 #include "tessera/memory/solve.h"
 #include "tools/alloc_buffers.h"
 #include "tools/alloc_profile.h"
@@ -21,6 +22,7 @@ struct AllocAnswer {
   bool interrupted = false;
   std::vector<Taken> taken;
   std::vector<Stretch> stretches;
+  std::optional<memory::Shortfall> shortfall = {};  ///< when no plan within the capacity was found
 };
 
 /// {peak, lower_bound, optimal, seconds, outcome, proven_bound, gap, found_by, nodes, capacity,
