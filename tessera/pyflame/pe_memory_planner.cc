@@ -231,7 +231,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   memory::MeshPlanOptions mesh_options;
   mesh_options.mode = options.mode;
   mesh_options.solve.capacity = available;
-  mesh_options.solve.minimize = true;
+  mesh_options.solve.minimize = options.minimize || !options.quick;
   mesh_options.solve.seconds = options.seconds;
   mesh_options.solve.techniques.exact = options.minimize;
   TESSERA_TRY(memory::MeshPlan plan, memory::plan_mesh(lives.buffers, *sizes, mesh_options));
