@@ -43,6 +43,35 @@ std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout&
 
 }  // namespace
 
+/// Which PEs lack memory, when, and for what.
+void PEMemoryPlanner::explain(const PEGraph& graph, MemoryPlan& plan) const {
+  const MemoryPlan::State& state = *plan.state_;
+  const std::vector<std::int64_t> used = state.plan.used_by_class(state.sizes);
+  std::size_t worst = state.plan.worst;
+  if (state.plan.lower_bound <= state.available) {
+    worst = static_cast<std::size_t>(std::max_element(used.begin(), used.end()) - used.begin());
+  }
+  const memory::Problem problem = memory::problem_of(state.lives.buffers, state.sizes, worst);
+  const Result<std::optional<memory::Shortfall>> found =
+      memory::shortfall(problem, state.available, state.plan.offsets_of(state.sizes, worst));
+  if (!found || !*found) return;
+  PEShortfall out;
+  out.at = **found;
+  const Place place = state.sizes.example(worst);
+  out.example = {static_cast<std::int32_t>(place[0]), static_cast<std::int32_t>(place[1])};
+  out.pes = state.sizes.places(worst);
+  for (std::size_t c = 0; c < used.size(); ++c) {
+    if (used[c] > state.available) out.pes_short += state.sizes.places(c);
+  }
+  const auto moment = static_cast<std::size_t>(out.at.moment);
+  if (moment < graph.ops.size()) out.op = graph.ops[moment].name;
+  const std::string when = out.op.empty() ? cat("moment ", out.at.moment) : quote_name(out.op);
+  const std::string where =
+      cat(out.pes, out.pes == 1 ? " PE, (" : " PEs such as (", place[0], ", ", place[1], ")");
+  plan.error = memory::does_not_fit(out.at, state.lives.names, when, where);
+  plan.shortfall = std::move(out);
+}
+
 PEGraph PEMemoryPlanner::followed(const PEGraph& graph, const Advice& advice) const {
   PEGraph out = graph;
   out.ops = memory::followed({{}, graph.ops}, advice, align_bytes()).ops;

@@ -53,7 +53,8 @@ class PEMemoryPlanner {
  public:
   struct Options {
     memory::OffsetMode mode = memory::OffsetMode::kLockStep;
-    bool minimize = false;   ///< look for the lowest peak instead of one that fits
+    bool quick = false;      ///< the first plan that fits will do; else a low one is looked for
+    bool minimize = false;   ///< search for the lowest plan there is
     bool allocated = false;  ///< give every PE of a layout a whole tile, as ragged ones too
     double seconds = 1;      ///< for the exact search, where it is needed
     bool advise = true;      ///< when it does not fit, find out what would help

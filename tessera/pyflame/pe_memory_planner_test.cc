@@ -205,6 +205,8 @@ TEST(PEMemoryPlanner, IsTrueOnEveryPE) {
     const PEMemoryPlanner planner(small_machine(1 << 20));
     PEMemoryPlanner::Options options;
     if (dice.chance(50)) options.mode = memory::OffsetMode::kPerClass;
+    options.quick = dice.chance(30);
+    options.minimize = dice.chance(30);
     const MemoryPlan plan = planner.plan(graph, layouts, options);
     ASSERT_TRUE(plan.valid) << plan.error_message;
     std::size_t total = 0;
