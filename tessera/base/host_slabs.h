@@ -20,8 +20,8 @@ struct MemorySource {
 namespace pool {
 
 /// What is known about a block. It stands apart from the block's memory, so that nothing a user
-/// writes to a block, or to one that is no longer theirs, can harm the pool. A cache line of its own:
-/// neighbours may be in the hands of different threads.
+/// writes to a block, or to one that is no longer theirs, can harm the pool. It has a cache line of
+/// its own, because neighbours may be in the hands of different threads.
 struct alignas(64) Block {
   std::byte* memory = nullptr;
   Block* next = nullptr;               ///< in the list of free blocks of its shard
