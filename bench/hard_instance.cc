@@ -279,4 +279,25 @@ HardInstance hard_instance(const HardOptions& options) {
   return instance;
 }
 
+std::vector<NamedHardOptions> hard_family(std::uint64_t seed) {
+  std::vector<NamedHardOptions> family = {
+      {"seldom_full", {.buffers = 154, .full_percent = 8, .waste_permille = 50}},
+      {"mostly_full", {.buffers = 170, .full_percent = 60, .waste_permille = 28}},
+      {"never_full",
+       {.buffers = 203, .full_percent = 0, .top_permille = 991, .waste_permille = 20}},
+      {"many_alive",
+       {.buffers = 213,
+        .layers = 12,
+        .full_percent = 0,
+        .top_permille = 940,
+        .waste_permille = 100}},
+      {"even",
+       {.buffers = 296, .layers = 15, .even = true, .full_percent = 14, .waste_permille = 270}},
+      {"many_sections",
+       {.buffers = 454, .layers = 1, .time_percent = 60, .full_percent = 45, .waste_permille = 56}},
+  };
+  for (NamedHardOptions& named : family) named.options.seed = seed;
+  return family;
+}
+
 }  // namespace tessera::bench

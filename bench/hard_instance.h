@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tessera/memory/problem.h"
@@ -48,5 +49,13 @@ struct HardInstance {
 
 /// At least one buffer, and as many as were asked for where the rectangle has that many grains.
 HardInstance hard_instance(const HardOptions& options);
+
+/// Options for one instance like each of the six of the public family that are shared most: their
+/// numbers of buffers, of births and deaths, of buffers alive at once, and how much is in use.
+struct NamedHardOptions {
+  std::string_view name;
+  HardOptions options;
+};
+std::vector<NamedHardOptions> hard_family(std::uint64_t seed);
 
 }  // namespace tessera::bench

@@ -8,8 +8,8 @@
 #include "tessera/layout/places.h"
 #include "tessera/layout/refine.h"
 #include "tools/bench_clock.h"
-#include "tools/bench_memory.h"
 #include "tools/bench_report.h"
+#include "tools/peak_bytes.h"
 
 namespace tessera::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/transfers.h"
 #include "tools/bench_clock.h"
-#include "tools/bench_memory.h"
+#include "tools/peak_bytes.h"
 
 namespace tessera::tools {
 namespace {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "tools/bench_clock.h"
-#include "tools/bench_memory.h"
 #include "tools/bench_relayout.h"
 #include "tools/bench_report.h"
 #include "tools/command_testing.h"
+#include "tools/peak_bytes.h"
 
 namespace tessera::tools {
 namespace {

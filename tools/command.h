@@ -132,6 +132,7 @@ Verb diff_verb();
 Verb convert_verb();
 Verb relayout_verb();
 Verb reshard_verb();
+Verb alloc_verb();
 Verb check_verb();
 Verb targets_verb();
 Verb bench_verb();

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "tessera/base/host_allocator.h"
+#include "tessera/base/host_memory_pool.h"
 #include "tessera/exchange/council.h"
 #include "tessera/exchange/in_process.h"
 #include "tessera/exchange/resharder.h"
@@ -131,6 +133,22 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          ranks[1].reset();  // it ends while rank 0 still counts on it
          Council council(*ranks[0], Patience{.silence = 20ms, .answer = 50ms});
          return render(council.settle(ok_status()).error(), "");
+       }},
+      {"out_of_memory",
+       [] {
+         const Result<void*> block = HostAllocator::allocate(std::size_t{1} << 60);
+         return render(block.error(), "");
+       }},
+      {"bad_alignment",
+       [] {
+         const Result<void*> block = HostAllocator::allocate(4096, /*alignment=*/48);
+         return render(block.error(), "");
+       }},
+      {"bad_block",
+       [] {
+         HostMemoryPool pool = *HostMemoryPool::make(/*block_size=*/4096);
+         void* const foreign = reinterpret_cast<void*>(0x1000);
+         return render(pool.release(foreign).error(), "");
        }},
       {"text_too_long",
        [] {

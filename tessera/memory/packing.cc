@@ -313,9 +313,7 @@ Result<Packing> pack(const Problem& problem, const std::vector<std::string>& nam
   Checked bytes(0);
   for (std::size_t i = 0; i < count; ++i) {
     const Group& group = groups[i];
-    if (root[i] != static_cast<std::int32_t>(i) || group.bytes == 0) continue;
-    bytes += Checked(group.bytes) + (group.alignment - 1);
-    if (bytes.saturated() > kMostBytes) return complaints.too_many_bytes(i);
+    if (root[i] != static_cast<std::int32_t>(i)) continue;
     if (group.fixed >= 0 && group.fixed % group.alignment != 0) {
       return complaints.bad(
           static_cast<std::size_t>(group.fixed_by),
@@ -323,6 +321,9 @@ Result<Packing> pack(const Problem& problem, const std::vector<std::string>& nam
               group.alignment, ", which the alignments of all that share it come to"),
           "fix it elsewhere, or change the alignments");
     }
+    if (group.bytes == 0) continue;
+    bytes += Checked(group.bytes) + (group.alignment - 1);
+    if (bytes.saturated() > kMostBytes) return complaints.too_many_bytes(i);
     const auto block = static_cast<std::int32_t>(packing.blocks.size());
     packing.block_of[i] = block;
     if (!packing.blocks.push({0, 0, group.bytes, group.alignment, group.fixed, group.hint}) ||

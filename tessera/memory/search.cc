@@ -11,7 +11,7 @@ bool Search::prefers(const Corner& corner, const Corner& best) const {
   if (best.section < 0) return true;
   const std::int64_t lower = best.niche.floor - corner.niche.floor;
   const std::int32_t fewer = best.options() - corner.options();
-  switch (choice_) {
+  switch (tactics_.choice) {
     case CornerChoice::kFewest:
       return fewer > 0;
     case CornerChoice::kFewestLowest:
@@ -47,7 +47,7 @@ Search::Step Search::settle_niche(const Niche& niche, std::int32_t low, std::int
     if (corner.candidates == 1) {
       return state_.put_down(view_.only(corner), niche.floor) ? Step::kOpen : Step::kNoMemory;
     }
-    if (!state_.raise(corner.section, corner.rise)) return Step::kNoMemory;
+    if (!state_.raise(corner.section, view_.rise(corner, low, high))) return Step::kNoMemory;
     return techniques_.dominance && view_.leaves_room(corner.section) ? Step::kDead : Step::kOpen;
   }
   return Step::kOpen;
@@ -116,6 +116,19 @@ Search::Step Search::split(std::int32_t low, std::int32_t high, std::size_t mark
   return frames_.push(frame) ? Step::kOpen : Step::kNoMemory;
 }
 
+/// How well a block fills a corner: its top level with a neighbour's floor, its width the niche's.
+int Search::flushness(const Corner& corner, std::int32_t b, std::int32_t low,
+                      std::int32_t high) const {
+  const Niche& niche = corner.niche;
+  const Block& block = state_.block(b);
+  const std::int64_t top = niche.floor + block.size;
+  const bool is_whole = block.from == niche.from && block.to == niche.to;
+  const bool left = niche.from > low && state_.floor(niche.from - 1) == top;
+  const bool right = niche.to < high && state_.floor(niche.to) == top;
+  return (is_whole ? 1 : 0) + ((is_whole || corner.is_left) && left ? 2 : 0) +
+         ((is_whole || !corner.is_left) && right ? 2 : 0);
+}
+
 Search::Step Search::enter(std::int32_t low, std::int32_t high) {
   Frame frame;
   frame.mark = state_.mark();
@@ -146,6 +159,11 @@ Search::Step Search::enter(std::int32_t low, std::int32_t high) {
   }
   if (!view_.collect(best, pool_)) return Step::kNoMemory;
   std::sort(pool_.begin() + frame.pool, pool_.end(), [&](std::int32_t a, std::int32_t b) {
+    if (tactics_.seeks_flush) {
+      const int flush_a = flushness(best, a, low, high);
+      const int flush_b = flushness(best, b, low, high);
+      if (flush_a != flush_b) return flush_a > flush_b;
+    }
     const std::int64_t rank_a = ranks_[static_cast<std::size_t>(a)];
     const std::int64_t rank_b = ranks_[static_cast<std::size_t>(b)];
     return rank_a != rank_b ? rank_a < rank_b : a < b;
@@ -163,7 +181,8 @@ Search::Step Search::try_next(Frame& frame) {
     return state_.put_down(b, corner.niche.floor) ? Step::kOpen : Step::kNoMemory;
   }
   if (option == corner.candidates && corner.can_rise) {
-    if (!state_.raise(corner.section, corner.rise)) return Step::kNoMemory;
+    const std::int64_t rise = view_.rise(corner, frame.low, frame.high);
+    if (!state_.raise(corner.section, rise)) return Step::kNoMemory;
     if (!techniques_.dominance || !view_.leaves_room(corner.section)) return Step::kOpen;
   }
   state_.undo(frame.mark);

@@ -21,6 +21,13 @@ enum class CornerChoice : std::uint8_t {
   kWorst,         ///< the fewest options for each dead end that its section has been so far
 };
 
+/// What a search tries first; none of it changes what it finds in the end.
+struct Tactics {
+  CornerChoice choice = CornerChoice::kWorst;
+  /// Of the candidates, first those that are level with a neighbour or fill the niche.
+  bool seeks_flush = false;
+};
+
 enum class SearchEnd : std::uint8_t {
   kFound,    ///< every block is put down, within the capacity
   kNone,     ///< there is no plan within the capacity
@@ -47,13 +54,13 @@ class Search {
   /// `failures`, which may hold those of earlier searches with this capacity or a larger one;
   /// `dead_ends` counts, by section, the corners that had no option.
   Search(SearchState& state, const Techniques& techniques, std::int64_t capacity,
-         std::span<const std::int64_t> ranks, CornerChoice choice, Failures& failures,
+         std::span<const std::int64_t> ranks, const Tactics& tactics, Failures& failures,
          std::span<std::int64_t> dead_ends, Patience& patience)
       : state_(state),
         techniques_(techniques),
         view_(state, techniques, capacity),
         ranks_(ranks),
-        choice_(choice),
+        tactics_(tactics),
         failures_(failures),
         dead_ends_(dead_ends),
         patience_(patience) {}
@@ -88,13 +95,14 @@ class Search {
   Step next_part(Frame& frame);
   void drop_frame();
   bool prefers(const Corner& corner, const Corner& best) const;
+  int flushness(const Corner& corner, std::int32_t b, std::int32_t low, std::int32_t high) const;
   StateKey key_of(std::int32_t low, std::int32_t high) const;
 
   SearchState& state_;
   const Techniques& techniques_;
   CornerView view_;
   std::span<const std::int64_t> ranks_;
-  CornerChoice choice_;
+  Tactics tactics_;
   Failures& failures_;
   std::span<std::int64_t> dead_ends_;  // by section
   Patience& patience_;

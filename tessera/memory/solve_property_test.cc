@@ -3,76 +3,19 @@
 
 #include <algorithm>
 
-#include "tessera/memory/problem.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/naive_alloc.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/solve_laws.h"
 
 namespace tessera::memory {
 namespace {
 
 using test::Dice;
+using test::expect_hopeless;
+using test::expect_laws;
+using test::few;
 using test::ProblemLimits;
-
-/// Random problems take longer under a sanitizer, where fewer of them are tried.
-constexpr std::uint64_t few(std::uint64_t cases) { return test::kSanitized ? cases / 10 : cases; }
-
-std::int64_t end_of(const Problem& problem, const Array<std::int64_t>& offsets) {
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    if (problem.buffers[i].size > 0) end = std::max(end, offsets[i] + problem.buffers[i].size);
-  }
-  return end;
-}
-
-/// Whether one buffer by itself is more than the capacity.
-bool hopeless(const Problem& problem, std::int64_t capacity) {
-  return std::any_of(problem.buffers.begin(), problem.buffers.end(), [&](const Buffer& buffer) {
-    return buffer.size > 0 && buffer.fixed.value_or(0) + buffer.size > capacity;
-  });
-}
-
-/// That an error is the one of a buffer, or of those that share memory with it, beyond the
-/// capacity.
-void expect_hopeless(const Problem& problem, std::int64_t capacity, const Error& error) {
-  EXPECT_EQ(error.code, ErrorCode::kDoesNotFit) << error.message;
-  EXPECT_FALSE(error.help.empty());
-  ASSERT_TRUE(error.span.has_value());
-  EXPECT_LT(error.span->from, static_cast<std::int64_t>(problem.buffers.size()));
-  const Result<Solution> free = solve(problem, {.nodes = 0});
-  ASSERT_TRUE(free.ok());
-  EXPECT_GT(free->lower_bound, capacity);
-}
-
-/// What holds for every solution, however it was found.
-void expect_laws(const Problem& problem, const SolveOptions& options, const Solution& solution) {
-  const std::vector<Finding> findings = validate(problem, solution.offsets);
-  EXPECT_TRUE(findings.empty()) << findings.at(0).message;
-  EXPECT_EQ(solution.peak, end_of(problem, solution.offsets));
-  EXPECT_GE(solution.lower_bound, test::naive_max_live(problem).bytes);
-  EXPECT_GE(solution.proven_bound, solution.lower_bound);
-  EXPECT_GE(solution.peak, solution.proven_bound);
-  EXPECT_EQ(solution.optimal, solution.peak == solution.proven_bound);
-  const bool within = !options.capacity || solution.peak <= *options.capacity;
-  EXPECT_EQ(solution.outcome == Outcome::kFits, within);
-  if (solution.outcome == Outcome::kDoesNotFit) {
-    EXPECT_GT(solution.proven_bound, *options.capacity);
-  }
-  const double gap =
-      solution.lower_bound == 0
-          ? 0
-          : static_cast<double>(solution.peak) / static_cast<double>(solution.lower_bound) - 1;
-  EXPECT_DOUBLE_EQ(solution.gap(), gap);
-  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer& buffer = problem.buffers[i];
-    if (buffer.size == 0 && !buffer.fixed && !buffer.alias &&
-        std::none_of(problem.buffers.begin(), problem.buffers.end(),
-                     [&](const Buffer& other) { return other.alias && other.alias->of == i; })) {
-      EXPECT_EQ(solution.offsets[i], 0);
-    }
-  }
-}
 
 SolveOptions random_options(Dice& dice, const Problem& problem) {
   SolveOptions options;
@@ -80,7 +23,8 @@ SolveOptions random_options(Dice& dice, const Problem& problem) {
     options.capacity = test::naive_max_live(problem).bytes + dice.between(-3, 8);
   }
   options.minimize = dice.chance(30);
-  if (dice.chance(30)) options.nodes = dice.below(50);
+  options.techniques.repair = dice.chance(15);  // which takes longer than all else together
+  options.nodes = dice.chance(30) ? dice.below(50) : 1000;
   if (dice.chance(30)) {
     const auto& names = technique_names();
     options.techniques.*
@@ -109,7 +53,7 @@ TEST(SolveProperty, EveryPlanIsValid) {
       continue;
     }
     ASSERT_TRUE(solution.ok()) << solution.error().message;
-    ASSERT_FALSE(options.capacity && hopeless(problem, *options.capacity));
+    ASSERT_FALSE(options.capacity && test::hopeless(problem, *options.capacity));
     expect_laws(problem, options, *solution);
     if (HasFailure()) return;
     ++solved;
@@ -118,107 +62,6 @@ TEST(SolveProperty, EveryPlanIsValid) {
   EXPECT_GT(solved, static_cast<std::int64_t>(few(60'000)));
   EXPECT_GT(outcomes[static_cast<std::size_t>(Outcome::kFits)], solved / 2);
   EXPECT_GT(outcomes[static_cast<std::size_t>(Outcome::kDoesNotFit)], 0);
-}
-
-TEST(SolveProperty, FindsTheLowestPeakOfTinyProblems) {
-  std::int64_t above_the_bound = 0;
-  for (std::uint64_t seed = 0; seed < few(20'000); ++seed) {
-    Dice dice(seed);
-    ProblemLimits limits;
-    limits.max_moment = dice.between(2, 9);
-    limits.twin = dice.chance(20) ? 60 : 10;
-    const Problem problem = test::random_problem(dice, limits);
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    ASSERT_TRUE(validate(problem, lowest->offsets, lowest->peak).empty());
-    SolveOptions options;
-    options.minimize = true;
-    if (dice.chance(30)) options.capacity = lowest->peak + dice.between(0, 5);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
-    if (HasFailure()) return;
-    above_the_bound += solution->peak > solution->lower_bound ? 1 : 0;
-  }
-  EXPECT_GT(above_the_bound, static_cast<std::int64_t>(few(500)));
-}
-
-TEST(SolveProperty, KnowsWhetherTinyProblemsFit) {
-  std::int64_t fit = 0;
-  std::int64_t not_fit = 0;
-  for (std::uint64_t seed = 0; seed < few(10'000); ++seed) {
-    Dice dice(seed + 1'000'000);
-    const Problem problem = test::random_problem(dice, {});
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    SolveOptions options;
-    options.capacity = lowest->peak + dice.between(-3, 1);
-    const Result<Solution> solution = solve(problem, options);
-    if (!solution.ok()) {
-      expect_hopeless(problem, *options.capacity, solution.error());
-      if (HasFailure()) return;
-      continue;
-    }
-    ASSERT_FALSE(hopeless(problem, *options.capacity));
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(
-        outcome_name(solution->outcome),
-        outcome_name(lowest->peak <= *options.capacity ? Outcome::kFits : Outcome::kDoesNotFit));
-    EXPECT_LE(solution->proven_bound, lowest->peak);
-    if (HasFailure()) return;
-    ++(solution->outcome == Outcome::kFits ? fit : not_fit);
-  }
-  EXPECT_GT(fit, static_cast<std::int64_t>(few(1'000)));
-  EXPECT_GT(not_fit, static_cast<std::int64_t>(few(1'000)));
-}
-
-TEST(SolveProperty, IsRightWithoutAnyOneTechnique) {
-  std::int64_t finished = 0;
-  for (std::uint64_t seed = 0; seed < few(1'500); ++seed) {
-    Dice dice(seed + 2'000'000);
-    ProblemLimits limits;
-    limits.aligned = dice.chance(50) ? 0 : 25;
-    limits.twin = 30;
-    const Problem problem = test::random_problem(dice, limits);
-    const auto lowest = test::lowest_plan(problem);
-    ASSERT_TRUE(lowest.has_value());
-    const auto expect_right = [&](const Techniques& techniques) {
-      SolveOptions options;
-      options.minimize = true;
-      options.techniques = techniques;
-      options.nodes = 100'000;
-      const Result<Solution> solution = solve(problem, options);
-      ASSERT_TRUE(solution.ok()) << solution.error().message;
-      expect_laws(problem, options, *solution);
-      EXPECT_LE(solution->proven_bound, lowest->peak);
-      if (techniques.exact && solution->nodes < options.nodes) {
-        EXPECT_EQ(solution->peak, lowest->peak);
-        EXPECT_TRUE(solution->optimal);
-        ++finished;
-      }
-    };
-    for (const TechniqueName& technique : technique_names()) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed << " without " << technique.name << " "
-                                      << test::text_of(problem));
-      Techniques techniques;
-      techniques.*(technique.field) = false;
-      expect_right(techniques);
-      if (HasFailure()) return;
-    }
-    // Any set of them switched off, also all.
-    Techniques techniques;
-    for (const TechniqueName& technique : technique_names()) {
-      techniques.*(technique.field) = dice.chance(50);
-    }
-    SCOPED_TRACE(testing::Message() << "seed " << seed << " with few " << test::text_of(problem));
-    expect_right(techniques);
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(finished, static_cast<std::int64_t>(few(1'500) * (technique_names().size() - 1)));
 }
 
 TEST(SolveProperty, SolvesWithEveryTechniqueOff) {
@@ -250,6 +93,7 @@ TEST(SolveProperty, GivesTheSamePlanForTheSameNodes) {
     options.minimize = true;
     options.nodes = dice.below(2000);
     options.seconds = 1000;
+    options.techniques.repair = false;  // which the clock ends
     const Result<Solution> first = solve(problem, options);
     const Result<Solution> second = solve(problem, options);
     ASSERT_TRUE(first.ok() && second.ok());
@@ -275,7 +119,7 @@ TEST(SolveProperty, NeverGetsWorseByHints) {
     Problem plain = hinted;
     for (Buffer& buffer : plain.buffers) buffer.hint.reset();
     SolveOptions options;
-    options.techniques.exact = dice.chance(50);
+    options.techniques.exact = options.techniques.repair = dice.chance(50);
     const Result<Solution> with = solve(hinted, options);
     const Result<Solution> without = solve(plain, options);
     ASSERT_TRUE(with.ok() && without.ok());
@@ -298,7 +142,10 @@ TEST(SolveProperty, RefusesWhatHasNoPlan) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
     const auto lowest = test::lowest_plan(problem);
     const Status status = check(problem);
-    const Result<Solution> solution = solve(problem, {.minimize = true});
+    SolveOptions options;
+    options.minimize = true;
+    options.techniques.repair = false;
+    const Result<Solution> solution = solve(problem, options);
     ASSERT_EQ(status.ok(), lowest.has_value()) << (status.ok() ? "" : status.error().message);
     ASSERT_EQ(solution.ok(), status.ok());
     if (status.ok()) {
@@ -339,6 +186,26 @@ TEST(SolveProperty, BoundsAreBoundsOfTheOptimum) {
       EXPECT_EQ(live->moment, naive.moment) << seed << test::text_of(problem);
     }
     if (HasFailure()) return;
+  }
+}
+
+TEST(SolveProperty, LargerPlansAreValid) {
+  for (std::uint64_t seed = 0; seed < few(300); ++seed) {
+    Dice dice(seed + 9'000'000);
+    ProblemLimits limits;
+    limits.max_buffers = dice.between(20, 300);
+    limits.max_moment = dice.between(1, 200);
+    limits.max_size = 5000;
+    limits.aligned = dice.chance(50) ? 0 : 30;
+    limits.alias = dice.chance(50) ? 0 : 20;
+    limits.fixed = dice.chance(50) ? 0 : 10;
+    const Problem problem = test::random_problem(dice, limits);
+    SolveOptions options;
+    options.nodes = 300;
+    const Result<Solution> solution = solve(problem, options);
+    ASSERT_TRUE(solution.ok()) << solution.error().message;
+    expect_laws(problem, options, *solution);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }
 

@@ -34,21 +34,20 @@ struct Extent {
   bool has_bytes = false;
   std::int64_t birth = INT64_MAX;
   std::int64_t death = INT64_MIN;
-  std::int64_t first = 0;  ///< byte
-  /// Byte, included, and INT64_MAX when it is past that. First bytes never are, so that comparing
-  /// them with this one gives the same answer as with the true one.
-  std::int64_t last = 0;
+  std::int64_t first = INT64_MAX;  ///< byte, used or not
+  /// Byte that is used, included, and INT64_MAX when it is past that. First bytes never are, so
+  /// that comparing them with this one gives the same answer as with the true one.
+  std::int64_t last = INT64_MIN;
 
   void add(const Buffer& part, std::int64_t offset) {
     ++members;
     birth = std::min(birth, part.lower);
     death = std::max(death, part.upper);
+    first = std::min(first, offset);
     if (part.size <= 0) return;
-    const Wide its_last = std::min<Wide>(Wide{offset} + part.size - 1, INT64_MAX);
-    first = has_bytes ? std::min(first, offset) : offset;
-    last = has_bytes ? std::max(last, static_cast<std::int64_t>(its_last))
-                     : static_cast<std::int64_t>(its_last);
     has_bytes = true;
+    last = static_cast<std::int64_t>(
+        std::max<Wide>(last, std::min<Wide>(Wide{offset} + part.size - 1, INT64_MAX)));
   }
 };
 

@@ -113,6 +113,15 @@ TEST(Validate, TakesWhatSharesMemoryForOneRange) {
   }};
   EXPECT_EQ(validate(apart, Offsets{0, 12, 6}).size(), 1U);
   EXPECT_TRUE(validate(apart, Offsets{0, 12, 16}).empty());
+  // The range begins where the whole does, which has no bytes itself.
+  const Problem hollow{{
+      {.lower = 0, .upper = 2, .size = 0},
+      {.lower = 0, .upper = 2, .size = 4, .alias = Alias{0, 4}},
+      {.lower = 0, .upper = 2, .size = 4},
+  }};
+  EXPECT_EQ(validate(hollow, Offsets{0, 4, 0}).size(), 1U);
+  EXPECT_TRUE(validate(hollow, Offsets{0, 4, 8}).empty());
+  EXPECT_TRUE(validate(hollow, Offsets{4, 8, 0}).empty());
   // A part without bytes lives for all of them.
   const Problem empty{{
       {.lower = 0, .upper = 2, .size = 4},

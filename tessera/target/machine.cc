@@ -38,6 +38,13 @@ std::optional<std::int64_t> MemorySpace::data_bytes() const {
   return left;
 }
 
+std::int64_t MemorySpace::reserved_bytes(std::string_view reserve_name) const {
+  const auto found = std::find_if(reserved.begin(), reserved.end(), [&](const Reserve& reserve) {
+    return reserve.name == reserve_name;
+  });
+  return found == reserved.end() ? 0 : found->bytes;
+}
+
 bool PlaceRange::contains(const Place& place) const {
   if (place.size() != from.size()) return false;
   for (std::size_t axis = 0; axis < place.size(); ++axis) {

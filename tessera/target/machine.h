@@ -48,7 +48,10 @@ struct MeshLevel {
   friend bool operator==(const MeshLevel&, const MeshLevel&) = default;
 };
 
-/// A part of a memory that is not for tensors: code, stack.
+/// A part of a memory that is not for tensors. Names are free; planners know these: "code",
+/// "stack", "routing" (tables, where they are not part of the code), "transform_staging",
+/// "receive_queues" and "double_buffers" (what an op needs of these and the reserve covers takes
+/// nothing of the data budget).
 struct Reserve {
   std::string name;
   std::int64_t bytes = 0;
@@ -74,6 +77,8 @@ struct MemorySpace {
   /// The data budget: `usable_bytes` where said, else `bytes` less what is reserved; nothing when
   /// the size is not published. Example: 48 KB - 8 KB code - 4 KB stack = 36864.
   std::optional<std::int64_t> data_bytes() const;
+  /// Bytes reserved under a name; 0 when there is no such reserve.
+  std::int64_t reserved_bytes(std::string_view reserve_name) const;
   friend bool operator==(const MemorySpace&, const MemorySpace&) = default;
 };
 /// "place", "bank", "shared".

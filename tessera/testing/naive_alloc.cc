@@ -17,11 +17,9 @@ using memory::Problem;
 struct Family {
   std::vector<std::size_t> members;
   std::vector<std::int64_t> deltas;  ///< of each member
-  bool bytes = false;                ///< whether any member has some
   std::int64_t lower = INT64_MAX;
   std::int64_t upper = INT64_MIN;
-  std::int64_t from = 0;  ///< bytes [from, to) after the start of the first member
-  std::int64_t to = 0;
+  std::int64_t size = 0;  ///< from its start to the last byte of any member
   std::int64_t alignment = 1;
   std::optional<std::int64_t> fixed;
   bool possible = true;
@@ -30,12 +28,7 @@ struct Family {
 void add_member(Family& family, const Buffer& buffer, std::size_t index, std::int64_t delta) {
   family.members.push_back(index);
   family.deltas.push_back(delta);
-  if (buffer.size > 0) {
-    const bool first = !family.bytes;
-    family.bytes = true;
-    family.from = first ? delta : std::min(family.from, delta);
-    family.to = first ? delta + buffer.size : std::max(family.to, delta + buffer.size);
-  }
+  if (buffer.size > 0) family.size = std::max(family.size, delta + buffer.size);
   family.lower = std::min(family.lower, buffer.lower);
   family.upper = std::max(family.upper, buffer.upper);
   family.alignment = std::lcm(family.alignment, buffer.alignment);
@@ -65,7 +58,7 @@ std::vector<Family> families_of(const Problem& problem) {
 }
 
 bool together(const Family& a, const Family& b) {
-  return a.bytes && b.bytes && a.lower < b.upper && b.lower < a.upper;
+  return a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper;
 }
 
 /// Every order of putting families down, each as low as it can be above those before it that live
@@ -106,7 +99,7 @@ class Orders {
       std::int64_t lowest = 0;
       for (std::size_t g = 0; g < families_.size(); ++g) {
         if (done_[g] && together(family, families_[g])) {
-          lowest = std::max(lowest, start_[g] + families_[g].to - family.from);
+          lowest = std::max(lowest, start_[g] + families_[g].size);
         }
       }
       if (family.fixed) {
@@ -117,9 +110,9 @@ class Orders {
       }
       start_[f] = lowest;
       done_[f] = true;
-      search(depth + 1, family.bytes ? std::max(peak, lowest + family.to) : peak);
+      search(depth + 1, family.size > 0 ? std::max(peak, lowest + family.size) : peak);
       done_[f] = false;
-      if (!family.bytes) return;  // which is in nobody's way: any turn is as good as this one
+      if (family.size == 0) return;  // which is in nobody's way: any turn is as good as this one
     }
   }
 
@@ -153,7 +146,7 @@ Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const Problem
   if (dice.chance(50) && whole.size > 0) alias.delta = dice.below(whole.size);
   part.size = dice.chance(10) ? 0 : whole.size - alias.delta;
   if (part.size > 1 && dice.chance(50)) part.size = dice.between(1, part.size);
-  if (whole.size > 0 && dice.chance(10)) {
+  if (dice.chance(10)) {
     alias.delta = dice.below(2 * limits.max_size);
     part.size = dice.below(limits.max_size + 1);
   }
@@ -172,7 +165,7 @@ std::vector<std::int64_t> some_plan(Dice& dice, const Problem& problem) {
     std::int64_t start = dice.chance(30) ? dice.below(9) : 0;
     for (const std::size_t g : before) {
       if (together(families[f], families[g])) {
-        start = std::max(start, starts[g] + families[g].to - families[f].from);
+        start = std::max(start, starts[g] + families[g].size);
       }
     }
     while (start % families[f].alignment != 0) ++start;
@@ -199,11 +192,11 @@ NaiveLive naive_max_live(const Problem& problem) {
   const std::vector<Family> families = families_of(problem);
   NaiveLive most;
   for (const Family& newest : families) {
-    if (!newest.bytes) continue;
+    if (newest.size == 0) continue;
     std::int64_t bytes = 0;
     for (const Family& family : families) {
-      if (family.bytes && family.lower <= newest.lower && newest.lower < family.upper) {
-        bytes += family.to - family.from;
+      if (family.size > 0 && family.lower <= newest.lower && newest.lower < family.upper) {
+        bytes += family.size;
       }
     }
     if (bytes > most.bytes || (bytes == most.bytes && newest.lower < most.moment)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench_memory.h"
+#include "tools/peak_bytes.h"
 
 #include <malloc.h>
 

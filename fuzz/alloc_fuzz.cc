@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are read as a file of buffers. What is refused must point into the text; what is read
+// and small must obey
+//   the plan that is found has no flaw, is as high as it says, and not below its bounds;
+//   written into the file and read again, every buffer is fixed where the plan has it, and then
+//   that is the only plan; its picture is no larger than pictures are.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fuzz/laws.h"
+#include "tessera/memory/solve.h"
+#include "tessera/memory/validate.h"
+#include "tools/alloc_buffers.h"
+#include "tools/alloc_svg.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::size_t kMostSolved = 24;
+constexpr std::int64_t kNodes = 300;
+constexpr std::size_t kLargestPicture = 1'500'000;
+
+memory::SolveOptions few_nodes() {
+  memory::SolveOptions options;
+  options.minimize = true;
+  options.seconds = 1e6;  // the nodes are the limit, so that a finding can be repeated
+  options.nodes = kNodes;
+  return options;
+}
+
+void check_again(const BufferFile& file, const memory::Solution& solution, std::string_view text) {
+  const std::string written = with_offsets(file, text, solution.offsets);
+  const Result<BufferFile> again = read_buffers(written);
+  require(again.ok(), "what is written can be read", written);
+  require(again->ids == file.ids, "the ids are the same", written);
+  for (std::size_t i = 0; i < file.ids.size(); ++i) {
+    require(again->problem.buffers[i].fixed == solution.offsets[i], "offsets are fixed", written);
+  }
+  const Result<memory::Solution> fixed = memory::solve(again->problem, few_nodes());
+  require(fixed.ok() && fixed->peak == solution.peak, "a fixed plan is a plan", written);
+}
+
+void check_text(std::string_view text) {
+  const Result<BufferFile> file = read_buffers(text);
+  if (!file.ok()) {
+    check_refusal(file.error(), text);
+    return;
+  }
+  require(file->ids.size() == file->rows.size() && file->ids.size() == file->problem.buffers.size(),
+          "every buffer has a row", text);
+  if (file->ids.size() > kMostSolved) return;
+  const Result<memory::Solution> solution = memory::solve(file->problem, few_nodes());
+  require(solution.ok(), "what check accepts is solved", text);
+  require(memory::validate(file->problem, solution->offsets, solution->peak).empty(),
+          "the plan has no flaw", text);
+  require(
+      solution->lower_bound <= solution->proven_bound && solution->proven_bound <= solution->peak,
+      "bounds are below the peak", text);
+  check_again(*file, *solution, text);
+  AllocAnswer answer{*file, *solution, solution->peak, false, {}, {}};
+  answer.taken = *taken_by(file->problem, solution->offsets);
+  answer.stretches = stretches_of(answer.taken);
+  require(alloc_svg(answer).size() < kLargestPicture, "pictures are small", text);
+  require(!alloc_json(answer).empty() && !alloc_words(answer, Terminal{}).empty(), "it prints",
+          text);
+}
+
+}  // namespace
+}  // namespace tessera::tools
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  tessera::tools::check_text({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/liveness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace tessera::memory {
+namespace {
+
+using Kind = Value::Kind;
+using Life = std::pair<std::int64_t, std::int64_t>;
+
+Value given(std::string name, Kind kind = Kind::kInput) { return {std::move(name), kind}; }
+Value computed(std::string name, bool output = false) {
+  return {std::move(name), Kind::kComputed, output};
+}
+Life life(const Lifetimes& found, std::size_t buffer) {
+  return {found.buffers[buffer].lower, found.buffers[buffer].upper};
+}
+Lifetimes live(const Program& program, std::vector<std::int64_t> sizes = {}) {
+  if (sizes.empty()) sizes.assign(program.values.size(), 4);
+  Result<Lifetimes> found = lifetimes(program, sizes);
+  EXPECT_TRUE(found) << found.error().message;
+  return *std::move(found);
+}
+Error refused(const Program& program, std::vector<std::int64_t> sizes = {}) {
+  if (sizes.empty()) sizes.assign(program.values.size(), 4);
+  const Result<Lifetimes> found = lifetimes(program, sizes);
+  EXPECT_FALSE(found);
+  return found ? Error{} : found.error();
+}
+
+// h = x·w; r = relu(h); y = r·w: FACTS 11 by hand.
+TEST(Liveness, KeepsValuesFromDefinitionToLastUse) {
+  Program program;
+  program.values = {given("x"), given("w", Kind::kParameter), computed("h"), computed("r"),
+                    computed("y", true)};
+  program.ops = {
+      {"matmul", {0, 1}, {2}, {{"panel", 64}}}, {"relu", {2}, {3}}, {"out", {3, 1}, {4}}};
+  const Lifetimes found = live(program);
+  EXPECT_EQ(found.moments, 3);
+  EXPECT_EQ(life(found, 0), Life(0, 1));  // dies at the op that reads it, which still needs it
+  EXPECT_EQ(life(found, 1), Life(0, 3));
+  EXPECT_EQ(life(found, 2), Life(0, 2));
+  EXPECT_EQ(life(found, 3), Life(1, 3));
+  EXPECT_EQ(life(found, 4), Life(2, 3));
+  EXPECT_EQ(life(found, 5), Life(0, 1));
+  EXPECT_EQ(found.names[5], "matmul.panel");
+  EXPECT_EQ(found.scratch_of, std::vector<std::size_t>{0});
+}
+
+TEST(Liveness, GivesDeadValuesAndUnreadInputsOneMoment) {
+  Program program;
+  program.values = {given("x"),
+                    given("unread"),
+                    computed("dead"),
+                    computed("y", true),
+                    given("kept", Kind::kInput),
+                    given("early output", Kind::kInput)};
+  program.values[4].stays = true;
+  program.values[5].output = true;
+  program.ops = {{"a", {0}, {3}}, {"b", {0}, {2}}, {"c", {0}, {}}};
+  const Lifetimes found = live(program);
+  EXPECT_EQ(life(found, 1), Life(0, 1));
+  EXPECT_EQ(life(found, 2), Life(1, 2));
+  EXPECT_EQ(life(found, 3), Life(0, 3));
+  EXPECT_EQ(life(found, 4), Life(0, 3));
+  EXPECT_EQ(life(found, 5), Life(0, 3));
+}
+
+TEST(Liveness, GivesAProgramWithoutOpsOneMoment) {
+  Program program;
+  program.values = {given("w", Kind::kConstant)};
+  EXPECT_EQ(life(live(program), 0), Life(0, 1));
+}
+
+Program chain() {  // y = f(x) in place of x; z = g(y)
+  Program program;
+  program.values = {given("x"), computed("y"), computed("z", true)};
+  program.ops = {{"f", {0}, {1}, {}, {{1, 0}}}, {"g", {1}, {2}}};
+  return program;
+}
+
+TEST(Liveness, ComputesInPlaceWhatDies) {
+  const Lifetimes found = live(chain());
+  ASSERT_TRUE(found.buffers[1].alias);
+  EXPECT_EQ(found.buffers[1].alias->of, 0u);
+  EXPECT_EQ(found.in_place.size(), 1u);
+  EXPECT_TRUE(found.declined.empty());
+}
+
+TEST(Liveness, DeclinesInPlaceWithAReason) {
+  const auto reason = [](const Program& program, std::vector<std::int64_t> sizes = {}) {
+    const Lifetimes found = live(program, std::move(sizes));
+    EXPECT_FALSE(found.buffers[1].alias);
+    EXPECT_EQ(found.declined.size(), 1u);
+    return found.declined.empty() ? std::string() : found.declined[0].reason;
+  };
+  Program again = chain();
+  again.ops[1].inputs.push_back(0);
+  EXPECT_EQ(reason(again), "'x' is read again by 'g'");
+  Program constant = chain();
+  constant.values[0].kind = Kind::kConstant;
+  EXPECT_EQ(reason(constant), "'x' stays in memory");
+  Program output = chain();
+  output.values[0].output = true;
+  EXPECT_EQ(reason(output), "'x' is an output of the program");
+  EXPECT_EQ(reason(chain(), {4, 5, 4}), "'y' needs more bytes than 'x' on some place");
+}
+
+TEST(Liveness, RefusesARequiredInPlaceOfSomethingAlive) {
+  Program program = chain();
+  program.ops[0].in_place[0].required = true;
+  EXPECT_TRUE(live(program).buffers[1].alias);
+  program.ops[1].inputs.push_back(0);
+  const Error error = refused(program);
+  EXPECT_EQ(error.code, ErrorCode::kBadBuffer);
+  EXPECT_EQ(error.message, "'f' cannot compute 'y' in place of 'x': 'x' is read again by 'g'");
+  EXPECT_EQ(error.span, (Span{1, 2}));
+}
+
+TEST(Liveness, ViewsKeepWhatTheyShow) {
+  Program program;  // v = x[..]; y = f(x) in place of x, while v is read later
+  program.values = {given("x"), computed("v"), computed("y"), computed("z", true)};
+  program.ops = {
+      {"slice", {0}, {1}, {}, {}, {{1, 0, 2}}}, {"f", {0}, {2}, {}, {{2, 0}}}, {"g", {1, 2}, {3}}};
+  const Lifetimes found = live(program, {4, 2, 4, 4});
+  EXPECT_EQ(found.buffers[1].alias->delta, 2);
+  ASSERT_EQ(found.declined.size(), 1u);
+  EXPECT_EQ(found.declined[0].reason, "'v' is read again by 'g' and shares its memory");
+  EXPECT_EQ(refused(program, {4, 3, 4, 4}).message,
+            "'v', 2 bytes into 'x', does not stay inside it on every place");
+}
+
+TEST(Liveness, DeclinesInPlaceWhenTheSameOpReadsAnotherView) {
+  Program program;  // y = f(x, v): writing y over x could overwrite what is still to be read as v
+  program.values = {given("x"), computed("v"), computed("y", true)};
+  program.ops = {{"slice", {0}, {1}, {}, {}, {{1, 0, 0}}}, {"f", {0, 1}, {2}, {}, {{2, 0}}}};
+  const Lifetimes found = live(program);
+  ASSERT_EQ(found.declined.size(), 1u);
+  EXPECT_EQ(found.declined[0].reason, "'v' is read by the same op and shares its memory");
+}
+
+TEST(Liveness, GivesTheMemoryOfOneInputToOneOutput) {
+  Program program;
+  program.values = {given("x"), computed("p", true), computed("q", true)};
+  program.ops = {{"split", {0}, {1, 2}, {}, {{1, 0}, {2, 0}}}};
+  const Lifetimes found = live(program);
+  EXPECT_TRUE(found.buffers[1].alias);
+  EXPECT_FALSE(found.buffers[2].alias);
+  EXPECT_EQ(found.declined[0].reason, "'p' is an output of the program and shares its memory");
+}
+
+TEST(Liveness, TakesTheFirstWishThatIsProven) {
+  Program program;
+  program.values = {given("a", Kind::kConstant), given("b"), given("c"), computed("y", true)};
+  program.ops = {{"add", {0, 1, 2}, {3}, {}, {{3, 0}, {3, 1}, {3, 2}}}};
+  const Lifetimes found = live(program);
+  EXPECT_EQ(found.buffers[3].alias->of, 1u);
+  EXPECT_EQ(found.declined.size(), 1u);
+}
+
+TEST(Liveness, RefusesProgramsThatCannotBe) {
+  Program program;
+  program.values = {computed("y")};
+  EXPECT_EQ(refused(program).message, "'y' is computed by no op");
+
+  program.values = {given("x"), computed("y"), computed("z")};
+  program.ops = {{"f", {2}, {1}}, {"g", {0}, {2}}};
+  Error error = refused(program);
+  EXPECT_EQ(error.message, "'f' reads 'z' before 'g' has computed it");
+  EXPECT_EQ(error.span, (Span{2, 3}));
+  program.ops = {{"f", {1}, {1}}, {"g", {0}, {2}}};
+  EXPECT_EQ(refused(program).message, "'f' reads 'y' before 'f' has computed it");
+  program.ops = {{"f", {0}, {1}}, {"g", {0}, {2, 1}}};
+  EXPECT_EQ(refused(program).message, "'g' computes 'y', which 'f' computes already");
+  program.ops = {{"f", {0}, {0, 1, 2}}};
+  EXPECT_EQ(refused(program).message, "'f' computes 'x', which is given");
+  program.ops = {{"f", {7}, {1}}};
+  EXPECT_EQ(refused(program).code, ErrorCode::kOutOfRange);
+  program.ops = {{"f", {0}, {1, 2}, {{"s", -1}}}};
+  EXPECT_EQ(refused(program).message, "'f': scratch of -1 bytes");
+  program.ops = {{"f", {0}, {1, 2}, {}, {{1, 2}}}};
+  EXPECT_EQ(refused(program).message, "'z' is no input of 'f'");
+  program.ops = {{"f", {0}, {1, 2}, {}, {}, {{1, 0, 0}, {1, 0, 0}}}};
+  EXPECT_EQ(refused(program).message, "'f' makes 'y' a view twice");
+  program.ops = {{"f", {0}, {1, 2}}};
+  EXPECT_EQ(refused(program, {1, 2}).message, "3 values, but 2 sizes");
+}
+
+// What in-place promises, by running programs: every op's inputs still hold what was computed.
+TEST(Liveness, NeverOverwritesWhatIsStillRead) {
+  std::mt19937_64 random(8);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  std::size_t shared = 0;
+  for (int round = 0; round < 2000; ++round) {
+    Program program;
+    const std::size_t inputs = 1 + below(3);
+    for (std::size_t i = 0; i < inputs; ++i) {
+      program.values.push_back(given("i", below(3) == 0 ? Kind::kConstant : Kind::kInput));
+    }
+    const std::size_t ops = 1 + below(8);
+    for (std::size_t k = 0; k < ops; ++k) {
+      Op op;
+      for (std::size_t i = 0; i <= below(3); ++i) op.inputs.push_back(below(program.values.size()));
+      for (std::size_t i = 0; i <= below(2); ++i) {
+        const std::size_t output = program.values.size();
+        program.values.push_back(computed("v", below(5) == 0));
+        op.outputs.push_back(output);
+        if (below(4) == 0) {
+          op.views.push_back({output, op.inputs[0], 0});
+        } else {
+          for (const std::size_t input : op.inputs) op.in_place.push_back({output, input});
+        }
+      }
+      program.ops.push_back(op);
+    }
+    std::vector<std::int64_t> sizes(program.values.size());
+    for (std::int64_t& size : sizes) size = 4;
+    const Lifetimes found = live(program, sizes);
+    // The cell of a value is that of what it shares; a cell remembers what was written last. A view
+    // holds what it shows.
+    std::vector<std::size_t> cell(sizes.size());
+    std::vector<std::size_t> holds(sizes.size(), SIZE_MAX);
+    std::vector<std::size_t> content(sizes.size());
+    for (std::size_t v = 0; v < sizes.size(); ++v) {
+      const auto& alias = found.buffers[v].alias;
+      cell[v] = alias ? cell[alias->of] : v;
+      content[v] = v;
+      if (program.values[v].kind != Kind::kComputed) holds[v] = v;
+    }
+    for (const Op& op : program.ops) {
+      for (const std::size_t v : op.inputs) ASSERT_EQ(holds[cell[v]], content[v]) << round;
+      for (const std::size_t v : op.outputs) {
+        const bool view = std::any_of(op.views.begin(), op.views.end(),
+                                      [v](const ViewOf& item) { return item.output == v; });
+        if (view) {
+          content[v] = content[found.buffers[v].alias->of];
+        } else {
+          holds[cell[v]] = v;
+        }
+      }
+      for (const std::size_t v : op.outputs) ASSERT_EQ(holds[cell[v]], content[v]) << round;
+    }
+    for (std::size_t v = 0; v < sizes.size(); ++v) {
+      const Value& value = program.values[v];
+      if (value.output || value.kind == Kind::kConstant) {
+        ASSERT_EQ(holds[cell[v]], content[v]);
+      }
+    }
+    shared += found.in_place.size();
+  }
+  EXPECT_GT(shared, 500u);
+}
+
+TEST(Liveness, TakesLongChainsInPlace) {
+  Program program;
+  program.values = {given("x")};
+  for (std::size_t k = 0; k < 100000; ++k) {
+    program.values.push_back(computed("", k + 1 == 100000));
+    program.ops.push_back({"f", {k}, {k + 1}, {}, {{k + 1, k}}});
+  }
+  EXPECT_EQ(live(program).in_place.size(), 100000u);
+}
+
+}  // namespace
+}  // namespace tessera::memory

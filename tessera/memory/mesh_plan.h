@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/memory/place_sizes.h"
+#include "tessera/memory/problem.h"
+#include "tessera/memory/solve.h"
+
+namespace tessera::memory {
+
+/// Who shares offsets.
+enum class OffsetMode : std::uint8_t {
+  kLockStep,  ///< a tensor has one offset, on every place: one program runs everywhere
+  kPerClass,  ///< each class of places has offsets of its own
+};
+std::string_view offset_mode_name(OffsetMode mode);  ///< "lock_step", "per_class"
+
+struct MeshPlanOptions {
+  OffsetMode mode = OffsetMode::kLockStep;
+  /// Capacity, time and techniques. The capacity is that of every place; the time is for the whole
+  /// mesh.
+  SolveOptions solve = {};
+};
+
+/// Offsets for all places of a mesh.
+///
+/// Law: on every place, of class c, the offsets of c are a plan for the sizes of c. In lock step
+/// all classes have the same offsets.
+struct MeshPlan {
+  OffsetMode mode = OffsetMode::kLockStep;
+  Outcome outcome = Outcome::kUnknown;
+  std::int64_t peak = 0;         ///< one past the highest byte used on any place
+  std::int64_t lower_bound = 0;  ///< the most that lives at one moment on one place
+  bool optimal = false;          ///< no plan of this mode has a lower peak
+  std::string_view found_by;     ///< what found the highest of the plans
+  double seconds = 0;
+  std::uint32_t worst = 0;  ///< the class that the bound comes from, one of maximal()
+
+  std::vector<std::vector<std::int64_t>> offsets;  ///< plans; one entry a buffer
+  std::vector<std::uint32_t> plan_of;              ///< the plan of each of maximal()
+
+  double gap() const;  ///< peak over lower_bound, less 1; 0 when nothing lives
+
+  /// The plan of a class.
+  const std::vector<std::int64_t>& offsets_of(const PlaceSizes& sizes, std::size_t c) const {
+    return offsets[plan_of[sizes.dominator(c)]];
+  }
+  /// One past the highest byte used on the places of a class.
+  std::int64_t used(const PlaceSizes& sizes, std::size_t c) const;
+  /// The same of every class; one pass over them.
+  std::vector<std::int64_t> used_by_class(const PlaceSizes& sizes) const;
+};
+
+/// The buffers of one class: lifetimes and aliases of `buffers` with the class's sizes.
+Problem problem_of(std::span<const Buffer> buffers, const PlaceSizes& sizes, std::size_t c);
+
+/// Offsets for buffers whose sizes differ from place to place: buffer i is tensor i of `sizes`, and
+/// what `buffers` say about size is not read.
+///
+/// Per class: `solve` for every class that no other dominates; the rest uses its dominator's plan.
+/// It is the peak of the mesh that counts: no class is planned lower than the capacity or, without
+/// one and to minimise, the largest bound of a class. Where there are more than 64 classes, plans
+/// that serve many at once are tried first.
+/// In lock step: `lock_step` (lock_step.h).
+/// Errors: those of check(), kTooLarge for more than 2^23 sizes of maximal classes, kOutOfMemory.
+/// A capacity that is not enough is an outcome, never an error.
+Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& sizes,
+                           const MeshPlanOptions& options);
+
+}  // namespace tessera::memory

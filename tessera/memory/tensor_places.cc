@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/tensor_places.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/layout/places.h"
+
+namespace tessera::memory {
+namespace {
+
+// A product of more than this is listed instead: masks have 64 bits, parts a byte.
+constexpr std::size_t kMaxSets = 64;
+constexpr std::size_t kMaxParts = 255;
+constexpr std::int64_t kMaxRuns = 4096;
+constexpr std::int64_t kMaxTable = std::int64_t{1} << 16;
+
+/// Places that need the same.
+struct SizedSet {
+  PlaceSet set;
+  std::int64_t bytes = 0;
+};
+
+Result<std::int64_t> aligned(std::int64_t bytes, const SizeRule& rule) {
+  return (Checked(ceil_div(bytes, rule.align_bytes)) * rule.align_bytes)
+      .value("the bytes of a tensor on one place");
+}
+
+Result<std::int64_t> needed_bytes(const Layout& layout, std::int64_t slots, const SizeRule& rule) {
+  const std::int64_t atom = layout.atom().elements();
+  TESSERA_TRY(const std::int64_t whole,
+              (Checked(ceil_div(slots, atom)) * atom).value("the slots of a place"));
+  const std::optional<std::int64_t> bytes = layout.atom().bytes(whole);
+  if (!bytes) {
+    return Error{ErrorCode::kOverflow,
+                 cat("the bytes of ", slots, " slots do not fit a signed 64-bit integer"),
+                 std::nullopt, "use smaller extents"};
+  }
+  return aligned(*bytes, rule);
+}
+
+/// The places of the virtual mesh that hold something, with what they need.
+Result<std::vector<SizedSet>> sized_sets(const SizedTensor& tensor, const SizeRule& rule) {
+  const Layout& layout = *tensor.layout;
+  std::optional<std::int64_t> said;
+  if (tensor.bytes) {
+    TESSERA_TRY(said, aligned(*tensor.bytes, rule));
+  }
+  std::vector<SizedSet> sets;
+  if (rule.allocated) {
+    SizedSet all{{Place(layout.mesh().rank(), 0), {}}, 0};
+    for (std::size_t axis = 0; axis < layout.mesh().rank(); ++axis) {
+      all.set.loops.push_back({static_cast<int>(axis), layout.mesh()[axis], 1});
+    }
+    TESSERA_TRY(all.bytes, needed_bytes(layout, layout.slots(), rule));
+    if (said) all.bytes = *said;
+    if (layout.places() > 0 && all.bytes > 0) sets.push_back(std::move(all));
+    return sets;
+  }
+  TESSERA_TRY(const std::vector<PlaceClass> classes, place_classes(layout));
+  for (const PlaceClass& place_class : classes) {
+    if (place_class.elements == 0) continue;
+    TESSERA_TRY(std::int64_t bytes, needed_bytes(layout, place_class.needed_slots, rule));
+    if (said) bytes = *said;
+    if (bytes == 0) continue;
+    for (const PlaceSet& set : place_class.sets) sets.push_back({set, bytes});
+  }
+  return sets;
+}
+
+/// Whether each virtual axis moves along one physical axis: then sets of places stay products.
+bool moves_axes(const DeviceMap& map) {
+  if (map.kind() != DeviceMap::Kind::kFolded) return false;
+  std::vector<int> seen;
+  for (const Fold& fold : map.folds()) {
+    if (fold.terms.size() > 1 || fold.cuts.size() != 1) return false;
+    if (!fold.cuts[0].target.is_mesh()) return false;
+    if (fold.terms.empty()) continue;
+    const int axis = fold.terms[0].dim;
+    if (std::count(seen.begin(), seen.end(), axis) > 0) return false;
+    seen.push_back(axis);
+  }
+  return true;
+}
+
+/// A set of virtual places as physical ones, for maps that move axes.
+PlaceSet moved(const PlaceSet& set, const DeviceMap& map) {
+  PlaceSet out{map.origin(), {}};
+  out.first.resize(map.physical().rank(), 0);
+  for (const Fold& fold : map.folds()) {
+    const Cut& cut = fold.cuts[0];
+    std::int64_t& first = out.first[static_cast<std::size_t>(cut.target.axis())];
+    first += fold.start * cut.stride;
+    if (fold.terms.empty()) continue;
+    const Term& term = fold.terms[0];
+    first += term.coef * set.first[static_cast<std::size_t>(term.dim)] * cut.stride;
+    for (const PlaceLoop& loop : set.loops) {
+      if (loop.axis != term.dim) continue;
+      std::int64_t stride = loop.stride * term.coef * cut.stride;
+      if (stride < 0) {
+        first += stride * (loop.count - 1);
+        stride = -stride;
+      }
+      out.loops.push_back({cut.target.axis(), loop.count, stride});
+    }
+  }
+  out.simplify();
+  return out;
+}
+
+Error past_the_mesh(const Shape& wanted, std::size_t axis, const Shape& mesh) {
+  return Error{ErrorCode::kMeshTooSmall,
+               cat("a layout on ", wanted.to_string(), " places reaches past a mesh of ",
+                   mesh.to_string(), ": ", wanted[axis], " > ", mesh[axis], " along axis ", axis),
+               std::nullopt, "use a smaller grid or another origin"};
+}
+
+/// Whether the layout's places are places of the mesh.
+Status check_mesh(const Layout& layout, const Shape& mesh) {
+  const DeviceMap& map = layout.spec().device_map;
+  const bool identity = map.kind() == DeviceMap::Kind::kIdentity;
+  const Shape& wanted = identity ? layout.mesh() : map.physical();
+  if (wanted.rank() != mesh.rank()) {
+    if (identity && layout.places() == 1 && mesh.elements() > 0) return ok_status();
+    return Error{ErrorCode::kMeshMismatch,
+                 cat("a layout on places of ", wanted.rank(), " coordinates, but the mesh ",
+                     mesh.to_string(), " has ", mesh.rank()),
+                 std::nullopt, "a device map says which places of the mesh are meant"};
+  }
+  for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+    if (wanted[axis] > mesh[axis]) return past_the_mesh(wanted, axis, mesh);
+  }
+  return ok_status();
+}
+
+using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< [from, to)
+
+/// The coordinates of a set along one axis; nothing when there are too many runs of them.
+std::optional<Runs> runs_along(const PlaceSet& set, std::size_t axis) {
+  Runs runs = {{set.first[axis], set.first[axis] + 1}};
+  std::vector<PlaceLoop> loops;
+  for (const PlaceLoop& loop : set.loops) {
+    if (static_cast<std::size_t>(loop.axis) == axis) loops.push_back(loop);
+  }
+  std::sort(loops.begin(), loops.end(),
+            [](const PlaceLoop& a, const PlaceLoop& b) { return a.stride < b.stride; });
+  for (const PlaceLoop& loop : loops) {
+    if (runs.size() == 1 && loop.stride == runs[0].second - runs[0].first) {
+      runs[0].second += loop.stride * (loop.count - 1);
+      continue;
+    }
+    if (loop.count > kMaxRuns / static_cast<std::int64_t>(runs.size())) return std::nullopt;
+    Runs more;
+    for (std::int64_t i = 0; i < loop.count; ++i) {
+      for (const auto& [from, to] : runs) {
+        more.emplace_back(from + i * loop.stride, to + i * loop.stride);
+      }
+    }
+    runs = std::move(more);
+  }
+  return runs;
+}
+
+/// The parts of one axis, told apart by the sets (bits of `masks`) that they are in.
+std::optional<AxisParts> parts_along(const std::vector<SizedSet>& sets, std::size_t axis,
+                                     std::int64_t extent, std::vector<std::uint64_t>& masks) {
+  struct Edge {
+    std::int64_t at;
+    std::uint64_t bit;
+  };
+  std::vector<Edge> edges;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const std::optional<Runs> runs = runs_along(sets[i].set, axis);
+    if (!runs || edges.size() + 2 * runs->size() > 2 * kMaxRuns) return std::nullopt;
+    for (const auto& [from, to] : *runs) {
+      edges.push_back({from, std::uint64_t{1} << i});
+      edges.push_back({to, std::uint64_t{1} << i});
+    }
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  AxisParts out;
+  std::map<std::uint64_t, std::uint8_t> number;
+  std::uint64_t mask = 0;
+  std::size_t next = 0;
+  for (std::int64_t at = 0; at < extent;) {
+    while (next < edges.size() && edges[next].at == at) mask ^= edges[next++].bit;
+    const auto [found, fresh] = number.try_emplace(mask, static_cast<std::uint8_t>(masks.size()));
+    if (fresh) {
+      if (masks.size() == kMaxParts) return std::nullopt;
+      masks.push_back(mask);
+    }
+    out.starts.push_back(at);
+    out.part.push_back(found->second);
+    at = next < edges.size() ? edges[next].at : extent;
+  }
+  out.parts = masks.size();
+  return out;
+}
+
+/// Joins parts of an axis whose bytes are the same whatever the other axes say.
+void join_parts(TensorPlaces& out, std::size_t axis) {
+  std::int64_t inner = 1;
+  for (std::size_t a = axis + 1; a < out.axes.size(); ++a) {
+    inner *= static_cast<std::int64_t>(out.axes[a].parts);
+  }
+  const auto parts = static_cast<std::int64_t>(out.axes[axis].parts);
+  const std::int64_t outer = static_cast<std::int64_t>(out.bytes.size()) / (inner * parts);
+  const auto at = [&](std::int64_t o, std::int64_t p, std::int64_t i) {
+    return out.bytes[static_cast<std::size_t>((o * parts + p) * inner + i)];
+  };
+  std::vector<std::uint8_t> becomes;
+  std::vector<std::int64_t> kept;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    const auto alike = std::find_if(kept.begin(), kept.end(), [&](std::int64_t k) {
+      for (std::int64_t o = 0; o < outer; ++o) {
+        for (std::int64_t i = 0; i < inner; ++i) {
+          if (at(o, p, i) != at(o, k, i)) return false;
+        }
+      }
+      return true;
+    });
+    becomes.push_back(static_cast<std::uint8_t>(alike - kept.begin()));
+    if (alike == kept.end()) kept.push_back(p);
+  }
+  if (static_cast<std::int64_t>(kept.size()) == parts) return;
+  std::vector<std::int64_t> bytes;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (const std::int64_t k : kept) {
+      for (std::int64_t i = 0; i < inner; ++i) bytes.push_back(at(o, k, i));
+    }
+  }
+  out.bytes = std::move(bytes);
+  AxisParts joined;
+  joined.parts = kept.size();
+  for (std::size_t i = 0; i < out.axes[axis].part.size(); ++i) {
+    const std::uint8_t part = becomes[out.axes[axis].part[i]];
+    if (!joined.part.empty() && joined.part.back() == part) continue;
+    joined.starts.push_back(out.axes[axis].starts[i]);
+    joined.part.push_back(part);
+  }
+  out.axes[axis] = std::move(joined);
+}
+
+/// The tensor as a product; nothing when it takes too many parts.
+std::optional<TensorPlaces> as_product(const Shape& mesh, const std::vector<SizedSet>& sets) {
+  if (sets.size() > kMaxSets) return std::nullopt;
+  TensorPlaces out;
+  std::vector<std::uint64_t> cells = {sets.empty() ? 0 : ~std::uint64_t{0} >> (64 - sets.size())};
+  for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+    std::vector<std::uint64_t> masks;
+    std::optional<AxisParts> parts = parts_along(sets, axis, mesh[axis], masks);
+    if (!parts || static_cast<std::int64_t>(cells.size() * masks.size()) > kMaxTable) {
+      return std::nullopt;
+    }
+    std::vector<std::uint64_t> more;
+    for (const std::uint64_t cell : cells) {
+      for (const std::uint64_t mask : masks) more.push_back(cell & mask);
+    }
+    cells = std::move(more);
+    out.axes.push_back(*std::move(parts));
+  }
+  for (const std::uint64_t cell : cells) {
+    out.bytes.push_back(cell == 0 ? 0
+                                  : sets[static_cast<std::size_t>(std::countr_zero(cell))].bytes);
+  }
+  for (std::size_t axis = 0; axis < mesh.rank(); ++axis) join_parts(out, axis);
+  return out;
+}
+
+/// Place by place. `map` is null when the sets are of physical places already.
+Result<TensorPlaces> as_list(const Shape& mesh, const std::vector<SizedSet>& sets,
+                             const Layout& layout, const DeviceMap* map) {
+  Checked count = 0;
+  for (const SizedSet& sized : sets) count += sized.set.count();
+  if (count.saturated() > kMaxListedPlaces) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("a layout whose places have to be listed one by one has ", count.saturated(),
+                     " of them; at most ", kMaxListedPlaces, " are"),
+                 std::nullopt, "use a grid, or fewer places"};
+  }
+  TensorPlaces out;
+  out.is_listed = true;
+  for (const SizedSet& sized : sets) {
+    for (const Place& place : sized.set.places()) {
+      const std::int64_t number = mesh.linear(map ? map->map(layout.mesh(), place).place : place);
+      out.listed.emplace_back(number, sized.bytes);
+    }
+  }
+  std::sort(out.listed.begin(), out.listed.end());
+  // Places that a map stacks on one another add up.
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < out.listed.size(); ++i) {
+    if (kept > 0 && out.listed[kept - 1].first == out.listed[i].first) {
+      TESSERA_TRY(out.listed[kept - 1].second,
+                  (Checked(out.listed[kept - 1].second) + out.listed[i].second)
+                      .value("the bytes of a tensor on one place"));
+    } else {
+      out.listed[kept++] = out.listed[i];
+    }
+  }
+  out.listed.resize(kept);
+  return out;
+}
+
+}  // namespace
+
+Result<TensorPlaces> tensor_places(const Shape& mesh, const SizedTensor& tensor,
+                                   const SizeRule& rule) {
+  if (rule.align_bytes < 1) {
+    return Error{ErrorCode::kBadAlignment, cat("an alignment of ", rule.align_bytes, " bytes"),
+                 std::nullopt, "at least 1"};
+  }
+  if (tensor.bytes.value_or(0) < 0) {
+    return Error{ErrorCode::kBadBuffer, cat("a size of ", *tensor.bytes, " bytes"), std::nullopt,
+                 "a size is at least 0"};
+  }
+  if (tensor.layout == nullptr) {
+    TESSERA_TRY(const std::int64_t bytes, aligned(tensor.bytes.value_or(0), rule));
+    TensorPlaces out;
+    out.axes.assign(mesh.rank(), AxisParts{{0}, {0}, 1});
+    out.bytes = {bytes};
+    return out;
+  }
+  const Layout& layout = *tensor.layout;
+  TESSERA_CHECK_OK(check_mesh(layout, mesh));
+  TESSERA_TRY(std::vector<SizedSet> sets, sized_sets(tensor, rule));
+  const DeviceMap& map = layout.spec().device_map;
+  const DeviceMap* left = &map;  // what still has to be applied
+  if (map.kind() == DeviceMap::Kind::kIdentity) {
+    for (SizedSet& sized : sets) {
+      if (layout.mesh().rank() != mesh.rank()) sized.set = PlaceSet{Place(mesh.rank(), 0), {}};
+    }
+    left = nullptr;
+  } else if (moves_axes(map)) {
+    for (SizedSet& sized : sets) sized.set = moved(sized.set, map);
+    left = nullptr;
+  }
+  if (left == nullptr) {
+    if (std::optional<TensorPlaces> product = as_product(mesh, sets)) return *std::move(product);
+  }
+  return as_list(mesh, sets, layout, left);
+}
+
+}  // namespace tessera::memory

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/names.h"
+#include "tessera/base/text.h"
+#include "tessera/pyflame/pe_memory_planner.h"
+
+namespace tessera::pyflame {
+namespace {
+
+using memory::Advice;
+using memory::Remedy;
+
+constexpr std::size_t kMaxGrids = 24;   ///< finer grids that are tried for one layout
+constexpr std::size_t kMaxLayouts = 3;  ///< layouts that are made finer, of the largest tensors
+
+/// The grids with twice, four times, .. as many rows and columns, fewest PEs first.
+std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout& layout,
+                                                               const Shape& wafer) {
+  const auto steps = [](std::int64_t now, std::int64_t most) {
+    std::vector<std::int64_t> list = {now};
+    while (list.back() < most) list.push_back(std::min(most, list.back() * 2));
+    return list;
+  };
+  const bool rows = layout.type != LayoutType::COL_PARTITION;
+  const bool cols = layout.type != LayoutType::ROW_PARTITION;
+  std::vector<std::pair<std::int64_t, std::int64_t>> grids;
+  if (layout.type == LayoutType::CUSTOM) return grids;
+  const std::int64_t most_rows = rows ? wafer[0] - layout.origin.row : layout.pe_rows;
+  const std::int64_t most_cols = cols ? wafer[1] - layout.origin.col : layout.pe_cols;
+  for (const std::int64_t r : steps(layout.pe_rows, most_rows)) {
+    for (const std::int64_t c : steps(layout.pe_cols, most_cols)) {
+      if (r != layout.pe_rows || c != layout.pe_cols) grids.emplace_back(r, c);
+    }
+  }
+  std::sort(grids.begin(), grids.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first * a.second, a.first) < std::pair(b.first * b.second, b.first);
+  });
+  if (grids.size() > kMaxGrids) grids.resize(kMaxGrids);
+  return grids;
+}
+
+}  // namespace
+
+PEGraph PEMemoryPlanner::followed(const PEGraph& graph, const Advice& advice) const {
+  PEGraph out = graph;
+  out.ops = memory::followed({{}, graph.ops}, advice, align_bytes()).ops;
+  return out;
+}
+
+std::map<TensorId, MeshLayout> PEMemoryPlanner::followed(
+    const std::map<TensorId, MeshLayout>& layouts, const Advice& advice) {
+  std::map<TensorId, MeshLayout> out = layouts;
+  const auto found = layouts.find(advice.output);
+  if (advice.remedy != Remedy::kFinerGrid || found == layouts.end()) return out;
+  for (auto& [id, layout] : out) {
+    if (layout != found->second) continue;
+    layout.pe_rows = static_cast<std::int32_t>(advice.rows);
+    layout.pe_cols = static_cast<std::int32_t>(advice.cols);
+    if (layout.type == LayoutType::SINGLE_PE) layout.type = LayoutType::GRID;
+  }
+  return out;
+}
+
+PEMemoryPlanner PEMemoryPlanner::followed(const Advice& advice) const {
+  PEMemoryPlanner out = *this;
+  if (advice.remedy != Remedy::kSmallerReserve) return out;
+  for (MemorySpace& space : out.machine_.memory) {
+    if (space.name != machine_.data_space) continue;
+    space.reserved[advice.scratch].bytes = advice.bytes;
+    if (advice.bytes == 0) {
+      space.reserved.erase(space.reserved.begin() + static_cast<std::ptrdiff_t>(advice.scratch));
+    }
+  }
+  return out;
+}
+
+void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, MeshLayout>& layouts,
+                             const Options& options, MemoryPlan& plan) const {
+  const MemoryPlan::State& state = *plan.state_;
+  const memory::Shortfall& at = plan.shortfall->at;
+  Options again = options;
+  again.advise = false;
+  again.minimize = false;
+  again.seconds = std::min(again.seconds, 0.1);
+
+  // What the op of the moment could do, on the worst PEs.
+  std::vector<std::int64_t> sizes(state.sizes.tensors());
+  const Place place = {plan.shortfall->example.row, plan.shortfall->example.col};
+  state.sizes.sizes(state.sizes.class_of(place), sizes);
+  memory::Program program{{}, graph.ops};
+  for (const PETensor& tensor : graph.tensors) {
+    program.values.push_back({tensor.name, tensor.kind, tensor.output, tensor.stays});
+  }
+  const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
+    return state.sizes.fits_inside(part, whole, delta);
+  };
+  plan.advice = memory::advise(program, inside, sizes, at, align_bytes());
+  for (Advice& advice : plan.advice) {
+    const Result<MemoryPlan> with = attempt(followed(graph, advice), layouts, again);
+    if (!with) continue;
+    advice.enough = with->valid;
+    // Smaller scratch may also fit a reserve now, and then saves all of itself.
+    std::vector<std::int64_t> left(sizes.size());
+    with->sizes()->sizes(with->sizes()->class_of(place), left);
+    advice.saves_bytes = memory::live_at(state.lives, sizes, at.moment) -
+                         memory::live_at(*with->lifetimes(), left, at.moment);
+  }
+
+  // The target's reserves for moving data.
+  const MemorySpace& space = machine_.default_space();
+  for (std::size_t i = 0; i < space.reserved.size() && !space.usable_bytes; ++i) {
+    const Reserve& reserve = space.reserved[i];
+    if (reserve.name != "double_buffers" && reserve.name != "receive_queues" &&
+        reserve.name != "transform_staging") {
+      continue;
+    }
+    Advice advice;
+    advice.remedy = Remedy::kSmallerReserve;
+    advice.scratch = i;
+    advice.saves_bytes = std::min(reserve.bytes, at.missing());
+    advice.bytes = reserve.bytes - advice.saves_bytes;
+    const Result<MemoryPlan> with = followed(advice).attempt(graph, layouts, again);
+    advice.enough = with && with->valid;
+    advice.text = cat("reserve ", advice.bytes, " bytes instead of ", reserve.bytes, " for ",
+                      quote_name(reserve.name), " in the target");
+    plan.advice.push_back(std::move(advice));
+  }
+
+  // Finer grids for what is largest then.
+  std::vector<const MeshLayout*> tried;
+  for (const memory::Shortfall::Live& live : at.live) {
+    if (live.buffer >= state.tensors) continue;
+    const MeshLayout& layout = layouts.at(live.buffer);
+    if (tried.size() == kMaxLayouts) break;
+    if (std::any_of(tried.begin(), tried.end(), [&](auto* each) { return *each == layout; })) {
+      continue;
+    }
+    tried.push_back(&layout);
+    Advice best;
+    for (const auto& [rows, cols] : finer_grids(layout, machine_.shape())) {
+      Advice advice;
+      advice.remedy = Remedy::kFinerGrid;
+      advice.output = live.buffer;
+      advice.rows = rows;
+      advice.cols = cols;
+      const Result<MemoryPlan> with = attempt(graph, followed(layouts, advice), again);
+      if (!with) continue;
+      advice.saves_bytes = state.plan.lower_bound - with->state_->plan.lower_bound;
+      advice.enough = with->valid;
+      if (advice.enough || advice.saves_bytes > best.saves_bytes) best = advice;
+      if (advice.enough) break;
+    }
+    if (best.saves_bytes <= 0) continue;
+    best.text = cat("a finer grid: ", best.rows, "x", best.cols, " PEs instead of ", layout.pe_rows,
+                    "x", layout.pe_cols, " for ", quote_name(state.lives.names[live.buffer]),
+                    " and what is laid out like it");
+    plan.advice.push_back(std::move(best));
+  }
+  std::sort(plan.advice.begin(), plan.advice.end(), [](const Advice& a, const Advice& b) {
+    return std::pair(a.enough, a.saves_bytes) > std::pair(b.enough, b.saves_bytes);
+  });
+}
+
+}  // namespace tessera::pyflame

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/pyflame/pe_memory_planner.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <numeric>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/names.h"
+#include "tessera/base/text.h"
+#include "tessera/target/machine_json.h"
+
+namespace tessera::pyflame {
+namespace {
+
+constexpr std::int64_t kBumpAlign = 4;  ///< of PyFlame's own planner
+
+std::string name_of(const PEGraph& graph, TensorId id) {
+  return graph.tensors[id].name.empty() ? cat("tensor ", id) : quote_name(graph.tensors[id].name);
+}
+
+memory::Program program_of(const PEGraph& graph) {
+  memory::Program program;
+  program.ops = graph.ops;
+  for (const PETensor& tensor : graph.tensors) {
+    program.values.push_back({tensor.name, tensor.kind, tensor.output, tensor.stays});
+  }
+  return program;
+}
+
+/// An error of one tensor, in its name.
+Error about(const PEGraph& graph, TensorId id, const Error& error) {
+  Error named = error;
+  named.message = cat(name_of(graph, id), ": ", error.message);
+  const auto at = static_cast<std::int64_t>(id);
+  named.span = Span{at, at + 1};
+  return named;
+}
+
+Result<std::vector<Layout>> lower_all(const PEGraph& graph,
+                                      const std::map<TensorId, MeshLayout>& layouts) {
+  if (!layouts.empty() && layouts.rbegin()->first >= graph.tensors.size()) {
+    return Error{ErrorCode::kOutOfRange,
+                 cat("a layout for tensor ", layouts.rbegin()->first, ", but there are ",
+                     graph.tensors.size()),
+                 std::nullopt, "tensors are named by their positions, from 0"};
+  }
+  std::vector<Layout> out;
+  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+    const auto found = layouts.find(id);
+    if (found == layouts.end()) {
+      return about(graph, id,
+                   Error{ErrorCode::kBadBuffer, "there is no layout for this tensor", std::nullopt,
+                         "every tensor needs one, such as MeshLayout::SinglePE()"});
+    }
+    Result<Layout> lowered = found->second.lower(graph.tensors[id].shape, graph.tensors[id].dtype);
+    if (!lowered) return about(graph, id, lowered.error());
+    out.push_back(*std::move(lowered));
+  }
+  return out;
+}
+
+/// Names that scratch may live under; targets may have more.
+constexpr std::array<std::string_view, 4> kReserves = {"routing", "transform_staging",
+                                                       "receive_queues", "double_buffers"};
+
+/// Whether the target's reserve holds all scratch of an op that names it.
+Result<bool> is_reserved(const memory::Op& op, const std::string& reserve,
+                         const MemorySpace& space) {
+  const std::int64_t bytes = space.reserved_bytes(reserve);
+  if (bytes == 0 && std::count(kReserves.begin(), kReserves.end(), reserve) == 0) {
+    std::vector<std::string_view> known(kReserves.begin(), kReserves.end());
+    for (const Reserve& each : space.reserved) known.push_back(each.name);
+    return Error{ErrorCode::kUnknownName,
+                 cat("scratch of ", quote_name(op.name), " names the reserve ", quote_name(reserve),
+                     ", which there is not"),
+                 std::nullopt, did_you_mean(reserve, known)};
+  }
+  Checked wanted = 0;
+  for (const memory::Scratch& scratch : op.scratch) {
+    if (scratch.reserve == reserve) wanted += scratch.bytes;
+  }
+  return wanted.saturated() <= bytes;
+}
+
+/// The bytes of an element, for its alignment; 1 for what is packed.
+std::int64_t element_bytes(DType dtype) {
+  return std::max<std::int64_t>(1, dtype_bits(dtype).value_or(8) / 8);
+}
+
+/// What takes memory, in the order of Lifetimes: tensors, then scratches.
+Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
+                                               const std::vector<Layout>& layouts,
+                                               const MemorySpace& space) {
+  std::vector<memory::SizedTensor> out;
+  for (const Layout& layout : layouts) out.push_back({&layout});
+  for (const memory::Op& op : graph.ops) {
+    for (const memory::Scratch& scratch : op.scratch) {
+      if (scratch.where && *scratch.where >= layouts.size()) {
+        return Error{ErrorCode::kOutOfRange,
+                     cat("scratch of ", quote_name(op.name), " is where tensor ", *scratch.where,
+                         " is, but there are ", layouts.size()),
+                     std::nullopt, "tensors are named by their positions, from 0"};
+      }
+      bool reserved = false;
+      if (!scratch.reserve.empty()) {
+        TESSERA_TRY(reserved, is_reserved(op, scratch.reserve, space));
+      }
+      out.push_back(
+          {scratch.where ? &layouts[*scratch.where] : nullptr, reserved ? 0 : scratch.bytes});
+    }
+  }
+  return out;
+}
+
+void set_alignments(const PEGraph& graph, std::int64_t align, memory::Lifetimes& lives) {
+  std::size_t next = 0;
+  for (; next < graph.tensors.size(); ++next) {
+    memory::Buffer& buffer = lives.buffers[next];
+    const std::int64_t element = element_bytes(graph.tensors[next].dtype);
+    // A view begins where it begins: only its elements have to be where they can be read.
+    const bool inside = buffer.alias && buffer.alias->delta > 0;
+    buffer.alignment = inside ? element : std::lcm(align, element);
+  }
+  for (const memory::Op& op : graph.ops) {
+    for (const memory::Scratch& scratch : op.scratch) {
+      const std::int64_t element =
+          scratch.where ? element_bytes(graph.tensors[*scratch.where].dtype) : 1;
+      lives.buffers[next++].alignment = std::lcm(align, element);
+    }
+  }
+}
+
+/// The most that all tensors of one PE take one after the other, and the scratch of one op.
+std::int64_t bump_bytes(const PEGraph& graph, const memory::PlaceSizes& sizes) {
+  std::int64_t most = 0;
+  for (const std::uint32_t c : sizes.maximal()) {
+    const memory::PlaceSizes::Look look = sizes.look(c);
+    const auto whole = [&](std::size_t i) {
+      return Checked(ceil_div(look[i], kBumpAlign)) * kBumpAlign;
+    };
+    Checked sum = 0;
+    std::size_t next = 0;
+    for (; next < graph.tensors.size(); ++next) sum += whole(next);
+    std::int64_t most_scratch = 0;
+    for (const memory::Op& op : graph.ops) {
+      Checked scratch = 0;
+      for (std::size_t i = 0; i < op.scratch.size(); ++i) scratch += whole(next++);
+      most_scratch = std::max(most_scratch, scratch.saturated());
+    }
+    most = std::max(most, (sum + most_scratch).saturated());
+  }
+  return most;
+}
+
+}  // namespace
+
+TensorId PEGraph::add(PETensor tensor) {
+  tensors.push_back(std::move(tensor));
+  return tensors.size() - 1;
+}
+
+TensorId PEGraph::compute(std::string name, std::vector<TensorId> inputs,
+                          std::vector<std::int64_t> shape, DType dtype) {
+  const TensorId output = add({name, std::move(shape), dtype});
+  ops.push_back({std::move(name), std::move(inputs), {output}});
+  return output;
+}
+
+TensorId PEGraph::compute_in_place(std::string name, std::vector<TensorId> inputs,
+                                   std::vector<std::int64_t> shape, DType dtype) {
+  const TensorId output = compute(std::move(name), std::move(inputs), std::move(shape), dtype);
+  if (!ops.back().inputs.empty()) ops.back().in_place = {{output, ops.back().inputs[0]}};
+  return output;
+}
+
+PEMemoryPlanner::PEMemoryPlanner() {
+  const Result<const Machine*> wse2 = find_machine("wse2");
+  assert(wse2.ok());
+  machine_ = **wse2;
+}
+
+std::size_t PEMemoryPlanner::PE_MEMORY_SIZE() const {
+  return static_cast<std::size_t>(machine_.default_space().bytes.value_or(0));
+}
+
+std::size_t PEMemoryPlanner::AVAILABLE_FOR_DATA() const {
+  return static_cast<std::size_t>(machine_.default_space().data_bytes().value_or(0));
+}
+
+std::size_t PEMemoryPlanner::reserved_for(std::string_view name) const {
+  return static_cast<std::size_t>(machine_.default_space().reserved_bytes(name));
+}
+
+std::int64_t PEMemoryPlanner::align_bytes() const {
+  const std::int64_t wavelet = machine_.rules.wavelet_bits.value_or(8) / 8;
+  return std::lcm(machine_.default_space().align_bytes, std::max<std::int64_t>(1, wavelet));
+}
+
+Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
+                                            const std::map<TensorId, MeshLayout>& layouts,
+                                            const Options& options) const {
+  TESSERA_CHECK_OK(machine_.check());
+  const MemorySpace& space = machine_.default_space();
+  const std::optional<std::int64_t> available = space.data_bytes();
+  if (!available || space.owner != MemorySpace::Owner::kPlace || machine_.shape().rank() != 2) {
+    return Error{
+        ErrorCode::kNotSupported,
+        cat(machine_.name, " has no PEs in rows and columns with a known data budget each"),
+        std::nullopt, "plan for a target such as wse2"};
+  }
+  TESSERA_TRY(const std::vector<Layout> lowered, lower_all(graph, layouts));
+  TESSERA_TRY(const std::vector<memory::SizedTensor> tensors, sized(graph, lowered, space));
+  Result<memory::PlaceSizes> sizes =
+      memory::PlaceSizes::make(machine_.shape(), tensors, {align_bytes(), options.allocated});
+  if (!sizes) {
+    const std::optional<Span>& span = sizes.error().span;
+    if (!span || span->from >= static_cast<std::int64_t>(graph.tensors.size())) {
+      return sizes.error();
+    }
+    return about(graph, static_cast<TensorId>(span->from), sizes.error());
+  }
+  const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
+    return sizes->fits_inside(part, whole, delta);
+  };
+  TESSERA_TRY(memory::Lifetimes lives, memory::lifetimes(program_of(graph), inside));
+  set_alignments(graph, align_bytes(), lives);
+  // A low plan quickly; the search only for what that leaves too high, or when it is asked for.
+  memory::MeshPlanOptions mesh_options;
+  mesh_options.mode = options.mode;
+  mesh_options.solve.capacity = available;
+  mesh_options.solve.minimize = true;
+  mesh_options.solve.seconds = options.seconds;
+  mesh_options.solve.techniques.exact = options.minimize;
+  TESSERA_TRY(memory::MeshPlan plan, memory::plan_mesh(lives.buffers, *sizes, mesh_options));
+  if (plan.outcome == memory::Outcome::kUnknown && !options.minimize) {
+    mesh_options.solve.minimize = false;
+    mesh_options.solve.techniques.exact = true;
+    TESSERA_TRY(plan, memory::plan_mesh(lives.buffers, *sizes, mesh_options));
+  }
+  MemoryPlan out;
+  auto state = std::make_shared<MemoryPlan::State>(MemoryPlan::State{
+      *std::move(sizes), std::move(lives), std::move(plan), graph.tensors.size(), *available});
+  state->bump = bump_bytes(graph, state->sizes);
+  out.valid = state->plan.outcome == memory::Outcome::kFits;
+  auto offset = static_cast<std::size_t>(*available);
+  for (const Reserve& reserve : space.reserved) {
+    out.reservations.push_back({offset, static_cast<std::size_t>(reserve.bytes), reserve.name});
+    offset += static_cast<std::size_t>(reserve.bytes);
+  }
+  if (!machine_.dead.empty()) {
+    const std::vector<std::int64_t> used = state->plan.used_by_class(state->sizes);
+    for (const std::int64_t number : machine_.dead_places()) {
+      const Place place = state->sizes.mesh().delinear(number);
+      const std::size_t c = state->sizes.class_of(place);
+      if (used[c] == 0) continue;
+      return Error{ErrorCode::kDoesNotFit,
+                   cat("PE ", bracketed(place), " is dead, but would hold ", used[c], " bytes"),
+                   std::nullopt, "choose grids and origins that leave it out"};
+    }
+  }
+  out.state_ = std::move(state);
+  return out;
+}
+
+/// Which PEs lack memory, when, and for what.
+void PEMemoryPlanner::explain(const PEGraph& graph, MemoryPlan& plan) const {
+  const MemoryPlan::State& state = *plan.state_;
+  const std::vector<std::int64_t> used = state.plan.used_by_class(state.sizes);
+  std::size_t worst = state.plan.worst;
+  if (state.plan.lower_bound <= state.available) {
+    worst = static_cast<std::size_t>(std::max_element(used.begin(), used.end()) - used.begin());
+  }
+  const memory::Problem problem = memory::problem_of(state.lives.buffers, state.sizes, worst);
+  const Result<std::optional<memory::Shortfall>> found =
+      memory::shortfall(problem, state.available, state.plan.offsets_of(state.sizes, worst));
+  if (!found || !*found) return;
+  PEShortfall out;
+  out.at = **found;
+  const Place place = state.sizes.example(worst);
+  out.example = {static_cast<std::int32_t>(place[0]), static_cast<std::int32_t>(place[1])};
+  out.pes = state.sizes.places(worst);
+  for (std::size_t c = 0; c < used.size(); ++c) {
+    if (used[c] > state.available) out.pes_short += state.sizes.places(c);
+  }
+  const auto moment = static_cast<std::size_t>(out.at.moment);
+  if (moment < graph.ops.size()) out.op = graph.ops[moment].name;
+  const std::string when = out.op.empty() ? cat("moment ", out.at.moment) : quote_name(out.op);
+  const std::string where =
+      cat(out.pes, out.pes == 1 ? " PE, (" : " PEs such as (", place[0], ", ", place[1], ")");
+  plan.error = memory::does_not_fit(out.at, state.lives.names, when, where);
+  plan.shortfall = std::move(out);
+}
+
+MemoryPlan PEMemoryPlanner::plan(const PEGraph& graph,
+                                 const std::map<TensorId, MeshLayout>& layouts,
+                                 const Options& options) const {
+  Result<MemoryPlan> made = attempt(graph, layouts, options);
+  MemoryPlan out;
+  if (!made) {
+    out.error = made.error();
+  } else {
+    out = *std::move(made);
+    if (!out.valid) {
+      explain(graph, out);
+      if (options.advise && out.shortfall) advise(graph, layouts, options, out);
+    }
+  }
+  if (out.error) {
+    if (!out.advice.empty()) out.error->help = out.advice[0].sentence();
+    out.error_message = out.error->message;
+  }
+  return out;
+}
+
+}  // namespace tessera::pyflame
