@@ -52,7 +52,7 @@ class HostAllocator {
       if constexpr (!std::is_trivially_destructible_v<T>) {
         for (std::size_t i = count; i > 0; --i) std::destroy_at(first + (i - 1));
       }
-      deallocate(first);
+      deallocate(static_cast<void*>(first));
     }
   };
   template <typename T>

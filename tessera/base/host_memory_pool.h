@@ -92,7 +92,7 @@ class HostMemoryPool {
     void operator()(State* state) const;
   };
   explicit HostMemoryPool(State* state) : state_(state) {}
-  static Status release_to(State& state, void* block);
+  static Status release_to(State& state, void* address);
   std::unique_ptr<State, End> state_;
 
  public:

@@ -20,6 +20,11 @@ namespace {
 
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
+/// Any number as an address, also one where nothing is.
+void* pointer(std::uintptr_t at) {
+  return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// Memory that counts what is out and refuses when it is told to.
 struct Source {
   std::int64_t refuse_from = INT64_MAX;  ///< requests with these numbers are refused
@@ -74,24 +79,24 @@ class Model {
   void release(std::mt19937& random) {
     if (out_.empty()) return;
     const auto it = std::next(out_.begin(), static_cast<long>(random() % out_.size()));
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(it->first);
+    const auto* const bytes = static_cast<const unsigned char*>(pointer(it->first));
     ASSERT_TRUE(std::all_of(bytes, bytes + pool_.block_size(),
                             [&](unsigned char byte) { return byte == it->second; }));
-    ASSERT_TRUE(pool_.release(reinterpret_cast<void*>(it->first)).ok());
+    ASSERT_TRUE(pool_.release(pointer(it->first)).ok());
     back_.insert(it->first);
     out_.erase(it);
   }
   void release_wrongly(std::mt19937& random) {
     if (!back_.empty()) {
       const auto it = std::next(back_.begin(), static_cast<long>(random() % back_.size()));
-      const Status twice = pool_.release(reinterpret_cast<void*>(*it));
+      const Status twice = pool_.release(pointer(*it));
       ASSERT_FALSE(twice.ok());
       ASSERT_EQ(twice.error().code, ErrorCode::kBadBlock);
       ASSERT_NE(twice.error().message.find("is back already"), std::string::npos);
     }
     if (!out_.empty() && pool_.block_size() > 1) {
       const std::uintptr_t inside = out_.begin()->first + 1 + random() % (pool_.block_size() - 1);
-      ASSERT_EQ(pool_.release(reinterpret_cast<void*>(inside)).error().code, ErrorCode::kBadBlock);
+      ASSERT_EQ(pool_.release(pointer(inside)).error().code, ErrorCode::kBadBlock);
     }
     int local = 0;
     ASSERT_EQ(pool_.release(&local).error().code, ErrorCode::kBadBlock);
@@ -182,8 +187,8 @@ TEST(HostMemoryPool, SaysWhatIsWrongWithABlock) {
   };
   EXPECT_EQ(says(other, block), "is not a block of this pool");
   EXPECT_TRUE(says(pool, block + 16).starts_with("is not a block but 16 bytes into the one at 0x"));
-  EXPECT_EQ(says(pool, reinterpret_cast<void*>(std::uintptr_t{1})), "is not a block of this pool");
-  EXPECT_EQ(says(pool, reinterpret_cast<void*>(UINTPTR_MAX)), "is not a block of this pool");
+  EXPECT_EQ(says(pool, pointer(std::uintptr_t{1})), "is not a block of this pool");
+  EXPECT_EQ(says(pool, pointer(UINTPTR_MAX)), "is not a block of this pool");
   // In the region of the slab, behind its last block: memory that may not be there at all.
   EXPECT_EQ(says(pool, block + (std::size_t{1} << 20)), "is not a block of this pool");
   EXPECT_TRUE(pool.release(nullptr).ok());

@@ -20,8 +20,9 @@ struct MemorySource {
 namespace pool {
 
 /// What is known about a block. It stands apart from the block's memory, so that nothing a user
-/// writes to a block, or to one that is no longer his, can harm the pool.
-struct Block {
+/// writes to a block, or to one that is no longer theirs, can harm the pool. It has a cache line of
+/// its own, because neighbours may be in the hands of different threads.
+struct alignas(64) Block {
   std::byte* memory = nullptr;
   Block* next = nullptr;               ///< in the list of free blocks of its shard
   std::atomic<std::uint32_t> home{0};  ///< its shard; changes only while the block is free
@@ -30,7 +31,7 @@ struct Block {
 
 /// Blocks side by side in one piece of memory that begins at a multiple of kSlabBytes and, with
 /// more than one block, is not longer. So the address of a block names its slab.
-struct Slab {
+struct alignas(64) Slab {
   std::byte* memory = nullptr;
   std::size_t count = 0;
   std::size_t stride = 0;

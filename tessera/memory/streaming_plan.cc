@@ -179,7 +179,8 @@ class Search {
     for (std::size_t i = 0; i < 3; ++i) {
       for (std::size_t j = i + 1; j < 3; ++j) {
         const double at = (lines[j].start - lines[i].start) / (lines[i].slope - lines[j].slope);
-        if (!(at > static_cast<double>(low) && at < static_cast<double>(high))) continue;
+        const bool between = at > static_cast<double>(low) && at < static_cast<double>(high);
+        if (!between) continue;  // nor where lines are parallel
         // One step to either side, should rounding have moved the crossing over a whole number.
         const auto below = static_cast<std::int64_t>(at);
         for (std::int64_t size = below - 1; size <= below + 2; ++size) {
