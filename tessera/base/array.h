@@ -54,20 +54,22 @@ class Array {
   }
   /// New values are `value`.
   [[nodiscard]] bool resize(std::size_t size, const T& value = T{}) {
+    const T kept = value;  // which may be one of ours
     if (!reserve(size)) return false;
-    if (size > size_) std::fill(block_.get() + size_, block_.get() + size, value);
+    if (size > size_) std::fill(block_.get() + size_, block_.get() + size, kept);
     size_ = size;
     return true;
   }
   /// As `resize` from empty.
   [[nodiscard]] bool assign(std::size_t size, const T& value) {
+    const T kept = value;
     if (!reserve(size)) return false;
-    std::fill_n(block_.get(), size, value);
+    std::fill_n(block_.get(), size, kept);
     size_ = size;
     return true;
   }
   [[nodiscard]] bool push(const T& value) {
-    const T kept = value;  // which may be one of ours
+    const T kept = value;
     if (size_ == room_ && !reserve(std::max<std::size_t>(8, room_ * 2))) return false;
     block_[size_++] = kept;
     return true;

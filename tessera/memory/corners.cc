@@ -54,21 +54,24 @@ std::int64_t CornerView::slack(std::int32_t section) const {
   return techniques_.section_inference ? room - state_.waiting_bytes(section) : room;
 }
 
-std::int64_t CornerView::lowest_top(std::int32_t section, const Niche& niche, std::int64_t left,
-                                    std::int64_t right) const {
+/// The lowest top of a waiting block beside the section, on which one over the section may rest.
+/// Stops at the first that is at most `enough`.
+std::int64_t CornerView::lowest_top(const Corner& corner, std::int64_t left, std::int64_t right,
+                                    std::int64_t enough) const {
+  const Niche& niche = corner.niche;
   std::int64_t lowest = kNever;
   const auto consider = [&](std::int32_t b) {
     const Block& block = state_.block(b);
-    if (!state_.waits(b) || (block.from <= section && section < block.to)) return;
+    if (!state_.waits(b) || (block.from <= corner.section && corner.section < block.to)) return;
     std::int64_t offset = niche.floor;
     if (block.from < niche.from) offset = std::max(offset, left);
     if (block.to > niche.to) offset = std::max(offset, right);
     lowest = std::min(lowest, std::max(offset, block.fixed) + block.size);
   };
-  for (std::int32_t s = niche.from; s < niche.to; ++s) {
+  for (std::int32_t s = niche.from; s < niche.to && lowest > enough; ++s) {
     for (const std::int32_t b : state_.beginning(s)) consider(b);
   }
-  if (section != niche.from) {
+  if (corner.section != niche.from && lowest > enough) {
     for (const std::int32_t b : state_.through(niche.from)) {
       if (state_.block(b).from < niche.from) consider(b);
     }
@@ -76,37 +79,41 @@ std::int64_t CornerView::lowest_top(std::int32_t section, const Niche& niche, st
   return lowest;
 }
 
-std::int64_t CornerView::next_floor(std::int32_t section, const Niche& niche, std::int32_t low,
-                                    std::int32_t high, std::int64_t most) const {
+/// The lowest offset above the floor that a waiting block may have over the corner's section, when
+/// none is put down at the floor. Stops at the first that is at most `enough`.
+std::int64_t CornerView::next_floor(const Corner& corner, std::int32_t low, std::int32_t high,
+                                    std::int64_t enough) const {
+  const Niche& niche = corner.niche;
   const std::int64_t left = niche.from > low ? state_.floor(niche.from - 1) : kNever;
   const std::int64_t right = niche.to < high ? state_.floor(niche.to) : kNever;
-  std::int64_t next = most + 1;
-  std::int64_t alignment_inside = 0;  // the least of those who have to rest on another block
-  for (const std::int32_t b : state_.through(section)) {
+  std::int64_t next = kNever;
+  bool rests_inside = false;  // some block inside the niche can only rest on another one
+  for (const std::int32_t b : state_.through(corner.section)) {
     if (!state_.waits(b)) continue;
     const Block& block = state_.block(b);
-    if (block.fixed >= 0) {
-      next = std::min(next, block.fixed);
-      continue;
-    }
-    const bool is_inside = block.from >= niche.from && block.to <= niche.to;
-    if (is_inside && niche.floor % block.alignment == 0) {
-      alignment_inside =
-          alignment_inside == 0 ? block.alignment : std::min(alignment_inside, block.alignment);
-      continue;
-    }
     std::int64_t offset = niche.floor;
-    if (block.from < niche.from) offset = std::max(offset, left);
-    if (block.to > niche.to) offset = std::max(offset, right);
-    for (std::int32_t s = block.from; s < block.to && offset < next; ++s) {
-      offset = std::max(offset, state_.floor(s));
+    if (block.fixed >= 0) {
+      offset = block.fixed;
+    } else if (block.from >= niche.from && block.to <= niche.to) {
+      if (niche.floor % block.alignment == 0) {
+        rests_inside = true;
+        continue;
+      }
+    } else {
+      if (block.from < niche.from) offset = std::max(offset, left);
+      if (block.to > niche.to) offset = std::max(offset, right);
+      for (std::int32_t s = block.from; s < block.to && offset < next; ++s) {
+        offset = std::max(offset, state_.floor(s));
+      }
     }
     next = std::min(next, align_up(offset, block.alignment));
+    if (next <= enough) return next;
   }
-  if (alignment_inside > 0 && next > niche.floor + 1) {
-    next = std::min(next, lowest_top(section, niche, left, right));
-  }
-  return next;
+  return rests_inside ? std::min(next, lowest_top(corner, left, right, enough)) : next;
+}
+
+std::int64_t CornerView::rise(const Corner& corner, std::int32_t low, std::int32_t high) const {
+  return next_floor(corner, low, high, corner.niche.floor + 1);
 }
 
 Corner CornerView::look(const Niche& niche, bool is_left, std::int32_t low,
@@ -121,8 +128,8 @@ Corner CornerView::look(const Niche& niche, bool is_left, std::int32_t low,
   });
   const std::int64_t room = slack(corner.section);
   if (room <= 0 || state_.ceiling(corner.section) <= niche.floor) return corner;
-  corner.rise = next_floor(corner.section, niche, low, high, niche.floor + room);
-  corner.can_rise = corner.rise > niche.floor && corner.rise <= niche.floor + room;
+  const std::int64_t most = niche.floor + room;
+  corner.can_rise = next_floor(corner, low, high, most) <= most;
   return corner;
 }
 

@@ -34,7 +34,6 @@ struct Corner {
   bool is_left = true;
   std::int32_t candidates = 0;
   bool can_rise = false;
-  std::int64_t rise = 0;  ///< where the floor goes: the lowest offset that any block may have then
   std::int32_t options() const { return candidates + (can_rise ? 1 : 0); }
 };
 
@@ -47,6 +46,10 @@ class CornerView {
   /// The corner of a niche, with its options counted. `low` and `high` are the walls around the
   /// part that is searched.
   Corner look(const Niche& niche, bool is_left, std::int32_t low, std::int32_t high) const;
+
+  /// Where the floor of a corner that can rise goes: the lowest offset that a block may have over
+  /// it when none is put down at the floor there is.
+  std::int64_t rise(const Corner& corner, std::int32_t low, std::int32_t high) const;
 
   /// Adds the candidates of a corner to `blocks`; false when memory is refused.
   [[nodiscard]] bool collect(const Corner& corner, Array<std::int32_t>& blocks) const;
@@ -65,10 +68,10 @@ class CornerView {
   void each_candidate(std::int32_t section, const Niche& niche, bool is_left, Visit visit) const;
   bool fits(std::int32_t b, std::int64_t floor) const;
   bool has_earlier_twin(std::int32_t b, std::int32_t section, bool is_left) const;
-  std::int64_t next_floor(std::int32_t section, const Niche& niche, std::int32_t low,
-                          std::int32_t high, std::int64_t most) const;
-  std::int64_t lowest_top(std::int32_t section, const Niche& niche, std::int64_t left,
-                          std::int64_t right) const;
+  std::int64_t next_floor(const Corner& corner, std::int32_t low, std::int32_t high,
+                          std::int64_t enough) const;
+  std::int64_t lowest_top(const Corner& corner, std::int64_t left, std::int64_t right,
+                          std::int64_t enough) const;
 
   const SearchState& state_;
   const Techniques& techniques_;

@@ -117,44 +117,36 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
                    std::int64_t& proven_bound) {
   Exact exact(packing, techniques, patience);
   const std::int64_t grain = packing.grain;
-  for (std::int64_t nodes = kFirstNodes; peak > std::max(target, proven_bound);) {
-    bool has_changed = false;
-    std::int64_t last = -1;
-    // As low as may be first, then nearer and nearer to the plan there is.
-    for (const std::int64_t eighths : {0, 1, 2, 4, 8}) {
+  // With so many nodes for each run: as low as may be first, then by halves of what is unknown.
+  for (std::int64_t nodes = kFirstNodes;; nodes += nodes / 2) {
+    std::int64_t tried = -1;  // the highest capacity at which no plan was found
+    for (;;) {
       const std::int64_t low = std::max(target, proven_bound);
-      const std::int64_t high = peak - grain;
-      const std::int64_t between = (low + (high - low) / 8 * eighths) / grain * grain;
-      const std::int64_t capacity = eighths == 8 ? high : std::max(low, between);
-      if (capacity == last || capacity > high) continue;
-      last = capacity;
+      const std::int64_t high = peak - grain;  // the next lower peak that a plan can have
+      if (low > high) {
+        // Between the bound and the plan there is no multiple of the grain.
+        if (low == proven_bound) proven_bound = std::max(low, peak);
+        return SearchEnd::kFound;
+      }
+      if (tried >= high) break;
+      const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
+      const std::int64_t capacity = tried < low ? low : std::min(high, tried + half);
       const SearchEnd end = exact.turn(capacity, nodes, offsets);
       if (end == SearchEnd::kNoMemory) return end;
-      if (end == SearchEnd::kStopped) {
-        if (patience.is_spent()) return end;
-        continue;
-      }
-      has_changed = true;
       if (end == SearchEnd::kFound) {
         peak = peak_of(packing, offsets);
         patience.peak = std::min(patience.peak, peak);
-      } else {
-        proven_bound = capacity / grain * grain + grain;
+        continue;
+      }
+      tried = capacity;
+      if (end == SearchEnd::kNone) {
+        proven_bound = std::min(peak, capacity / grain * grain + grain);
         patience.proven_bound = std::max(patience.proven_bound, proven_bound);
+      } else if (patience.is_spent()) {
+        return end;
       }
-      break;
-    }
-    // The bound above the last plan means that plan is the best: no multiple of the grain is left.
-    proven_bound = std::min(proven_bound, peak);
-    if (!has_changed) {
-      if (last < 0) {
-        proven_bound = peak;
-        break;
-      }
-      nodes += nodes / 2;
     }
   }
-  return SearchEnd::kFound;
 }
 
 }  // namespace tessera::memory

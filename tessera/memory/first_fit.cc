@@ -2,6 +2,7 @@
 #include "tessera/memory/first_fit.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::memory {
 
@@ -31,37 +32,39 @@ bool FirstFit::lowest(std::int32_t block, std::span<const std::int64_t> offsets,
   return true;
 }
 
-bool FirstFit::is_free(std::int32_t block, std::int64_t offset,
-                       std::span<const std::int64_t> offsets, bool& free) {
+bool FirstFit::in_the_way(std::int32_t block, std::span<const std::int64_t> offsets,
+                          Array<std::int32_t>& found) {
   const Block& put = packing_->blocks[static_cast<std::size_t>(block)];
-  if (!overlaps_.meet(put.from, put.to, met_)) return false;
-  free = true;
+  const std::int64_t from = offsets[static_cast<std::size_t>(block)];
+  if (!overlaps_.meet(put.from, put.to, met_) || !found.reserve(met_.size())) return false;
+  found.clear();
   for (const std::int32_t other : met_) {
     const auto at = static_cast<std::size_t>(other);
-    if (other == block || offsets[at] == kNowhere) continue;
-    if (offsets[at] < offset + put.size && offset < offsets[at] + packing_->blocks[at].size) {
-      free = false;
-      return true;
+    if (other == block || offsets[at] == kNowhere || offsets[at] >= from + put.size ||
+        from >= offsets[at] + packing_->blocks[at].size) {
+      continue;
     }
+    if (!found.push(other)) return false;
   }
   return true;
 }
 
-bool FirstFit::follow_hints(std::int64_t peak, std::span<std::int64_t> offsets) {
+bool FirstFit::follow_hints(std::int64_t peak, std::chrono::steady_clock::time_point deadline,
+                            std::span<std::int64_t> offsets) {
+  Array<std::int32_t> others;
   for (std::size_t i = 0; i < packing_->blocks.size(); ++i) {
     const Block& block = packing_->blocks[i];
     if (block.hint < 0 || block.fixed >= 0 || offsets[i] == block.hint) continue;
     if (block.hint % block.alignment != 0 || block.hint > peak - block.size) continue;
-    bool free = false;
-    if (!is_free(static_cast<std::int32_t>(i), block.hint, offsets, free)) return false;
-    if (free) offsets[i] = block.hint;
+    if (std::chrono::steady_clock::now() >= deadline) return true;
+    const std::int64_t before = std::exchange(offsets[i], block.hint);
+    if (!in_the_way(static_cast<std::int32_t>(i), offsets, others)) {
+      offsets[i] = before;
+      return false;
+    }
+    if (!others.empty()) offsets[i] = before;
   }
   return true;
-}
-
-bool has_hints(const Packing& packing) {
-  return std::any_of(packing.blocks.begin(), packing.blocks.end(),
-                     [](const Block& block) { return block.hint >= 0 && block.fixed < 0; });
 }
 
 }  // namespace tessera::memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 
@@ -23,12 +24,15 @@ class FirstFit {
   [[nodiscard]] bool lowest(std::int32_t block, std::span<const std::int64_t> offsets,
                             std::int64_t& offset);
 
-  /// Whether `block` at `offset` would meet nothing that is down, into `free`.
-  [[nodiscard]] bool is_free(std::int32_t block, std::int64_t offset,
-                             std::span<const std::int64_t> offsets, bool& free);
+  /// Everything that is down, lives together with `block` and shares bytes with it where `offsets`
+  /// has it, into `found`.
+  [[nodiscard]] bool in_the_way(std::int32_t block, std::span<const std::int64_t> offsets,
+                                Array<std::int32_t>& found);
 
-  /// Moves blocks to their hints where these are free and end at or below `peak`.
-  [[nodiscard]] bool follow_hints(std::int64_t peak, std::span<std::int64_t> offsets);
+  /// Moves blocks, also from nowhere, to their hints where these are free and end at or below
+  /// `peak`; as many as there is time for.
+  [[nodiscard]] bool follow_hints(std::int64_t peak, std::chrono::steady_clock::time_point deadline,
+                                  std::span<std::int64_t> offsets);
 
  private:
   struct Range {
@@ -41,8 +45,5 @@ class FirstFit {
   Array<std::int32_t> met_;
   Array<Range> taken_;
 };
-
-/// Whether any block has a hint.
-bool has_hints(const Packing& packing);
 
 }  // namespace tessera::memory

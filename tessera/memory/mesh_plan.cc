@@ -34,23 +34,32 @@ class PerClass {
         bounds_(bounds),
         options_(options),
         end_(now() + options.seconds),
-        plan_(plan) {}
+        enough_(*std::max_element(bounds.begin(), bounds.end())),
+        plan_(plan) {
+    if (options.capacity && !options.minimize) enough_ = std::max(enough_, *options.capacity);
+  }
 
   Status run() {
     plan_.outcome = Outcome::kFits;
-    plan_.optimal = true;
-    return sizes_.size() > kMaxSolvedApart ? solve_range(0, sizes_.size()) : solve_each();
-  }
-
- private:
-  Status solve_each() {
-    for (std::size_t i = 0; i < sizes_.size(); ++i) TESSERA_CHECK_OK(solve_one(i));
+    // The hardest first: what it needs, no other has to do without.
+    hardest_ = static_cast<std::size_t>(std::max_element(bounds_.begin(), bounds_.end()) -
+                                        bounds_.begin());
+    TESSERA_CHECK_OK(solve_one(hardest_));
+    if (sizes_.size() > kMaxSolvedApart) {
+      TESSERA_CHECK_OK(solve_range(0, sizes_.size()));
+    } else {
+      for (std::size_t i = 0; i < sizes_.size(); ++i) {
+        if (i != hardest_) TESSERA_CHECK_OK(solve_one(i));
+      }
+    }
+    measure();
     return ok_status();
   }
 
+ private:
   /// One plan for all of [from, to) if a quick one is low enough, else one for each half.
   Status solve_range(std::size_t from, std::size_t to) {
-    if (to - from == 1) return solve_one(from);
+    if (to - from == 1) return from == hardest_ ? ok_status() : solve_one(from);
     std::vector<std::int64_t> largest = sizes_[from];
     for (std::size_t i = from + 1; i < to; ++i) {
       for (std::size_t b = 0; b < largest.size(); ++b) {
@@ -58,14 +67,8 @@ class PerClass {
       }
     }
     set_sizes(problem_, largest);
-    SolveOptions quick = options_;
-    quick.capacity.reset();
-    quick.minimize = true;
-    quick.techniques.exact = false;
-    TESSERA_TRY(const Solution solution, solve(problem_, quick));
-    std::int64_t enough = *std::max_element(bounds_.begin(), bounds_.end());
-    if (options_.capacity && !options_.minimize) enough = std::max(enough, *options_.capacity);
-    if (solution.peak > enough) {
+    TESSERA_TRY(const Solution solution, solve_quickly(false));
+    if (solution.peak > enough_) {
       const std::size_t middle = from + (to - from) / 2;
       TESSERA_CHECK_OK(solve_range(from, middle));
       return solve_range(middle, to);
@@ -74,32 +77,61 @@ class PerClass {
     return ok_status();
   }
 
+  /// The first plan found that is not above `enough_`, if any is.
+  Result<Solution> solve_quickly(bool repair) {
+    SolveOptions quick = options_;
+    quick.capacity = enough_;
+    quick.minimize = false;
+    quick.techniques.exact = false;
+    quick.techniques.repair = repair && options_.techniques.repair;
+    return solve(problem_, quick);
+  }
+
   Status solve_one(std::size_t i) {
     set_sizes(problem_, sizes_[i]);
+    // What cannot fit is told as an outcome, with a plan, so the solver is not told the capacity.
+    const bool hopeless = options_.capacity && bounds_[i] > *options_.capacity;
+    TESSERA_TRY(const Solution quick, solve_quickly(true));
+    if (quick.peak <= enough_ || hopeless) {
+      keep(quick, i, i + 1);
+      note(hopeless ? Outcome::kDoesNotFit : fits(quick.peak));
+      return ok_status();
+    }
     SolveOptions options = options_;
     options.seconds = std::max(0.0, end_ - now());
-    // What cannot fit is told as an outcome, with a plan, so the solver is not told the capacity.
-    const bool hopeless = options.capacity && bounds_[i] > *options.capacity;
-    if (hopeless) {
-      options.capacity.reset();
-      options.techniques.exact = false;
-    }
     TESSERA_TRY(const Solution solution, solve(problem_, options));
     keep(solution, i, i + 1);
-    const Outcome outcome = hopeless ? Outcome::kDoesNotFit : solution.outcome;
-    if (outcome == Outcome::kDoesNotFit || plan_.outcome == Outcome::kFits) plan_.outcome = outcome;
+    note(solution.outcome);
     return ok_status();
+  }
+
+  Outcome fits(std::int64_t peak) const {
+    return !options_.capacity || peak <= *options_.capacity ? Outcome::kFits : Outcome::kUnknown;
+  }
+  void note(Outcome outcome) {
+    if (outcome == Outcome::kDoesNotFit || plan_.outcome == Outcome::kFits) plan_.outcome = outcome;
   }
 
   void keep(const Solution& solution, std::size_t from, std::size_t to) {
     const auto number = static_cast<std::uint32_t>(plan_.offsets.size());
     plan_.offsets.emplace_back(solution.offsets.begin(), solution.offsets.end());
     for (std::size_t i = from; i < to; ++i) plan_.plan_of[i] = number;
-    if (plan_.offsets.size() == 1 || solution.peak > plan_.peak) {
-      plan_.peak = solution.peak;
-      plan_.found_by = solution.found_by;
-      plan_.optimal = solution.optimal || solution.peak == plan_.lower_bound;
+    enough_ = std::max(enough_, solution.peak);
+    if (solution.optimal) proven_ = std::max(proven_, solution.proven_bound);
+    found_by_.push_back(solution.found_by);
+  }
+
+  /// Of all plans as they are used: a plan for many classes may have taken one's place.
+  void measure() {
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      const std::vector<std::int64_t>& at = plan_.offsets[plan_.plan_of[i]];
+      for (std::size_t b = 0; b < at.size(); ++b) {
+        if (sizes_[i][b] == 0 || at[b] + sizes_[i][b] <= plan_.peak) continue;
+        plan_.peak = at[b] + sizes_[i][b];
+        plan_.found_by = found_by_[plan_.plan_of[i]];
+      }
     }
+    plan_.optimal = plan_.peak <= proven_;
   }
 
   Problem problem_;
@@ -107,6 +139,10 @@ class PerClass {
   const std::vector<std::int64_t>& bounds_;
   const SolveOptions& options_;
   double end_;
+  std::int64_t enough_;  ///< no class needs a lower plan than this
+  std::size_t hardest_ = 0;
+  std::int64_t proven_ = 0;  ///< no plans of all classes have a lower peak
+  std::vector<std::string_view> found_by_;
   MeshPlan& plan_;
 };
 

@@ -65,8 +65,9 @@ Problem problem_of(std::span<const Buffer> buffers, const PlaceSizes& sizes, std
 /// what `buffers` say about size is not read.
 ///
 /// Per class: `solve` for every class that no other dominates; the rest uses its dominator's plan.
-/// Where there are more than 64 of them, a plan that serves many at once is tried first, and kept
-/// where it is no higher than the capacity (without one, or to minimise: the bound).
+/// It is the peak of the mesh that counts: no class is planned lower than the capacity or, without
+/// one and to minimise, the largest bound of a class. Where there are more than 64 classes, plans
+/// that serve many at once are tried first.
 /// In lock step: `lock_step` (lock_step.h).
 /// Errors: those of check(), kTooLarge for more than 2^23 sizes of maximal classes, kOutOfMemory.
 /// A capacity that is not enough is an outcome, never an error.

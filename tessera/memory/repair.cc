@@ -206,6 +206,7 @@ bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
 
 bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
                      bool& done) {
+  rounds_ -= 1 + static_cast<std::int64_t>(plan.size() / 1024);
   up_.clear();
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Block& block = packing_.blocks[i];
@@ -249,12 +250,13 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
   Ejection ejection(packing, options);
   Array<std::int64_t> plan;
   if (!ejection.build()) return out_of_memory();
-  // How much of the way down to the goal is tried at once: more after a success, less after each
-  // failure, and more again in the end, for by then other blocks are worth more.
-  constexpr double kMost = 0.3;
+  // How much of the way down to the goal is tried at once: less after each failure, and more
+  // again in the end, for by then other blocks are worth more.
+  constexpr double kMost = 0.1;
   constexpr double kLeast = 0.02;
-  double share = 0.2;
-  std::size_t patience = 10;
+  double share = kMost / 2;
+  std::size_t patience = 20;
+  constexpr std::size_t kMostPatience = 10000;
   while (peak > goal && !ejection.spent()) {
     const auto step = static_cast<std::int64_t>(static_cast<double>(peak - goal) * share);
     const std::int64_t ceiling = std::max(goal, peak - std::max(packing.grain, step));
@@ -264,19 +266,12 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
     if (done) {
       std::swap(plan, offsets);
       peak = peak_of(packing, offsets);
-      share = std::min(kMost, share * 1.2);
     } else {
       share *= 0.7;
       if (share < kLeast) {
         share = kMost;
-        patience *= 2;
+        patience = std::min(patience * 2, kMostPatience);
       }
-    }
-  }
-  if (has_hints(packing)) {
-    FirstFit first_fit;
-    if (!first_fit.build(packing) || !first_fit.follow_hints(peak, offsets)) {
-      return out_of_memory();
     }
   }
   return peak;

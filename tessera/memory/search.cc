@@ -47,7 +47,7 @@ Search::Step Search::settle_niche(const Niche& niche, std::int32_t low, std::int
     if (corner.candidates == 1) {
       return state_.put_down(view_.only(corner), niche.floor) ? Step::kOpen : Step::kNoMemory;
     }
-    if (!state_.raise(corner.section, corner.rise)) return Step::kNoMemory;
+    if (!state_.raise(corner.section, view_.rise(corner, low, high))) return Step::kNoMemory;
     return techniques_.dominance && view_.leaves_room(corner.section) ? Step::kDead : Step::kOpen;
   }
   return Step::kOpen;
@@ -181,7 +181,8 @@ Search::Step Search::try_next(Frame& frame) {
     return state_.put_down(b, corner.niche.floor) ? Step::kOpen : Step::kNoMemory;
   }
   if (option == corner.candidates && corner.can_rise) {
-    if (!state_.raise(corner.section, corner.rise)) return Step::kNoMemory;
+    const std::int64_t rise = view_.rise(corner, frame.low, frame.high);
+    if (!state_.raise(corner.section, rise)) return Step::kNoMemory;
     if (!techniques_.dominance || !view_.leaves_room(corner.section)) return Step::kOpen;
   }
   state_.undo(frame.mark);

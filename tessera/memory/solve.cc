@@ -89,7 +89,11 @@ Status Solver::plan_quickly() {
   if (!options_.techniques.repair || !wants_less()) return ok_status();
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
-  repairs.seconds = std::min(repairs.seconds, patience_.seconds_left());
+  // Twenty for each block of few, so that small problems are soon left to the exact search; two for
+  // each of many.
+  const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
+  repairs.rounds = std::max(2 * blocks, std::min(repairs.rounds, 20 * blocks));
+  repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
   peak_ = peak;
@@ -163,6 +167,7 @@ Status Solver::run(Solution& solution) {
   if (options_.techniques.exact && wants_less() && !is_hopeless && patience_.look_at_the_clock()) {
     TESSERA_CHECK_OK(search());
   }
+  TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;
   solution.lower_bound = packing_.lower_bound;
