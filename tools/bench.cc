@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tools/bench_alloc.h"
 #include "tools/bench_mpi.h"
 #include "tools/bench_ranks.h"
 #include "tools/bench_relayout.h"
@@ -31,12 +32,17 @@ Json report_json(const BenchReport& report) {
     Json item;
     item["name"] = c.name;
     item["dtype"] = c.dtype;
-    item["threads"] = 1;
+    item["threads"] = c.threads;
     if (c.elements > 0) item["elements"] = c.elements;
     item["seconds"] = c.seconds;
     item["peers"] = pairs_json(c.peers);
     if (c.ratio) item["ratio"] = *c.ratio;
     if (c.peak_bytes) item["peak_bytes"] = *c.peak_bytes;
+    if (!c.outcome.empty()) item["outcome"] = c.outcome;
+    for (const auto& [name, value] : c.figures) {
+      const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+      item[name] = whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+    }
     if (c.met) {
       item["goal"] = c.goal;
       item["met"] = *c.met;
@@ -57,7 +63,8 @@ std::string number_text(double value) {
 std::string time_text(double seconds) {
   return seconds < 1e-6   ? cat(number_text(seconds * 1e9), " ns")
          : seconds < 1e-3 ? cat(number_text(seconds * 1e6), " us")
-                          : cat(number_text(seconds * 1e3), " ms");
+         : seconds < 1    ? cat(number_text(seconds * 1e3), " ms")
+                          : cat(number_text(seconds), " s");
 }
 
 /// Columns as wide as their widest cell; the first is left-aligned, the others right-aligned.
@@ -79,9 +86,18 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
+/// "fits, nodes 127, gap 0".
+std::string more_text(const BenchCase& bench_case) {
+  std::string text = bench_case.outcome;
+  for (const auto& [name, value] : bench_case.figures) {
+    text += cat(text.empty() ? "" : ", ", name, " ", number_text(value));
+  }
+  return text;
+}
+
 std::string report_text(const BenchReport& report) {
   std::vector<std::vector<std::string>> rows = {
-      {"case", "time", "an element", "against", "its time", "ratio", "peak bytes", "goal", ""}};
+      {"case", "time", "an element", "against", "its time", "ratio", "peak bytes", "goal", "", ""}};
   for (const BenchCase& c : report.cases) {
     const auto elements = static_cast<double>(c.elements);
     rows.push_back(
@@ -91,10 +107,11 @@ std::string report_text(const BenchReport& report) {
          c.peak_bytes ? std::to_string(*c.peak_bytes) : "", c.goal,
          !c.met   ? ""
          : *c.met ? "met"
-                  : "missed"});
+                  : "missed",
+         more_text(c)});
     for (std::size_t i = 1; i < c.peers.size(); ++i) {
       rows.push_back({"", "", "", c.peers[i].first, time_text(c.peers[i].second),
-                      number_text(c.seconds / c.peers[i].second), "", "", ""});
+                      number_text(c.seconds / c.peers[i].second), "", "", "", ""});
     }
   }
   std::string out = table(rows);
@@ -108,6 +125,11 @@ std::string report_text(const BenchReport& report) {
   return out;
 }
 
+Verdict print(const BenchReport& report, Console& console) {
+  console.out << (console.json ? cat(dump(report_json(report)), "\n") : report_text(report));
+  return Verdict::kYes;
+}
+
 /// The flags that only some suites have.
 struct SuiteFlag {
   std::string_view name;
@@ -115,12 +137,14 @@ struct SuiteFlag {
 };
 
 Status check_flags(const Request& request) {
-  static const std::vector<SuiteFlag> kSuiteFlags = {{"only", {"relayout", "mpi", "ranks"}},
-                                                     {"size", {"relayout"}},
-                                                     {"threads", {"relayout", "mpi"}},
-                                                     {"no-peers", {"relayout", "mpi"}},
-                                                     {"extent", {"mpi"}},
-                                                     {"ranks", {"ranks"}}};
+  static const std::vector<SuiteFlag> kSuiteFlags = {
+      {"only", {"relayout", "mpi", "ranks", "memory"}},
+      {"data", {"memory"}},
+      {"size", {"relayout"}},
+      {"threads", {"relayout", "mpi"}},
+      {"no-peers", {"relayout", "mpi"}},
+      {"extent", {"mpi"}},
+      {"ranks", {"ranks"}}};
   const std::string& suite = request.text("suite");
   for (const auto& [flag, suites] : kSuiteFlags) {
     if (!request.has(flag) || std::find(suites.begin(), suites.end(), suite) != suites.end()) {
@@ -206,11 +230,15 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (request.text("suite") == "relayout") return run_relayout(request, console);
   if (request.text("suite") == "mpi") return run_bench_mpi(request, console);
   if (request.text("suite") == "ranks") return run_ranks(request, console);
+  if (request.text("suite") == "memory") {
+    TESSERA_TRY(const BenchReport report,
+                bench_memory({request.has("quick"), request.text("only"), request.text("data")}));
+    return print(report, console);
+  }
   const BenchOptions options{request.has("quick")};
   TESSERA_TRY(const BenchReport report,
               request.text("suite") == "reshard" ? bench_reshard(options) : bench_layout(options));
-  console.out << (console.json ? cat(dump(report_json(report)), "\n") : report_text(report));
-  return Verdict::kYes;
+  return print(report, console);
 }
 
 }  // namespace
@@ -267,16 +295,22 @@ Verb bench_verb() {
       "slowest rank, and every element of every result is compared. Suite ranks: what it takes one "
       "rank to "
       "plan its part of a reshard, in time and memory, on 4 to 16384 ranks, and how that grows; "
-      "plans are held against each other.";
+      "plans are held against each other. Suite memory: plans for a graph of 100 tensors on meshes "
+      "from 10x8 to 994x750, beside a program that keeps a plan for every place in a map; hard "
+      "instances and, with --data, those of a folder, solved exactly and by rules of thumb alone; "
+      "traces of 100,000 buffers; and the pool of host memory beside malloc and a mutex. Every "
+      "plan "
+      "is checked by code that shares nothing with the planner.";
   verb.positionals = {{"suite",
                        Positional::Kind::kWord,
                        "what to measure",
-                       {"layout", "relayout", "reshard", "mpi", "ranks"},
+                       {"layout", "relayout", "reshard", "mpi", "ranks", "memory"},
                        false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout, mpi, ranks: the cases whose name, such as tile/8192x8192/f32, has this in it"},
+       "relayout, mpi, ranks, memory: the cases whose name, such as tile/8192x8192/f32, has this "
+       "in it"},
       {"size", ValueKind::kNumbers, "BYTES",
        "relayout: about how much is moved; 268435456,4194304 unless said"},
       {"threads", ValueKind::kNumbers, "N",
@@ -284,7 +318,9 @@ Verb bench_verb() {
       {"no-peers", ValueKind::kSwitch, "", "relayout, mpi: without other libraries"},
       {"extent", ValueKind::kNumber, "N", "mpi: rows and columns of the matrix; 8192 unless said"},
       {"ranks", ValueKind::kNumbers, "N",
-       "ranks: how many, powers of 4; 4,16,64,256,1024,4096,16384 unless said"}};
+       "ranks: how many, powers of 4; 4,16,64,256,1024,4096,16384 unless said"},
+      {"data", ValueKind::kText, "FOLDER",
+       "memory: also plan the CSV files in it, NAME.CAPACITY.csv within that capacity"}};
   verb.examples = {"tessera bench layout --json",
                    "tessera bench relayout --only transpose --size 4194304 --threads 1",
                    "mpirun -n 4 tessera bench mpi"};

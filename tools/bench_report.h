@@ -21,7 +21,10 @@ struct BenchCase {
   std::vector<std::pair<std::string, double>> peers;  ///< the same work done otherwise
   std::optional<double> ratio;                        ///< seconds over those of the first peer
   std::optional<std::int64_t> peak_bytes;             ///< allocated at one time by one call
-  std::string goal;                                   ///< what the case should reach, if anything
+  int threads = 1;
+  std::string outcome;                                  ///< of a search, in one word
+  std::vector<std::pair<std::string, double>> figures;  ///< what else there is to say
+  std::string goal;                                     ///< what the case should reach, if anything
   std::optional<bool> met;
 };
 
