@@ -69,14 +69,11 @@ class Search {
     const std::int64_t first = std::max(options_.buffers, ceil_div(granules_, most));
     const std::int64_t last = std::min(granules_, kMostCounts);
     for (std::int64_t chunks = first; chunks <= last; ++chunks) {
-      // With one buffer nothing is gained by more chunks.
-      if (least(chunks) >= best_ || (options_.buffers == 1 && best_size_ > 0)) return best_size_;
+      if (is_best(chunks)) return best_size_;
       try_count(chunks, most);
     }
     const std::int64_t next = std::max(first, last + 1);
-    if (next > granules_ || least(next) >= best_ || (options_.buffers == 1 && best_size_ > 0)) {
-      return best_size_;
-    }
+    if (next > granules_ || is_best(next)) return best_size_;
     for (std::int64_t size = std::min(most, ceil_div(granules_, next)); size > 0; --size) {
       try_size(size);
     }
@@ -139,6 +136,12 @@ class Search {
     return kShade * (options_.buffers == 1 ? loads + computes
                                            : std::max(loads + costs_.compute_latency,
                                                       costs_.load_latency + computes));
+  }
+
+  /// Whether there is a size, and none with so many chunks or more is better: with one buffer
+  /// nothing is gained by more.
+  bool is_best(std::int64_t chunks) const {
+    return best_size_ > 0 && (options_.buffers == 1 || least(chunks) >= best_);
   }
 
   void try_size(std::int64_t size) {

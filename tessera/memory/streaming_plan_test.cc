@@ -168,6 +168,9 @@ TEST(StreamingPlan, RefusesNumbersThatCannotBe) {
   EXPECT_EQ(code({1, 1}, {1, 0, 1, std::numeric_limits<double>::infinity()}),
             ErrorCode::kOutOfRange);
   EXPECT_EQ(code({100, 1}, {1e-320, 0, 1, 0}), ErrorCode::kOverflow);
+  // The same where not all of it fits at once: what has no finite time still fits.
+  EXPECT_EQ(plan_stream({100, 1}, {50, 2, 0, 1}, {1e-320, 0, 1, 0}).error().code,
+            ErrorCode::kOverflow);
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(plan_stream({100, 10}, options, {infinity, 0, 1, 0})->times.total, 100);
 }
