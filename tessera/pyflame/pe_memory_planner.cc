@@ -39,6 +39,14 @@ Error about(const PEGraph& graph, TensorId id, const Error& error) {
   return named;
 }
 
+/// An error of one buffer, in its name: tensors, then scratches.
+Error about(const memory::Lifetimes& lives, Error error) {
+  if (!error.span || error.span->from >= std::ssize(lives.names)) return error;
+  const std::string& name = lives.names[static_cast<std::size_t>(error.span->from)];
+  error.message = cat(quote_name(name), ": ", error.message);
+  return error;
+}
+
 Result<std::vector<Layout>> lower_all(const PEGraph& graph,
                                       const std::map<TensorId, MeshLayout>& layouts) {
   if (!layouts.empty() && layouts.rbegin()->first >= graph.tensors.size()) {
@@ -217,9 +225,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
       memory::PlaceSizes::make(machine_.shape(), tensors, {align_bytes(), options.allocated});
   if (!sizes) {
     const std::optional<Span>& span = sizes.error().span;
-    if (!span || span->from >= static_cast<std::int64_t>(graph.tensors.size())) {
-      return sizes.error();
-    }
+    if (!span || span->from >= std::ssize(graph.tensors)) return sizes.error();
     return about(graph, static_cast<TensorId>(span->from), sizes.error());
   }
   const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
@@ -234,7 +240,9 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   mesh_options.solve.minimize = options.minimize || !options.quick;
   mesh_options.solve.seconds = options.seconds;
   mesh_options.solve.techniques.exact = options.minimize;
-  TESSERA_TRY(memory::MeshPlan plan, memory::plan_mesh(lives.buffers, *sizes, mesh_options));
+  Result<memory::MeshPlan> first = memory::plan_mesh(lives.buffers, *sizes, mesh_options);
+  if (!first) return about(lives, first.error());
+  memory::MeshPlan plan = *std::move(first);
   if (plan.outcome == memory::Outcome::kUnknown && !options.minimize) {
     mesh_options.solve.minimize = false;
     mesh_options.solve.techniques.exact = true;
@@ -255,7 +263,13 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
     for (const std::int64_t number : machine_.dead_places()) {
       const Place place = state->sizes.mesh().delinear(number);
       const std::size_t c = state->sizes.class_of(place);
-      if (used[c] == 0) continue;
+      // Scratch of every place is for those that run the op, and dead ones run nothing.
+      const memory::PlaceSizes::Look look = state->sizes.look(c);
+      const bool holds = std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) {
+        return tensor.layout != nullptr &&
+               look[static_cast<std::size_t>(&tensor - &tensors[0])] > 0;
+      });
+      if (!holds) continue;
       return Error{ErrorCode::kDoesNotFit,
                    cat("PE ", bracketed(place), " is dead, but would hold ", used[c], " bytes"),
                    std::nullopt, "choose grids and origins that leave it out"};

@@ -402,6 +402,40 @@ TEST(PEMemoryPlanner, PutsNothingOnDeadPEs) {
             "PE [3, 3] is dead, but would hold 4 bytes");
 }
 
+TEST(PEMemoryPlanner, DeadPEsNeedNoScratch) {
+  Machine machine = small_machine(1000);
+  machine.dead.push_back({{5, 4}, {5, 4}});
+  PEGraph graph;
+  const TensorId x = graph.add(given("x", {4}));
+  const TensorId y = graph.compute("y", {x}, {4});
+  graph.ops[0].scratch.push_back({.name = "queue", .bytes = 16});
+  const MemoryPlan plan = PEMemoryPlanner(machine).plan(
+      graph, {{x, MeshLayout::SinglePE()}, {y, MeshLayout::SinglePE()}});
+  EXPECT_TRUE(plan.valid) << plan.error_message;
+}
+
+TEST(PEMemoryPlanner, HasNoRoomWhereReservesTakeAll) {
+  for (const std::int64_t bytes : {std::int64_t{1000}, std::int64_t{1001}, INT64_MAX}) {
+    Machine machine = small_machine(1000);
+    machine.memory[0].reserved = {{"code", bytes}, {"stack", bytes}};
+    const PEMemoryPlanner planner(machine);
+    EXPECT_EQ(planner.AVAILABLE_FOR_DATA(), 0u);
+    EXPECT_FALSE(planner.plan({}, {}).valid);
+  }
+}
+
+TEST(PEMemoryPlanner, NamesWhatOverflows) {
+  PEGraph graph;
+  const std::int64_t half = std::int64_t{1} << 58;  // elements of 4 bytes
+  graph.add(given("x", {half}));
+  graph.add(given("huge", {half}));
+  const MemoryPlan plan =
+      PEMemoryPlanner().plan(graph, {{0, MeshLayout::SinglePE()}, {1, MeshLayout::SinglePE()}});
+  ASSERT_TRUE(plan.error.has_value());
+  EXPECT_EQ(plan.error->code, ErrorCode::kOverflow);
+  EXPECT_EQ(plan.error_message.substr(0, 8), "'huge': ");
+}
+
 TEST(PEMemoryPlanner, AlignsElements) {
   PEGraph graph;
   graph.add({"half", {3}, DType::kF16, Value::Kind::kConstant});

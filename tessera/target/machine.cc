@@ -34,7 +34,10 @@ std::string_view owner_name(MemorySpace::Owner owner) {
 std::optional<std::int64_t> MemorySpace::data_bytes() const {
   if (usable_bytes || !bytes) return usable_bytes;
   std::int64_t left = *bytes;
-  for (const Reserve& reserve : reserved) left -= reserve.bytes;
+  for (const Reserve& reserve : reserved) {
+    if (reserve.bytes >= left) return 0;
+    left -= reserve.bytes;
+  }
   return left;
 }
 

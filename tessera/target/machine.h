@@ -74,8 +74,8 @@ struct MemorySpace {
   std::optional<std::int64_t> usable_bytes;
   std::int64_t align_bytes = 1;  ///< every buffer begins at a multiple of this and fills whole ones
 
-  /// The data budget: `usable_bytes` where said, else `bytes` less what is reserved; nothing when
-  /// the size is not published. Example: 48 KB - 8 KB code - 4 KB stack = 36864.
+  /// The data budget: `usable_bytes` where said, else `bytes` less what is reserved, at least 0;
+  /// nothing when the size is not published. Example: 48 KB - 8 KB code - 4 KB stack = 36864.
   std::optional<std::int64_t> data_bytes() const;
   /// Bytes reserved under a name; 0 when there is no such reserve.
   std::int64_t reserved_bytes(std::string_view reserve_name) const;
