@@ -2,7 +2,9 @@
 #include "tools/alloc_buffers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tools/alloc_cells.h"
@@ -207,6 +209,19 @@ class BufferReader {
     return ok_status();
   }
 
+  /// Which of the numbers that count bytes is the largest: the one to blame when they are too many.
+  static BufferColumn largest_number(const memory::Buffer& buffer) {
+    const std::pair<std::int64_t, BufferColumn> numbers[] = {
+        {buffer.size, BufferColumn::kSize},
+        {buffer.alignment, BufferColumn::kAlignment},
+        {buffer.fixed.value_or(0), BufferColumn::kOffset},
+        {buffer.hint.value_or(0), BufferColumn::kHint},
+        {buffer.alias.value_or(memory::Alias{}).delta, BufferColumn::kDelta}};
+    return std::max_element(std::begin(numbers), std::end(numbers),
+                            [](const auto& a, const auto& b) { return a.first < b.first; })
+        ->second;
+  }
+
   /// What the library finds wrong with all of them, told of the line and cell.
   Status check_together() {
     const Status found = memory::check(file_.problem);
@@ -223,7 +238,7 @@ class BufferReader {
     const Status named = memory::check(file_.problem, names);
     Error error = named ? found.error() : named.error();
     const memory::Buffer& buffer = file_.problem.buffers[i];
-    const BufferColumn column = error.code == ErrorCode::kOverflow ? BufferColumn::kSize
+    const BufferColumn column = error.code == ErrorCode::kOverflow ? largest_number(buffer)
                                 : buffer.fixed                     ? BufferColumn::kOffset
                                 : buffer.alias                     ? BufferColumn::kAlias
                                                                    : BufferColumn::kId;
