@@ -131,7 +131,9 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
       if (tried >= high) break;
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
       const std::int64_t capacity = tried < low ? low : std::min(high, tried + half);
-      const SearchEnd end = exact.turn(capacity, nodes, offsets);
+      // The bound is very often the optimum, so it is worth the most.
+      const std::int64_t share = capacity == low ? 4 * nodes : nodes;
+      const SearchEnd end = exact.turn(capacity, share, offsets);
       if (end == SearchEnd::kNoMemory) return end;
       if (end == SearchEnd::kFound) {
         peak = peak_of(packing, offsets);
