@@ -130,9 +130,9 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
       }
       if (tried >= high) break;
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
-      const std::int64_t capacity = tried < low ? low : std::min(high, tried + half);
+      const std::int64_t capacity = tried < 0 ? low : std::min(high, tried + half);
       // The bound is very often the optimum, so it is worth the most.
-      const std::int64_t share = capacity == low ? 4 * nodes : nodes;
+      const std::int64_t share = tried < 0 ? 4 * nodes : nodes;
       const SearchEnd end = exact.turn(capacity, share, offsets);
       if (end == SearchEnd::kNoMemory) return end;
       if (end == SearchEnd::kFound) {
