@@ -81,6 +81,38 @@ TEST(SolveOptimum, FindsTheLowestPeakOfTinyProblems) {
   EXPECT_GT(above_the_bound, static_cast<std::int64_t>(few(500)));
 }
 
+TEST(SolveOptimum, FindsTheLowestPeakHoweverManyBytesItIsAboveTheBound) {
+  // The hole under the fixed buffer is too small for the last one, so the optimum is 199.5 GB above
+  // what lives, with a grain of one byte between: 49,053,442,094 + 443,319,909,479 is the end of
+  // the fixed one, 492,373,351,573; the next multiple of 8 is 492,373,351,576.
+  const Problem few_bytes_apart{{{0, 2, 49'053'442'094, 1, 443'319'909'479},
+                                 {0, 2, 243'819'548'238},
+                                 {1, 2, 784'471'570'241, 8}}};
+  const Result<Solution> example = solve(few_bytes_apart, {.minimize = true});
+  ASSERT_TRUE(example.ok());
+  EXPECT_EQ(example->peak, 492'373'351'576 + 784'471'570'241);
+  EXPECT_TRUE(example->optimal);
+
+  for (std::uint64_t seed = 0; seed < few(1'000); ++seed) {
+    Dice dice(seed + 14'000'000);
+    ProblemLimits limits;
+    limits.max_size = std::int64_t{1} << dice.between(20, 50);
+    limits.fixed = 30;
+    const Problem problem = test::random_problem(dice, limits);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
+    const auto lowest = test::lowest_plan(problem);
+    ASSERT_TRUE(lowest.has_value());
+    SolveOptions options;
+    options.minimize = true;
+    const Result<Solution> solution = solve(problem, options);
+    ASSERT_TRUE(solution.ok()) << solution.error().message;
+    expect_laws(problem, options, *solution);
+    EXPECT_EQ(solution->peak, lowest->peak);
+    EXPECT_TRUE(solution->optimal);
+    if (HasFailure()) return;
+  }
+}
+
 TEST(SolveOptimum, KnowsWhetherTinyProblemsFit) {
   std::int64_t fit = 0;
   std::int64_t not_fit = 0;
