@@ -241,6 +241,19 @@ TEST(SolveFailures, SaysThatMemoryIsOutWithoutAskingForMore) {
   EXPECT_EQ(trial.leaked, 0);
 }
 
+TEST(SolveFailures, ADeepSearchRarelyAsksForMemory) {
+  // Down to 500 blocks that are put down: what has to be undone grows by doubling, not by steps.
+  SolveOptions options = bounded(2000);
+  options.minimize = false;
+  options.capacity = 76;
+  options.techniques.greedy = false;
+  options.techniques.repair = false;
+  const Trial trial = solve_without(hard(500, 1), options, 0, 0);
+  EXPECT_TRUE(trial.solved);
+  EXPECT_LE(trial.peak, 76);
+  EXPECT_LT(trial.asked, 300);
+}
+
 TEST(SolveFailures, TheTestCanFail) {
   // An allocation that throws is seen as one that escapes, and one that is kept as a leak.
   first_refused = 1;
