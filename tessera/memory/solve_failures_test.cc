@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <new>
 
+#include "bench/global_new.h"
 #include "bench/hard_instance.h"
 #include "tessera/memory/packing.h"
 #include "tessera/memory/solve.h"
@@ -12,9 +12,8 @@
 #include "tessera/testing/naive_alloc.h"
 #include "tessera/testing/sanitized.h"
 
-// Replacing the global allocation functions is the only way to refuse memory to code that has no
-// hook for it. They refuse nothing, and count nothing, while no test has armed them; tests that do
-// run on one thread.
+// Memory is refused to the whole program, while a test has armed this; tests that do run on one
+// thread.
 namespace {
 
 std::atomic<bool> armed{false};
@@ -23,67 +22,19 @@ std::atomic<std::int64_t> outstanding{0};  // of those, not yet released
 std::int64_t first_refused = 0;
 std::int64_t last_refused = 0;
 
-bool refuse() {
-  if (!armed.load(std::memory_order_relaxed)) return false;
-  const std::int64_t turn = asked.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (turn >= first_refused && turn <= last_refused) return true;
-  outstanding.fetch_add(1, std::memory_order_relaxed);
-  return false;
-}
-
-void* allocate(std::size_t size) noexcept {
-  return refuse() ? nullptr : std::malloc(size == 0 ? 1 : size);
-}
-
-void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
-  const auto align = static_cast<std::size_t>(alignment);
-  return refuse() ? nullptr : std::aligned_alloc(align, (size + align - 1) / align * align);
-}
-
-void release(void* memory) {
-  if (memory != nullptr && armed.load(std::memory_order_relaxed)) {
-    outstanding.fetch_sub(1, std::memory_order_relaxed);
-  }
-  std::free(memory);
-}
-
-void* or_throw(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
 }  // namespace
 
-// Every form must be here: a sanitizer brings its own for those that are left out, and memory of
-// one kind must not be released by the other.
-using Size = std::size_t;
-using Align = std::align_val_t;
-using NoThrow = std::nothrow_t;
-
-void* operator new(Size size) { return or_throw(allocate(size)); }
-void* operator new[](Size size) { return or_throw(allocate(size)); }
-void* operator new(Size size, Align align) { return or_throw(allocate(size, align)); }
-void* operator new[](Size size, Align align) { return or_throw(allocate(size, align)); }
-void* operator new(Size size, const NoThrow&) noexcept { return allocate(size); }
-void* operator new[](Size size, const NoThrow&) noexcept { return allocate(size); }
-void* operator new(Size size, Align align, const NoThrow&) noexcept {
-  return allocate(size, align);
+bool tessera::bench::may_allocate() {
+  if (!armed.load(std::memory_order_relaxed)) return true;
+  const std::int64_t turn = asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  return turn < first_refused || turn > last_refused;
 }
-void* operator new[](Size size, Align align, const NoThrow&) noexcept {
-  return allocate(size, align);
+void tessera::bench::allocated(void*) {
+  if (armed.load(std::memory_order_relaxed)) outstanding.fetch_add(1, std::memory_order_relaxed);
 }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, Size) noexcept { release(memory); }
-void operator delete[](void* memory, Size) noexcept { release(memory); }
-void operator delete(void* memory, Align) noexcept { release(memory); }
-void operator delete[](void* memory, Align) noexcept { release(memory); }
-void operator delete(void* memory, Size, Align) noexcept { release(memory); }
-void operator delete[](void* memory, Size, Align) noexcept { release(memory); }
-void operator delete(void* memory, const NoThrow&) noexcept { release(memory); }
-void operator delete[](void* memory, const NoThrow&) noexcept { release(memory); }
-void operator delete(void* memory, Align, const NoThrow&) noexcept { release(memory); }
-void operator delete[](void* memory, Align, const NoThrow&) noexcept { release(memory); }
+void tessera::bench::releases(void*) {
+  if (armed.load(std::memory_order_relaxed)) outstanding.fetch_sub(1, std::memory_order_relaxed);
+}
 
 namespace tessera::memory {
 namespace {
