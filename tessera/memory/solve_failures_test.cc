@@ -183,6 +183,48 @@ TEST(SolveFailures, SurvivesRefusalsWithFixedBuffersAndAliases) {
   }
 }
 
+TEST(SolveFailures, SurvivesRefusalsWhereManyStatesFail) {
+  // More failures than the first table of them holds, which is 512.
+  SolveOptions options = bounded(3000);
+  options.techniques.greedy = false;
+  options.techniques.repair = false;
+  options.techniques.symmetry = false;
+  options.techniques.section_inference = false;
+  expect_survives(harder(60, options), options, "a table of failures that grows");
+}
+
+TEST(SolveFailures, SurvivesRefusalsInPartsOfTime) {
+  // The same problem three times, one after the other: each is searched by itself.
+  SolveOptions options = bounded(300);
+  options.techniques.repair = false;
+  const Problem once = harder(30, options);
+  Problem problem;
+  for (std::int64_t time = 0; time < 3; ++time) {
+    for (Buffer buffer : once.buffers) {
+      buffer.lower += 1000 * time;
+      buffer.upper += 1000 * time;
+      problem.buffers.push_back(buffer);
+    }
+  }
+  expect_survives(problem, options, "parts");
+}
+
+TEST(SolveFailures, SurvivesRefusalsAroundWhatIsPinned) {
+  // So many that only those which meet a fixed or hinted buffer are taken up again, and that edges
+  // are sorted by buckets.
+  SolveOptions options = bounded(0);
+  options.techniques.exact = false;
+  Problem problem = hard(2300, 1);
+  const Result<Solution> plan = solve(problem, options);
+  ASSERT_TRUE(plan.ok());
+  for (std::size_t i = 0; i < problem.buffers.size(); i += 100) {
+    std::optional<std::int64_t>& given =
+        i % 200 == 0 ? problem.buffers[i].fixed : problem.buffers[i].hint;
+    given = plan->offsets[i];
+  }
+  expect_survives(problem, options, "around what is pinned");
+}
+
 TEST(SolveFailures, SaysThatMemoryIsOutWithoutAskingForMore) {
   // Even the first allocation is refused, and all that would be needed for a long message.
   const Trial trial = solve_without(hard(30, 1), {}, 1, INT64_MAX);
