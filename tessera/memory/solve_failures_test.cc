@@ -151,6 +151,13 @@ TEST(SolveFailures, SurvivesRefusalsInRepair) {
   SolveOptions options = bounded(0);
   options.techniques.exact = false;
   expect_survives(hard(30, 2), options, "repair");
+  // More than 48 at a time, whose edges are sorted by buckets, and alignments that leave gaps.
+  Problem crowd;
+  for (std::int64_t i = 0; i < 120; ++i) {
+    const std::int64_t birth = i * 29 % 40;
+    crowd.buffers.push_back({birth, birth + 10 + i * 17 % 30, 1 + i * 37 % 101, 1 + i % 7 * 5});
+  }
+  expect_survives(crowd, options, "repair of a crowd");
 }
 
 TEST(SolveFailures, SurvivesRefusalsInTheExactSearch) {
@@ -210,8 +217,7 @@ TEST(SolveFailures, SurvivesRefusalsInPartsOfTime) {
 }
 
 TEST(SolveFailures, SurvivesRefusalsAroundWhatIsPinned) {
-  // So many that only those which meet a fixed or hinted buffer are taken up again, and that edges
-  // are sorted by buckets.
+  // So many that only those which meet a fixed or hinted buffer are taken up again.
   SolveOptions options = bounded(0);
   options.techniques.exact = false;
   Problem problem = hard(2300, 1);
