@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <ostream>
 #include <sstream>
 
@@ -58,6 +59,15 @@ Result<double> read_seconds(const std::string& text) {
                "give a number from 0 to 1000000, such as 0.5"};
 }
 
+/// Whether two names lead to one file, which need not be there yet.
+bool is_one_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(a, b, ignored)) return true;
+  const std::filesystem::path whole_a = std::filesystem::weakly_canonical(a, ignored);
+  const std::filesystem::path whole_b = std::filesystem::weakly_canonical(b, ignored);
+  return !whole_a.empty() && whole_a == whole_b;
+}
+
 Result<memory::SolveOptions> read_options(const Request& request) {
   memory::SolveOptions options;
   options.minimize = request.has("minimize");
@@ -86,8 +96,12 @@ Result<memory::SolveOptions> read_options(const Request& request) {
                    cat("as in --", name, " plan.", name == "svg" ? "svg" : "csv"));
     }
   }
-  if (request.has("svg") && request.text("svg") == request.text("out")) {
+  if (request.has("svg") && is_one_file(request.text("svg"), request.text("out"))) {
     return usage("--svg and --out name one file", "name two");
+  }
+  if (request.has("svg") && is_one_file(request.text("svg"), request.text("file"))) {
+    return usage("--svg names the file of buffers, which the picture would take the place of",
+                 "name another file for the picture");
   }
   TESSERA_CHECK_OK(read_without(request.text("without"), options.techniques));
   return options;

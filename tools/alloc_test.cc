@@ -223,6 +223,10 @@ TEST_F(Alloc, BadQuestionsAreRefused) {
   EXPECT_EQ(code({"--minimize", "--svg", "-"}), "usage");
   EXPECT_EQ(code({"--minimize", "--out", ""}), "usage");
   EXPECT_EQ(code({"--minimize", "--out", path("x"), "--svg", path("x")}), "usage");
+  EXPECT_EQ(code({"--minimize", "--out", path("x"), "--svg", path("./x")}), "usage");
+  EXPECT_EQ(code({"--minimize", "--svg", path("b.csv")}), "usage");
+  EXPECT_EQ(code({"--minimize", "--svg", path("./b.csv")}), "usage");
+  EXPECT_EQ(read("b.csv"), kBuffers);
   EXPECT_EQ(code({"--minimize", "--out", path("no/such/folder.csv")}), "io");
   const Answer slip = run({"alloc", name, "--minimize", "--without", "dominence"});
   EXPECT_TRUE(has(slip.err, "did you mean 'dominance'?")) << slip.err;

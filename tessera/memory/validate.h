@@ -34,7 +34,8 @@ struct Finding {
 
 /// Everything that is wrong with a plan, by buffer; at most `most` findings. Naive on purpose: it
 /// follows the words of problem.h, one pair of buffers after the other, and shares nothing with the
-/// solvers. Only pairs that live together are looked at, so large plans can be checked too.
+/// solvers. Only pairs that live together are looked at, and none when a walk through time finds
+/// all extents one above the other, so large plans can be checked too.
 std::vector<Finding> validate(const Problem& problem, std::span<const std::int64_t> offsets,
                               std::optional<std::int64_t> capacity = {}, std::size_t most = 64);
 

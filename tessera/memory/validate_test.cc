@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "tessera/testing/naive_alloc.h"
 
@@ -264,6 +265,20 @@ TEST(Validate, ChecksAHundredThousandBuffers) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].buffer, 77'777U);
   EXPECT_EQ(findings[0].other, 78'277U);
+}
+
+TEST(Validate, ChecksManyThatLiveTogether) {
+  // 2^35 pairs, which would take a minute one by one.
+  constexpr std::int64_t kCount = std::int64_t{1} << 18;
+  Problem problem;
+  Offsets offsets;
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    problem.buffers.push_back({.lower = -i, .upper = 1 + i * 7 % kCount, .size = 2});
+    offsets.push_back(2 * (i * 5 % kCount));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(validate(problem, offsets, 2 * kCount).empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 }  // namespace
