@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/memory/mixing.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera::memory {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tessera/memory/mixing.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera::memory {
 
