@@ -3,20 +3,20 @@
 
 #include <algorithm>
 
+#include "tessera/base/mixing.h"
+
 namespace tessera::bench {
 namespace {
 
-/// Sebastiano Vigna's splitmix64 (prng.di.unimi.it/splitmix64.c, public domain): the standard
-/// library's distributions differ between platforms.
+/// The standard library's distributions differ between platforms; these do not.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31);
+    const std::uint64_t number = mixed(state_);
+    state_ += kGoldenStep;
+    return number;
   }
   /// In [low, high]; low when there is nothing between.
   std::int64_t between(std::int64_t low, std::int64_t high) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/memory/mixing.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera::bench {
 namespace {
@@ -19,9 +19,7 @@ constexpr std::int64_t kEnd = INT64_MAX;
 class Trace {
  public:
   Trace(const TraceOptions& options, std::int64_t buffers, std::uint64_t salt)
-      : options_(options),
-        left_(buffers),
-        state_(memory::mixed(options.seed) ^ memory::mixed(salt)) {}
+      : options_(options), left_(buffers), state_(mixed(options.seed) ^ mixed(salt)) {}
 
   void train();
   void infer();
@@ -33,9 +31,9 @@ class Trace {
 
  private:
   std::int64_t below(std::int64_t limit) {
-    return limit <= 1 ? 0
-                      : static_cast<std::int64_t>(memory::mixed(state_++) %
-                                                  static_cast<std::uint64_t>(limit));
+    return limit <= 1
+               ? 0
+               : static_cast<std::int64_t>(mixed(state_++) % static_cast<std::uint64_t>(limit));
   }
   bool full() const { return left_ == 0; }
   void add(std::int64_t lower, std::int64_t upper, std::int64_t elements);
@@ -220,8 +218,8 @@ Problem transformer_trace(const TraceOptions& asked) {
     const std::vector<Buffer> buffers = trace.finish();
     problem.buffers.insert(problem.buffers.end(), buffers.begin(), buffers.end());
   };
-  const bool mixed = options.kind == TraceKind::kMixture;
-  const std::int64_t share = mixed ? options.buffers / 3 : options.buffers;
+  const bool is_mixture = options.kind == TraceKind::kMixture;
+  const std::int64_t share = is_mixture ? options.buffers / 3 : options.buffers;
   std::int64_t span = 1;
   if (options.kind != TraceKind::kInference) {
     Trace trace(options, share, 1);
@@ -235,7 +233,7 @@ Problem transformer_trace(const TraceOptions& asked) {
     span = std::max(span, trace.now());
     append(trace);
   }
-  if (mixed) {
+  if (is_mixture) {
     Trace trace(options, options.buffers - 2 * share, 3);
     trace.scatter(span);
     append(trace);

@@ -52,6 +52,13 @@ class Array {
     room_ = room;
     return true;
   }
+  /// Room for so many more values; grows to twice the room at least, so that the values moved by
+  /// all growth together are as many as there are in the end.
+  [[nodiscard]] bool reserve_more(std::size_t count) {
+    if (count <= room_ - size_) return true;
+    return count <= SIZE_MAX - size_ &&
+           reserve(std::max({std::size_t{8}, size_ + count, room_ * 2}));
+  }
   /// New values are `value`.
   [[nodiscard]] bool resize(std::size_t size, const T& value = T{}) {
     const T kept = value;  // which may be one of ours
@@ -70,7 +77,7 @@ class Array {
   }
   [[nodiscard]] bool push(const T& value) {
     const T kept = value;
-    if (size_ == room_ && !reserve(std::max<std::size_t>(8, room_ * 2))) return false;
+    if (!reserve_more(1)) return false;
     block_[size_++] = kept;
     return true;
   }

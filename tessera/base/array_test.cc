@@ -90,7 +90,7 @@ TEST(Array, DoesWhatAVectorDoesOrNothing) {
           break;
         }
         case 3:
-          done = array.reserve(size);
+          done = value % 2 == 0 ? array.reserve(size) : array.reserve_more(size);
           break;
         case 4:
           if (model.empty()) break;
@@ -151,6 +151,7 @@ TEST(Array, RefusesSizesThatOverflow) {
   requests = 0;
   for (const std::size_t size : {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 8 + 1, SIZE_MAX / 16 + 1}) {
     EXPECT_FALSE(array.reserve(size));
+    EXPECT_FALSE(array.reserve_more(size));
     EXPECT_FALSE(array.resize(size));
     EXPECT_FALSE(array.assign(size, 1));
   }
@@ -168,6 +169,13 @@ TEST(Array, AsksForMemoryOnlyWhenItGrows) {
   EXPECT_EQ(requests, 0);
   for (int i = 0; i < 100000; ++i) ASSERT_TRUE(array.push(i));
   EXPECT_LE(requests, 8);  // doubling
+  Array<int> pieces;
+  requests = 0;
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_TRUE(pieces.reserve_more(10));
+    for (int k = 0; k < 10; ++k) ASSERT_TRUE(pieces.push(k));
+  }
+  EXPECT_LE(requests, 16);
 }
 
 TEST(Array, IsAligned) {

@@ -47,7 +47,7 @@ enum class ErrorCode : std::uint8_t {
   // Memory.
   kOutOfMemory,   ///< the machine that plans has no memory left
   kBadAlignment,  ///< an alignment that is not a power of two, or too large
-  kBadBlock,      ///< a block given back that the pool did not hand out, or got back already
+  kBadBlock,      ///< a block that a pool did not hand out, has back already, or never got back
   kBadBuffer,     ///< a buffer with a life, size, place or alias that cannot be
   // Text.
   kSyntax,           ///< the text does not follow the grammar

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "tessera/base/host_allocator.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera {
 
@@ -30,8 +31,7 @@ std::uintptr_t key_of(const void* address) {
 
 std::size_t SlabTable::Table::first(std::uintptr_t key) const {
   // Fibonacci hashing: the high bits of the product depend on all bits of the key.
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>((key * kGolden) >> (64 - bits));
+  return static_cast<std::size_t>((key * kGoldenStep) >> (64 - bits));
 }
 
 void SlabTable::put(Table& table, Slab* slab) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/mixing.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -43,14 +44,11 @@ Status check_root(const FabricMesh& mesh, std::int32_t root) {
                "routers are numbered row-major from 0"};
 }
 
-/// A number below `bound`, by a counter and the finaliser of splitmix64
-/// (https://prng.di.unimi.it/splitmix64.c): the same on every machine.
+/// A number below `bound`, the same on every machine.
 std::uint64_t draw(std::uint64_t& state, std::uint64_t bound) {
-  state += 0x9E3779B97F4A7C15U;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-  return (z ^ (z >> 31)) % bound;
+  const std::uint64_t number = mixed(state);
+  state += kGoldenStep;
+  return number % bound;
 }
 
 }  // namespace

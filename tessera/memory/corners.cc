@@ -54,6 +54,30 @@ std::int64_t CornerView::slack(std::int32_t section) const {
   return techniques_.section_inference ? room - state_.waiting_bytes(section) : room;
 }
 
+/// The lowest offset that a waiting block which overlaps the niche may have while it rests on
+/// nothing that waits: on what lies under it, up to its alignment, or above a wall that it crosses.
+/// kNever for a block that would lie below the floor, where none is put down any more. `known`
+/// bounds what is of interest.
+std::int64_t CornerView::direct_offset(const Block& block, const Niche& niche, std::int64_t left,
+                                       std::int64_t right, std::int64_t known) const {
+  if (block.fixed >= 0) return block.fixed;
+  if (block.from >= niche.from && block.to <= niche.to) {
+    std::int64_t support = 0;
+    for (std::int32_t s = block.from; s < block.to; ++s) {
+      support = std::max(support, state_.top(s));
+    }
+    const std::int64_t offset = align_up(support, block.alignment);
+    return offset >= niche.floor ? offset : kNever;
+  }
+  std::int64_t offset = niche.floor;
+  if (block.from < niche.from) offset = std::max(offset, left);
+  if (block.to > niche.to) offset = std::max(offset, right);
+  for (std::int32_t s = block.from; s < block.to && offset < known; ++s) {
+    offset = std::max(offset, state_.floor(s));
+  }
+  return align_up(offset, block.alignment);
+}
+
 /// The lowest top of a waiting block beside the section, on which one over the section may rest.
 /// Stops at the first that is at most `enough`.
 std::int64_t CornerView::lowest_top(const Corner& corner, std::int64_t left, std::int64_t right,
@@ -63,10 +87,9 @@ std::int64_t CornerView::lowest_top(const Corner& corner, std::int64_t left, std
   const auto consider = [&](std::int32_t b) {
     const Block& block = state_.block(b);
     if (!state_.waits(b) || (block.from <= corner.section && corner.section < block.to)) return;
-    std::int64_t offset = niche.floor;
-    if (block.from < niche.from) offset = std::max(offset, left);
-    if (block.to > niche.to) offset = std::max(offset, right);
-    lowest = std::min(lowest, std::max(offset, block.fixed) + block.size);
+    if (niche.floor + block.size >= lowest) return;
+    const std::int64_t offset = direct_offset(block, niche, left, right, lowest);
+    lowest = std::min(lowest, offset + block.size);
   };
   for (std::int32_t s = niche.from; s < niche.to && lowest > enough; ++s) {
     for (const std::int32_t b : state_.beginning(s)) consider(b);
@@ -87,29 +110,17 @@ std::int64_t CornerView::next_floor(const Corner& corner, std::int32_t low, std:
   const std::int64_t left = niche.from > low ? state_.floor(niche.from - 1) : kNever;
   const std::int64_t right = niche.to < high ? state_.floor(niche.to) : kNever;
   std::int64_t next = kNever;
-  bool rests_inside = false;  // some block inside the niche can only rest on another one
+  bool may_rest_on_another = false;
   for (const std::int32_t b : state_.through(corner.section)) {
     if (!state_.waits(b)) continue;
     const Block& block = state_.block(b);
-    std::int64_t offset = niche.floor;
-    if (block.fixed >= 0) {
-      offset = block.fixed;
-    } else if (block.from >= niche.from && block.to <= niche.to) {
-      if (niche.floor % block.alignment == 0) {
-        rests_inside = true;
-        continue;
-      }
-    } else {
-      if (block.from < niche.from) offset = std::max(offset, left);
-      if (block.to > niche.to) offset = std::max(offset, right);
-      for (std::int32_t s = block.from; s < block.to && offset < next; ++s) {
-        offset = std::max(offset, state_.floor(s));
-      }
-    }
-    next = std::min(next, align_up(offset, block.alignment));
+    const std::int64_t offset = direct_offset(block, niche, left, right, next);
+    may_rest_on_another |= block.fixed < 0;
+    if (offset > niche.floor) next = std::min(next, offset);
     if (next <= enough) return next;
   }
-  return rests_inside ? std::min(next, lowest_top(corner, left, right, enough)) : next;
+  if (!may_rest_on_another) return next;
+  return std::min(next, lowest_top(corner, left, right, enough));
 }
 
 std::int64_t CornerView::rise(const Corner& corner, std::int32_t low, std::int32_t high) const {

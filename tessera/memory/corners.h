@@ -70,6 +70,8 @@ class CornerView {
   bool has_earlier_twin(std::int32_t b, std::int32_t section, bool is_left) const;
   std::int64_t next_floor(const Corner& corner, std::int32_t low, std::int32_t high,
                           std::int64_t enough) const;
+  std::int64_t direct_offset(const Block& block, const Niche& niche, std::int64_t left,
+                             std::int64_t right, std::int64_t known) const;
   std::int64_t lowest_top(const Corner& corner, std::int64_t left, std::int64_t right,
                           std::int64_t enough) const;
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/memory/mixing.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera::memory {
 namespace {
@@ -120,9 +120,6 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
   // With so many nodes for each run: as low as may be first, then by halves of what is unknown.
   for (std::int64_t nodes = kFirstNodes;; nodes += nodes / 2) {
     std::int64_t tried = -1;  // the highest capacity at which no plan was found
-    // How far above the bound to try next: twice as far after each proof, because bounds may be far
-    // below the lowest plan, counted in grains, and each proof be a matter of microseconds.
-    std::int64_t leap = 0;
     for (;;) {
       const std::int64_t low = std::max(target, proven_bound);
       const std::int64_t high = peak - grain;  // the next lower peak that a plan can have
@@ -133,27 +130,23 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
       }
       if (tried >= high) break;
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
-      const std::int64_t capacity =
-          tried < low ? low + std::min(leap, high - low) : std::min(high, tried + half);
-      const SearchEnd end = exact.turn(capacity, nodes, offsets);
+      const std::int64_t capacity = tried < 0 ? low : std::min(high, tried + half);
+      // The bound is very often the optimum, so it is worth the most.
+      const std::int64_t share = tried < 0 ? 4 * nodes : nodes;
+      const SearchEnd end = exact.turn(capacity, share, offsets);
       if (end == SearchEnd::kNoMemory) return end;
       if (end == SearchEnd::kFound) {
         peak = peak_of(packing, offsets);
         patience.peak = std::min(patience.peak, peak);
-        leap = 0;
-        continue;
-      }
-      if (end == SearchEnd::kNone) {
-        proven_bound = std::min(peak, capacity / grain * grain + grain);
-        patience.proven_bound = std::max(patience.proven_bound, proven_bound);
-        leap = std::max(grain, leap <= INT64_MAX / 2 ? 2 * leap : leap);
-      } else if (patience.is_spent()) {
-        return end;
-      } else if (tried < low && leap > 0) {
-        leap = 0;  // too far; what lies closer has not been tried
         continue;
       }
       tried = capacity;
+      if (end == SearchEnd::kNone) {
+        proven_bound = std::min(peak, capacity / grain * grain + grain);
+        patience.proven_bound = std::max(patience.proven_bound, proven_bound);
+      } else if (patience.is_spent()) {
+        return end;
+      }
     }
   }
 }

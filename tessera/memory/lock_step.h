@@ -33,7 +33,7 @@ struct LockStep {
 /// When that is not good enough, first-fit in several orders under the exact rule, each repaired by
 /// putting what reaches highest down earlier; the lower plan is kept. Beyond 2^22 pairs that live
 /// together, or 2^31 comparisons of their sizes, only the first is made.
-/// `lower_bound` is the largest max_live of a class. Deterministic.
+/// `lower_bound` is the largest bound of a class. Deterministic.
 Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
                            const SolveOptions& options);
 

@@ -9,6 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/memory/lock_step.h"
+#include "tessera/memory/packing.h"
 
 namespace tessera::memory {
 namespace {
@@ -227,11 +228,8 @@ Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& si
     vectors[i].resize(buffers.size());
     sizes.sizes(maximal[i], vectors[i]);
     set_sizes(problem, vectors[i]);
-    TESSERA_TRY(const MaxLive live, max_live(problem));
-    std::int64_t bound = live.bytes;
-    for (const Buffer& buffer : problem.buffers) {
-      if (buffer.fixed && buffer.size > 0) bound = std::max(bound, *buffer.fixed + buffer.size);
-    }
+    TESSERA_TRY(const Packing packing, pack(problem));
+    const std::int64_t bound = packing.lower_bound;
     bounds.push_back(bound);
     if (i == 0 || bound > plan.lower_bound) {
       plan.lower_bound = bound;

@@ -36,10 +36,11 @@ struct MeshPlanOptions {
 struct MeshPlan {
   OffsetMode mode = OffsetMode::kLockStep;
   Outcome outcome = Outcome::kUnknown;
-  std::int64_t peak = 0;         ///< one past the highest byte used on any place
-  std::int64_t lower_bound = 0;  ///< the most that lives at one moment on one place
-  bool optimal = false;          ///< no plan of this mode has a lower peak
-  std::string_view found_by;     ///< what found the highest of the plans
+  std::int64_t peak = 0;  ///< one past the highest byte used on any place
+  /// The most that lives at one moment on one place, and at least the end of every fixed buffer.
+  std::int64_t lower_bound = 0;
+  bool optimal = false;       ///< no plan of this mode has a lower peak
+  std::string_view found_by;  ///< what found the highest of the plans
   double seconds = 0;
   std::uint32_t worst = 0;  ///< the class that the bound comes from, one of maximal()
 

@@ -247,6 +247,29 @@ TEST(MeshPlan, KeepsFixedOffsetsAndTellsWhenTheyAreTooHigh) {
   }
 }
 
+TEST(MeshPlan, CountsWhatIsFixedThroughAnAlias) {
+  // The second tensor begins 16 bytes into the first, at 116, and has 16 bytes of its own; so the
+  // lowest capacity that any plan fits in is 132, which no buffer says by itself.
+  Case the_case;
+  the_case.mesh = shape({1, 2});
+  the_case.layouts = {lowered(grid(1, 1), {1, 4}), lowered(grid(1, 1), {1, 4})};
+  the_case.buffers = {alive(0, 1), alive(0, 1)};
+  the_case.buffers[0].fixed = 100;
+  the_case.buffers[1].alias = Alias{0, 16};
+  const PlaceSizes sizes = the_case.sizes();
+  for (const OffsetMode mode : {OffsetMode::kLockStep, OffsetMode::kPerClass}) {
+    SCOPED_TRACE(offset_mode_name(mode));
+    for (const std::optional<std::int64_t> capacity : {std::optional<std::int64_t>{}, {120}}) {
+      const Result<MeshPlan> plan = plan_mesh(the_case.buffers, sizes, {mode, {capacity}});
+      ASSERT_TRUE(plan) << plan.error().message;
+      EXPECT_EQ(plan->peak, 132);
+      EXPECT_EQ(plan->lower_bound, 132);
+      EXPECT_EQ(plan->outcome, capacity ? Outcome::kDoesNotFit : Outcome::kFits);
+      EXPECT_EQ(plan->offsets[0], (std::vector<std::int64_t>{100, 116}));
+    }
+  }
+}
+
 TEST(MeshPlan, RefusesBuffersWithoutSizes) {
   Case the_case;
   the_case.mesh = shape({1, 2});

@@ -19,14 +19,19 @@ class Patience {
   }
   double seconds_left() const { return options_.seconds - seconds(); }
   std::int64_t nodes() const { return nodes_; }
-  /// Whether nothing more may be tried.
-  bool is_spent() const { return is_spent_; }
+  /// Whether nothing more may be tried, by this search or at all.
+  bool is_spent() const { return is_spent_ || nodes_ >= search_end_; }
+
+  /// The searches from here on may look at so many nodes together.
+  void start_search(std::int64_t nodes) {
+    search_end_ = nodes > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + nodes;
+  }
 
   /// The next run may look at so many nodes.
   void start_run(std::int64_t nodes) { run_ = nodes; }
   /// Counts a node that took about `work` steps; false when the run, or all, is over.
   bool goes_on(std::int64_t work) {
-    if (is_spent_ || run_ <= 0) return false;
+    if (is_spent() || run_ <= 0) return false;
     --run_;
     ++nodes_;
     unseen_work_ += work;
@@ -54,6 +59,7 @@ class Patience {
   double last_report_ = 0;
   std::int64_t nodes_ = 0;
   std::int64_t run_ = 0;
+  std::int64_t search_end_ = INT64_MAX;
   std::int64_t unseen_work_ = 0;
   bool is_spent_ = false;
 };

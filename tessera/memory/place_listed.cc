@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tessera/base/mixing.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/mixing.h"
 #include "tessera/memory/place_sizes.h"
 
 namespace tessera::memory {

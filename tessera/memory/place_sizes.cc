@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/mixing.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/mixing.h"
 
 namespace tessera::memory {
 namespace {

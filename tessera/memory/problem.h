@@ -12,7 +12,9 @@
 /// memory/: where in the memory of a place each buffer goes. Lifetimes come in, offsets go out,
 /// with a bound that says how good they are; for one place (solve.h) and for all places of a mesh
 /// (mesh_plan.h). validate.h knows nothing of how offsets are found. No files, no threads, no
-/// notations, and nothing in here throws when the machine has no memory left.
+/// notations. Where a solve is at work, on problems of any size, memory that the machine refuses is
+/// an error (Array), never an exception; what is only as large as a program or a mesh is kept in
+/// std::vector.
 namespace tessera::memory {
 
 /// A buffer that is a part of another one: a view, or an output that is computed in place.

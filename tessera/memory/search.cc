@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tessera/memory/mixing.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera::memory {
 
@@ -88,7 +88,7 @@ StateKey Search::key_of(std::int32_t low, std::int32_t high) const {
   StateKey key{static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high)};
   for (std::int32_t s = low; s < high; ++s) {
     const std::uint64_t word =
-        state_.waiting_hash(s) + static_cast<std::uint64_t>(state_.floor(s)) * 0x9E3779B97F4A7C15U;
+        state_.waiting_hash(s) + static_cast<std::uint64_t>(state_.floor(s)) * kGoldenStep;
     key.first = (key.first ^ word) * 0xD6E8FEB86659FD93U;
     key.first ^= key.first >> 32;
     key.second = (key.second + word) * 0xA0761D6478BD642FU;

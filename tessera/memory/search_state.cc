@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tessera/memory/mixing.h"
+#include "tessera/base/mixing.h"
 
 namespace tessera::memory {
 
@@ -79,7 +79,7 @@ void SearchState::lower_ceilings(std::int32_t b) {
 bool SearchState::put_down(std::int32_t b, std::int64_t offset) {
   const Block& block = this->block(b);
   const auto changes = static_cast<std::size_t>(block.to - block.from) + 1;
-  if (!trail_.reserve(std::max(trail_.size() + changes, trail_.size() * 2))) return false;
+  if (!trail_.reserve_more(changes)) return false;
   offset_[static_cast<std::size_t>(b)] = offset;
   count_in(b, -1);
   for (std::int32_t s = block.from; s < block.to; ++s) {

@@ -2,6 +2,7 @@
 #include "tessera/memory/solve.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "tessera/base/text.h"
 #include "tessera/memory/exact.h"
@@ -61,9 +62,17 @@ class Solver {
   Status run(Solution& solution);
 
  private:
-  bool wants_less() const { return peak_ > good_enough_; }
+  /// Whether a lower plan is wanted and may be found.
+  bool wants_less() {
+    return peak_ > std::max(good_enough_, proven_bound_) && !is_hopeless() &&
+           patience_.look_at_the_clock();
+  }
+  bool is_hopeless() const {
+    return options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
+  }
   Status plan_quickly();
-  Status search();
+  Status repair_plan();
+  Status search(std::int64_t nodes);
   Status search_part(Part& part, std::int64_t target);
   void add_up(const Array<Part>& parts);
 
@@ -86,7 +95,10 @@ Status Solver::plan_quickly() {
     peak_ = peak_of(packing_, offsets_);
     found_by_ = "stacking";
   }
-  if (!options_.techniques.repair || !wants_less()) return ok_status();
+  return ok_status();
+}
+
+Status Solver::repair_plan() {
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
   // Twenty for each block of few, so that small problems are soon left to the exact search; one for
@@ -133,7 +145,8 @@ Status Solver::search_part(Part& part, std::int64_t target) {
   return ok_status();
 }
 
-Status Solver::search() {
+Status Solver::search(std::int64_t nodes) {
+  patience_.start_search(nodes);
   Array<Part> parts;
   if (!parts_of(packing_, offsets_, options_.techniques.decomposition, parts)) {
     return out_of_memory();
@@ -162,11 +175,11 @@ Status Solver::run(Solution& solution) {
   TESSERA_CHECK_OK(plan_quickly());
   patience_.peak = peak_;
   patience_.proven_bound = proven_bound_;
-  const bool is_hopeless =
-      options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
-  if (options_.techniques.exact && wants_less() && !is_hopeless && patience_.look_at_the_clock()) {
-    TESSERA_CHECK_OK(search());
-  }
+  // Most searches that end well end soon, long before a repair would.
+  constexpr std::int64_t kGlance = 4000;
+  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(kGlance));
+  if (options_.techniques.repair && wants_less()) TESSERA_CHECK_OK(repair_plan());
+  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(INT64_MAX));
   TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <new>
 
+#include "bench/global_new.h"
 #include "bench/hard_instance.h"
 #include "tessera/memory/packing.h"
 #include "tessera/memory/solve.h"
@@ -12,9 +12,8 @@
 #include "tessera/testing/naive_alloc.h"
 #include "tessera/testing/sanitized.h"
 
-// Replacing the global allocation functions is the only way to refuse memory to code that has no
-// hook for it. They refuse nothing, and count nothing, while no test has armed them; tests that do
-// run on one thread.
+// Memory is refused to the whole program, while a test has armed this; tests that do run on one
+// thread.
 namespace {
 
 std::atomic<bool> armed{false};
@@ -23,67 +22,19 @@ std::atomic<std::int64_t> outstanding{0};  // of those, not yet released
 std::int64_t first_refused = 0;
 std::int64_t last_refused = 0;
 
-bool refuse() {
-  if (!armed.load(std::memory_order_relaxed)) return false;
-  const std::int64_t turn = asked.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (turn >= first_refused && turn <= last_refused) return true;
-  outstanding.fetch_add(1, std::memory_order_relaxed);
-  return false;
-}
-
-void* allocate(std::size_t size) noexcept {
-  return refuse() ? nullptr : std::malloc(size == 0 ? 1 : size);
-}
-
-void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
-  const auto align = static_cast<std::size_t>(alignment);
-  return refuse() ? nullptr : std::aligned_alloc(align, (size + align - 1) / align * align);
-}
-
-void release(void* memory) {
-  if (memory != nullptr && armed.load(std::memory_order_relaxed)) {
-    outstanding.fetch_sub(1, std::memory_order_relaxed);
-  }
-  std::free(memory);
-}
-
-void* or_throw(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
 }  // namespace
 
-// Every form must be here: a sanitizer brings its own for those that are left out, and memory of
-// one kind must not be released by the other.
-using Size = std::size_t;
-using Align = std::align_val_t;
-using NoThrow = std::nothrow_t;
-
-void* operator new(Size size) { return or_throw(allocate(size)); }
-void* operator new[](Size size) { return or_throw(allocate(size)); }
-void* operator new(Size size, Align align) { return or_throw(allocate(size, align)); }
-void* operator new[](Size size, Align align) { return or_throw(allocate(size, align)); }
-void* operator new(Size size, const NoThrow&) noexcept { return allocate(size); }
-void* operator new[](Size size, const NoThrow&) noexcept { return allocate(size); }
-void* operator new(Size size, Align align, const NoThrow&) noexcept {
-  return allocate(size, align);
+bool tessera::bench::may_allocate() {
+  if (!armed.load(std::memory_order_relaxed)) return true;
+  const std::int64_t turn = asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  return turn < first_refused || turn > last_refused;
 }
-void* operator new[](Size size, Align align, const NoThrow&) noexcept {
-  return allocate(size, align);
+void tessera::bench::allocated(void*) {
+  if (armed.load(std::memory_order_relaxed)) outstanding.fetch_add(1, std::memory_order_relaxed);
 }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, Size) noexcept { release(memory); }
-void operator delete[](void* memory, Size) noexcept { release(memory); }
-void operator delete(void* memory, Align) noexcept { release(memory); }
-void operator delete[](void* memory, Align) noexcept { release(memory); }
-void operator delete(void* memory, Size, Align) noexcept { release(memory); }
-void operator delete[](void* memory, Size, Align) noexcept { release(memory); }
-void operator delete(void* memory, const NoThrow&) noexcept { release(memory); }
-void operator delete[](void* memory, const NoThrow&) noexcept { release(memory); }
-void operator delete(void* memory, Align, const NoThrow&) noexcept { release(memory); }
-void operator delete[](void* memory, Align, const NoThrow&) noexcept { release(memory); }
+void tessera::bench::releases(void*) {
+  if (armed.load(std::memory_order_relaxed)) outstanding.fetch_sub(1, std::memory_order_relaxed);
+}
 
 namespace tessera::memory {
 namespace {
@@ -200,6 +151,13 @@ TEST(SolveFailures, SurvivesRefusalsInRepair) {
   SolveOptions options = bounded(0);
   options.techniques.exact = false;
   expect_survives(hard(30, 2), options, "repair");
+  // More than 48 at a time, whose edges are sorted by buckets, and alignments that leave gaps.
+  Problem crowd;
+  for (std::int64_t i = 0; i < 120; ++i) {
+    const std::int64_t birth = i * 29 % 40;
+    crowd.buffers.push_back({birth, birth + 10 + i * 17 % 30, 1 + i * 37 % 101, 1 + i % 7 * 5});
+  }
+  expect_survives(crowd, options, "repair of a crowd");
 }
 
 TEST(SolveFailures, SurvivesRefusalsInTheExactSearch) {
@@ -232,6 +190,47 @@ TEST(SolveFailures, SurvivesRefusalsWithFixedBuffersAndAliases) {
   }
 }
 
+TEST(SolveFailures, SurvivesRefusalsWhereManyStatesFail) {
+  // More failures than the first table of them holds, which is 512.
+  SolveOptions options = bounded(3000);
+  options.techniques.greedy = false;
+  options.techniques.repair = false;
+  options.techniques.symmetry = false;
+  options.techniques.section_inference = false;
+  expect_survives(harder(60, options), options, "a table of failures that grows");
+}
+
+TEST(SolveFailures, SurvivesRefusalsInPartsOfTime) {
+  // The same problem three times, one after the other: each is searched by itself.
+  SolveOptions options = bounded(300);
+  options.techniques.repair = false;
+  const Problem once = harder(30, options);
+  Problem problem;
+  for (std::int64_t time = 0; time < 3; ++time) {
+    for (Buffer buffer : once.buffers) {
+      buffer.lower += 1000 * time;
+      buffer.upper += 1000 * time;
+      problem.buffers.push_back(buffer);
+    }
+  }
+  expect_survives(problem, options, "parts");
+}
+
+TEST(SolveFailures, SurvivesRefusalsAroundWhatIsPinned) {
+  // So many that only those which meet a fixed or hinted buffer are taken up again.
+  SolveOptions options = bounded(0);
+  options.techniques.exact = false;
+  Problem problem = hard(2300, 1);
+  const Result<Solution> plan = solve(problem, options);
+  ASSERT_TRUE(plan.ok());
+  for (std::size_t i = 0; i < problem.buffers.size(); i += 100) {
+    std::optional<std::int64_t>& given =
+        i % 200 == 0 ? problem.buffers[i].fixed : problem.buffers[i].hint;
+    given = plan->offsets[i];
+  }
+  expect_survives(problem, options, "around what is pinned");
+}
+
 TEST(SolveFailures, SaysThatMemoryIsOutWithoutAskingForMore) {
   // Even the first allocation is refused, and all that would be needed for a long message.
   const Trial trial = solve_without(hard(30, 1), {}, 1, INT64_MAX);
@@ -239,6 +238,19 @@ TEST(SolveFailures, SaysThatMemoryIsOutWithoutAskingForMore) {
   EXPECT_FALSE(trial.escaped);
   EXPECT_EQ(code_name(trial.code), "out_of_memory");
   EXPECT_EQ(trial.leaked, 0);
+}
+
+TEST(SolveFailures, ADeepSearchRarelyAsksForMemory) {
+  // Down to 500 blocks that are put down: what has to be undone grows by doubling, not by steps.
+  SolveOptions options = bounded(2000);
+  options.minimize = false;
+  options.capacity = 76;
+  options.techniques.greedy = false;
+  options.techniques.repair = false;
+  const Trial trial = solve_without(hard(500, 1), options, 0, 0);
+  EXPECT_TRUE(trial.solved);
+  EXPECT_LE(trial.peak, 76);
+  EXPECT_LT(trial.asked, 300);
 }
 
 TEST(SolveFailures, TheTestCanFail) {

@@ -233,19 +233,21 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   };
   TESSERA_TRY(memory::Lifetimes lives, memory::lifetimes(program_of(graph), inside));
   set_alignments(graph, align_bytes(), lives);
-  // A low plan quickly; the search only for what that leaves too high, or when it is asked for.
+  // Rules of thumb give a low plan at once; all else only for what they leave too high, or when the
+  // lowest plan is asked for.
   memory::MeshPlanOptions mesh_options;
   mesh_options.mode = options.mode;
   mesh_options.solve.capacity = available;
   mesh_options.solve.minimize = options.minimize || !options.quick;
   mesh_options.solve.seconds = options.seconds;
+  mesh_options.solve.techniques.repair = options.minimize;
   mesh_options.solve.techniques.exact = options.minimize;
   Result<memory::MeshPlan> first = memory::plan_mesh(lives.buffers, *sizes, mesh_options);
   if (!first) return about(lives, first.error());
   memory::MeshPlan plan = *std::move(first);
   if (plan.outcome == memory::Outcome::kUnknown && !options.minimize) {
     mesh_options.solve.minimize = false;
-    mesh_options.solve.techniques.exact = true;
+    mesh_options.solve.techniques = {};
     TESSERA_TRY(plan, memory::plan_mesh(lives.buffers, *sizes, mesh_options));
   }
   MemoryPlan out;
