@@ -130,7 +130,7 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
       }
       if (tried >= high) break;
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
-      const std::int64_t capacity = tried < low ? low : std::min(high, tried + half);
+      const std::int64_t capacity = tried < 0 ? low : std::max(low, std::min(high, tried + half));
       const SearchEnd end = exact.turn(capacity, nodes, offsets);
       if (end == SearchEnd::kNoMemory) return end;
       if (end == SearchEnd::kFound) {
