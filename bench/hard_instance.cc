@@ -161,7 +161,7 @@ class Waste {
 
   /// Keeps about so many of the sections full, one at least.
   void keep_full(std::int64_t percent) {
-    for (std::size_t s = 0; s < full_.size(); ++s) full_[s] = dice_.chance(percent);
+    for (auto&& is_full : full_) is_full = dice_.chance(percent);
     full_[dice_.index(full_.size())] = true;
   }
 

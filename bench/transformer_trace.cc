@@ -211,30 +211,30 @@ TraceOptions within_range(TraceOptions options) {
 
 }  // namespace
 
-Problem transformer_trace(const TraceOptions& asked) {
-  const TraceOptions options = within_range(asked);
+Problem transformer_trace(const TraceOptions& options) {
+  const TraceOptions used = within_range(options);
   Problem problem;
   const auto append = [&problem](Trace& trace) {
     const std::vector<Buffer> buffers = trace.finish();
     problem.buffers.insert(problem.buffers.end(), buffers.begin(), buffers.end());
   };
-  const bool is_mixture = options.kind == TraceKind::kMixture;
-  const std::int64_t share = is_mixture ? options.buffers / 3 : options.buffers;
+  const bool is_mixture = used.kind == TraceKind::kMixture;
+  const std::int64_t share = is_mixture ? used.buffers / 3 : used.buffers;
   std::int64_t span = 1;
-  if (options.kind != TraceKind::kInference) {
-    Trace trace(options, share, 1);
+  if (used.kind != TraceKind::kInference) {
+    Trace trace(used, share, 1);
     trace.train();
     span = std::max(span, trace.now());
     append(trace);
   }
-  if (options.kind != TraceKind::kTraining) {
-    Trace trace(options, share, 2);
+  if (used.kind != TraceKind::kTraining) {
+    Trace trace(used, share, 2);
     trace.infer();
     span = std::max(span, trace.now());
     append(trace);
   }
   if (is_mixture) {
-    Trace trace(options, options.buffers - 2 * share, 3);
+    Trace trace(used, used.buffers - 2 * share, 3);
     trace.scatter(span);
     append(trace);
   }

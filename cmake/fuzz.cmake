@@ -3,9 +3,10 @@
 # targets link libFuzzer's main().
 
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
-# What the exchange is compared with: moves by loops over elements. The rest of tessera/testing needs
-# the libraries of the tests.
-set(TESSERA_FUZZ_REFERENCES exchange_runs.cc generate.cc naive.cc naive_reshard.cc naive_slots.cc)
+# What is compared with: moves by loops over elements, plans by trying all orders. The rest of
+# tessera/testing needs the libraries of the tests.
+set(TESSERA_FUZZ_REFERENCES exchange_runs.cc generate.cc naive.cc naive_alloc.cc naive_reshard.cc
+    naive_slots.cc)
 list(TRANSFORM TESSERA_FUZZ_REFERENCES PREPEND ${PROJECT_SOURCE_DIR}/tessera/testing/)
 add_library(fuzz_references STATIC EXCLUDE_FROM_ALL ${TESSERA_FUZZ_REFERENCES})
 target_link_libraries(fuzz_references PUBLIC tessera)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,16 +27,17 @@ class Complaints {
     return buffer < names_.size() ? cat("buffer '", printable(names_[buffer]), "'")
                                   : cat("buffer ", buffer);
   }
-  Error about(std::size_t buffer, ErrorCode code, std::string message, std::string help) const {
+  Error about(std::size_t buffer, ErrorCode code, std::string_view message,
+              std::string help) const {
     const auto at = static_cast<std::int64_t>(buffer);
     return Error{code, cat(name(buffer), " ", message), Span{at, at + 1}, std::move(help)};
   }
-  Error bad(std::size_t buffer, std::string message, std::string help) const {
-    return about(buffer, ErrorCode::kBadBuffer, std::move(message), std::move(help));
+  Error bad(std::size_t buffer, std::string_view message, std::string help) const {
+    return about(buffer, ErrorCode::kBadBuffer, message, std::move(help));
   }
   Error too_many_bytes(std::size_t buffer) const {
     return about(buffer, ErrorCode::kOverflow,
-                 cat("brings the bytes of all buffers, with their alignments, above 2^61"),
+                 "brings the bytes of all buffers, with their alignments, above 2^61",
                  "use smaller sizes, offsets and alignments");
   }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostNoise = 5;
 std::int64_t log16(std::int64_t value) {
   const int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(value));
   const std::int64_t rest = bits >= 4 ? (value >> (bits - 4)) & 15 : (value << (4 - bits)) & 15;
-  return bits * 16 + rest;
+  return std::int64_t{16} * bits + rest;
 }
 
 /// Large for blocks that order number `order` puts down first, in steps of 1/256 octave.
@@ -130,7 +130,7 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
       }
       if (tried >= high) break;
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
-      const std::int64_t capacity = tried < 0 ? low : std::min(high, tried + half);
+      const std::int64_t capacity = tried < 0 ? low : std::max(low, std::min(high, tried + half));
       // The bound is very often the optimum, so it is worth the most.
       const std::int64_t share = tried < 0 ? 4 * nodes : nodes;
       const SearchEnd end = exact.turn(capacity, share, offsets);

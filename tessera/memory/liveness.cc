@@ -2,6 +2,7 @@
 #include "tessera/memory/liveness.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -103,7 +104,7 @@ class Analysis {
 
   Status check_scratch(const Scratch& scratch, std::size_t k) const {
     if (scratch.where) TESSERA_CHECK_OK(check_value(*scratch.where, k));
-    const auto refuse = [&](std::string message, std::string help) {
+    const auto refuse = [&](std::string_view message, std::string help) {
       return Error{ErrorCode::kBadBuffer, cat(op_name(k), ": ", message), std::nullopt,
                    std::move(help)};
     };

@@ -79,7 +79,7 @@ class Search {
     walls_.clear();
     for (const Meeting& meeting : relation_.meetings[b]) {
       const std::int64_t at = at_[meeting.other];
-      if (at >= 0) walls_.push_back({at - meeting.clear_us, at + meeting.clear_other});
+      if (at >= 0) walls_.emplace_back(at - meeting.clear_us, at + meeting.clear_other);
     }
     std::sort(walls_.begin(), walls_.end());
     const auto fits = [&](std::int64_t offset) {

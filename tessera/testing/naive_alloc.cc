@@ -106,7 +106,7 @@ class Orders {
         if (*family.fixed < lowest) continue;
         lowest = *family.fixed;
       } else {
-        while (lowest % family.alignment != 0) ++lowest;
+        lowest = (lowest + family.alignment - 1) / family.alignment * family.alignment;
       }
       start_[f] = lowest;
       done_[f] = true;

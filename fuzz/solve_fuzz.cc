@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are a small problem of memory, with alignments, fixed offsets, hints and aliases, and
+// techniques to be switched off. Whatever check accepts must obey
+//   the plan has no flaw and is as high as it says, and the bounds are below it;
+//   no bound is above the lowest plan of all, which trying every order finds, and `optimal` is it;
+//   a search that was not stopped proves it; fits and does not fit are what that plan says;
+//   the same problem has the same offsets again.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fuzz/laws.h"
+#include "tessera/memory/solve.h"
+#include "tessera/memory/validate.h"
+#include "tessera/testing/naive_alloc.h"
+
+namespace tessera::memory {
+namespace {
+
+constexpr std::size_t kMostBuffers = 7;  // of which every order is tried
+constexpr std::int64_t kNodes = 20000;
+
+/// The bytes one after the other, zeros when there are no more.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  bool empty() const { return bytes_.empty(); }
+  std::int64_t below(std::int64_t bound) {
+    if (bytes_.empty()) return 0;
+    const std::int64_t value = bytes_.front() % bound;
+    bytes_ = bytes_.subspan(1);
+    return value;
+  }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+};
+
+Buffer next_buffer(Bytes& bytes, std::size_t count, std::int64_t unit) {
+  constexpr std::int64_t kAlignments[] = {1, 1, 1, 2, 3, 4, 8, 16};
+  Buffer buffer;
+  buffer.lower = bytes.below(12);
+  buffer.upper = buffer.lower + 1 + bytes.below(8);
+  buffer.size = bytes.below(24) * unit;
+  buffer.alignment = kAlignments[bytes.below(8)] * (bytes.below(4) == 0 ? unit : 1);
+  const std::int64_t more = bytes.below(8);
+  if (more == 1) buffer.fixed = bytes.below(64) * unit;
+  if (more == 2) buffer.hint = bytes.below(64) * unit;
+  if (more == 3 && count > 0) {
+    const auto of = static_cast<std::size_t>(bytes.below(static_cast<std::int64_t>(count)));
+    buffer.alias = Alias{of, bytes.below(24) * unit};
+  }
+  return buffer;
+}
+
+SolveOptions next_options(Bytes& bytes) {
+  SolveOptions options;
+  options.seconds = 1e6;  // the nodes are the limit, so that a finding can be repeated
+  options.nodes = kNodes;
+  options.minimize = true;
+  const std::int64_t low = bytes.below(256);
+  const std::int64_t off = low + 256 * bytes.below(8);
+  const auto& names = technique_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if ((off >> i) % 2 == 1) options.techniques.*names[i].field = false;
+  }
+  return options;
+}
+
+void check_lowest(const Problem& problem, const SolveOptions& options, std::int64_t lowest) {
+  const std::string text = test::text_of(problem);
+  const Result<Solution> found = solve(problem, options);
+  require(found.ok(), "what check accepts is solved", text);
+  require(validate(problem, found->offsets, found->peak).empty(), "the plan has no flaw", text);
+  require(found->lower_bound <= found->proven_bound && found->proven_bound <= lowest,
+          "no bound is above the lowest plan", text);
+  require(lowest <= found->peak, "no plan is below the lowest", text);
+  require(!found->optimal || found->peak == lowest, "optimal is the lowest", text);
+  const bool stopped = found->nodes >= kNodes;
+  require(found->optimal || stopped || !options.techniques.exact, "a search ends in a proof", text);
+  const Result<Solution> again = solve(problem, options);
+  require(again.ok() && std::equal(again->offsets.begin(), again->offsets.end(),
+                                   found->offsets.begin(), found->offsets.end()),
+          "the same problem has the same offsets", text);
+}
+
+void check_within(const Problem& problem, SolveOptions options, std::int64_t capacity,
+                  std::int64_t lowest) {
+  const std::string text = test::text_of(problem);
+  options.capacity = capacity;
+  options.minimize = false;
+  const Result<Solution> found = solve(problem, options);
+  if (!found.ok()) {
+    require(found.error().code == ErrorCode::kDoesNotFit && lowest > capacity,
+            "what is refused does not fit", text);
+    return;
+  }
+  require(validate(problem, found->offsets, found->peak).empty(), "the plan has no flaw", text);
+  require((found->outcome == Outcome::kFits) == (found->peak <= capacity), "fits is so", text);
+  require(found->outcome != Outcome::kDoesNotFit || lowest > capacity, "no plan fits", text);
+  require(
+      found->outcome != Outcome::kUnknown || found->nodes >= kNodes || !options.techniques.exact,
+      "a search ends in an answer", text);
+}
+
+void check_bytes(std::span<const std::uint8_t> input) {
+  Bytes bytes(input);
+  const SolveOptions options = next_options(bytes);
+  constexpr std::int64_t kUnits[] = {1, 1, 1, 6, 64, 1 << 20, std::int64_t{1} << 48};
+  const std::int64_t unit = kUnits[bytes.below(7)];
+  const std::int64_t spare = bytes.below(5) - 2;
+  Problem problem;
+  while (!bytes.empty() && problem.buffers.size() < kMostBuffers) {
+    problem.buffers.push_back(next_buffer(bytes, problem.buffers.size(), unit));
+  }
+  const Status status = check(problem);
+  if (!status.ok()) {
+    const Result<Solution> refused = solve(problem, options);
+    require(!refused.ok() && refused.error().code == status.error().code, "solve refuses as check",
+            test::text_of(problem));
+    return;
+  }
+  const std::optional<test::LowestPlan> lowest = test::lowest_plan(problem);
+  require(lowest.has_value(), "what check accepts has a plan", test::text_of(problem));
+  check_lowest(problem, options, lowest->peak);
+  check_within(problem, options, lowest->peak + spare, lowest->peak);
+}
+
+}  // namespace
+}  // namespace tessera::memory
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  tessera::memory::check_bytes({bytes, size});
+  return 0;
+}
