@@ -95,6 +95,7 @@ Result<memory::SolveOptions> read_options(const Request& request) {
       return usage(cat("--", name, " names no file"),
                    cat("as in --", name, " plan.", name == "svg" ? "svg" : "csv"));
     }
+    TESSERA_CHECK_OK(check_folder_of(file));
   }
   if (request.has("svg") && is_one_file(request.text("svg"), request.text("out"))) {
     return usage("--svg and --out name one file", "name two");
@@ -134,13 +135,6 @@ Verdict report_in(const std::string& name, std::string_view text, const Error& e
   }
   console.out << dump(json) << '\n';
   return verdict;
-}
-
-/// A file that appears whole or not at all.
-Status write_whole(const std::string& name, std::string_view text) {
-  TESSERA_TRY(MappedOutput file, MappedOutput::create(name, std::ssize(text)));
-  std::copy_n(reinterpret_cast<const std::byte*>(text.data()), text.size(), file.bytes().begin());
-  return file.commit();
 }
 
 /// Every plan is held against the rules before anyone sees it.

@@ -229,11 +229,12 @@ class BufferReader {
     if (!found.error().span || found.error().span->from >= std::ssize(file_.rows)) {
       return found.error();
     }
-    // The same once more, with names; others than the one it is about with their lines.
+    // The same once more, with names; those of others than the one it is about with their lines.
     const auto i = static_cast<std::size_t>(found.error().span->from);
-    std::vector<std::string> names = file_.ids;
-    for (std::size_t other = 0; other < names.size(); ++other) {
-      if (other != i) names[other] += cat(", line ", file_.rows[other].line);
+    std::vector<std::string> names;
+    for (std::size_t other = 0; other < file_.ids.size(); ++other) {
+      names.push_back(cat("buffer ", quote(file_.ids[other])));
+      if (other != i) names.back() += cat(" of line ", file_.rows[other].line);
     }
     const Status named = memory::check(file_.problem, names);
     Error error = named ? found.error() : named.error();

@@ -167,7 +167,7 @@ TEST(AllocBuffers, BadRowsAreRefused) {
             "line 3: no buffer has the id 'abce'", "mean 'abcd'"},
            {full + "a,0,3,4,,,,b,\nb,0,3,4,,,,a,", kBadBuffer, "b", "line 2: ", "no alias"},
            {full + "a,0,3,4,,0,,,\nc,5,9,4,,0,,,\nb,2,5,4,,3,,,", kBadBuffer, "3",
-            "line 4: buffer 'b' and buffer 'a, line 2' are fixed on the same bytes", "apart"},
+            "line 4: buffer 'b' and buffer 'a' of line 2 are fixed on the same bytes", "apart"},
            {plain + "a,0,3,2305843009213693952\n", kOverflow, "2305843009213693952",
             "line 3: ", "smaller"},
            {full + "a,0,3,4,,,9223372036854775807,,", kOverflow, "9223372036854775807",

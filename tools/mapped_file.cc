@@ -6,17 +6,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "tessera/base/text.h"
 #include "tools/check_files.h"
 #include "tools/mapped_guard.h"
 #include "tools/replace_file.h"
+#include "tools/words.h"
 
 namespace tessera::tools {
 namespace {
@@ -257,6 +260,24 @@ Status MappedOutput::commit() {
   }
   sync_folder(folder_of(state.path));
   return ok_status();
+}
+
+Status write_whole(const std::string& name, std::string_view text) {
+  TESSERA_TRY(MappedOutput file, MappedOutput::create(name, std::ssize(text)));
+  std::copy_n(reinterpret_cast<const std::byte*>(text.data()), text.size(), file.bytes().begin());
+  return file.commit();
+}
+
+Status check_folder_of(const std::string& name) {
+  const std::string folder = folder_of(name);
+  struct stat facts = {};
+  const bool is_there = ::stat(folder.c_str(), &facts) == 0;
+  if (is_there && S_ISDIR(facts.st_mode) && ::access(folder.c_str(), W_OK) == 0) return ok_status();
+  const std::string why = !is_there                ? std::strerror(errno)
+                          : S_ISDIR(facts.st_mode) ? "it cannot be written to"
+                                                   : "it is no folder";
+  return Error{ErrorCode::kIo, cat("the folder of ", quote(name), " cannot be used: ", why),
+               std::nullopt, "name a file in a folder that can be written to"};
 }
 
 }  // namespace tessera::tools

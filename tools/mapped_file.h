@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tessera/base/result.h"
 
@@ -64,5 +65,12 @@ class MappedOutput {
   explicit MappedOutput(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
+
+/// Writes a text so that the file has all of it, or on an error what it had before.
+Status write_whole(const std::string& name, std::string_view text);
+
+/// Whether the folder of a file that is to be written is there and can be written to: what is
+/// better known before the work than after it.
+Status check_folder_of(const std::string& name);
 
 }  // namespace tessera::tools

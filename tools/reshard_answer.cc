@@ -2,6 +2,7 @@
 #include "tools/reshard_answer.h"
 
 #include "tessera/base/text.h"
+#include "tools/mapped_file.h"
 #include "tools/read_target.h"
 #include "tools/reshard_simulate.h"
 #include "tools/reshard_trace.h"

@@ -2,7 +2,6 @@
 #include "tools/reshard_trace.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <queue>
@@ -10,7 +9,6 @@
 
 #include "tessera/base/text.h"
 #include "tools/json.h"
-#include "tools/mapped_file.h"
 
 namespace tessera::tools {
 namespace {
@@ -207,12 +205,6 @@ Result<std::string> trace_text(const std::string& title, const Shape& mesh,
   const Json other = {{"title", title}, {"one microsecond", "one cycle"}};
   return cat("{\"displayTimeUnit\": \"ns\",\n\"otherData\": ", dump(other),
              ",\n\"traceEvents\": [\n", std::move(writer).text(), "\n]}\n");
-}
-
-Status write_whole(const std::string& path, const std::string& text) {
-  TESSERA_TRY(MappedOutput out, MappedOutput::create(path, static_cast<std::int64_t>(text.size())));
-  std::memcpy(out.bytes().data(), text.data(), text.size());
-  return out.commit();
 }
 
 }  // namespace tessera::tools

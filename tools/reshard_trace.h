@@ -43,7 +43,4 @@ Status check_trace_size(std::int64_t messages);
 Result<std::string> trace_text(const std::string& title, const Shape& mesh,
                                const std::vector<TraceMessage>& messages);
 
-/// Writes a text so that the file has all of it, or on an error what it had before.
-Status write_whole(const std::string& path, const std::string& text);
-
 }  // namespace tessera::tools

@@ -10,6 +10,7 @@
 #include "tessera/testing/generate.h"
 #include "tools/folder_testing.h"
 #include "tools/json.h"
+#include "tools/mapped_file.h"
 
 namespace tessera::tools {
 namespace {

@@ -24,8 +24,7 @@ class Complaints {
   explicit Complaints(const std::vector<std::string>& names) : names_(names) {}
 
   std::string name(std::size_t buffer) const {
-    return buffer < names_.size() ? cat("buffer '", printable(names_[buffer]), "'")
-                                  : cat("buffer ", buffer);
+    return buffer < names_.size() ? printable(names_[buffer]) : cat("buffer ", buffer);
   }
   Error about(std::size_t buffer, ErrorCode code, std::string_view message,
               std::string help) const {

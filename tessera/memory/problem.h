@@ -52,8 +52,8 @@ struct Problem {
 /// Whether every buffer can be: kBadBuffer for a life that ends before it begins, a negative size
 /// or offset, an offset that is not a multiple of its alignment, aliases in a circle or fixed in
 /// two ways, and two fixed buffers that meet; kBadAlignment; kOverflow when sizes and alignments
-/// together pass 2^61. `names` are what messages call the buffers (their positions when empty).
-/// The span of an error is [i, i + 1) of the buffer that it speaks about.
+/// together pass 2^61. `names` are what messages call the buffers, such as "input 'x'" ("buffer 0"
+/// and so on when empty). The span of an error is [i, i + 1) of the buffer that it speaks about.
 Status check(const Problem& problem, const std::vector<std::string>& names = {});
 
 /// The most bytes that live at one moment: no plan needs less. Aliases count once; an alignment is

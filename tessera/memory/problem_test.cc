@@ -82,7 +82,7 @@ TEST(Problem, RefusesFixedBuffersThatMeet) {
   expect_refused(problem, ErrorCode::kBadBuffer, 2,
                  "buffer 2 and buffer 1 are fixed on the same bytes [4, 8) at moment 3");
   expect_refused(problem, ErrorCode::kBadBuffer, 2,
-                 "buffer 'out' and buffer 'in' are fixed on the same bytes [4, 8) at moment 3",
+                 "out and in are fixed on the same bytes [4, 8) at moment 3",
                  {"free", "in", "out"});
   // Equal ones, of which none is above the other.
   expect_refused({{{.lower = 0, .upper = 2, .size = 3, .fixed = 5},
@@ -169,7 +169,7 @@ TEST(Problem, RefusesSumsThatDoNotFit) {
 TEST(Problem, KeepsHostileNamesOffTheTerminal) {
   const Status status = check({{{.lower = 1, .upper = 0}}}, {"\x1b[31mred"});
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message, "buffer '?[31mred' lives in [1, 0), which is never");
+  EXPECT_EQ(status.error().message, "?[31mred lives in [1, 0), which is never");
 }
 
 TEST(Problem, KnowsTheMostThatLives) {

@@ -82,9 +82,10 @@ struct Solution {
 /// Offsets for a problem.
 ///
 /// Laws: validate(problem, offsets) finds nothing; peak >= lower_bound; outcome kFits ⇔ peak is
-/// within the capacity; the same options without reaching `seconds` give the same offsets.
-/// Greedy plans come first and take microseconds; the exact search only runs when they are not
-/// enough, and only on parts of at most 2^14 buffers. Errors: those of check(), kDoesNotFit for
+/// within the capacity; the same options give the same offsets unless time runs out (of `seconds`,
+/// the rules of thumb have half and hints at most one). Greedy plans come first and take
+/// microseconds; the exact search only runs when they are not enough, and only on parts of at most
+/// 2^14 buffers that live in 2^20 sections together. Errors: those of check(), kDoesNotFit for
 /// fixed buffers beyond the capacity and for a buffer larger than it, kOutOfMemory.
 Result<Solution> solve(const Problem& problem, const SolveOptions& options);
 

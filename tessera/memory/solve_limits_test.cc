@@ -17,17 +17,6 @@ using test::expect_hopeless;
 using test::expect_laws;
 using test::few;
 
-TEST(SolveLimits, ProvesAcrossALargeGap) {
-  // One at 0 and the other at its smallest multiple, far above the two bytes that live.
-  const Problem problem{{{.lower = 0, .upper = 1, .size = 1, .alignment = 1'000'000'007},
-                         {.lower = 0, .upper = 1, .size = 1, .alignment = 1'000'000'009}}};
-  const Result<Solution> solution = solve(problem, {.minimize = true});
-  ASSERT_TRUE(solution.ok());
-  EXPECT_EQ(solution->peak, 1'000'000'008);
-  EXPECT_TRUE(solution->optimal);
-  EXPECT_LT(solution->seconds, 1);
-}
-
 TEST(SolveLimits, TakesNumbersUpToTheLimit) {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
   for (std::uint64_t seed = 0; seed < few(2'000); ++seed) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "tessera/base/names.h"
@@ -113,6 +114,8 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
   again.advise = false;
   again.minimize = false;
   again.seconds = std::min(again.seconds, 0.1);
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
 
   // What the op of the moment could do, on the worst PEs.
   std::vector<std::int64_t> sizes(state.sizes.tensors());
@@ -169,6 +172,7 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
     tried.push_back(&layout);
     Advice best;
     for (const auto& [rows, cols] : finer_grids(layout, machine_.shape())) {
+      if (std::chrono::steady_clock::now() > end) break;
       Advice advice;
       advice.remedy = Remedy::kFinerGrid;
       advice.output = live.buffer;

@@ -56,8 +56,9 @@ class PEMemoryPlanner {
     bool quick = false;      ///< the first plan that fits will do; else a low one is looked for
     bool minimize = false;   ///< search for the lowest plan there is
     bool allocated = false;  ///< give every PE of a layout a whole tile, as ragged ones too
-    double seconds = 1;      ///< for the exact search, where it is needed
-    bool advise = true;      ///< when it does not fit, find out what would help
+    double seconds =
+        1;  ///< for the exact search, where it is needed, and for finer grids as advice
+    bool advise = true;  ///< when it does not fit, find out what would help
   };
 
   /// For wse2.
