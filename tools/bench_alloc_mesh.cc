@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/memory/validate.h"
 #include "tessera/pyflame/pe_memory_planner.h"
@@ -20,18 +21,29 @@ using pyflame::MeshLayout;
 using pyflame::TensorId;
 
 constexpr std::size_t kTensors = 100;
-constexpr std::size_t kSharedGrids = 4;
+constexpr std::int64_t kSharedGrids = 4;
 constexpr double kMostSeconds = 20e-3;
 constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 constexpr double kMostRatio = 1e-3;
-constexpr std::int64_t kMostPeerPlaces = 75'000;
+constexpr std::int64_t kMostPeerPlaces = 120'000;
 constexpr std::int64_t kMostQuickPeerPlaces = 80;
 
 struct Mesh {
   std::int64_t rows = 0, cols = 0;
   std::string text() const { return cat(rows, "x", cols); }
 };
-constexpr std::array<Mesh, 5> kMeshes = {{{10, 8}, {32, 32}, {100, 75}, {300, 250}, {994, 750}}};
+constexpr std::array<Mesh, 5> kMeshes = {{{10, 8}, {32, 32}, {100, 75}, {400, 300}, {994, 750}}};
+
+/// Whose grids the tensors have.
+enum class Grids : std::uint8_t {
+  kShared,      ///< four in all
+  kOwn,         ///< each one its own rows and columns
+  kOwnOrigins,  ///< of a size of their own, and anywhere on the mesh
+};
+constexpr std::array<std::pair<Grids, std::string_view>, 3> kGrids = {
+    {{Grids::kShared, "shared_grids"},
+     {Grids::kOwn, "own_grids"},
+     {Grids::kOwnOrigins, "own_origins"}}};
 
 Error wrong(std::string_view name, std::string_view what) {
   return Error{ErrorCode::kContradiction, cat(name, ": ", what), std::nullopt,
@@ -47,27 +59,36 @@ struct Scene {
 
 /// Layers of x[i + 1] = f(x[i], w[i], x[i - 5]): half of the tensors are weights that stay. Tiles
 /// have 1 to 25 elements, and the last ones are ragged.
-Scene scene_on(const Mesh& mesh, bool own_grids) {
+Scene scene_on(const Mesh& mesh, Grids grids) {
   Scene scene;
   const auto grid_of = [&](std::size_t tensor) {
     const auto i = static_cast<std::int64_t>(tensor);
-    const std::int64_t kind = own_grids ? i : i % static_cast<std::int64_t>(kSharedGrids);
-    // No two of the first 100 are alike on a wafer; small meshes have fewer than 100 grids.
-    const std::int64_t rows = mesh.rows - kind % 10 * std::max<std::int64_t>(1, mesh.rows / 97);
-    const std::int64_t cols = mesh.cols - kind / 10 * std::max<std::int64_t>(1, mesh.cols / 89);
-    return Mesh{std::max<std::int64_t>(1, rows), std::max<std::int64_t>(1, cols)};
+    const std::int64_t kind = grids == Grids::kShared ? 7 * (i % kSharedGrids) : i;
+    // No two of 100 have the same rows or columns on a wafer; small meshes have fewer grids.
+    if (grids == Grids::kOwnOrigins) {  // a quarter of the mesh to nearly all of it
+      return Mesh{ceil_div(mesh.rows * (25 + i * 37 % 73), 100),
+                  ceil_div(mesh.cols * (25 + i * 59 % 71), 100)};
+    }
+    return Mesh{mesh.rows - kind % mesh.rows, mesh.cols - kind % mesh.cols};
   };
   const auto shape_of = [&](std::size_t tensor) {
     const Mesh grid = grid_of(tensor);
     const auto i = static_cast<std::int64_t>(tensor);
-    return std::vector<std::int64_t>{grid.rows * (1 + i % 5) - i % 3,
-                                     grid.cols * (1 + i % 4) - i % 7 % 2};
+    return std::vector<std::int64_t>{
+        std::max<std::int64_t>(1, grid.rows * (1 + i % 5) - i % 3),
+        std::max<std::int64_t>(1, grid.cols * (1 + i % 4) - i % 7 % 2)};
   };
   const auto add = [&](TensorId tensor) {
     const Mesh grid = grid_of(tensor);
     const std::vector<std::int64_t> shape = shape_of(tensor);
-    scene.layouts.emplace(tensor, MeshLayout::Grid(static_cast<std::int32_t>(grid.rows),
-                                                   static_cast<std::int32_t>(grid.cols)));
+    MeshLayout layout = MeshLayout::Grid(static_cast<std::int32_t>(grid.rows),
+                                         static_cast<std::int32_t>(grid.cols));
+    if (grids == Grids::kOwnOrigins) {
+      const auto i = static_cast<std::int64_t>(tensor);
+      layout.origin.row = static_cast<std::int32_t>(i * 71 % (mesh.rows - grid.rows + 1));
+      layout.origin.col = static_cast<std::int32_t>(i * 43 % (mesh.cols - grid.cols + 1));
+    }
+    scene.layouts.emplace(tensor, std::move(layout));
     scene.matrices.push_back({shape[0], shape[1], grid.rows, grid.cols, 4});
   };
   std::vector<TensorId> values;
@@ -120,10 +141,11 @@ Status check_plan(const pyflame::MemoryPlan& plan, std::string_view name) {
   return ok_status();
 }
 
-Result<BenchCase> measure(const Mesh& mesh, bool own_grids, const BenchMemoryOptions& options) {
+Result<BenchCase> measure(const Mesh& mesh, Grids grids, std::string_view name,
+                          const BenchMemoryOptions& options) {
   BenchCase result;
-  result.name = cat("mesh/", own_grids ? "own_grids/" : "shared_grids/", mesh.text());
-  const Scene scene = scene_on(mesh, own_grids);
+  result.name = cat("mesh/", name, "/", mesh.text());
+  const Scene scene = scene_on(mesh, grids);
   const pyflame::PEMemoryPlanner planner;
   const auto plan = [&] { return planner.plan(scene.graph, scene.layouts); };
   const pyflame::MemoryPlan planned = plan();
@@ -135,7 +157,9 @@ Result<BenchCase> measure(const Mesh& mesh, bool own_grids, const BenchMemoryOpt
   result.peak_bytes = peak_bytes_of([&] { keep(plan().valid); });
   result.seconds = median_seconds({{result.name, [&] { keep(plan().valid); }}}, measure).front();
   const std::int64_t places = mesh.rows * mesh.cols;
-  if (places <= (options.quick ? kMostQuickPeerPlaces : kMostPeerPlaces)) {
+  // The peer knows grids from (0, 0) only.
+  if (grids != Grids::kOwnOrigins &&
+      places <= (options.quick ? kMostQuickPeerPlaces : kMostPeerPlaces)) {
     const auto by_place = [&] { return plan_place_by_place(scene.matrices); };
     if (by_place().most_used() != planned.bump_max_pe()) {
       return wrong(result.name, "both planners have other tiles");
@@ -162,17 +186,15 @@ Result<BenchCase> measure(const Mesh& mesh, bool own_grids, const BenchMemoryOpt
 }  // namespace
 
 Status bench_memory_mesh(const BenchMemoryOptions& options, BenchReport& report) {
-  for (const bool own_grids : {false, true}) {
+  for (const auto& [grids, name] : kGrids) {
     std::vector<BenchCase> cases;
     for (const Mesh& mesh : kMeshes) {
-      const std::string group = own_grids ? "mesh/own_grids/" : "mesh/shared_grids/";
-      if (!options.wants(cat(group, mesh.text()))) continue;
-      TESSERA_TRY(BenchCase measured, measure(mesh, own_grids, options));
+      if (!options.wants(cat("mesh/", name, "/", mesh.text()))) continue;
+      TESSERA_TRY(BenchCase measured, measure(mesh, grids, name, options));
       cases.push_back(std::move(measured));
     }
     if (cases.empty()) continue;
-    const std::string name = own_grids ? "own_grids" : "shared_grids";
-    report.growth.emplace_back(name, cases.back().seconds / cases.front().seconds);
+    report.growth.emplace_back(std::string(name), cases.back().seconds / cases.front().seconds);
     std::vector<double> peer;
     for (const BenchCase& each : cases) {
       if (!each.peers.empty()) peer.push_back(each.peers[0].second);

@@ -33,9 +33,9 @@ class Search {
   }
 
   /// The peak of the best plan, whose offsets go into `offsets`.
-  std::int64_t run(Array<std::int64_t>& offsets) {
+  std::int64_t run(bool repairs, Array<std::int64_t>& offsets) {
     for (int rule = 0; rule < 5 && peak_ > good_enough_; ++rule) try_order(order_by(rule));
-    repair();
+    if (repairs) repair();
     for (std::size_t i = 0; i < blocks_.size(); ++i) offsets[blocks_[i]] = best_[i];
     return peak_;
   }
@@ -207,7 +207,8 @@ Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::i
     std::vector<std::int64_t> at(packing.blocks.size(), -1);
     std::int64_t peak = 0;
     for (const std::vector<std::uint32_t>& component : relation->components) {
-      peak = std::max(peak, Search(*relation, component, good_enough, at).run(offsets));
+      Search search(*relation, component, good_enough, at);
+      peak = std::max(peak, search.run(options.techniques.repair, offsets));
     }
     if (peak < out.peak) {
       Array<std::int64_t> spread_out;

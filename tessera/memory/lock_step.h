@@ -30,10 +30,10 @@ struct LockStep {
 /// even through others, are put down apart.
 ///
 /// First a plan for the largest sizes of every buffer is made, which is a plan for every class.
-/// When that is not good enough, first-fit in several orders under the exact rule, each repaired by
-/// putting what reaches highest down earlier; the lower plan is kept. Beyond 2^22 pairs that live
-/// together, or 2^31 comparisons of their sizes, only the first is made.
-/// `lower_bound` is the largest bound of a class. Deterministic.
+/// When that is not good enough, first-fit in several orders under the exact rule, the best
+/// repaired (a technique that can be off) by putting what reaches highest down earlier; the lower
+/// plan is kept. Beyond 2^22 pairs that live together, or 2^31 comparisons of their sizes, only the
+/// first is made. `lower_bound` is the largest bound of a class. Deterministic.
 Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
                            const SolveOptions& options);
 
