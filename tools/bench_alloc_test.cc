@@ -15,9 +15,9 @@ TEST(BenchMemory, QuickSuiteHasAllCases) {
   ASSERT_EQ(answer.status, 0) << answer.out;
   const Json json = answer.json();
   EXPECT_EQ(json["suite"], "memory");
-  // Five meshes with shared and with own grids, two instances solved in two ways, three traces, and
-  // four numbers of threads.
-  EXPECT_EQ(json["cases"].size(), 10U + 4U + 3U + 4U);
+  // Five meshes with shared grids, own ones and own origins, two instances solved in two ways,
+  // three traces, and four numbers of threads.
+  EXPECT_EQ(json["cases"].size(), 15U + 4U + 3U + 4U);
   for (const Json& c : json["cases"]) {
     const std::string name = c["name"];
     EXPECT_GT(c["seconds"].get<double>(), 0) << name;
@@ -26,7 +26,7 @@ TEST(BenchMemory, QuickSuiteHasAllCases) {
       EXPECT_GT(c["peak_bytes"].get<std::int64_t>(), 0) << name;
       EXPECT_LT(c["peak_bytes"].get<std::int64_t>(), 64 << 20) << name;
       EXPECT_LT(c["peak"].get<double>(), c["without_reuse"].get<double>()) << name;
-      EXPECT_EQ(c["peers"].contains("map_per_place"), name.ends_with("/10x8")) << name;
+      EXPECT_EQ(c["peers"].contains("map_per_place"), name.ends_with("grids/10x8")) << name;
     } else if (name.starts_with("hard/") || name.starts_with("trace/")) {
       EXPECT_TRUE(c["outcome"].is_string() && c.contains("nodes") && c.contains("gap")) << name;
     } else {
@@ -34,7 +34,7 @@ TEST(BenchMemory, QuickSuiteHasAllCases) {
       EXPECT_EQ("pool/" + std::to_string(c["threads"].get<int>()), name);
     }
   }
-  EXPECT_EQ(json["growth"].size(), 2U);
+  EXPECT_EQ(json["growth"].size(), 3U);
 }
 
 /// 5x3 on 4x2: rows 2, 2, 1, 0 and columns 2, 1; then 4x4 of bytes on 2x2: 2 by 2.
