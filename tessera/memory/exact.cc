@@ -13,6 +13,10 @@ namespace {
 constexpr int kOrders = 6;
 /// Of each run of the first turn.
 constexpr std::int64_t kFirstNodes = 500;
+/// Of the nodes of a turn, what the next has more. Many short runs find what few long ones miss;
+/// when minimising, a turn is many searches already.
+constexpr std::int64_t kSlowly = 12;
+constexpr std::int64_t kQuickly = 4;
 /// What every turn adds to the noise in the orders, in the unit of `weight`, up to so many times.
 constexpr std::uint64_t kNoise = 80;
 constexpr std::uint64_t kMostNoise = 5;
@@ -105,7 +109,7 @@ SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int6
 SearchEnd find_within(const Packing& packing, const Techniques& techniques, std::int64_t capacity,
                       Patience& patience, Array<std::int64_t>& offsets) {
   Exact exact(packing, techniques, patience);
-  for (std::int64_t nodes = kFirstNodes; !patience.is_spent(); nodes += nodes / 2) {
+  for (std::int64_t nodes = kFirstNodes; !patience.is_spent(); nodes += nodes / kSlowly) {
     const SearchEnd end = exact.turn(capacity, nodes, offsets);
     if (end != SearchEnd::kStopped) return end;
   }
@@ -118,7 +122,7 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
   Exact exact(packing, techniques, patience);
   const std::int64_t grain = packing.grain;
   // With so many nodes for each run: as low as may be first, then by halves of what is unknown.
-  for (std::int64_t nodes = kFirstNodes;; nodes += nodes / 2) {
+  for (std::int64_t nodes = kFirstNodes;; nodes += nodes / kQuickly) {
     std::int64_t tried = -1;  // the highest capacity at which no plan was found
     for (;;) {
       const std::int64_t low = std::max(target, proven_bound);
