@@ -153,7 +153,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const memory::SolveOptions options, read_options(request));
   const std::string& argument = request.text("file");
   const FoundFile source{argument == "-" ? "<stdin>" : argument, argument == "-"};
-  TESSERA_TRY(const std::string text, read_mlir_file(source, console.in));
+  TESSERA_TRY(const std::string text, read_text_file(source, console.in));
   const Result<BufferFile> file = read_buffers(text);
   if (!file) return report_in(source.name, text, file.error(), console);
   if (options.capacity) {

@@ -115,7 +115,7 @@ Status add_folder(const BenchMemoryOptions& options, BenchReport& report) {
   const std::size_t before = report.cases.size();
   for (const std::string& file : files) {
     std::istringstream nothing;
-    TESSERA_TRY(const std::string text, read_mlir_file({file}, nothing));
+    TESSERA_TRY(const std::string text, read_text_file({file}, nothing));
     Result<BufferFile> buffers = read_buffers(text);
     if (!buffers) {
       Error error = buffers.error();

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One byte more than check_mlir() accepts.
+/// One byte more than check_mlir() and read_buffers() accept.
 constexpr std::size_t kMostBytes = (std::size_t{64} << 20) + 1;
 
 bool is_folder(const std::string& name) {
@@ -124,7 +124,7 @@ std::vector<FoundFile> find_mlir_files(const std::vector<std::string>& arguments
   return found;
 }
 
-Result<std::string> read_mlir_file(const FoundFile& file, std::istream& in) {
+Result<std::string> read_text_file(const FoundFile& file, std::istream& in) {
   if (file.is_standard_input) return read_stream(in);
   const std::string& name = file.name;
   const Descriptor descriptor(open(name.c_str(), O_RDONLY | O_CLOEXEC));

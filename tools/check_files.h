@@ -23,9 +23,9 @@ struct FoundFile {
 /// no loops. A file that is reached twice, by whatever names, is there once, by the first.
 std::vector<FoundFile> find_mlir_files(const std::vector<std::string>& arguments);
 
-/// The whole file; of one that is longer than Tessera checks, a little more than that, so that the
-/// checker says so. `in` is the standard input.
-Result<std::string> read_mlir_file(const FoundFile& file, std::istream& in);
+/// The whole file; of one that is longer than Tessera reads (64 MiB), a byte more than that, so
+/// that the reader says so. `in` is the standard input.
+Result<std::string> read_text_file(const FoundFile& file, std::istream& in);
 
 /// "cannot read 'a.mlir': No such file or directory".
 Error file_error(std::string_view what, const std::string& name, int error_number,

@@ -58,7 +58,7 @@ Status write_at_once(const std::string& path, std::string_view text, const struc
 
 bool holds(const std::string& path, std::string_view text) {
   std::istringstream nothing;
-  const Result<std::string> found = read_mlir_file({path}, nothing);
+  const Result<std::string> found = read_text_file({path}, nothing);
   return found && *found == text;
 }
 

@@ -4,31 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "tessera/memory/validate.h"
-#include "tessera/target/machine_json.h"
-#include "tessera/testing/generate.h"
+#include "tessera/testing/pe_graphs.h"
 
 namespace tessera::pyflame {
 namespace {
 
-using memory::Remedy;
 using memory::Value;
-using Layouts = std::map<TensorId, MeshLayout>;
-
-Machine small_machine(std::int64_t bytes, std::string extra = "") {
-  Result<Machine> machine = parse_machine(
-      "{\"name\": \"small\", \"mesh\": [6, 5], \"memory\": [{\"name\": \"sram\", \"bytes\": " +
-      std::to_string(bytes) + extra + "}], \"rules\": {\"wavelet_bits\": 32}}");
-  EXPECT_TRUE(machine) << machine.error().message;
-  return *std::move(machine);
-}
-
-PETensor given(std::string name, std::vector<std::int64_t> shape,
-               Value::Kind kind = Value::Kind::kInput) {
-  return {std::move(name), std::move(shape), DType::kF32, kind};
-}
 
 TEST(PEMemoryPlanner, TakesEveryBudgetFromTheTarget) {
   const PEMemoryPlanner planner;
@@ -161,41 +144,6 @@ TEST(PEMemoryPlanner, KeepsClassesInsteadOfPEs) {
   EXPECT_EQ(plan.plan_for({-1, 0}).error().code, ErrorCode::kOutOfRange);
 }
 
-/// A random graph on the small machine.
-PEGraph random_graph(test::Dice& dice, Layouts& layouts) {
-  PEGraph graph;
-  const auto layout = [&] {
-    MeshLayout grid = MeshLayout::Grid(static_cast<std::int32_t>(dice.between(1, 6)),
-                                       static_cast<std::int32_t>(dice.between(1, 5)));
-    grid.origin = {static_cast<std::int32_t>(dice.between(0, 6 - grid.pe_rows)),
-                   static_cast<std::int32_t>(dice.between(0, 5 - grid.pe_cols))};
-    return grid;
-  };
-  const auto shape = [&] { return std::vector{dice.between(1, 13), dice.between(1, 13)}; };
-  for (int i = 0; i < 2; ++i) {
-    layouts[graph.add(
-        given("in", shape(), i == 0 ? Value::Kind::kInput : Value::Kind::kParameter))] = layout();
-  }
-  for (int k = 0; k < 6; ++k) {
-    std::vector<TensorId> inputs;
-    for (int i = 0; i < 2; ++i) {
-      inputs.push_back(
-          static_cast<TensorId>(dice.below(static_cast<std::int64_t>(graph.tensors.size()))));
-    }
-    const DType dtype = dice.chance(30) ? DType::kF16 : DType::kF32;
-    const bool alike = dice.chance(50);
-    const TensorId first = inputs[0];
-    const TensorId id = graph.compute_in_place("v" + std::to_string(k), inputs,
-                                               alike ? graph.tensors[first].shape : shape(), dtype);
-    layouts[id] = alike ? layouts[first] : layout();
-    graph.tensors[id].output = dice.chance(20);
-    if (dice.chance(40)) {
-      graph.ops.back().scratch = {{"s", dice.between(0, 60), id, dice.between(0, 8)}};
-    }
-  }
-  return graph;
-}
-
 // Every PE on its own: sizes from MeshLayout, overlaps by lives, sums by loops.
 TEST(PEMemoryPlanner, IsTrueOnEveryPE) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -250,145 +198,6 @@ TEST(PEMemoryPlanner, IsTrueOnEveryPE) {
       EXPECT_LE(plan.max_pe_memory_used(), plan.bump_max_pe());
     }
   }
-}
-
-/// y = x·w by panels on one grid, then relu.
-PEGraph matmul_graph(std::int64_t n, std::int64_t panel) {
-  PEGraph graph;
-  const TensorId x = graph.add(given("x", {n, n}));
-  const TensorId w = graph.add(given("w", {n, n}, Value::Kind::kParameter));
-  const TensorId h = graph.compute("matmul", {x, w}, {n, n});
-  graph.ops.back().scratch = {{"panels", panel * 256, h, panel, 1, ""},
-                              {"queue", 4096, h, 0, 2, "double_buffers"}};
-  const TensorId y = graph.compute("relu", {h}, {n, n});
-  graph.tensors[y].output = true;
-  return graph;
-}
-
-TEST(PEMemoryPlanner, SaysWhoLacksMemoryWhenAndForWhat) {
-  const PEGraph graph = matmul_graph(1000, 64);
-  Layouts layouts;
-  for (TensorId id = 0; id < 4; ++id) layouts[id] = MeshLayout::Grid(16, 16);
-  // Tiles of 63x63 f32 are 15876 bytes; x + w + h + 64 steps of 256 bytes + the queue.
-  const MemoryPlan plan = PEMemoryPlanner().plan(graph, layouts);
-  ASSERT_FALSE(plan.valid);
-  ASSERT_TRUE(plan.shortfall);
-  EXPECT_EQ(plan.shortfall->op, "matmul");
-  EXPECT_EQ(plan.shortfall->example, (PECoord{0, 0}));
-  EXPECT_EQ(plan.shortfall->pes, 225);  // 15x15; the last row and column are ragged
-  EXPECT_EQ(plan.shortfall->pes_short, 256);
-  EXPECT_EQ(plan.shortfall->at.needed, 3 * 15876 + 16384 + 4096);
-  EXPECT_EQ(plan.error->code, ErrorCode::kDoesNotFit);
-  EXPECT_EQ(plan.error_message,
-            "225 PEs such as (0, 0): at 'matmul' 68108 bytes live at once, 31244 more than the "
-            "36864 there are: 'matmul.panels' 16384, 'x' 15876, 'w' 15876, 'matmul' 15876, "
-            "'matmul.queue' 4096");
-  EXPECT_FALSE(plan.plan_for({0, 0})->fits());
-  EXPECT_EQ(plan.plan_for({0, 0})->free_bytes(), 0u);
-  ASSERT_FALSE(plan.advice.empty());
-  EXPECT_EQ(plan.advice[0].remedy, Remedy::kFinerGrid);
-  EXPECT_TRUE(plan.advice[0].enough);
-  EXPECT_EQ(plan.error->help, plan.advice[0].sentence());
-}
-
-/// Bytes that live at the moment of a shortfall on its PE, memory that is shared counted once.
-std::int64_t naive_live(const MemoryPlan& plan, const PEShortfall& where) {
-  const std::size_t c = plan.sizes()->class_of({where.example.row, where.example.col});
-  const std::vector<memory::Buffer>& buffers = plan.lifetimes()->buffers;
-  std::int64_t sum = 0;
-  for (std::size_t root = 0; root < buffers.size(); ++root) {
-    if (buffers[root].alias) continue;
-    std::int64_t bytes = 0;
-    std::int64_t lower = INT64_MAX;
-    std::int64_t upper = INT64_MIN;
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      std::size_t own = i;
-      while (buffers[own].alias) own = buffers[own].alias->of;  // none of them begins inside
-      if (own != root) continue;
-      bytes = std::max(bytes, plan.sizes()->size(c, i));
-      lower = std::min(lower, buffers[i].lower);
-      upper = std::max(upper, buffers[i].upper);
-    }
-    if (lower <= where.at.moment && where.at.moment < upper) sum += bytes;
-  }
-  return sum;
-}
-
-/// Follows every advice and plans again.
-std::size_t check_advice(const PEMemoryPlanner& planner, const PEGraph& graph,
-                         const Layouts& layouts, std::set<Remedy>& seen) {
-  const MemoryPlan plan = planner.plan(graph, layouts);
-  if (plan.valid || !plan.shortfall) return 0;
-  for (const memory::Advice& advice : plan.advice) {
-    seen.insert(advice.remedy);
-    PEMemoryPlanner::Options options;
-    options.advise = false;
-    const MemoryPlan with = planner.followed(advice).plan(
-        planner.followed(graph, advice), PEMemoryPlanner::followed(layouts, advice), options);
-    EXPECT_EQ(with.valid, advice.enough) << advice.text << " / " << with.error_message;
-    const memory::Shortfall& at = plan.shortfall->at;
-    if (advice.remedy == Remedy::kFinerGrid) {
-      EXPECT_EQ(plan.lower_bound() - with.lower_bound(),
-                static_cast<std::size_t>(advice.saves_bytes));
-    } else if (advice.remedy == Remedy::kSmallerReserve) {
-      EXPECT_EQ(planner.followed(advice).AVAILABLE_FOR_DATA() - planner.AVAILABLE_FOR_DATA(),
-                static_cast<std::size_t>(advice.saves_bytes));
-    } else if (at.certain) {
-      EXPECT_EQ(naive_live(plan, *plan.shortfall) - naive_live(with, *plan.shortfall),
-                advice.saves_bytes)
-          << advice.text;
-    }
-  }
-  return plan.advice.size();
-}
-
-TEST(PEMemoryPlanner, GivesAdviceThatIsTrue) {
-  std::set<Remedy> seen;
-  const Machine machine =
-      small_machine(6000, ", \"reserved\": [{\"name\": \"double_buffers\", \"bytes\": 2000}]");
-  std::size_t given_advice = 0;
-  for (const std::int64_t n : {20, 40, 60, 80}) {
-    for (const std::int64_t panel : {2, 8, 16}) {
-      PEGraph graph = matmul_graph(n, panel);
-      Layouts layouts;
-      for (TensorId id = 0; id < 4; ++id) layouts[id] = MeshLayout::Grid(2, 2);
-      given_advice += check_advice(PEMemoryPlanner(machine), graph, layouts, seen);
-      graph.ops[0].scratch.clear();
-      given_advice += check_advice(PEMemoryPlanner(machine), graph, layouts, seen);
-    }
-  }
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    test::Dice dice(seed);
-    Layouts layouts;
-    const PEGraph graph = random_graph(dice, layouts);
-    given_advice +=
-        check_advice(PEMemoryPlanner(small_machine(dice.between(40, 600))), graph, layouts, seen);
-  }
-  EXPECT_GT(given_advice, 60u);
-  for (const Remedy remedy : {Remedy::kInPlace, Remedy::kSmallerPanel, Remedy::kSmallerBuffers,
-                              Remedy::kFinerGrid, Remedy::kSmallerReserve}) {
-    EXPECT_EQ(seen.count(remedy), 1u) << memory::remedy_name(remedy);
-  }
-}
-
-TEST(PEMemoryPlanner, KeepsReservedScratchOutOfTheData) {
-  const PEGraph graph = matmul_graph(20, 4);
-  Layouts layouts;
-  for (TensorId id = 0; id < 4; ++id) layouts[id] = MeshLayout::Grid(2, 2);
-  const auto used = [&](std::int64_t reserved) {
-    const PEMemoryPlanner planner(
-        small_machine(20000, ", \"reserved\": [{\"name\": \"double_buffers\", \"bytes\": " +
-                                 std::to_string(reserved) + "}]"));
-    const MemoryPlan plan = planner.plan(graph, layouts);
-    EXPECT_TRUE(plan.valid) << plan.error_message;
-    return plan.max_pe_memory_used();
-  };
-  EXPECT_EQ(used(4096) + 4096, used(4095));
-  PEGraph odd = graph;
-  odd.ops[0].scratch[1].reserve = "double_bufers";
-  const MemoryPlan plan = PEMemoryPlanner().plan(odd, layouts);
-  EXPECT_EQ(plan.error->code, ErrorCode::kUnknownName);
-  EXPECT_EQ(plan.error->help, "did you mean 'double_buffers'?");
 }
 
 TEST(PEMemoryPlanner, PutsNothingOnDeadPEs) {
