@@ -5,6 +5,7 @@
 #include "tools/bench_mpi.h"
 #include "tools/bench_report.h"
 #include "tools/mpi_module.h"
+#include "tools/run.h"
 
 namespace tessera::tools {
 namespace {
@@ -25,8 +26,9 @@ Result<MpiBenchOptions> mpi_options(const Request& request) {
 
 Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   // What goes wrong before ranks can talk goes wrong on all of them.
-  const auto told_once = [](const Error& error) {
-    return is_first_here() ? Result<Verdict>(error) : Result<Verdict>(Verdict::kBadInput);
+  const auto told_once = [](const Error& error) -> Result<Verdict> {
+    if (!is_first_here()) wait_to_be_ended(kExitBadInput);
+    return error;
   };
   const auto options = mpi_options(request);
   if (!options) return told_once(options.error());
@@ -46,12 +48,19 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
     });
   };
   const Result<MpiReport> report = measure();
-  if (!report && council.speaks()) {
-    if (report.error().code != ErrorCode::kRankSilent) return report.error();
-    console.err << render(report.error(), "") << std::flush;
-    (*exchange)->abandon(kExitBadInput);  // the others cannot part from a rank that is not there
+  if (!report) {
+    // Told before the ranks part: mpirun ends all of them as soon as one has failed.
+    if (council.speaks()) {
+      tools::report({report.error(), ""}, console.json, console.out, console.err);
+      console.out.flush();
+      console.err.flush();
+    }
+    if (council.is_over()) {  // they cannot part from a rank that is not there
+      if (council.speaks()) (*exchange)->abandon(kExitBadInput);
+      wait_to_be_ended(kExitBadInput);
+    }
+    return Verdict::kBadInput;
   }
-  if (!report) return Verdict::kBadInput;
   if (tells) {
     console.out << (console.json ? cat(dump(mpi_json(*report)), "\n") : mpi_tail(*report));
   }

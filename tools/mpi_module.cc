@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -120,6 +122,11 @@ int started_processes() {
 bool is_first_here() {
   return std::all_of(kLocalRank.begin(), kLocalRank.end(),
                      [](const char* name) { return environment_number(name, 0) == 0; });
+}
+
+void wait_to_be_ended(int status) {
+  std::this_thread::sleep_for(std::chrono::seconds(10));
+  std::_Exit(status);
 }
 
 }  // namespace tessera::tools

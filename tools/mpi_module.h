@@ -21,5 +21,9 @@ Result<std::unique_ptr<Exchange>> load_mpi_exchange(const MpiOptions& options);
 int started_processes();
 /// Whether this is the first of them on its machine: who speaks before they can talk.
 bool is_first_here();
+/// The end of a process that leaves an error to another one to tell. mpirun ends all of them as
+/// soon as one fails, and the first to fail should be the one that has told it: so this one waits
+/// to be ended, and after ten seconds goes on its own.
+[[noreturn]] void wait_to_be_ended(int status);
 
 }  // namespace tessera::tools

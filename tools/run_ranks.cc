@@ -2,12 +2,10 @@
 #include "tools/run_ranks.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <ostream>
 #include <sstream>
-#include <thread>
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/council.h"
@@ -21,8 +19,6 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::string_view kFlag = "--mpi";
-/// How long a rank waits to be ended by the one that speaks.
-constexpr std::chrono::seconds kLastWait{10};
 
 bool asks_for(const std::vector<std::string>& args, std::string_view flag) {
   const auto end = std::find(args.begin(), args.end(), "--");
@@ -144,7 +140,8 @@ int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::os
   options.shared_memory = !asks_for(args, "--no-shared-memory");
   Result<std::unique_ptr<Exchange>> exchange = load_mpi_exchange(options);
   if (!exchange) {
-    if (is_first_here()) report({exchange.error(), ""}, wants_json(args), out, err);
+    if (!is_first_here()) wait_to_be_ended(kExitBadInput);
+    report({exchange.error(), ""}, wants_json(args), out, err);
     return kExitBadInput;
   }
   const RankedStatus status = run_on_ranks(verb, args, **exchange, out, err, terminal);
@@ -152,8 +149,7 @@ int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::os
   // The processes cannot part as usual, because one of them is not there.
   out.flush();
   err.flush();
-  std::this_thread::sleep_for(kLastWait);
-  std::_Exit(status.exit);
+  wait_to_be_ended(status.exit);
 }
 
 }  // namespace tessera::tools
