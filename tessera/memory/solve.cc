@@ -71,7 +71,7 @@ class Solver {
     return options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
   }
   Status plan_quickly();
-  Status repair_plan();
+  Status repair_plan(bool to_the_end);
   Status search(std::int64_t nodes);
   Status search_part(Part& part, std::int64_t target);
   void add_up(const Array<Part>& parts);
@@ -88,7 +88,8 @@ class Solver {
 
 Status Solver::plan_quickly() {
   if (options_.techniques.greedy) {
-    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2}, offsets_));
+    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2, &patience_},
+                              offsets_));
     found_by_ = "greedy";
   } else {
     if (!stack_up(packing_, offsets_)) return out_of_memory();
@@ -98,14 +99,17 @@ Status Solver::plan_quickly() {
   return ok_status();
 }
 
-Status Solver::repair_plan() {
+/// `to_the_end` of the time, or of the nodes, of which a round is one.
+Status Solver::repair_plan(bool to_the_end) {
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
   // Twenty for each block of few, so that small problems are soon left to the exact search; one for
   // each of many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
   repairs.rounds = std::max(blocks, std::min(repairs.rounds, 20 * blocks));
+  if (to_the_end) repairs.rounds = options_.nodes - patience_.nodes();
   repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
+  repairs.patience = &patience_;
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
   peak_ = peak;
@@ -172,14 +176,21 @@ Status Solver::run(Solution& solution) {
   if (options_.capacity && !options_.minimize) {
     good_enough_ = std::max(good_enough_, *options_.capacity);
   }
+  patience_.proven_bound = proven_bound_;
   TESSERA_CHECK_OK(plan_quickly());
   patience_.peak = peak_;
-  patience_.proven_bound = proven_bound_;
   // Most searches that end well end soon, long before a repair would.
   constexpr std::int64_t kGlance = 4000;
   if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(kGlance));
-  if (options_.techniques.repair && wants_less()) TESSERA_CHECK_OK(repair_plan());
-  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(INT64_MAX));
+  if (options_.techniques.repair && wants_less()) TESSERA_CHECK_OK(repair_plan(false));
+  if (options_.techniques.exact && wants_less()) {
+    TESSERA_CHECK_OK(search(INT64_MAX));
+    // Of parts that are too large to search nothing is known yet.
+    const bool is_asked = options_.capacity && !options_.minimize;
+    if (options_.techniques.repair && is_asked && wants_less()) {
+      TESSERA_CHECK_OK(repair_plan(true));
+    }
+  }
   TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;
