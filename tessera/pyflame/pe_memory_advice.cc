@@ -147,16 +147,17 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
   const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
     return state.sizes.fits_inside(part, whole, delta);
   };
-  plan.advice = memory::advise(program, inside, sizes, at, align_bytes());
-  for (Advice& advice : plan.advice) {
+  for (Advice& advice : memory::advise(program, inside, sizes, at, align_bytes())) {
     const Result<MemoryPlan> with = attempt(followed(graph, advice), layouts, again);
-    if (!with) continue;
+    // A small output keeps all of a large input for as long as it lives, which may be worse later.
+    if (!with || with->state_->plan.lower_bound > state.plan.lower_bound) continue;
     advice.enough = with->valid;
     // Smaller scratch may also fit a reserve now, and then saves all of itself.
     std::vector<std::int64_t> left(sizes.size());
     with->sizes()->sizes(with->sizes()->class_of(place), left);
     advice.saves_bytes = memory::live_at(state.lives, sizes, at.moment) -
                          memory::live_at(*with->lifetimes(), left, at.moment);
+    plan.advice.push_back(std::move(advice));
   }
 
   // The target's reserves for moving data.

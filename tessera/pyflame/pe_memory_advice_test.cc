@@ -93,6 +93,7 @@ std::size_t check_advice(const PEMemoryPlanner& planner, const PEGraph& graph,
         planner.followed(graph, advice), PEMemoryPlanner::followed(layouts, advice), options);
     EXPECT_EQ(with.valid, advice.enough) << advice.text << " / " << with.error_message;
     const memory::Shortfall& at = plan.shortfall->at;
+    EXPECT_LE(missing(planner.followed(advice), with), missing(planner, plan)) << advice.text;
     if (advice.remedy == Remedy::kFinerGrid) {
       EXPECT_EQ(plan.lower_bound() - with.lower_bound(),
                 static_cast<std::size_t>(advice.saves_bytes));
@@ -137,6 +138,24 @@ TEST(PEMemoryPlanner, GivesAdviceThatIsTrue) {
                               Remedy::kFinerGrid, Remedy::kSmallerReserve}) {
     EXPECT_EQ(seen.count(remedy), 1u) << memory::remedy_name(remedy);
   }
+}
+
+TEST(PEMemoryPlanner, AdvisesNothingThatIsWorseLater) {
+  // The sum needs 400 + 4 bytes. Written over x it would keep all of x while y is there too.
+  PEGraph graph;
+  const TensorId x = graph.add(given("x", {100}));
+  const TensorId s = graph.compute("sum", {x}, {1});
+  const TensorId y = graph.compute("fill", {s}, {100});
+  graph.tensors[y].output = true;
+  Layouts layouts;
+  for (TensorId id = 0; id < 3; ++id) layouts[id] = MeshLayout::SinglePE();
+  const MemoryPlan sum = PEMemoryPlanner(small_machine(400)).plan(graph, layouts);
+  ASSERT_TRUE(sum.shortfall);
+  EXPECT_EQ(sum.shortfall->op, "sum");
+  EXPECT_EQ(sum.shortfall->at.missing(), 4);
+  EXPECT_EQ(std::count_if(sum.advice.begin(), sum.advice.end(),
+                          [](const auto& each) { return each.remedy == Remedy::kInPlace; }),
+            0);
 }
 
 TEST(PEMemoryPlanner, TakesNothingFromAReserveThatAnOpLivesIn) {
