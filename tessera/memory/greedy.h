@@ -28,7 +28,7 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
 /// one for each block.
 struct RepairOptions {
   std::int64_t good_enough = 0;
-  std::int64_t rounds = 4000;
+  std::int64_t rounds = 2000;
   double seconds = 1;
 };
 /// Never raises the peak, which it answers. `offsets` holds a plan before and after.
