@@ -71,8 +71,9 @@ class Solver {
     return options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
   }
   Status plan_quickly();
-  Status repair_plan();
+  Status repair_plan(std::int64_t rounds);
   Status search(std::int64_t nodes);
+  Status improve();
   Status search_part(Part& part, std::int64_t target);
   void add_up(const Array<Part>& parts);
 
@@ -98,13 +99,10 @@ Status Solver::plan_quickly() {
   return ok_status();
 }
 
-Status Solver::repair_plan() {
+Status Solver::repair_plan(std::int64_t rounds) {
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
-  // Twenty for each block of few, so that small problems are soon left to the exact search; one for
-  // each of many.
-  const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
-  repairs.rounds = std::max(blocks, std::min(repairs.rounds, 20 * blocks));
+  repairs.rounds = rounds;
   repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
@@ -166,6 +164,28 @@ Status Solver::search(std::int64_t nodes) {
   return ok_status();
 }
 
+/// Search and repair in turns, each time longer: most searches that end well end soon, long before
+/// a repair would, and what neither finds soon may be the other's.
+Status Solver::improve() {
+  // Twenty rounds for each block of few, so that small problems are soon left to the search; one
+  // for each of many.
+  const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
+  const std::int64_t soon = std::max(blocks, std::min(RepairOptions().rounds, 20 * blocks));
+  struct Turn {
+    std::int64_t nodes;
+    std::int64_t rounds;
+  };
+  for (const Turn turn : {Turn{4000, soon}, Turn{1 << 17, 10 * soon}, Turn{INT64_MAX, 0}}) {
+    if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(turn.nodes));
+    // What is too large to be searched is not repaired for longer either.
+    const bool repairs = turn.rounds == soon || (turn.rounds > 0 && patience_.nodes() > 0);
+    if (options_.techniques.repair && repairs && wants_less()) {
+      TESSERA_CHECK_OK(repair_plan(turn.rounds));
+    }
+  }
+  return ok_status();
+}
+
 Status Solver::run(Solution& solution) {
   proven_bound_ = packing_.lower_bound;
   good_enough_ = packing_.lower_bound;
@@ -175,11 +195,7 @@ Status Solver::run(Solution& solution) {
   TESSERA_CHECK_OK(plan_quickly());
   patience_.peak = peak_;
   patience_.proven_bound = proven_bound_;
-  // Most searches that end well end soon, long before a repair would.
-  constexpr std::int64_t kGlance = 4000;
-  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(kGlance));
-  if (options_.techniques.repair && wants_less()) TESSERA_CHECK_OK(repair_plan());
-  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(INT64_MAX));
+  TESSERA_CHECK_OK(improve());
   TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;
