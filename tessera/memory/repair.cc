@@ -6,6 +6,7 @@
 #include "tessera/memory/first_fit.h"
 #include "tessera/memory/greedy.h"
 #include "tessera/memory/overlaps.h"
+#include "tessera/memory/patience.h"
 
 namespace tessera::memory {
 namespace {
@@ -26,10 +27,14 @@ class Ejection {
         rounds_(options.rounds),
         deadline_(Clock::now() +
                   std::chrono::duration_cast<Clock::duration>(
-                      std::chrono::duration<double>(std::clamp(options.seconds, 0.0, 1e6)))) {}
+                      std::chrono::duration<double>(std::clamp(options.seconds, 0.0, 1e6)))),
+        patience_(options.patience) {}
 
   [[nodiscard]] bool build();
-  bool spent() const { return rounds_ <= 0 || Clock::now() >= deadline_; }
+  bool spent() {
+    return rounds_ <= 0 || Clock::now() >= deadline_ ||
+           (patience_ != nullptr && !patience_->look_at_the_clock());
+  }
 
   /// Tries to bring `plan` below `ceiling`, with `patience` tries for each block that sticks out.
   /// `done` if it does, else the plan is torn.
@@ -65,6 +70,7 @@ class Ejection {
   const Packing& packing_;
   std::int64_t rounds_;
   const Clock::time_point deadline_;
+  Patience* const patience_;
   Overlaps overlaps_;
   Array<std::int64_t> worth_;
   Array<std::int64_t> penalty_;
@@ -268,6 +274,7 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
     if (done) {
       std::swap(plan, offsets);
       peak = peak_of(packing, offsets);
+      if (options.patience != nullptr) options.patience->peak = peak;
     } else {
       share *= 0.7;
       if (share < kLeast) {

@@ -89,7 +89,8 @@ class Solver {
 
 Status Solver::plan_quickly() {
   if (options_.techniques.greedy) {
-    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2}, offsets_));
+    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2, &patience_},
+                              offsets_));
     found_by_ = "greedy";
   } else {
     if (!stack_up(packing_, offsets_)) return out_of_memory();
@@ -104,6 +105,7 @@ Status Solver::repair_plan(std::int64_t rounds) {
   repairs.good_enough = good_enough_;
   repairs.rounds = rounds;
   repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
+  repairs.patience = &patience_;
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
   peak_ = peak;
@@ -167,23 +169,26 @@ Status Solver::search(std::int64_t nodes) {
 /// Search and repair in turns, each time longer: most searches that end well end soon, long before
 /// a repair would, and what neither finds soon may be the other's.
 Status Solver::improve() {
+  const auto try_both = [this](std::int64_t nodes, std::int64_t rounds) -> Status {
+    if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(nodes));
+    if (options_.techniques.repair && rounds > 0 && wants_less()) {
+      TESSERA_CHECK_OK(repair_plan(rounds));
+    }
+    return ok_status();
+  };
   // Twenty rounds for each block of few, so that small problems are soon left to the search; one
   // for each of many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
   const std::int64_t soon = std::max(blocks, std::min(RepairOptions().rounds, 20 * blocks));
-  struct Turn {
-    std::int64_t nodes;
-    std::int64_t rounds;
-  };
-  for (const Turn turn : {Turn{4000, soon}, Turn{1 << 17, 10 * soon}, Turn{INT64_MAX, 0}}) {
-    if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(turn.nodes));
-    // What is too large to be searched is not repaired for longer either.
-    const bool repairs = turn.rounds == soon || (turn.rounds > 0 && patience_.nodes() > 0);
-    if (options_.techniques.repair && repairs && wants_less()) {
-      TESSERA_CHECK_OK(repair_plan(turn.rounds));
-    }
-  }
-  return ok_status();
+  constexpr std::int64_t kGlance = 4000;
+  TESSERA_CHECK_OK(try_both(kGlance, soon));
+  const bool is_searched = patience_.nodes() > 0;  // else all parts are too large for that
+  constexpr std::int64_t kLook = 1 << 17;
+  constexpr std::int64_t kLookRounds = 200'000;
+  TESSERA_CHECK_OK(try_both(kLook, is_searched ? std::min(kLookRounds, 100 * soon) : 0));
+  // Who asks for a capacity gets all the time, or all the nodes, of which a round then is one.
+  const bool is_asked = options_.techniques.exact && options_.capacity && !options_.minimize;
+  return try_both(INT64_MAX, is_asked ? options_.nodes - patience_.nodes() : 0);
 }
 
 Status Solver::run(Solution& solution) {
@@ -192,9 +197,9 @@ Status Solver::run(Solution& solution) {
   if (options_.capacity && !options_.minimize) {
     good_enough_ = std::max(good_enough_, *options_.capacity);
   }
+  patience_.proven_bound = proven_bound_;
   TESSERA_CHECK_OK(plan_quickly());
   patience_.peak = peak_;
-  patience_.proven_bound = proven_bound_;
   TESSERA_CHECK_OK(improve());
   TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();

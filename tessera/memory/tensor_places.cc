@@ -45,7 +45,7 @@ Result<std::vector<SizedSet>> sized_sets(const SizedTensor& tensor, const SizeRu
     }
     TESSERA_TRY(all.bytes, needed_bytes(layout, layout.slots(), rule));
     if (said) all.bytes = *said;
-    if (layout.places() > 0 && all.bytes > 0) sets.push_back(std::move(all));
+    if (layout.allocated_bytes() > 0 && all.bytes > 0) sets.push_back(std::move(all));
     return sets;
   }
   TESSERA_TRY(const std::vector<PlaceClass> classes, place_classes(layout));
