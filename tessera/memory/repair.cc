@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "tessera/memory/first_fit.h"
 #include "tessera/memory/greedy.h"
@@ -92,14 +93,15 @@ bool Ejection::build() {
   if (!overlaps_.build(packing_) || !worth_.resize(count) || !penalty_.assign(count, 1)) {
     return false;
   }
-  const auto area = [](const Block& block) {
-    return static_cast<double>(block.size) * static_cast<double>(block.to - block.from);
+  // A long life is harder to place than a large size: it has to clear more of the others.
+  const auto hardness = [](const Block& block) {
+    return std::sqrt(static_cast<double>(block.size)) * static_cast<double>(block.to - block.from);
   };
   double all = 0;
-  for (const Block& block : packing_.blocks) all = std::max(all, area(block));
+  for (const Block& block : packing_.blocks) all = std::max(all, hardness(block));
   all *= static_cast<double>(count);
   for (std::size_t i = 0; i < count; ++i) {
-    worth_[i] = 1 + static_cast<std::int64_t>(area(packing_.blocks[i]) / all * kAllCosts);
+    worth_[i] = 1 + static_cast<std::int64_t>(hardness(packing_.blocks[i]) / all * kAllCosts);
   }
   return true;
 }
