@@ -140,14 +140,8 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
   std::vector<std::int64_t> sizes(state.sizes.tensors());
   const Place place = {plan.shortfall->example.row, plan.shortfall->example.col};
   state.sizes.sizes(state.sizes.class_of(place), sizes);
-  memory::Program program{{}, graph.ops};
-  for (const PETensor& tensor : graph.tensors) {
-    program.values.push_back({tensor.name, tensor.kind, tensor.output, tensor.stays});
-  }
-  const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
-    return state.sizes.fits_inside(part, whole, delta);
-  };
-  for (Advice& advice : memory::advise(program, inside, sizes, at, align_bytes())) {
+  for (Advice& advice :
+       memory::advise(graph.program(), state.sizes.inside(), sizes, at, align_bytes())) {
     const Result<MemoryPlan> with = attempt(followed(graph, advice), layouts, again);
     // A small output keeps all of a large input for as long as it lives, which may be worse later.
     if (!with || with->state_->plan.lower_bound > state.plan.lower_bound) continue;
@@ -157,6 +151,7 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
     with->sizes()->sizes(with->sizes()->class_of(place), left);
     advice.saves_bytes = memory::live_at(state.lives, sizes, at.moment) -
                          memory::live_at(*with->lifetimes(), left, at.moment);
+    if (advice.saves_bytes <= 0 && !advice.enough) continue;
     plan.advice.push_back(std::move(advice));
   }
 
