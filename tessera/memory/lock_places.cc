@@ -7,47 +7,54 @@
 namespace tessera::memory {
 
 /// False when there is no plan from here.
-bool LockSearch::tighten(Level level) {
-  // Whatever goes down next has its floor ahead.
-  std::int64_t next = INT64_MAX;
+bool LockSearch::tighten() {
   for (const std::uint32_t w : waiting_) {
-    if (is_ahead(w, level)) next = std::min(next, floor_[w]);
-  }
-  if (next == INT64_MAX) return false;
-  for (const std::uint32_t w : waiting_) {
-    const bool is_passed = !is_ahead(w, level);
-    is_open_[w] = !is_passed && (!techniques_.dominance || hole_[w] == floor_[w]);
-    // A passed one has to rest on something that goes down from here on.
-    earliest_[w] = is_passed ? blocks_.lowest(w, next + 1) : floor_[w];
+    earliest_[w] = floor_[w];
     latest_[w] = blocks_.highest(w, capacity_ - blocks_.blocks[w].size);
-    if (earliest_[w] > latest_[w]) return false;
+    if (earliest_[w] > latest_[w]) return is_dead_at(w);
   }
   constexpr int kRounds = 4;  // more gain little
   bool has_changed = true;
   for (int round = 0; round < kRounds && has_changed; ++round) {
     has_changed = false;
-    if (!raise_stuck(has_changed) || !order_pairs(has_changed)) return false;
+    if (!settle_stuck(has_changed) || !order_pairs(has_changed)) return false;
   }
-  return true;
+  return settle_stuck(has_changed);
 }
 
-/// What cannot go down now does so only on top of something that it meets: where it has a hole, of
-/// something that takes the hole.
-bool LockSearch::raise_stuck(bool& has_changed) {
+/// What cannot be at its floor is stuck, and so is what is like a stuck one and comes after it.
+/// A stuck one goes down on top of something that it meets, where it has a hole of something that
+/// takes the hole. The lowest of all that waits is not stuck.
+bool LockSearch::settle_stuck(bool& has_changed) {
+  std::int64_t lowest = INT64_MAX;
   for (const std::uint32_t w : waiting_) {
-    if (is_open_[w]) continue;
+    if (is_stuck_[w]) continue;
+    const std::int32_t twin = blocks_.blocks[w].twin;
+    const auto before = static_cast<std::size_t>(twin);
+    if (earliest_[w] > floor_[w] ||
+        (techniques_.symmetry && twin >= 0 && is_waiting(before) && is_stuck_[before])) {
+      make_stuck(w);
+      has_changed = true;
+    } else {
+      lowest = std::min(lowest, floor_[w]);
+    }
+  }
+  if (lowest == INT64_MAX) return is_dead_at(waiting_[0]);
+  for (const std::uint32_t w : waiting_) {
+    if (!is_stuck_[w]) continue;
     std::int64_t least = INT64_MAX;
     for (const Meeting& meeting : blocks_.blocks[w].meetings) {
       const std::uint32_t y = meeting.other;
       if (!is_waiting(y)) continue;
-      if (techniques_.dominance && earliest_[y] >= hole_[w] + meeting.clear_us) continue;
-      least = std::min(least, earliest_[y] + meeting.clear_other);
+      const std::int64_t from = std::max(earliest_[y], lowest);
+      if (techniques_.dominance && from >= hole_[w] + meeting.clear_us) continue;
+      least = std::min(least, from + meeting.clear_other);
     }
-    if (least == INT64_MAX) return false;
+    if (least == INT64_MAX) return is_dead_at(w);
     if (least <= earliest_[w]) continue;
     earliest_[w] = blocks_.lowest(w, least);
     has_changed = true;
-    if (earliest_[w] > latest_[w]) return false;
+    if (earliest_[w] > latest_[w]) return is_dead_at(w);
   }
   return true;
 }
@@ -63,7 +70,8 @@ bool LockSearch::order_pairs(bool& has_changed) {
       latest_[below] = blocks_.highest(below, latest_[above] - clear);
       has_changed = true;
     }
-    return earliest_[above] <= latest_[above] && earliest_[below] <= latest_[below];
+    if (earliest_[above] > latest_[above]) return is_dead_at(above);
+    return earliest_[below] <= latest_[below] || is_dead_at(below);
   };
   for (const std::uint32_t w : waiting_) {
     for (const Meeting& meeting : blocks_.blocks[w].meetings) {
@@ -72,7 +80,7 @@ bool LockSearch::order_pairs(bool& has_changed) {
       const bool can_be_below = earliest_[w] + meeting.clear_us <= latest_[y];
       const bool can_be_above = earliest_[y] + meeting.clear_other <= latest_[w];
       if (can_be_below && can_be_above) continue;
-      if (!can_be_below && !can_be_above) return false;
+      if (!can_be_below && !can_be_above) return is_dead_at(w) || is_dead_at(y);
       if (can_be_below ? !put_above(w, y, meeting.clear_us)
                        : !put_above(y, w, meeting.clear_other)) {
         return false;

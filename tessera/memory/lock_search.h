@@ -21,28 +21,31 @@ namespace tessera::memory {
 ///
 /// The plan that is looked for is one within the capacity whose offsets have the least sum. In it
 /// every block is at the lowest place that the others leave it, or moving it there would make the
-/// sum less. Put its blocks down by (offset, number):
-///   (1) whatever a block meets and is down lies below it. What goes down later only lies higher.
-///       So it is at its *floor*: the lowest place that clears all it meets of what is down, and
-///       hits no fixed block.
-///   (2) A floor that is passed, because something at a higher offset went down first, stays open
-///       as a hole until something that the block meets goes down too low for it. Until then the
-///       block cannot go down anywhere else.
-/// The search branches over which block goes down next, each at its floor, in ascending order of
-/// (offset, number), as long as it has no hole.
+/// sum less. The search puts its blocks down such that what is down lies below what waits, wherever
+/// two meet. The *floor* of a waiting block is the lowest place that clears all it meets of what is
+/// down and hits no fixed block; it is never below that.
+///   (1) A block whose floor is not above the earliest place of anything waiting that it meets is
+///       either at its floor, or *stuck*: above it. If it is at its floor, all that waits and meets
+///       it is higher. The waiting block with the lowest floor of all that are not stuck is always
+///       such a block.
+///   (2) A stuck block would sink to the floor that it was stuck at, a *hole*, if nothing took
+///   that.
+///       So it waits until something that it meets goes down too low for it to be there.
+/// A node chooses one block of (1), and tries both. Nothing else is said about an order, so a
+/// choice can be made where dead ends pile up.
 ///
-/// What ends a branch. Every waiting block has an earliest and a latest place: its floor (without
-/// one, above something that will meet it), and the capacity less its size. A pair that can lie in
-/// one order only moves them. No place, no order of a pair, a clique that ends above the capacity
-/// (lock_cliques.h): no plan. A hole that nothing waiting can still take: not the plan of the least
-/// sum; so what goes down next must also not lie so high that this becomes so.
+/// What ends a branch. Every waiting block has an earliest and a latest place: its floor (stuck:
+/// above something that takes its hole), and the capacity less its size. A pair that can lie in one
+/// order only moves them. No place, no order of a pair, a clique that ends above the capacity
+/// (lock_cliques.h), a hole that nothing waiting can take: no such plan. A block of (1) whose floor
+/// nothing waiting can take is there, without a choice.
 ///
-/// What is remembered. All that happens below a node follows from the waiting blocks, the floor or
-/// hole of each, and the capacity; so a state that failed fails always, and with less capacity too.
+/// What is remembered. All that can follow from a node depends on the waiting blocks, on floor and
+/// hole of each, and on the capacity: a state that failed fails always, and with less capacity too.
 ///
 /// Waiting blocks that do not meet, not even through others, are parts that are searched one after
-/// the other; a part without a plan ends the node, one with a plan is never searched again. Blocks
-/// that are alike go down in the order of their numbers.
+/// the other; a part without a plan ends the node, one with a plan is never searched again. Of
+/// blocks that are alike the first goes down first, and while it is stuck the others are.
 ///
 /// Techniques: preordering, section_inference (cliques), dominance (holes), dynamic_decomposition,
 /// symmetry and memory_of_failures can be off; a search that ends has the same answer.
@@ -68,20 +71,16 @@ class LockSearch {
 
  private:
   enum class Step : std::uint8_t { kOpen, kDone, kDead, kStopped };
-  /// How far up a node is: where the last block went down, and which.
-  struct Level {
-    std::int64_t offset = -1;
-    std::int64_t block = -1;
-  };
   /// A node whose choices are being tried, or one whose parts are being searched.
   struct Frame {
     std::size_t begin = 0;  // its blocks in members_, waiting or not
     std::size_t end = 0;
-    Level level;
-    std::size_t mark = 0;     // of the trail, before the node
-    std::size_t members = 0;  // of members_, before the node
-    std::size_t choices = 0;  // of choices_, before the node: blocks, or the ends of parts
-    std::size_t next = 0;     // of its choices
+    std::size_t mark = 0;     // of the trail
+    std::size_t members = 0;  // of members_ and of ends_, before the node
+    std::size_t ends = 0;
+    std::uint32_t block = 0;  // to put down, or to be stuck
+    int options = 0;          // how many of the two
+    int next = 0;             // option, or part
     bool is_split = false;
     StateKey key;
   };
@@ -89,57 +88,72 @@ class LockSearch {
   struct Change {
     std::uint32_t block = 0;
     bool went_down = false;
+    bool was_stuck = false;
     std::int64_t floor = 0;
     std::int64_t hole = 0;
   };
 
-  SearchEnd turn(std::int64_t capacity, std::int64_t nodes);
-  SearchEnd run();
-  Step enter(std::size_t begin, std::size_t end, Level level);
-  Step go_on(std::size_t frame);
-  bool split(Frame& frame);
-  void choose(const Frame& frame);
-  void drop_frame();
+  /// States that failed with some capacity, and so with less.
+  struct Known {
+    Failures failures;
+    std::int64_t capacity = -1;
+  };
 
-  bool tighten(Level level);
+  SearchEnd turn(std::int64_t capacity, std::int64_t nodes, Known& known);
+  SearchEnd run();
+  Step enter(std::size_t begin, std::size_t end);
+  Step go_on(Frame& frame);
+  bool split(Frame& frame);
+  void choose(Frame& frame);
+  void drop_frame();
+  void remember(const StateKey& key);
+  bool is_known(const StateKey& key) const;
+
+  bool tighten();
+  bool settle_stuck(bool& has_changed);
   bool order_pairs(bool& has_changed);
-  bool raise_stuck(bool& has_changed);
   bool cliques_fit();
   std::int64_t end_of(const LockClique& clique);
+  /// Counts a dead end; false.
+  bool is_dead_at(std::uint32_t b) {
+    ++dead_ends_[b];
+    return false;
+  }
 
   void put_down(std::uint32_t b);
+  void make_stuck(std::uint32_t b);
   void undo(std::size_t mark);
-  StateKey key_of(Level level) const;
-  std::int64_t rank(std::uint32_t b) const;
+  StateKey key_of() const;
+  double urgency(std::uint32_t b) const;
   bool is_waiting(std::size_t b) const { return at_[b] < 0; }
-  bool is_ahead(std::uint32_t b, Level level) const {
-    return std::pair(floor_[b], std::int64_t{b}) > std::pair(level.offset, level.block);
-  }
 
   const LockBlocks& blocks_;
   const std::vector<LockClique>& cliques_;
   const Techniques& techniques_;
   Patience& patience_;
-  Failures failures_;
-  std::int64_t capacity_ = -1;  // for which failures_ are failures
+  Known far_;   // just below the plan that there is; or the only ones
+  Known near_;  // near the bound
+  Known* known_ = &far_;
+  std::int64_t capacity_ = -1;
   std::uint64_t turns_ = 0;
   int order_ = 0;
   std::int64_t bound_ = 0;
   std::vector<std::int64_t> offsets_;
 
-  // Of each block: where it is (-1: it waits), its floor, and the lowest place known to be open to
-  // it (the floor, unless there is a hole).
+  // Of each block: where it is (-1: it waits), its floor, and the place that it would sink to: the
+  // floor, or when it is stuck its hole.
   std::vector<std::int64_t> at_, floor_, hole_;
+  std::vector<bool> is_stuck_;
   std::vector<Change> trail_;
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> members_;
-  std::vector<std::size_t> choices_;
+  std::vector<std::size_t> ends_;        // of parts, in members_
+  std::vector<std::int64_t> dead_ends_;  // that a block was found to have no place at
 
-  // Of the node that is being entered: its waiting blocks; of each its earliest and latest place
-  // and whether it can go down now; the number of the node that this was said in.
+  // Of the node that is being entered: its waiting blocks, and of each its earliest and latest
+  // place; the number of the last node that a block waited in.
   std::vector<std::uint32_t> waiting_;
   std::vector<std::int64_t> earliest_, latest_;
-  std::vector<bool> is_open_;
   std::vector<std::uint64_t> seen_in_;
   std::uint64_t node_ = 0;
   std::vector<LockClique::Member> stack_;
