@@ -1,10 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Earliest and latest places of the blocks that wait at a node.
+// Where blocks of a search are, and where those that wait can be.
 #include <algorithm>
 
 #include "tessera/memory/lock_search.h"
 
 namespace tessera::memory {
+
+void LockSearch::put_down(std::uint32_t b) {
+  trail_.push_back({b, true, false, 0, 0});
+  at_[b] = floor_[b];
+  for (const Meeting& meeting : blocks_.blocks[b].meetings) {
+    const std::uint32_t w = meeting.other;
+    if (!is_waiting(w)) continue;
+    trail_.push_back({w, false, is_stuck_[w], floor_[w], hole_[w]});
+    floor_[w] = blocks_.lowest(w, std::max(floor_[w], at_[b] + meeting.clear_us));
+    if (!techniques_.dominance || hole_[w] + meeting.clear_other > at_[b]) {
+      hole_[w] = floor_[w];
+      is_stuck_[w] = false;
+    }
+  }
+}
+
+void LockSearch::make_stuck(std::uint32_t b) {
+  trail_.push_back({b, false, false, floor_[b], hole_[b]});
+  is_stuck_[b] = true;
+}
+
+void LockSearch::undo(std::size_t mark) {
+  for (; trail_.size() > mark; trail_.pop_back()) {
+    const Change& change = trail_.back();
+    if (change.went_down) {
+      at_[change.block] = -1;
+    } else {
+      floor_[change.block] = change.floor;
+      hole_[change.block] = change.hole;
+      is_stuck_[change.block] = change.was_stuck;
+    }
+  }
+}
 
 /// False when there is no plan from here.
 bool LockSearch::tighten() {

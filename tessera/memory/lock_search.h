@@ -28,9 +28,8 @@ namespace tessera::memory {
 ///       either at its floor, or *stuck*: above it. If it is at its floor, all that waits and meets
 ///       it is higher. The waiting block with the lowest floor of all that are not stuck is always
 ///       such a block.
-///   (2) A stuck block would sink to the floor that it was stuck at, a *hole*, if nothing took
-///   that.
-///       So it waits until something that it meets goes down too low for it to be there.
+///   (2) A stuck block would sink to the floor that it was stuck at, its *hole*, if nothing took
+///       it. So it waits until something that it meets goes down too low for it to be there.
 /// A node chooses one block of (1), and tries both. Nothing else is said about an order, so a
 /// choice can be made where dead ends pile up.
 ///

@@ -2,13 +2,11 @@
 #include "tessera/memory/lock_step.h"
 
 #include <algorithm>
-#include <memory>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "tessera/memory/lock_first_fit.h"
-#include "tessera/memory/lock_search.h"
+#include "tessera/memory/lock_piece.h"
 #include "tessera/memory/meetings.h"
 #include "tessera/memory/packing.h"
 #include "tessera/memory/patience.h"
@@ -16,7 +14,6 @@
 namespace tessera::memory {
 namespace {
 
-constexpr std::size_t kMostSearched = std::size_t{1} << 12;  ///< blocks of a component
 /// Most searches that end well end within so many nodes; only then is it worth to look at plans for
 /// the largest sizes again.
 constexpr std::int64_t kGlance = 2000;
@@ -36,27 +33,6 @@ Problem with_largest_sizes(const Problem& lives, const ClassSizes& sizes) {
   set_sizes(problem, largest);
   return problem;
 }
-
-/// Everything that is needed to search a component.
-struct Searched {
-  Searched(const Relation& relation, const std::vector<std::uint32_t>& ids,
-           const Techniques& techniques, Patience& patience)
-      : blocks(relation, ids),
-        cliques(find_cliques(relation, blocks)),
-        search(blocks, cliques, techniques, patience) {}
-
-  LockBlocks blocks;
-  std::vector<LockClique> cliques;
-  LockSearch search;
-};
-
-/// Blocks that can be put down whatever the others do.
-struct Piece {
-  std::vector<std::uint32_t> ids;
-  std::int64_t peak = 0;
-  std::int64_t proven_bound = 0;
-  std::unique_ptr<Searched> searched;
-};
 
 /// One lock_step() while it runs.
 class Stepper {
@@ -127,9 +103,28 @@ class Stepper {
     return ok_status();
   }
 
-  Status plan_largest() {
+  /// Tells of the progress of a solve for the largest sizes, whose bound is none of ours.
+  static bool report(void* context, const Progress& progress) {
+    const Stepper& stepper = *static_cast<const Stepper*>(context);
+    Progress told = progress;
+    told.seconds = stepper.patience_.seconds();
+    told.nodes += stepper.patience_.nodes();
+    if (!stepper.out_.found_by.empty()) told.peak = std::min(told.peak, stepper.out_.peak);
+    told.lower_bound = stepper.out_.proven_bound;
+    return stepper.options_.progress(stepper.options_.progress_context, told);
+  }
+  SolveOptions options_for_largest() {
     SolveOptions options = options_;
     if (is_hopeless_) options.capacity.reset();
+    if (options.progress != nullptr) {
+      options.progress = report;
+      options.progress_context = this;
+    }
+    return options;
+  }
+
+  Status plan_largest() {
+    SolveOptions options = options_for_largest();
     options.techniques.exact = false;
     TESSERA_TRY(const Solution quick, solve(largest_, options));
     take(quick);
@@ -140,8 +135,7 @@ class Stepper {
   /// A search among plans for the largest sizes, for one of `shares` of what is left.
   Status search_largest(std::int64_t shares) {
     if (fixed_meet_ || out_.peak <= std::max(good_enough_, largest_bound_)) return ok_status();
-    SolveOptions options = options_;
-    if (is_hopeless_) options.capacity.reset();
+    SolveOptions options = options_for_largest();
     options.seconds = patience_.seconds_left() / static_cast<double>(shares);
     options.nodes = std::max<std::int64_t>(0, options_.nodes - patience_.nodes()) / shares;
     TESSERA_TRY(const Solution solution, solve(largest_, options));
@@ -162,7 +156,7 @@ class Stepper {
     TESSERA_CHECK_OK(keep_pieces(packing, pieces, "pairs"));
     if (!searches()) return ok_status();
     const bool can_search = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
-      return piece.peak > good_enough_ && piece.ids.size() <= kMostSearched;
+      return piece.peak > good_enough_ && piece.can_be_searched();
     });
     if (!can_search) return search_largest(1);
     search(*relation, std::min(kGlance, options_.nodes), pieces);
@@ -249,40 +243,19 @@ class Stepper {
       Piece& piece = pieces[i];
       // No piece has to be lower than what the whole needs.
       const std::int64_t target = std::max(good_enough_, proven);
-      if (piece.peak <= target || !patience_.look_at_the_clock() || patience_.is_spent()) return;
-      if (piece.ids.size() > kMostSearched) continue;
-      if (!piece.searched) {
-        piece.searched =
-            std::make_unique<Searched>(relation, piece.ids, options_.techniques, patience_);
-      }
+      if (piece.peak <= target) return;
+      if (!piece.can_be_searched()) continue;
       std::int64_t others = 0;
       for (const Piece& other : pieces) {
         if (&other != &piece) others = std::max(others, other.peak);
       }
       patience_.peak = std::max(others, piece.peak);
       patience_.proven_bound = proven;
-      search_piece(relation, target, others, piece);
+      if (!patience_.look_at_the_clock() || patience_.is_spent()) return;
+      piece.search(relation, options_, target, others, patience_, offsets_);
       proven = std::max(proven, piece.proven_bound);
       if (!options_.minimize && piece.peak > target) return;
     }
-  }
-
-  void search_piece(const Relation& relation, std::int64_t target, std::int64_t others,
-                    Piece& piece) {
-    LockSearch& search = piece.searched->search;
-    const std::int64_t before = piece.peak;
-    if (options_.minimize) {
-      search.lowest(target, others, piece.peak, piece.proven_bound);
-    } else {
-      const SearchEnd end = search.within(target);
-      if (end == SearchEnd::kNone) piece.proven_bound = piece.searched->blocks.above(target);
-      if (end == SearchEnd::kFound) piece.peak = piece.searched->blocks.peak(search.offsets());
-    }
-    if (piece.peak >= before) return;
-    for (const std::uint32_t b : piece.ids) offsets_[b] = relation.packing.blocks[b].fixed;
-    const std::vector<LockBlock>& blocks = piece.searched->blocks.blocks;
-    for (std::size_t b = 0; b < blocks.size(); ++b) offsets_[blocks[b].id] = search.offsets()[b];
-    lock_follow_hints(relation, piece.ids, piece.peak, offsets_);
   }
 
   const Problem& lives_;
