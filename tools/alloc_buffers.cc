@@ -221,7 +221,6 @@ class BufferReader {
         {buffer.size, BufferColumn::kSize},
         {buffer.alignment, BufferColumn::kAlignment},
         {buffer.fixed.value_or(0), BufferColumn::kOffset},
-        {buffer.hint.value_or(0), BufferColumn::kHint},
         {buffer.alias.value_or(memory::Alias{}).delta, BufferColumn::kDelta}};
     return std::max_element(std::begin(numbers), std::end(numbers),
                             [](const auto& a, const auto& b) { return a.first < b.first; })

@@ -27,8 +27,8 @@ Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& compla
     if (*offset < 0) {
       return complaints.bad(i, cat("is ", what, " at offset ", *offset), "offsets are 0 or more");
     }
-    if (*offset > kMostBytes) return complaints.too_many_bytes(i);
   }
+  if (buffer.fixed && *buffer.fixed > kMostBytes) return complaints.too_many_bytes(i);
   if (buffer.fixed && *buffer.fixed % buffer.alignment != 0) {
     return complaints.bad(i,
                           cat("is fixed at offset ", *buffer.fixed,
@@ -122,7 +122,9 @@ Status join(const Buffer& buffer, std::size_t i, std::int64_t delta, const Compl
     group.fixed = start;
     group.fixed_by = static_cast<std::int32_t>(i);
   }
-  if (buffer.hint && group.hint < 0 && *buffer.hint >= delta) group.hint = *buffer.hint - delta;
+  // A hint that no plan could follow is no hint.
+  const bool may_follow = buffer.hint && *buffer.hint >= delta && *buffer.hint <= kMostBytes;
+  if (may_follow && group.hint < 0) group.hint = *buffer.hint - delta;
   return ok_status();
 }
 

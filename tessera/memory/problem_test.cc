@@ -147,8 +147,10 @@ TEST(Problem, RefusesSumsThatDoNotFit) {
                  ErrorCode::kOverflow, 0, message(0));
   expect_refused({{{.lower = 0, .upper = 1, .size = 1, .fixed = INT64_MAX}}}, ErrorCode::kOverflow,
                  0, message(0));
-  expect_refused({{{.lower = 0, .upper = 1, .size = 1, .hint = INT64_MAX}}}, ErrorCode::kOverflow,
-                 0, message(0));
+  // A hint is only a wish.
+  const Problem hinted{{{.lower = 0, .upper = 1, .size = 1, .hint = INT64_MAX}}};
+  EXPECT_TRUE(check(hinted).ok());
+  EXPECT_EQ(solve(hinted, {})->peak, 1);
   expect_refused({{{.lower = 0, .upper = 1, .size = 1},
                    {.lower = 0, .upper = 1, .size = 1, .alias = Alias{0, INT64_MAX}}}},
                  ErrorCode::kOverflow, 1, message(1));
