@@ -72,7 +72,8 @@ MeshPlan planned(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, Of
 void check_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, const MeshPlan& plan) {
   const std::vector<std::int64_t> used = plan.used_by_class(sizes);
   std::int64_t peak = 0;
-  std::int64_t bound = 0;
+  std::int64_t live = 0;   // the most bytes at one moment on one place
+  std::int64_t bound = 0;  // the same with alignments, which only some classes may all share
   for (std::int64_t i = 0; i < sizes.mesh().elements(); ++i) {
     const std::size_t c = sizes.class_of(sizes.mesh().delinear(i));
     const Problem problem = problem_of(buffers, sizes, c);
@@ -87,11 +88,15 @@ void check_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, con
     ASSERT_EQ(plan.used(sizes, c), end);
     peak = std::max(peak, end);
     bound = std::max(bound, max_live(problem)->bytes);
+    Problem anywhere = problem;
+    for (Buffer& buffer : anywhere.buffers) buffer.alignment = 1;
+    live = std::max(live, max_live(anywhere)->bytes);
   }
-  EXPECT_EQ(plan.lower_bound, bound);
+  EXPECT_GE(plan.lower_bound, live);
+  EXPECT_LE(plan.lower_bound, bound);
   EXPECT_GE(plan.peak, bound);
   EXPECT_EQ(plan.peak, peak);
-  EXPECT_EQ(max_live(problem_of(buffers, sizes, plan.worst))->bytes, bound);
+  EXPECT_EQ(max_live(problem_of(buffers, sizes, plan.worst))->bytes, plan.lower_bound);
   if (plan.mode == OffsetMode::kLockStep) {
     EXPECT_EQ(plan.offsets.size(), 1u);
   }
@@ -149,7 +154,7 @@ TEST(MeshPlan, ClearsOnlyWhatIsOnPlacesOfBoth) {
 }
 
 TEST(MeshPlan, KeepsTheLawOnSmallMeshes) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Dice dice(seed);
     Case the_case;
     the_case.mesh = shape({dice.between(1, 6), dice.between(1, 6)});
