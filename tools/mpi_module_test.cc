@@ -31,7 +31,7 @@ class MpiModule : public TestFolder, public testing::Test {
   /// What a copy of the command, in a folder of its own, says about --mpi.
   Answer ask() const {
     const std::string tensor = "'tensor<8xf32, pyflame.RowPartition(2)>'";
-    return run_in_shell(cat("timeout 20 ", path("bin/tessera"), " reshard ", tensor, " ", tensor,
+    return run_in_shell(cat("timeout 120 ", path("bin/tessera"), " reshard ", tensor, " ", tensor,
                             " --mpi --in 'x.{place}' --out 'y.{place}'"));
   }
 };
