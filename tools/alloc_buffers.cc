@@ -36,6 +36,12 @@ class BufferReader {
     if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
       return Error{ErrorCode::kSyntax, "the file is UTF-16", Span{0, 2}, "save it as UTF-8"};
     }
+    const std::size_t turn = text_.find('\r');
+    if (turn < text_.size() - 1 && text_.find('\n') == std::string_view::npos) {
+      const auto at = static_cast<std::int64_t>(turn);
+      return Error{ErrorCode::kSyntax, "the lines end in a carriage return alone", Span{at, at + 1},
+                   "save the file with lines that end in LF or CR LF"};
+    }
     if (text_.starts_with(kByteOrderMark)) at_ = std::ssize(kByteOrderMark);
     TESSERA_TRY(const bool has_header, next_row(kMostCells));
     if (!has_header) {

@@ -124,6 +124,7 @@ TEST(AllocBuffers, BadHeadersAreRefused) {
             "id,lower"},
            {"id,lower,upper,size,delta\n", kSyntax, "id,lower,upper,size,delta", "no column alias",
             "from the start"},
+           {"id,lower,upper,size\ra,0,1,4\r", kSyntax, "\r", "a carriage return alone", "CR LF"},
            {"\xFF\xFEi", kSyntax, "\xFF\xFE", "UTF-16", "UTF-8"}}) {
     expect_refused(refusal);
   }

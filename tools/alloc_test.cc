@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "bench/hard_instance.h"
 #include "tessera/base/text.h"
@@ -123,15 +129,24 @@ TEST_F(Alloc, SaysWhatIsMissing) {
 }
 
 /// Whatever the techniques and limits, the answer is a plan and says of itself what is true.
-TEST_F(Alloc, EveryTechniqueCanBeSwitchedOff) {
-  bench::HardOptions hard;
-  hard.buffers = 40;
-  const bench::HardInstance instance = bench::hard_instance(hard);
+bench::HardInstance hard_instance(std::int64_t buffers) {
+  bench::HardOptions options;
+  options.buffers = buffers;
+  return bench::hard_instance(options);
+}
+
+std::string csv_of(const memory::Problem& problem) {
   std::string text = "id,lower,upper,size\n";
-  for (std::size_t i = 0; i < instance.problem.buffers.size(); ++i) {
-    const memory::Buffer& buffer = instance.problem.buffers[i];
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const memory::Buffer& buffer = problem.buffers[i];
     text += cat(i, ",", buffer.lower, ",", buffer.upper, ",", buffer.size, "\n");
   }
+  return text;
+}
+
+TEST_F(Alloc, EveryTechniqueCanBeSwitchedOff) {
+  const bench::HardInstance instance = hard_instance(40);
+  const std::string text = csv_of(instance.problem);
   std::vector<std::string> lists = {"", "exact,repair"};
   for (const memory::TechniqueName& technique : memory::technique_names()) {
     lists.emplace_back(technique.name);
@@ -231,6 +246,40 @@ TEST_F(Alloc, BadQuestionsAreRefused) {
   const Answer slip = run({"alloc", name, "--minimize", "--without", "dominence"});
   EXPECT_TRUE(has(slip.err, "did you mean 'dominance'?")) << slip.err;
   EXPECT_EQ(run({"alloc", path("none.csv"), "--minimize", "--json"}).error_code(), "io");
+}
+
+extern "C" void be_interrupted(int) {}
+
+TEST_F(Alloc, AnInterruptEndsTheSearchWithItsBestPlan) {
+  // Nobody dies of a signal that comes while nobody searches.
+  struct sigaction harmless = {};
+  harmless.sa_handler = be_interrupted;
+  struct sigaction before = {};
+  ASSERT_EQ(sigaction(SIGINT, &harmless, &before), 0);
+  std::atomic<bool> has_ended{false};
+  std::thread watcher([&] {
+    struct sigaction now = harmless;
+    while (!has_ended && now.sa_handler == be_interrupted) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      sigaction(SIGINT, nullptr, &now);
+    }
+    if (!has_ended) kill(getpid(), SIGINT);  // once: a second one is not asked but ends
+  });
+  const bench::HardInstance instance = hard_instance(454);
+  const std::string text = csv_of(instance.problem);
+  const Answer answer = run(
+      {"alloc", "-", "--capacity", std::to_string(instance.capacity), "--seconds", "600", "--json"},
+      text);
+  has_ended = true;
+  watcher.join();
+  struct sigaction after = {};
+  ASSERT_EQ(sigaction(SIGINT, &before, &after), 0);
+  EXPECT_EQ(after.sa_handler, be_interrupted) << "the handler of before is back";
+  EXPECT_EQ(answer.status, 1) << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["outcome"], "unknown");
+  EXPECT_EQ(json["interrupted"], true);
+  expect_plan(text, json);
 }
 
 TEST_F(Alloc, NoBuffersNeedNoMemory) {

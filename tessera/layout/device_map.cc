@@ -2,9 +2,12 @@
 #include "tessera/layout/device_map.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/repeats.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/form.h"
 
@@ -70,24 +73,20 @@ Status DeviceMap::check(const Shape& mesh) const {
     return bad(cat("a table of ", places_.size(), " places for a mesh of ", mesh.elements()),
                "one physical place for each virtual place");
   }
-  std::vector<std::pair<std::int64_t, std::int64_t>> seen;
-  seen.reserve(places_.size());
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(places_.size());
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (!physical_.contains(places_[i])) {
       return bad(cat("entry ", i, " of the table is ", bracketed(places_[i]),
                      ", outside the physical mesh ", physical_.to_string()),
                  "coordinates count from 0");
     }
-    seen.emplace_back(physical_.linear(places_[i]), static_cast<std::int64_t>(i));
+    numbers.push_back(physical_.linear(places_[i]));
   }
-  std::sort(seen.begin(), seen.end());
-  for (std::size_t i = 1; i < seen.size(); ++i) {
-    if (seen[i].first == seen[i - 1].first) {
-      return bad(
-          cat("entries ", seen[i - 1].second, " and ", seen[i].second, " of the table are both ",
-              bracketed(places_[static_cast<std::size_t>(seen[i].second)])),
-          "a table has no repeats");
-    }
+  if (const std::optional<Repeat> repeat = first_repeat(numbers)) {
+    return bad(cat("entries ", repeat->first, " and ", repeat->second, " of the table are both ",
+                   bracketed(places_[repeat->second])),
+               "a table has no repeats");
   }
   return ok_status();
 }

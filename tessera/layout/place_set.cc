@@ -76,6 +76,7 @@ std::vector<Place> PlaceSet::places() const {
   std::vector<Place> list = {first};
   for (const PlaceLoop& loop : loops) {
     std::vector<Place> more;
+    more.reserve(list.size() * static_cast<std::size_t>(loop.count));
     for (const Place& place : list) {
       for (std::int64_t i = 0; i < loop.count; ++i) {
         more.push_back(place);

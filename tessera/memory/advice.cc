@@ -107,6 +107,7 @@ class Adviser {
       const Scratch& scratch = op().scratch[i];
       if (scratch.buffers < 2 || !is_here(i)) continue;
       const std::int64_t one = scratch.bytes / scratch.buffers;
+      if (one == 0) continue;
       const std::int64_t left = scratch.bytes - shortfall_.missing();
       Advice advice;
       advice.remedy = Remedy::kSmallerBuffers;

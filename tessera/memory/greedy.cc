@@ -31,7 +31,7 @@ bool has_hints(const Packing& packing) {
 
 Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options,
                             Array<std::int64_t>& offsets) {
-  Rules rules(packing, options.seconds);
+  Rules rules(packing, options.seconds, options.patience);
   Array<std::int64_t> pinned;
   std::int64_t peak = kNoPlan;
   if (!pin_fixed(packing, pinned) ||
@@ -56,7 +56,7 @@ Result<std::int64_t> follow_hints(const Packing& packing, double seconds,
       !first_fit.follow_hints(peak, deadline(), pinned)) {
     return out_of_memory();
   }
-  Rules rules(packing, seconds / 3);
+  Rules rules(packing, seconds / 3, nullptr);
   std::int64_t hinted_peak = peak + 1;
   if (!rules.run(pinned, peak, offsets, hinted_peak) ||
       !first_fit.follow_hints(peak, deadline(), offsets)) {

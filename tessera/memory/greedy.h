@@ -9,6 +9,8 @@
 
 namespace tessera::memory {
 
+class Patience;
+
 /// A plan quickly: several rules of thumb, the best of which is kept. Blocks keep their fixed
 /// offsets; hints are not looked at, so that they cannot make a plan worse. Stops at the first plan
 /// whose peak is at most `good_enough`. Time grows with the number of pairs that live together only
@@ -16,6 +18,7 @@ namespace tessera::memory {
 struct GreedyOptions {
   std::int64_t good_enough = 0;  ///< no plan needs to be lower than this; usually the lower bound
   double seconds = 1;            ///< no further rule is started after this long
+  Patience* patience = nullptr;  ///< told of the best plan so far, and may end it earlier
 };
 /// The offset of each block into `offsets`, and the peak. kOutOfMemory is the only error.
 Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options,
@@ -24,12 +27,13 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
 /// Improves a plan: takes what reaches highest, and what stands in its way, and puts them down in
 /// another order, round after round, keeping the best. A round puts one block down; one that meets
 /// many others counts for several (one for each 64 of them), so that rounds measure time, some 2 us
-/// each. Deterministic unless `seconds` run out first. Plans of many blocks need more rounds: about
-/// one for each block.
+/// each. Deterministic unless `seconds` run out first. Plans of many blocks need more rounds: one
+/// or two for each block.
 struct RepairOptions {
   std::int64_t good_enough = 0;
-  std::int64_t rounds = 4000;
+  std::int64_t rounds = 2000;
   double seconds = 1;
+  Patience* patience = nullptr;  ///< the same
 };
 /// Never raises the peak, which it answers. `offsets` holds a plan before and after.
 Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options,

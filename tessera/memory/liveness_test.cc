@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "tessera/memory/in_place.h"
+
 namespace tessera::memory {
 namespace {
 
@@ -160,6 +162,27 @@ TEST(Liveness, TakesTheFirstWishThatIsProven) {
   const Lifetimes found = live(program);
   EXPECT_EQ(found.buffers[3].alias->of, 1u);
   EXPECT_EQ(found.declined.size(), 1u);
+}
+
+TEST(InPlace, TakesBackWhatKeepsALargerInput) {
+  Program program;
+  for (const char* name : {"x", "same", "smaller", "must"}) program.values.push_back({name});
+  program.values[0].kind = Value::Kind::kInput;
+  program.ops = {{"a", {0}, {1}, {}, {{1, 0}}},
+                 {"b", {1}, {2}, {}, {{2, 1}}},
+                 {"c", {2}, {3}, {}, {{3, 2, true}}}};
+  const std::vector<std::int64_t> sizes = {8, 8, 4, 2};
+  const FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
+    return sizes[part] + delta <= sizes[whole];
+  };
+  const Lifetimes lives = *lifetimes(program, inside);
+  ASSERT_EQ(lives.in_place.size(), 3U);
+  const std::vector<Declined> taken_back = take_back_smaller(program, lives, inside);
+  ASSERT_EQ(taken_back.size(), 1U);
+  EXPECT_EQ(taken_back[0].op, 1U);
+  EXPECT_EQ(taken_back[0].wish.output, 2U);
+  EXPECT_EQ(taken_back[0].reason, "'smaller' would keep all the memory of 'same', and needs less");
+  EXPECT_EQ(lifetimes(program, inside)->in_place.size(), 2U);
 }
 
 TEST(Liveness, RefusesProgramsThatCannotBe) {

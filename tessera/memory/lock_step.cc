@@ -2,228 +2,281 @@
 #include "tessera/memory/lock_step.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
-#include <random>
 #include <utility>
 
-#include "tessera/base/checked.h"
+#include "tessera/memory/lock_first_fit.h"
+#include "tessera/memory/lock_piece.h"
 #include "tessera/memory/meetings.h"
 #include "tessera/memory/packing.h"
+#include "tessera/memory/patience.h"
 
 namespace tessera::memory {
 namespace {
 
-constexpr std::int64_t kRepairWork = std::int64_t{1} << 22;  ///< pairs looked at by all rounds
+/// Most searches that end well end within so many nodes; only then is it worth to look at plans for
+/// the largest sizes again.
+constexpr std::int64_t kGlance = 2000;
 
-/// Puts the blocks of one component down and keeps the lowest plan.
-class Search {
- public:
-  /// `at` has an entry for every block of the relation.
-  Search(const Relation& relation, const std::vector<std::uint32_t>& blocks,
-         std::int64_t good_enough, std::vector<std::int64_t>& at)
-      : relation_(relation),
-        blocks_(blocks),
-        good_enough_(good_enough),
-        at_(at),
-        best_(blocks_.size(), 0) {
-    for (const std::uint32_t b : blocks_) {
-      work_ += static_cast<std::int64_t>(relation.meetings[b].size()) + 1;
+void set_sizes(Problem& problem, const std::vector<std::int64_t>& sizes) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) problem.buffers[i].size = sizes[i];
+}
+
+Problem with_largest_sizes(const Problem& lives, const ClassSizes& sizes) {
+  std::vector<std::int64_t> largest(lives.buffers.size(), 0);
+  for (const std::vector<std::int64_t>& of_class : sizes) {
+    for (std::size_t i = 0; i < largest.size(); ++i) {
+      largest[i] = std::max(largest[i], of_class[i]);
     }
   }
+  Problem problem = lives;
+  set_sizes(problem, largest);
+  return problem;
+}
 
-  /// The peak of the best plan, whose offsets go into `offsets`.
-  std::int64_t run(bool repairs, Array<std::int64_t>& offsets) {
-    for (int rule = 0; rule < 5 && peak_ > good_enough_; ++rule) try_order(order_by(rule));
-    if (repairs) repair();
-    for (std::size_t i = 0; i < blocks_.size(); ++i) offsets[blocks_[i]] = best_[i];
-    return peak_;
+/// One lock_step() while it runs.
+class Stepper {
+ public:
+  Stepper(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
+          const SolveOptions& options)
+      : lives_(lives),
+        sizes_(sizes),
+        options_(options),
+        patience_(options),
+        largest_(with_largest_sizes(lives, sizes)),
+        is_hopeless_(options.capacity && lower_bound > *options.capacity) {
+    out_.proven_bound = lower_bound;
+    good_enough_ =
+        options.capacity && !options.minimize && !is_hopeless_ ? *options.capacity : lower_bound;
+  }
+
+  Result<LockStep> run() {
+    TESSERA_CHECK_OK(check_fixed());
+    if (sizes_.size() <= 1) {
+      TESSERA_CHECK_OK(plan_one_class());
+    } else {
+      if (!fixed_meet_) TESSERA_CHECK_OK(plan_largest());
+      if (fixed_meet_ || out_.peak > good_enough_) TESSERA_CHECK_OK(plan_pairs());
+    }
+    out_.optimal = out_.peak <= out_.proven_bound;
+    out_.proven_not_to_fit = options_.capacity && out_.proven_bound > *options_.capacity;
+    return std::move(out_);
   }
 
  private:
-  const Block& block(std::uint32_t b) const { return relation_.packing.blocks[b]; }
-  double length(std::uint32_t b) const { return block(b).to - block(b).from; }
+  /// Fixed buffers that meet when all are as large as they ever are need not do so on any class.
+  Status check_fixed() {
+    if (std::count_if(lives_.buffers.begin(), lives_.buffers.end(),
+                      [](const Buffer& buffer) { return buffer.fixed.has_value(); }) < 2) {
+      return ok_status();
+    }
+    Status found = check(largest_);
+    if (found.ok()) return ok_status();
+    TESSERA_TRY(const Packing packing, pack(largest_, {}, FixedBlocks::kMayMeet));
+    Problem problem = lives_;
+    for (const std::vector<std::int64_t>& of_class : sizes_) {
+      set_sizes(problem, of_class);
+      TESSERA_CHECK_OK(check(problem));
+    }
+    fixed_meet_ = std::move(found);
+    return ok_status();
+  }
 
-  std::vector<std::uint32_t> order_by(int rule) const {
-    const auto key = [&](std::uint32_t b) -> std::pair<double, double> {
-      const auto size = static_cast<double>(block(b).size);
-      switch (rule) {
-        case 0:
-          return {size, length(b)};
-        case 1:
-          return {size * length(b), size};
-        case 2:
-          return {length(b), size};
-        case 3:
-          return {-block(b).from, size};
-        default: {  // what has to be above or below it in all
-          double meets = 0;
-          for (const Meeting& meeting : relation_.meetings[b]) {
-            meets += static_cast<double>(meeting.clear_other);
-          }
-          return {meets, size};
-        }
-      }
-    };
-    std::vector<std::uint32_t> order = blocks_;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto of_a = key(a);
-      const auto of_b = key(b);
-      return of_a != of_b ? of_a > of_b : a < b;
+  bool searches() const {
+    return options_.techniques.exact && (options_.minimize || (options_.capacity && !is_hopeless_));
+  }
+  void take(const Solution& solution) {
+    out_.offsets.assign(solution.offsets.begin(), solution.offsets.end());
+    out_.peak = solution.peak;
+    out_.found_by = solution.found_by;
+  }
+
+  Status plan_one_class() {
+    SolveOptions options = options_;
+    if (is_hopeless_) {
+      options.capacity.reset();
+      options.techniques.exact = searches();
+    }
+    TESSERA_TRY(const Solution solution, solve(largest_, options));
+    take(solution);
+    out_.proven_bound = std::max(out_.proven_bound, solution.proven_bound);
+    return ok_status();
+  }
+
+  /// Tells of the progress of a solve for the largest sizes, whose bound is none of ours.
+  static bool report(void* context, const Progress& progress) {
+    const Stepper& stepper = *static_cast<const Stepper*>(context);
+    Progress told = progress;
+    told.seconds = stepper.patience_.seconds();
+    told.nodes += stepper.patience_.nodes();
+    if (!stepper.out_.found_by.empty()) told.peak = std::min(told.peak, stepper.out_.peak);
+    told.lower_bound = stepper.out_.proven_bound;
+    return stepper.options_.progress(stepper.options_.progress_context, told);
+  }
+  SolveOptions options_for_largest() {
+    SolveOptions options = options_;
+    if (is_hopeless_) options.capacity.reset();
+    if (options.progress != nullptr) {
+      options.progress = report;
+      options.progress_context = this;
+    }
+    return options;
+  }
+
+  Status plan_largest() {
+    SolveOptions options = options_for_largest();
+    options.techniques.exact = false;
+    TESSERA_TRY(const Solution quick, solve(largest_, options));
+    take(quick);
+    largest_bound_ = quick.lower_bound;
+    return ok_status();
+  }
+
+  /// A search among plans for the largest sizes, for one of `shares` of what is left.
+  Status search_largest(std::int64_t shares) {
+    if (fixed_meet_ || out_.peak <= std::max(good_enough_, largest_bound_)) return ok_status();
+    SolveOptions options = options_for_largest();
+    options.seconds = patience_.seconds_left() / static_cast<double>(shares);
+    options.nodes = std::max<std::int64_t>(0, options_.nodes - patience_.nodes()) / shares;
+    TESSERA_TRY(const Solution solution, solve(largest_, options));
+    largest_nodes_ = solution.nodes;
+    if (solution.peak < out_.peak) take(solution);
+    return ok_status();
+  }
+
+  Status plan_pairs() {
+    TESSERA_TRY(const Packing packing, pack(largest_, {}, FixedBlocks::kMayMeet));
+    const std::optional<Relation> relation = relate(packing, sizes_);
+    if (!relation) {
+      if (fixed_meet_) return *fixed_meet_;
+      return searches() ? search_largest(1) : ok_status();
+    }
+    offsets_.assign(packing.blocks.size(), -1);
+    std::vector<Piece> pieces = first_fit(*relation);
+    TESSERA_CHECK_OK(keep_pieces(packing, pieces, "pairs"));
+    if (!searches()) return ok_status();
+    const bool can_search = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+      return piece.peak > good_enough_ && piece.can_be_searched();
     });
-    return order;
+    if (!can_search) return search_largest(1);
+    search(*relation, std::min(kGlance, options_.nodes), pieces);
+    TESSERA_CHECK_OK(keep_pieces(packing, pieces, "search"));
+    if (is_decided()) return ok_status();
+    TESSERA_CHECK_OK(search_largest(2));
+    take_pieces(packing, pieces);
+    search(*relation, options_.nodes, pieces);
+    return keep_pieces(packing, pieces, "search");
   }
 
-  /// The lowest offset at which nothing that is put down is met.
-  std::int64_t lowest(std::uint32_t b) {
-    walls_.clear();
-    for (const Meeting& meeting : relation_.meetings[b]) {
-      const std::int64_t at = at_[meeting.other];
-      if (at >= 0) walls_.emplace_back(at - meeting.clear_us, at + meeting.clear_other);
-    }
-    std::sort(walls_.begin(), walls_.end());
-    const auto fits = [&](std::int64_t offset) {
-      return std::none_of(walls_.begin(), walls_.end(), [&](const auto& wall) {
-        return offset > wall.first && offset < wall.second;
-      });
-    };
-    const Block& own = block(b);
-    if (own.hint >= 0 && own.hint + own.size <= good_enough_ && own.hint % own.alignment == 0 &&
-        fits(own.hint)) {
-      return own.hint;
-    }
-    std::int64_t offset = 0;
-    for (const auto& [below, above] : walls_) {
-      if (offset <= below) break;  // and so for all that follow
-      if (offset < above) offset = align_up(above, own.alignment);
-    }
-    return offset;
+  bool is_decided() const {
+    return out_.peak <= std::max(good_enough_, out_.proven_bound) ||
+           (!options_.minimize && out_.proven_bound > good_enough_);
   }
 
-  /// First-fit in this order, fixed blocks first. Keeps the plan if it is lower.
-  void try_order(const std::vector<std::uint32_t>& order) {
-    for (const std::uint32_t b : blocks_) at_[b] = block(b).fixed;
+  /// First-fit for every component; where the plan for the largest sizes is as low, that.
+  std::vector<Piece> first_fit(const Relation& relation) {
+    std::vector<Piece> pieces;
+    for (const std::vector<std::uint32_t>& component : relation.components) {
+      Piece& piece = pieces.emplace_back();
+      piece.ids = component;
+      piece.peak =
+          lock_first_fit(relation, component, good_enough_, options_.techniques.repair, offsets_);
+    }
+    if (!options_.techniques.decomposition && pieces.size() > 1) {
+      for (std::size_t i = 1; i < pieces.size(); ++i) {
+        pieces[0].ids.insert(pieces[0].ids.end(), pieces[i].ids.begin(), pieces[i].ids.end());
+        pieces[0].peak = std::max(pieces[0].peak, pieces[i].peak);
+      }
+      pieces.resize(1);
+      std::sort(pieces[0].ids.begin(), pieces[0].ids.end());
+    }
+    if (!fixed_meet_) take_pieces(relation.packing, pieces);
+    return pieces;
+  }
+
+  /// Of the plan that there is, the pieces that are lower than those in `pieces`.
+  void take_pieces(const Packing& packing, std::vector<Piece>& pieces) {
+    std::vector<std::int64_t> at(packing.blocks.size(), 0);
+    for (std::size_t i = 0; i < packing.block_of.size(); ++i) {
+      const std::int32_t b = packing.block_of[i];
+      if (b >= 0) at[static_cast<std::size_t>(b)] = out_.offsets[i] - packing.delta[i];
+    }
+    for (Piece& piece : pieces) {
+      std::int64_t peak = 0;
+      for (const std::uint32_t b : piece.ids) {
+        peak = std::max(peak, at[b] + packing.blocks[b].size);
+      }
+      if (peak >= piece.peak) continue;
+      piece.peak = peak;
+      for (const std::uint32_t b : piece.ids) offsets_[b] = at[b];
+    }
+  }
+
+  /// The plan of all pieces, if it is lower than the one that there is.
+  Status keep_pieces(const Packing& packing, const std::vector<Piece>& pieces,
+                     std::string_view found_by) {
     std::int64_t peak = 0;
-    top_ = order[0];
-    for (const std::uint32_t b : order) {
-      if (block(b).fixed < 0) at_[b] = lowest(b);
-      const std::int64_t end = at_[b] + block(b).size;
-      if (end > peak) {
-        peak = end;
-        top_ = b;
-      }
+    for (const Piece& piece : pieces) {
+      peak = std::max(peak, piece.peak);
+      out_.proven_bound = std::max(out_.proven_bound, piece.proven_bound);
     }
-    if (peak >= peak_) return;
-    peak_ = peak;
-    best_top_ = top_;
-    best_order_ = order;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) best_[i] = at_[blocks_[i]];
+    if (!out_.found_by.empty() && peak >= out_.peak) return ok_status();
+    Array<std::int64_t> of_blocks;
+    Array<std::int64_t> of_buffers;
+    if (!of_blocks.copy(offsets_) || !spread(packing, of_blocks, of_buffers)) {
+      return out_of_memory();
+    }
+    out_.offsets.assign(of_buffers.begin(), of_buffers.end());
+    out_.peak = peak;
+    out_.found_by = found_by;
+    return ok_status();
   }
 
-  /// Puts what reaches highest, and sometimes something that it meets, down earlier.
-  void repair() {
-    const std::int64_t rounds = std::clamp<std::int64_t>(kRepairWork / work_, 4, 2000);
-    std::mt19937_64 random(blocks_.size());
-    for (std::int64_t round = 0; round < rounds && peak_ > good_enough_; ++round) {
-      std::vector<std::uint32_t> order = best_order_;
-      std::uint32_t moved = best_top_;
-      const std::vector<Meeting>& meets = relation_.meetings[moved];
-      if (round % 3 == 2 && !meets.empty()) moved = meets[random() % meets.size()].other;
-      const auto place = std::find(order.begin(), order.end(), moved);
-      const auto position = static_cast<std::size_t>(place - order.begin());
-      if (position == 0) {
-        std::swap(order[0], order[random() % order.size()]);
-      } else {
-        const auto to = static_cast<std::ptrdiff_t>(random() % position);
-        std::rotate(order.begin() + to, place, place + 1);
-      }
-      try_order(order);
-      if (round % 16 == 15) settle();
-    }
-  }
-
-  /// First-fit again from the bottom up: no block is higher than before.
-  void settle() {
-    std::vector<std::size_t> rank(blocks_.size());
-    std::iota(rank.begin(), rank.end(), std::size_t{0});
-    std::sort(rank.begin(), rank.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(best_[a], a) < std::pair(best_[b], b);
+  /// Searches the highest pieces until `nodes` are spent in all.
+  void search(const Relation& relation, std::int64_t nodes, std::vector<Piece>& pieces) {
+    patience_.start_search(std::max<std::int64_t>(0, nodes - patience_.nodes() - largest_nodes_));
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+      return a.peak != b.peak ? a.peak > b.peak : a.ids < b.ids;
     });
-    std::vector<std::uint32_t> order;
-    for (const std::size_t i : rank) order.push_back(blocks_[i]);
-    try_order(order);
+    std::int64_t proven = out_.proven_bound;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      Piece& piece = pieces[i];
+      // No piece has to be lower than what the whole needs.
+      const std::int64_t target = std::max(good_enough_, proven);
+      if (piece.peak <= target) return;
+      if (!piece.can_be_searched()) continue;
+      std::int64_t others = 0;
+      for (const Piece& other : pieces) {
+        if (&other != &piece) others = std::max(others, other.peak);
+      }
+      patience_.peak = std::max(others, piece.peak);
+      patience_.proven_bound = proven;
+      if (!patience_.look_at_the_clock() || patience_.is_spent()) return;
+      piece.search(relation, options_, target, others, patience_, offsets_);
+      proven = std::max(proven, piece.proven_bound);
+      if (!options_.minimize && piece.peak > target) return;
+    }
   }
 
-  const Relation& relation_;
-  const std::vector<std::uint32_t>& blocks_;
-  std::int64_t good_enough_;
-  std::vector<std::int64_t>& at_;  ///< -1 for what is not put down
-  std::int64_t work_ = 0;
-  std::uint32_t top_ = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> walls_;
-  std::int64_t peak_ = INT64_MAX;
-  std::uint32_t best_top_ = 0;
-  std::vector<std::uint32_t> best_order_;
-  std::vector<std::int64_t> best_;
+  const Problem& lives_;
+  const ClassSizes& sizes_;
+  const SolveOptions& options_;
+  Patience patience_;
+  Problem largest_;
+  bool is_hopeless_;
+  std::int64_t good_enough_ = 0;
+  std::int64_t largest_nodes_ = 0;     ///< of the search for the largest sizes
+  std::int64_t largest_bound_ = 0;     ///< of the largest sizes
+  std::optional<Status> fixed_meet_;   ///< what check() says about the largest sizes, if so
+  std::vector<std::int64_t> offsets_;  ///< of blocks, in pieces that may be lower than the plan
+  LockStep out_;
 };
 
 }  // namespace
 
 Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
                            const SolveOptions& options) {
-  Problem largest = lives;
-  for (std::size_t i = 0; i < largest.buffers.size(); ++i) {
-    largest.buffers[i].size = 0;
-    for (const std::vector<std::int64_t>& vector : sizes) {
-      largest.buffers[i].size = std::max(largest.buffers[i].size, vector[i]);
-    }
-  }
-  LockStep out;
-  const bool hopeless = options.capacity && lower_bound > *options.capacity;
-  out.proven_not_to_fit = hopeless;
-  const std::int64_t good_enough =
-      options.capacity && !options.minimize && !hopeless ? *options.capacity : lower_bound;
-  const bool one_class = sizes.size() <= 1;
-  SolveOptions first = options;
-  if (hopeless) first.capacity.reset();
-  if (hopeless || !one_class) first.techniques.exact = false;
-  const auto take = [&](const Solution& solution) {
-    out.offsets.assign(solution.offsets.begin(), solution.offsets.end());
-    out.peak = solution.peak;
-    out.found_by = solution.found_by;
-    out.optimal = solution.peak == lower_bound || (one_class && solution.optimal);
-  };
-  TESSERA_TRY(const Solution quick, solve(largest, first));
-  take(quick);
-  if (one_class) {
-    if (quick.outcome == Outcome::kDoesNotFit) out.proven_not_to_fit = true;
-    return out;
-  }
-  if (out.peak <= good_enough) return out;
-  TESSERA_TRY(const Packing packing, pack(largest));
-  if (const std::optional<Relation> relation = relate(packing, sizes)) {
-    Array<std::int64_t> offsets;
-    if (!offsets.resize(packing.blocks.size(), 0)) return out_of_memory();
-    std::vector<std::int64_t> at(packing.blocks.size(), -1);
-    std::int64_t peak = 0;
-    for (const std::vector<std::uint32_t>& component : relation->components) {
-      Search search(*relation, component, good_enough, at);
-      peak = std::max(peak, search.run(options.techniques.repair, offsets));
-    }
-    if (peak < out.peak) {
-      Array<std::int64_t> spread_out;
-      if (!spread(packing, offsets, spread_out)) return out_of_memory();
-      out.offsets.assign(spread_out.begin(), spread_out.end());
-      out.peak = peak;
-      out.optimal = peak == lower_bound;
-      out.found_by = "pairs";
-    }
-  }
-  const bool searches = options.techniques.exact && (options.capacity || options.minimize);
-  if (out.peak <= std::max(good_enough, quick.lower_bound) || hopeless || !searches) return out;
-  TESSERA_TRY(const Solution exact, solve(largest, options));
-  if (exact.peak < out.peak) take(exact);
-  return out;
+  return Stepper(lives, sizes, lower_bound, options).run();
 }
 
 }  // namespace tessera::memory

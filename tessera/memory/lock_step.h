@@ -17,9 +17,10 @@ using ClassSizes = std::vector<std::vector<std::int64_t>>;
 struct LockStep {
   std::vector<std::int64_t> offsets;
   std::int64_t peak = 0;
-  bool optimal = false;
+  std::int64_t proven_bound = 0;  ///< no plan in lock step is below this
+  bool optimal = false;           ///< peak == proven_bound
   bool proven_not_to_fit = false;
-  std::string_view found_by;  ///< what solve() found it by, or "pairs"
+  std::string_view found_by;  ///< what solve() found it by, "pairs" or "search"
 };
 
 /// One offset a buffer that is a plan on every class.
@@ -27,13 +28,19 @@ struct LockStep {
 /// The rule. Two buffers that live together conflict only if some class has both. Then the upper
 /// one must clear the lower one's size on the classes that have both: max of size_c(lower), which
 /// may be less than the lower one's largest size. Buffers that never meet, in time or in place, not
-/// even through others, are put down apart.
+/// even through others, are put down apart. Fixed buffers that no class has both of, or not on the
+/// same bytes, may be where they are.
 ///
-/// First a plan for the largest sizes of every buffer is made, which is a plan for every class.
-/// When that is not good enough, first-fit in several orders under the exact rule, the best
-/// repaired (a technique that can be off) by putting what reaches highest down earlier; the lower
-/// plan is kept. Beyond 2^22 pairs that live together, or 2^31 comparisons of their sizes, only the
-/// first is made. `lower_bound` is the largest bound of a class. Deterministic.
+/// First a plan for the largest sizes of every buffer is made, which is a plan for every class
+/// (unless fixed buffers of different classes are in its way).
+/// When that is not good enough, first-fit under the exact rule (lock_first_fit.h).
+/// When that is not either, and a capacity is given or the lowest plan is wanted, the exact search
+/// (lock_search.h), in turns with a search for the largest sizes. A search that ends in time finds
+/// a plan within the capacity, or the lowest, or proves that there is none. Beyond 2^22 pairs that
+/// live together, or 2^31 comparisons of their sizes, only plans for the largest sizes are made;
+/// components of more than 2^12 buffers are not searched. `lower_bound` is the largest bound of a
+/// class. The same number of nodes gives the same plan. Errors: those of check() on any class,
+/// kOutOfMemory.
 Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
                            const SolveOptions& options);
 

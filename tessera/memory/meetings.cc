@@ -74,8 +74,8 @@ std::optional<Relation> relate(const Packing& packing, const ClassSizes& sizes) 
   std::int64_t pairs = 0;
   if (!for_each_pair(packing, [&](std::uint32_t, std::uint32_t) { ++pairs; })) return std::nullopt;
   if ((Checked(pairs) * classes).saturated() > kMaxComparisons) return std::nullopt;
-  const std::vector<std::int64_t> by_class = block_sizes(packing, sizes);
-  Relation out{packing, {}, {}};
+  Relation out{packing, {}, {}, sizes.size(), block_sizes(packing, sizes)};
+  const std::vector<std::int64_t>& by_class = out.sizes;
   out.meetings.resize(packing.blocks.size());
   for_each_pair(packing, [&](std::uint32_t a, std::uint32_t b) {
     const std::int64_t* of_a = by_class.data() + a * sizes.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,6 +23,10 @@ struct Relation {
   const Packing& packing;  ///< of the largest sizes
   std::vector<std::vector<Meeting>> meetings;
   std::vector<std::vector<std::uint32_t>> components;  ///< blocks that meet, also through others
+  std::size_t classes = 0;
+  std::vector<std::int64_t> sizes;  ///< of each block on each class: [block · classes + class]
+
+  std::int64_t size(std::uint32_t block, std::size_t c) const { return sizes[block * classes + c]; }
 };
 
 /// Nothing for more than 2^22 pairs that live together, or 2^31 comparisons of their sizes.

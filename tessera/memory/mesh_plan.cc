@@ -68,13 +68,15 @@ class PerClass {
       }
     }
     set_sizes(problem_, largest);
-    TESSERA_TRY(const Solution solution, solve_quickly(false));
-    if (solution.peak > enough_) {
+    const Result<Solution> solution = solve_quickly(false);
+    // Buffers may be fixed on the same bytes of different classes.
+    if (!solution && solution.error().code != ErrorCode::kBadBuffer) return solution.error();
+    if (!solution || solution->peak > enough_) {
       const std::size_t middle = from + (to - from) / 2;
       TESSERA_CHECK_OK(solve_range(from, middle));
       return solve_range(middle, to);
     }
-    keep(solution, from, to);
+    keep(*solution, from, to);
     return ok_status();
   }
 

@@ -131,7 +131,8 @@ Status check_fixed(const Packing& packing, const Array<std::int32_t>& fixed_by,
 
 }  // namespace
 
-Result<Packing> pack(const Problem& problem, const std::vector<std::string>& names) {
+Result<Packing> pack(const Problem& problem, const std::vector<std::string>& names,
+                     FixedBlocks fixed) {
   const Complaints complaints(names);
   const std::size_t count = problem.buffers.size();
   if (count > kMostBuffers) {
@@ -168,7 +169,9 @@ Result<Packing> pack(const Problem& problem, const std::vector<std::string>& nam
     if (groups[r].bytes == 0 && groups[r].fixed > 0) packing.delta[i] += groups[r].fixed;
   }
   if (!cut_into_sections(events, packing) || !add_up(packing)) return out_of_memory();
-  TESSERA_CHECK_OK(check_fixed(packing, fixed_by, complaints));
+  if (fixed == FixedBlocks::kMustLieApart) {
+    TESSERA_CHECK_OK(check_fixed(packing, fixed_by, complaints));
+  }
   return packing;
 }
 

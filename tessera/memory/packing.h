@@ -47,8 +47,13 @@ struct Packing {
   Array<std::int64_t> delta;
 };
 
+/// Whether two fixed blocks on the same bytes are an error. They may meet where sizes are the
+/// largest of several places, none of which need have both.
+enum class FixedBlocks : std::uint8_t { kMustLieApart, kMayMeet };
+
 /// The packing of a problem, or what is wrong with it: the errors of `check`.
-Result<Packing> pack(const Problem& problem, const std::vector<std::string>& names = {});
+Result<Packing> pack(const Problem& problem, const std::vector<std::string>& names = {},
+                     FixedBlocks fixed = FixedBlocks::kMustLieApart);
 
 /// Offsets of buffers from offsets of blocks; false when memory is refused.
 [[nodiscard]] bool spread(const Packing& packing, const Array<std::int64_t>& block_offsets,

@@ -9,6 +9,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
+#include "tessera/memory/liveness.h"
 #include "tessera/memory/tensor_places.h"
 
 namespace tessera::memory {
@@ -55,6 +56,12 @@ class PlaceSizes {
 
   /// Whether tensor `part`, `delta` bytes into `whole`, stays inside it wherever it has bytes.
   bool fits_inside(std::size_t part, std::size_t whole, std::int64_t delta) const;
+  /// The same, for lifetimes(); as long as these sizes live.
+  FitsInside inside() const {
+    return [this](std::size_t part, std::size_t whole, std::int64_t delta) {
+      return fits_inside(part, whole, delta);
+    };
+  }
 
   /// Classes that suffice to plan for: every class is dominated by one of them, which is nowhere
   /// smaller, so that offsets for that one serve it too. Grids that begin at one place have one.

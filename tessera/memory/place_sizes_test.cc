@@ -148,7 +148,7 @@ void check_layouts(std::vector<std::int64_t> mesh, const std::vector<Layout>& la
   }
   for (SizedTensor& tensor : tensors) tensor.bytes = 10;
   tensors.push_back({nullptr, 7});
-  check_law(shape(mesh), tensors, {4, false});
+  for (const bool allocated : {false, true}) check_law(shape(mesh), tensors, {4, allocated});
 }
 
 // RowPartition(4) of 5 rows: tiles of 2, 2, 1 and 0 rows of 6 f32.

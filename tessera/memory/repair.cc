@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "tessera/memory/first_fit.h"
 #include "tessera/memory/greedy.h"
 #include "tessera/memory/overlaps.h"
+#include "tessera/memory/patience.h"
 
 namespace tessera::memory {
 namespace {
@@ -25,10 +27,14 @@ class Ejection {
         rounds_(options.rounds),
         deadline_(Clock::now() +
                   std::chrono::duration_cast<Clock::duration>(
-                      std::chrono::duration<double>(std::clamp(options.seconds, 0.0, 1e6)))) {}
+                      std::chrono::duration<double>(std::clamp(options.seconds, 0.0, 1e6)))),
+        patience_(options.patience) {}
 
   [[nodiscard]] bool build();
-  bool spent() const { return rounds_ <= 0 || Clock::now() >= deadline_; }
+  bool spent() {
+    return rounds_ <= 0 || Clock::now() >= deadline_ ||
+           (patience_ != nullptr && !patience_->look_at_the_clock());
+  }
 
   /// Tries to bring `plan` below `ceiling`, with `patience` tries for each block that sticks out.
   /// `done` if it does, else the plan is torn.
@@ -64,6 +70,7 @@ class Ejection {
   const Packing& packing_;
   std::int64_t rounds_;
   const Clock::time_point deadline_;
+  Patience* const patience_;
   Overlaps overlaps_;
   Array<std::int64_t> worth_;
   Array<std::int64_t> penalty_;
@@ -86,14 +93,15 @@ bool Ejection::build() {
   if (!overlaps_.build(packing_) || !worth_.resize(count) || !penalty_.assign(count, 1)) {
     return false;
   }
-  const auto area = [](const Block& block) {
-    return static_cast<double>(block.size) * static_cast<double>(block.to - block.from);
+  // A long life is harder to place than a large size: it has to clear more of the others.
+  const auto hardness = [](const Block& block) {
+    return std::sqrt(static_cast<double>(block.size)) * static_cast<double>(block.to - block.from);
   };
   double all = 0;
-  for (const Block& block : packing_.blocks) all = std::max(all, area(block));
+  for (const Block& block : packing_.blocks) all = std::max(all, hardness(block));
   all *= static_cast<double>(count);
   for (std::size_t i = 0; i < count; ++i) {
-    worth_[i] = 1 + static_cast<std::int64_t>(area(packing_.blocks[i]) / all * kAllCosts);
+    worth_[i] = 1 + static_cast<std::int64_t>(hardness(packing_.blocks[i]) / all * kAllCosts);
   }
   return true;
 }
@@ -266,6 +274,7 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
     if (done) {
       std::swap(plan, offsets);
       peak = peak_of(packing, offsets);
+      if (options.patience != nullptr) options.patience->peak = peak;
     } else {
       share *= 0.7;
       if (share < kLeast) {

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tessera/memory/ring.h"
+
 namespace tessera::memory {
 
-Rules::Rules(const Packing& packing, double seconds)
+Rules::Rules(const Packing& packing, double seconds, Patience* patience)
     : packing_(packing),
       deadline_(std::chrono::steady_clock::now() +
                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                    std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6)))) {}
+                    std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6)))),
+      patience_(patience) {}
 
 bool Rules::sort_members(int sharpness, bool by_area) {
   const auto sections = static_cast<std::size_t>(packing_.sections);
@@ -109,7 +112,7 @@ bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>&
   if (peak <= good_enough) return true;
   if (!skyline_.build(packing_, members_, ground) || !profile_.copy(packing_.live)) return false;
   for (std::size_t i = range.from; i < std::min(range.to, rules); ++i) {
-    if (peak <= good_enough || (late() && (around || i > 0))) return true;
+    if (peak <= good_enough || ((around || i > 0) && late())) return true;
     const Rule rule = i < std::size(kRules) ? kRules[i] : kMore[i - std::size(kRules)];
     if ((rule.learned && !learn()) || !sort_members(rule.sharpness, rule.by_area) ||
         !plan_.copy(pinned) || !skyline_.run(order_, plan_)) {
@@ -118,11 +121,35 @@ bool Rules::run_on(const Array<std::int64_t>& ground, const Array<std::int64_t>&
     bool done = !around;
     if (around && !go_around(pinned, done)) return false;
     if (!done) return true;
-    const std::int64_t reaches = peak_of(packing_, plan_);
-    if (reaches < peak) {
-      peak = reaches;
-      if (!best.copy(plan_)) return false;
-    }
+    if (!keep(best, peak)) return false;
+  }
+  return true;
+}
+
+/// Keeps the plan if it is the best.
+bool Rules::keep(Array<std::int64_t>& best, std::int64_t& peak) {
+  const std::int64_t reaches = peak_of(packing_, plan_);
+  if (reaches >= peak) return true;
+  peak = reaches;
+  if (patience_ != nullptr) patience_->peak = peak;
+  return best.copy(plan_);
+}
+
+/// The lowest ceiling that a ring stays below, by halves; none at all where it is no better than
+/// the rules.
+bool Rules::run_ring(std::int64_t good_enough, Array<std::int64_t>& best, std::int64_t& peak) {
+  constexpr int kTries = 8;
+  if (peak <= good_enough) return true;
+  Ring ring;
+  if (!ring.build(packing_)) return false;
+  std::int64_t low = std::max(good_enough, packing_.lower_bound);
+  std::int64_t ceiling = peak - 1;
+  for (int i = 0; i < kTries && low <= ceiling && !late(); ++i) {
+    bool fits = false;
+    if (!ring.run(ceiling, plan_, fits) || (fits && !keep(best, peak))) return false;
+    if (!fits && i == 0) return true;
+    if (!fits) low = ceiling + 1;
+    ceiling = low + (peak - 1 - low) / 2;
   }
   return true;
 }
@@ -141,7 +168,8 @@ bool Rules::run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
   constexpr RuleRange kFirst{0, 1};
   constexpr RuleRange kRest{1, SIZE_MAX};
   if (members_.size() == pinned.size()) {
-    return run_on(pinned, pinned, kAll, good_enough, best, peak);
+    return run_on(pinned, pinned, kAll, good_enough, best, peak) &&
+           (members_.size() <= kSmall || run_ring(good_enough, best, peak));
   }
   // On top of what is pinned, or around it: the first rule tells which is the better of the two.
   Array<std::int64_t> nothing;

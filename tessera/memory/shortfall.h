@@ -61,7 +61,7 @@ std::string_view remedy_name(Remedy remedy);  ///< "in_place", "smaller_panel", 
 
 /// Something that would help. Every number has been tried out: with the change made, that many
 /// bytes less live at the moment of the shortfall (with a finer grid: at the worst moment of the
-/// worst place), or are there for data.
+/// worst place; with a smaller reserve: that many less are missing there).
 struct Advice {
   Remedy remedy = Remedy::kInPlace;
   std::int64_t saves_bytes = 0;

@@ -71,8 +71,9 @@ class Solver {
     return options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
   }
   Status plan_quickly();
-  Status repair_plan();
+  Status repair_plan(std::int64_t rounds);
   Status search(std::int64_t nodes);
+  Status improve();
   Status search_part(Part& part, std::int64_t target);
   void add_up(const Array<Part>& parts);
 
@@ -88,7 +89,8 @@ class Solver {
 
 Status Solver::plan_quickly() {
   if (options_.techniques.greedy) {
-    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2}, offsets_));
+    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2, &patience_},
+                              offsets_));
     found_by_ = "greedy";
   } else {
     if (!stack_up(packing_, offsets_)) return out_of_memory();
@@ -98,14 +100,12 @@ Status Solver::plan_quickly() {
   return ok_status();
 }
 
-Status Solver::repair_plan() {
+Status Solver::repair_plan(std::int64_t rounds) {
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
-  // Twenty for each block of few, so that small problems are soon left to the exact search; one for
-  // each of many.
-  const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
-  repairs.rounds = std::max(blocks, std::min(repairs.rounds, 20 * blocks));
+  repairs.rounds = rounds;
   repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
+  repairs.patience = &patience_;
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
   peak_ = peak;
@@ -166,20 +166,41 @@ Status Solver::search(std::int64_t nodes) {
   return ok_status();
 }
 
+/// Search and repair in turns, each time longer: most searches that end well end soon, long before
+/// a repair would, and what neither finds soon may be the other's.
+Status Solver::improve() {
+  const auto try_both = [this](std::int64_t nodes, std::int64_t rounds) -> Status {
+    if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(nodes));
+    if (options_.techniques.repair && rounds > 0 && wants_less()) {
+      TESSERA_CHECK_OK(repair_plan(rounds));
+    }
+    return ok_status();
+  };
+  // Twenty rounds for each block of few, so that small problems are soon left to the search; two
+  // for each of many.
+  const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
+  const std::int64_t soon = std::max(2 * blocks, std::min(RepairOptions().rounds, 20 * blocks));
+  constexpr std::int64_t kGlance = 4000;
+  TESSERA_CHECK_OK(try_both(kGlance, soon));
+  const bool is_searched = patience_.nodes() > 0;  // else all parts are too large for that
+  constexpr std::int64_t kLook = 1 << 17;
+  constexpr std::int64_t kLookRounds = 200'000;
+  TESSERA_CHECK_OK(try_both(kLook, is_searched ? std::min(kLookRounds, 100 * soon) : 0));
+  // Who asks for a capacity gets all the time, or all the nodes, of which a round then is one.
+  const bool is_asked = options_.techniques.exact && options_.capacity && !options_.minimize;
+  return try_both(INT64_MAX, is_asked ? options_.nodes - patience_.nodes() : 0);
+}
+
 Status Solver::run(Solution& solution) {
   proven_bound_ = packing_.lower_bound;
   good_enough_ = packing_.lower_bound;
   if (options_.capacity && !options_.minimize) {
     good_enough_ = std::max(good_enough_, *options_.capacity);
   }
+  patience_.proven_bound = proven_bound_;
   TESSERA_CHECK_OK(plan_quickly());
   patience_.peak = peak_;
-  patience_.proven_bound = proven_bound_;
-  // Most searches that end well end soon, long before a repair would.
-  constexpr std::int64_t kGlance = 4000;
-  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(kGlance));
-  if (options_.techniques.repair && wants_less()) TESSERA_CHECK_OK(repair_plan());
-  if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(INT64_MAX));
+  TESSERA_CHECK_OK(improve());
   TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;

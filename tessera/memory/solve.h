@@ -85,7 +85,8 @@ struct Solution {
 /// within the capacity; the same options give the same offsets unless time runs out (of `seconds`,
 /// the rules of thumb have half and hints at most one). Greedy plans come first and take
 /// microseconds; the exact search only runs when they are not enough, and only on parts of at most
-/// 2^14 buffers that live in 2^20 sections together. Errors: those of check(), kDoesNotFit for
+/// 2^14 buffers that live in 2^20 sections together; larger ones are repaired, until they fit a
+/// capacity or, to minimise, for a while. Errors: those of check(), kDoesNotFit for
 /// fixed buffers beyond the capacity and for a buffer larger than it, kOutOfMemory.
 Result<Solution> solve(const Problem& problem, const SolveOptions& options);
 

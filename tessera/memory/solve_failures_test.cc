@@ -141,6 +141,10 @@ TEST(SolveFailures, SurvivesRefusalsInRulesOfThumb) {
   options.techniques.repair = false;
   options.techniques.exact = false;
   expect_survives(hard(30, 1), options, "greedy");
+  // Enough of them for a ring, which is what serves lives of one length best.
+  Problem pipeline;
+  for (std::int64_t i = 0; i < 2100; ++i) pipeline.buffers.push_back({i, i + 9, 1 + i * 37 % 101});
+  expect_survives(pipeline, options, "ring");
   options.techniques.greedy = false;
   expect_survives(hard(30, 1), options, "nothing at all");
 }

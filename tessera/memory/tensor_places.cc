@@ -45,7 +45,7 @@ Result<std::vector<SizedSet>> sized_sets(const SizedTensor& tensor, const SizeRu
     }
     TESSERA_TRY(all.bytes, needed_bytes(layout, layout.slots(), rule));
     if (said) all.bytes = *said;
-    if (layout.places() > 0 && all.bytes > 0) sets.push_back(std::move(all));
+    if (layout.allocated_bytes() > 0 && all.bytes > 0) sets.push_back(std::move(all));
     return sets;
   }
   TESSERA_TRY(const std::vector<PlaceClass> classes, place_classes(layout));
@@ -124,6 +124,23 @@ Status check_mesh(const Layout& layout, const Shape& mesh) {
   return ok_status();
 }
 
+using Listed = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+/// Sorts by place: by counting where the list fills much of the mesh.
+void sort_by_place(Listed& listed, std::int64_t places) {
+  constexpr std::size_t kFew = 16;
+  if (static_cast<std::size_t>(places) / kFew > listed.size()) {
+    std::sort(listed.begin(), listed.end());
+    return;
+  }
+  std::vector<std::size_t> next(static_cast<std::size_t>(places) + 1, 0);
+  for (const auto& [place, bytes] : listed) ++next[static_cast<std::size_t>(place) + 1];
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  Listed sorted(listed.size());
+  for (const auto& entry : listed) sorted[next[static_cast<std::size_t>(entry.first)]++] = entry;
+  listed = std::move(sorted);
+}
+
 /// Place by place. `map` is null when the sets are of physical places already.
 Result<TensorPlaces> as_list(const Shape& mesh, const std::vector<SizedSet>& sets,
                              const Layout& layout, const DeviceMap* map) {
@@ -137,13 +154,20 @@ Result<TensorPlaces> as_list(const Shape& mesh, const std::vector<SizedSet>& set
   }
   TensorPlaces out;
   out.is_listed = true;
+  out.listed.reserve(static_cast<std::size_t>(count.saturated()));
+  const bool is_table = map && map->kind() == DeviceMap::Kind::kTable;
   for (const SizedSet& sized : sets) {
     for (const Place& place : sized.set.places()) {
-      const std::int64_t number = mesh.linear(map ? map->map(layout.mesh(), place).place : place);
+      std::int64_t number = 0;
+      if (is_table) {  // read where it is, not copied
+        number = mesh.linear(map->places()[static_cast<std::size_t>(layout.mesh().linear(place))]);
+      } else {
+        number = mesh.linear(map ? map->map(layout.mesh(), place).place : place);
+      }
       out.listed.emplace_back(number, sized.bytes);
     }
   }
-  std::sort(out.listed.begin(), out.listed.end());
+  sort_by_place(out.listed, mesh.elements());
   // Places that a map stacks on one another add up.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < out.listed.size(); ++i) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "tessera/base/checked.h"
+#include "tessera/base/repeats.h"
 #include "tessera/base/text.h"
 #include "tessera/notation/pyflame_text.h"
 
@@ -111,23 +115,25 @@ Status check_pes(const PyflameLayout& words, const PyflameBlame& blame) {
                      " tiles of ", words.rows, "x", words.cols),
                  blame.at(&PyflameSpans::pe_list), "one PE for each tile, row by row"};
   }
-  std::vector<std::pair<PyflameLayout::Pe, std::size_t>> seen;
-  seen.reserve(words.pes.size());
+  PyflameLayout::Pe last = {0, 0};
   for (std::size_t i = 0; i < words.pes.size(); ++i) {
     const PyflameLayout::Pe& pe = words.pes[i];
     if (pe[0] < 0 || pe[1] < 0) {
       return Error{ErrorCode::kOutOfRange, cat("the PE ", pe_text(pe), " is off the wafer"),
                    blame.at(&PyflameSpans::pes, i), "PE rows and columns count from 0"};
     }
-    seen.emplace_back(pe, i);
+    last = {std::max(last[0], pe[0]), std::max(last[1], pe[1])};
   }
-  std::sort(seen.begin(), seen.end());
-  for (std::size_t i = 1; i < seen.size(); ++i) {
-    if (seen[i].first != seen[i - 1].first) continue;
+  const Checked wafer = (Checked(last[0]) + 1) * (Checked(last[1]) + 1);
+  if (wafer.overflowed()) return ok_status();  // no such wafer can be counted: lowering says so
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(words.pes.size());
+  for (const PyflameLayout::Pe& pe : words.pes) numbers.push_back(pe[0] * (last[1] + 1) + pe[1]);
+  if (const std::optional<Repeat> repeat = first_repeat(numbers)) {
     return Error{ErrorCode::kBadDeviceMap,
-                 cat("tiles ", seen[i - 1].second, " and ", seen[i].second, " are both on PE ",
-                     pe_text(seen[i].first)),
-                 blame.at(&PyflameSpans::pes, seen[i].second), "each tile has a PE of its own"};
+                 cat("tiles ", repeat->first, " and ", repeat->second, " are both on PE ",
+                     pe_text(words.pes[repeat->second])),
+                 blame.at(&PyflameSpans::pes, repeat->second), "each tile has a PE of its own"};
   }
   return ok_status();
 }

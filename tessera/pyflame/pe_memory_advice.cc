@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/pyflame/pe_memory_planner.h"
@@ -40,6 +41,24 @@ std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout&
   });
   if (grids.size() > kMaxGrids) grids.resize(kMaxGrids);
   return grids;
+}
+
+/// The most of a reserve that the scratch of one op lives in.
+std::int64_t used_of_reserve(const PEGraph& graph, const Reserve& reserve) {
+  std::int64_t most = 0;
+  for (const memory::Op& op : graph.ops) {
+    Checked wanted = 0;
+    for (const memory::Scratch& scratch : op.scratch) {
+      if (scratch.reserve == reserve.name) wanted += scratch.bytes;
+    }
+    if (wanted.saturated() <= reserve.bytes) most = std::max(most, wanted.saturated());
+  }
+  return most;
+}
+
+/// What is enough comes first, then what saves more.
+bool is_better(const Advice& a, const Advice& b) {
+  return std::pair(a.enough, a.saves_bytes) > std::pair(b.enough, b.saves_bytes);
 }
 
 }  // namespace
@@ -121,23 +140,19 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
   std::vector<std::int64_t> sizes(state.sizes.tensors());
   const Place place = {plan.shortfall->example.row, plan.shortfall->example.col};
   state.sizes.sizes(state.sizes.class_of(place), sizes);
-  memory::Program program{{}, graph.ops};
-  for (const PETensor& tensor : graph.tensors) {
-    program.values.push_back({tensor.name, tensor.kind, tensor.output, tensor.stays});
-  }
-  const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
-    return state.sizes.fits_inside(part, whole, delta);
-  };
-  plan.advice = memory::advise(program, inside, sizes, at, align_bytes());
-  for (Advice& advice : plan.advice) {
+  for (Advice& advice :
+       memory::advise(graph.program(), state.sizes.inside(), sizes, at, align_bytes())) {
     const Result<MemoryPlan> with = attempt(followed(graph, advice), layouts, again);
-    if (!with) continue;
+    // A small output keeps all of a large input for as long as it lives, which may be worse later.
+    if (!with || with->state_->plan.lower_bound > state.plan.lower_bound) continue;
     advice.enough = with->valid;
     // Smaller scratch may also fit a reserve now, and then saves all of itself.
     std::vector<std::int64_t> left(sizes.size());
     with->sizes()->sizes(with->sizes()->class_of(place), left);
     advice.saves_bytes = memory::live_at(state.lives, sizes, at.moment) -
                          memory::live_at(*with->lifetimes(), left, at.moment);
+    if (advice.saves_bytes <= 0 && !advice.enough) continue;
+    plan.advice.push_back(std::move(advice));
   }
 
   // The target's reserves for moving data.
@@ -148,16 +163,27 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
         reserve.name != "transform_staging") {
       continue;
     }
-    Advice advice;
-    advice.remedy = Remedy::kSmallerReserve;
-    advice.scratch = i;
-    advice.saves_bytes = std::min(reserve.bytes, at.missing());
-    advice.bytes = reserve.bytes - advice.saves_bytes;
-    const Result<MemoryPlan> with = followed(advice).attempt(graph, layouts, again);
-    advice.enough = with && with->valid;
-    advice.text = cat("reserve ", advice.bytes, " bytes instead of ", reserve.bytes, " for ",
-                      quote_name(reserve.name), " in the target");
-    plan.advice.push_back(std::move(advice));
+    // Scratch that no longer fits what is left moves in among the data: what is missing may be too
+    // much to take, and what no op uses never is.
+    Advice best;
+    for (const std::int64_t left :
+         {reserve.bytes - std::min(reserve.bytes, at.missing()), used_of_reserve(graph, reserve)}) {
+      Advice advice;
+      advice.remedy = Remedy::kSmallerReserve;
+      advice.scratch = i;
+      advice.bytes = left;
+      const Result<MemoryPlan> with = followed(advice).attempt(graph, layouts, again);
+      if (!with) continue;
+      advice.saves_bytes = (with->state_->available - state.available) -
+                           (with->state_->plan.lower_bound - state.plan.lower_bound);
+      advice.enough = with->valid;
+      if (is_better(advice, best)) best = advice;
+      if (best.enough) break;
+    }
+    if (best.saves_bytes <= 0) continue;
+    best.text = cat("reserve ", best.bytes, " bytes instead of ", reserve.bytes, " for ",
+                    quote_name(reserve.name), " in the target");
+    plan.advice.push_back(std::move(best));
   }
 
   // Finer grids for what is largest then.
@@ -191,9 +217,7 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
                     " and what is laid out like it");
     plan.advice.push_back(std::move(best));
   }
-  std::sort(plan.advice.begin(), plan.advice.end(), [](const Advice& a, const Advice& b) {
-    return std::pair(a.enough, a.saves_bytes) > std::pair(b.enough, b.saves_bytes);
-  });
+  std::sort(plan.advice.begin(), plan.advice.end(), is_better);
 }
 
 }  // namespace tessera::pyflame

@@ -10,6 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/memory/in_place.h"
 #include "tessera/target/machine_json.h"
 
 namespace tessera::pyflame {
@@ -19,15 +20,6 @@ constexpr std::int64_t kBumpAlign = 4;  ///< of PyFlame's own planner
 
 std::string name_of(const PEGraph& graph, TensorId id) {
   return graph.tensors[id].name.empty() ? cat("tensor ", id) : quote_name(graph.tensors[id].name);
-}
-
-memory::Program program_of(const PEGraph& graph) {
-  memory::Program program;
-  program.ops = graph.ops;
-  for (const PETensor& tensor : graph.tensors) {
-    program.values.push_back({tensor.name, tensor.kind, tensor.output, tensor.stays});
-  }
-  return program;
 }
 
 /// An error of one tensor, in its name.
@@ -165,25 +157,6 @@ std::int64_t bump_bytes(const PEGraph& graph, const memory::PlaceSizes& sizes) {
 
 }  // namespace
 
-TensorId PEGraph::add(PETensor tensor) {
-  tensors.push_back(std::move(tensor));
-  return tensors.size() - 1;
-}
-
-TensorId PEGraph::compute(std::string name, std::vector<TensorId> inputs,
-                          std::vector<std::int64_t> shape, DType dtype) {
-  const TensorId output = add({name, std::move(shape), dtype});
-  ops.push_back({std::move(name), std::move(inputs), {output}});
-  return output;
-}
-
-TensorId PEGraph::compute_in_place(std::string name, std::vector<TensorId> inputs,
-                                   std::vector<std::int64_t> shape, DType dtype) {
-  const TensorId output = compute(std::move(name), std::move(inputs), std::move(shape), dtype);
-  if (!ops.back().inputs.empty()) ops.back().in_place = {{output, ops.back().inputs[0]}};
-  return output;
-}
-
 PEMemoryPlanner::PEMemoryPlanner() {
   const Result<const Machine*> wse2 = find_machine("wse2");
   assert(wse2.ok());
@@ -207,6 +180,31 @@ std::int64_t PEMemoryPlanner::align_bytes() const {
   return std::lcm(machine_.default_space().align_bytes, std::max<std::int64_t>(1, wavelet));
 }
 
+Result<PEMemoryPlanner::Planned> PEMemoryPlanner::plan_program(const PEGraph& graph,
+                                                               const memory::Program& program,
+                                                               const memory::PlaceSizes& sizes,
+                                                               const Options& options) const {
+  TESSERA_TRY(memory::Lifetimes lives, memory::lifetimes(program, sizes.inside()));
+  set_alignments(graph, align_bytes(), lives);
+  // Rules of thumb give a low plan at once; all else only for what they leave too high, or when the
+  // lowest plan is asked for.
+  memory::MeshPlanOptions mesh_options;
+  mesh_options.mode = options.mode;
+  mesh_options.solve.capacity = machine_.default_space().data_bytes();
+  mesh_options.solve.minimize = options.minimize || !options.quick;
+  mesh_options.solve.seconds = options.seconds;
+  mesh_options.solve.techniques.repair = options.minimize;
+  mesh_options.solve.techniques.exact = options.minimize;
+  Result<memory::MeshPlan> plan = memory::plan_mesh(lives.buffers, sizes, mesh_options);
+  if (!plan) return about(lives, plan.error());
+  if (plan->outcome == memory::Outcome::kUnknown && !options.minimize) {
+    mesh_options.solve.minimize = false;
+    mesh_options.solve.techniques = {};
+    TESSERA_TRY(plan, memory::plan_mesh(lives.buffers, sizes, mesh_options));
+  }
+  return Planned{std::move(lives), *std::move(plan)};
+}
+
 Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
                                             const std::map<TensorId, MeshLayout>& layouts,
                                             const Options& options) const {
@@ -228,31 +226,21 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
     if (!span || span->from >= std::ssize(graph.tensors)) return sizes.error();
     return about(graph, static_cast<TensorId>(span->from), sizes.error());
   }
-  const memory::FitsInside inside = [&](std::size_t part, std::size_t whole, std::int64_t delta) {
-    return sizes->fits_inside(part, whole, delta);
-  };
-  TESSERA_TRY(memory::Lifetimes lives, memory::lifetimes(program_of(graph), inside));
-  set_alignments(graph, align_bytes(), lives);
-  // Rules of thumb give a low plan at once; all else only for what they leave too high, or when the
-  // lowest plan is asked for.
-  memory::MeshPlanOptions mesh_options;
-  mesh_options.mode = options.mode;
-  mesh_options.solve.capacity = available;
-  mesh_options.solve.minimize = options.minimize || !options.quick;
-  mesh_options.solve.seconds = options.seconds;
-  mesh_options.solve.techniques.repair = options.minimize;
-  mesh_options.solve.techniques.exact = options.minimize;
-  Result<memory::MeshPlan> first = memory::plan_mesh(lives.buffers, *sizes, mesh_options);
-  if (!first) return about(lives, first.error());
-  memory::MeshPlan plan = *std::move(first);
-  if (plan.outcome == memory::Outcome::kUnknown && !options.minimize) {
-    mesh_options.solve.minimize = false;
-    mesh_options.solve.techniques = {};
-    TESSERA_TRY(plan, memory::plan_mesh(lives.buffers, *sizes, mesh_options));
+  memory::Program program = graph.program();
+  TESSERA_TRY(Planned planned, plan_program(graph, program, *sizes, options));
+  const std::vector<memory::Declined> smaller =
+      memory::take_back_smaller(program, planned.lives, sizes->inside());
+  if (!smaller.empty()) {
+    TESSERA_TRY(Planned without, plan_program(graph, program, *sizes, options));
+    if (without.plan.peak < planned.plan.peak) {
+      planned = std::move(without);
+      planned.lives.declined.insert(planned.lives.declined.end(), smaller.begin(), smaller.end());
+    }
   }
   MemoryPlan out;
-  auto state = std::make_shared<MemoryPlan::State>(MemoryPlan::State{
-      *std::move(sizes), std::move(lives), std::move(plan), graph.tensors.size(), *available});
+  auto state = std::make_shared<MemoryPlan::State>(
+      MemoryPlan::State{*std::move(sizes), std::move(planned.lives), std::move(planned.plan),
+                        graph.tensors.size(), *available});
   state->bump = bump_bytes(graph, state->sizes);
   out.valid = state->plan.outcome == memory::Outcome::kFits;
   auto offset = static_cast<std::size_t>(*available);

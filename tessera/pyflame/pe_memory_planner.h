@@ -13,34 +13,10 @@
 #include "tessera/memory/liveness.h"
 #include "tessera/memory/mesh_plan.h"
 #include "tessera/pyflame/memory_plan.h"
+#include "tessera/pyflame/pe_graph.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::pyflame {
-
-/// A tensor of a graph.
-struct PETensor {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  DType dtype = DType::kF32;
-  memory::Value::Kind kind = memory::Value::Kind::kComputed;
-  bool output = false;  ///< must be there at the end
-  bool stays = false;   ///< an input that is needed throughout
-};
-
-/// Tensors, and ops in the order in which they run. Transforms between layouts are ops too, so
-/// memory is planned after they are inserted, and one that several consumers share is planned once.
-struct PEGraph {
-  std::vector<PETensor> tensors;
-  std::vector<memory::Op> ops;  ///< inputs and outputs are TensorIds
-
-  TensorId add(PETensor tensor);
-  /// An op with one output, which it names as itself.
-  TensorId compute(std::string name, std::vector<TensorId> inputs, std::vector<std::int64_t> shape,
-                   DType dtype = DType::kF32);
-  /// The same, in place of the first input where that is proven to be possible.
-  TensorId compute_in_place(std::string name, std::vector<TensorId> inputs,
-                            std::vector<std::int64_t> shape, DType dtype = DType::kF32);
-};
 
 /// Plans the memory of every PE of a wafer: a facade over memory/.
 ///
@@ -92,6 +68,12 @@ class PEMemoryPlanner {
   PEMemoryPlanner followed(const memory::Advice& advice) const;
 
  private:
+  struct Planned {
+    memory::Lifetimes lives;
+    memory::MeshPlan plan;
+  };
+  Result<Planned> plan_program(const PEGraph& graph, const memory::Program& program,
+                               const memory::PlaceSizes& sizes, const Options& options) const;
   Result<MemoryPlan> attempt(const PEGraph& graph, const std::map<TensorId, MeshLayout>& layouts,
                              const Options& options) const;
   void explain(const PEGraph& graph, MemoryPlan& plan) const;

@@ -245,6 +245,30 @@ TEST(PEMemoryPlanner, NamesWhatOverflows) {
   EXPECT_EQ(plan.error_message.substr(0, 8), "'huge': ");
 }
 
+TEST(PEMemoryPlanner, KeepsNoLargeInputForASmallOutput) {
+  // s in place of x saves 4 bytes while it is computed, and costs 400 while y is.
+  PEGraph graph;
+  const TensorId x = graph.add({"x", {100}, DType::kF32, memory::Value::Kind::kInput});
+  const TensorId s = graph.compute_in_place("s", {x}, {1});
+  const TensorId y = graph.compute("y", {s}, {100});
+  graph.tensors[y].output = true;
+  const std::map<TensorId, MeshLayout> layouts = {
+      {x, MeshLayout::SinglePE()}, {s, MeshLayout::SinglePE()}, {y, MeshLayout::SinglePE()}};
+  const MemoryPlan plan = PEMemoryPlanner().plan(graph, layouts);
+  ASSERT_TRUE(plan.valid) << plan.error_message;
+  EXPECT_EQ(plan.max_pe_memory_used(), 404U);
+  graph.ops[0].in_place[0].required = true;
+  EXPECT_EQ(PEMemoryPlanner().plan(graph, layouts).max_pe_memory_used(), 800U);
+  // Where both live together longest, in place is the lower one.
+  PEGraph chain;
+  const TensorId a = chain.add({"a", {100}, DType::kF32, memory::Value::Kind::kInput});
+  const TensorId b = chain.compute_in_place("b", {a}, {99});
+  chain.tensors[b].output = true;
+  const std::map<TensorId, MeshLayout> both = {{a, MeshLayout::SinglePE()},
+                                               {b, MeshLayout::SinglePE()}};
+  EXPECT_EQ(PEMemoryPlanner().plan(chain, both).max_pe_memory_used(), 400U);
+}
+
 TEST(PEMemoryPlanner, AlignsElements) {
   PEGraph graph;
   graph.add({"half", {3}, DType::kF16, Value::Kind::kConstant});

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/lock_search.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <optional>
+
+#include "tessera/memory/lock_step.h"
+#include "tessera/testing/generate.h"
+#include "tessera/testing/lock_cases.h"
+#include "tessera/testing/solve_laws.h"
+
+namespace tessera::memory {
+namespace {
+
+using test::are_fixed_apart;
+using test::Dice;
+using test::expect_lock_step;
+using test::few;
+using test::lock_crowd;
+using test::LockCase;
+using test::lowest_in_lock_step;
+using test::random_lock_case;
+
+void switch_some_off(Dice& dice, Techniques& techniques) {
+  for (const TechniqueName& technique : technique_names()) {
+    if (technique.name != "exact" && dice.chance(25)) techniques.*technique.field = false;
+  }
+}
+
+// Through lock_step, with whatever finds the plan.
+TEST(LockSearch, LockStepFindsTheLowestPeakOfTinyCases) {
+  int above_the_bound = 0;
+  int searched = 0;
+  int refused = 0;
+  for (std::uint64_t seed = 0; seed < few(12'000); ++seed) {
+    Dice dice(seed);
+    const LockCase the_case = random_lock_case(dice, dice.between(2, 5));
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    const std::optional<std::int64_t> lowest = lowest_in_lock_step(the_case);
+    SolveOptions options;
+    options.minimize = true;
+    options.techniques.repair = dice.chance(30);
+    if (dice.chance(50)) switch_some_off(dice, options.techniques);
+    if (!lowest) {
+      ++refused;
+      const Result<LockStep> plan = lock_step(the_case.lives, the_case.sizes, 0, options);
+      ASSERT_FALSE(plan);
+      EXPECT_EQ(plan.error().code, ErrorCode::kBadBuffer);
+      continue;
+    }
+    const std::int64_t bound = the_case.lower_bound();
+    const Result<LockStep> plan = lock_step(the_case.lives, the_case.sizes, bound, options);
+    ASSERT_TRUE(plan) << plan.error().message;
+    expect_lock_step(the_case, *plan);
+    EXPECT_EQ(plan->peak, *lowest);
+    EXPECT_TRUE(plan->optimal);
+    above_the_bound += *lowest > bound ? 1 : 0;
+    searched += plan->found_by == "search" ? 1 : 0;
+
+    options.minimize = false;
+    for (const std::int64_t capacity : {*lowest - 1, *lowest}) {
+      options.capacity = capacity;
+      const Result<LockStep> within = lock_step(the_case.lives, the_case.sizes, bound, options);
+      ASSERT_TRUE(within) << within.error().message;
+      expect_lock_step(the_case, *within);
+      EXPECT_EQ(within->peak <= capacity, capacity == *lowest);
+      EXPECT_EQ(within->proven_not_to_fit, capacity < *lowest);
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(above_the_bound, static_cast<int>(few(300)));
+  EXPECT_GT(searched, static_cast<int>(few(30)));
+  EXPECT_GT(refused, static_cast<int>(few(100)));
+}
+
+/// A search over all buffers at once, with nothing found before it.
+struct Alone {
+  explicit Alone(const LockCase& the_case, const SolveOptions& options)
+      : packing(*pack(the_case.with_largest_sizes(), {}, FixedBlocks::kMayMeet)),
+        relation(*relate(packing, the_case.sizes)),
+        patience(options),
+        blocks(relation, all()),
+        cliques(find_cliques(relation, blocks)),
+        search(blocks, cliques, options.techniques, patience) {}
+
+  std::vector<std::uint32_t> all() const {
+    std::vector<std::uint32_t> ids(packing.blocks.size());
+    std::iota(ids.begin(), ids.end(), 0u);
+    return ids;
+  }
+  /// The plan that was found, as lock_step would tell it.
+  LockStep plan() const {
+    Array<std::int64_t> at;
+    Array<std::int64_t> of_buffers;
+    EXPECT_TRUE(at.resize(packing.blocks.size(), 0));
+    for (std::size_t b = 0; b < at.size(); ++b) at[b] = packing.blocks[b].fixed;
+    for (std::size_t b = 0; b < blocks.count(); ++b) at[blocks.blocks[b].id] = search.offsets()[b];
+    EXPECT_TRUE(spread(packing, at, of_buffers));
+    LockStep out;
+    out.offsets.assign(of_buffers.begin(), of_buffers.end());
+    out.peak = out.proven_bound = blocks.peak(search.offsets());
+    out.optimal = true;
+    return out;
+  }
+
+  Packing packing;
+  Relation relation;
+  Patience patience;
+  LockBlocks blocks;
+  std::vector<LockClique> cliques;
+  LockSearch search;
+};
+
+TEST(LockSearch, DecidesTinyCasesAlone) {
+  int above_the_cliques = 0;
+  for (std::uint64_t seed = 0; seed < few(12'000); ++seed) {
+    Dice dice(seed + 100'000);
+    const LockCase the_case = random_lock_case(dice, dice.between(2, 6));
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    const std::optional<std::int64_t> lowest = lowest_in_lock_step(the_case);
+    if (!lowest) continue;
+    SolveOptions options;
+    if (dice.chance(70)) switch_some_off(dice, options.techniques);
+    Alone found(the_case, options);
+    EXPECT_LE(found.search.bound(), *lowest);
+    EXPECT_EQ(found.search.within(*lowest), SearchEnd::kFound);
+    expect_lock_step(the_case, found.plan());
+    // The same search goes on with what it remembers, and a new one does without.
+    EXPECT_EQ(found.search.within(*lowest - 1), SearchEnd::kNone);
+    Alone none(the_case, options);
+    EXPECT_EQ(none.search.within(*lowest - 1), SearchEnd::kNone);
+    EXPECT_EQ(none.search.within(*lowest + dice.between(0, 2)), SearchEnd::kFound);
+    expect_lock_step(the_case, none.plan());
+    std::int64_t peak = 100;
+    std::int64_t proven = 0;
+    Alone minimised(the_case, options);
+    EXPECT_EQ(minimised.search.lowest(0, 0, peak, proven), SearchEnd::kFound);
+    EXPECT_EQ(peak, *lowest);
+    EXPECT_EQ(proven, *lowest);
+    expect_lock_step(the_case, minimised.plan());
+    if (HasFailure()) return;
+    above_the_cliques += *lowest > found.search.bound() ? 1 : 0;
+  }
+  EXPECT_GT(above_the_cliques, static_cast<int>(few(200)));
+}
+
+// Too large for brute force: with every technique, without each of them, and without any.
+TEST(LockSearch, TechniquesDoNotChangeTheAnswer) {
+  for (std::uint64_t seed = 0; seed < few(60); ++seed) {
+    Dice dice(seed + 200'000);
+    const LockCase the_case = random_lock_case(dice, 9);
+    if (!are_fixed_apart(the_case)) continue;
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    const auto lowest = [&](const Techniques& techniques) {
+      SolveOptions options;
+      options.techniques = techniques;
+      std::int64_t peak = 100;
+      std::int64_t proven = 0;
+      Alone alone(the_case, options);
+      EXPECT_EQ(alone.search.lowest(0, 0, peak, proven), SearchEnd::kFound);
+      EXPECT_EQ(peak, proven);
+      return peak;
+    };
+    const std::int64_t with_all = lowest({});
+    Techniques none;
+    for (const TechniqueName& technique : technique_names()) {
+      Techniques techniques;
+      techniques.*technique.field = none.*technique.field = false;
+      EXPECT_EQ(lowest(techniques), with_all) << technique.name;
+    }
+    EXPECT_EQ(lowest(none), with_all);
+    if (HasFailure()) return;
+  }
+}
+
+// 80 buffers: first-fit ends above the lowest plan, which the search finds and proves; the bound of
+// the classes is far below it.
+TEST(LockSearch, FindsWhatFirstFitMisses) {
+  const LockCase the_case = lock_crowd(2, 80);
+  const std::int64_t bound = the_case.lower_bound();
+  SolveOptions options;
+  options.minimize = true;
+  options.techniques.exact = false;
+  const LockStep before = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  expect_lock_step(the_case, before);
+  EXPECT_FALSE(before.optimal);
+  options.techniques.exact = true;
+  const auto start = std::chrono::steady_clock::now();
+  const LockStep after = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  expect_lock_step(the_case, after);
+  EXPECT_LT(after.peak, before.peak);
+  EXPECT_TRUE(after.optimal);
+  EXPECT_GT(after.peak, bound);
+  EXPECT_EQ(after.found_by, "search");
+  EXPECT_LT(seconds, 2);
+  RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
+
+  options.minimize = false;
+  options.capacity = after.peak;
+  EXPECT_LE(lock_step(the_case.lives, the_case.sizes, bound, options)->peak, after.peak);
+  options.capacity = after.peak - 1;
+  const LockStep none = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  EXPECT_TRUE(none.proven_not_to_fit);
+  expect_lock_step(the_case, none);
+}
+
+// Every pair meets on a place of its own: no place has more than 6 bytes, all together need 9.
+TEST(LockSearch, CliquesOverSeveralClassesAreABound) {
+  LockCase the_case;
+  the_case.lives.buffers.resize(3);
+  for (Buffer& buffer : the_case.lives.buffers) buffer.upper = 1;
+  the_case.sizes = {{3, 3, 0}, {0, 3, 3}, {3, 0, 3}};
+  EXPECT_EQ(the_case.lower_bound(), 6);
+  EXPECT_EQ(Alone(the_case, {}).search.bound(), 9);
+  SolveOptions options;
+  options.capacity = 8;
+  const LockStep plan = *lock_step(the_case.lives, the_case.sizes, 6, options);
+  EXPECT_TRUE(plan.proven_not_to_fit);
+  EXPECT_TRUE(plan.optimal);
+  EXPECT_EQ(plan.peak, 9);
+}
+
+TEST(LockSearch, EndsWhenItIsToldTo) {
+  const LockCase the_case = lock_crowd(3, 80);  // which takes long
+  const std::int64_t bound = the_case.lower_bound();
+  SolveOptions options;
+  options.minimize = true;
+  options.nodes = 3'000;
+  const LockStep one = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  const LockStep two = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  expect_lock_step(the_case, one);
+  EXPECT_FALSE(one.optimal);
+  EXPECT_EQ(one.offsets, two.offsets);
+
+  options.nodes = INT64_MAX;
+  options.seconds = 0.2;
+  const auto start = std::chrono::steady_clock::now();
+  const LockStep timed = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1.5);
+  expect_lock_step(the_case, timed);
+
+  options.seconds = 60;
+  Progress last;
+  options.progress_context = &last;
+  options.progress = [](void* context, const Progress& progress) {
+    *static_cast<Progress*>(context) = progress;
+    return false;
+  };
+  const LockStep stopped = *lock_step(the_case.lives, the_case.sizes, bound, options);
+  expect_lock_step(the_case, stopped);
+  EXPECT_GT(last.seconds, 0);
+  EXPECT_GE(last.peak, stopped.peak);
+  EXPECT_GE(last.lower_bound, bound);
+  EXPECT_LE(last.lower_bound, stopped.proven_bound);
+}
+
+/// Two buffers that live together, each fixed where it is said.
+LockCase fixed_pair(std::int64_t first, std::int64_t second, ClassSizes sizes) {
+  LockCase out;
+  out.lives.buffers.resize(2);
+  for (Buffer& buffer : out.lives.buffers) buffer.upper = 1;
+  out.lives.buffers[0].fixed = first;
+  out.lives.buffers[1].fixed = second;
+  out.sizes = std::move(sizes);
+  return out;
+}
+
+TEST(LockSearch, FixedBuffersMayMeetWhereNoPlaceHasBoth) {
+  const std::vector<LockCase> fine = {
+      fixed_pair(0, 0, {{8, 0}, {0, 6}}),          // on no place both
+      fixed_pair(0, 4, {{8, 0}, {4, 6}}),          // where both are, the first ends at 4
+      fixed_pair(4, 0, {{4, 4}, {0, 9}, {9, 0}}),  // the same the other way round
+  };
+  for (const LockCase& the_case : fine) {
+    SCOPED_TRACE(the_case.words());
+    for (const bool minimize : {false, true}) {
+      SolveOptions options;
+      options.minimize = minimize;
+      const Result<LockStep> plan =
+          lock_step(the_case.lives, the_case.sizes, the_case.lower_bound(), options);
+      ASSERT_TRUE(plan) << plan.error().message;
+      expect_lock_step(the_case, *plan);
+      EXPECT_TRUE(plan->optimal);
+    }
+  }
+  // A third buffer meets both, and goes between them where it fits.
+  LockCase between = fixed_pair(0, 10, {{4, 0, 6}, {0, 4, 5}, {12, 0, 0}});
+  between.lives.buffers.push_back(between.lives.buffers[0]);
+  between.lives.buffers[2].fixed.reset();
+  SolveOptions options;
+  options.minimize = true;
+  const LockStep plan = *lock_step(between.lives, between.sizes, between.lower_bound(), options);
+  expect_lock_step(between, plan);
+  EXPECT_EQ(plan.offsets, (std::vector<std::int64_t>{0, 10, 4}));
+
+  const LockCase bad = fixed_pair(0, 3, {{8, 0}, {4, 6}});
+  const Result<LockStep> refused = lock_step(bad.lives, bad.sizes, 9, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadBuffer);
+  EXPECT_NE(refused.error().message.find("[3, 4)"), std::string::npos) << refused.error().message;
+}
+
+}  // namespace
+}  // namespace tessera::memory
