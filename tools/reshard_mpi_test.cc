@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -188,7 +188,7 @@ class ReshardMpi : public TestFolder, public testing::Test {
     for (const std::string& word : words) {
       EXPECT_NE(answer.out.find(word), std::string::npos) << word << "\n" << answer.out;
     }
-    before.push_back("log");
+    before.emplace_back("log");
     std::sort(before.begin(), before.end());
     EXPECT_EQ(names(), before);
   }
@@ -270,7 +270,7 @@ TEST_F(ReshardMpi, ARankWithOtherArgumentsIsNamed) {
   fails(two(good, command(shards.a_text, tensor("53x63xf32", "pyflame.Grid(2, 1)"))), before,
         {"error[plans_differ]", "rank 1", "Grid(2, 1)"});
   std::vector<std::string> bad = good;
-  bad.push_back("--fiels");
+  bad.emplace_back("--fiels");
   fails(two(good, bad), before, {"error[unknown_name]: rank 1", "--fiels"});
   fails(two(bad, bad), before, {"error[unknown_name]: there is no flag '--fiels'"});
 }

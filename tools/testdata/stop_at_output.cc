@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 /// Loaded before all others (LD_PRELOAD), stops the process as soon as it has room on the disk for
 /// a file in the folder $TESSERA_STOP_IN: always at the same point, in the middle of its work.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system has none
 extern "C" int posix_fallocate(int descriptor, off_t from, off_t size) {
   using Function = int (*)(int, off_t, off_t);
   const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "posix_fallocate"));
