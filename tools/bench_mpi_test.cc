@@ -15,7 +15,7 @@ Answer on_ranks(int ranks, const std::string& command) {
   // Any number of ranks, on any machine, for any user; ranks that wait give way.
   return run_in_shell(
       cat("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-          "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1; timeout -k 5 60 ",
+          "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1; timeout -k 5 180 ",
           TESSERA_MPIRUN, " -n ", ranks, " ", command, " 2> /dev/null"));
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace tessera::tools {
@@ -21,7 +24,10 @@ class TestFolder {
     EXPECT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
   }
-  ~TestFolder() { std::filesystem::remove_all(folder_); }
+  ~TestFolder() {
+    std::error_code left;  // what cannot be removed is no finding of the test
+    std::filesystem::remove_all(folder_, left);
+  }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
 
@@ -33,6 +39,12 @@ class TestFolder {
     std::ostringstream text;
     text << std::ifstream(path(name), std::ios::binary).rdbuf();
     return text.str();
+  }
+  /// Whether files in it can be nameless until they are done, so that nothing is left of them.
+  bool has_nameless_files() const {
+    const int file = open(folder_.c_str(), O_TMPFILE | O_RDWR, 0600);
+    if (file >= 0) close(file);
+    return file >= 0;
   }
   /// What is in it, by name.
   std::vector<std::string> names() const {

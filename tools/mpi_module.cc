@@ -125,7 +125,7 @@ bool is_first_here() {
 }
 
 void wait_to_be_ended(int status) {
-  std::this_thread::sleep_for(std::chrono::seconds(10));
+  std::this_thread::sleep_for(std::chrono::seconds(60));
   std::_Exit(status);
 }
 

@@ -23,7 +23,7 @@ int started_processes();
 bool is_first_here();
 /// The end of a process that leaves an error to another one to tell. mpirun ends all of them as
 /// soon as one fails, and the first to fail should be the one that has told it: so this one waits
-/// to be ended, and after ten seconds goes on its own.
+/// to be ended, and after a minute goes on its own.
 [[noreturn]] void wait_to_be_ended(int status);
 
 }  // namespace tessera::tools

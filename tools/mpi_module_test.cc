@@ -10,6 +10,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/council.h"
 #include "tessera/exchange/in_process.h"
+#include "tessera/testing/faulty_exchange.h"
 #include "tools/folder_testing.h"
 #include "tools/rank_work.h"
 #include "tools/shell_testing.h"
@@ -30,7 +31,7 @@ class MpiModule : public TestFolder, public testing::Test {
   /// What a copy of the command, in a folder of its own, says about --mpi.
   Answer ask() const {
     const std::string tensor = "'tensor<8xf32, pyflame.RowPartition(2)>'";
-    return run_in_shell(cat("timeout 20 ", path("bin/tessera"), " reshard ", tensor, " ", tensor,
+    return run_in_shell(cat("timeout 120 ", path("bin/tessera"), " reshard ", tensor, " ", tensor,
                             " --mpi --in 'x.{place}' --out 'y.{place}'"));
   }
 };
@@ -70,20 +71,28 @@ TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
       << answer.out;
 }
 
-/// Rank 0 waits for rank 1, which is busy for much longer than anyone is patient.
+/// Rank 0 waits for rank 1, which is busy for much longer than anyone is patient, by a clock that
+/// waits for both.
 Status wait_for_busy(bool is_answering) {
   const Patience patience{milliseconds(50), milliseconds(400)};
-  const auto exchanges = in_process_exchange(2);
+  const auto pace = std::make_shared<test::Pace>(2);
+  const auto exchanges = test::paced_exchange(pace, 2);
   std::thread busy([&] {
     Council council(*exchanges[1], patience);
-    const auto work = [] {
-      std::this_thread::sleep_for(milliseconds(1000));
+    const auto work = [&] {
+      if (is_answering) {  // the steps are those of whoever answers
+        const auto end = pace->now() + milliseconds(1000);
+        while (pace->now() < end) std::this_thread::sleep_for(milliseconds(1));
+      } else {
+        pace->pass(1, milliseconds(1000));
+      }
       return ok_status();
     };
     (void)council.settle(is_answering ? while_answering(council, work) : work());
   });
   Council council(*exchanges[0], patience);
   Status status = council.settle(ok_status());
+  pace->leave(0);
   busy.join();
   return status;
 }

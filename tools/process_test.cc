@@ -69,17 +69,17 @@ TEST(Process, NoColourInAPipeAndWidthFromColumns) {
 TEST(Process, BashAcceptsTheCompletion) {
   if (run_in_shell("command -v bash").status != 0) GTEST_SKIP() << "no bash";
   const Answer answer = run_in_shell(
-      "\"$T\" completion bash > /tmp/tessera_completion.$$ && bash -c 'source "
-      "/tmp/tessera_completion.'$$'; COMP_WORDS=(tessera lo); COMP_CWORD=1; _tessera; echo "
+      "F=$(mktemp); \"$T\" completion bash > $F && bash -c 'source '$F'; "
+      "COMP_WORDS=(tessera lo); COMP_CWORD=1; _tessera; echo "
       "\"${COMPREPLY[@]}\"; COMP_WORDS=(tessera locate --sl); COMP_CWORD=2; _tessera; echo "
-      "\"${COMPREPLY[@]}\"'; rm /tmp/tessera_completion.$$");
+      "\"${COMPREPLY[@]}\"'; rm $F");
   EXPECT_EQ(answer.out, "locate\n--slot --slots\n");
   // Where files are wanted there are no words, and bash completes file names.
   const Answer files = run_in_shell(
-      "\"$T\" completion bash > /tmp/tessera_completion.$$ && bash -c 'source "
-      "/tmp/tessera_completion.'$$'; COMP_WORDS=(tessera check \"\"); COMP_CWORD=2; _tessera; echo "
+      "F=$(mktemp); \"$T\" completion bash > $F && bash -c 'source '$F'; "
+      "COMP_WORDS=(tessera check \"\"); COMP_CWORD=2; _tessera; echo "
       "\"${#COMPREPLY[@]}\"; COMP_WORDS=(tessera check --s); COMP_CWORD=2; _tessera; echo "
-      "\"${COMPREPLY[@]}\"'; rm /tmp/tessera_completion.$$");
+      "\"${COMPREPLY[@]}\"'; rm $F");
   EXPECT_EQ(files.out, "0\n--sarif\n");
 }
 

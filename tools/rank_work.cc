@@ -41,7 +41,7 @@ Status while_answering(Council& council, const std::function<Status()>& work) {
   }
   Status heard = ok_status();
   while (!is_done.load()) {
-    if (heard) heard = council.wait(council.rank(), std::chrono::steady_clock::now());
+    if (heard) heard = council.wait(council.rank(), council.exchange().now());
     std::this_thread::sleep_for(kBetween);
   }
   worker->join();

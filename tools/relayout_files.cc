@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iostream>
 #include <thread>
 
@@ -130,7 +129,7 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
               (Checked(b.placement.allocated_bytes()) + static_cast<std::int64_t>(header.size()))
                   .value("the size of the file"));
   TESSERA_TRY(MappedOutput out, MappedOutput::create(move.out, moved.bytes));
-  std::memcpy(out.bytes().data(), header.data(), header.size());
+  std::ranges::copy(std::as_bytes(std::span(header)), out.bytes().begin());
   const std::span<std::byte> elements = out.bytes().subspan(header.size());
   TESSERA_CHECK_OK(move_elements(plan, options, source.elements, elements, threads, console));
   TESSERA_CHECK_OK(source.file.check());

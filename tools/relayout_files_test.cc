@@ -323,6 +323,7 @@ TEST_F(RelayoutFiles, AFullDiskIsToldAndLeavesNothing) {
 }
 
 TEST_F(RelayoutFiles, AKilledRunLeavesNoHalfFile) {
+  if (!has_nameless_files()) GTEST_SKIP() << "unfinished files have names here";
   write("x.bin", std::string(std::size_t{1} << 24, 'x'));
   for (const std::string wait : {"0.01", "0.03", "0.06"}) {
     shell(folder_, cat("\"$T\" relayout \"$A\" \"$B\" --in x.bin --out y.bin & P=$!; sleep ", wait,

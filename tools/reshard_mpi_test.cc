@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,7 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view kLongest = "60";  // seconds that mpirun may take at all
+// Nothing here takes longer than seconds; a machine that is busy with other things may need more.
+constexpr std::string_view kLongest = "180";  // seconds that mpirun may take at all
+constexpr std::chrono::seconds kPatient{120};
 
 std::string tensor(const std::string& type, const std::string& layout) {
   return cat("tensor<", type, ", ", layout, ">");
@@ -47,12 +48,19 @@ std::size_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-/// Whether a process ends within some seconds; one that nobody has asked about yet has ended, too.
+/// The state of a process as the kernel says it: T when it is stopped; nothing when it is gone.
+std::string state_of(pid_t process) {
+  const std::string facts = file_text(cat("/proc/", process, "/stat"));
+  const std::size_t name_end = facts.rfind(") ");
+  return name_end == std::string::npos ? "" : facts.substr(name_end + 2, 1);
+}
+
+/// Whether a process ends; one that nobody has asked about yet has ended, too.
 bool ends(pid_t process) {
-  const auto end = Clock::now() + std::chrono::seconds(5);
+  const auto end = Clock::now() + kPatient;
   while (Clock::now() < end) {
-    const std::string facts = file_text(cat("/proc/", process, "/stat"));
-    if (facts.empty() || facts.find(") Z ") != std::string::npos) return true;
+    const std::string state = state_of(process);
+    if (state.empty() || state == "Z") return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
@@ -100,14 +108,13 @@ class Job {
     return {*status_, file_text(output_), ""};
   }
 
-  /// The process of a rank, once `is_ready` likes it; nothing when it does not within 20 seconds.
-  std::optional<pid_t> find(int rank, const std::function<bool(pid_t)>& is_ready) const {
-    const auto end = Clock::now() + std::chrono::seconds(20);
-    std::optional<pid_t> found;
+  /// The process of a rank, once it is stopped.
+  std::optional<pid_t> find_stopped(int rank) const {
+    const auto end = Clock::now() + kPatient;
     while (Clock::now() < end) {
-      if (!found) found = process_of(rank);
-      if (found && is_ready(*found)) return found;
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      const std::optional<pid_t> found = process_of(rank);
+      if (found && state_of(*found) == "T") return found;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return std::nullopt;
   }
@@ -181,50 +188,29 @@ class ReshardMpi : public TestFolder, public testing::Test {
     for (const std::string& word : words) {
       EXPECT_NE(answer.out.find(word), std::string::npos) << word << "\n" << answer.out;
     }
-    before.push_back("log");
+    before.emplace_back("log");
     std::sort(before.begin(), before.end());
     EXPECT_EQ(names(), before);
   }
 
-  /// Whether a rank has begun with its output: a file of the folder that has no name yet.
-  bool is_writing(pid_t process) const {
-    std::error_code error;
-    fs::directory_iterator entry(cat("/proc/", process, "/fd"), error);
-    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      std::error_code gone;
-      const std::string target = fs::read_symlink(entry->path(), gone).string();
-      if (target.starts_with(folder_.string()) && target.ends_with("(deleted)")) return true;
-    }
-    return false;
-  }
-
-  /// Files of zeros for 2 places: enough that moving them takes a while.
-  const std::string large_rows_ = tensor("4096x4096xf32", "pyflame.RowPartition(2)");
-  const std::string large_columns_ = tensor("4096x4096xf32", "pyflame.ColPartition(2)");
-  void write_large() const {
-    for (const int place : {0, 1}) {
-      const std::string name = cat("x.", place, ".npy");
-      write(name, write_npy_header({'f', 4, false}, false, {2048, 4096}));
-      fs::resize_file(path(name), 128 + std::uintmax_t{2048} * 4096 * 4);
-    }
-  }
-
-  /// A job of two ranks whose rank 1 is stopped in the middle of its work.
+  /// A job of two ranks whose rank 1 stops in the middle of its work: it has room on the disk for
+  /// its output, and nothing in it.
   struct Stopped {
     std::unique_ptr<Job> job;
     pid_t process = -1;
   };
   Stopped stop_in_the_middle(const std::vector<std::string>& more) {
-    std::vector<std::string> args = {"-n", "2"};
-    const std::vector<std::string> line = command(large_rows_, large_columns_, more);
+    const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(2)"),
+                           tensor("53x63xf32", "pyflame.ColPartition(2)"));
+    shards.write_inputs(folder_.string());
+    const std::vector<std::string> line = command(shards.a_text, shards.b_text, more);
+    std::vector<std::string> args = {"-n", "1"};
+    args.insert(args.end(), line.begin(), line.end());
+    args.insert(args.end(), {":", "-n", "1", "env", cat("LD_PRELOAD=", TESSERA_STOP_AT_OUTPUT),
+                             cat("TESSERA_STOP_IN=", folder_.string())});
     args.insert(args.end(), line.begin(), line.end());
     Stopped stopped{std::make_unique<Job>(args, log()), -1};
-    const std::optional<pid_t> process =
-        stopped.job->find(1, [this](pid_t pid) { return is_writing(pid); });
-    EXPECT_TRUE(process.has_value());
-    if (!process) return stopped;
-    stopped.process = *process;
-    kill(*process, SIGSTOP);
+    stopped.process = stopped.job->find_stopped(1).value_or(-1);
     return stopped;
   }
 };
@@ -284,7 +270,7 @@ TEST_F(ReshardMpi, ARankWithOtherArgumentsIsNamed) {
   fails(two(good, command(shards.a_text, tensor("53x63xf32", "pyflame.Grid(2, 1)"))), before,
         {"error[plans_differ]", "rank 1", "Grid(2, 1)"});
   std::vector<std::string> bad = good;
-  bad.push_back("--fiels");
+  bad.emplace_back("--fiels");
   fails(two(good, bad), before, {"error[unknown_name]: rank 1", "--fiels"});
   fails(two(bad, bad), before, {"error[unknown_name]: there is no flag '--fiels'"});
 }
@@ -311,22 +297,21 @@ TEST_F(ReshardMpi, ForgottenMpiIsTold) {
 }
 
 TEST_F(ReshardMpi, AKilledRankEndsTheJobAndLeavesNothing) {
-  write_large();
+  if (!has_nameless_files()) GTEST_SKIP() << "unfinished files have names here";
   const Stopped stopped = stop_in_the_middle({});
   ASSERT_GT(stopped.process, 0);
-  ASSERT_FALSE(fs::exists(path("y.0.npy")) || fs::exists(path("y.1.npy"))) << "it was too quick";
   kill(stopped.process, SIGKILL);
   fails(stopped.job->wait(), {"x.0.npy", "x.1.npy"}, {});
 }
 
-TEST_F(ReshardMpi, AStoppedRankIsNamedWithinSeconds) {
-  write_large();
-  const Stopped stopped = stop_in_the_middle({"--patience", "1"});
+TEST_F(ReshardMpi, AStoppedRankIsNamedOncePatienceEnds) {
+  if (!has_nameless_files()) GTEST_SKIP() << "unfinished files have names here";
+  const Stopped stopped = stop_in_the_middle({"--patience", "2"});
   ASSERT_GT(stopped.process, 0);
-  ASSERT_FALSE(fs::exists(path("y.0.npy")) || fs::exists(path("y.1.npy"))) << "it was too quick";
   const auto since = Clock::now();
   const Answer answer = stopped.job->wait();
-  EXPECT_LT(Clock::now() - since, std::chrono::seconds(15));
+  EXPECT_LT(Clock::now() - since, std::chrono::seconds(60))
+      << "the patience that was not asked for";
   fails(answer, {"x.0.npy", "x.1.npy"}, {"error[rank_silent]", "rank 1"});
   EXPECT_TRUE(ends(stopped.process)) << "it is still there";
 }

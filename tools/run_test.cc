@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-
 #include "tools/command_testing.h"
+#include "tools/folder_testing.h"
 
 namespace tessera::tools {
 namespace {
@@ -116,14 +114,14 @@ TEST(Run, ErrorsPointWithACaret) {
                   "  |                             ^"));
 }
 
-TEST(Run, ATensorFromStandardInputOrAFile) {
+class RunFiles : public testing::Test, public TestFolder {};
+
+TEST_F(RunFiles, ATensorFromStandardInputOrAFile) {
   const std::string expected = run({"show", kRowMajor}).out;
   EXPECT_EQ(run({"show", "-"}, kRowMajor + "\n").out, expected);
-  const std::string path = testing::TempDir() + "tessera_run_test.txt";
-  std::ofstream(path) << kRowMajor << "\n";
-  EXPECT_EQ(run({"show", "@" + path}).out, expected);
-  std::remove(path.c_str());
-  const Answer missing = run({"show", "@" + path});
+  write("tensor.txt", kRowMajor + "\n");
+  EXPECT_EQ(run({"show", "@" + path("tensor.txt")}).out, expected);
+  const Answer missing = run({"show", "@" + path("none.txt")});
   EXPECT_EQ(missing.status, 2);
   EXPECT_TRUE(has(missing.err, "error[io]"));
   EXPECT_EQ(run({"show", "@/"}).status, 2);  // a directory

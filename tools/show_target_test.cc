@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-
 #include "tools/command_testing.h"
+#include "tools/folder_testing.h"
 
 namespace tessera::tools {
 namespace {
@@ -21,20 +19,7 @@ const std::string kGrid =
     "tensor<1024x1024xf32, native<mesh=[32, 32], {d0} / (32 -> m0, 1 -> mem*32), "
     "{d1} / (32 -> m1, 1 -> mem)>>";
 
-/// A file that is there while it lives.
-class File {
- public:
-  File(const std::string& name, const std::string& text) : path_(testing::TempDir() + name) {
-    std::ofstream(path_) << text;
-  }
-  ~File() { std::remove(path_.c_str()); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+class ShowTargetFiles : public testing::Test, public TestFolder {};
 
 TEST(ShowTarget, ATensorThatIsTooLarge) {
   const Answer words = run({"show", kSinglePe, "--target", "wse2"});
@@ -113,26 +98,26 @@ TEST(ShowTarget, SpansOfSpyreCores) {
       << across.out << across.err;
 }
 
-TEST(ShowTarget, AFileOfOnesOwn) {
-  const File file("mine.json", R"({
+TEST_F(ShowTargetFiles, OneOfOnesOwn) {
+  write("mine.json", R"({
   "name": "mine",
   "mesh": [2, 2],
   "memory": [{"name": "sram", "bytes": 64}]
 })");
-  const Answer answer = run({"show", kTiled, "--target", file.path()});
+  const Answer answer = run({"show", kTiled, "--target", path("mine.json")});
   EXPECT_EQ(answer.status, 1);
   EXPECT_TRUE(has(answer.out, "does not fit mine: 1088 bytes > 64 bytes a place\n")) << answer.out;
   EXPECT_TRUE(has(answer.out, "does not fit mine: a mesh of 3x2 > 2x2 (axis 0: 3 > 2)\n"))
       << answer.out;
 }
 
-TEST(ShowTarget, FilesThatAreWrong) {
-  const File file("wrong.json", "{\n  \"name\": \"mine\",\n  \"mehs\": [2, 2]\n}\n");
-  const Answer words = run({"show", kTiled, "--target", file.path()});
+TEST_F(ShowTargetFiles, OnesThatAreWrong) {
+  write("wrong.json", "{\n  \"name\": \"mine\",\n  \"mehs\": [2, 2]\n}\n");
+  const Answer words = run({"show", kTiled, "--target", path("wrong.json")});
   EXPECT_EQ(words.status, 2);
   EXPECT_TRUE(has(words.err, "wrong.json':3:3: there is no key 'mehs'")) << words.err;
   EXPECT_TRUE(has(words.err, "did you mean 'mesh'?")) << words.err;
-  const Answer json = run({"show", kTiled, "--target", file.path(), "--json"});
+  const Answer json = run({"show", kTiled, "--target", path("wrong.json"), "--json"});
   EXPECT_EQ(json.error_code(), "unknown_name");
   EXPECT_EQ(json.json()["error"]["span"], Json(nullptr));
   EXPECT_EQ(run({"show", kTiled, "--target", "./no/such.json", "--json"}).error_code(), "io");

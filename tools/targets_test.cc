@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-
 #include "tessera/target/machine_json.h"
 #include "tools/command_testing.h"
+#include "tools/folder_testing.h"
 
 namespace tessera::tools {
 namespace {
@@ -60,15 +58,15 @@ TEST(Targets, JsonOfOneIsAFileForTarget) {
   }
 }
 
-TEST(Targets, AFileOfOnesOwn) {
-  const std::string path = testing::TempDir() + "box.json";
-  std::ofstream(path) << R"({"name": "box", "mesh": [4, 4], "dead": [[0, 1]],
-                             "memory": [{"name": "ram", "bytes": 100}]})";
-  const Answer answer = run({"targets", path});
+class TargetFiles : public testing::Test, public TestFolder {};
+
+TEST_F(TargetFiles, AFileOfOnesOwn) {
+  write("box.json", R"({"name": "box", "mesh": [4, 4], "dead": [[0, 1]],
+                        "memory": [{"name": "ram", "bytes": 100}]})");
+  const Answer answer = run({"targets", path("box.json")});
   EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_TRUE(has(answer.out, "16 places in all, 1 of them dead")) << answer.out;
   EXPECT_TRUE(has(answer.out, "ram: 100 bytes a place")) << answer.out;
-  std::remove(path.c_str());
 }
 
 TEST(Targets, UnknownNames) {

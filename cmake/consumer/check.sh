@@ -19,7 +19,7 @@ case $cxxflags in
 *-fsanitize*) ;; # Open MPI leaves memory behind when it ends
 *)
   if [ -e "$prefix/$libdir/cmake/tessera/tessera-mpi-targets.cmake" ]; then
-    timeout -k 5 60 "$work/build/consumer_mpi"
+    timeout -k 5 300 "$work/build/consumer_mpi"
   fi
   ;;
 esac

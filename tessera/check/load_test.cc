@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <iostream>
 
 #include "tessera/base/text.h"
 #include "tessera/check/check.h"
+#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/mlir_files.h"
 #include "tessera/testing/sanitized.h"
 
@@ -14,11 +14,10 @@ namespace tessera {
 namespace {
 
 double seconds_to_check(const std::string& text) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = test::cpu_seconds();
   const Result<CheckReport> report = check_mlir(text);
   if (report) fixed_text(text, report->diagnostics);
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-  return passed.count();
+  return test::cpu_seconds() - begin;
 }
 
 std::string repeated(std::string_view text, int times) {

@@ -71,9 +71,9 @@ class Council {
   /// The largest of all ranks, number by number.
   Result<std::vector<std::int64_t>> largest(std::span<const std::int64_t> mine);
 
-  /// One step of waiting for something that rank `on` has to do: `since` is when the caller last
-  /// saw progress. Lets the exchange idle and answers questions of others; cheap enough for the
-  /// innermost loop. An error when some rank is silent.
+  /// One step of waiting for something that rank `on` has to do: `since` is when, by the clock
+  /// of the exchange, the caller last saw progress. Lets the exchange idle and answers questions of
+  /// others; cheap enough for the innermost loop. An error when some rank is silent.
   Status wait(int on, std::chrono::steady_clock::time_point since);
 
   /// An error with which this rank cannot go on, also not to a decision: its exchange is broken. It

@@ -23,7 +23,7 @@ Status Council::State::send(int to, NoteKind kind, const Ballot& ballot) {
 }
 
 Result<Ballot> Council::State::await(int from) {
-  const Waiting waiting{from, std::chrono::steady_clock::now()};
+  const Waiting waiting{from, exchange.now()};
   for (;;) {
     TESSERA_CHECK_OK(listen_waiting(waiting));
     if (const auto found = memory->arrived.find(from); found != memory->arrived.end()) {
@@ -93,7 +93,7 @@ Status Council::State::listen_waiting(const Waiting& waiting) {
   memory->waiting = waiting;
   TESSERA_CHECK_OK(listen());
   const std::optional<Error> found =
-      memory->inquiry.look(exchange, patience, waiting, std::chrono::steady_clock::now());
+      memory->inquiry.look(exchange, patience, waiting, exchange.now());
   if (!found) return ok_status();
   pronounce(*found);
   return memory->verdict->error;
@@ -166,7 +166,7 @@ void Council::State::answer(int from, std::int64_t question) {
     tell_verdict(from);
     return;
   }
-  const auto waited = std::chrono::steady_clock::now() - memory->waiting.since;
+  const auto waited = exchange.now() - memory->waiting.since;
   const bool waits = memory->waiting.on != Waiting::kNobody;
   NoteWriter note(NoteKind::kHere);
   note.number(question);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -106,6 +107,10 @@ class Exchange {
 
   /// There is nothing to do for now: lets messages come along and others have the processor.
   virtual void idle() = 0;
+  /// The time by which ranks lose patience with each other. A test may have a clock of its own.
+  virtual std::chrono::steady_clock::time_point now() const {
+    return std::chrono::steady_clock::now();
+  }
   /// Ends every rank, also those that no longer answer; `status` is the exit status of the whole.
   /// In one process: no rank hears of another from then on, and all calls answer an error.
   virtual void abandon(int status) = 0;

@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 using test::ExchangeCall;
 using test::Faults;
 using test::FaultyExchange;
+using test::Pace;
 
 constexpr int kRanks = 3;
 constexpr std::int64_t kSide = 96;
@@ -88,24 +89,27 @@ Outcome outcome_of(Exchange& exchange, const Reshard& reshard, const ResharderOp
   return outcome;
 }
 
-/// Every rank does as `work` says, on a thread of its own.
-std::vector<Outcome> on_all(std::vector<std::unique_ptr<Exchange>>& all,
-                            const std::function<Outcome(Exchange&)>& work) {
+/// Every rank does as `work` says, on a thread of its own, and leaves `pace` where there is one.
+std::vector<Outcome> on_all(const std::vector<std::unique_ptr<Exchange>>& all,
+                            const std::function<Outcome(Exchange&)>& work, Pace* pace = nullptr) {
   std::vector<Outcome> outcomes(all.size());
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    threads.emplace_back([&, rank] { outcomes[rank] = work(*all[rank]); });
+    threads.emplace_back([&, rank] {
+      outcomes[rank] = work(*all[rank]);
+      if (pace != nullptr) pace->leave(static_cast<int>(rank));
+    });
   }
   for (std::thread& thread : threads) thread.join();
   return outcomes;
 }
 
 std::vector<Outcome> with_faults(int rank, const Faults& faults, const ResharderOptions& options) {
-  auto all = in_process_exchange(kRanks);
-  auto& faulty = all[static_cast<std::size_t>(rank)];
-  faulty = std::make_unique<FaultyExchange>(std::move(faulty), faults);
+  const auto pace = std::make_shared<Pace>(kRanks);
+  const auto all = test::paced_exchange(pace, kRanks, rank, faults);
   const Reshard reshard = rows_to_columns();
-  return on_all(all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, options); });
+  return on_all(
+      all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, options); }, pace.get());
 }
 
 /// The first run ends in one error on all ranks, in which `reader` complains about `sender`; the
@@ -171,26 +175,28 @@ TEST(Faults, ASlowRankIsNone) {
 /// Rank 0 gets all of B, which is on rank `source`, and takes its time: what goes wrong on rank 2,
 /// which only waits.
 Status while_another_is_busy(int source, bool in_place) {
-  auto all = in_process_exchange(kRanks);
+  const auto pace = std::make_shared<Pace>(kRanks);
+  const auto all = test::paced_exchange(pace, kRanks);
   const Reshard reshard = rows_to_columns();
   ResharderOptions options = small_packets();
   options.patience = {milliseconds(40), milliseconds(400)};
   const RankMap from = *RankMap::table(std::vector<std::int32_t>(9, source), kRanks);
   const RankMap to = *RankMap::table(std::vector<std::int32_t>(9, 0), kRanks);
-  const auto outcomes = on_all(all, [&](Exchange& exchange) -> Outcome {
+  const auto work = [&](Exchange& exchange) -> Outcome {
     Outcome outcome;
     Result<Resharder> made = Resharder::make(exchange, reshard, from, to, options);
     outcome.made = made ? ok_status() : Status(made.error());
     if (!made) return outcome;
     made->on_progress(
-        [](std::int64_t, std::int64_t) { std::this_thread::sleep_for(milliseconds(20)); });
+        [&](std::int64_t, std::int64_t) { pace->pass(exchange.rank(), milliseconds(20)); });
     std::vector<std::byte> own(static_cast<std::size_t>(made->from().bytes()));
     std::vector<std::byte> b(static_cast<std::size_t>(made->to().bytes()));
     std::unique_ptr<SharedArray> shared;
     if (in_place) shared = std::move(*made->share_source());
     outcome.first = made->run(shared ? shared->mine() : std::span(own), b);
     return outcome;
-  });
+  };
+  const auto outcomes = on_all(all, work, pace.get());
   EXPECT_TRUE(outcomes[2].made.ok());
   return outcomes[2].first;
 }
@@ -212,20 +218,19 @@ TEST(Faults, ARankThatIsBusyIsNotSilent) {
 void expect_hung_rank_is_named(int hung, ExchangeCall call) {
   Faults faults;
   faults.hangs = {{call, 4}};
-  auto all = in_process_exchange(kRanks);
-  auto& slot = all[static_cast<std::size_t>(hung)];
-  auto owned = std::make_unique<FaultyExchange>(std::move(slot), faults);
-  FaultyExchange& hanging = *owned;
-  slot = std::move(owned);
+  const auto pace = std::make_shared<Pace>(kRanks);
+  const auto all = test::paced_exchange(pace, kRanks, hung, faults);
+  auto& hanging = static_cast<FaultyExchange&>(*all[static_cast<std::size_t>(hung)]);
   ResharderOptions options = small_packets();
   options.patience = {milliseconds(40), milliseconds(600)};
   const Reshard reshard = rows_to_columns();
   std::atomic<int> done = 0;
-  const auto outcomes = on_all(all, [&](Exchange& exchange) {
+  const auto work = [&](Exchange& exchange) {
     Outcome outcome = outcome_of(exchange, reshard, options);
     if (++done == kRanks - 1) hanging.let_go();
     return outcome;
-  });
+  };
+  const auto outcomes = on_all(all, work, pace.get());
   std::string message;
   for (const Outcome& outcome : outcomes) {
     // The hung rank learns of it, too, once it goes on.

@@ -10,8 +10,6 @@
 
 namespace tessera {
 
-using Clock = std::chrono::steady_clock;
-
 PacketRun::PacketRun(const PacketTools& tools, const Packets& packets,
                      std::span<const std::byte> from, std::span<std::byte> to)
     : tools_(tools),
@@ -44,7 +42,7 @@ Status PacketRun::all() {
     }
   }
   if (reads_ != nullptr) TESSERA_CHECK_OK(read_all());
-  last_ = Clock::now();
+  last_ = tools_.council.exchange().now();
   while (true) {
     skip_near();
     TESSERA_CHECK_OK(expect_more());
@@ -118,7 +116,7 @@ Status PacketRun::read_all() {
 /// Something was done. Now and then this rank listens: others, who are through, may wait for long.
 Status PacketRun::attend() {
   constexpr std::chrono::milliseconds kBetween{10};
-  last_ = Clock::now();
+  last_ = tools_.council.exchange().now();
   if (last_ - attended_ < kBetween) return ok_status();
   attended_ = last_;
   return tools_.council.wait(tools_.council.rank(), last_);

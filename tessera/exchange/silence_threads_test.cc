@@ -14,7 +14,8 @@
 #include "tessera/exchange/in_process.h"
 #include "tessera/testing/faulty_exchange.h"
 
-/// Councils of ranks that are threads, some of which hang, leave, lag or lose notes.
+/// Councils of ranks that are threads, some of which hang, leave, lag or lose notes. Patience is
+/// lost by a clock that waits for all ranks that are there, so that a busy machine silences nobody.
 namespace tessera {
 namespace {
 
@@ -23,16 +24,24 @@ using std::chrono::steady_clock;
 using test::ExchangeCall;
 using test::Faults;
 using test::FaultyExchange;
+using test::Pace;
 
 /// Nobody is called silent in a test that is not about silence, however busy the machine.
 constexpr Patience kPatient{milliseconds(120'000), milliseconds(60'000)};
-/// Short, but long enough for threads that wait for a processor to answer.
 constexpr Patience kHasty{milliseconds(40), milliseconds(400)};
 
 void on_threads(int ranks, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(work, rank);
   for (std::thread& thread : threads) thread.join();
+}
+
+/// The same, on a clock that goes on without the ranks that are done.
+void on_threads(int ranks, Pace& pace, const std::function<void(int)>& work) {
+  on_threads(ranks, [&](int rank) {
+    work(rank);
+    pace.leave(rank);
+  });
 }
 
 struct Ending {
@@ -45,7 +54,8 @@ struct Ending {
 /// not take part, and is gone for good when `gone`.
 Ending ended(int ranks, const std::vector<int>& silent, bool gone,
              const std::function<Status(Council&, steady_clock::time_point)>& work) {
-  auto all = in_process_exchange(ranks);
+  const auto pace = std::make_shared<Pace>(ranks);
+  auto all = test::paced_exchange(pace, ranks);
   Ending ending;
   ending.errors.resize(static_cast<std::size_t>(ranks));
   std::atomic<int> speakers = 0;
@@ -54,12 +64,12 @@ Ending ended(int ranks, const std::vector<int>& silent, bool gone,
   for (const int rank : silent) {
     if (gone) all[static_cast<std::size_t>(rank)].reset();
   }
-  on_threads(ranks, [&](int rank) {
+  on_threads(ranks, *pace, [&](int rank) {
     if (std::find(silent.begin(), silent.end(), rank) != silent.end()) return;
     Council council(*all[static_cast<std::size_t>(rank)], kHasty);
-    const auto since = steady_clock::now();
+    const auto since = pace->now();
     Status status = ok_status();
-    while (status.ok() && steady_clock::now() - since < std::chrono::seconds(60)) {
+    while (status.ok() && pace->now() - since < std::chrono::seconds(60)) {
       status = work(council, since);
     }
     if (status.ok()) return;
@@ -144,12 +154,14 @@ TEST(SilentRank, TwoOfThemLeaveOneVerdict) {
 
 TEST(SilentRank, HangsInsideADecision) {
   // Rank 2 of 4 stops while it waits inside of settle(), and hears the verdict when it goes on.
-  auto all = in_process_exchange(4);
-  FaultyExchange hanging(std::move(all[2]), Faults{{}, {}, {}, {{ExchangeCall::kIdle, 3}}, {}});
+  const auto pace = std::make_shared<Pace>(4);
+  const auto all =
+      test::paced_exchange(pace, 4, 2, Faults{{}, {}, {}, {{ExchangeCall::kIdle, 3}}, {}});
+  auto& hanging = static_cast<FaultyExchange&>(*all[2]);
   std::vector<std::optional<Status>> outcomes(4);
   std::atomic<int> done = 0;
-  on_threads(4, [&](int rank) {
-    Council council(rank == 2 ? hanging : *all[static_cast<std::size_t>(rank)], kHasty);
+  on_threads(4, *pace, [&](int rank) {
+    Council council(*all[static_cast<std::size_t>(rank)], kHasty);
     if (rank == 3) {  // late, so that rank 2 has to wait for it
       while (!hanging.hangs()) std::this_thread::sleep_for(milliseconds(1));
     }
@@ -168,13 +180,14 @@ TEST(SilentRank, HangsInsideADecision) {
 TEST(SilentRank, IsNotOneThatIsSlow) {
   // Rank 1 packs for three times the patience, and answers in time once it waits; rank 2 comes back
   // to its waiting only after half the time that an answer may take.
-  const auto all = in_process_exchange(3);
+  const auto pace = std::make_shared<Pace>(3);
+  const auto all = test::paced_exchange(pace, 3);
   std::vector<std::optional<Status>> outcomes(3);
   const Patience patience{milliseconds(40), milliseconds(600)};
-  on_threads(3, [&](int rank) {
+  on_threads(3, *pace, [&](int rank) {
     Council council(*all[static_cast<std::size_t>(rank)], patience);
-    if (rank == 1) std::this_thread::sleep_for(3 * patience.silence);
-    if (rank == 2) std::this_thread::sleep_for(patience.answer / 2);
+    if (rank == 1) pace->pass(rank, 3 * patience.silence);
+    if (rank == 2) pace->pass(rank, patience.answer / 2);
     outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());
   });
   for (const auto& outcome : outcomes) EXPECT_TRUE(outcome->ok());
@@ -182,10 +195,10 @@ TEST(SilentRank, IsNotOneThatIsSlow) {
 
 TEST(SilentRank, ALostNoteNamesBothRanks) {
   // The first note of rank 3 to rank 2 is its part of the decision.
-  auto all = in_process_exchange(4);
-  all[3] = std::make_unique<FaultyExchange>(std::move(all[3]), Faults{{{2, 0}}, {}, {}, {}, {}});
+  const auto pace = std::make_shared<Pace>(4);
+  const auto all = test::paced_exchange(pace, 4, 3, Faults{{{2, 0}}, {}, {}, {}, {}});
   std::vector<std::optional<Status>> outcomes(4);
-  on_threads(4, [&](int rank) {
+  on_threads(4, *pace, [&](int rank) {
     Council council(*all[static_cast<std::size_t>(rank)], kHasty);
     outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());
   });
@@ -199,16 +212,16 @@ TEST(SilentRank, ALostNoteNamesBothRanks) {
 
 TEST(SilentRank, ALostQuestionIsNoSilence) {
   // Rank 0 asks rank 1 in vain once; the question comes again, and rank 1 answers it.
-  auto all = in_process_exchange(2);
-  all[0] = std::make_unique<FaultyExchange>(std::move(all[0]), Faults{{{1, 0}}, {}, {}, {}, {}});
+  const auto pace = std::make_shared<Pace>(2);
+  const auto all = test::paced_exchange(pace, 2, 0, Faults{{{1, 0}}, {}, {}, {}, {}});
   const Patience patience{milliseconds(20), milliseconds(200)};
   std::vector<std::optional<Status>> outcomes(2);
-  on_threads(2, [&](int rank) {
+  on_threads(2, *pace, [&](int rank) {
     Council council(*all[static_cast<std::size_t>(rank)], patience);
     if (rank == 1) {  // at work, answering in between, for longer than all patience
-      const auto start = steady_clock::now();
-      while (steady_clock::now() - start < milliseconds(300)) {
-        ASSERT_TRUE(council.wait(-1, steady_clock::now()).ok());
+      const auto start = pace->now();
+      while (pace->now() - start < milliseconds(300)) {
+        ASSERT_TRUE(council.wait(-1, pace->now()).ok());
       }
     }
     outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());

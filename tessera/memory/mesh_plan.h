@@ -37,7 +37,8 @@ struct MeshPlan {
   OffsetMode mode = OffsetMode::kLockStep;
   Outcome outcome = Outcome::kUnknown;
   std::int64_t peak = 0;  ///< one past the highest byte used on any place
-  /// The most that lives at one moment on one place, and at least the end of every fixed buffer.
+  /// The most that lives at one moment on one place, or more where alignments keep bytes apart, and
+  /// at least the end of every fixed buffer.
   std::int64_t lower_bound = 0;
   bool optimal = false;       ///< no plan of this mode has a lower peak
   std::string_view found_by;  ///< what found the highest of the plans

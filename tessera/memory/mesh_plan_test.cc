@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "tessera/memory/lock_step.h"
 #include "tessera/memory/validate.h"
 #include "tessera/notation/pyflame.h"
 #include "tessera/testing/build.h"
+#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/generate.h"
 
 namespace tessera::memory {
@@ -61,7 +61,8 @@ MeshPlan planned(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, Of
   MeshPlanOptions options;
   options.mode = mode;
   options.solve.capacity = capacity;
-  options.solve.seconds = 0.5;
+  options.solve.seconds = 1000;  // the machine has no say in what is planned
+  options.solve.nodes = 100'000;
   Result<MeshPlan> plan = plan_mesh(buffers, sizes, options);
   EXPECT_TRUE(plan) << plan.error().message;
   return *std::move(plan);
@@ -71,7 +72,8 @@ MeshPlan planned(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, Of
 void check_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, const MeshPlan& plan) {
   const std::vector<std::int64_t> used = plan.used_by_class(sizes);
   std::int64_t peak = 0;
-  std::int64_t bound = 0;
+  std::int64_t live = 0;   // the most bytes at one moment on one place
+  std::int64_t bound = 0;  // the same with alignments, which only some classes may all share
   for (std::int64_t i = 0; i < sizes.mesh().elements(); ++i) {
     const std::size_t c = sizes.class_of(sizes.mesh().delinear(i));
     const Problem problem = problem_of(buffers, sizes, c);
@@ -86,11 +88,15 @@ void check_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, con
     ASSERT_EQ(plan.used(sizes, c), end);
     peak = std::max(peak, end);
     bound = std::max(bound, max_live(problem)->bytes);
+    Problem anywhere = problem;
+    for (Buffer& buffer : anywhere.buffers) buffer.alignment = 1;
+    live = std::max(live, max_live(anywhere)->bytes);
   }
-  EXPECT_EQ(plan.lower_bound, bound);
+  EXPECT_GE(plan.lower_bound, live);
+  EXPECT_LE(plan.lower_bound, bound);
   EXPECT_GE(plan.peak, bound);
   EXPECT_EQ(plan.peak, peak);
-  EXPECT_EQ(max_live(problem_of(buffers, sizes, plan.worst))->bytes, bound);
+  EXPECT_EQ(max_live(problem_of(buffers, sizes, plan.worst))->bytes, plan.lower_bound);
   if (plan.mode == OffsetMode::kLockStep) {
     EXPECT_EQ(plan.offsets.size(), 1u);
   }
@@ -148,7 +154,7 @@ TEST(MeshPlan, ClearsOnlyWhatIsOnPlacesOfBoth) {
 }
 
 TEST(MeshPlan, KeepsTheLawOnSmallMeshes) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Dice dice(seed);
     Case the_case;
     the_case.mesh = shape({dice.between(1, 6), dice.between(1, 6)});
@@ -196,7 +202,8 @@ TEST(MeshPlan, IsNoWorseThanPlanningEveryPlace) {
     const PlaceSizes sizes = the_case.sizes();
     SolveOptions options;
     options.minimize = true;
-    options.seconds = 0.5;
+    options.seconds = 1000;
+    options.nodes = 100'000;
     std::int64_t naive = 0;
     for (std::int64_t i = 0; i < the_case.mesh.elements(); ++i) {
       const Problem problem =
@@ -358,12 +365,11 @@ Case wafer(bool anywhere) {
 TEST(MeshPlan, PlansAWaferOfGridsInMilliseconds) {
   const Case the_case = wafer(false);
   for (const OffsetMode mode : {OffsetMode::kLockStep, OffsetMode::kPerClass}) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = test::cpu_seconds();
     const PlaceSizes sizes = the_case.sizes();
     const MeshPlan plan = planned(the_case.buffers, sizes, mode, 36864);
     const std::vector<std::int64_t> used = plan.used_by_class(sizes);
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = test::cpu_seconds() - start;
     EXPECT_LT(seconds, 2);
     RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
     EXPECT_EQ(plan.outcome, Outcome::kFits);

@@ -6,6 +6,7 @@
 #include "bench/hard_instance.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
+#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/naive_alloc.h"
 #include "tessera/testing/solve_laws.h"
 
@@ -92,12 +93,13 @@ TEST(SolveLimits, StopsWhenItIsToldTo) {
     seen.peak = progress.peak;
     return ++seen.calls < 2;
   };
+  const double start = test::cpu_seconds();
   const Result<Solution> solution = solve(hard.problem, options);
+  EXPECT_LT(test::cpu_seconds() - start, 20);
   ASSERT_TRUE(solution.ok());
   expect_laws(hard.problem, options, *solution);
   EXPECT_EQ(watch.calls, 2);
   EXPECT_TRUE(watch.in_order);
-  EXPECT_LT(solution->seconds, 20);
 }
 
 TEST(SolveLimits, StopsInTime) {
@@ -105,10 +107,11 @@ TEST(SolveLimits, StopsInTime) {
   SolveOptions options;
   options.capacity = hard.capacity;
   options.seconds = 0.2;
+  const double start = test::cpu_seconds();
   const Result<Solution> solution = solve(hard.problem, options);
+  EXPECT_LT(test::cpu_seconds() - start, 3);
   ASSERT_TRUE(solution.ok());
   expect_laws(hard.problem, options, *solution);
-  EXPECT_LT(solution->seconds, 3);
   options.seconds = 0;
   const Result<Solution> at_once = solve(hard.problem, options);
   ASSERT_TRUE(at_once.ok());

@@ -7,26 +7,38 @@
 #include <thread>
 #include <utility>
 
+#include "tessera/exchange/in_process.h"
+
 namespace tessera::test {
 
 struct FaultyExchange::State {
-  explicit State(Faults plan) : faults(std::move(plan)) {}
+  State(int number, Faults plan, std::shared_ptr<Pace> clock)
+      : rank(number), faults(std::move(plan)), pace(std::move(clock)) {}
 
   /// Counts a call, and lets happen what is to happen at it.
   void call(ExchangeCall name) {
     const std::int64_t at = calls[name]++;
     for (const Faults::Delay& delay : faults.delays) {
-      if (delay.call == name && delay.at == at) std::this_thread::sleep_for(delay.time);
+      if (delay.call != name || delay.at != at) continue;
+      if (pace) {
+        pace->pass(rank, delay.time);
+      } else {
+        std::this_thread::sleep_for(delay.time);
+      }
     }
     for (const Faults::Hang& hang : faults.hangs) {
       if (hang.call != name || hang.at != at) continue;
       hanging = true;
+      if (pace) pace->leave(rank);
       while (!freed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (pace) pace->come_back(rank);
       hanging = false;
     }
   }
 
+  const int rank;
   const Faults faults;
+  const std::shared_ptr<Pace> pace;
   std::map<ExchangeCall, std::int64_t> calls;
   std::map<int, std::int64_t> notes_to;
   std::map<int, std::int64_t> packets_to;
@@ -86,8 +98,10 @@ class FaultyLane final : public Lane {
 
 }  // namespace
 
-FaultyExchange::FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults)
-    : inner_(std::move(inner)), state_(std::make_shared<State>(std::move(faults))) {}
+FaultyExchange::FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults,
+                               std::shared_ptr<Pace> pace)
+    : inner_(std::move(inner)),
+      state_(std::make_shared<State>(inner_->rank(), std::move(faults), std::move(pace))) {}
 
 FaultyExchange::~FaultyExchange() = default;
 
@@ -118,11 +132,27 @@ Result<std::optional<RankNote>> FaultyExchange::heard() {
 
 void FaultyExchange::idle() {
   state_->call(ExchangeCall::kIdle);
+  if (state_->pace) state_->pace->step(state_->rank);
   inner_->idle();
+}
+
+std::chrono::steady_clock::time_point FaultyExchange::now() const {
+  return state_->pace ? state_->pace->now() : inner_->now();
 }
 
 void FaultyExchange::let_go() { state_->freed = true; }
 
 bool FaultyExchange::hangs() const { return state_->hanging; }
+
+std::vector<std::unique_ptr<Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace, int ranks,
+                                                      int faulty, const Faults& faults) {
+  std::vector<std::unique_ptr<Exchange>> all = in_process_exchange(ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto& slot = all[static_cast<std::size_t>(rank)];
+    slot =
+        std::make_unique<FaultyExchange>(std::move(slot), rank == faulty ? faults : Faults{}, pace);
+  }
+  return all;
+}
 
 }  // namespace tessera::test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/exchange/exchange.h"
+#include "tessera/testing/pace.h"
 
 namespace tessera::test {
 
@@ -58,10 +59,12 @@ struct Faults {
 };
 
 /// An exchange of any kind on which a plan of faults happens. What the plan does not name is passed
-/// on as it is.
+/// on as it is. With a pace its ranks go by that clock: an idle() is a step, a delay passes by it,
+/// and a rank that hangs is away.
 class FaultyExchange final : public Exchange {
  public:
-  FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults);
+  FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults,
+                 std::shared_ptr<Pace> pace = nullptr);
   ~FaultyExchange() override;
 
   int rank() const override { return inner_->rank(); }
@@ -71,6 +74,7 @@ class FaultyExchange final : public Exchange {
   Status tell(int to, std::span<const std::byte> bytes) override;
   Result<std::optional<RankNote>> heard() override;
   void idle() override;
+  std::chrono::steady_clock::time_point now() const override;
   void abandon(int status) override { inner_->abandon(status); }
 
   /// Ends all hanging, now and later. From any thread, while the exchange is there.
@@ -84,5 +88,9 @@ class FaultyExchange final : public Exchange {
   std::unique_ptr<Exchange> inner_;
   std::shared_ptr<State> state_;
 };
+
+/// Ranks in one process that go by one pace; `faults` happen on rank `faulty`.
+std::vector<std::unique_ptr<Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace, int ranks,
+                                                      int faulty = -1, const Faults& faults = {});
 
 }  // namespace tessera::test
