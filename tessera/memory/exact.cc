@@ -11,8 +11,6 @@ namespace {
 
 /// What candidates are ordered by, largest first. Values stay below 2^56.
 constexpr int kOrders = 6;
-/// Of each run of the first turn.
-constexpr std::int64_t kFirstNodes = 500;
 /// Of the nodes of a turn, what the next has more. Many short runs find what few long ones miss;
 /// when minimising, a turn is many searches already.
 constexpr std::int64_t kSlowly = 12;
@@ -106,23 +104,19 @@ SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int6
   return SearchEnd::kStopped;
 }
 
-SearchEnd find_within(const Packing& packing, const Techniques& techniques, std::int64_t capacity,
-                      Patience& patience, Array<std::int64_t>& offsets) {
-  Exact exact(packing, techniques, patience);
-  for (std::int64_t nodes = kFirstNodes; !patience.is_spent(); nodes += nodes / kSlowly) {
-    const SearchEnd end = exact.turn(capacity, nodes, offsets);
-    if (end != SearchEnd::kStopped) return end;
+SearchEnd Exact::find_within(std::int64_t capacity, Array<std::int64_t>& offsets) {
+  for (; !patience_.is_spent(); nodes_ += nodes_ / kSlowly) {
+    const SearchEnd end = turn(capacity, nodes_, offsets);
+    if (end != SearchEnd::kStopped || patience_.is_spent()) return end;
   }
   return SearchEnd::kStopped;
 }
 
-SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::int64_t target,
-                   Patience& patience, Array<std::int64_t>& offsets, std::int64_t& peak,
-                   std::int64_t& proven_bound) {
-  Exact exact(packing, techniques, patience);
-  const std::int64_t grain = packing.grain;
+SearchEnd Exact::minimise(std::int64_t target, Array<std::int64_t>& offsets, std::int64_t& peak,
+                          std::int64_t& proven_bound) {
+  const std::int64_t grain = packing_.grain;
   // With so many nodes for each run: as low as may be first, then by halves of what is unknown.
-  for (std::int64_t nodes = kFirstNodes;; nodes += nodes / kQuickly) {
+  for (;; nodes_ += nodes_ / kQuickly) {
     std::int64_t tried = -1;  // the highest capacity at which no plan was found
     for (;;) {
       const std::int64_t low = std::max(target, proven_bound);
@@ -136,19 +130,19 @@ SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::in
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
       const std::int64_t capacity = tried < 0 ? low : std::max(low, std::min(high, tried + half));
       // The bound is very often the optimum, so it is worth the most.
-      const std::int64_t share = tried < 0 ? 4 * nodes : nodes;
-      const SearchEnd end = exact.turn(capacity, share, offsets);
+      const std::int64_t share = tried < 0 ? 4 * nodes_ : nodes_;
+      const SearchEnd end = turn(capacity, share, offsets);
       if (end == SearchEnd::kNoMemory) return end;
       if (end == SearchEnd::kFound) {
-        peak = peak_of(packing, offsets);
-        patience.peak = std::min(patience.peak, peak);
+        peak = peak_of(packing_, offsets);
+        patience_.peak = std::min(patience_.peak, peak);
         continue;
       }
       tried = capacity;
       if (end == SearchEnd::kNone) {
         proven_bound = std::min(peak, capacity / grain * grain + grain);
-        patience.proven_bound = std::max(patience.proven_bound, proven_bound);
-      } else if (patience.is_spent()) {
+        patience_.proven_bound = std::max(patience_.proven_bound, proven_bound);
+      } else if (patience_.is_spent()) {
         return end;
       }
     }

@@ -22,11 +22,24 @@ class Exact {
   /// Whether the packing is small enough to be searched.
   static bool can_search(const Packing& packing);
 
-  /// One turn: every order once, each for at most `nodes`. kFound leaves a plan within `capacity`
-  /// in `offsets`; kNone is a proof. Later turns take the same orders with more and more noise.
-  SearchEnd turn(std::int64_t capacity, std::int64_t nodes, Array<std::int64_t>& offsets);
+  /// Looks for a plan within `capacity` until patience ends. kFound leaves it in `offsets`; kNone
+  /// is a proof that there is none. Called again, it goes on where it stopped.
+  SearchEnd find_within(std::int64_t capacity, Array<std::int64_t>& offsets);
+
+  /// Finds lower and lower plans, from the one in `offsets` with its `peak` down to `target`, while
+  /// patience lasts; `proven_bound` rises to what no plan can go below. kFound when the target or
+  /// the bound is reached, else kStopped or kNoMemory; `offsets` always hold a plan. Called again,
+  /// it goes on where it stopped.
+  SearchEnd minimise(std::int64_t target, Array<std::int64_t>& offsets, std::int64_t& peak,
+                     std::int64_t& proven_bound);
 
  private:
+  /// Of each run of the first turn.
+  static constexpr std::int64_t kFirstNodes = 500;
+
+  /// One turn: every order once, each for at most `nodes`. Later turns take the same orders with
+  /// more and more noise.
+  SearchEnd turn(std::int64_t capacity, std::int64_t nodes, Array<std::int64_t>& offsets);
   [[nodiscard]] bool prepare(std::int64_t capacity);
   void rank(int order);
 
@@ -39,18 +52,8 @@ class Exact {
   Array<std::int64_t> dead_ends_;
   std::int64_t capacity_ = -1;  // for which `failures_` are failures
   std::uint64_t turns_ = 0;
+  std::int64_t nodes_ = kFirstNodes;  // of each run of the turn that is next
   bool is_prepared_ = false;
 };
-
-/// A plan of the packing within `capacity` into `offsets` (kFound), or why there is none.
-SearchEnd find_within(const Packing& packing, const Techniques& techniques, std::int64_t capacity,
-                      Patience& patience, Array<std::int64_t>& offsets);
-
-/// Finds lower and lower plans of a packing, from the one in `offsets` with its `peak` down to
-/// `target`, while patience lasts; `proven_bound` rises to what no plan can go below. kFound when
-/// the target or the bound is reached, else kStopped or kNoMemory; `offsets` always hold a plan.
-SearchEnd minimise(const Packing& packing, const Techniques& techniques, std::int64_t target,
-                   Patience& patience, Array<std::int64_t>& offsets, std::int64_t& peak,
-                   std::int64_t& proven_bound);
 
 }  // namespace tessera::memory

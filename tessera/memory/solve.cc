@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
 
 #include "tessera/base/text.h"
 #include "tessera/memory/exact.h"
@@ -74,6 +77,15 @@ class Solver {
   Status repair_plan(std::int64_t rounds);
   Status search(std::int64_t nodes);
   Status improve();
+  /// A part and the search that it has had so far, to go on with.
+  struct Searched {
+    std::int32_t from = 0;
+    std::int32_t to = 0;
+    PartPacking own;
+    std::optional<Exact> exact;
+    std::int64_t proven_bound = 0;
+  };
+  Result<Searched*> searched(const Part& part);
   Status search_part(Part& part, std::int64_t target);
   void add_up(const Array<Part>& parts);
 
@@ -85,6 +97,7 @@ class Solver {
   std::int64_t proven_bound_ = 0;
   std::int64_t good_enough_ = 0;
   std::string_view found_by_;
+  std::unique_ptr<Searched> searched_;  // of the part that was searched last
 };
 
 Status Solver::plan_quickly() {
@@ -120,24 +133,39 @@ void Solver::add_up(const Array<Part>& parts) {
   }
 }
 
+Result<Solver::Searched*> Solver::searched(const Part& part) {
+  if (searched_ && searched_->from == part.from && searched_->to == part.to) {
+    return searched_.get();
+  }
+  searched_.reset(new (std::nothrow) Searched);
+  if (!searched_ || !searched_->own.take(packing_, part)) return out_of_memory();
+  searched_->from = part.from;
+  searched_->to = part.to;
+  searched_->exact.emplace(searched_->own.packing, options_.techniques, patience_);
+  return searched_.get();
+}
+
 Status Solver::search_part(Part& part, std::int64_t target) {
-  PartPacking own;
+  TESSERA_TRY(Searched* const searched_part, searched(part));
+  const PartPacking& own = searched_part->own;
+  Exact& exact = *searched_part->exact;
   Array<std::int64_t> offsets;
-  if (!own.take(packing_, part) || !own.get(offsets_, offsets)) return out_of_memory();
+  if (!own.get(offsets_, offsets)) return out_of_memory();
   if (!Exact::can_search(own.packing)) return ok_status();
   const std::int64_t before = part.peak;
+  part.proven_bound = std::max(part.proven_bound, searched_part->proven_bound);
   SearchEnd end = SearchEnd::kFound;
   if (options_.minimize || !options_.capacity) {
-    end = minimise(own.packing, options_.techniques, target, patience_, offsets, part.peak,
-                   part.proven_bound);
+    end = exact.minimise(target, offsets, part.peak, part.proven_bound);
   } else {
-    end = find_within(own.packing, options_.techniques, target, patience_, offsets);
+    end = exact.find_within(target, offsets);
     if (end == SearchEnd::kFound) part.peak = peak_of(own.packing, offsets);
     if (end == SearchEnd::kNone) {
       part.proven_bound = target / packing_.grain * packing_.grain + packing_.grain;
     }
   }
   if (end == SearchEnd::kNoMemory) return out_of_memory();
+  searched_part->proven_bound = part.proven_bound;
   if (part.peak < before) {
     own.put(offsets, offsets_);
     found_by_ = "exact";
