@@ -26,12 +26,12 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
 
 /// Improves a plan: takes what reaches highest, and what stands in its way, and puts them down in
 /// another order, round after round, keeping the best. A round puts one block down; one that meets
-/// many others counts for several (one for each 64 of them), so that rounds measure time, some 2 us
-/// each. Deterministic unless `seconds` run out first. Plans of many blocks need more rounds: one
-/// or two for each block.
+/// many others counts for several (one for each 32 of them), so that rounds measure time, some 2 us
+/// each. Deterministic unless `seconds` run out first. Plans of many blocks need more rounds: two
+/// or four for each block.
 struct RepairOptions {
   std::int64_t good_enough = 0;
-  std::int64_t rounds = 2000;
+  std::int64_t rounds = 3000;
   double seconds = 1;
   Patience* patience = nullptr;  ///< the same
 };

@@ -229,7 +229,7 @@ bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int6
     const Block& block = packing_.blocks[i];
     if (!find_place(block, plan, ceiling)) return false;
     // Large neighbourhoods count for more, so that rounds are a measure of time.
-    rounds_ -= 1 + static_cast<std::int64_t>(met_.size() / 64);
+    rounds_ -= 1 + static_cast<std::int64_t>(met_.size() / 32);
     if (place_ == kNowhere) return true;
     if (place_cost_ > 0) {
       penalty_[i] = std::min(penalty_[i] + 1, kMostPenalty);

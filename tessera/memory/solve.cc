@@ -204,10 +204,10 @@ Status Solver::improve() {
     }
     return ok_status();
   };
-  // Twenty rounds for each block of few, so that small problems are soon left to the search; two
+  // Twenty rounds for each block of few, so that small problems are soon left to the search; four
   // for each of many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
-  const std::int64_t soon = std::max(2 * blocks, std::min(RepairOptions().rounds, 20 * blocks));
+  const std::int64_t soon = std::max(4 * blocks, std::min(RepairOptions().rounds, 20 * blocks));
   constexpr std::int64_t kGlance = 4000;
   TESSERA_CHECK_OK(try_both(kGlance, soon));
   const bool is_searched = patience_.nodes() > 0;  // else all parts are too large for that
