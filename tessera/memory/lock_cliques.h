@@ -20,8 +20,8 @@ struct LockClique {
   struct Member {
     std::uint32_t block = 0;
     std::int64_t clears = 0;
-    std::int64_t more =
-        0;  ///< of its size, what is beyond `clears`; negative where that is rounded
+    /// Of its size, what is beyond `clears`; negative where that is rounded.
+    std::int64_t more = 0;
   };
   std::vector<Member> members;
 };

@@ -17,10 +17,11 @@ class FirstFit {
   /// `at` has an entry for every block of the relation; those of the component are used and
   /// written.
   FirstFit(const Relation& relation, const std::vector<std::uint32_t>& blocks,
-           std::int64_t good_enough, std::vector<std::int64_t>& at)
+           std::int64_t good_enough, Patience& patience, std::vector<std::int64_t>& at)
       : relation_(relation),
         blocks_(blocks),
         good_enough_(good_enough),
+        patience_(patience),
         at_(at),
         best_(blocks_.size(), 0) {
     for (const std::uint32_t b : blocks_) {
@@ -30,7 +31,8 @@ class FirstFit {
 
   /// The peak of the best plan, whose offsets are then in `at`.
   std::int64_t run(bool repairs) {
-    for (int rule = 0; rule < 5 && peak_ > good_enough_; ++rule) try_order(order_by(rule));
+    try_order(order_by(0));
+    for (int rule = 1; rule < 5 && goes_on(); ++rule) try_order(order_by(rule));
     if (repairs) repair();
     for (std::size_t i = 0; i < blocks_.size(); ++i) at_[blocks_[i]] = best_[i];
     return peak_;
@@ -38,6 +40,7 @@ class FirstFit {
 
  private:
   const Block& block(std::uint32_t b) const { return relation_.packing.blocks[b]; }
+  bool goes_on() { return peak_ > good_enough_ && patience_.works_on(work_); }
   double length(std::uint32_t b) const { return block(b).to - block(b).from; }
 
   std::vector<std::uint32_t> order_by(int rule) const {
@@ -120,7 +123,7 @@ class FirstFit {
   void repair() {
     const std::int64_t rounds = std::clamp<std::int64_t>(kRepairWork / work_, 4, 2000);
     std::mt19937_64 random(blocks_.size());
-    for (std::int64_t round = 0; round < rounds && peak_ > good_enough_; ++round) {
+    for (std::int64_t round = 0; round < rounds && goes_on(); ++round) {
       std::vector<std::uint32_t> order = best_order_;
       std::uint32_t moved = best_top_;
       const std::vector<Meeting>& meets = relation_.meetings[moved];
@@ -153,6 +156,7 @@ class FirstFit {
   const Relation& relation_;
   const std::vector<std::uint32_t>& blocks_;
   std::int64_t good_enough_;
+  Patience& patience_;
   std::vector<std::int64_t>& at_;  ///< -1 for what is not put down
   std::int64_t work_ = 0;
   std::uint32_t top_ = 0;
@@ -166,9 +170,9 @@ class FirstFit {
 }  // namespace
 
 std::int64_t lock_first_fit(const Relation& relation, const std::vector<std::uint32_t>& component,
-                            std::int64_t good_enough, bool repairs,
+                            std::int64_t good_enough, bool repairs, Patience& patience,
                             std::vector<std::int64_t>& offsets) {
-  return FirstFit(relation, component, good_enough, offsets).run(repairs);
+  return FirstFit(relation, component, good_enough, patience, offsets).run(repairs);
 }
 
 void lock_follow_hints(const Relation& relation, const std::vector<std::uint32_t>& component,

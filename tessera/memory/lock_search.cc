@@ -35,7 +35,10 @@ LockSearch::LockSearch(const LockBlocks& blocks, const std::vector<LockClique>& 
     floor_[b] = hole_[b] = earliest_[b] = blocks.lowest(b, 0);
     bound_ = std::max(bound_, earliest_[b] + blocks.blocks[b].size);
   }
-  for (const LockClique& clique : cliques) bound_ = std::max(bound_, end_of(clique));
+  for (const LockClique& clique : cliques) {
+    bound_ = std::max(bound_, end_of(clique));
+    clique_work_ += static_cast<std::int64_t>(clique.members.size());
+  }
 }
 
 SearchEnd LockSearch::within(std::int64_t capacity) {
@@ -160,7 +163,7 @@ LockSearch::Step LockSearch::go_on(Frame& frame) {
 LockSearch::Step LockSearch::enter(std::size_t begin, std::size_t end) {
   waiting_.clear();
   ++node_;
-  std::int64_t work = 1;
+  std::int64_t work = 1 + clique_work_;
   for (std::size_t i = begin; i < end; ++i) {
     const std::uint32_t b = members_[i];
     if (!is_waiting(b)) continue;

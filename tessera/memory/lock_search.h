@@ -137,6 +137,7 @@ class LockSearch {
   std::uint64_t turns_ = 0;
   int order_ = 0;
   std::int64_t bound_ = 0;
+  std::int64_t clique_work_ = 0;  // members of all cliques, which every node looks at
   std::vector<std::int64_t> offsets_;
 
   // Of each block: where it is (-1: it waits), its floor, and the place that it would sink to: the

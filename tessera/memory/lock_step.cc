@@ -176,11 +176,13 @@ class Stepper {
   /// First-fit for every component; where the plan for the largest sizes is as low, that.
   std::vector<Piece> first_fit(const Relation& relation) {
     std::vector<Piece> pieces;
+    patience_.peak = out_.found_by.empty() ? INT64_MAX : out_.peak;
+    patience_.proven_bound = out_.proven_bound;
     for (const std::vector<std::uint32_t>& component : relation.components) {
       Piece& piece = pieces.emplace_back();
       piece.ids = component;
-      piece.peak =
-          lock_first_fit(relation, component, good_enough_, options_.techniques.repair, offsets_);
+      piece.peak = lock_first_fit(relation, component, good_enough_, options_.techniques.repair,
+                                  patience_, offsets_);
     }
     if (!options_.techniques.decomposition && pieces.size() > 1) {
       for (std::size_t i = 1; i < pieces.size(); ++i) {

@@ -11,7 +11,7 @@
 
 namespace tessera::memory {
 
-/// Sizes of all buffers on each of several classes of places: sizes[c][i].
+/// Sizes of all buffers on each of several classes of places: sizes[c][i], none below 0.
 using ClassSizes = std::vector<std::vector<std::int64_t>>;
 
 struct LockStep {
