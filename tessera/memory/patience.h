@@ -19,8 +19,8 @@ class Patience {
   }
   double seconds_left() const { return options_.seconds - seconds(); }
   std::int64_t nodes() const { return nodes_; }
-  /// Whether nothing more may be tried, by this search or at all.
-  bool is_spent() const { return is_spent_ || nodes_ >= search_end_; }
+  /// Whether no node may be looked at any more, by this search or at all.
+  bool is_spent() const { return is_over_ || nodes_ >= search_end_ || nodes_ >= options_.nodes; }
 
   /// The searches from here on may look at so many nodes together.
   void start_search(std::int64_t nodes) {
@@ -35,16 +35,16 @@ class Patience {
     --run_;
     ++nodes_;
     unseen_work_ += work;
-    if (nodes_ >= options_.nodes) is_spent_ = true;
     if (unseen_work_ < kWorkBetweenLooks) return true;
     return look_at_the_clock();
   }
-  /// Counts work without a node; the same answer.
+  /// Counts work without a node; false when all is over, which nodes alone never end.
   bool works_on(std::int64_t work) {
     unseen_work_ += work;
-    return !is_spent_ && (unseen_work_ < kWorkBetweenLooks || look_at_the_clock());
+    return !is_over_ && (unseen_work_ < kWorkBetweenLooks || look_at_the_clock());
   }
-  /// Looks at the clock, and reports what is known when it is time to; false when all is over.
+  /// Looks at the clock, and reports what is known when it is time to; false when all is over:
+  /// the time, or the patience of whoever is told.
   bool look_at_the_clock();
 
   // What progress reports say.
@@ -61,7 +61,7 @@ class Patience {
   std::int64_t run_ = 0;
   std::int64_t search_end_ = INT64_MAX;
   std::int64_t unseen_work_ = 0;
-  bool is_spent_ = false;
+  bool is_over_ = false;
 };
 
 }  // namespace tessera::memory

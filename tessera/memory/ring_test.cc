@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bench/hard_instance.h"
 #include "tessera/memory/greedy.h"
 #include "tessera/memory/patience.h"
 #include "tessera/memory/solve.h"
@@ -115,6 +116,28 @@ TEST(Patience, EndsRulesAndRepairs) {
   ASSERT_TRUE(stopped.copy(first_rule));
   EXPECT_EQ(*repair(packing, {packing.lower_bound, 5000, 100, &spent}, stopped), first);
   EXPECT_LT(*repair(packing, {packing.lower_bound, 5000, 100}, stopped), first);
+}
+
+/// Nodes are those of the exact search: when they are used up, a plan is still repaired once.
+TEST(Patience, FewNodesLeaveRepairsAlone) {
+  bench::HardOptions hard;
+  hard.buffers = 296;
+  const Problem problem = bench::hard_instance(hard).problem;
+  SolveOptions options;
+  options.minimize = true;
+  options.seconds = 1000;
+  options.techniques.exact = options.techniques.repair = false;
+  const std::int64_t greedy_peak = solve(problem, options)->peak;
+  options.techniques.repair = true;
+  const Solution repaired = *solve(problem, options);
+  ASSERT_LT(repaired.peak, greedy_peak);
+  options.techniques.exact = true;
+  for (const std::int64_t nodes : {0, 1, 100, 4000}) {
+    options.nodes = nodes;
+    const Solution solution = *solve(problem, options);
+    EXPECT_LE(solution.peak, repaired.peak) << nodes;
+    EXPECT_LE(solution.nodes, nodes);
+  }
 }
 
 TEST(Patience, TellsOfRulesAndRepairs) {

@@ -197,26 +197,30 @@ Status Solver::search(std::int64_t nodes) {
 /// Search and repair in turns, each time longer: most searches that end well end soon, long before
 /// a repair would, and what neither finds soon may be the other's.
 Status Solver::improve() {
-  const auto try_both = [this](std::int64_t nodes, std::int64_t rounds) -> Status {
-    if (options_.techniques.exact && wants_less()) TESSERA_CHECK_OK(search(nodes));
-    if (options_.techniques.repair && rounds > 0 && wants_less()) {
-      TESSERA_CHECK_OK(repair_plan(rounds));
-    }
-    return ok_status();
+  const auto look = [this](std::int64_t nodes) {
+    return options_.techniques.exact && wants_less() ? search(nodes) : ok_status();
   };
+  const auto mend = [this](std::int64_t rounds) {
+    const bool is_worth_it = options_.techniques.repair && rounds > 0 && wants_less();
+    return is_worth_it ? repair_plan(rounds) : ok_status();
+  };
+  const auto nodes_left = [this] { return options_.nodes - patience_.nodes(); };
   // Twenty rounds for each block of few, so that small problems are soon left to the search; four
   // for each of many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
   const std::int64_t soon = std::max(4 * blocks, std::min(RepairOptions().rounds, 20 * blocks));
   constexpr std::int64_t kGlance = 4000;
-  TESSERA_CHECK_OK(try_both(kGlance, soon));
+  TESSERA_CHECK_OK(look(kGlance));
+  TESSERA_CHECK_OK(mend(soon));
   const bool is_searched = patience_.nodes() > 0;  // else all parts are too large for that
   constexpr std::int64_t kLook = 1 << 17;
   constexpr std::int64_t kLookRounds = 200'000;
-  TESSERA_CHECK_OK(try_both(kLook, is_searched ? std::min(kLookRounds, 100 * soon) : 0));
+  TESSERA_CHECK_OK(look(kLook));
+  if (is_searched && nodes_left() > 0) TESSERA_CHECK_OK(mend(std::min(kLookRounds, 100 * soon)));
   // Who asks for a capacity gets all the time, or all the nodes, of which a round then is one.
   const bool is_asked = options_.techniques.exact && options_.capacity && !options_.minimize;
-  return try_both(INT64_MAX, is_asked ? options_.nodes - patience_.nodes() : 0);
+  TESSERA_CHECK_OK(look(INT64_MAX));
+  return is_asked ? mend(nodes_left()) : ok_status();
 }
 
 Status Solver::run(Solution& solution) {

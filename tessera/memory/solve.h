@@ -39,7 +39,7 @@ const std::vector<TechniqueName>& technique_names();
 struct Progress {
   double seconds = 0;
   std::int64_t nodes = 0;
-  std::int64_t peak = 0;         ///< of the best plan so far
+  std::int64_t peak = 0;         ///< of the best plan so far; INT64_MAX before there is one
   std::int64_t lower_bound = 0;  ///< proven so far
 };
 
