@@ -128,7 +128,6 @@ TEST_F(Alloc, SaysWhatIsMissing) {
   expect_plan(kBuffers, json);  // the best plan there is
 }
 
-/// Whatever the techniques and limits, the answer is a plan and says of itself what is true.
 bench::HardInstance hard_instance(std::int64_t buffers) {
   bench::HardOptions options;
   options.buffers = buffers;
@@ -144,6 +143,7 @@ std::string csv_of(const memory::Problem& problem) {
   return text;
 }
 
+/// Whatever the techniques and limits, the answer is a plan and says of itself what is true.
 TEST_F(Alloc, EveryTechniqueCanBeSwitchedOff) {
   const bench::HardInstance instance = hard_instance(40);
   const std::string text = csv_of(instance.problem);

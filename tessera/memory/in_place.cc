@@ -2,6 +2,7 @@
 #include "tessera/memory/in_place.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
@@ -10,10 +11,11 @@ namespace tessera::memory {
 
 std::vector<Declined> take_back_smaller(Program& program, const Lifetimes& lives,
                                         const FitsInside& inside) {
-  const auto is_granted = [&lives](const InPlace& wish) {
-    return std::any_of(lives.in_place.begin(), lives.in_place.end(), [&](const InPlace& granted) {
-      return granted.output == wish.output && granted.input == wish.input;
-    });
+  std::vector<std::pair<std::size_t, std::size_t>> granted;
+  for (const InPlace& wish : lives.in_place) granted.emplace_back(wish.output, wish.input);
+  std::sort(granted.begin(), granted.end());
+  const auto is_granted = [&granted](const InPlace& wish) {
+    return std::binary_search(granted.begin(), granted.end(), std::pair(wish.output, wish.input));
   };
   std::vector<Declined> taken_back;
   for (std::size_t k = 0; k < program.ops.size(); ++k) {
