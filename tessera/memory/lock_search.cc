@@ -55,26 +55,35 @@ SearchEnd LockSearch::lowest(std::int64_t target, std::int64_t others, std::int6
   const std::int64_t grain = blocks_.grain;
   proven_bound = std::max(proven_bound, bound_);
   bool is_near = true;  // as low as may be and just below the plan, in turns
-  for (std::int64_t nodes = kFirstNodes;; nodes += is_near ? nodes / 2 : 0) {
+  int proofs = 0;       // of the near ones, in a row
+  for (std::int64_t nodes = kFirstNodes;;) {
     const std::int64_t low = std::max(target, proven_bound);
     const std::int64_t high = (peak - 1) / grain * grain;  // the next lower peak that can be
     if (proven_bound > high) proven_bound = std::max(proven_bound, peak);
     if (peak <= target || proven_bound >= peak) return SearchEnd::kFound;
     // What fails just below the plan also fails just below every lower one, so that is where the
     // proof is made in the end; but the bound is very often the optimum.
-    const std::int64_t capacity = is_near ? low : std::max(low, high);
+    // A bound that rises easily rises in longer and longer steps, however far the plan is.
+    const std::int64_t room = std::max<std::int64_t>(0, high - low) / grain;
+    const std::int64_t climb =
+        std::min(room, (std::int64_t{1} << std::clamp(proofs - 1, 0, 61)) - 1);
+    const std::int64_t capacity = is_near ? low + climb * grain : std::max(low, high);
     const SearchEnd end =
         turn(capacity, is_near ? nodes / kNearShare : nodes, is_near ? near_ : far_);
     if (end == SearchEnd::kFound) {
       peak = blocks_.peak(offsets_);
       patience_.peak = std::max(peak, others);
+      proofs = 0;
     } else if (end == SearchEnd::kNone) {
       proven_bound = std::min(peak, blocks_.above(capacity));
       patience_.proven_bound = std::max(patience_.proven_bound, proven_bound);
+      ++proofs;
     } else if (patience_.is_spent()) {
       return end;
     } else {
       is_near = !is_near;
+      proofs = 0;
+      if (is_near) nodes += nodes / 2;
     }
   }
 }

@@ -148,6 +148,46 @@ TEST(LockSearch, DecidesTinyCasesAlone) {
   EXPECT_GT(above_the_cliques, static_cast<int>(few(200)));
 }
 
+// Bytes by the quadrillion, and a single byte elsewhere, so that no grain helps: the bound cannot
+// rise one peak after the other.
+TEST(LockSearch, ClimbsHoweverFarThePlanIsAboveTheBound) {
+  constexpr std::int64_t kScale = std::int64_t{1} << 50;
+  int above_the_cliques = 0;
+  for (std::uint64_t seed = 0; seed < few(2'000); ++seed) {
+    Dice dice(seed + 300'000);
+    LockCase the_case = random_lock_case(dice, dice.between(3, 6));
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    const std::optional<std::int64_t> lowest = lowest_in_lock_step(the_case);
+    if (!lowest) continue;
+    for (Buffer& buffer : the_case.lives.buffers) {
+      if (buffer.alignment > 1) buffer.alignment *= kScale;
+      if (buffer.fixed) *buffer.fixed *= kScale;
+      if (buffer.alias) buffer.alias->delta *= kScale;
+    }
+    for (std::vector<std::int64_t>& of_class : the_case.sizes) {
+      for (std::int64_t& size : of_class) size *= kScale;
+      of_class.push_back(1);
+    }
+    Buffer byte;
+    byte.lower = 100;
+    byte.upper = 101;
+    the_case.lives.buffers.push_back(byte);
+    SolveOptions options;
+    options.nodes = 100'000;
+    options.seconds = 1000;
+    Alone alone(the_case, options);
+    ASSERT_EQ(alone.blocks.grain, 1);
+    std::int64_t peak = 100 * kScale;
+    std::int64_t proven = 0;
+    EXPECT_EQ(alone.search.lowest(0, 0, peak, proven), SearchEnd::kFound);
+    EXPECT_EQ(peak, std::max<std::int64_t>(1, *lowest * kScale));
+    EXPECT_EQ(proven, peak);
+    if (HasFailure()) return;
+    above_the_cliques += peak > alone.search.bound() ? 1 : 0;
+  }
+  EXPECT_GT(above_the_cliques, static_cast<int>(few(30)));
+}
+
 // Too large for brute force: with every technique, without each of them, and without any.
 TEST(LockSearch, TechniquesDoNotChangeTheAnswer) {
   for (std::uint64_t seed = 0; seed < few(60); ++seed) {
