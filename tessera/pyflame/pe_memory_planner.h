@@ -32,8 +32,9 @@ class PEMemoryPlanner {
     bool quick = false;      ///< the first plan that fits will do; else a low one is looked for
     bool minimize = false;   ///< search for the lowest plan there is
     bool allocated = false;  ///< give every PE of a layout a whole tile, as ragged ones too
-    double seconds =
-        1;  ///< for the exact search, where it is needed, and for finer grids as advice
+    /// For each exact search that is needed (one more where small outputs may be in place of large
+    /// inputs), and for finer grids as advice.
+    double seconds = 1;
     bool advise = true;  ///< when it does not fit, find out what would help
   };
 
