@@ -231,9 +231,9 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   const std::vector<memory::Declined> smaller =
       memory::take_back_smaller(program, planned.lives, sizes->inside());
   if (!smaller.empty()) {
-    TESSERA_TRY(Planned without, plan_program(graph, program, *sizes, options));
-    if (without.plan.peak < planned.plan.peak) {
-      planned = std::move(without);
+    Result<Planned> without = plan_program(graph, program, *sizes, options);
+    if (without && without->plan.peak < planned.plan.peak) {  // else there is a plan all the same
+      planned = *std::move(without);
       planned.lives.declined.insert(planned.lives.declined.end(), smaller.begin(), smaller.end());
     }
   }
