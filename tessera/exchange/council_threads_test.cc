@@ -251,7 +251,7 @@ TEST(CouncilOfThreads, RanksAtDifferentPointsAreTold) {
 TEST(CouncilOfThreads, ManyDecisionsAndCouncilsInTurn) {
   // All kinds of decisions in a random order that all ranks know, through several councils, with
   // ranks that are ahead and ranks that lag, some of which wait for others in between.
-  constexpr int kDecisions = 200;
+  constexpr int kDecisions = 400;
   for (const int ranks : {2, 5, 8}) {
     const auto all = in_process_exchange(ranks);
     std::atomic<int> wrong = 0;
