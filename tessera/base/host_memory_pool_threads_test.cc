@@ -124,7 +124,7 @@ TEST(HostMemoryPoolThreads, OfManyReleasesOneSucceeds) {
 TEST(HostMemoryPoolThreads, BlocksComeHomeFromOtherThreads) {
   HostMemoryPool pool = std::move(*HostMemoryPool::make(64, 16));
   ThreadPool threads(2);
-  constexpr int kBlocks = 20000;
+  constexpr int kBlocks = 50000;
   std::vector<std::atomic<void*>> ring(8);
   threads.run([&](int worker) {
     for (int i = 0; i < kBlocks; ++i) {
