@@ -52,9 +52,7 @@ test-tsan: deps ## the tests labelled `threads`, under the thread sanitizer
 	else cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -j $(JOBS); fi
 
 test-long: deps ## the full sweeps, optimised
-	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
-	ctest --preset long -j $(JOBS)
+	$(call preset_test,long)
 
 fuzz: deps ## run each fuzz target for FUZZ_SECONDS (60)
 	cmake --preset fuzz
