@@ -8,6 +8,7 @@ if(TESSERA_MPI STREQUAL "OFF" OR NOT library_sources MATCHES "tessera/exchange/"
   return()
 endif()
 
+# FindMPI compiles and links a program each time, so that a broken MPI is none.
 # The C interface alone, from C++: the C++ one has been dropped from MPI.
 set(MPI_CXX_SKIP_MPICXX TRUE)
 if(TESSERA_MPI STREQUAL "AUTO")
@@ -16,7 +17,7 @@ else()
   find_package(MPI 3.0 REQUIRED COMPONENTS CXX)
 endif()
 if(NOT MPI_CXX_FOUND)
-  message(STATUS "No MPI: tessera::mpi, its module and its tests are left out")
+  list(APPEND TESSERA_LEFT_OUT "MPI (tessera reshard --mpi, tessera bench mpi)")
   return()
 endif()
 

@@ -3,7 +3,9 @@
 # its own folder when they are there. Nothing links them, and they are not installed.
 #
 # Each library is found by its header and its file, never by its package file for CMake: that of
-# oneDNN requires OpenCL headers that nothing here uses, and a peer must never stop a build.
+# oneDNN requires OpenCL headers that nothing here uses, and a peer must never stop a build. A small
+# program is compiled with it, so that one that does not work is left out like one that is missing.
+include(CheckCXXSourceCompiles)
 
 find_path(TESSERA_ONEDNN_INCLUDE dnnl.hpp)
 find_library(TESSERA_ONEDNN dnnl)
@@ -24,39 +26,53 @@ function(tessera_add_peer_module name source)
   add_dependencies(peers ${name})
 endfunction()
 
-set(peers_missing "")
+# tessera_try_peer(NAME LIBRARIES INCLUDES CODE): sets TESSERA_HAS_NAME when a program with CODE can be
+# compiled and linked, or adds NAME to TESSERA_LEFT_OUT. A failure is not kept: the next run tries again.
+function(tessera_try_peer name libraries includes code)
+  set(has TESSERA_HAS_${name})
+  if(NOT "${libraries};${includes}" MATCHES "NOTFOUND")
+    set(CMAKE_REQUIRED_QUIET ON)
+    set(CMAKE_REQUIRED_LIBRARIES ${libraries})
+    set(CMAKE_REQUIRED_INCLUDES ${includes})
+    check_cxx_source_compiles("${code}" ${has})
+  endif()
+  if(NOT ${has})
+    unset(${has} CACHE)
+    set(TESSERA_LEFT_OUT ${TESSERA_LEFT_OUT} ${name} PARENT_SCOPE)
+  endif()
+endfunction()
+
 tessera_add_peer_module(tessera_bench_peers tools/peers/list.cc)
 target_link_libraries(tessera_bench_peers PRIVATE Threads::Threads)
-if(TESSERA_ONEDNN AND TESSERA_ONEDNN_INCLUDE AND TARGET OpenMP::OpenMP_CXX)
+set(openmp OpenMP::OpenMP_CXX)
+if(NOT TARGET ${openmp})
+  set(openmp OpenMP-NOTFOUND)
+endif()
+tessera_try_peer(oneDNN "${TESSERA_ONEDNN};${openmp}" "${TESSERA_ONEDNN_INCLUDE}"
+  "#include <dnnl.h>\n#include <omp.h>\nint main() { return dnnl_version()->major + omp_get_max_threads(); }")
+if(TESSERA_HAS_oneDNN)
   target_sources(tessera_bench_peers PRIVATE tools/peers/onednn.cc)
   target_compile_definitions(tessera_bench_peers PRIVATE TESSERA_PEER_ONEDNN)
   target_include_directories(tessera_bench_peers SYSTEM PRIVATE ${TESSERA_ONEDNN_INCLUDE})
   target_link_libraries(tessera_bench_peers PRIVATE ${TESSERA_ONEDNN} OpenMP::OpenMP_CXX)
-else()
-  list(APPEND peers_missing oneDNN)
 endif()
-if(TESSERA_EIGEN_INCLUDE)
+tessera_try_peer(Eigen "" "${TESSERA_EIGEN_INCLUDE}"
+  "#include <unsupported/Eigen/CXX11/Tensor>\nint main() { return EIGEN_MAJOR_VERSION; }")
+if(TESSERA_HAS_Eigen)
   target_sources(tessera_bench_peers PRIVATE tools/peers/eigen.cc)
   target_compile_definitions(tessera_bench_peers PRIVATE TESSERA_PEER_EIGEN)
   target_include_directories(tessera_bench_peers SYSTEM PRIVATE ${TESSERA_EIGEN_INCLUDE})
-else()
-  list(APPEND peers_missing Eigen)
 endif()
 
 # What `tessera bench mpi` measures beside Tessera: bare MPI, and ScaLAPACK where it is.
 if(TARGET tessera_mpi_module)
   tessera_add_peer_module(tessera_bench_mpi tools/peers/mpi_floor.cc)
   target_link_libraries(tessera_bench_mpi PRIVATE MPI::MPI_CXX)
-  if(TESSERA_SCALAPACK)
+  tessera_try_peer(ScaLAPACK "${TESSERA_SCALAPACK};MPI::MPI_CXX" ""
+    "extern \"C\" void Cblacs_gridexit(int); int main() { Cblacs_gridexit(0); }")
+  if(TESSERA_HAS_ScaLAPACK)
     target_sources(tessera_bench_mpi PRIVATE tools/peers/mpi_scalapack.cc)
     target_compile_definitions(tessera_bench_mpi PRIVATE TESSERA_PEER_SCALAPACK)
     target_link_libraries(tessera_bench_mpi PRIVATE ${TESSERA_SCALAPACK})
-  else()
-    list(APPEND peers_missing ScaLAPACK)
   endif()
-endif()
-
-if(peers_missing)
-  list(JOIN peers_missing ", " peers_missing)
-  message(STATUS "Left out of `tessera bench`: ${peers_missing} (make bench installs them)")
 endif()
