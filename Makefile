@@ -7,6 +7,15 @@ FUZZ_SECONDS ?= 60
 # Also for root, and with fewer processors than ranks.
 MPIRUN ?= OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe
 
+# $(call packages,LIST..): install what is missing of packages/LIST.txt.
+packages = @scripts/deps.sh $(patsubst %,packages/%.txt,$(1))
+
+define build_product
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target product
+	ln -sfn release/bin/tessera build/tessera
+endef
+
 # Our own C++ files; evaluated only where used.
 FOLDERS = $(wildcard tessera tools fuzz examples bench python cmake)
 SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc')
@@ -18,13 +27,12 @@ SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc')
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-deps: ## install the Debian packages of packages.txt that are missing
-	@scripts/deps.sh packages.txt
+deps: ## install what is missing of all Debian packages named in packages/
+	$(call packages,build test clang peers)
 
-build: deps ## optimised build; leaves the command at build/tessera
-	cmake --preset release
-	cmake --build --preset release -j $(JOBS) --target product
-	ln -sfn release/bin/tessera build/tessera
+build: ## optimised build; leaves the command at build/tessera
+	$(call packages,build)
+	$(build_product)
 
 run: build ## build, then the demonstration in examples/demo.sh
 	TESSERA=$(CURDIR)/build/tessera $(if $(wildcard examples/demo.sh),examples/demo.sh,build/tessera --help)
@@ -36,25 +44,31 @@ define preset_test
 	ctest --preset $(1) -j $(JOBS)
 endef
 
-test: deps ## build everything, run all tests but the long sweeps
+test: ## build everything, run all tests but the long sweeps
+	$(call packages,build test)
 	$(call preset_test,dev)
 
-test-clang: deps ## the same with clang
+test-clang: ## the same with clang
+	$(call packages,build test clang)
 	$(call preset_test,clang)
 
-test-asan: deps ## the same under the address and undefined behaviour sanitizers
+test-asan: ## the same under the address and undefined behaviour sanitizers
+	$(call packages,build test clang)
 	$(call preset_test,asan)
 
-test-tsan: deps ## the tests labelled `threads`, under the thread sanitizer
+test-tsan: ## the tests labelled `threads`, under the thread sanitizer
+	$(call packages,build test clang)
 	cmake --preset tsan
 	@if ctest --preset tsan -N | grep -q '^Total Tests: 0'; then \
 	  echo 'No test carries the label `threads`: nothing to run under the thread sanitizer.'; \
 	else cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -j $(JOBS); fi
 
-test-long: deps ## the full sweeps, optimised
+test-long: ## the full sweeps, optimised
+	$(call packages,build test)
 	$(call preset_test,long)
 
-fuzz: deps ## run each fuzz target for FUZZ_SECONDS (60)
+fuzz: ## run each fuzz target for FUZZ_SECONDS (60)
+	$(call packages,build clang)
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
@@ -68,7 +82,9 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) fuzz
 
 bench: build ## measure layouts, moves between them against memcpy and peers, reshards, and MPI
-	cmake --build --preset release -j $(JOBS) --target peers
+	@scripts/deps.sh packages/peers.txt || echo 'Going on without the peers that are missing.'
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target product peers
 	build/tessera bench layout
 	build/tessera bench relayout
 	build/tessera bench reshard
@@ -77,14 +93,18 @@ bench: build ## measure layouts, moves between them against memcpy and peers, re
 	  for ranks in 2 4; do $(MPIRUN) -n $$ranks build/tessera bench mpi || exit 1; done; \
 	else echo 'No mpirun, or no MPI to build with: tessera bench mpi is left out.'; fi
 
-check: deps ## formatting and static analysis
+check: ## formatting and static analysis, of the code around peers as well
+	$(call packages,build test clang peers)
 	clang-format-19 --dry-run -Werror $(SOURCES)
 	cmake --preset clang
 	printf '%s\n' $(filter-out cmake/%,$(filter %.cc,$(SOURCES))) | \
 	  xargs -P $(JOBS) -n 1 clang-tidy-19 -p build/clang --quiet
 
-format: deps ## format all sources in place
+format: ## format all sources in place
+	$(call packages,clang)
 	clang-format-19 -i $(SOURCES)
 
-install: build ## install into PREFIX (/usr/local); DESTDIR is honoured
+# Installs no packages, and needs no more rights than PREFIX does.
+install: ## build, and install into PREFIX (/usr/local); DESTDIR is honoured
+	$(build_product)
 	cmake --install build/release --prefix $(PREFIX)

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages of a list ("package  # what for") that are missing; silent if none is.
+# Installs the packages of some lists ("package  # what for") that are missing; silent if none is.
+# Where it may not or cannot, it prints the command that would, and fails.
+# usage: deps.sh LIST..
 set -euo pipefail
-list=$1
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "not a Debian system: the packages named in $list must be there already" >&2
+  echo "not a Debian system: the packages named in $* must be there already" >&2
   exit 0
 fi
 
-mapfile -t wanted < <(sed -E 's/#.*//; s/[[:space:]]+//g; /^$/d' "$list")
+mapfile -t wanted < <(sed -E 's/#.*//; s/[[:space:]]+//g; /^$/d' "$@" | sort -u)
 # dpkg-query fails when it knows nothing of a name: that package is missing, like those it reports
 # in another state than installed.
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
@@ -20,12 +21,24 @@ for package in "${wanted[@]}"; do
 done
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
+refuse() {
+  printf '%s: %s. As root:\n\n  %s\n\n' "$0" "$1" "${install[*]}" >&2
+  exit 1
+}
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  command -v sudo >/dev/null ||
+    refuse "${#missing[@]} packages are missing, and there is no sudo to install them"
+  as_root=(sudo)
+fi
+
 echo "installing ${#missing[@]} missing packages:"
 for package in "${missing[@]}"; do
-  grep -E "^${package//+/\\+}([[:space:]]|\$)" "$list" | sed 's/^/  /'
+  grep -hE -m 1 "^${package//+/\\+}([[:space:]]|\$)" "$@" | sed -n '1s/^/  /p'
 done
-as_root=()
-[[ $(id -u) -eq 0 ]] || as_root=(sudo)
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -q -y --no-install-recommends "${missing[@]}"
+# The lists that are there may do when no new ones can be had.
+"${as_root[@]}" apt-get update -q || echo "the lists of packages could not be updated" >&2
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" -q ||
+  refuse "${#missing[@]} packages are missing, and could not be installed"

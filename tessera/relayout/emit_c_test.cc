@@ -192,7 +192,7 @@ std::string source_of(const std::vector<Case>& cases) {
 }
 
 TEST(EmitC, DoesWhatTheProgramSays) {
-  ASSERT_TRUE(has_compiler()) << "cc comes with g++, which packages.txt names";
+  ASSERT_TRUE(has_compiler()) << "cc comes with g++, which packages/build.txt names";
   const std::vector<Case> cases = random_cases(300);
   const Library library(source_of(cases));
   ASSERT_TRUE(library.compiled());
@@ -219,7 +219,7 @@ Result<Layout> one_dim(std::int64_t extent, std::vector<std::int64_t> widths,
 
 // Pieces of 97 against pieces of 101 share no boundary but the first: many nests of many lengths.
 TEST(EmitC, ManyNestsBecomeATable) {
-  ASSERT_TRUE(has_compiler()) << "cc comes with g++, which packages.txt names";
+  ASSERT_TRUE(has_compiler()) << "cc comes with g++, which packages/build.txt names";
   const Result<Layout> a = one_dim(9797, {97, 1}, {100, 1}, DType::kF32);
   const Result<Layout> b = one_dim(9797, {101, 1}, {1, 97}, DType::kF32);
   ASSERT_TRUE(a && b) << (a ? b.error().message : a.error().message);
