@@ -66,7 +66,8 @@ bool ends(pid_t process) {
   return false;
 }
 
-/// mpirun with a command line, in a process group of its own.
+/// mpirun with a command line, in a process group of its own. Standard error is kept apart from
+/// standard output: MPI and the libraries below it write warnings of their own there.
 class Job {
  public:
   Job(const std::vector<std::string>& args, fs::path output,
@@ -80,9 +81,8 @@ class Job {
     pid_ = fork();
     if (pid_ != 0) return;
     setpgid(0, 0);
-    const int file = open(output_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644);
-    dup2(file, STDOUT_FILENO);
-    dup2(file, STDERR_FILENO);
+    dup2(open(output_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644), STDOUT_FILENO);
+    dup2(open(errors().c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644), STDERR_FILENO);
     close(STDIN_FILENO);
     // Any number of ranks, on any machine, for any user; ranks that wait give way.
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
@@ -105,7 +105,7 @@ class Job {
     int status = 0;
     waitpid(pid_, &status, 0);
     status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return {*status_, file_text(output_), ""};
+    return {*status_, file_text(output_), file_text(errors())};
   }
 
   /// The process of a rank, once it is stopped.
@@ -120,6 +120,7 @@ class Job {
   }
 
  private:
+  fs::path errors() const { return fs::path(output_).concat(".err"); }
   /// Of any of its threads.
   static std::vector<pid_t> children_of(pid_t parent) {
     std::vector<pid_t> list;
@@ -174,21 +175,22 @@ class ReshardMpi : public TestFolder, public testing::Test {
     const ShardCase shards(a, b);
     shards.write_inputs(folder_.string());
     const Answer answer = mpirun(ranks, command(a, b, more));
-    EXPECT_EQ(answer.status, 0) << answer.out;
-    EXPECT_EQ(shards.check_outputs(folder_.string()), "") << answer.out;
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(shards.check_outputs(folder_.string()), "") << answer.err;
     for (const std::string& name : names()) fs::remove(path(name));
   }
 
-  /// One error with all of these words, and no file that was not there.
+  /// One error with all of these words among what MPI says, and no file that was not there.
   void fails(const Answer& answer, std::vector<std::string> before,
              const std::vector<std::string>& words) {
     EXPECT_NE(answer.status, 0);
     EXPECT_NE(answer.status, 124) << "it hung";
-    EXPECT_EQ(count(answer.out, "error["), words.empty() ? 0U : 1U) << answer.out;
+    EXPECT_EQ(count(answer.out, "error["), 0U) << answer.out;
+    EXPECT_EQ(count(answer.err, "error["), words.empty() ? 0U : 1U) << answer.err;
     for (const std::string& word : words) {
-      EXPECT_NE(answer.out.find(word), std::string::npos) << word << "\n" << answer.out;
+      EXPECT_NE(answer.err.find(word), std::string::npos) << word << "\n" << answer.err;
     }
-    before.emplace_back("log");
+    before.insert(before.end(), {"log", "log.err"});
     std::sort(before.begin(), before.end());
     EXPECT_EQ(names(), before);
   }
@@ -233,7 +235,7 @@ TEST_F(ReshardMpi, OneProcessNeedsNoMpirun) {
                          tensor("53x63xf32", "pyflame.ColPartition(4)"));
   shards.write_inputs(folder_.string());
   const Answer answer = Job(command(shards.a_text, shards.b_text), log(), /*starter=*/"env").wait();
-  EXPECT_EQ(answer.status, 0) << answer.out;
+  EXPECT_EQ(answer.status, 0) << answer.err;
   EXPECT_EQ(shards.check_outputs(folder_.string()), "");
 }
 
@@ -242,7 +244,7 @@ TEST_F(ReshardMpi, RankZeroAlonePrints) {
                          tensor("53x63xf32", "pyflame.ColPartition(4)"));
   shards.write_inputs(folder_.string());
   const Answer answer = mpirun(4, command(shards.a_text, shards.b_text, {"--json"}));
-  ASSERT_EQ(answer.status, 0) << answer.out;
+  ASSERT_EQ(answer.status, 0) << answer.err;
   const Json json = answer.json();
   ASSERT_TRUE(json.is_object()) << answer.out;
   EXPECT_EQ(json["ranks"], 4);
@@ -292,7 +294,7 @@ TEST_F(ReshardMpi, ForgottenMpiIsTold) {
   std::erase(line, "--mpi");
   const Answer answer = mpirun(2, line);
   EXPECT_NE(answer.status, 0);
-  EXPECT_NE(answer.out.find("2 processes were started"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.err.find("2 processes were started"), std::string::npos) << answer.err;
   EXPECT_FALSE(fs::exists(path("y.0.npy")));
 }
 
