@@ -18,6 +18,12 @@ else()
 endif()
 if(NOT MPI_CXX_FOUND)
   list(APPEND TESSERA_LEFT_OUT "MPI (tessera reshard --mpi, tessera bench mpi)")
+  # What FindMPI has found of a broken MPI is forgotten, so that the next run finds a mended one.
+  get_cmake_property(cached CACHE_VARIABLES)
+  list(FILTER cached INCLUDE REGEX "^MPI_(CXX_LIB_NAMES|CXX_HEADER_DIR|.*_LIBRARY)$")
+  foreach(variable IN LISTS cached)
+    unset(${variable} CACHE)
+  endforeach()
   return()
 endif()
 
