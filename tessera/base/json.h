@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -102,6 +103,7 @@ class Json {
     } else if constexpr (std::same_as<T, std::string>) {
       return text();
     } else {
+      assert(is_array());
       T list;
       for (const Json& item : *this) list.push_back(item.get<typename T::value_type>());
       return list;
@@ -149,7 +151,8 @@ class Json {
   void set_text(std::string_view value);
   void set_array(std::size_t reserved);
 
-  // What `get` reads. Where asserts are off, a value of another kind reads as false, 0 or "".
+  // What `get` reads. Where asserts are off, a value of another kind reads as false, 0, "" or
+  // an empty list.
   bool boolean() const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
   std::uint64_t natural(std::uint64_t most) const;
