@@ -24,6 +24,7 @@ find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ISL REQUIRED IMPORTED_TARGET isl)  # an independent reference for layout algebra
+find_package(nlohmann_json 3 REQUIRED)               # and for the text of JSON
 
 add_custom_target(threads_tests)  # what the tsan preset builds
 
@@ -72,6 +73,9 @@ foreach(room IN LISTS rooms)
   list(FILTER tests EXCLUDE REGEX "_threads_test\\.cc$")
   if(tests)
     tessera_add_gtest(${room}_test unit ${tests})
+    if(room STREQUAL "base")
+      target_link_libraries(base_test PRIVATE nlohmann_json::nlohmann_json)
+    endif()
   endif()
   if(threads_tests)
     tessera_add_gtest(${room}_threads_test "unit;threads" ${threads_tests})

@@ -7,14 +7,14 @@ file(GLOB TESSERA_TOOL_SOURCES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
 set(tool_sources ${TESSERA_TOOL_SOURCES})
 list(FILTER tool_sources EXCLUDE REGEX "_test\\.cc$|^tools/main\\.cc$")
 
-find_package(nlohmann_json 3 REQUIRED)
 if(tool_sources)
+  find_package(nlohmann_json 3 REQUIRED)
   add_library(tessera_tools STATIC ${tool_sources})
   target_link_libraries(tessera_tools PUBLIC tessera $<TARGET_NAME_IF_EXISTS:tessera_bench>
-                        nlohmann_json::nlohmann_json)
+                        PRIVATE nlohmann_json::nlohmann_json)  # only the parser in tools/json.cc
 else()
   add_library(tessera_tools INTERFACE)
-  target_link_libraries(tessera_tools INTERFACE tessera nlohmann_json::nlohmann_json)
+  target_link_libraries(tessera_tools INTERFACE tessera)
 endif()
 
 if("tools/main.cc" IN_LIST TESSERA_TOOL_SOURCES)

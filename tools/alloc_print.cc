@@ -130,7 +130,7 @@ std::string alloc_json(const AllocAnswer& answer) {
   json["gap"] = solution.gap();
   json["found_by"] = solution.found_by;
   json["nodes"] = solution.nodes;
-  json["capacity"] = answer.capacity ? Json(*answer.capacity) : Json(nullptr);
+  json["capacity"] = answer.capacity;
   json["interrupted"] = answer.interrupted;
   json["shortfall"] = shortfall_json(answer);
   // An object of so many keys would be searched for each of them.

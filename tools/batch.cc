@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <exception>
 #include <istream>
-#include <limits>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -19,37 +18,26 @@ namespace {
 Error bad_value(std::string_view key, std::string_view expected, const Json& found) {
   return Error{
       ErrorCode::kBadJson,
-      cat("the value of '", key, "' is ", found.is_array() ? "an " : "a ", found.type_name()),
+      cat("the value of '", key, "' is ", found.is_array() ? "an " : "a ", found.kind_name()),
       std::nullopt, cat("it must be ", expected)};
-}
-
-std::optional<std::int64_t> integer(const Json& value) {
-  if (value.is_number_unsigned()) {
-    const auto number = value.get<std::uint64_t>();
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
-    return static_cast<std::int64_t>(number);
-  }
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  return {};
 }
 
 Result<Request::Value> number_list(const Flag& flag, const Json& value) {
   constexpr std::string_view kExpected = "a list of 64-bit integers, or a text such as \"1,2\"";
   if (value.is_string()) {
-    TESSERA_TRY(std::vector<std::int64_t> list, parse_numbers(value.get_ref<const std::string&>()));
+    TESSERA_TRY(std::vector<std::int64_t> list, parse_numbers(value.get<std::string>()));
     return Request::Value(std::move(list));
   }
   if (!value.is_array()) return bad_value(flag.name, kExpected, value);
   std::vector<std::int64_t> list;
   for (const Json& item : value) {
-    const std::optional<std::int64_t> number = integer(item);
-    if (!number) {
+    if (!item.is_integer()) {
       return Error{
           ErrorCode::kBadJson,
           cat("'", flag.name, "' holds ", quote(dump(item)), ", which is no 64-bit integer"),
           std::nullopt, cat("it must be ", kExpected)};
     }
-    list.push_back(*number);
+    list.push_back(item.get<std::int64_t>());
   }
   return Request::Value(std::move(list));
 }
@@ -64,12 +52,11 @@ Result<Request::Value> flag_value(const Flag& flag, const Json& value) {
       return Request::Value(value.get<std::string>());
     case ValueKind::kNumber: {
       if (value.is_string()) {
-        TESSERA_TRY(const std::int64_t number, parse_number(value.get_ref<const std::string&>()));
+        TESSERA_TRY(const std::int64_t number, parse_number(value.get<std::string>()));
         return Request::Value(number);
       }
-      const std::optional<std::int64_t> number = integer(value);
-      if (!number) return bad_value(flag.name, "a 64-bit integer", value);
-      return Request::Value(*number);
+      if (!value.is_integer()) return bad_value(flag.name, "a 64-bit integer", value);
+      return Request::Value(value.get<std::int64_t>());
     }
     case ValueKind::kNumbers:
       return number_list(flag, value);
@@ -93,7 +80,7 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
   std::erase_if(flags, [](const Flag& f) { return f.name == "batch" || f.name == "help"; });
   Request request;
   std::vector<std::pair<std::string, std::string>> texts;
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& [key, value] : json.members()) {
     const auto flag =
         std::find_if(flags.begin(), flags.end(), [&k = key](const Flag& f) { return f.name == k; });
     if (flag != flags.end()) {

@@ -19,7 +19,7 @@ TEST(BenchMemory, QuickSuiteHasAllCases) {
   // three traces, and four numbers of threads.
   EXPECT_EQ(json["cases"].size(), 15U + 4U + 3U + 4U);
   for (const Json& c : json["cases"]) {
-    const std::string name = c["name"];
+    const auto name = c["name"].get<std::string>();
     EXPECT_GT(c["seconds"].get<double>(), 0) << name;
     EXPECT_EQ(c.contains("goal"), c.contains("met")) << name;
     if (name.starts_with("mesh/")) {

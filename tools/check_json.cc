@@ -23,8 +23,8 @@ class JsonLines : public CheckPrinter {
       const std::optional<Edit>& fix = diagnostic.fix;
       const std::optional<Span>& tensor = diagnostic.tensor;
       Json json = diagnostic_json(file.name, diagnostic, file.region(diagnostic.span));
-      json["fix_region"] = fix ? region_json(file.region(fix->span)) : Json(nullptr);
-      json["tensor"] = tensor ? region_json(file.region(*tensor)) : Json(nullptr);
+      json["fix_region"] = fix ? region_json(file.region(fix->span)) : Json();
+      json["tensor"] = tensor ? region_json(file.region(*tensor)) : Json();
       print(std::move(json), /*fixed=*/false);
     }
   }
@@ -56,7 +56,7 @@ class JsonLines : public CheckPrinter {
     json["severity"] = severity_name(diagnostic.severity);
     json["code"] = diagnostic.code;
     json["message"] = diagnostic.message;
-    json["fix"] = diagnostic.fix ? Json(diagnostic.fix->text) : Json(nullptr);
+    json["fix"] = diagnostic.fix ? Json(diagnostic.fix->text) : Json();
     json["help"] = diagnostic.help;
     json["end_line"] = where.to.line;
     json["end_column"] = where.to.column;

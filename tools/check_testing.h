@@ -98,7 +98,8 @@ inline std::string mended(const Json& diagnostic, const std::string& line) {
   if (!diagnostic["fix"].is_string()) return "no fix";
   const Json& region = diagnostic["fix_region"];
   const auto from = region["column"].get<std::size_t>() - 1;
-  return std::string(line).replace(from, wrong_text(region, line).size(), diagnostic["fix"]);
+  return std::string(line).replace(from, wrong_text(region, line).size(),
+                                   diagnostic["fix"].get<std::string>());
 }
 
 }  // namespace tessera::tools

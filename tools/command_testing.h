@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,11 +25,12 @@ struct Answer {
   std::string out;
   std::string err;
 
-  Json json() const { return Json::parse(out, nullptr, /*allow_exceptions=*/false); }
+  /// Null when what was printed is not JSON.
+  Json json() const { return parse_json(out).value_or(Json()); }
   /// The code of the error that was printed as JSON, or "".
   std::string error_code() const {
     const Json parsed = json();
-    return parsed.is_object() && parsed.contains("error") ? parsed["error"]["code"] : Json("");
+    return parsed.contains("error") ? parsed["error"]["code"].get<std::string>() : "";
   }
   std::vector<std::string> lines() const {
     std::vector<std::string> list;
@@ -50,6 +53,10 @@ inline Answer run(const std::vector<std::string>& args, const std::string& input
   return answer;
 }
 
-inline Json parsed(const std::string& text) { return Json::parse(text); }
+inline Json parsed(const std::string& text) {
+  const std::optional<Json> json = parse_json(text);
+  EXPECT_TRUE(json) << text.substr(0, 200) << " is not JSON";
+  return json.value_or(Json());
+}
 
 }  // namespace tessera::tools

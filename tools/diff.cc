@@ -54,10 +54,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (console.json) {
     Json json;
     json["equal"] = comparison.equal;
-    json["first_difference"] =
-        comparison.first_difference ? Json(*comparison.first_difference) : Json(nullptr);
-    json["moved_elements"] = moved ? Json(*moved) : Json(nullptr);
-    json["moved_bytes"] = moved ? Json(bytes) : Json(nullptr);
+    json["first_difference"] = comparison.first_difference;
+    json["moved_elements"] = moved ? Json(*moved) : Json();
+    json["moved_bytes"] = moved ? Json(bytes) : Json();
     console.out << dump(json) << '\n';
     return verdict;
   }

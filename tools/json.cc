@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/json.h"
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -41,17 +42,76 @@ Status check_bounds(std::string_view text) {
   return ok_status();
 }
 
-}  // namespace
+/// Builds a value from the parser's events. The parser's header takes seconds to compile, so no
+/// other file of tools/ includes it.
+class Builder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return finish(nullptr); }
+  bool boolean(bool value) override { return finish(value); }
+  bool number_integer(std::int64_t value) override { return finish(value); }
+  bool number_unsigned(std::uint64_t value) override { return finish(value); }
+  bool number_float(double value, const std::string& /*literal*/) override { return finish(value); }
+  bool string(std::string& value) override { return finish(value); }
+  bool binary(binary_t& /*value*/) override { return false; }  // JSON text has none
+  bool start_object(std::size_t /*elements*/) override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*elements*/) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    if (open_.size() == 1 && open_.back().contains(name)) repeated_ = name;
+    keys_.push_back(std::move(name));
+    return true;
+  }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*exception*/) override {
+    return false;
+  }
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+  /// Whether `text` is valid; then `value` is what it says.
+  bool read(std::string_view text) {
+    return nlohmann::json::sax_parse(text.data(), text.data() + text.size(), this);
+  }
+  Json value() && { return std::move(value_); }
+  /// A key that stands twice in the outermost object.
+  const std::optional<std::string>& repeated() const { return repeated_; }
+
+ private:
+  bool open(Json empty) {
+    open_.push_back(std::move(empty));
+    return true;
+  }
+
+  bool close() {
+    Json value = std::move(open_.back());
+    open_.pop_back();
+    return finish(std::move(value));
+  }
+
+  bool finish(Json value) {
+    if (open_.empty()) {
+      value_ = std::move(value);
+    } else if (open_.back().is_array()) {
+      open_.back().push_back(std::move(value));
+    } else {
+      open_.back()[keys_.back()] = std::move(value);
+      keys_.pop_back();
+    }
+    return true;
+  }
+
+  Json value_;
+  std::vector<Json> open_;         ///< arrays and objects around the next value
+  std::vector<std::string> keys_;  ///< one for each open object that waits for a value
+  std::optional<std::string> repeated_;
+};
+
+}  // namespace
 
 Json error_json(const Error& error) {
   Json body;
   body["code"] = code_name(error.code);
   body["message"] = error.message;
-  body["span"] = error.span ? Json{error.span->from, error.span->to} : Json(nullptr);
+  body["span"] = error.span ? Json{error.span->from, error.span->to} : Json();
   body["help"] = error.help;
   Json out;
   out["error"] = std::move(body);
@@ -65,21 +125,21 @@ Result<Json> parse_object(std::string_view text) {
                  "send smaller requests"};
   }
   TESSERA_CHECK_OK(check_bounds(text));
-  std::vector<std::string> keys;
-  std::string repeated;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event != Json::parse_event_t::key || depth != 1 || !parsed.is_string()) return true;
-    const auto& key = parsed.get_ref<const std::string&>();
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) repeated = key;
-    if (keys.size() < kMaxJsonDepth) keys.push_back(key);
-    return true;
-  };
-  Json json = Json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return bad_json("the request is not valid JSON");
-  if (!json.is_object())
-    return bad_json(cat("the request is not an object but ", json.type_name()));
-  if (!repeated.empty()) return bad_json(cat("the key ", quote(repeated), " stands twice"));
+  Builder builder;
+  if (!builder.read(text)) return bad_json("the request is not valid JSON");
+  const std::optional<std::string> repeated = builder.repeated();
+  Json json = std::move(builder).value();
+  if (!json.is_object()) {
+    return bad_json(cat("the request is not an object but ", json.kind_name()));
+  }
+  if (repeated) return bad_json(cat("the key ", quote(*repeated), " stands twice"));
   return json;
+}
+
+std::optional<Json> parse_json(std::string_view text) {
+  Builder builder;
+  if (!builder.read(text)) return std::nullopt;
+  return std::move(builder).value();
 }
 
 }  // namespace tessera::tools

@@ -85,7 +85,7 @@ Result<Verdict> move(const Request& request, Console& console) {
     json["out"] = files.out;
     json["file_bytes"] = moved.bytes;
     json["elements"] = moved.elements;
-    json["sidecar"] = moved.sidecar.empty() ? Json(nullptr) : Json(moved.sidecar);
+    json["sidecar"] = moved.sidecar.empty() ? Json() : Json(moved.sidecar);
     json["verified"] = verified;
     console.out << dump(json) << '\n';
     return Verdict::kYes;

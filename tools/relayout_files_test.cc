@@ -62,7 +62,7 @@ class RelayoutFiles : public testing::Test, protected TestFolder {
     EXPECT_EQ(names(), before);
     if (answer.error_code().empty()) return answer.out;
     EXPECT_FALSE(answer.json()["error"]["help"].get<std::string>().empty());
-    std::string message = answer.json()["error"]["message"];
+    auto message = answer.json()["error"]["message"].get<std::string>();
     for (std::size_t at = message.find(path("")); at != std::string::npos;
          at = message.find(path(""))) {
       message.erase(at, path("").size());

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tools/check_files.h"
@@ -24,9 +25,7 @@ Result<std::optional<Json>> read_sidecar(const std::string& name) {
   TESSERA_TRY(const MappedInput file, MappedInput::open(name));
   const std::span<const std::byte> bytes = file.bytes();
   Result<Json> json = parse_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  const auto is_text = [&](const char* key) {
-    return json->contains(key) && (*json)[key].is_string();
-  };
+  const auto is_text = [&](const char* key) { return std::as_const(*json)[key].is_string(); };
   if (json && is_text("dtype") && is_text("tensor")) return std::optional<Json>(*std::move(json));
   return Error{ErrorCode::kBadJson, cat(quote(name), " is no sidecar of an array"), std::nullopt,
                "a sidecar is like {\"dtype\": \"bf16\", \"shape\": [53, 63], \"tensor\": "
@@ -50,7 +49,7 @@ Status check_sidecar(const std::string& file, const Tensor& tensor) {
   TESSERA_TRY(const std::optional<Json> json, read_sidecar(name));
   if (!json) return ok_status();
   const std::string_view storage = dtype_name(tensor.placement.atom().storage);
-  const auto& said = (*json)["dtype"].get_ref<const std::string&>();
+  const auto said = (*json)["dtype"].get<std::string>();
   const auto contradicts = [&](std::string message) {
     return Error{ErrorCode::kContradiction, std::move(message), std::nullopt,
                  cat("give the tensor that the file holds, or move ", quote(name),
@@ -60,7 +59,7 @@ Status check_sidecar(const std::string& file, const Tensor& tensor) {
     return contradicts(cat(quote(name), " says that the elements are ", said.substr(0, 20),
                            ", expected ", storage));
   }
-  const auto& text = (*json)["tensor"].get_ref<const std::string&>();
+  const auto text = (*json)["tensor"].get<std::string>();
   const Result<Tensor> held = parse_tensor(text);
   if (!held) {
     return contradicts(

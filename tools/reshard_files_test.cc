@@ -53,7 +53,7 @@ TEST_F(ReshardFiles, DeadPlaces) {
 /// The trace has a slice for each message sent and received, and they end when the simulation does.
 TEST_F(ReshardFiles, TraceOfTheSimulatedMessages) {
   const Json json = ask(kWide, kTall, {"--target", "wse2", "--trace", path("t.json")});
-  const Json trace = Json::parse(read("t.json"), nullptr, /*allow_exceptions=*/false);
+  const Json trace = parsed(read("t.json"));
   ASSERT_TRUE(trace.is_object());
   std::map<std::string, std::int64_t> slices;
   std::int64_t first = INT64_MAX;

@@ -71,7 +71,7 @@ TEST(HeatMap, Words) {
 
 TEST(HeatMap, Json) {
   const Json json = heat_json(corner());
-  EXPECT_EQ(json.dump(),
+  EXPECT_EQ(dump(json),
             "{\"from\":[1,1],\"to\":[3,4],\"cell\":[1,1],\"wavelets\":"
             "[[16,16,16,3],[0,0,0,3],[0,0,0,0]]}");
   EXPECT_TRUE(heat_json(no_loads(1, 1)).is_null());

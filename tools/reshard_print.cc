@@ -37,7 +37,7 @@ Json memory_json(const Feasibility& memory) {
   json["to_bytes"] = memory.to_bytes;
   json["received_bytes"] = memory.received_bytes;
   json["rounds"] = memory.rounds;
-  json["available_bytes"] = memory.available_bytes ? Json(*memory.available_bytes) : Json(nullptr);
+  json["available_bytes"] = memory.available_bytes;
   return json;
 }
 
@@ -205,7 +205,7 @@ void print_relabelled(const Relabelled& relabelled, std::ostream& out, const Ter
 void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   const ReshardCost& cost = answer.cost;
   const auto routed = [&](std::int64_t FabricCost::* field) {
-    return cost.fabric ? Json((*cost.fabric).*field) : Json(nullptr);
+    return cost.fabric ? Json((*cost.fabric).*field) : Json();
   };
   Json json;
   json["kind"] = kind_name(answer.kind);
@@ -220,11 +220,10 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   json["longest_distance"] = routed(&FabricCost::longest_distance);
   json["depth"] = routed(&FabricCost::depth);
   json["cycles"] = routed(&FabricCost::cycles);
-  const std::optional<double> seconds = answer.seconds();
-  json["seconds"] = seconds ? Json(*seconds) : Json(nullptr);
-  json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json(nullptr);
+  json["seconds"] = answer.seconds();
+  json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json();
   if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
-  json["target"] = answer.target.empty() ? Json(nullptr) : Json(answer.target);
+  json["target"] = answer.target.empty() ? Json() : Json(answer.target);
   json["mesh"] = answer.reshard.ground().mesh.extents();
   if (answer.simulation) json["simulation"] = simulation_json(*answer.simulation);
   if (answer.relabelled) json["relabel"] = relabel_json(*answer.relabelled);

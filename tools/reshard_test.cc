@@ -188,7 +188,7 @@ TEST(ReshardVerb, Kinds) {
 TEST(ReshardVerb, PairsArePhysicalAndAddUp) {
   const Json small = ask(flame("5xbf16", "SinglePE()"),
                          flame("5xbf16", "RowPartition(2, origin=(3, 7))"), {"--pairs"});
-  EXPECT_EQ(small["pairs"].dump(),
+  EXPECT_EQ(dump(small["pairs"]),
             "[{\"source\":[0,0],\"destination\":[3,7],\"bytes\":6},"
             "{\"source\":[0,0],\"destination\":[4,7],\"bytes\":4}]");
   EXPECT_EQ(small["wavelets"], 2 + 1);
@@ -247,7 +247,7 @@ TEST(ReshardVerb, TheHeatMapIsInWordsAndOnRequestInJson) {
       << words.out;
   EXPECT_EQ(run({"reshard", kWide, kTall, "--no-heat"}).out.find("busiest"), std::string::npos);
   const Json json = ask(kWide, kTall, {"--heat"});
-  EXPECT_EQ(json["heat"]["wavelets"].dump(), "[[8,8,16,8],[16,16,16,8],[8,8,0,0],[0,0,0,0]]");
+  EXPECT_EQ(dump(json["heat"]["wavelets"]), "[[8,8,16,8],[16,16,16,8],[8,8,0,0],[0,0,0,0]]");
 }
 
 TEST(ReshardVerb, AMeshTooLargeForAHeatMapIsWarnedOfUnlessItWasAskedFor) {
@@ -289,7 +289,7 @@ TEST(ReshardVerb, StagingTellsRounds) {
   EXPECT_EQ(json["chunks"]["rounds"], 4);
   EXPECT_EQ(json["chunks"]["whole_bytes"], 16384 - 256);
   EXPECT_EQ(json["chunks"]["staging_bytes"], 4096);
-  EXPECT_EQ(json["chunks"]["cuts"].dump(), "[{\"dim\":0,\"parts\":4,\"dealt\":false}]");
+  EXPECT_EQ(dump(json["chunks"]["cuts"]), "[{\"dim\":0,\"parts\":4,\"dealt\":false}]");
   EXPECT_EQ(ask(a, b, {"--staging", "20000"})["chunks"]["rounds"], 1);
   const Answer none = run({"reshard", a, b, "--staging", "3", "--json"});
   EXPECT_EQ(none.error_code(), "does_not_fit");
@@ -302,7 +302,7 @@ TEST(ReshardVerb, AGatherThatDoesNotFitIsNo) {
   const Answer answer = run({"reshard", a, b, "--target", "wse2", "--json"});
   EXPECT_EQ(answer.status, 1);
   EXPECT_EQ(answer.error_code(), "does_not_fit");
-  const std::string message = answer.json()["error"]["message"];
+  const auto message = answer.json()["error"]["message"].get<std::string>();
   EXPECT_NE(message.find("4 MB"), std::string::npos) << message;
   EXPECT_NE(message.find("36 KB"), std::string::npos) << message;
   EXPECT_NE(answer.json()["error"]["help"].get<std::string>().find("host"), std::string::npos);
@@ -354,8 +354,8 @@ TEST(ReshardVerb, Batch) {
   const Json request = {{"a", kWide}, {"b", kTall}, {"target", "wse2"}, {"pairs", true}};
   const Json bad = {{"a", kWide}, {"b", flame("8x9xf32", "Grid(2, 2)")}};
   const Json staged = {{"a", kWide}, {"b", kTall}, {"staging", 16}, {"simulate", "never"}};
-  const Answer answer = run({"reshard", "--batch"}, request.dump() + "\n" + bad.dump() + "\n" +
-                                                        staged.dump() + "\n{\"c\": 1}\n");
+  const Answer answer = run({"reshard", "--batch"}, dump(request) + "\n" + dump(bad) + "\n" +
+                                                        dump(staged) + "\n{\"c\": 1}\n");
   EXPECT_EQ(answer.status, 0);
   const std::vector<std::string> lines = answer.lines();
   ASSERT_EQ(lines.size(), 4U);

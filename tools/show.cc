@@ -56,18 +56,18 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   json["folded_shape"] = facts.folded_shape;
   json["mesh"] = layout.mesh().extents();
   json["shard_shape"] = said.shard_shape.value_or(facts.shard_shape);
-  json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json(nullptr);
+  json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json();
   json["atoms_shape"] = said.atoms_shape.value_or(facts.atoms_shape);
   json["places"] = layout.places();
   json["shard_bytes"] = said.shard_bytes.value_or(layout.shard_bytes());
   json["logical_bytes"] = facts.logical_bytes;
   json["allocated_bytes"] = layout.allocated_bytes();
-  json["padding_elements"] = facts.padding_elements ? Json(*facts.padding_elements) : Json(nullptr);
-  json["padding"] = facts.padding ? padding_json(*facts.padding) : Json(nullptr);
+  json["padding_elements"] = facts.padding_elements;
+  json["padding"] = facts.padding ? padding_json(*facts.padding) : Json();
   json["fill"] = Json::array();
   const Form& first = *form_pieces(layout).front().form;
   for (const Fill& fill : first.fills) json["fill"].push_back(fill_json(fill));
-  json["memory_space"] = space.empty() ? Json(nullptr) : Json(space);
+  json["memory_space"] = space.empty() ? Json() : Json(space);
   json["warnings"] = Json::array();
   for (const Warning& warning : facts.warnings) {
     json["warnings"].push_back({{"code", warning.code}, {"message", warning.message}});

@@ -11,8 +11,10 @@
 namespace tessera::tools {
 namespace {
 
-Json list_or_null(const std::optional<std::vector<std::int64_t>>& list) {
-  return list ? Json(*list) : Json(nullptr);
+Json intervals_json(const CollapseIntervals& intervals) {
+  Json json = Json::array();
+  for (const auto& [from, to] : intervals) json.push_back({from, to});
+  return json;
 }
 
 Json nest_json(const SpyreNest& nest) {
@@ -59,7 +61,7 @@ struct Teller {
     NotationFacts facts;
     facts.name = "spyre";
     facts.json["device_size"] = spyre.device_size;
-    facts.json["dim_map"] = list_or_null(spyre.dim_map);
+    facts.json["dim_map"] = spyre.dim_map;
     facts.json["stride_map"] = spyre.stride_map;
     facts.json["elements_per_stick"] = spyre.elements_per_stick;
     facts.json["device_bytes"] = spyre.device_bytes;
@@ -73,7 +75,7 @@ struct Teller {
       facts.json["nests"].push_back(nest_json(nest));
       facts.lines.push_back(nest_line(nest));
     }
-    facts.json["nest_count"] = spyre.nest_count ? Json(*spyre.nest_count) : Json(nullptr);
+    facts.json["nest_count"] = spyre.nest_count;
     return facts;
   }
 
@@ -82,7 +84,7 @@ struct Teller {
     facts.name = "metal";
     facts.json["linear"] = metal.linear;
     facts.json["collapsed_intervals"] =
-        metal.collapsed_intervals ? Json(*metal.collapsed_intervals) : Json(nullptr);
+        metal.collapsed_intervals ? intervals_json(*metal.collapsed_intervals) : Json();
     facts.json["grid"] = metal.grid;
     facts.json["memref"] = metal.memref;
     facts.lines = {cat("linear ", metal.linear), cat("shards ", metal.memref)};

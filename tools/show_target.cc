@@ -12,11 +12,6 @@
 namespace tessera::tools {
 namespace {
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 /// One digit after the point.
 std::optional<double> rounded(std::optional<double> percent) {
   if (percent) percent = std::round(*percent * 10) / 10;
@@ -53,13 +48,13 @@ Json target_json(const TargetFit& target) {
   json["name"] = target.name;
   json["fits"] = fit.fits();
   json["space"] = fit.space;
-  json["layout_space"] = fit.layout_space.empty() ? Json(nullptr) : Json(fit.layout_space);
+  json["layout_space"] = fit.layout_space.empty() ? Json() : Json(fit.layout_space);
   json["shard_bytes"] = fit.shard_bytes;
   json["held_bytes"] = fit.held_bytes;
-  json["capacity_bytes"] = or_null(fit.capacity_bytes);
-  json["usable_bytes"] = or_null(fit.usable_bytes);
-  json["share_percent"] = or_null(rounded(fit.share_percent()));
-  json["needed_places"] = or_null(fit.needed_places);
+  json["capacity_bytes"] = fit.capacity_bytes;
+  json["usable_bytes"] = fit.usable_bytes;
+  json["share_percent"] = rounded(fit.share_percent());
+  json["needed_places"] = fit.needed_places;
   json["reasons"] = Json::array();
   for (const Misfit& reason : fit.reasons) {
     json["reasons"].push_back({{"code", misfit_name(reason.code)}, {"message", reason.message}});

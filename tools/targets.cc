@@ -14,9 +14,7 @@ namespace tessera::tools {
 namespace {
 
 /// The machine's own JSON, so that what is printed can be read back as a target.
-Json machine_json(const Machine& machine) {
-  return Json::parse(to_json(machine), nullptr, /*allow_exceptions=*/false);
-}
+Json machine_json(const Machine& machine) { return parse_json(to_json(machine)).value_or(Json()); }
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
