@@ -27,6 +27,10 @@ target_include_directories(tessera PUBLIC
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(tessera PUBLIC Threads::Threads)
+tessera_precompile(tessera ${PROJECT_SOURCE_DIR}/tessera/layout/placement.h)
+set(measured_sources ${library_sources})
+list(FILTER measured_sources INCLUDE REGEX "^tessera/(layout|relayout|fabric|reshard|memory)/")
+set_property(SOURCE ${measured_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 if(library_sources MATCHES "tessera/target/")
   find_package(nlohmann_json 3 REQUIRED)  # reads machine descriptions; in no header of ours
   target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)

@@ -12,6 +12,8 @@ if(tool_sources)
   add_library(tessera_tools STATIC ${tool_sources})
   target_link_libraries(tessera_tools PUBLIC tessera $<TARGET_NAME_IF_EXISTS:tessera_bench>
                         PRIVATE nlohmann_json::nlohmann_json)  # only the parser in tools/json.cc
+  tessera_precompile(tessera_tools ${PROJECT_SOURCE_DIR}/tools/arguments.h
+                     ${PROJECT_SOURCE_DIR}/tools/json.h)
 else()
   add_library(tessera_tools INTERFACE)
   target_link_libraries(tessera_tools INTERFACE tessera)

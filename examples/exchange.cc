@@ -9,7 +9,8 @@
 #include "tessera/exchange/in_process.h"
 
 int main() {
-  std::vector<std::unique_ptr<tessera::Exchange>> ranks = tessera::in_process_exchange(4);
+  std::vector<std::unique_ptr<tessera::exchange::Exchange>> ranks =
+      tessera::exchange::in_process_exchange(4);
   std::vector<tessera::Status> outcomes(ranks.size(), tessera::ok_status());
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

@@ -18,8 +18,9 @@ namespace example {
 /// Calls visit(bytes, number) for every element that this rank keeps: its bytes in `memory`, and
 /// its row-major number in the tensor.
 template <typename Memory, typename Visit>
-tessera::Status for_each_element(const tessera::Placement& placement, const tessera::RankSide& side,
-                                 Memory& memory, const Visit& visit) {
+tessera::Status for_each_element(const tessera::Placement& placement,
+                                 const tessera::exchange::RankSide& side, Memory& memory,
+                                 const Visit& visit) {
   for (std::int64_t number = 0; number < placement.shape().elements(); ++number) {
     TESSERA_TRY(const tessera::Location at, placement.locate(placement.shape().delinear(number)));
     for (const tessera::Place& coordinates : at.places) {
@@ -35,23 +36,25 @@ tessera::Status for_each_element(const tessera::Placement& placement, const tess
 
 /// Four row shards, as PyTorch keeps them, become 64x64 blocks dealt to a 2x2 grid, as ScaLAPACK
 /// wants them. Every rank of `exchange` calls this.
-inline tessera::Status reshard_on(tessera::Exchange& exchange) {
+inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
   TESSERA_TRY(const tessera::Tensor a,
               tessera::parse_tensor("tensor<512x512xf32, dtensor<mesh=[4], [Shard(0)]>>"));
   TESSERA_TRY(const tessera::Tensor b,
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
 
   // Meshes of 4 and of 2x2 meet by number: place p of A and place p of B are on the same rank.
-  TESSERA_TRY(const tessera::Ground ground, tessera::Ground::in_a_row(a.placement, b.placement));
-  TESSERA_TRY(const tessera::Reshard reshard,
-              tessera::Reshard::make(a.placement, b.placement, ground));
-  TESSERA_TRY(const tessera::RankMap ranks, tessera::RankMap::blocks(4, exchange.ranks()));
+  TESSERA_TRY(const tessera::reshard::Ground ground,
+              tessera::reshard::Ground::in_a_row(a.placement, b.placement));
+  TESSERA_TRY(const tessera::reshard::Reshard reshard,
+              tessera::reshard::Reshard::make(a.placement, b.placement, ground));
+  TESSERA_TRY(const tessera::exchange::RankMap ranks,
+              tessera::exchange::RankMap::blocks(4, exchange.ranks()));
 
   // The plan is made once, and run as often as wanted.
-  tessera::ResharderOptions options;
+  tessera::exchange::ResharderOptions options;
   options.checksums = true;
-  TESSERA_TRY(tessera::Resharder resharder,
-              tessera::Resharder::make(exchange, reshard, ranks, ranks, options));
+  TESSERA_TRY(tessera::exchange::Resharder resharder,
+              tessera::exchange::Resharder::make(exchange, reshard, ranks, ranks, options));
 
   std::vector<std::byte> from(static_cast<std::size_t>(resharder.from().bytes()));
   std::vector<std::byte> to(static_cast<std::size_t>(resharder.to().bytes()));
@@ -59,7 +62,7 @@ inline tessera::Status reshard_on(tessera::Exchange& exchange) {
     std::memcpy(bytes, &value, sizeof value);
   };
   // What one rank finds out alone becomes the outcome of all: none is left waiting.
-  tessera::Council council(exchange, options.patience);
+  tessera::exchange::Council council(exchange, options.patience);
   TESSERA_CHECK_OK(council.settle(for_each_element(a.placement, resharder.from(), from, write)));
 
   TESSERA_CHECK_OK(resharder.run(from, to));

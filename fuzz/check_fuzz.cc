@@ -17,11 +17,13 @@ bool inside(Span span, std::string_view text) {
          span.to <= static_cast<std::int64_t>(text.size());
 }
 
-auto order(const Diagnostic& d) { return std::tie(d.span.from, d.span.to, d.code, d.message); }
+auto order(const check::Diagnostic& d) {
+  return std::tie(d.span.from, d.span.to, d.code, d.message);
+}
 
-void check_report(const CheckReport& report, std::string_view text) {
+void check_report(const check::CheckReport& report, std::string_view text) {
   for (std::size_t i = 0; i < report.diagnostics.size(); ++i) {
-    const Diagnostic& d = report.diagnostics[i];
+    const check::Diagnostic& d = report.diagnostics[i];
     require(inside(d.span, text), "a span lies inside the text", text);
     require(!d.tensor || inside(*d.tensor, text), "a tensor lies inside the text", text);
     require(!d.fix || inside(d.fix->span, text), "a fix lies inside the text", text);
@@ -35,30 +37,30 @@ void check_report(const CheckReport& report, std::string_view text) {
 }
 
 /// One fix alone is never lost to another: checking again does not tell its diagnostic again.
-void check_fix(const Diagnostic& fixed, std::string_view text) {
-  const std::string after = fixed_text(text, {fixed});
-  const Result<CheckReport> report = check_mlir(after);
+void check_fix(const check::Diagnostic& fixed, std::string_view text) {
+  const std::string after = check::fixed_text(text, {fixed});
+  const Result<check::CheckReport> report = check::check_mlir(after);
   require(report.ok(), "a fixed text is read", text);
   check_report(*report, after);
-  for (const Diagnostic& d : report->diagnostics) {
+  for (const check::Diagnostic& d : report->diagnostics) {
     require(d.span.from != fixed.span.from || d.code != fixed.code || d.message != fixed.message,
             "a fixed diagnostic is gone", text);
   }
 }
 
 void check_text(std::string_view text) {
-  const Result<CheckReport> report = check_mlir(text);
+  const Result<check::CheckReport> report = check::check_mlir(text);
   require(report.ok(), "every short text is read", text);
   check_report(*report, text);
   std::size_t fixes = 0;
-  for (const Diagnostic& d : report->diagnostics) {
+  for (const check::Diagnostic& d : report->diagnostics) {
     if (d.fix && ++fixes <= 4) check_fix(d, text);
   }
-  const std::string fixed = fixed_text(text, report->diagnostics);
+  const std::string fixed = check::fixed_text(text, report->diagnostics);
   require((fixes == 0) == (fixed == text), "fixes change the text", text);
-  const LineIndex lines(text);
-  for (const Diagnostic& d : report->diagnostics) {
-    const LineColumn at = lines.at(d.span.from);
+  const check::LineIndex lines(text);
+  for (const check::Diagnostic& d : report->diagnostics) {
+    const check::LineColumn at = lines.at(d.span.from);
     require(at.line >= 1 && at.column >= 1, "lines and columns count from 1", text);
   }
 }

@@ -22,14 +22,16 @@ using std::chrono::milliseconds;
 
 /// Rank 2 of 5, which hears what the input says. Input: the rank and the length of a note, its
 /// bytes, and so on; a note as long as 255 waits until the rank has idled once.
-class Rumours final : public Exchange {
+class Rumours final : public exchange::Exchange {
  public:
   explicit Rumours(std::span<const std::uint8_t> input) : rest_(input) {}
 
   int rank() const override { return 2; }
   int ranks() const override { return 5; }
-  Result<std::unique_ptr<Lane>> open(const LaneSize&) override { return none(); }
-  Result<std::unique_ptr<SharedArray>> share(std::int64_t) override { return none(); }
+  Result<std::unique_ptr<exchange::Lane>> open(const exchange::LaneSize&) override {
+    return none();
+  }
+  Result<std::unique_ptr<exchange::SharedArray>> share(std::int64_t) override { return none(); }
 
   Status tell(int to, std::span<const std::byte> bytes) override {
     require(to >= 0 && to < ranks() && to != rank(), "notes go to other ranks", "");
@@ -37,18 +39,18 @@ class Rumours final : public Exchange {
     return ok_status();
   }
 
-  Result<std::optional<RankNote>> heard() override {
-    if (rest_.size() < 2) return std::optional<RankNote>();
+  Result<std::optional<exchange::RankNote>> heard() override {
+    if (rest_.size() < 2) return std::optional<exchange::RankNote>();
     const int from = rest_[0] % ranks();
     if (from == rank() || rest_[1] == 255) {
-      if (!idled_) return std::optional<RankNote>();
+      if (!idled_) return std::optional<exchange::RankNote>();
       idled_ = false;
     }
     const std::size_t bytes = std::min<std::size_t>(rest_[1], rest_.size() - 2);
-    RankNote note{from == rank() ? 0 : from, {}};
+    exchange::RankNote note{from == rank() ? 0 : from, {}};
     for (const std::uint8_t byte : rest_.subspan(2, bytes)) note.bytes.push_back(std::byte{byte});
     rest_ = rest_.subspan(2 + bytes);
-    return std::optional<RankNote>(std::move(note));
+    return std::optional<exchange::RankNote>(std::move(note));
   }
 
   void idle() override { idled_ = true; }
@@ -64,8 +66,8 @@ class Rumours final : public Exchange {
 void check(std::span<const std::uint8_t> input) {
   Rumours exchange(input);
   // No patience: whoever is waited for in vain is silent at once.
-  Council council(exchange, {milliseconds(0), milliseconds(0)});
-  const std::vector<Fact> facts = {{"a", 1, "one"}, {"b", 2, "two"}};
+  exchange::Council council(exchange, {milliseconds(0), milliseconds(0)});
+  const std::vector<exchange::Fact> facts = {{"a", 1, "one"}, {"b", 2, "two"}};
   const std::vector<std::int64_t> numbers = {1, -1};
   std::optional<Error> last;
   for (int i = 0; i < 8; ++i) {

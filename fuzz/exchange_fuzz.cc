@@ -52,27 +52,27 @@ bool is_small(const Placement& placement) {
   return most * placement.places() <= kMostSlots;
 }
 
-RankMap any_ranks(Choices& choices, std::int64_t places, int ranks) {
+exchange::RankMap any_ranks(Choices& choices, std::int64_t places, int ranks) {
   const std::int64_t kind = choices.below(3);
-  if (kind == 0) return *RankMap::blocks(places, ranks);
-  if (kind == 1) return *RankMap::cyclic(places, ranks);
+  if (kind == 0) return *exchange::RankMap::blocks(places, ranks);
+  if (kind == 1) return *exchange::RankMap::cyclic(places, ranks);
   std::vector<std::int32_t> table;
   for (std::int64_t p = 0; p < places; ++p) {
     table.push_back(static_cast<std::int32_t>(choices.below(ranks)));
   }
-  return *RankMap::table(std::move(table), ranks);
+  return *exchange::RankMap::table(std::move(table), ranks);
 }
 
-ResharderOptions any_options(Choices& choices) {
+exchange::ResharderOptions any_options(Choices& choices) {
   constexpr std::array<std::int64_t, 9> kPackets = {0, 256, 64, 512, 4096, 1, 300, -1, INT64_MAX};
   constexpr std::array<std::int64_t, 8> kStaging = {1 << 20, 1 << 12, 1 << 10, 1 << 9,
                                                     700,     1 << 17, 0,       INT64_MIN};
-  ResharderOptions options;
+  exchange::ResharderOptions options;
   options.packet_bytes = choices.one_of(kPackets);
   options.staging_bytes = choices.one_of(kStaging);
   options.threads = 1 + static_cast<int>(choices.below(2));
   options.checksums = choices.below(2) == 1;
-  options.padding = static_cast<PaddingRule>(choices.below(3));
+  options.padding = static_cast<relayout::PaddingRule>(choices.below(3));
   return options;
 }
 
@@ -88,30 +88,31 @@ bool promises_nothing(const Placement& placement) {
 }
 
 /// What a rank says to a reshard: nothing when it takes it on.
-std::string refusal(Exchange& exchange, const Reshard& reshard, const RankMap& from,
-                    const RankMap& to, const ResharderOptions& options) {
-  const auto resharder = Resharder::make(exchange, reshard, from, to, options);
+std::string refusal(exchange::Exchange& exchange, const reshard::Reshard& reshard,
+                    const exchange::RankMap& from, const exchange::RankMap& to,
+                    const exchange::ResharderOptions& options) {
+  const auto resharder = exchange::Resharder::make(exchange, reshard, from, to, options);
   if (resharder.ok()) return "";
   require(!resharder.error().message.empty(), "an error has words", "");
   return cat(code_name(resharder.error().code), ": ", resharder.error().message);
 }
 
 void check_pair(const test::ReshardPair& pair, Choices& choices, std::string_view text) {
-  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
   if (!reshard.ok()) return;
   require(test::naive_refusals(pair.from, pair.to, pair.ground).empty(), "nothing speaks against",
           text);
   const auto ranks = static_cast<int>(1 + choices.below(4));
   const std::int64_t places = pair.ground.mesh.elements();
-  const RankMap from = any_ranks(choices, places, ranks);
-  const RankMap to = choices.below(2) == 0 ? from : any_ranks(choices, places, ranks);
-  ResharderOptions options = any_options(choices);
-  if (options.padding == PaddingRule::kZero && !promises_nothing(pair.to)) {
-    options.padding = PaddingRule::kPromised;
+  const exchange::RankMap from = any_ranks(choices, places, ranks);
+  const exchange::RankMap to = choices.below(2) == 0 ? from : any_ranks(choices, places, ranks);
+  exchange::ResharderOptions options = any_options(choices);
+  if (options.padding == relayout::PaddingRule::kZero && !promises_nothing(pair.to)) {
+    options.padding = relayout::PaddingRule::kPromised;
   }
 
   std::vector<std::string> said(static_cast<std::size_t>(ranks));
-  test::on_ranks(ranks, [&](Exchange& exchange) {
+  test::on_ranks(ranks, [&](exchange::Exchange& exchange) {
     said[static_cast<std::size_t>(exchange.rank())] =
         refusal(exchange, *reshard, from, to, options);
     return std::string();
@@ -125,7 +126,7 @@ void check_pair(const test::ReshardPair& pair, Choices& choices, std::string_vie
   const test::ExchangeCase data = test::exchange_case(pair, moves);
   test::RankCase question{pair, data, from, to, options, choices.below(3) == 1, 2};
   const std::string mistakes = test::on_ranks(
-      ranks, [&](Exchange& exchange) { return test::rank_mistake(exchange, question); });
+      ranks, [&](exchange::Exchange& exchange) { return test::rank_mistake(exchange, question); });
   require(mistakes.empty(), mistakes.c_str(), text);
 }
 
@@ -138,8 +139,9 @@ void check_text(std::string_view text) {
   const Result<Tensor> b = parse_tensor(text.substr(first + 1, second - first - 1));
   if (!a.ok() || !b.ok() || !is_small(a->placement) || !is_small(b->placement)) return;
   Choices choices(text.substr(second + 1));
-  const Result<Ground> ground = choices.below(2) == 0 ? Ground::in_a_row(a->placement, b->placement)
-                                                      : Ground::around(a->placement, b->placement);
+  const Result<reshard::Ground> ground = choices.below(2) == 0
+                                             ? reshard::Ground::in_a_row(a->placement, b->placement)
+                                             : reshard::Ground::around(a->placement, b->placement);
   constexpr std::int64_t kMostGround = 1 << 9;
   if (!ground.ok() || ground->mesh.elements() > kMostGround) return;
   check_pair({a->placement, b->placement, *ground}, choices, text);

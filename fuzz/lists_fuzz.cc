@@ -27,7 +27,7 @@ void check_printed(const Tensor& tensor, std::string_view text) {
   const Result<Tensor> again = parse_tensor(printed);
   require(again.ok(), "what is printed can be read", printed);
   require(again->words == tensor.words, "what is printed says the same words", text);
-  require(same_description(again->placement, tensor.placement),
+  require(notation::same_description(again->placement, tensor.placement),
           "the same words are the same placement", text);
   require(print_tensor(*again) == printed, "printing is stable", printed);
 }

@@ -53,7 +53,7 @@ bool check_raised(const Notation& notation, const Layout& layout, std::string_vi
 
 /// XLA texts of very many tiles may have no shorter words.
 bool may_lack_words(const Tensor& tensor) {
-  const auto* words = std::get_if<XlaLayout>(&tensor.words);
+  const auto* words = std::get_if<notation::XlaLayout>(&tensor.words);
   return tensor.notation == "cute" || (words != nullptr && words->tiles.size() > 4);
 }
 

@@ -26,16 +26,17 @@ namespace {
 constexpr std::int64_t kSmall = 256;  // elements that are looked at one by one
 
 void check_raised(const Layout& layout, std::string_view text) {
-  const Result<MorelloLayout> words = raise_morello(layout);
+  const Result<notation::MorelloLayout> words = notation::raise_morello(layout);
   require(words.ok(), "a Morello layout can be raised", text);
-  const Result<Layout> again = lower(*words, layout.shape(), layout.dtype());
+  const Result<Layout> again = notation::lower(*words, layout.shape(), layout.dtype());
   require(again.ok() && again->slots() == layout.slots(), "what is raised can be lowered", text);
   const Result<Comparison> same = same_function(layout, *again);
   require(same.ok() && same->equal, "what is raised is the same function", text);
 }
 
-void check_facts(const MorelloLayout& words, const Layout& layout, std::string_view text) {
-  const Result<MorelloFacts> facts = facts_of(words, layout.shape());
+void check_facts(const notation::MorelloLayout& words, const Layout& layout,
+                 std::string_view text) {
+  const Result<notation::MorelloFacts> facts = notation::facts_of(words, layout.shape());
   require(facts.ok() && !facts->expression.empty(), "every layout has facts", text);
   std::int64_t volume = 1;
   for (const std::int64_t size : facts->physical_sizes) volume *= size;
@@ -57,7 +58,7 @@ void check_elements(const Layout& layout, std::string_view text) {
 }
 
 /// A tile whose extents and origin follow from the text, so that they vary with it.
-void check_tile(const MorelloLayout& words, const Layout& layout, std::string_view text) {
+void check_tile(const notation::MorelloLayout& words, const Layout& layout, std::string_view text) {
   const Shape& shape = layout.shape();
   std::vector<std::int64_t> extents;
   Index origin;
@@ -67,7 +68,8 @@ void check_tile(const MorelloLayout& words, const Layout& layout, std::string_vi
     origin.push_back(byte % (shape[dim] - extents.back() + 1));
   }
   const Shape tile = *Shape::make(extents);
-  const Result<TileContiguity> found = tile_contiguity(words, shape, tile, origin);
+  const Result<notation::TileContiguity> found =
+      notation::tile_contiguity(words, shape, tile, origin);
   require(found.ok(), "every tile has an answer", text);
   std::vector<std::int64_t> slots;
   Index step(shape.rank(), 0);
@@ -79,7 +81,7 @@ void check_tile(const MorelloLayout& words, const Layout& layout, std::string_vi
   const auto [first, last] = std::minmax_element(slots.begin(), slots.end());
   const bool one_run = *last - *first + 1 == static_cast<std::int64_t>(slots.size());
   require(found->contiguous == one_run, "a tile is contiguous exactly when its slots are", text);
-  require(tile_contiguity(words, shape, tile).ok(), "small tiles have an answer", text);
+  require(notation::tile_contiguity(words, shape, tile).ok(), "small tiles have an answer", text);
 }
 
 void check_text(std::string_view text) {
@@ -89,7 +91,7 @@ void check_text(std::string_view text) {
     return;
   }
   if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
-  const auto* words = std::get_if<MorelloLayout>(&tensor->words);
+  const auto* words = std::get_if<notation::MorelloLayout>(&tensor->words);
   if (words == nullptr) return;
   check_words(*tensor, text);
   check_raised(tensor->layout(), text);

@@ -182,20 +182,21 @@ View any_view(Choices& choices, const Layout& layout) {
 
 void check_pair(Choices& choices, const Placement& from, const Placement& to) {
   const std::string text = print_native(from) + "\n" + print_native(to);
-  const auto rule = static_cast<PaddingRule>(choices.below(3));
-  const Result<Program> program = make_program(from, to, rule);
+  const auto rule = static_cast<relayout::PaddingRule>(choices.below(3));
+  const Result<relayout::Program> program = relayout::make_program(from, to, rule);
   if (!program.ok()) {
     require(program.error().code == ErrorCode::kNotInjective && to.view() != nullptr,
             "only destinations that share slots are refused", text);
     return;
   }
-  const Result<std::vector<Finding>> findings = verify(*program, from, to, rule);
+  const Result<std::vector<relayout::Finding>> findings =
+      relayout::verify(*program, from, to, rule);
   require(findings.ok(), "a program can be followed", text);
   require(findings->empty(), findings->empty() ? "" : findings->front().message.c_str(), text);
 
-  PlanOptions options;
-  options.stores = static_cast<Stores>(choices.below(3));
-  const Result<Plan> plan = Plan::make(*program, options);
+  relayout::PlanOptions options;
+  options.stores = static_cast<relayout::Stores>(choices.below(3));
+  const Result<relayout::Plan> plan = relayout::Plan::make(*program, options);
   require(plan.ok(), "a program has a plan", text);
   std::vector<std::byte> source(static_cast<std::size_t>(program->from.bytes));
   for (std::size_t i = 0; i < source.size(); ++i) {
@@ -203,7 +204,8 @@ void check_pair(Choices& choices, const Placement& from, const Placement& to) {
   }
   std::vector<std::byte> moved(static_cast<std::size_t>(program->to.bytes), std::byte{0xA5});
   std::vector<std::byte> right = moved;
-  require(move_naively(from, source, to, right, rule).ok(), "elements can be moved", text);
+  require(relayout::move_naively(from, source, to, right, rule).ok(), "elements can be moved",
+          text);
   static ThreadPool one(1);
   static ThreadPool two(2);
   require(plan->run(source, moved, choices.seldom() ? two : one).ok(), "a plan runs", text);

@@ -41,24 +41,25 @@ using Pairs = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
 
 /// Elements of each (source, destination), local ones too; nothing when there are too many
 /// transfers to follow.
-std::optional<Pairs> follow(const Reshard& reshard, std::string_view text) {
+std::optional<Pairs> follow(const reshard::Reshard& reshard, std::string_view text) {
   Pairs pairs;
   std::int64_t seen = 0;
   std::pair<std::int64_t, std::int64_t> current = {-1, -1};
-  const Status status = for_each_transfer(reshard, {}, [&](const Transfer& transfer) -> Status {
-    if (++seen > kMostTransfers) return Error{ErrorCode::kTooLarge, "enough"};
-    const std::pair pair = {transfer.source, transfer.destination};
-    require(transfer.begins_pair == (pair != current), "the first of a pair says so", text);
-    require(!transfer.begins_pair || !pairs.contains(pair), "a pair stays together", text);
-    current = pair;
-    std::int64_t elements = 1;
-    for (const BoxLoop& loop : transfer.loops) elements *= loop.extent;
-    require(elements == transfer.elements, "loops count the elements", text);
-    require(transfer.destination_slot >= 0 && transfer.destination_slot < reshard.to().slots(),
-            "a destination slot is inside", text);
-    pairs[pair] += elements;
-    return ok_status();
-  });
+  const Status status =
+      reshard::for_each_transfer(reshard, {}, [&](const reshard::Transfer& transfer) -> Status {
+        if (++seen > kMostTransfers) return Error{ErrorCode::kTooLarge, "enough"};
+        const std::pair pair = {transfer.source, transfer.destination};
+        require(transfer.begins_pair == (pair != current), "the first of a pair says so", text);
+        require(!transfer.begins_pair || !pairs.contains(pair), "a pair stays together", text);
+        current = pair;
+        std::int64_t elements = 1;
+        for (const reshard::BoxLoop& loop : transfer.loops) elements *= loop.extent;
+        require(elements == transfer.elements, "loops count the elements", text);
+        require(transfer.destination_slot >= 0 && transfer.destination_slot < reshard.to().slots(),
+                "a destination slot is inside", text);
+        pairs[pair] += elements;
+        return ok_status();
+      });
   if (!status.ok()) {
     require(status.error().code == ErrorCode::kTooLarge, "only size stops transfers", text);
     return std::nullopt;
@@ -66,15 +67,16 @@ std::optional<Pairs> follow(const Reshard& reshard, std::string_view text) {
   return pairs;
 }
 
-void check_cost(const Reshard& reshard, const ReshardCost& cost, std::string_view text) {
+void check_cost(const reshard::Reshard& reshard, const reshard::ReshardCost& cost,
+                std::string_view text) {
   require(cost.bytes >= 0 && cost.local_bytes >= 0 && cost.messages >= 0 && cost.wavelets >= 0,
           "costs are counts", text);
   require((cost.bytes == 0) == (cost.messages == 0), "messages have bytes", text);
-  const Result<std::vector<PairBytes>> pairs = pairs_of(reshard, kMostPairs);
-  if (const std::vector<PairBytes>* list = answer(pairs, text)) {
+  const Result<std::vector<reshard::PairBytes>> pairs = reshard::pairs_of(reshard, kMostPairs);
+  if (const std::vector<reshard::PairBytes>* list = answer(pairs, text)) {
     std::int64_t bytes = 0;
     std::int64_t wavelets = 0;
-    for (const PairBytes& pair : *list) {
+    for (const reshard::PairBytes& pair : *list) {
       bytes += pair.bytes;
       wavelets += reshard.wavelets(pair.elements);
     }
@@ -88,7 +90,8 @@ void check_cost(const Reshard& reshard, const ReshardCost& cost, std::string_vie
           local_bytes += reshard.bytes(elements);
           continue;
         }
-        const PairBytes expected = {pair.first, pair.second, elements, reshard.bytes(elements)};
+        const reshard::PairBytes expected = {pair.first, pair.second, elements,
+                                             reshard.bytes(elements)};
         require(messages < list->size() && (*list)[messages++] == expected,
                 "transfers add up to the pairs", text);
       }
@@ -97,8 +100,8 @@ void check_cost(const Reshard& reshard, const ReshardCost& cost, std::string_vie
     }
   }
   if (reshard.ground().mesh.elements() > kMostPlaces) return;
-  const Result<LinkLoads> loads = link_loads(reshard);
-  const LinkLoads* links = answer(loads, text);
+  const Result<reshard::LinkLoads> loads = reshard::link_loads(reshard);
+  const reshard::LinkLoads* links = answer(loads, text);
   if (links == nullptr || !cost.fabric) return;
   std::int64_t sum = 0;
   std::int64_t largest = 0;
@@ -118,17 +121,18 @@ void check_text(std::string_view text) {
   const Result<Tensor> from = parse_tensor(text.substr(0, end));
   const Result<Tensor> to = parse_tensor(text.substr(end + 1));
   if (!from.ok() || !to.ok()) return;
-  const Result<Ground> ground = Ground::around(from->placement, to->placement);
+  const Result<reshard::Ground> ground = reshard::Ground::around(from->placement, to->placement);
   if (answer(ground, text) == nullptr) return;
-  const Result<Reshard> reshard = Reshard::make(from->placement, to->placement, *ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(from->placement, to->placement, *ground);
   if (answer(reshard, text) == nullptr) return;
-  const Result<ReshardKind> kind = kind_of(*reshard);
+  const Result<reshard::ReshardKind> kind = reshard::kind_of(*reshard);
   if (answer(kind, text) != nullptr) {
-    require(!kind_name(*kind).empty(), "a kind has a name", text);
+    require(!reshard::kind_name(*kind).empty(), "a kind has a name", text);
   }
-  const Result<ReshardCost> cost = cost_of(*reshard);
+  const Result<reshard::ReshardCost> cost = reshard::cost_of(*reshard);
   if (answer(cost, text) == nullptr) return;
-  if (kind.ok() && *kind == ReshardKind::kIdentity) {
+  if (kind.ok() && *kind == reshard::ReshardKind::kIdentity) {
     require(cost->messages == 0, "an identity moves nothing", text);
   }
   check_cost(*reshard, *cost, text);

@@ -41,14 +41,15 @@ std::int64_t dot(const std::vector<std::int64_t>& a, const std::vector<std::int6
   return sum;
 }
 
-void check_words(const SpyreLayout& words, const Layout& layout, std::string_view text) {
-  const Result<SpyreLayout> spelled = spelled_out(words, layout.shape(), layout.dtype());
+void check_words(const notation::SpyreLayout& words, const Layout& layout, std::string_view text) {
+  const Result<notation::SpyreLayout> spelled =
+      notation::spelled_out(words, layout.shape(), layout.dtype());
   require(spelled.ok(), "words can be spelled out", text);
-  const Result<Layout> again = lower(*spelled, layout.shape(), layout.dtype());
+  const Result<Layout> again = notation::lower(*spelled, layout.shape(), layout.dtype());
   require(again.ok() && same(*again, layout), "spelled out, they mean the same", text);
-  const Result<SpyreLayout> raised = raise_spyre(layout);
+  const Result<notation::SpyreLayout> raised = notation::raise_spyre(layout);
   if (!raised.ok()) return;
-  const Result<Layout> back = lower(*raised, layout.shape(), layout.dtype());
+  const Result<Layout> back = notation::lower(*raised, layout.shape(), layout.dtype());
   require(back.ok() && same(*back, layout), "what is raised means the same", text);
 }
 
@@ -62,9 +63,10 @@ std::vector<std::int64_t> coordinates(std::int64_t slot, const std::vector<std::
   return result;
 }
 
-void check_transfer(const SpyreLayout& words, const Layout& layout, std::string_view text) {
+void check_transfer(const notation::SpyreLayout& words, const Layout& layout,
+                    std::string_view text) {
   const Shape& shape = layout.shape();
-  const Result<SpyreFacts> facts = facts_of(words, shape, layout.dtype());
+  const Result<notation::SpyreFacts> facts = notation::facts_of(words, shape, layout.dtype());
   if (too_large(facts)) return;
   require(facts.ok(), "a layout has facts", text);
   if (shape.empty() || !words.cores.empty()) return;
@@ -86,7 +88,7 @@ void check_transfer(const SpyreLayout& words, const Layout& layout, std::string_
     }
     require(from == strided, "strides give the host offset", text);
   }
-  for (const SpyreNest& nest : facts->nests) {
+  for (const notation::SpyreNest& nest : facts->nests) {
     for (const bool last : {false, true}) {
       std::vector<std::int64_t> at = nest.extent;
       for (std::int64_t& i : at) i = last ? i - 1 : 0;
@@ -111,7 +113,7 @@ void check_text(std::string_view text) {
     return;
   }
   if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
-  const auto* words = std::get_if<SpyreLayout>(&tensor->words);
+  const auto* words = std::get_if<notation::SpyreLayout>(&tensor->words);
   if (words == nullptr) return;
   const Layout& layout = tensor->layout();
   const std::string printed = print_tensor(*tensor);
@@ -120,11 +122,13 @@ void check_text(std::string_view text) {
   require(layout.shard_bytes() % 128 == 0, "whole sticks", text);
   check_words(*words, layout, text);
   check_transfer(*words, layout, text);
-  const Result<SpyreSpan> span = core_span(*words, layout.shape(), layout.dtype(), 0);
+  const Result<notation::SpyreSpan> span =
+      notation::core_span(*words, layout.shape(), layout.dtype(), 0);
   require(span.ok() && span->first_byte >= 0 && span->bytes >= 0, "core 0 has a span", text);
-  SpyreLayout other;
-  other.form = SpyreLayout::Form::kDefault;
-  const Result<Restickify> change = restickify(*words, other, layout.shape(), layout.dtype());
+  notation::SpyreLayout other;
+  other.form = notation::SpyreLayout::Form::kDefault;
+  const Result<notation::Restickify> change =
+      notation::restickify(*words, other, layout.shape(), layout.dtype());
   require(change.ok() || !change.error().message.empty(), "a change is legal or has a reason",
           text);
 }

@@ -50,13 +50,13 @@ void check_text(std::string_view text) {
     return;
   }
   require(machine->check().ok(), "what is read passes check", text);
-  const std::string printed = to_json(*machine);
+  const std::string printed = target::to_json(*machine);
   const Result<Machine> again = parse_machine(printed);
   require(again.ok(), "what is printed can be read", printed);
   require(*again == *machine, "parse(to_json(m)) == m", text);
-  require(to_json(*again) == printed, "printing is stable", printed);
+  require(target::to_json(*again) == printed, "printing is stable", printed);
   for (const Layout& layout : layouts()) {
-    const Result<Fit> fit = fits(layout, *machine);
+    const Result<target::Fit> fit = target::fits(layout, *machine);
     if (!fit.ok() || !fit->fits() || !fit->usable_bytes) continue;
     require(fit->held_bytes <= *fit->usable_bytes, "what fits is not too large", text);
   }

@@ -52,13 +52,13 @@ void check_raise(const Tensor& tensor, std::string_view text) {
 
 void check_facts(const Tensor& tensor, std::string_view text) {
   const Shape& shape = tensor.layout().shape();
-  const auto* words = std::get_if<TtnnLayout>(&tensor.words);
-  const Result<TtnnFacts> facts = words != nullptr
-                                      ? facts_of(*words, shape)
-                                      : facts_of(std::get<TtnnTerms>(tensor.words), shape);
+  const auto* words = std::get_if<notation::TtnnLayout>(&tensor.words);
+  const Result<notation::TtnnFacts> facts =
+      words != nullptr ? notation::facts_of(*words, shape)
+                       : notation::facts_of(std::get<notation::TtnnTerms>(tensor.words), shape);
   require(facts.ok() || is_too_large(facts.error()), "every tensor has its facts", text);
   if (facts.ok()) require(facts->stride.size() == shape.rank() + 1, "rank + 1 strides", text);
-  if (words != nullptr) require(share_bytes(*words) >= 0, "a share has bytes", text);
+  if (words != nullptr) require(notation::share_bytes(*words) >= 0, "a share has bytes", text);
 }
 
 void check_text(std::string_view text) {
@@ -69,7 +69,7 @@ void check_text(std::string_view text) {
   }
   if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
   if (tensor->layout().mesh().rank() > 2) {
-    const Result<TtnnMesh> mesh = raise_ttnn_mesh(tensor->layout());
+    const Result<notation::TtnnMesh> mesh = notation::raise_ttnn_mesh(tensor->layout());
     require(mesh.ok() || !mesh.error().message.empty(), "a reason has words", text);
   }
   if (tensor->notation != "ttnn") return;

@@ -55,7 +55,7 @@ MpiDeal deal(std::int64_t extent, std::pair<std::int64_t, std::int64_t> grid,
 /// Example: 8x8 in 2x2 blocks on 1x2: tensor<8x8xf64, native<mesh=[2], {d0} / (2 -> mem*2,
 /// 2 -> m0*2, 1 -> mem), {d1} / (4 -> mem*16, 2 -> m0, 1 -> mem*8)>>.
 std::string deal_text(const MpiDeal& deal, std::int64_t extent, DType dtype);
-Result<Reshard> mpi_reshard(const MpiCase& bench_case);
+Result<reshard::Reshard> mpi_reshard(const MpiCase& bench_case);
 
 /// Bytes that rank `from` of the first deal has for each rank of the second: counted row by row and
 /// column by column, not by Tessera.
@@ -112,10 +112,10 @@ inline constexpr double kLeastOverPeers = 3;
 /// The ranks of a benchmark, which measure together and fail together.
 class Crew {
  public:
-  Crew(Council& council, const MpiPeers& peers) : council_(council), peers_(peers) {}
+  Crew(exchange::Council& council, const MpiPeers& peers) : council_(council), peers_(peers) {}
   int rank() const { return council_.rank(); }
   int ranks() const { return council_.ranks(); }
-  Exchange& exchange() { return council_.exchange(); }
+  exchange::Exchange& exchange() { return council_.exchange(); }
   const MpiPeers& peers() const { return peers_; }
 
   /// See Council.
@@ -126,7 +126,7 @@ class Crew {
   Result<double> seconds_of(const std::function<Status()>& work);
 
  private:
-  Council& council_;
+  exchange::Council& council_;
   const MpiPeers& peers_;
 };
 
@@ -146,7 +146,8 @@ Result<MpiReport> bench_mpi(const MpiBenchOptions& options, Crew& crew,
                             const std::function<void(const MpiRow& row)>& measured);
 
 /// How long ranks of a benchmark wait: a peer at work answers no questions.
-inline constexpr Patience kBenchPatience = {std::chrono::minutes(10), std::chrono::minutes(1)};
+inline constexpr exchange::Patience kBenchPatience = {std::chrono::minutes(10),
+                                                      std::chrono::minutes(1)};
 
 /// The module beside the command; kIo says how to get it.
 Result<const MpiPeers*> load_mpi_peers();

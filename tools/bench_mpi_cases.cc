@@ -175,16 +175,16 @@ std::string deal_text(const MpiDeal& deal, std::int64_t extent, DType dtype) {
              deal.block_cols, " -> m0, 1 -> mem*", deal.leading, ")>>");
 }
 
-Result<Reshard> mpi_reshard(const MpiCase& bench_case) {
+Result<reshard::Reshard> mpi_reshard(const MpiCase& bench_case) {
   const auto text = [&](const MpiDeal& side) {
     return deal_text(side, bench_case.extent, bench_case.dtype);
   };
   TESSERA_TRY(const Tensor from, parse_tensor(text(bench_case.from)));
   TESSERA_TRY(const Tensor to, parse_tensor(text(bench_case.to)));
-  Ground ground;
+  reshard::Ground ground;
   TESSERA_TRY(ground.mesh, Shape::make({bench_case.from.grid_rows * bench_case.from.grid_cols}));
   ground.why_no_fabric = "ranks are joined by MPI";
-  return Reshard::make(from.placement, to.placement, ground);
+  return reshard::Reshard::make(from.placement, to.placement, ground);
 }
 
 std::vector<std::int64_t> bytes_to(const MpiCase& bench_case, int from) {

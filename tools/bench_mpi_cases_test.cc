@@ -65,10 +65,11 @@ TEST(BenchMpi, BytesBetweenRanksAreThoseOfTheReshard) {
     for (const MpiCase& c : cases) {
       const auto reshard = mpi_reshard(c);
       ASSERT_TRUE(reshard.ok()) << c.name << reshard.error().message;
-      const auto pairs = pairs_of(*reshard, 1000, {});
+      const auto pairs = reshard::pairs_of(*reshard, 1000, {});
       ASSERT_TRUE(pairs.ok());
       std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> bytes;
-      for (const PairBytes& pair : *pairs) bytes[{pair.source, pair.destination}] += pair.bytes;
+      for (const reshard::PairBytes& pair : *pairs)
+        bytes[{pair.source, pair.destination}] += pair.bytes;
       std::int64_t all = 0;
       for (int a = 0; a < ranks; ++a) {
         const std::vector<std::int64_t> to = bytes_to(c, a);

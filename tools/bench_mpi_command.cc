@@ -34,7 +34,7 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   if (!options) return told_once(options.error());
   auto exchange = load_mpi_exchange({});
   if (!exchange) return told_once(exchange.error());
-  Council council(**exchange, kBenchPatience);
+  exchange::Council council(**exchange, kBenchPatience);
   const bool tells = council.rank() == 0;
   const auto measure = [&]() -> Result<MpiReport> {
     const auto peers = load_mpi_peers();

@@ -52,8 +52,8 @@ struct Scene {
   std::int64_t arriving() const { return sum(receive) - staying(); }
 };
 
-Result<Scene> make_scene(const MpiCase& bench_case, Crew& crew, const RankSide& from,
-                         const RankSide& to) {
+Result<Scene> make_scene(const MpiCase& bench_case, Crew& crew, const exchange::RankSide& from,
+                         const exchange::RankSide& to) {
   std::vector<std::int64_t> send = bytes_to(bench_case, crew.rank());
   std::vector<std::int64_t> receive = bytes_from(bench_case, crew.rank());
   TESSERA_TRY(BenchBuffer source, BenchBuffer::make(from.bytes()));
@@ -71,7 +71,7 @@ Result<Scene> make_scene(const MpiCase& bench_case, Crew& crew, const RankSide& 
 }
 
 /// The plan and the deals must speak of the same bytes, or the floor is that of another move.
-Status check_totals(const Scene& scene, const RankTotals& totals) {
+Status check_totals(const Scene& scene, const exchange::RankTotals& totals) {
   if (totals.sent_bytes == scene.leaving() && totals.received_bytes == scene.arriving() &&
       totals.local_bytes == scene.staying()) {
     return ok_status();
@@ -150,23 +150,23 @@ std::optional<Mover> matrix_peer(const Scene& scene) {
 
 /// A plan, and what making it took: the median of a few times, as the first pays for pages.
 struct Planned {
-  Resharder resharder;
+  exchange::Resharder resharder;
   double seconds = 0;
 };
 
 Result<Planned> plan(const MpiCase& bench_case, int threads, bool quick, Crew& crew) {
   const auto reshard = mpi_reshard(bench_case);
   TESSERA_CHECK_OK(crew.settle(reshard ? ok_status() : Status(reshard.error())));
-  TESSERA_TRY(const RankMap map, RankMap::blocks(crew.ranks(), crew.ranks()));
-  ResharderOptions options;
+  TESSERA_TRY(const exchange::RankMap map, exchange::RankMap::blocks(crew.ranks(), crew.ranks()));
+  exchange::ResharderOptions options;
   options.threads = threads;
   options.patience = kBenchPatience;
-  std::optional<Resharder> made;
+  std::optional<exchange::Resharder> made;
   std::vector<double> samples;
   for (int i = 0; i < (quick ? 1 : kPlans); ++i) {
     made.reset();
     TESSERA_TRY(const double seconds, crew.seconds_of([&] {
-      auto resharder = Resharder::make(crew.exchange(), *reshard, map, map, options);
+      auto resharder = exchange::Resharder::make(crew.exchange(), *reshard, map, map, options);
       if (!resharder) return Status(resharder.error());
       made.emplace(std::move(*resharder));
       return ok_status();
@@ -179,12 +179,12 @@ Result<Planned> plan(const MpiCase& bench_case, int threads, bool quick, Crew& c
 Status run_with_threads(const MpiCase& bench_case, int threads, const MpiBenchOptions& options,
                         Crew& crew, const std::function<void(const MpiRow& row)>& measured) {
   TESSERA_TRY(Planned planned, plan(bench_case, threads, options.quick, crew));
-  Resharder& resharder = planned.resharder;
+  exchange::Resharder& resharder = planned.resharder;
   auto made = make_scene(bench_case, crew, resharder.from(), resharder.to());
   TESSERA_CHECK_OK(crew.settle(made ? ok_status() : Status(made.error())));
   const Scene& scene = *made;
   TESSERA_CHECK_OK(crew.settle(check_totals(scene, resharder.totals())));
-  TESSERA_TRY(const std::unique_ptr<SharedArray> shared, resharder.share_source());
+  TESSERA_TRY(const std::unique_ptr<exchange::SharedArray> shared, resharder.share_source());
   std::memcpy(shared->mine().data(), scene.source().data(), scene.source().size());
 
   std::vector<Mover> movers = {

@@ -38,22 +38,25 @@ std::vector<std::int64_t> planned_ranks(std::int64_t ranks, bool quick) {
 struct Layouts {
   Placement from;
   Placement to;
-  Ground ground;
+  reshard::Ground ground;
 };
 
 Result<Layouts> layouts_of(const RanksCase& ranks_case) {
   TESSERA_TRY(Tensor from, parse_tensor(ranks_case.from));
   TESSERA_TRY(Tensor to, parse_tensor(ranks_case.to));
-  Ground ground;
+  reshard::Ground ground;
   ground.mesh = from.placement.mesh();
   ground.why_no_fabric = "ranks are joined by messages";
   return Layouts{std::move(from.placement), std::move(to.placement), std::move(ground)};
 }
 
-Result<RankPlan> plan_rank(const Layouts& layouts, int ranks, int rank) {
-  TESSERA_TRY(Reshard reshard, Reshard::make(layouts.from, layouts.to, layouts.ground));
-  TESSERA_TRY(const RankMap map, RankMap::blocks(layouts.ground.mesh.elements(), ranks));
-  return RankPlan::make(std::make_shared<const Reshard>(std::move(reshard)), map, map, rank);
+Result<exchange::RankPlan> plan_rank(const Layouts& layouts, int ranks, int rank) {
+  TESSERA_TRY(reshard::Reshard reshard,
+              reshard::Reshard::make(layouts.from, layouts.to, layouts.ground));
+  TESSERA_TRY(const exchange::RankMap map,
+              exchange::RankMap::blocks(layouts.ground.mesh.elements(), ranks));
+  return exchange::RankPlan::make(std::make_shared<const reshard::Reshard>(std::move(reshard)), map,
+                                  map, rank);
 }
 
 /// What this thread has used of a processor. Planning waits for nothing, so on a machine of its own
@@ -66,7 +69,7 @@ double processor_seconds() {
 }
 
 struct TimedPlan {
-  RankPlan plan;
+  exchange::RankPlan plan;
   double seconds = 0;
 };
 
@@ -76,36 +79,36 @@ Result<TimedPlan> timed_plan(const Layouts& layouts, int ranks, int rank) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 1;; ++i) {
     const double begin = processor_seconds();
-    TESSERA_TRY(RankPlan plan, plan_rank(layouts, ranks, rank));
+    TESSERA_TRY(exchange::RankPlan plan, plan_rank(layouts, ranks, rank));
     least = std::min(least, processor_seconds() - begin);
     if (i == kRepeats) return TimedPlan{std::move(plan), least};
   }
 }
 
-std::int64_t partners_of(const RankPlan& plan) {
+std::int64_t partners_of(const exchange::RankPlan& plan) {
   std::set<int> partners;
-  for (const RankRoute& route : plan.sends()) partners.insert(route.rank);
-  for (const RankRoute& route : plan.receives()) partners.insert(route.rank);
+  for (const exchange::RankRoute& route : plan.sends()) partners.insert(route.rank);
+  for (const exchange::RankRoute& route : plan.receives()) partners.insert(route.rank);
   return static_cast<std::int64_t>(partners.size());
 }
 
-std::int64_t parcels_of(const RankPlan& plan) {
+std::int64_t parcels_of(const exchange::RankPlan& plan) {
   std::size_t parcels = plan.local().count;
-  for (const RankRoute& route : plan.sends()) parcels += route.count;
-  for (const RankRoute& route : plan.receives()) parcels += route.count;
+  for (const exchange::RankRoute& route : plan.sends()) parcels += route.count;
+  for (const exchange::RankRoute& route : plan.receives()) parcels += route.count;
   return static_cast<std::int64_t>(parcels);
 }
 
 /// The route to or from `rank`; an empty one when there is none.
-RankRoute route_of(const std::vector<RankRoute>& routes, int rank) {
-  const auto found =
-      std::lower_bound(routes.begin(), routes.end(), rank,
-                       [](const RankRoute& route, int wanted) { return route.rank < wanted; });
-  return found != routes.end() && found->rank == rank ? *found : RankRoute{rank, 0, 0, 0};
+exchange::RankRoute route_of(const std::vector<exchange::RankRoute>& routes, int rank) {
+  const auto found = std::lower_bound(
+      routes.begin(), routes.end(), rank,
+      [](const exchange::RankRoute& route, int wanted) { return route.rank < wanted; });
+  return found != routes.end() && found->rank == rank ? *found : exchange::RankRoute{rank, 0, 0, 0};
 }
 
-bool same_parcels(const RankPlan& sender, const RankRoute& sent, const RankPlan& receiver,
-                  const RankRoute& received) {
+bool same_parcels(const exchange::RankPlan& sender, const exchange::RankRoute& sent,
+                  const exchange::RankPlan& receiver, const exchange::RankRoute& received) {
   if (sent.count != received.count || sent.elements != received.elements) return false;
   const auto a = sender.parcels(sent);
   const auto b = receiver.parcels(received);
@@ -121,9 +124,9 @@ bool same_parcels(const RankPlan& sender, const RankRoute& sent, const RankPlan&
 }
 
 /// Elements that a route brings to places, counted once for each place.
-std::int64_t elements_placed(const RankPlan& plan, const RankRoute& route) {
+std::int64_t elements_placed(const exchange::RankPlan& plan, const exchange::RankRoute& route) {
   std::int64_t elements = 0;
-  for (const Parcel& parcel : plan.parcels(route))
+  for (const exchange::Parcel& parcel : plan.parcels(route))
     elements += parcel.elements * parcel.destinations;
   return elements;
 }
@@ -134,7 +137,7 @@ Result<RanksRow> measure(const RanksCase& ranks_case, bool quick) {
   RanksRow row;
   row.name = ranks_case.name;
   row.ranks = ranks_case.ranks;
-  std::vector<RankPlan> plans;
+  std::vector<exchange::RankPlan> plans;
   std::vector<double> seconds;
   for (const std::int64_t rank : planned_ranks(ranks, quick)) {
     TESSERA_TRY(TimedPlan made, timed_plan(layouts, ranks, static_cast<int>(rank)));
@@ -154,12 +157,12 @@ Result<RanksRow> measure(const RanksCase& ranks_case, bool quick) {
 
 }  // namespace
 
-Status check_rank_plans(const RanksCase& ranks_case, const std::vector<RankPlan>& plans) {
-  for (const RankPlan& sender : plans) {
-    for (const RankPlan& receiver : plans) {
+Status check_rank_plans(const RanksCase& ranks_case, const std::vector<exchange::RankPlan>& plans) {
+  for (const exchange::RankPlan& sender : plans) {
+    for (const exchange::RankPlan& receiver : plans) {
       if (sender.rank() == receiver.rank()) continue;
-      const RankRoute sent = route_of(sender.sends(), receiver.rank());
-      const RankRoute received = route_of(receiver.receives(), sender.rank());
+      const exchange::RankRoute sent = route_of(sender.sends(), receiver.rank());
+      const exchange::RankRoute received = route_of(receiver.receives(), sender.rank());
       if (same_parcels(sender, sent, receiver, received)) continue;
       return Error{
           ErrorCode::kContradiction,
@@ -171,9 +174,10 @@ Status check_rank_plans(const RanksCase& ranks_case, const std::vector<RankPlan>
   }
   if (static_cast<std::int64_t>(plans.size()) != ranks_case.ranks) return ok_status();
   std::int64_t arriving = 0;
-  for (const RankPlan& plan : plans) {
+  for (const exchange::RankPlan& plan : plans) {
     arriving += elements_placed(plan, plan.local());
-    for (const RankRoute& route : plan.receives()) arriving += elements_placed(plan, route);
+    for (const exchange::RankRoute& route : plan.receives())
+      arriving += elements_placed(plan, route);
   }
   if (arriving == ranks_case.arriving_elements) return ok_status();
   return Error{ErrorCode::kContradiction,

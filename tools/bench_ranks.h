@@ -45,7 +45,7 @@ struct RanksRow {
 /// Plans of several ranks of one case, held against each other: what r sends to s is what s
 /// receives from r, in number, order and elements, for every two of them; and when all ranks are
 /// there, as many elements arrive as B wants. kContradiction names the ranks that disagree.
-Status check_rank_plans(const RanksCase& ranks_case, const std::vector<RankPlan>& plans);
+Status check_rank_plans(const RanksCase& ranks_case, const std::vector<exchange::RankPlan>& plans);
 
 /// How a figure grows between the two largest numbers of ranks of one reshard: the exponent e of
 /// ranks^e. 1 is as the ranks, 2 as their pairs.

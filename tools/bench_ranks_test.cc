@@ -62,17 +62,17 @@ TEST(BenchRanks, GrowthIsAnExponentBetweenTheTwoLargest) {
   EXPECT_FALSE(growth[1].met());
 }
 
-std::vector<RankPlan> plans_of(const RanksCase& ranks_case) {
+std::vector<exchange::RankPlan> plans_of(const RanksCase& ranks_case) {
   const auto from = parse_tensor(ranks_case.from);
   const auto to = parse_tensor(ranks_case.to);
-  Ground ground;
+  reshard::Ground ground;
   ground.mesh = from->placement.mesh();
-  const auto reshard = Reshard::make(from->placement, to->placement, ground);
-  const auto shared = std::make_shared<const Reshard>(*reshard);
-  const auto map = RankMap::blocks(ranks_case.ranks, static_cast<int>(ranks_case.ranks));
-  std::vector<RankPlan> plans;
+  const auto reshard = reshard::Reshard::make(from->placement, to->placement, ground);
+  const auto shared = std::make_shared<const reshard::Reshard>(*reshard);
+  const auto map = exchange::RankMap::blocks(ranks_case.ranks, static_cast<int>(ranks_case.ranks));
+  std::vector<exchange::RankPlan> plans;
   for (int rank = 0; rank < ranks_case.ranks; ++rank) {
-    plans.push_back(*RankPlan::make(shared, *map, *map, rank));
+    plans.push_back(*exchange::RankPlan::make(shared, *map, *map, rank));
   }
   return plans;
 }
@@ -81,7 +81,7 @@ std::vector<RankPlan> plans_of(const RanksCase& ranks_case) {
 TEST(BenchRanks, PlansOfOtherReshardsContradictEachOther) {
   const std::vector<RanksCase> cases = ranks_cases(4);
   for (const RanksCase& c : cases) EXPECT_TRUE(check_rank_plans(c, plans_of(c)).ok()) << c.name;
-  std::vector<RankPlan> mixed = plans_of(cases[0]);
+  std::vector<exchange::RankPlan> mixed = plans_of(cases[0]);
   mixed[2] = plans_of(cases[1])[2];
   const Status differ = check_rank_plans(cases[0], mixed);
   ASSERT_FALSE(differ.ok());

@@ -74,7 +74,7 @@ inline constexpr std::byte kUntouched{0xa5};
 
 /// Runs the fills and nests of `program` as plain loops, then looks 4096 random elements up in both
 /// placements: the program itself is not taken on trust.
-Status make_reference(const RelayoutCase& bench_case, const Program& program,
+Status make_reference(const RelayoutCase& bench_case, const relayout::Program& program,
                       std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool);
 
 /// The peers of the module beside the command, or why there are none.
@@ -86,7 +86,7 @@ Peers load_peers();
 
 /// The move in the words of peers, without buffers and threads. Axes that stay together are one.
 /// Example: NCHW to NHWC is extents (n, c, h·w) with permutation (0, 2, 1).
-PeerMove peer_move(const RelayoutCase& bench_case, const Program& program);
+PeerMove peer_move(const RelayoutCase& bench_case, const relayout::Program& program);
 
 /// One measured row.
 struct RelayoutRow {

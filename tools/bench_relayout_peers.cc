@@ -30,7 +30,7 @@ bool is_dense(const std::vector<Axis>& axes, std::int64_t Axis::* step) {
 
 /// The axes of a program that only permutes them, slowest of the source first, joined where both
 /// sides keep them together; none for another program.
-std::vector<Axis> permuted_axes(const Program& program) {
+std::vector<Axis> permuted_axes(const relayout::Program& program) {
   if (program.nests() != 1 || !program.fills.empty()) return {};
   if (program.from.mesh.elements() != 1 || program.to.mesh.elements() != 1) return {};
   const Nest nest = program.nest(0);
@@ -54,7 +54,7 @@ std::vector<Axis> permuted_axes(const Program& program) {
 
 }  // namespace
 
-PeerMove peer_move(const RelayoutCase& bench_case, const Program& program) {
+PeerMove peer_move(const RelayoutCase& bench_case, const relayout::Program& program) {
   PeerMove move = bench_case.blocks.value_or(PeerMove{});
   move.element_bytes = static_cast<int>(*dtype_bits(bench_case.dtype) / 8);
   const std::vector<Axis> axes = permuted_axes(program);

@@ -100,10 +100,10 @@ void fill_with_numbers(std::span<std::byte> bytes) {
   }
 }
 
-Status make_reference(const RelayoutCase& bench_case, const Program& program,
+Status make_reference(const RelayoutCase& bench_case, const relayout::Program& program,
                       std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) {
   const auto element_bytes = static_cast<int>(*dtype_bits(bench_case.dtype) / 8);
-  const auto in_bytes = [&](const Memory& memory, Spot spot) {
+  const auto in_bytes = [&](const relayout::Memory& memory, Spot spot) {
     return memory.flat(spot) * element_bytes;
   };
   if (!program.fills.empty() && program.padding != 0) {
@@ -111,9 +111,9 @@ Status make_reference(const RelayoutCase& bench_case, const Program& program,
   }
   std::memset(to.data(), static_cast<int>(kUntouched), to.size());
   const std::vector<std::byte> zero(static_cast<std::size_t>(element_bytes));
-  for (const FillNest& fill : program.fills) {
+  for (const relayout::FillNest& fill : program.fills) {
     std::vector<ByteLoop> loops;
-    for (const FillLoop& loop : fill.loops) {
+    for (const relayout::FillLoop& loop : fill.loops) {
       loops.push_back({loop.extent, 0, in_bytes(program.to, loop.step)});
     }
     run_shared(element_bytes, zero.data(), to.data() + in_bytes(program.to, fill.at), loops, pool);

@@ -130,11 +130,12 @@ Status run_relayout_case(const RelayoutCase& bench_case, const RelayoutOptions& 
   const std::span<const std::byte> from = buffers[0].first(bench_case.from.allocated_bytes());
   const std::span<std::byte> to = buffers[1].first(bench_case.to.allocated_bytes());
   const std::span<std::byte> expected = buffers[2].first(bench_case.to.allocated_bytes());
-  TESSERA_TRY(const Program program, make_program(bench_case.from, bench_case.to));
-  TESSERA_TRY(const Plan plan, Plan::make(program));
+  TESSERA_TRY(const relayout::Program program,
+              relayout::make_program(bench_case.from, bench_case.to));
+  TESSERA_TRY(const relayout::Plan plan, relayout::Plan::make(program));
   const double program_seconds =
-      median_of([&] { keep(make_program(bench_case.from, bench_case.to)); });
-  const double plan_seconds = median_of([&] { keep(Plan::make(program)); });
+      median_of([&] { keep(relayout::make_program(bench_case.from, bench_case.to)); });
+  const double plan_seconds = median_of([&] { keep(relayout::Plan::make(program)); });
   {
     ThreadPool pool(static_cast<int>(std::thread::hardware_concurrency()));
     TESSERA_CHECK_OK(make_reference(bench_case, program, from, expected, pool));

@@ -64,7 +64,7 @@ std::vector<Change> changes(const Mesh& mesh) {
 /// The two layouts of a change, and the mesh that they stand on.
 struct Scene {
   Tensor from, to;
-  Ground ground;
+  reshard::Ground ground;
 };
 
 Result<Scene> scene_of(const Change& change, const Mesh& mesh, std::string_view dtype) {
@@ -73,7 +73,7 @@ Result<Scene> scene_of(const Change& change, const Mesh& mesh, std::string_view 
   };
   TESSERA_TRY(Tensor from, parse_tensor(text(change.from)));
   TESSERA_TRY(Tensor to, parse_tensor(text(change.to)));
-  Ground ground;
+  reshard::Ground ground;
   TESSERA_TRY(ground.mesh, Shape::make({mesh.rows, mesh.cols}));
   ground.fabric.emplace();
   ground.fabric->rows = static_cast<std::int32_t>(mesh.rows);
@@ -81,22 +81,22 @@ Result<Scene> scene_of(const Change& change, const Mesh& mesh, std::string_view 
   return Scene{std::move(from), std::move(to), std::move(ground)};
 }
 
-Result<ReshardCost> cost_in(const Scene& scene) {
-  TESSERA_TRY(const Reshard reshard,
-              Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
-  return cost_of(reshard);
+Result<reshard::ReshardCost> cost_in(const Scene& scene) {
+  TESSERA_TRY(const reshard::Reshard reshard,
+              reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
+  return reshard::cost_of(reshard);
 }
 
 /// The peer, held against us and timed. Not in turns with us: what it leaves behind in the
 /// allocator, millions of freed pieces, would be tidied up at our cost.
-Status add_peer(const Scene& scene, const ReshardCost& cost, const MeasureOptions& measure,
+Status add_peer(const Scene& scene, const reshard::ReshardCost& cost, const MeasureOptions& measure,
                 BenchCase& result) {
-  TESSERA_TRY(const Reshard reshard,
-              Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
+  TESSERA_TRY(const reshard::Reshard reshard,
+              reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
   const auto totals = [&] {
     return totals_by_pairs(scene.from.layout(), scene.to.layout(), reshard);
   };
-  const FabricCost& fabric = *cost.fabric;
+  const reshard::FabricCost& fabric = *cost.fabric;
   const PairTotals ours = {cost.bytes, cost.messages, cost.wavelets, fabric.hops,
                            fabric.max_link_wavelets};
   if (!(ours == totals())) return wrong(result.name);
@@ -113,7 +113,7 @@ Result<BenchCase> measure_cost(const Change& change, const Mesh& mesh, std::stri
   result.name = cat(change.name, "/", dtype, "/", mesh.text());
   result.dtype = dtype;
   TESSERA_TRY(const Scene scene, scene_of(change, mesh, dtype));
-  TESSERA_TRY(const ReshardCost cost, cost_in(scene));
+  TESSERA_TRY(const reshard::ReshardCost cost, cost_in(scene));
   if (!cost.fabric) return wrong(result.name);
   result.peak_bytes = peak_bytes_of([&] { keep(cost_in(scene).ok()); });
   result.seconds =
@@ -180,18 +180,19 @@ Status bench_reshard_transfers(const BenchOptions& options, BenchReport& report)
   for (const Change& change : changes(mesh)) {
     if (change.name != "grid" && change.name != "cyclic" && change.name != "transpose") continue;
     TESSERA_TRY(const Scene scene, scene_of(change, mesh, "f32"));
-    TESSERA_TRY(const Reshard reshard,
-                Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
+    TESSERA_TRY(const reshard::Reshard reshard,
+                reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
     std::int64_t transfers = 0;
     std::int64_t elements = 0;
     const auto expand = [&] {
       transfers = 0;
       elements = 0;
-      return for_each_transfer(reshard, TransferChoice{}, [&](const Transfer& transfer) {
-        ++transfers;
-        elements += transfer.elements;
-        return ok_status();
-      });
+      return reshard::for_each_transfer(reshard, reshard::TransferChoice{},
+                                        [&](const reshard::Transfer& transfer) {
+                                          ++transfers;
+                                          elements += transfer.elements;
+                                          return ok_status();
+                                        });
     };
     TESSERA_CHECK_OK(expand());
     const std::string name = cat("expand/", change.name, "/", mesh.text());
@@ -203,33 +204,35 @@ Status bench_reshard_transfers(const BenchOptions& options, BenchReport& report)
 }
 
 Status bench_reshard_fabric(const BenchOptions& options, BenchReport& report) {
-  FabricMesh mesh;
+  fabric::FabricMesh mesh;
   mesh.rows = options.quick ? 8 : 32;
   mesh.cols = mesh.rows;
   const std::int64_t words = options.quick ? 4 : 64;
   const std::int32_t centre = mesh.node(mesh.rows / 2, mesh.cols / 2);
-  TESSERA_TRY(const Traffic permutation, random_permutation(mesh, words, 1));
-  TESSERA_TRY(const Traffic transpose, transpose_mesh(mesh, words));
-  TESSERA_TRY(const Traffic gather, gather_to(mesh, centre, words));
-  TESSERA_TRY(const Traffic broadcast, broadcast_from(mesh, centre, words * 16));
+  TESSERA_TRY(const fabric::Traffic permutation, fabric::random_permutation(mesh, words, 1));
+  TESSERA_TRY(const fabric::Traffic transpose, fabric::transpose_mesh(mesh, words));
+  TESSERA_TRY(const fabric::Traffic gather, fabric::gather_to(mesh, centre, words));
+  TESSERA_TRY(const fabric::Traffic broadcast, fabric::broadcast_from(mesh, centre, words * 16));
   struct Pattern {
     std::string_view name;
-    const Traffic& traffic;
-    FabricMode mode = FabricMode::kIdeal;
+    const fabric::Traffic& traffic;
+    fabric::FabricMode mode = fabric::FabricMode::kIdeal;
   };
-  const std::vector<Pattern> patterns = {{"permutation", permutation},
-                                         {"transpose", transpose},
-                                         {"gather", gather},
-                                         {"broadcast", broadcast},
-                                         {"permutation_colours", permutation, FabricMode::kStatic}};
+  const std::vector<Pattern> patterns = {
+      {"permutation", permutation},
+      {"transpose", transpose},
+      {"gather", gather},
+      {"broadcast", broadcast},
+      {"permutation_colours", permutation, fabric::FabricMode::kStatic}};
   for (const Pattern& pattern : patterns) {
-    SimulateOptions simulate_options;
+    fabric::SimulateOptions simulate_options;
     simulate_options.mode = pattern.mode;
-    TESSERA_TRY(const Simulation simulation, simulate(mesh, pattern.traffic, simulate_options));
+    TESSERA_TRY(const fabric::Simulation simulation,
+                fabric::simulate(mesh, pattern.traffic, simulate_options));
     report.cases.push_back(measure_rate(
         cat("simulate/", pattern.name, "/", mesh.rows, "x", mesh.cols), simulation.hops,
-        "wavelet-hops", [&] { keep(simulate(mesh, pattern.traffic, simulate_options).ok()); },
-        options));
+        "wavelet-hops",
+        [&] { keep(fabric::simulate(mesh, pattern.traffic, simulate_options).ok()); }, options));
   }
   return ok_status();
 }

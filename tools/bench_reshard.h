@@ -24,7 +24,7 @@ struct PairTotals {
 /// walks the way of each message link by link. Its work and memory grow with messages and hops.
 /// Only for two dims whose places are the sum of one function each, on one place each, without a
 /// device map: that is what the suite measures.
-PairTotals totals_by_pairs(const Layout& from, const Layout& to, const Reshard& reshard);
+PairTotals totals_by_pairs(const Layout& from, const Layout& to, const reshard::Reshard& reshard);
 
 /// Suite reshard: what the cost of a reshard takes on meshes from 10x8 to a wafer, how fast
 /// transfers are listed, and how fast the fabric is simulated.

@@ -46,7 +46,7 @@ Spot spot_of(std::int64_t number, const Shape& mesh) {
 
 }  // namespace
 
-PairTotals totals_by_pairs(const Layout& from, const Layout& to, const Reshard& reshard) {
+PairTotals totals_by_pairs(const Layout& from, const Layout& to, const reshard::Reshard& reshard) {
   std::unordered_map<std::int64_t, std::int64_t> elements;  // by source, then destination
   const std::int64_t places = to.places();
   const std::vector<Run> columns = runs_along(from, to, 1);

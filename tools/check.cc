@@ -28,19 +28,19 @@ Error of_file(Error error, const std::string& name) {
 /// Checks one file after the other, keeping only counts.
 class Checking {
  public:
-  Checking(Console& console, CheckPrinter& printer, const CheckOptions& options, bool fix)
+  Checking(Console& console, CheckPrinter& printer, const check::CheckOptions& options, bool fix)
       : console_(console), printer_(printer), options_(options), fix_(fix) {}
 
   void check(const FoundFile& file) {
     if (!file.status) return fail(file, file.status.error());
     const Result<std::string> text = read_text_file(file, console_.in);
     if (!text) return fail(file, text.error());
-    const Result<CheckReport> report = check_mlir(*text, options_);
+    const Result<check::CheckReport> report = check::check_mlir(*text, options_);
     if (!report) return fail(file, of_file(report.error(), file.name));
     ++totals_.files;
     const auto& found = report->diagnostics;
     const bool can_fix = std::any_of(found.begin(), found.end(),
-                                     [](const Diagnostic& d) { return d.fix.has_value(); });
+                                     [](const check::Diagnostic& d) { return d.fix.has_value(); });
     if (!fix_ || !can_fix) return print(file, *text, *report);
     const Result<FixedText> fixed = fix_mlir(*text, *report, options_);
     if (!fixed) return fail(file, of_file(fixed.error(), file.name));
@@ -64,13 +64,13 @@ class Checking {
   }
 
  private:
-  void print(const FoundFile& file, std::string_view text, const CheckReport& report) {
+  void print(const FoundFile& file, std::string_view text, const check::CheckReport& report) {
     totals_.tensors += report.tensors;
     totals_.unknown += report.unknown;
     totals_.silenced += report.silenced;
     if (report.diagnostics.empty()) return;
-    for (const Diagnostic& diagnostic : report.diagnostics) {
-      ++(diagnostic.severity == Severity::kError ? totals_.errors : totals_.warnings);
+    for (const check::Diagnostic& diagnostic : report.diagnostics) {
+      ++(diagnostic.severity == check::Severity::kError ? totals_.errors : totals_.warnings);
     }
     printer_.found(CheckedText(file.name, text), report.diagnostics);
   }
@@ -82,7 +82,7 @@ class Checking {
 
   Console& console_;
   CheckPrinter& printer_;
-  const CheckOptions& options_;
+  const check::CheckOptions& options_;
   bool fix_;
   CheckTotals totals_;
 };
@@ -100,7 +100,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (request.has("target")) {
     TESSERA_TRY(target, read_target(request.text("target")));
   }
-  CheckOptions options;
+  check::CheckOptions options;
   options.target = target ? &*target : nullptr;
   const std::unique_ptr<CheckPrinter> printer = request.has("sarif") ? check_sarif(console)
                                                 : console.json       ? check_json(console, fix)

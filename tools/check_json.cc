@@ -18,9 +18,9 @@ class JsonLines : public CheckPrinter {
  public:
   JsonLines(Console& console, bool fixing) : console_(console), fixing_(fixing) {}
 
-  void found(const CheckedText& file, const std::vector<Diagnostic>& diagnostics) override {
-    for (const Diagnostic& diagnostic : diagnostics) {
-      const std::optional<Edit>& fix = diagnostic.fix;
+  void found(const CheckedText& file, const std::vector<check::Diagnostic>& diagnostics) override {
+    for (const check::Diagnostic& diagnostic : diagnostics) {
+      const std::optional<check::Edit>& fix = diagnostic.fix;
       const std::optional<Span>& tensor = diagnostic.tensor;
       Json json = diagnostic_json(file.name, diagnostic, file.region(diagnostic.span));
       json["fix_region"] = fix ? region_json(file.region(fix->span)) : Json();
@@ -47,7 +47,7 @@ class JsonLines : public CheckPrinter {
   void finish(const CheckTotals&) override {}
 
  private:
-  static Json diagnostic_json(const std::string& name, const Diagnostic& diagnostic,
+  static Json diagnostic_json(const std::string& name, const check::Diagnostic& diagnostic,
                               const Region& where) {
     Json json;
     json["file"] = name;

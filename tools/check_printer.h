@@ -17,15 +17,15 @@ namespace tessera::tools {
 
 /// A stretch of a file; lines and columns from 1, columns in bytes, the end exclusive.
 struct Region {
-  LineColumn from;
-  LineColumn to;
+  check::LineColumn from;
+  check::LineColumn to;
 };
 
 /// A text that was checked, by the name that is printed.
 struct CheckedText {
   std::string name;
   std::string_view text;
-  LineIndex lines;
+  check::LineIndex lines;
 
   CheckedText(std::string file, std::string_view content)
       : name(std::move(file)), text(content), lines(content) {}
@@ -37,7 +37,7 @@ struct CheckedText {
 
 /// A diagnostic that is no more, placed in the text that still had it.
 struct Fixed {
-  Diagnostic diagnostic;
+  check::Diagnostic diagnostic;
   Region where;
   Region edit;
   std::string before;  ///< what stood where the fix is
@@ -62,7 +62,8 @@ class CheckPrinter {
   virtual ~CheckPrinter() = default;
 
   /// All that is wrong in a file, once a file.
-  virtual void found(const CheckedText& file, const std::vector<Diagnostic>& diagnostics) = 0;
+  virtual void found(const CheckedText& file,
+                     const std::vector<check::Diagnostic>& diagnostics) = 0;
   virtual void fixed(const std::string& name, const Fixed& fixed) = 0;
   /// After what was fixed in a file: where its text from before is kept.
   virtual void kept(const std::string& name, const std::string& backup) = 0;
@@ -80,7 +81,7 @@ std::unique_ptr<CheckPrinter> check_json(Console& console, bool fixing);
 /// One SARIF 2.1.0 log. What was fixed is not in it; what failed is a notification.
 std::unique_ptr<CheckPrinter> check_sarif(Console& console);
 
-std::string_view severity_name(Severity severity);
+std::string_view severity_name(check::Severity severity);
 /// What a code means, in one sentence, for lists of rules.
 std::string_view code_meaning(std::string_view code);
 

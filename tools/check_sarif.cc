@@ -98,7 +98,7 @@ class SarifFile {
   }
 
  private:
-  std::int64_t column(std::int64_t byte, const LineColumn& at) const {
+  std::int64_t column(std::int64_t byte, const check::LineColumn& at) const {
     const std::int64_t line_begin = byte - (at.column - 1);
     return 1 + units_.before(static_cast<std::size_t>(byte)) -
            units_.before(static_cast<std::size_t>(line_begin));
@@ -117,9 +117,9 @@ class Sarif : public CheckPrinter {
                  << "\"runs\": [{\n\"columnKind\": \"utf16CodeUnits\",\n\"results\": [";
   }
 
-  void found(const CheckedText& file, const std::vector<Diagnostic>& diagnostics) override {
+  void found(const CheckedText& file, const std::vector<check::Diagnostic>& diagnostics) override {
     const SarifFile places(file);
-    for (const Diagnostic& diagnostic : diagnostics) {
+    for (const check::Diagnostic& diagnostic : diagnostics) {
       console_.out << (has_results_ ? ",\n" : "\n") << dump(result_json(places, diagnostic));
       has_results_ = true;
     }
@@ -161,7 +161,7 @@ class Sarif : public CheckPrinter {
   }
 
  private:
-  Json result_json(const SarifFile& file, const Diagnostic& diagnostic) {
+  Json result_json(const SarifFile& file, const check::Diagnostic& diagnostic) {
     Json result;
     result["ruleId"] = diagnostic.code;
     result["ruleIndex"] = rule(diagnostic);
@@ -192,7 +192,7 @@ class Sarif : public CheckPrinter {
     return result;
   }
 
-  std::size_t rule(const Diagnostic& diagnostic) {
+  std::size_t rule(const check::Diagnostic& diagnostic) {
     const auto at = std::find_if(rules_.begin(), rules_.end(),
                                  [&](const auto& rule) { return rule.first == diagnostic.code; });
     if (at != rules_.end()) return static_cast<std::size_t>(at - rules_.begin());
@@ -202,7 +202,7 @@ class Sarif : public CheckPrinter {
 
   Console& console_;
   bool has_results_ = false;
-  std::vector<std::pair<std::string, Severity>> rules_;
+  std::vector<std::pair<std::string, check::Severity>> rules_;
   Json notifications_ = Json::array();
 };
 

@@ -13,8 +13,8 @@ class Words : public CheckPrinter {
  public:
   explicit Words(Console& console) : console_(console) {}
 
-  void found(const CheckedText& file, const std::vector<Diagnostic>& diagnostics) override {
-    for (const Diagnostic& diagnostic : diagnostics) print(file, diagnostic);
+  void found(const CheckedText& file, const std::vector<check::Diagnostic>& diagnostics) override {
+    for (const check::Diagnostic& diagnostic : diagnostics) print(file, diagnostic);
   }
 
   void fixed(const std::string& name, const Fixed& fixed) override {
@@ -42,7 +42,7 @@ class Words : public CheckPrinter {
   }
 
  private:
-  static std::string place(const std::string& name, const LineColumn& at) {
+  static std::string place(const std::string& name, const check::LineColumn& at) {
     return cat(printable(name), ":", at.line, ":", at.column);
   }
 
@@ -53,12 +53,13 @@ class Words : public CheckPrinter {
     return cat(quote(before), " becomes ", quote(after));
   }
 
-  void print(const CheckedText& file, const Diagnostic& diagnostic) {
-    const LineColumn at = file.region(diagnostic.span).from;
-    const Paint colour = diagnostic.severity == Severity::kError ? Paint::kError : Paint::kWarning;
+  void print(const CheckedText& file, const check::Diagnostic& diagnostic) {
+    const check::LineColumn at = file.region(diagnostic.span).from;
+    const Paint colour =
+        diagnostic.severity == check::Severity::kError ? Paint::kError : Paint::kWarning;
     headline(file.name, at, severity_name(diagnostic.severity), colour, diagnostic);
     console_.out << excerpt(file.text, diagnostic.span);
-    const std::optional<Edit>& fix = diagnostic.fix;
+    const std::optional<check::Edit>& fix = diagnostic.fix;
     const bool fix_says_it = fix && diagnostic.help == cat("write ", fix->text);
     if (!diagnostic.help.empty() && !fix_says_it) {
       console_.out << "help: " << printable(diagnostic.help) << '\n';
@@ -70,14 +71,14 @@ class Words : public CheckPrinter {
                    << change(file.at(fix->span), fix->text) << '\n';
     }
     if (diagnostic.tensor) {
-      const LineColumn tensor = file.region(*diagnostic.tensor).from;
+      const check::LineColumn tensor = file.region(*diagnostic.tensor).from;
       console_.out << "note: " << place(file.name, tensor) << ": the tensor is here\n"
                    << excerpt(file.text, *diagnostic.tensor);
     }
   }
 
-  void headline(const std::string& name, const LineColumn& at, std::string_view what, Paint colour,
-                const Diagnostic& diagnostic) {
+  void headline(const std::string& name, const check::LineColumn& at, std::string_view what,
+                Paint colour, const check::Diagnostic& diagnostic) {
     const Terminal& terminal = console_.terminal;
     console_.out << paint(terminal, Paint::kHeading, place(name, at) + ":") << ' '
                  << paint(terminal, colour, cat(what, "[", printable(diagnostic.code), "]:")) << ' '
@@ -106,8 +107,8 @@ std::string_view CheckedText::at(Span span) const {
                      static_cast<std::size_t>(known.to - known.from));
 }
 
-std::string_view severity_name(Severity severity) {
-  return severity == Severity::kError ? "error" : "warning";
+std::string_view severity_name(check::Severity severity) {
+  return severity == check::Severity::kError ? "error" : "warning";
 }
 
 std::unique_ptr<CheckPrinter> check_words(Console& console) {

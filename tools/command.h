@@ -13,7 +13,7 @@
 #include "tessera/notation/notation.h"
 #include "tools/terminal.h"
 
-namespace tessera {
+namespace tessera::exchange {
 class Council;
 }
 
@@ -82,7 +82,7 @@ struct Console {
   std::ostream& err;  ///< for what went wrong in a part of the question; see Verdict::kBadInput
   bool json = false;  ///< one JSON object on one line instead of words
   Terminal terminal;
-  Council* council = nullptr;  ///< the ranks that answer together; null for a process by itself
+  exchange::Council* council = nullptr;  ///< the ranks that answer together; null for a process by itself
 };
 
 inline constexpr int kExitBadInput = 2;

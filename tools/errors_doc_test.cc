@@ -78,7 +78,7 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
       {"not_supported",
        [] {
          const Tensor tensor = *parse_tensor("tensor<4x6xf32, strided<[8, 1]>>");
-         const Result<MorelloLayout> words = raise_morello(tensor.layout());
+         const Result<notation::MorelloLayout> words = notation::raise_morello(tensor.layout());
          return render(words.error(), "");
        }},
       {"does_not_fit",
@@ -86,38 +86,42 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const Machine& wafer = **find_machine("wse2");
          const Tensor grid = *parse_tensor("tensor<1024x1024xf32, pyflame.Grid(32, 32)>");
          const Tensor one = *parse_tensor("tensor<1024x1024xf32, pyflame.SinglePE()>");
-         const Reshard gather = *Reshard::make(grid.placement, one.placement, *Ground::of(wafer));
-         return render(feasible(gather, wafer).error(), "");
+         const reshard::Reshard gather =
+             *reshard::Reshard::make(grid.placement, one.placement, *reshard::Ground::of(wafer));
+         return render(reshard::feasible(gather, wafer).error(), "");
        }},
       {"plans_differ",
        [] {
-         const auto ranks = in_process_exchange(2);
-         const auto make = [&](Exchange& exchange, const std::string& layout) {
+         const auto ranks = exchange::in_process_exchange(2);
+         const auto make = [&](exchange::Exchange& exchange, const std::string& layout) {
            const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.SinglePE()>");
            const Tensor b = *parse_tensor("tensor<64x64xf32, " + layout + ">");
-           const Ground ground = *Ground::around(a.placement, b.placement);
-           const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
-           const RankMap map = *RankMap::blocks(ground.mesh.elements(), exchange.ranks());
-           return Resharder::make(exchange, reshard, map, map);
+           const reshard::Ground ground = *reshard::Ground::around(a.placement, b.placement);
+           const reshard::Reshard reshard =
+               *reshard::Reshard::make(a.placement, b.placement, ground);
+           const exchange::RankMap map =
+               *exchange::RankMap::blocks(ground.mesh.elements(), exchange.ranks());
+           return exchange::Resharder::make(exchange, reshard, map, map);
          };
          std::thread other([&] { (void)make(*ranks[1], "pyflame.BlockCyclic(2, 1, 8, 64)"); });
-         const Result<Resharder> resharder = make(*ranks[0], "pyflame.BlockCyclic(2, 1, 4, 64)");
+         const Result<exchange::Resharder> resharder =
+             make(*ranks[0], "pyflame.BlockCyclic(2, 1, 4, 64)");
          other.join();
          return render(resharder.error(), "");
        }},
       {"bad_packet",
        [] {
-         auto ranks = in_process_exchange(2);
+         auto ranks = exchange::in_process_exchange(2);
          test::Faults faults;
          faults.cut_packets = {{.to = 0, .at = 0, .bytes = 5}};  // an end that gets lost
          ranks[1] = std::make_unique<test::FaultyExchange>(std::move(ranks[1]), faults);
          const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.Grid(2, 1)>");
          const Tensor b = *parse_tensor("tensor<64x64xf32, pyflame.BlockCyclic(2, 1, 8, 64)>");
-         const Ground ground = *Ground::around(a.placement, b.placement);
-         const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
-         const RankMap map = *RankMap::blocks(ground.mesh.elements(), 2);
-         const auto run = [&](Exchange& exchange) {
-           Resharder resharder = *Resharder::make(exchange, reshard, map, map);
+         const reshard::Ground ground = *reshard::Ground::around(a.placement, b.placement);
+         const reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, ground);
+         const exchange::RankMap map = *exchange::RankMap::blocks(ground.mesh.elements(), 2);
+         const auto run = [&](exchange::Exchange& exchange) {
+           exchange::Resharder resharder = *exchange::Resharder::make(exchange, reshard, map, map);
            const std::vector<std::byte> from(static_cast<std::size_t>(resharder.from().bytes()));
            std::vector<std::byte> to(static_cast<std::size_t>(resharder.to().bytes()));
            return resharder.run(from, to);
@@ -129,9 +133,9 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
        }},
       {"rank_silent",
        [] {
-         auto ranks = in_process_exchange(2);
+         auto ranks = exchange::in_process_exchange(2);
          ranks[1].reset();  // it ends while rank 0 still counts on it
-         Council council(*ranks[0], Patience{.silence = 20ms, .answer = 50ms});
+         exchange::Council council(*ranks[0], exchange::Patience{.silence = 20ms, .answer = 50ms});
          return render(council.settle(ok_status()).error(), "");
        }},
       {"out_of_memory",

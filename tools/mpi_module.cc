@@ -93,7 +93,7 @@ constexpr std::array<const char*, 2> kLocalRank = {"OMPI_COMM_WORLD_LOCAL_RANK",
 
 }  // namespace
 
-Result<std::unique_ptr<Exchange>> load_mpi_exchange(const MpiOptions& options) {
+Result<std::unique_ptr<exchange::Exchange>> load_mpi_exchange(const mpi::MpiOptions& options) {
   TESSERA_TRY(const fs::path path, find_module());
   // Never unloaded: MPI has threads and handlers that live as long as the process.
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -102,12 +102,13 @@ Result<std::unique_ptr<Exchange>> load_mpi_exchange(const MpiOptions& options) {
     return Error{ErrorCode::kIo, cat("cannot load MPI: ", printable(why == nullptr ? "" : why)),
                  std::nullopt, "install the libraries of Open MPI that it was built with"};
   }
-  const auto module = reinterpret_cast<MpiModuleFunction>(dlsym(handle, kMpiModuleSymbol));
+  const auto module =
+      reinterpret_cast<mpi::MpiModuleFunction>(dlsym(handle, mpi::kMpiModuleSymbol));
   const std::string_view version = module == nullptr ? "another" : module()->version;
-  if (version != kMpiModuleVersion) {
+  if (version != mpi::kMpiModuleVersion) {
     return Error{ErrorCode::kContradiction,
                  cat(quote(path.string()), " is of version ", version, ", the command of ",
-                     kMpiModuleVersion),
+                     mpi::kMpiModuleVersion),
                  std::nullopt, "install both from the same build"};
   }
   return module()->open(options);

@@ -14,7 +14,7 @@ namespace tessera::tools {
 /// The exchange of the processes that mpirun started, or of this one alone. Loads the module.
 /// Errors: kNotSupported without a module; kIo for one that cannot be loaded, and for errors of
 /// MPI; kContradiction for one of another version.
-Result<std::unique_ptr<Exchange>> load_mpi_exchange(const MpiOptions& options);
+Result<std::unique_ptr<exchange::Exchange>> load_mpi_exchange(const mpi::MpiOptions& options);
 
 /// How many processes of this command were started together, as far as their environment tells; 1
 /// without a word about it.

@@ -74,11 +74,11 @@ TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
 /// Rank 0 waits for rank 1, which is busy for much longer than anyone is patient, by a clock that
 /// waits for both.
 Status wait_for_busy(bool is_answering) {
-  const Patience patience{milliseconds(50), milliseconds(400)};
+  const exchange::Patience patience{milliseconds(50), milliseconds(400)};
   const auto pace = std::make_shared<test::Pace>(2);
   const auto exchanges = test::paced_exchange(pace, 2);
   std::thread busy([&] {
-    Council council(*exchanges[1], patience);
+    exchange::Council council(*exchanges[1], patience);
     const auto work = [&] {
       if (is_answering) {  // the steps are those of whoever answers
         const auto end = pace->now() + milliseconds(1000);
@@ -90,7 +90,7 @@ Status wait_for_busy(bool is_answering) {
     };
     (void)council.settle(is_answering ? while_answering(council, work) : work());
   });
-  Council council(*exchanges[0], patience);
+  exchange::Council council(*exchanges[0], patience);
   Status status = council.settle(ok_status());
   pace->leave(0);
   busy.join();
@@ -105,8 +105,8 @@ TEST(RankWork, WhoAnswersIsNotTakenForSilent) {
 }
 
 TEST(RankWork, WhatItThrowsIsAnError) {
-  const auto exchanges = in_process_exchange(1);
-  Council council(*exchanges[0], Patience());
+  const auto exchanges = exchange::in_process_exchange(1);
+  exchange::Council council(*exchanges[0], exchange::Patience());
   const Status status = while_answering(council, []() -> Status { throw std::bad_alloc(); });
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kTooLarge);

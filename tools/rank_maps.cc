@@ -47,14 +47,14 @@ Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks)
                      count_of(places, "place")),
                  std::nullopt, "list a rank for each place, by its number"};
   }
-  TESSERA_TRY(RankMap map, RankMap::table(std::move(table), ranks));
+  TESSERA_TRY(exchange::RankMap map, exchange::RankMap::table(std::move(table), ranks));
   return RankMaps{map, map};
 }
 
 }  // namespace
 
-Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks) {
-  const Ground& ground = reshard.ground();
+Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks) {
+  const reshard::Ground& ground = reshard.ground();
   if (!text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos) {
     return listed(text, ground.mesh.elements(), ranks);
   }
@@ -64,9 +64,10 @@ Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, i
         ErrorCode::kUnknownName, cat("there is no --ranks-of-places ", quote(text)), std::nullopt,
         did_you_mean(text, kRules, "it is blocks, cyclic, or a rank for each place: 0,0,1,1")};
   }
-  const RankOrder order = is_cyclic ? RankOrder::kCyclic : RankOrder::kBlocks;
-  TESSERA_TRY(RankMap from, dealt_out(reshard.from(), ground, ranks, order));
-  TESSERA_TRY(RankMap to, dealt_out(reshard.to(), ground, ranks, order));
+  const exchange::RankOrder order =
+      is_cyclic ? exchange::RankOrder::kCyclic : exchange::RankOrder::kBlocks;
+  TESSERA_TRY(exchange::RankMap from, exchange::dealt_out(reshard.from(), ground, ranks, order));
+  TESSERA_TRY(exchange::RankMap to, exchange::dealt_out(reshard.to(), ground, ranks, order));
   return RankMaps{std::move(from), std::move(to)};
 }
 

@@ -26,7 +26,7 @@ Status guarded(const std::function<Status()>& work) {
 
 }  // namespace
 
-Status while_answering(Council& council, const std::function<Status()>& work) {
+Status while_answering(exchange::Council& council, const std::function<Status()>& work) {
   if (council.ranks() == 1) return guarded(work);
   Status outcome = ok_status();
   std::atomic<bool> is_done{false};

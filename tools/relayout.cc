@@ -44,7 +44,7 @@ Status check_flags(const Request& request) {
   return ok_status();
 }
 
-Result<Verdict> emit(const Request& request, const Program& program, Console& console) {
+Result<Verdict> emit(const Request& request, const relayout::Program& program, Console& console) {
   const std::string& language = request.text("emit");
   if (language != "c") {
     return Error{ErrorCode::kUnknownName, cat("there is no language ", quote(language)),
@@ -56,7 +56,7 @@ Result<Verdict> emit(const Request& request, const Program& program, Console& co
     return cat(word, text.substr(0, kLongest), text.size() > kLongest ? " .." : "", "\n");
   };
   const std::string title = line("from ", request.tensor("a")) + line("to   ", request.tensor("b"));
-  TESSERA_TRY(const std::string text, emit_c(program, "relayout", title));
+  TESSERA_TRY(const std::string text, relayout::emit_c(program, "relayout", title));
   if (!console.json) {
     console.out << text;
     return Verdict::kYes;
@@ -73,7 +73,8 @@ Result<Verdict> move(const Request& request, Console& console) {
   files.out = request.text("out");
   files.raw = request.has("raw");
   files.threads = request.number("threads");
-  files.rounding = request.has("saturate") ? Rounding::kSaturate : Rounding::kChecked;
+  files.rounding =
+      request.has("saturate") ? relayout::Rounding::kSaturate : relayout::Rounding::kChecked;
   files.verify = request.has("verify");
   TESSERA_TRY(const FileMoved moved,
               move_files(request.tensor("a"), request.tensor("b"), files, console));
@@ -105,9 +106,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (request.has("in")) return move(request, console);
   const Placement& from = request.tensor("a").placement;
   const Placement& to = request.tensor("b").placement;
-  TESSERA_TRY(const Program program, make_program(from, to));
+  TESSERA_TRY(const relayout::Program program, relayout::make_program(from, to));
   if (request.has("verify")) {
-    TESSERA_CHECK_OK(check_program(program, from, to, PaddingRule::kPromised));
+    TESSERA_CHECK_OK(check_program(program, from, to, relayout::PaddingRule::kPromised));
   }
   if (request.has("emit")) return emit(request, program, console);
   TESSERA_CHECK_OK(console.json ? print_program_json(program, console.out)

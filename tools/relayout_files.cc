@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
 /// What undefined padding is in files, so that equal tensors are equal files.
-constexpr PaddingRule kFilePadding = PaddingRule::kZero;
+constexpr relayout::PaddingRule kFilePadding = relayout::PaddingRule::kZero;
 
 /// A file whose elements can be read, and where it has them.
 struct Source {
@@ -47,19 +47,20 @@ Result<Source> open_source(const Tensor& tensor, const std::string& name, bool i
 }
 
 /// Runs the plan; at a terminal, and when there is much to move, slice by slice behind a bar.
-Status move_elements(const Plan& plan, const PlanOptions& options, std::span<const std::byte> from,
-                     std::span<std::byte> to, int threads, Console& console) {
+Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& options,
+                     std::span<const std::byte> from, std::span<std::byte> to, int threads,
+                     Console& console) {
   constexpr std::int64_t kMuch = std::int64_t{1} << 28;
   constexpr std::int64_t kSlices = 64;
   ThreadPool pool(threads);
-  const Program& program = plan.program();
+  const relayout::Program& program = plan.program();
   const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
   // 16 block floats share an exponent and are written together, whatever slices they are in.
   const bool is_whole = is_block_float(program.to.storage());
   if (!is_watched || is_whole || program.to.bytes < kMuch) return plan.run(from, to, pool);
   ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
-  for (const Program& slice : slices_of(program, kSlices)) {
-    TESSERA_TRY(const Plan part, Plan::make(slice, options));
+  for (const relayout::Program& slice : slices_of(program, kSlices)) {
+    TESSERA_TRY(const relayout::Plan part, relayout::Plan::make(slice, options));
     // What does not fit is named for all of the source, not for the slice.
     if (!part.run(from, to, pool).ok()) return plan.run(from, to, pool);
     bar.done() += moved_bytes(slice);
@@ -70,7 +71,8 @@ Status move_elements(const Plan& plan, const PlanOptions& options, std::span<con
 /// Compares the output with what the reference mover makes of the same input.
 Status check_moved(const Source& source, const Placement& to, std::span<const std::byte> moved) {
   std::vector<std::byte> expected(moved.size());
-  TESSERA_CHECK_OK(move_naively(source.placement, source.elements, to, expected, kFilePadding));
+  TESSERA_CHECK_OK(
+      relayout::move_naively(source.placement, source.elements, to, expected, kFilePadding));
   const auto [here, there] = std::mismatch(moved.begin(), moved.end(), expected.begin());
   if (here == moved.end()) return ok_status();
   return Error{ErrorCode::kContradiction,
@@ -90,13 +92,14 @@ Result<int> thread_count(std::int64_t asked) {
                cat("use 1 to ", kMostThreads)};
 }
 
-Status check_program(const Program& program, const Placement& from, const Placement& to,
-                     PaddingRule padding) {
-  TESSERA_TRY(const std::vector<Finding> findings, verify(program, from, to, padding));
+Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
+                     relayout::PaddingRule padding) {
+  TESSERA_TRY(const std::vector<relayout::Finding> findings,
+              relayout::verify(program, from, to, padding));
   if (findings.empty()) return ok_status();
-  const Finding& first = findings.front();
+  const relayout::Finding& first = findings.front();
   return Error{ErrorCode::kContradiction,
-               cat("the program is wrong (", flaw_name(first.flaw), "): ", first.message),
+               cat("the program is wrong (", relayout::flaw_name(first.flaw), "): ", first.message),
                std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
 }
 
@@ -108,13 +111,14 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
     return Error{ErrorCode::kIo, cat("--in and --out are the same file, ", quote(move.out)),
                  std::nullopt, "name another file for --out"};
   }
-  TESSERA_TRY(Program program, make_program(source.placement, b.placement, kFilePadding));
+  TESSERA_TRY(relayout::Program program,
+              relayout::make_program(source.placement, b.placement, kFilePadding));
   if (move.verify) {
     TESSERA_CHECK_OK(check_program(program, source.placement, b.placement, kFilePadding));
   }
-  PlanOptions options;
+  relayout::PlanOptions options;
   options.rounding = move.rounding;
-  TESSERA_TRY(const Plan plan, Plan::make(std::move(program), options));
+  TESSERA_TRY(const relayout::Plan plan, relayout::Plan::make(std::move(program), options));
 
   FileMoved moved;
   moved.elements = plan.program().elements();

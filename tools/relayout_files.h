@@ -17,7 +17,7 @@ struct FileMove {
   std::string out;
   bool raw = false;          ///< files whose names do not tell are raw binary
   std::int64_t threads = 0;  ///< 0: as many as the machine runs at once
-  Rounding rounding = Rounding::kChecked;
+  relayout::Rounding rounding = relayout::Rounding::kChecked;
   bool verify = false;
 };
 
@@ -42,7 +42,7 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
 Result<int> thread_count(std::int64_t asked);
 
 /// kContradiction with the first flaw that the verifier finds in `program`.
-Status check_program(const Program& program, const Placement& from, const Placement& to,
-                     PaddingRule padding);
+Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
+                     relayout::PaddingRule padding);
 
 }  // namespace tessera::tools

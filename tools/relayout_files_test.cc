@@ -351,17 +351,17 @@ TEST(Slices, DoWhatTheProgramDoes) {
     const Result<Tensor> from = parse_tensor(a);
     const Result<Tensor> to = parse_tensor(b);
     ASSERT_TRUE(from && to) << a << (from ? to.error().message : from.error().message);
-    const Program program = *make_program(from->placement, to->placement);
+    const relayout::Program program = *relayout::make_program(from->placement, to->placement);
     std::vector<std::byte> source(static_cast<std::size_t>(program.from.bytes));
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 7 + 1);
     std::vector<std::byte> expected(static_cast<std::size_t>(program.to.bytes));
     ThreadPool pool(1);
-    ASSERT_TRUE(Plan::make(program)->run(source, expected, pool));
+    ASSERT_TRUE(relayout::Plan::make(program)->run(source, expected, pool));
     for (const std::int64_t count : {1, 2, 5, 64}) {
       std::vector<std::byte> found(expected.size());
       std::int64_t elements = 0;
-      for (const Program& slice : slices_of(program, count)) {
-        ASSERT_TRUE(Plan::make(slice)->run(source, found, pool));
+      for (const relayout::Program& slice : slices_of(program, count)) {
+        ASSERT_TRUE(relayout::Plan::make(slice)->run(source, found, pool));
         elements += slice.elements();
       }
       EXPECT_EQ(found, expected) << b << " in " << count;

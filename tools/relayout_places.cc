@@ -183,7 +183,7 @@ Status add(NumberedNest nest, const Shape* from, const Shape& to, std::vector<Pl
 
 }  // namespace
 
-Result<PlacedProgram> place_program(const Program& program) {
+Result<PlacedProgram> place_program(const relayout::Program& program) {
   PlacedProgram out;
   if (program.nests() > kMostNests) return too_many(program.nests());
   for (std::int64_t i = 0; i < program.nests(); ++i) {
@@ -194,9 +194,9 @@ Result<PlacedProgram> place_program(const Program& program) {
   }
   const auto fills = static_cast<std::int64_t>(program.fills.size());
   if (fills > kMostNests) return too_many(fills);
-  for (const FillNest& fill : program.fills) {
+  for (const relayout::FillNest& fill : program.fills) {
     NumberedNest numbered{{{}, fill.at}, {}};
-    for (const FillLoop& loop : fill.loops) {
+    for (const relayout::FillLoop& loop : fill.loops) {
       numbered.loops.push_back({loop.extent, {{}, loop.step}});
     }
     TESSERA_CHECK_OK(add(std::move(numbered), nullptr, program.to.mesh, out.fills));

@@ -50,6 +50,6 @@ struct PlacedProgram {
 inline constexpr std::int64_t kMostNests = 1 << 16;
 
 /// kTooLarge when there would be more than kMostNests of either kind.
-Result<PlacedProgram> place_program(const Program& program);
+Result<PlacedProgram> place_program(const relayout::Program& program);
 
 }  // namespace tessera::tools

@@ -118,11 +118,11 @@ void print_nests(const std::vector<PlacedNest>& nests, bool has_source, std::ost
 
 }  // namespace
 
-std::int64_t moved_bytes(const Program& program) {
+std::int64_t moved_bytes(const relayout::Program& program) {
   return dtype_bytes(program.to.storage(), program.elements()).value_or(INT64_MAX);
 }
 
-Status print_program_words(const Program& program, std::ostream& out) {
+Status print_program_words(const relayout::Program& program, std::ostream& out) {
   TESSERA_TRY(const PlacedProgram placed, place_program(program));
   const auto copies = static_cast<std::int64_t>(placed.copies.size());
   const auto fills = static_cast<std::int64_t>(placed.fills.size());
@@ -145,7 +145,7 @@ Status print_program_words(const Program& program, std::ostream& out) {
   return ok_status();
 }
 
-Status print_program_json(const Program& program, std::ostream& out) {
+Status print_program_json(const relayout::Program& program, std::ostream& out) {
   TESSERA_TRY(const PlacedProgram placed, place_program(program));
   // Nest by nest, because a tree of them all takes ten times their text.
   std::string_view separator;

@@ -11,11 +11,11 @@ namespace tessera::tools {
 
 /// Bytes that the copies write: elements copied, replicas counted, in the destination's storage
 /// type. Nothing of what fills write.
-std::int64_t moved_bytes(const Program& program);
+std::int64_t moved_bytes(const relayout::Program& program);
 
 /// The program as loops for a person: the fills, then the copies; of very many, the first ones.
 /// kTooLarge for more nests than are listed at all.
-Status print_program_words(const Program& program, std::ostream& out);
+Status print_program_words(const relayout::Program& program, std::ostream& out);
 
 /// The program as one JSON object on one line:
 ///   nests  [{extent, src_stride, dst_stride, src_offset, dst_offset, src_place, dst_place,
@@ -23,6 +23,6 @@ Status print_program_words(const Program& program, std::ostream& out);
 ///   fills  [{extent, dst_stride, dst_offset, dst_place, dst_place_step, value}]
 ///   fills_cover_data, bytes
 /// Law: running the fills and then the nests as plain loops reproduces the relayout.
-Status print_program_json(const Program& program, std::ostream& out);
+Status print_program_json(const relayout::Program& program, std::ostream& out);
 
 }  // namespace tessera::tools

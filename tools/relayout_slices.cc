@@ -35,7 +35,8 @@ std::int64_t part_start(std::int64_t extent, std::int64_t k, std::int64_t count)
 }
 
 /// The share of `factor` that slice `k` of `count` has.
-Factor share_of(const Factor& factor, const Memory& to, std::int64_t k, std::int64_t count) {
+Factor share_of(const Factor& factor, const relayout::Memory& to, std::int64_t k,
+                std::int64_t count) {
   Factor share{factor.dims, {}};
   for (std::size_t p = 0; p < factor.pieces.size(); ++p) {
     const Piece& piece = factor.pieces[p];
@@ -67,15 +68,15 @@ Factor share_of(const Factor& factor, const Memory& to, std::int64_t k, std::int
 
 }  // namespace
 
-std::vector<Program> slices_of(const Program& program, std::int64_t count) {
+std::vector<relayout::Program> slices_of(const relayout::Program& program, std::int64_t count) {
   // A group of block floats is rounded as a whole, so it must be written once; and casts to parts
   // of bytes go through an image of the whole destination, slice by slice as often.
   const DType to = program.to.storage();
   const bool apart = is_block_float(to) || (*dtype_bits(to) < 8 && to != program.from.storage());
   if (apart) return {program};
-  std::vector<Program> slices;
+  std::vector<relayout::Program> slices;
   for (std::int64_t k = 0; k < count; ++k) {
-    Program slice = program;
+    relayout::Program slice = program;
     slice.copies.clear();
     if (k > 0) slice.fills.clear();
     for (const Refinement& copy : program.copies) {

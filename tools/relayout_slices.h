@@ -18,6 +18,6 @@ namespace tessera::tools {
 ///
 /// Law: running the slices in order does what running the program does. None is empty, unless
 /// the program is.
-std::vector<Program> slices_of(const Program& program, std::int64_t count);
+std::vector<relayout::Program> slices_of(const relayout::Program& program, std::int64_t count);
 
 }  // namespace tessera::tools

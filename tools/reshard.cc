@@ -140,22 +140,22 @@ Result<Verdict> move(const Request& request, Console& console) {
   move.target = request.text("target");
   move.ranks_of_places = request.text("ranks-of-places");
   move.relabel = request.has("relabel");
-  ResharderOptions& options = move.options;
-  options.padding = PaddingRule::kZero;  // so that equal tensors are equal files
+  exchange::ResharderOptions& options = move.options;
+  options.padding = relayout::PaddingRule::kZero;  // so that equal tensors are equal files
   options.checksums = request.has("checksums");
   if (request.has("staging")) options.staging_bytes = request.number("staging");
   if (request.has("patience")) options.patience = patience_for(request.number("patience"));
   const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
   move.progress = is_watched || (request.has("progress") && console.err.good());
 
-  std::vector<std::unique_ptr<Exchange>> alone;
-  std::optional<Council> one;
+  std::vector<std::unique_ptr<exchange::Exchange>> alone;
+  std::optional<exchange::Council> one;
   if (console.council == nullptr) {
     TESSERA_CHECK_OK(check_alone(request));
-    alone = in_process_exchange(1);
+    alone = exchange::in_process_exchange(1);
     one.emplace(*alone.front(), options.patience);
   }
-  Council& council = one ? *one : *console.council;
+  exchange::Council& council = one ? *one : *console.council;
   // Each rank may have a number of its own, so that only together they know whether all are right.
   const Result<int> threads = threads_of(request, one.has_value());
   Status status = council.settle(threads ? ok_status() : Status(threads.error()));
@@ -187,10 +187,10 @@ Result<Verdict> run(const Request& request, Console& console) {
                                                           {{{"auto", SimulateWhen::kAuto},
                                                             {"always", SimulateWhen::kAlways},
                                                             {"never", SimulateWhen::kNever}}})));
-  TESSERA_TRY(
-      question.mode,
-      (chosen<FabricMode, 2>(request, "mode", FabricMode::kIdeal,
-                             {{{"ideal", FabricMode::kIdeal}, {"colours", FabricMode::kStatic}}})));
+  TESSERA_TRY(question.mode,
+              (chosen<fabric::FabricMode, 2>(request, "mode", fabric::FabricMode::kIdeal,
+                                             {{{"ideal", fabric::FabricMode::kIdeal},
+                                               {"colours", fabric::FabricMode::kStatic}}})));
   TESSERA_TRY(const ReshardAnswer answer,
               answer_reshard(request.tensor("a"), request.tensor("b"), question));
   if (console.json) {

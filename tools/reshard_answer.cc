@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMostMessages = std::int64_t{1} << 22;  // of a simulation
 
 /// What the network of a target without known routes leaves unanswered, when it was asked for.
-Status check_routes(const Ground& ground, const ReshardQuestion& question) {
+Status check_routes(const reshard::Ground& ground, const ReshardQuestion& question) {
   if (ground.fabric) return ok_status();
   const bool always = question.simulate == SimulateWhen::kAlways;
   if (!always && question.trace.empty()) return ok_status();
@@ -26,14 +26,14 @@ Status check_routes(const Ground& ground, const ReshardQuestion& question) {
 
 /// Whether memory allows it: an error, a warning, or the figures.
 Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
-  Result<Feasibility> memory = feasible(answer.reshard, machine);
+  Result<reshard::Feasibility> memory = reshard::feasible(answer.reshard, machine);
   if (memory) {
     answer.memory = *std::move(memory);
     return ok_status();
   }
   const Error& error = memory.error();
   const bool is_refused = error.code == ErrorCode::kDoesNotFit;
-  if (is_refused && answer.kind == ReshardKind::kGather) return error;
+  if (is_refused && answer.kind == reshard::ReshardKind::kGather) return error;
   answer.warnings.push_back(
       {std::string(code_name(error.code)),
        is_refused ? error.message : cat("memory was not checked: ", error.message), error.help});
@@ -43,7 +43,7 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
 /// The loads of links, where they are asked for or not too many.
 Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
   if (!(question.heat || question.heat_unasked) || !answer.cost.fabric) return ok_status();
-  Result<LinkLoads> loads = link_loads(answer.reshard);
+  Result<reshard::LinkLoads> loads = reshard::link_loads(answer.reshard);
   if (loads) {
     answer.loads = *std::move(loads);
     return ok_status();
@@ -70,8 +70,8 @@ std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question
 }
 
 /// Refuses a simulation that has no end in sight before its messages are listed.
-Status check_hops(const ReshardCost& cost) {
-  const std::int64_t most = SimulateOptions().max_hops;
+Status check_hops(const reshard::ReshardCost& cost) {
+  const std::int64_t most = fabric::SimulateOptions().max_hops;
   if (cost.fabric->link_hops <= most) return ok_status();
   return Error{ErrorCode::kTooLarge,
                cat("the messages take ", cost.fabric->link_hops, " hops, and at most ", most,
@@ -94,8 +94,9 @@ Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   }
   if (!simulated) return simulated.error();
   if (traced) {
-    const std::string title = cat(kind_name(answer.kind), " of ", answer.cost.bytes, " bytes on ",
-                                  answer.reshard.ground().mesh.to_string(), " places");
+    const std::string title =
+        cat(reshard::kind_name(answer.kind), " of ", answer.cost.bytes, " bytes on ",
+            answer.reshard.ground().mesh.to_string(), " places");
     TESSERA_TRY(const std::string text,
                 trace_text(title, answer.reshard.ground().mesh, simulated->messages));
     TESSERA_CHECK_OK(write_whole(question.trace, text));
@@ -117,14 +118,15 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   if (!question.target.empty()) {
     TESSERA_TRY(machine, read_target(question.target));
   }
-  TESSERA_TRY(const Ground ground,
-              machine ? Ground::of(*machine) : Ground::around(a.placement, b.placement));
+  TESSERA_TRY(
+      const reshard::Ground ground,
+      machine ? reshard::Ground::of(*machine) : reshard::Ground::around(a.placement, b.placement));
   TESSERA_CHECK_OK(check_routes(ground, question));
-  TESSERA_TRY(Reshard reshard, Reshard::make(a.placement, b.placement, ground));
-  std::optional<Relabelled> relabelled;
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, ground));
+  std::optional<reshard::Relabelled> relabelled;
   if (question.relabel) {
-    TESSERA_TRY(relabelled, relabel(reshard));
-    TESSERA_TRY(reshard, Reshard::make(a.placement, relabelled->to, ground));
+    TESSERA_TRY(relabelled, reshard::relabel(reshard));
+    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, relabelled->to, ground));
   }
   ReshardAnswer answer{.target = machine ? machine->name : std::string(),
                        .clock_hz = machine ? machine->clock_hz : std::nullopt,
@@ -139,15 +141,15 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
                        .simulation = {},
                        .why_not_simulated = {},
                        .warnings = {}};
-  TESSERA_TRY(answer.kind, kind_of(answer.reshard));
+  TESSERA_TRY(answer.kind, reshard::kind_of(answer.reshard));
   if (machine) TESSERA_CHECK_OK(ask_memory(*machine, answer));
-  TESSERA_TRY(answer.cost, cost_of(answer.reshard));
+  TESSERA_TRY(answer.cost, reshard::cost_of(answer.reshard));
   if (question.staging_bytes) {
-    TESSERA_TRY(answer.chunks, chunk(answer.reshard, *question.staging_bytes));
+    TESSERA_TRY(answer.chunks, reshard::chunk(answer.reshard, *question.staging_bytes));
   }
   TESSERA_CHECK_OK(ask_heat(question, answer));
   if (question.pairs) {
-    TESSERA_TRY(answer.pairs, pairs_of(answer.reshard, kMostPairs));
+    TESSERA_TRY(answer.pairs, reshard::pairs_of(answer.reshard, kMostPairs));
   }
   TESSERA_CHECK_OK(ask_simulation(question, answer));
   return answer;

@@ -35,7 +35,7 @@ struct ReshardQuestion {
   bool relabel = false;
   std::optional<std::int64_t> staging_bytes;
   SimulateWhen simulate = SimulateWhen::kAuto;
-  FabricMode mode = FabricMode::kIdeal;
+  fabric::FabricMode mode = fabric::FabricMode::kIdeal;
   std::string trace;  ///< a file to write; empty for none
 };
 
@@ -50,15 +50,15 @@ struct ReshardWarning {
 struct ReshardAnswer {
   std::string target;                    ///< empty without one
   std::optional<std::int64_t> clock_hz;  ///< of the target, where it is published
-  Reshard reshard;
-  ReshardKind kind = ReshardKind::kReshard;
-  ReshardCost cost;
-  std::optional<Relabelled> relabelled;
-  std::optional<Feasibility> memory;  ///< with a target whose memory allows it
-  std::optional<Chunks> chunks;
-  std::optional<LinkLoads> loads;
-  std::optional<std::vector<PairBytes>> pairs;
-  std::optional<Simulation> simulation;
+  reshard::Reshard reshard;
+  reshard::ReshardKind kind = reshard::ReshardKind::kReshard;
+  reshard::ReshardCost cost;
+  std::optional<reshard::Relabelled> relabelled;
+  std::optional<reshard::Feasibility> memory;  ///< with a target whose memory allows it
+  std::optional<reshard::Chunks> chunks;
+  std::optional<reshard::LinkLoads> loads;
+  std::optional<std::vector<reshard::PairBytes>> pairs;
+  std::optional<fabric::Simulation> simulation;
   std::string why_not_simulated;  ///< half a sentence; empty when it was
   std::vector<ReshardWarning> warnings;
 

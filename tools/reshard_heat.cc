@@ -32,7 +32,7 @@ struct Direction {
   std::int64_t down, right;
 };
 
-std::array<Direction, 4> directions(const LinkLoads& loads) {
+std::array<Direction, 4> directions(const reshard::LinkLoads& loads) {
   return {{{"east", loads.east, 0, 1},
            {"west", loads.west, 0, -1},
            {"south", loads.south, 1, 0},
@@ -87,7 +87,7 @@ std::string range_text(std::string_view what, std::int64_t from, std::int64_t to
 
 }  // namespace
 
-std::optional<HeatMap> heat_map(const LinkLoads& loads, std::int64_t most_rows,
+std::optional<HeatMap> heat_map(const reshard::LinkLoads& loads, std::int64_t most_rows,
                                 std::int64_t most_cols) {
   HeatMap map;
   map.from_row = loads.rows;
@@ -127,7 +127,7 @@ std::optional<HeatMap> heat_map(const LinkLoads& loads, std::int64_t most_rows,
   return map;
 }
 
-std::vector<BusiestLink> busiest_links(const LinkLoads& loads) {
+std::vector<BusiestLink> busiest_links(const reshard::LinkLoads& loads) {
   std::vector<BusiestLink> links;
   for (const Direction& direction : directions(loads)) {
     const auto most = std::max_element(direction.loads.begin(), direction.loads.end());
@@ -141,7 +141,7 @@ std::vector<BusiestLink> busiest_links(const LinkLoads& loads) {
   return links;
 }
 
-std::string heat_words(const LinkLoads& loads, const Terminal& terminal) {
+std::string heat_words(const reshard::LinkLoads& loads, const Terminal& terminal) {
   const std::size_t label = std::to_string(std::max<std::int64_t>(0, loads.rows - 1)).size();
   const std::int64_t room =
       std::min<std::int64_t>(kMostCols, terminal.width - static_cast<std::int64_t>(label) - 1);
@@ -176,7 +176,7 @@ std::string heat_words(const LinkLoads& loads, const Terminal& terminal) {
   return out + wrap(busiest, terminal.width, "", "  ");
 }
 
-Json heat_json(const LinkLoads& loads) {
+Json heat_json(const reshard::LinkLoads& loads) {
   const std::optional<HeatMap> map = heat_map(loads, kMostRows, kMostCols);
   if (!map) return nullptr;
   Json json;

@@ -27,7 +27,7 @@ struct HeatMap {
 };
 
 /// A map of at most so many cells; nothing when no link carries anything.
-std::optional<HeatMap> heat_map(const LinkLoads& loads, std::int64_t most_rows,
+std::optional<HeatMap> heat_map(const reshard::LinkLoads& loads, std::int64_t most_rows,
                                 std::int64_t most_cols);
 
 /// The busiest link of a direction.
@@ -38,14 +38,14 @@ struct BusiestLink {
 };
 /// Of each direction that carries anything, the first of its busiest links; the busiest direction
 /// comes first.
-std::vector<BusiestLink> busiest_links(const LinkLoads& loads);
+std::vector<BusiestLink> busiest_links(const reshard::LinkLoads& loads);
 
 /// The map as lines of at most the terminal's width: a character a cell, on a scale of eight even
 /// steps whose bounds are printed below it.
-std::string heat_words(const LinkLoads& loads, const Terminal& terminal);
+std::string heat_words(const reshard::LinkLoads& loads, const Terminal& terminal);
 
 /// {"from", "to": [row, col], both included, "cell": [rows, cols], "wavelets": [[..], ..]}; null
 /// when no link carries anything.
-Json heat_json(const LinkLoads& loads);
+Json heat_json(const reshard::LinkLoads& loads);
 
 }  // namespace tessera::tools

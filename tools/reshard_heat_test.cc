@@ -13,9 +13,9 @@ namespace {
 
 using test::Dice;
 
-LinkLoads no_loads(std::int32_t rows, std::int32_t cols) {
+reshard::LinkLoads no_loads(std::int32_t rows, std::int32_t cols) {
   const auto links = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
-  LinkLoads loads;
+  reshard::LinkLoads loads;
   loads.rows = rows;
   loads.cols = cols;
   for (auto* list : {&loads.east, &loads.west, &loads.south, &loads.north}) list->assign(links, 0);
@@ -30,8 +30,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 /// 5x6 routers: row 1 sends 16 wavelets east from column 1 to 4, and 3 of them go down column 4.
-LinkLoads corner() {
-  LinkLoads loads = no_loads(5, 6);
+reshard::LinkLoads corner() {
+  reshard::LinkLoads loads = no_loads(5, 6);
   for (std::size_t col = 1; col < 4; ++col) loads.east[6 + col] = 16;
   loads.south[6 + 4] = 3;
   loads.south[12 + 4] = 3;
@@ -78,7 +78,7 @@ TEST(HeatMap, Json) {
 }
 
 TEST(HeatMap, SmallLoadsHaveAStepEach) {
-  LinkLoads loads = no_loads(1, 4);
+  reshard::LinkLoads loads = no_loads(1, 4);
   loads.west[3] = 1;
   loads.west[2] = 2;
   loads.west[1] = 3;
@@ -90,7 +90,7 @@ TEST(HeatMap, SmallLoadsHaveAStepEach) {
 }
 
 TEST(HeatMap, AWaferBecomesFortyLines) {
-  LinkLoads loads = no_loads(994, 750);
+  reshard::LinkLoads loads = no_loads(994, 750);
   std::fill(loads.east.begin(), loads.east.end(), 5);
   for (std::size_t row = 0; row < 994; ++row) loads.east[row * 750 + 749] = 0;
   loads.north[993 * 750 + 749] = 1'000'000;
@@ -112,8 +112,8 @@ TEST(HeatMap, AWaferBecomesFortyLines) {
 TEST(HeatMap, RandomLoadsFitAnyTerminal) {
   Dice dice(7);
   for (int i = 0; i < 200; ++i) {
-    LinkLoads loads = no_loads(static_cast<std::int32_t>(dice.between(1, 90)),
-                               static_cast<std::int32_t>(dice.between(1, 150)));
+    reshard::LinkLoads loads = no_loads(static_cast<std::int32_t>(dice.between(1, 90)),
+                                        static_cast<std::int32_t>(dice.between(1, 150)));
     const std::int64_t most = std::int64_t{1} << dice.between(0, 40);
     const auto set = [&](std::vector<std::int64_t>& list, std::int64_t row, std::int64_t col) {
       list[static_cast<std::size_t>(row * loads.cols + col)] = dice.between(1, most);

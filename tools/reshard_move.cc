@@ -23,17 +23,17 @@ namespace {
 struct Prepared {
   ShardNames in;
   ShardNames out;
-  Reshard reshard;
+  reshard::Reshard reshard;
   Tensor to;  ///< B, on its new places with --relabel
   RankMaps maps;
-  std::optional<Relabelled> relabelled;
+  std::optional<reshard::Relabelled> relabelled;
 };
 
 /// Without a target places are their numbers, as files are: place 3 of A and of B are the same one.
-Result<Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
-  if (target.empty()) return Ground::in_a_row(a.placement, b.placement);
+Result<reshard::Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
+  if (target.empty()) return reshard::Ground::in_a_row(a.placement, b.placement);
   TESSERA_TRY(const Machine machine, read_target(target));
-  return Ground::of(machine);
+  return reshard::Ground::of(machine);
 }
 
 Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move, int ranks) {
@@ -43,16 +43,16 @@ Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move
     return Error{ErrorCode::kIo, cat("--in and --out are the same files, ", quote(move.in)),
                  std::nullopt, "name other files for --out"};
   }
-  TESSERA_TRY(const Ground ground, ground_of(a, b, move.target));
-  TESSERA_TRY(Reshard reshard, Reshard::make(a.placement, b.placement, ground));
-  std::optional<Relabelled> relabelled;
+  TESSERA_TRY(const reshard::Ground ground, ground_of(a, b, move.target));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, ground));
+  std::optional<reshard::Relabelled> relabelled;
   Tensor to = b;
   if (move.relabel) {
-    TESSERA_TRY(relabelled, relabel(reshard));
+    TESSERA_TRY(relabelled, reshard::relabel(reshard));
   }
   if (relabelled && relabelled->changed) {
     TESSERA_TRY(to, parse_tensor(print_native(relabelled->to)));
-    TESSERA_TRY(reshard, Reshard::make(a.placement, to.placement, ground));
+    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, to.placement, ground));
   }
   TESSERA_TRY(RankMaps maps, rank_maps_of(move.ranks_of_places, reshard, ranks));
   return Prepared{std::move(in), std::move(out),  std::move(reshard),
@@ -74,12 +74,12 @@ class Stopwatch {
 };
 
 /// Work that may take long, and whose outcome all ranks share.
-Status settled(Council& council, const std::function<Status()>& work) {
+Status settled(exchange::Council& council, const std::function<Status()>& work) {
   return council.settle(while_answering(council, work));
 }
 
 /// Brings the figures of all ranks together.
-Status add_up(Council& council, ShardMoved& moved) {
+Status add_up(exchange::Council& council, ShardMoved& moved) {
   ShardMoved::Largest& largest = moved.largest;
   const std::array<std::int64_t*, 6> sums = {&moved.sent_bytes,    &moved.local_bytes,
                                              &moved.packets,       &moved.files_read,
@@ -104,7 +104,7 @@ struct RankFiles {
   std::optional<ShardOutput> output;
 };
 
-Status commit_all(Council& council, RankFiles& files) {
+Status commit_all(exchange::Council& council, RankFiles& files) {
   const Status committed = settled(council, [&] { return files.output->commit(); });
   if (committed) return committed;
   Error error = committed.error();
@@ -116,7 +116,7 @@ Status commit_all(Council& council, RankFiles& files) {
 }  // namespace
 
 Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
-                               Council& council, Console& console) {
+                               exchange::Council& council, Console& console) {
   Stopwatch watch;
   ShardMoved moved;
   moved.ranks = council.ranks();
@@ -126,9 +126,9 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
     return ok_status();
   });
   TESSERA_CHECK_OK(planned);
-  TESSERA_TRY(Resharder resharder,
-              Resharder::make(council.exchange(), prepared->reshard, prepared->maps.from,
-                              prepared->maps.to, move.options));
+  TESSERA_TRY(exchange::Resharder resharder,
+              exchange::Resharder::make(council.exchange(), prepared->reshard, prepared->maps.from,
+                                        prepared->maps.to, move.options));
   moved.largest.planning_us = watch.lap();
 
   RankFiles files;
@@ -148,7 +148,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
   TESSERA_CHECK_OK(created);
   moved.largest.writing_us = watch.lap();
 
-  const RankTotals totals = resharder.totals();
+  const exchange::RankTotals totals = resharder.totals();
   {
     ProgressBar bar(console.err, move.progress, totals.received_bytes + totals.local_bytes,
                     console.terminal.width);

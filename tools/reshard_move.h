@@ -24,7 +24,7 @@ struct ShardMove {
   std::string target;           ///< a machine's name or file; empty for places by number
   std::string ranks_of_places;  ///< as for rank_maps_of
   bool relabel = false;
-  ResharderOptions options;
+  exchange::ResharderOptions options;
   bool progress = false;  ///< a bar on the error stream
 };
 
@@ -33,7 +33,7 @@ struct ShardMoved {
   int ranks = 1;
   std::int64_t from_places = 0;
   std::int64_t to_places = 0;
-  std::optional<Relabelled> relabelled;
+  std::optional<reshard::Relabelled> relabelled;
   std::int64_t sent_bytes = 0;  ///< from rank to rank
   std::int64_t local_bytes = 0;
   std::int64_t packets = 0;
@@ -56,8 +56,8 @@ struct ShardMoved {
 
 /// Which rank has which physical place of A, and which of B.
 struct RankMaps {
-  RankMap from;
-  RankMap to;
+  exchange::RankMap from;
+  exchange::RankMap to;
 };
 /// What --ranks-of-places says:
 ///
@@ -67,7 +67,7 @@ struct RankMaps {
 ///   "0,0,1,1"       a rank for each physical place of the ground, for A and B alike
 ///
 /// Errors: kUnknownName, kBadNumber, kUsage for a list of another length, those of RankMap.
-Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, int ranks);
+Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks);
 
 /// Reads the files of A, moves, and writes those of B, all ranks together: every rank those of its
 /// places. No file of B has its name before all ranks have written theirs.
@@ -75,7 +75,7 @@ Result<RankMaps> rank_maps_of(const std::string& text, const Reshard& reshard, i
 /// Resharder, and of the flags; after an error no file was named, but when giving them their names
 /// is what failed.
 Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
-                               Council& council, Console& console);
+                               exchange::Council& council, Console& console);
 
 void print_moved_json(const ShardMove& move, const ShardMoved& moved, std::ostream& out);
 void print_moved_words(const ShardMove& move, const ShardMoved& moved, std::ostream& out,

@@ -129,12 +129,13 @@ TEST(RankMaps, BothSidesAreSpreadOverAllRanks) {
   const Tensor rows = *parse_tensor(tensor("40x24xf32", "pyflame.RowPartition(4)"));
   const Tensor columns = *parse_tensor(tensor("40x24xf32", "pyflame.ColPartition(4)"));
   const auto ranks_of = [](const Tensor& a, const Tensor& b, const std::string& text, int ranks) {
-    const Ground ground = *Ground::in_a_row(a.placement, b.placement);
-    const Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
+    const reshard::Ground ground = *reshard::Ground::in_a_row(a.placement, b.placement);
+    const reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, ground);
     const RankMaps maps = *rank_maps_of(text, reshard, ranks);
     std::string all;
-    for (const auto& [tensor, map, part] : {std::tuple(&a, &maps.from, &ReshardPart::map_a),
-                                            std::tuple(&b, &maps.to, &ReshardPart::map_b)}) {
+    for (const auto& [tensor, map, part] :
+         {std::tuple(&a, &maps.from, &reshard::ReshardPart::map_a),
+          std::tuple(&b, &maps.to, &reshard::ReshardPart::map_b)}) {
       for (std::int64_t place = 0; place < tensor->placement.places(); ++place) {
         all += cat(map->rank_of((reshard.parts().front().*part).physical(place)));
       }
@@ -282,7 +283,8 @@ class ReshardRanks : public ReshardMove {
  protected:
   std::vector<Answer> on_ranks(const std::vector<std::vector<std::string>>& args) {
     const int ranks = static_cast<int>(args.size());
-    std::vector<std::unique_ptr<Exchange>> exchanges = in_process_exchange(ranks);
+    std::vector<std::unique_ptr<exchange::Exchange>> exchanges =
+        exchange::in_process_exchange(ranks);
     std::vector<Answer> answers(args.size());
     std::vector<std::thread> threads;
     for (std::size_t r = 0; r < args.size(); ++r) {

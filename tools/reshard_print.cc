@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t kMostPairsInWords = 32;
 
-Json chunks_json(const Chunks& chunks) {
+Json chunks_json(const reshard::Chunks& chunks) {
   Json json;
   json["rounds"] = chunks.rounds;
   json["cuts"] = Json::array();
-  for (const ChunkCut& cut : chunks.cuts) {
+  for (const reshard::ChunkCut& cut : chunks.cuts) {
     json["cuts"].push_back({{"dim", cut.dim}, {"parts", cut.parts}, {"dealt", cut.dealt}});
   }
   json["staging_bytes"] = chunks.staging_bytes;
@@ -29,7 +29,7 @@ Json chunks_json(const Chunks& chunks) {
   return json;
 }
 
-Json memory_json(const Feasibility& memory) {
+Json memory_json(const reshard::Feasibility& memory) {
   Json json;
   json["space"] = memory.space;
   json["place"] = memory.place;
@@ -41,7 +41,7 @@ Json memory_json(const Feasibility& memory) {
   return json;
 }
 
-Json simulation_json(const Simulation& simulation) {
+Json simulation_json(const fabric::Simulation& simulation) {
   Json json;
   json["cycles"] = simulation.cycles;
   json["hops"] = simulation.hops;
@@ -51,7 +51,7 @@ Json simulation_json(const Simulation& simulation) {
 }
 
 std::string where_text(const ReshardAnswer& answer) {
-  const Ground& ground = answer.reshard.ground();
+  const reshard::Ground& ground = answer.reshard.ground();
   const std::string mesh =
       ground.mesh.rank() == 0 ? "one place" : cat(ground.mesh.to_string(), " places");
   return answer.target.empty() ? cat("on ", mesh, ", just enough for both")
@@ -59,23 +59,23 @@ std::string where_text(const ReshardAnswer& answer) {
 }
 
 /// What a kind means, for those who do not know the word.
-std::string_view kind_words(ReshardKind kind) {
+std::string_view kind_words(reshard::ReshardKind kind) {
   switch (kind) {
-    case ReshardKind::kIdentity:
+    case reshard::ReshardKind::kIdentity:
       return "everything is where it shall be";
-    case ReshardKind::kReduce:
+    case reshard::ReshardKind::kReduce:
       return "partial results are combined";
-    case ReshardKind::kScatter:
+    case reshard::ReshardKind::kScatter:
       return "one place gives to many";
-    case ReshardKind::kGather:
+    case reshard::ReshardKind::kGather:
       return "many places give to one";
-    case ReshardKind::kReplicate:
+    case reshard::ReshardKind::kReplicate:
       return "more copies of the same tiles";
-    case ReshardKind::kTranspose:
+    case reshard::ReshardKind::kTranspose:
       return "the same tiles, rows and columns of places exchanged";
-    case ReshardKind::kRedistribute:
+    case reshard::ReshardKind::kRedistribute:
       return "the same tiles on other places";
-    case ReshardKind::kReshard:
+    case reshard::ReshardKind::kReshard:
       return "tiles are cut anew";
   }
   return "";
@@ -103,12 +103,12 @@ class Words {
 };
 
 void say_fabric(const ReshardAnswer& answer, Words& words) {
-  const Ground& ground = answer.reshard.ground();
+  const reshard::Ground& ground = answer.reshard.ground();
   if (!answer.cost.fabric) {
     words.line(cat("links, distances and cycles are not known: ", ground.why_no_fabric));
     return;
   }
-  const FabricCost& fabric = *answer.cost.fabric;
+  const reshard::FabricCost& fabric = *answer.cost.fabric;
   if (answer.cost.messages == 0) return;
   words.line(cat(count_of(fabric.hops, "wavelet-hop"), ", ",
                  fabric.link_hops == fabric.hops
@@ -122,7 +122,7 @@ void say_fabric(const ReshardAnswer& answer, Words& words) {
                  seconds ? cat(", ", seconds_text(*seconds), " at the clock of ", answer.target)
                          : std::string()));
   if (answer.simulation) {
-    const Simulation& simulation = *answer.simulation;
+    const fabric::Simulation& simulation = *answer.simulation;
     std::string text = cat("simulated: ", count_of(simulation.cycles, "cycle"));
     if (simulation.colours > 0) {
       text += cat(" in ", count_of(simulation.phases, "phase"), " with ",
@@ -134,14 +134,14 @@ void say_fabric(const ReshardAnswer& answer, Words& words) {
   }
 }
 
-void say_chunks(const Chunks& chunks, Words& words) {
+void say_chunks(const reshard::Chunks& chunks, Words& words) {
   if (chunks.rounds == 1) {
     words.line(cat("one round is enough: at most ", bytes_text(chunks.whole_bytes),
                    " arrive at one place"));
     return;
   }
   std::string how;
-  for (const ChunkCut& cut : chunks.cuts) {
+  for (const reshard::ChunkCut& cut : chunks.cuts) {
     how += cat(how.empty() ? "" : ", ", "dim ", cut.dim, cut.dealt ? " dealt to " : " in ",
                cut.parts, cut.dealt ? "" : " blocks");
   }
@@ -150,11 +150,11 @@ void say_chunks(const Chunks& chunks, Words& words) {
                  bytes_text(chunks.whole_bytes), " at once"));
 }
 
-void say_memory(const Feasibility& memory, Words& words) {
+void say_memory(const reshard::Feasibility& memory, Words& words) {
   if (!memory.available_bytes) return;
   words.line(cat("place ", bracketed(memory.place), " holds ", bytes_text(memory.resident_bytes()),
-                 " of A and B together, of ", size_text(*memory.available_bytes), " for data in ",
-                 memory.space,
+                 " of A and B together, of ", target::size_text(*memory.available_bytes),
+                 " for data in ", memory.space,
                  memory.rounds == 1
                      ? std::string()
                      : cat("; the rest takes what arrives in ", count_of(memory.rounds, "round"))));
@@ -174,11 +174,11 @@ std::string seconds_text(double seconds) {
 
 std::string bytes_text(std::int64_t bytes) {
   const std::string exact = count_of(bytes, "byte");
-  const std::string rounded = size_text(bytes);
+  const std::string rounded = target::size_text(bytes);
   return rounded == exact || bytes == 1 ? exact : cat(rounded, " (", exact, ")");
 }
 
-Json relabel_json(const Relabelled& relabelled) {
+Json relabel_json(const reshard::Relabelled& relabelled) {
   Json json;
   json["changed"] = relabelled.changed;
   json["bytes_before"] = relabelled.bytes_before;
@@ -189,7 +189,8 @@ Json relabel_json(const Relabelled& relabelled) {
   return json;
 }
 
-void print_relabelled(const Relabelled& relabelled, std::ostream& out, const Terminal& terminal) {
+void print_relabelled(const reshard::Relabelled& relabelled, std::ostream& out,
+                      const Terminal& terminal) {
   Words words(out, terminal);
   if (!relabelled.changed) {
     words.line(cat("no other choice of places for B moves less",
@@ -203,23 +204,23 @@ void print_relabelled(const Relabelled& relabelled, std::ostream& out, const Ter
 }
 
 void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
-  const ReshardCost& cost = answer.cost;
-  const auto routed = [&](std::int64_t FabricCost::* field) {
+  const reshard::ReshardCost& cost = answer.cost;
+  const auto routed = [&](std::int64_t reshard::FabricCost::* field) {
     return cost.fabric ? Json((*cost.fabric).*field) : Json();
   };
   Json json;
-  json["kind"] = kind_name(answer.kind);
+  json["kind"] = reshard::kind_name(answer.kind);
   json["bytes"] = cost.bytes;
   json["local_bytes"] = cost.local_bytes;
   json["messages"] = cost.messages;
   json["wavelets"] = cost.wavelets;
-  json["hops"] = routed(&FabricCost::hops);
-  json["link_hops"] = routed(&FabricCost::link_hops);
-  json["max_link_wavelets"] = routed(&FabricCost::max_link_wavelets);
-  json["max_ramp_wavelets"] = routed(&FabricCost::max_ramp_wavelets);
-  json["longest_distance"] = routed(&FabricCost::longest_distance);
-  json["depth"] = routed(&FabricCost::depth);
-  json["cycles"] = routed(&FabricCost::cycles);
+  json["hops"] = routed(&reshard::FabricCost::hops);
+  json["link_hops"] = routed(&reshard::FabricCost::link_hops);
+  json["max_link_wavelets"] = routed(&reshard::FabricCost::max_link_wavelets);
+  json["max_ramp_wavelets"] = routed(&reshard::FabricCost::max_ramp_wavelets);
+  json["longest_distance"] = routed(&reshard::FabricCost::longest_distance);
+  json["depth"] = routed(&reshard::FabricCost::depth);
+  json["cycles"] = routed(&reshard::FabricCost::cycles);
   json["seconds"] = answer.seconds();
   json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json();
   if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
@@ -245,7 +246,7 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   out << text << "\"pairs\":[";
   const Shape& mesh = answer.reshard.ground().mesh;
   bool first = true;
-  for (const PairBytes& pair : *answer.pairs) {
+  for (const reshard::PairBytes& pair : *answer.pairs) {
     out << (first ? "" : ",") << "{\"source\":[" << join(mesh.delinear(pair.source), ",")
         << "],\"destination\":[" << join(mesh.delinear(pair.destination), ",")
         << "],\"bytes\":" << pair.bytes << '}';
@@ -256,9 +257,9 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
 
 void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal) {
   Words words(out, terminal);
-  const ReshardCost& cost = answer.cost;
-  words.heading(
-      cat(kind_name(answer.kind), ": ", kind_words(answer.kind), ", ", where_text(answer)));
+  const reshard::ReshardCost& cost = answer.cost;
+  words.heading(cat(reshard::kind_name(answer.kind), ": ", kind_words(answer.kind), ", ",
+                    where_text(answer)));
   words.line(cost.messages == 0 ? std::string("nothing crosses places")
                                 : cat(bytes_text(cost.bytes), " cross places in ",
                                       count_of(cost.messages, "message"), ", ",
@@ -278,7 +279,7 @@ void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const T
     const Shape& mesh = answer.reshard.ground().mesh;
     const std::size_t shown = std::min(answer.pairs->size(), kMostPairsInWords);
     for (std::size_t i = 0; i < shown; ++i) {
-      const PairBytes& pair = (*answer.pairs)[i];
+      const reshard::PairBytes& pair = (*answer.pairs)[i];
       words.line(cat(bracketed(mesh.delinear(pair.source)), " to ",
                      bracketed(mesh.delinear(pair.destination)), ": ",
                      count_of(pair.bytes, "byte")));

@@ -25,7 +25,8 @@ std::string seconds_text(double seconds);
 std::string bytes_text(std::int64_t bytes);
 
 /// The places that B was given: what crosses before and after, and the tensor.
-Json relabel_json(const Relabelled& relabelled);
-void print_relabelled(const Relabelled& relabelled, std::ostream& out, const Terminal& terminal);
+Json relabel_json(const reshard::Relabelled& relabelled);
+void print_relabelled(const reshard::Relabelled& relabelled, std::ostream& out,
+                      const Terminal& terminal);
 
 }  // namespace tessera::tools

@@ -13,7 +13,7 @@
 namespace tessera::tools {
 namespace {
 
-std::int64_t steps(const FabricMesh& mesh, std::int32_t from, std::int32_t to) {
+std::int64_t steps(const fabric::FabricMesh& mesh, std::int32_t from, std::int32_t to) {
   return std::abs(from / mesh.cols - to / mesh.cols) + std::abs(from % mesh.cols - to % mesh.cols);
 }
 
@@ -24,13 +24,13 @@ struct Traced {
   std::vector<std::size_t> of_part;  ///< the message of each message on the fabric
 
   /// Without times, which only the simulation knows.
-  Traced(const Reshard& reshard, const ReshardTraffic& sent) {
+  Traced(const reshard::Reshard& reshard, const reshard::ReshardTraffic& sent) {
     const Shape& mesh = reshard.ground().mesh;
-    const FabricMesh& fabric = *reshard.ground().fabric;
+    const fabric::FabricMesh& fabric = *reshard.ground().fabric;
     std::unordered_map<std::uint32_t, std::size_t> number;  // by dispatch
     std::vector<std::int64_t> elements;
     for (std::size_t part = 0; part < sent.traffic.messages.size(); ++part) {
-      const FabricMessage& message = sent.traffic.messages[part];
+      const fabric::FabricMessage& message = sent.traffic.messages[part];
       const auto [found, is_new] = number.emplace(sent.dispatches[part], messages.size());
       of_part.push_back(found->second);
       if (is_new) {
@@ -44,13 +44,13 @@ struct Traced {
       messages[m].bytes = reshard.bytes(elements[m]);
   }
 
-  void leaves(std::size_t part, const MessageTimes& times) {
+  void leaves(std::size_t part, const fabric::MessageTimes& times) {
     TraceMessage& message = messages[of_part[part]];
     message.from = std::min(message.from, times.first_departure);
     message.to = std::max(message.to, times.last_departure + 1);
   }
 
-  void arrives(const Delivery& delivery) {
+  void arrives(const fabric::Delivery& delivery) {
     TraceArrival& arrival = messages[of_part[static_cast<std::size_t>(delivery.message)]]
                                 .arrivals[static_cast<std::size_t>(delivery.destination)];
     arrival.from = std::min(arrival.from, delivery.cycle);
@@ -58,8 +58,8 @@ struct Traced {
   }
 
  private:
-  static TraceMessage begun(const Shape& mesh, const FabricMesh& fabric, const Traffic& traffic,
-                            const FabricMessage& message) {
+  static TraceMessage begun(const Shape& mesh, const fabric::FabricMesh& fabric,
+                            const fabric::Traffic& traffic, const fabric::FabricMessage& message) {
     TraceMessage traced;
     traced.source = mesh.delinear(message.source);
     traced.from = INT64_MAX;
@@ -73,25 +73,25 @@ struct Traced {
 
 }  // namespace
 
-Result<SimulatedReshard> simulate_messages(const Reshard& reshard, FabricMode mode,
+Result<SimulatedReshard> simulate_messages(const reshard::Reshard& reshard, fabric::FabricMode mode,
                                            std::int64_t most, bool traced) {
-  TrafficOptions parts;
-  if (mode == FabricMode::kStatic) parts.parts = 1;  // each would take a colour of its own
-  TESSERA_TRY(const ReshardTraffic sent, traffic_of(reshard, most, parts));
+  reshard::TrafficOptions parts;
+  if (mode == fabric::FabricMode::kStatic) parts.parts = 1;  // each would take a colour of its own
+  TESSERA_TRY(const reshard::ReshardTraffic sent, reshard::traffic_of(reshard, most, parts));
   std::optional<Traced> trace;
-  Sink sink;
+  fabric::Sink sink;
   if (traced) {
     trace.emplace(reshard, sent);
     std::int64_t arrivals = 0;
     for (const TraceMessage& message : trace->messages) arrivals += std::ssize(message.arrivals);
     TESSERA_CHECK_OK(check_trace_size(arrivals));
-    sink = [&](const Delivery& delivery) { trace->arrives(delivery); };
+    sink = [&](const fabric::Delivery& delivery) { trace->arrives(delivery); };
   }
-  SimulateOptions options;
+  fabric::SimulateOptions options;
   options.mode = mode;
   SimulatedReshard simulated;
   TESSERA_TRY(simulated.simulation,
-              simulate(*reshard.ground().fabric, sent.traffic, options, sink));
+              fabric::simulate(*reshard.ground().fabric, sent.traffic, options, sink));
   if (traced) {
     for (std::size_t part = 0; part < sent.traffic.messages.size(); ++part) {
       trace->leaves(part, simulated.simulation.messages[part]);

@@ -12,13 +12,13 @@ namespace tessera::tools {
 
 /// A reshard carried out wavelet by wavelet, and when its messages were under way.
 struct SimulatedReshard {
-  Simulation simulation;
+  fabric::Simulation simulation;
   std::vector<TraceMessage> messages;  ///< only when asked for
 };
 
 /// Sends at most `most` messages (reshard/traffic.h cuts what is sent into several). Errors: those
 /// of traffic_of and simulate; those of check_trace_size when they are to be traced.
-Result<SimulatedReshard> simulate_messages(const Reshard& reshard, FabricMode mode,
+Result<SimulatedReshard> simulate_messages(const reshard::Reshard& reshard, fabric::FabricMode mode,
                                            std::int64_t most, bool traced);
 
 }  // namespace tessera::tools

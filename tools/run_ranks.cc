@@ -41,15 +41,15 @@ std::string said(const Request& request, const Flag& flag) {
   return "";
 }
 
-Fact fact(std::string name, const std::string& text) {
-  Fingerprint print;
+exchange::Fact fact(std::string name, const std::string& text) {
+  exchange::Fingerprint print;
   print.add(text);
   return {std::move(name), print.value(), quote(text)};
 }
 
 /// What all ranks must have alike: everything but --threads, which is each machine's own affair.
-std::vector<Fact> facts_of(const Verb& verb, const Asked& asked) {
-  std::vector<Fact> facts = {fact("version", std::string(kVersion))};
+std::vector<exchange::Fact> facts_of(const Verb& verb, const Asked& asked) {
+  std::vector<exchange::Fact> facts = {fact("version", std::string(kVersion))};
   for (const auto& [name, text] : asked.texts) facts.push_back(fact(upper_case(name), text));
   for (const Flag& flag : flags_of(verb)) {
     if (flag.name == "threads" || flag.name == "help" || flag.name == "batch") continue;
@@ -79,17 +79,17 @@ Asked read_alone(const Verb& verb, const std::vector<std::string>& args) {
 }
 
 /// How long ranks wait for each other; --patience is checked by the verb, once all have read it.
-Patience patience_of(const Request& request) {
+exchange::Patience patience_of(const Request& request) {
   const bool is_said = request.has("patience");
   const std::int64_t seconds = request.number("patience");
   return is_said && seconds >= 1 && seconds <= kLongestPatience ? patience_for(seconds)
-                                                                : Patience();
+                                                                : exchange::Patience();
 }
 
 }  // namespace
 
-Patience patience_for(std::int64_t seconds) {
-  Patience patience;
+exchange::Patience patience_for(std::int64_t seconds) {
+  exchange::Patience patience;
   patience.silence = std::chrono::seconds(seconds);
   patience.answer = std::min(patience.answer, patience.silence);
   return patience;
@@ -102,11 +102,11 @@ bool wants_ranks(const Verb& verb, const std::vector<std::string>& args) {
 }
 
 RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
-                          Exchange& exchange, std::ostream& out, std::ostream& err,
+                          exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal) {
   const bool json = wants_json(args);
   const Asked asked = read_alone(verb, args);
-  Council council(exchange, patience_of(asked.request));
+  exchange::Council council(exchange, patience_of(asked.request));
   const auto answer = [&]() -> Result<Verdict> {
     TESSERA_CHECK_OK(council.settle(asked.failure ? Status(asked.failure->error) : ok_status()));
     TESSERA_CHECK_OK(council.same(facts_of(verb, asked)));
@@ -136,9 +136,9 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
 
 int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
                  std::ostream& err, const Terminal& terminal) {
-  MpiOptions options;
+  mpi::MpiOptions options;
   options.shared_memory = !asks_for(args, "--no-shared-memory");
-  Result<std::unique_ptr<Exchange>> exchange = load_mpi_exchange(options);
+  Result<std::unique_ptr<exchange::Exchange>> exchange = load_mpi_exchange(options);
   if (!exchange) {
     if (!is_first_here()) wait_to_be_ended(kExitBadInput);
     report({exchange.error(), ""}, wants_json(args), out, err);

@@ -25,12 +25,12 @@ struct RankedStatus {
   bool is_abandoned = false;  ///< a rank is silent: nothing more can be done together
 };
 RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
-                          Exchange& exchange, std::ostream& out, std::ostream& err,
+                          exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal);
 
 inline constexpr std::int64_t kLongestPatience = 86'400;
 /// What --patience says: how long without progress, and as long for an answer, up to 5 seconds.
-Patience patience_for(std::int64_t seconds);
+exchange::Patience patience_for(std::int64_t seconds);
 
 /// Whether the arguments of a verb ask for ranks.
 bool wants_ranks(const Verb& verb, const std::vector<std::string>& args);

@@ -23,7 +23,7 @@ namespace tessera::tools {
 struct ShardFiles {
   const Tensor& tensor;
   const ShardNames& names;
-  const RankSide& side;  ///< the places of `rank`
+  const exchange::RankSide& side;  ///< the places of `rank`
   int rank = 0;
   bool raw = false;  ///< files whose names do not tell are raw binary
 };

@@ -127,11 +127,11 @@ TEST(ShardArray, AcceptsEveryShapeOfTheSameMemory) {
 }
 
 /// What rank 0 has of a tensor: these places.
-RankSide side_of(const Tensor& tensor, std::vector<std::int64_t> places) {
+exchange::RankSide side_of(const Tensor& tensor, std::vector<std::int64_t> places) {
   const auto count = static_cast<std::int64_t>(places.size());
-  RankSide side;
+  exchange::RankSide side;
   side.places = std::move(places);
-  side.memory = Memory::of(tensor.placement);
+  side.memory = relayout::Memory::of(tensor.placement);
   side.memory.mesh = *Shape::make({count});
   side.memory.bytes = *tensor.placement.atom().bytes(tensor.placement.slots() * count);
   return side;
@@ -144,7 +144,7 @@ class ShardFilesTest : public TestFolder, public testing::Test {
                                   std::vector<std::int64_t> places) {
     const Tensor tensor = *parse_tensor(text);
     const ShardNames names = *ShardNames::parse(path(pattern), "--in", tensor.placement.places());
-    const RankSide side = side_of(tensor, std::move(places));
+    const exchange::RankSide side = side_of(tensor, std::move(places));
     return ShardSource::read({tensor, names, side, /*rank=*/1, /*raw=*/false});
   }
   std::string message_of(const std::string& text, const std::string& pattern,
@@ -225,14 +225,14 @@ class ShardOutputTest : public ShardFilesTest {
   ShardOutputTest()
       : tensor_(*parse_tensor(kFour)),
         names_(*ShardNames::parse(path("y.{place}.npy"), "--out", 4)) {}
-  ShardFiles files_of(const RankSide& side) { return {tensor_, names_, side, 0, false}; }
+  ShardFiles files_of(const exchange::RankSide& side) { return {tensor_, names_, side, 0, false}; }
   Tensor tensor_;
   ShardNames names_;
 };
 
 TEST_F(ShardOutputTest, NoFileHasANameBeforeTheCommit) {
   write("y.2.npy", "old");
-  const RankSide side = side_of(tensor_, {0, 2});
+  const exchange::RankSide side = side_of(tensor_, {0, 2});
   {
     Result<ShardOutput> dropped = ShardOutput::create(files_of(side));
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
@@ -257,7 +257,7 @@ TEST_F(ShardOutputTest, ManyFilesAtOnce) {
   tensor_ = *parse_tensor("tensor<80xui8, pyflame.RowPartition(80)>");
   std::vector<std::int64_t> places(80);
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
-  const RankSide side = side_of(tensor_, places);
+  const exchange::RankSide side = side_of(tensor_, places);
   Result<ShardOutput> output = ShardOutput::create(files_of(side));
   ASSERT_TRUE(output.ok()) << output.error().message;
   for (std::size_t i = 0; i < 80; ++i) output->bytes()[i] = static_cast<std::byte>(i);
@@ -269,7 +269,7 @@ TEST_F(ShardOutputTest, ManyFilesAtOnce) {
 }
 
 TEST_F(ShardOutputTest, AFileThatIsReadIsNotWritten) {
-  const RankSide side = side_of(tensor_, {0, 2});
+  const exchange::RankSide side = side_of(tensor_, {0, 2});
   const ShardNames in = *ShardNames::parse(path("x.{place}.npy"), "--in", 4);
   EXPECT_TRUE(check_apart(in, 4, files_of(side)).ok());
   write("x.3.npy", "another rank reads this");

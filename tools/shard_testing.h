@@ -26,7 +26,7 @@ class ShardCase {
       : a_text(a), b_text(b), a_(*parse_tensor(a)), b_(*parse_tensor(b)) {
     // Which places are near each other does not change what they hold in the end.
     const std::int64_t most = std::max(places_of(a_.placement), places_of(b_.placement));
-    Ground ground;
+    reshard::Ground ground;
     ground.mesh = *Shape::make({most});
     const test::NaiveReshard moves = test::naive_reshard(a_.placement, b_.placement, ground);
     inputs_ = memory_of(a_.placement, '\xa5');

@@ -11,13 +11,13 @@
 namespace tessera::tools {
 namespace {
 
-Json intervals_json(const CollapseIntervals& intervals) {
+Json intervals_json(const notation::CollapseIntervals& intervals) {
   Json json = Json::array();
   for (const auto& [from, to] : intervals) json.push_back({from, to});
   return json;
 }
 
-Json nest_json(const SpyreNest& nest) {
+Json nest_json(const notation::SpyreNest& nest) {
   Json json;
   json["extent"] = nest.extent;
   json["host_stride"] = nest.host_stride;
@@ -27,7 +27,7 @@ Json nest_json(const SpyreNest& nest) {
   return json;
 }
 
-std::string nest_line(const SpyreNest& nest) {
+std::string nest_line(const notation::SpyreNest& nest) {
   return cat("copy ", bracketed(nest.extent), ": host ", nest.host_offset, " by ",
              bracketed(nest.host_stride), ", device ", nest.device_offset, " by ",
              bracketed(nest.device_stride));
@@ -43,7 +43,7 @@ struct Teller {
     return NotationFacts{};
   }
 
-  Result<NotationFacts> operator()(const PyflameLayout&) const {
+  Result<NotationFacts> operator()(const notation::PyflameLayout&) const {
     NotationFacts facts;
     facts.name = "pyflame";
     facts.json["tile_shapes"] = Json::array();
@@ -56,8 +56,9 @@ struct Teller {
     return facts;
   }
 
-  Result<NotationFacts> operator()(const SpyreLayout& words) const {
-    TESSERA_TRY(const SpyreFacts spyre, facts_of(words, tensor.shape(), tensor.dtype()));
+  Result<NotationFacts> operator()(const notation::SpyreLayout& words) const {
+    TESSERA_TRY(const notation::SpyreFacts spyre,
+                notation::facts_of(words, tensor.shape(), tensor.dtype()));
     NotationFacts facts;
     facts.name = "spyre";
     facts.json["device_size"] = spyre.device_size;
@@ -71,7 +72,7 @@ struct Teller {
                               spyre.dim_map ? cat(", dim map ", bracketed(*spyre.dim_map)) : ""));
     facts.lines.push_back(cat(spyre.elements_per_stick, " elements a stick, ",
                               count_of(spyre.device_bytes, "byte"), " on the device"));
-    for (const SpyreNest& nest : spyre.nests) {
+    for (const notation::SpyreNest& nest : spyre.nests) {
       facts.json["nests"].push_back(nest_json(nest));
       facts.lines.push_back(nest_line(nest));
     }
@@ -79,7 +80,7 @@ struct Teller {
     return facts;
   }
 
-  static NotationFacts metal(const MetalFacts& metal) {
+  static NotationFacts metal(const notation::MetalFacts& metal) {
     NotationFacts facts;
     facts.name = "metal";
     facts.json["linear"] = metal.linear;
@@ -90,18 +91,18 @@ struct Teller {
     facts.lines = {cat("linear ", metal.linear), cat("shards ", metal.memref)};
     return facts;
   }
-  Result<NotationFacts> operator()(const MetalLayout& words) const {
-    TESSERA_TRY(const MetalFacts facts, facts_of(words, tensor.shape()));
+  Result<NotationFacts> operator()(const notation::MetalLayout& words) const {
+    TESSERA_TRY(const notation::MetalFacts facts, notation::facts_of(words, tensor.shape()));
     return metal(facts);
   }
-  Result<NotationFacts> operator()(const MetalTodayLayout& words) const {
-    TESSERA_TRY(const MetalFacts facts, facts_of(words));
+  Result<NotationFacts> operator()(const notation::MetalTodayLayout& words) const {
+    TESSERA_TRY(const notation::MetalFacts facts, notation::facts_of(words));
     NotationFacts told = metal(facts);
     told.shard_shape = facts.shard_shape;
     return told;
   }
 
-  static NotationFacts ttnn(const TtnnFacts& ttnn) {
+  static NotationFacts ttnn(const notation::TtnnFacts& ttnn) {
     NotationFacts facts;
     facts.name = "ttnn";
     facts.json["grid_shape"] = ttnn.grid_shape;
@@ -116,20 +117,20 @@ struct Teller {
     facts.shard_shape = ttnn.shard_shape;
     return facts;
   }
-  Result<NotationFacts> operator()(const TtnnLayout& words) const {
-    TESSERA_TRY(const TtnnFacts facts, facts_of(words, tensor.shape()));
+  Result<NotationFacts> operator()(const notation::TtnnLayout& words) const {
+    TESSERA_TRY(const notation::TtnnFacts facts, notation::facts_of(words, tensor.shape()));
     NotationFacts told = ttnn(facts);
-    told.shard_bytes = share_bytes(words);
+    told.shard_bytes = notation::share_bytes(words);
     told.atoms_shape = words.memref.shape;
     return told;
   }
-  Result<NotationFacts> operator()(const TtnnTerms& words) const {
-    TESSERA_TRY(const TtnnFacts facts, facts_of(words, tensor.shape()));
+  Result<NotationFacts> operator()(const notation::TtnnTerms& words) const {
+    TESSERA_TRY(const notation::TtnnFacts facts, notation::facts_of(words, tensor.shape()));
     return ttnn(facts);
   }
 
-  Result<NotationFacts> operator()(const MorelloLayout& words) const {
-    TESSERA_TRY(const MorelloFacts morello, facts_of(words, tensor.shape()));
+  Result<NotationFacts> operator()(const notation::MorelloLayout& words) const {
+    TESSERA_TRY(const notation::MorelloFacts morello, notation::facts_of(words, tensor.shape()));
     NotationFacts facts;
     facts.name = "morello";
     facts.json["physical_sizes"] = morello.physical_sizes;

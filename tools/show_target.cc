@@ -25,25 +25,25 @@ std::string percent_text(double percent) {
 }
 
 std::string fits_sentence(const TargetFit& target) {
-  const Fit& fit = target.fit;
-  const std::string held = cat("fits ", target.name, ": ", size_text(fit.held_bytes), " ",
-                               each_owner(fit.owner), " in ", fit.space);
+  const target::Fit& fit = target.fit;
+  const std::string held = cat("fits ", target.name, ": ", target::size_text(fit.held_bytes), " ",
+                               target::each_owner(fit.owner), " in ", fit.space);
   if (!fit.usable_bytes) return cat(held, ", whose size is not given");
   const std::string budget = fit.usable_bytes == fit.capacity_bytes ? "" : " for data";
   return cat(held, ", ", percent_text(*fit.share_percent()), " of the ",
-             size_text(*fit.usable_bytes), budget);
+             target::size_text(*fit.usable_bytes), budget);
 }
 
 }  // namespace
 
 Result<TargetFit> fit_on_target(const Tensor& tensor, const std::string& target) {
   TESSERA_TRY(const Machine machine, read_target(target));
-  TESSERA_TRY(Fit fit, fits(tensor, machine));
+  TESSERA_TRY(target::Fit fit, notation::fits(tensor, machine));
   return TargetFit{machine.name, std::move(fit)};
 }
 
 Json target_json(const TargetFit& target) {
-  const Fit& fit = target.fit;
+  const target::Fit& fit = target.fit;
   Json json;
   json["name"] = target.name;
   json["fits"] = fit.fits();
@@ -56,14 +56,15 @@ Json target_json(const TargetFit& target) {
   json["share_percent"] = rounded(fit.share_percent());
   json["needed_places"] = fit.needed_places;
   json["reasons"] = Json::array();
-  for (const Misfit& reason : fit.reasons) {
-    json["reasons"].push_back({{"code", misfit_name(reason.code)}, {"message", reason.message}});
+  for (const target::Misfit& reason : fit.reasons) {
+    json["reasons"].push_back(
+        {{"code", target::misfit_name(reason.code)}, {"message", reason.message}});
   }
   return json;
 }
 
 std::string target_words(const TargetFit& target, const Terminal& terminal) {
-  const Fit& fit = target.fit;
+  const target::Fit& fit = target.fit;
   const auto line = [&](Paint colour, const std::string& sentence) {
     const std::string text = wrap(sentence, terminal.width, "", "  ");
     return cat(paint(terminal, colour, text.substr(0, text.size() - 1)), "\n");
@@ -71,10 +72,10 @@ std::string target_words(const TargetFit& target, const Terminal& terminal) {
   std::string out;
   if (fit.fits()) out += line(Paint::kHeading, fits_sentence(target));
   bool memory = false;
-  for (const Misfit& reason : fit.reasons) {
+  for (const target::Misfit& reason : fit.reasons) {
     out += line(Paint::kWarning, cat("does not fit ", target.name, ": ", reason.message));
-    memory = memory || reason.code == Misfit::Code::kExceedsMemory ||
-             reason.code == Misfit::Code::kExceedsBudget;
+    memory = memory || reason.code == target::Misfit::Code::kExceedsMemory ||
+             reason.code == target::Misfit::Code::kExceedsBudget;
   }
   if (memory && fit.needed_places) {
     out += wrap(cat("the data alone fill ", count_of(*fit.needed_places, "place")), terminal.width,

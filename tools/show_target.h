@@ -13,7 +13,7 @@ namespace tessera::tools {
 /// What `tessera show --target` adds to its answer.
 struct TargetFit {
   std::string name;  ///< the machine's own
-  Fit fit;
+  target::Fit fit;
 };
 
 /// Asks whether a tensor fits the machine that `--target` names. Two things are known from the

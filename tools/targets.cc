@@ -14,7 +14,9 @@ namespace tessera::tools {
 namespace {
 
 /// The machine's own JSON, so that what is printed can be read back as a target.
-Json machine_json(const Machine& machine) { return parse_json(to_json(machine)).value_or(Json()); }
+Json machine_json(const Machine& machine) {
+  return parse_json(target::to_json(machine)).value_or(Json());
+}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -23,25 +25,25 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 /// "sram: 48 KB a place, 36 KB of it for data (taken: 8 KB code, 4 KB stack)".
-std::string space_text(const MemorySpace& space) {
+std::string space_text(const target::MemorySpace& space) {
   std::string text = cat(space.name, ": ");
-  if (space.owner == MemorySpace::Owner::kShared) text += "shared by all places, ";
+  if (space.owner == target::MemorySpace::Owner::kShared) text += "shared by all places, ";
   if (space.banks) text += cat(count_of(*space.banks, "bank"), ", ");
-  text +=
-      space.bytes ? cat(size_text(*space.bytes), " ", each_owner(space.owner)) : "size not given";
+  text += space.bytes ? cat(target::size_text(*space.bytes), " ", target::each_owner(space.owner))
+                      : "size not given";
   const std::optional<std::int64_t> data = space.data_bytes();
-  if (data && data != space.bytes) text += cat(", ", size_text(*data), " of it for data");
+  if (data && data != space.bytes) text += cat(", ", target::size_text(*data), " of it for data");
   std::vector<std::string> reserves;
-  for (const Reserve& reserve : space.reserved) {
-    reserves.push_back(cat(size_text(reserve.bytes), " ", reserve.name));
+  for (const target::Reserve& reserve : space.reserved) {
+    reserves.push_back(cat(target::size_text(reserve.bytes), " ", reserve.name));
   }
   if (!reserves.empty()) text += cat(" (taken: ", joined(reserves), ")");
   if (space.align_bytes != 1) text += cat(", aligned to ", count_of(space.align_bytes, "byte"));
   return text;
 }
 
-std::string links_text(const Links& links) {
-  std::string text = cat("links: ", network_name(links.network));
+std::string links_text(const target::Links& links) {
+  std::string text = cat("links: ", target::network_name(links.network));
   if (!links.ports.empty()) text += cat(" (", joined(links.ports), ")");
   if (links.hop_cycles) text += cat(", ", count_of(*links.hop_cycles, "cycle"), " a hop");
   if (links.bits_per_cycle) {
@@ -63,7 +65,7 @@ std::string clock_text(const Machine& machine) {
   return cat("clock: ", *machine.clock_hz / kGiga, fraction.empty() ? "" : ".", fraction, " GHz");
 }
 
-std::vector<std::string> rule_sentences(const Rules& rules) {
+std::vector<std::string> rule_sentences(const target::Rules& rules) {
   std::vector<std::string> out;
   if (rules.wavelet_bits) out.push_back(cat("wavelets of ", count_of(*rules.wavelet_bits, "bit")));
   if (rules.colours) {
@@ -73,15 +75,15 @@ std::vector<std::string> rule_sentences(const Rules& rules) {
     }
   }
   if (rules.fabric) {
-    const Fabric& fabric = *rules.fabric;
+    const target::Fabric& fabric = *rules.fabric;
     out.push_back(cat("the mesh begins at x = ", fabric.offset_x, ", y = ", fabric.offset_y,
                       " of a fabric ", fabric.width, " wide and ", fabric.height, " high"));
   }
   if (rules.tile) out.push_back(cat("tiles of ", rules.tile->rows, "x", rules.tile->cols));
   if (rules.stick_bytes) out.push_back(cat("sticks of ", count_of(*rules.stick_bytes, "byte")));
   if (rules.span_limit_bytes) {
-    out.push_back(
-        cat("one place reaches at most ", size_text(*rules.span_limit_bytes), " of one tensor"));
+    out.push_back(cat("one place reaches at most ", target::size_text(*rules.span_limit_bytes),
+                      " of one tensor"));
   }
   return out;
 }
@@ -97,7 +99,7 @@ std::string explain(const Machine& machine, const Terminal& terminal) {
   const std::string title = machine.title.empty() ? "" : cat(", ", machine.title);
   std::string out = heading(cat(machine.name, title));
   out += heading("mesh");
-  for (const MeshLevel& level : machine.mesh) {
+  for (const target::MeshLevel& level : machine.mesh) {
     const std::string axes = level.axes.empty() ? "" : cat(" (", joined(level.axes), ")");
     out += paragraph(cat(level.name, ": ", join(level.extents, "x"), axes));
     if (level.links) out += paragraph(links_text(*level.links));
@@ -107,7 +109,7 @@ std::string explain(const Machine& machine, const Terminal& terminal) {
   out += paragraph(places);
   out += paragraph(clock_text(machine));
   out += heading("memory");
-  for (const MemorySpace& space : machine.memory) out += paragraph(space_text(space));
+  for (const target::MemorySpace& space : machine.memory) out += paragraph(space_text(space));
   if (machine.memory.size() > 1) {
     out += paragraph(
         cat("tensors live in ", machine.data_space, " unless their layout says otherwise"));
@@ -118,7 +120,8 @@ std::string explain(const Machine& machine, const Terminal& terminal) {
   }
   if (!machine.notes.empty()) {
     out += heading("notes");
-    for (const Note& note : machine.notes) out += paragraph(cat(note.about, ": ", note.text));
+    for (const target::Note& note : machine.notes)
+      out += paragraph(cat(note.about, ": ", note.text));
   }
   return out;
 }

@@ -5,7 +5,7 @@
 
 /// One process without mpirun is an exchange of one rank.
 int main() {
-  const auto exchange = tessera::mpi_exchange();
+  const auto exchange = tessera::mpi::mpi_exchange();
   if (!exchange) {
     std::puts(exchange.error().message.c_str());
     return 1;

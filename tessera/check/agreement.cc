@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::check {
 
 void Agreement::proposes(std::size_t group, std::size_t alias, const Edit& edit) {
   std::vector<std::size_t>& groups = proposals_[key_of(alias, edit)];
@@ -36,4 +36,4 @@ const std::vector<std::size_t>& Agreement::others(std::size_t alias, const Edit&
   return others;
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

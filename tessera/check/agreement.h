@@ -8,7 +8,7 @@
 
 #include "tessera/check/check.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// Whether every tensor that uses an alias wants the same change of its text.
 /// Law: unanimous(a, e) ⇔ each group that uses `a` proposed `e`, and one does.
@@ -34,4 +34,4 @@ class Agreement {
   mutable std::map<Key, std::vector<std::size_t>> others_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 /// Behind the bracket that closes the one at `at`; `end` when nothing does.
@@ -87,4 +87,4 @@ Span AliasTable::value(std::size_t alias) const {
   return *value;
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -8,7 +8,7 @@
 
 #include "tessera/check/mlir_scan.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// The aliases of a file by name.
 ///
@@ -35,4 +35,4 @@ class AliasTable {
   mutable std::vector<std::optional<Span>> values_;  // found when first asked for
 };
 
-}  // namespace tessera
+}  // namespace tessera::check

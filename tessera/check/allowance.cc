@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::check {
 
 bool Allowance::Codes::has(std::string_view code) const {
   return all || std::find(codes.begin(), codes.end(), code) != codes.end();
@@ -78,4 +78,4 @@ bool Allowance::allows(std::string_view code, std::int64_t byte) const {
   return found != lines_.end() && found->second.has(code);
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -10,7 +10,7 @@
 #include "tessera/check/check.h"
 #include "tessera/check/mlir_scan.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// What the comments of a file allow.
 ///
@@ -45,4 +45,4 @@ class Allowance {
   std::unordered_map<std::int64_t, Codes> lines_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::check

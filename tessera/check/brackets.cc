@@ -3,7 +3,7 @@
 
 #include "tessera/check/mlir_scan.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 std::size_t kind_of(char opener) {
@@ -75,4 +75,4 @@ void BracketStack::clear() {
   std::fill(std::begin(counts_), std::end(counts_), std::size_t{0});
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

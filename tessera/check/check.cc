@@ -13,7 +13,7 @@
 #include "tessera/check/expansion.h"
 #include "tessera/check/reading.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 constexpr std::size_t kMaxText = std::size_t{64} << 20;
@@ -285,4 +285,4 @@ Result<CheckReport> check_mlir(std::string_view text, const CheckOptions& option
   return Checker(text, options).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

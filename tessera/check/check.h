@@ -13,9 +13,11 @@
 /// check/: a file of MLIR text comes in, what its layouts contradict comes out. It looks only for
 /// tensors and the attributes that lay them out; every other op, dialect and attribute passes
 /// unread. No files, streams or terminals here: the `check` verb has those.
-namespace tessera {
-
+namespace tessera::target {
 struct Machine;
+}  // namespace tessera::target
+
+namespace tessera::check {
 
 enum class Severity : std::uint8_t { kError, kWarning };
 
@@ -39,7 +41,7 @@ struct Diagnostic {
 };
 
 struct CheckOptions {
-  const Machine* target = nullptr;  ///< adds the rules of this machine
+  const target::Machine* target = nullptr;  ///< adds the rules of this machine
   double most_waste = 4;  ///< bytes allocated for each byte of data before it is a warning
 };
 
@@ -92,4 +94,4 @@ class LineIndex {
   std::vector<std::size_t> begins_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -12,7 +12,7 @@
 #include "tessera/base/text.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 std::string file(const std::string& name) {
@@ -287,4 +287,4 @@ TEST(CheckTest, OverlappingFixesWaitForTheNextRun) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::check

@@ -7,7 +7,7 @@
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 constexpr std::size_t kMaxExpanded = std::size_t{64} << 10;
@@ -174,4 +174,4 @@ Expansion::Source Expansion::source(Span expanded) const {
   return {span, frames_[left].alias, exact};
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/check/alias_table.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// A stretch of a file with every alias replaced by its value and every comment left out, and the
 /// way back to the file.
@@ -66,4 +66,4 @@ class Expansion {
   std::vector<std::size_t> aliases_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -3,7 +3,7 @@
 
 #include "tessera/check/check.h"
 
-namespace tessera {
+namespace tessera::check {
 
 std::string fixed_text(std::string_view text, const std::vector<Diagnostic>& diagnostics) {
   std::vector<const Edit*> edits;
@@ -32,4 +32,4 @@ std::string fixed_text(std::string_view text, const std::vector<Diagnostic>& dia
   return fixed.append(text.substr(static_cast<std::size_t>(done)));
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

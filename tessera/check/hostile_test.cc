@@ -10,7 +10,7 @@
 #include "tessera/testing/sanitized.h"
 
 // Texts that nobody means: checking ends soon, and whatever it says points into the text.
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 using test::kSanitized;
@@ -185,4 +185,4 @@ TEST(CheckHostileTest, TextsBeyondTheLimitAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::check

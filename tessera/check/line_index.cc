@@ -3,7 +3,7 @@
 
 #include "tessera/check/check.h"
 
-namespace tessera {
+namespace tessera::check {
 
 LineIndex::LineIndex(std::string_view text) : text_(text), begins_{0} {
   for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at)) {
@@ -28,4 +28,4 @@ std::string_view LineIndex::line(std::int64_t number) const {
   return line;
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -10,7 +10,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// The checker's time grows with the text, not with what the text claims.
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 double seconds_to_check(const std::string& text) {
@@ -102,4 +102,4 @@ TEST(CheckLoad, HostileTextsTakeNoLonger) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::check

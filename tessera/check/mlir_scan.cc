@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 constexpr std::string_view kSeparator = "// -----";
@@ -246,4 +246,4 @@ std::size_t skip_blanks(std::string_view text, std::size_t at, std::size_t end) 
 
 MlirScan scan_mlir(std::string_view text) { return Scanner(text).run(); }
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -7,7 +7,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// `tensor<SHAPExTYPE, ENCODING>` as it stands in a file.
 struct MlirTensor {
@@ -75,4 +75,4 @@ class BracketStack {
   std::size_t counts_[4] = {0, 0, 0, 0};
 };
 
-}  // namespace tessera
+}  // namespace tessera::check

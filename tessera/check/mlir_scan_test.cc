@@ -9,7 +9,7 @@
 #include "tessera/check/alias_table.h"
 #include "tessera/check/expansion.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 std::vector<std::string> tensors(std::string_view text) {
@@ -143,4 +143,4 @@ TEST(ExpansionTest, KnowsTheWayBack) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::check

@@ -11,7 +11,7 @@
 #include "tessera/testing/mlir_files.h"
 #include "tessera/testing/sanitized.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 using test::Dice;
@@ -271,4 +271,4 @@ TEST(Planted, HurtFilesAreReadAllTheSame) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::check

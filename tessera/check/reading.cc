@@ -9,7 +9,7 @@
 #include "tessera/check/warnings.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 constexpr int kMaxRounds = 16;
@@ -134,4 +134,4 @@ Reading read_mlir_tensor(std::string_view text, std::size_t layout, const CheckO
   return reading;
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -7,7 +7,7 @@
 
 #include "tessera/check/check.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// One thing to say about a tensor's text; spans are bytes of it.
 struct Finding {
@@ -34,4 +34,4 @@ Reading read_mlir_tensor(std::string_view text, std::size_t layout, const CheckO
 /// `#ttcore.metal_layout<` and its spelling with `#tt.`.
 bool is_known_layout(std::string_view encoding);
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -9,7 +9,7 @@
 #include "tessera/notation/core_ranges.h"
 #include "tessera/notation/tensor_fit.h"
 
-namespace tessera {
+namespace tessera::check {
 namespace {
 
 /// All of the layout, up to the '>' of the tensor.
@@ -41,7 +41,7 @@ std::string_view unit_of(std::int64_t count) { return count == 1 ? "" : "s"; }
 
 void warn_of_waste(const Tensor& tensor, Span layout, double most, Reading& reading) {
   // Today's metal layouts are aligned to tiles, tiled or not.
-  const bool today = std::holds_alternative<MetalTodayLayout>(tensor.words);
+  const bool today = std::holds_alternative<notation::MetalTodayLayout>(tensor.words);
   const Atom& atom = tensor.layout().atom();
   const std::int64_t least = today ? 32 : 1;
   const Waste waste =
@@ -72,8 +72,9 @@ void warn_of_cores(const Tensor& tensor, std::string_view text, Span layout, Rea
              core.places() - empty == 1 ? "s" : "", " all of it: use a smaller grid"),
          {}});
   }
-  const auto* const ttnn = std::get_if<TtnnLayout>(&tensor.words);
-  if (ttnn == nullptr || ttnn->core_ranges.empty() || are_canonical(ttnn->core_ranges)) return;
+  const auto* const ttnn = std::get_if<notation::TtnnLayout>(&tensor.words);
+  if (ttnn == nullptr || ttnn->core_ranges.empty() || notation::are_canonical(ttnn->core_ranges))
+    return;
   reading.findings.push_back({Severity::kWarning,
                               "unusual_core_ranges",
                               core_ranges_span(text, layout),
@@ -83,7 +84,7 @@ void warn_of_cores(const Tensor& tensor, std::string_view text, Span layout, Rea
 }
 
 void check_target(const Tensor& tensor, const Machine& machine, Span layout, Reading& reading) {
-  const Result<Fit> fit = fits(tensor, machine);
+  const Result<target::Fit> fit = notation::fits(tensor, machine);
   if (!fit) {
     if (fit.error().code == ErrorCode::kTooLarge) return;
     reading.findings.push_back({Severity::kError,
@@ -94,18 +95,18 @@ void check_target(const Tensor& tensor, const Machine& machine, Span layout, Rea
                                 {}});
     return;
   }
-  for (const Misfit& reason : fit->reasons) {
+  for (const target::Misfit& reason : fit->reasons) {
     std::string help;
-    const bool memory =
-        reason.code == Misfit::Code::kExceedsMemory || reason.code == Misfit::Code::kExceedsBudget;
+    const bool memory = reason.code == target::Misfit::Code::kExceedsMemory ||
+                        reason.code == target::Misfit::Code::kExceedsBudget;
     if (memory && fit->needed_places) {
       help =
           cat("the data alone fill ", *fit->needed_places, " place", unit_of(*fit->needed_places));
-    } else if (reason.code == Misfit::Code::kMeshTooLarge) {
+    } else if (reason.code == target::Misfit::Code::kMeshTooLarge) {
       help = cat(machine.name, " is ", machine.shape().to_string());
     }
     reading.findings.push_back({Severity::kError,
-                                std::string(misfit_name(reason.code)),
+                                std::string(target::misfit_name(reason.code)),
                                 layout,
                                 cat(tensor.layout().shape().to_string(), " does not fit ",
                                     machine.name, ": ", reason.message),
@@ -124,4 +125,4 @@ void add_warnings(const Tensor& tensor, std::string_view text, std::size_t layou
   if (options.target != nullptr) check_target(tensor, *options.target, span, reading);
 }
 
-}  // namespace tessera
+}  // namespace tessera::check

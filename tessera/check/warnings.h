@@ -6,7 +6,7 @@
 #include "tessera/check/reading.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::check {
 
 /// What is legal of a tensor but probably not meant, and with `options.target` what does not fit
 /// the machine:
@@ -19,4 +19,4 @@ namespace tessera {
 void add_warnings(const Tensor& tensor, std::string_view text, std::size_t layout,
                   const CheckOptions& options, Reading& reading);
 
-}  // namespace tessera
+}  // namespace tessera::check

@@ -9,7 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 constexpr std::array<std::string_view, kMotions> kMotionWords = {
@@ -146,4 +146,4 @@ Ballot read_ballot(NoteReader& reader) {
   return ballot;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

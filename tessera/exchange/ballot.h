@@ -8,7 +8,7 @@
 
 #include "tessera/exchange/note.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// What a decision is about. Ranks whose decisions of one number are about different things are at
 /// different points of the program.
@@ -59,4 +59,4 @@ struct Count {
   static constexpr std::int64_t kNobody = INT64_MAX;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -9,7 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 constexpr std::int64_t kLine = 64;
@@ -171,4 +171,4 @@ Status Board::release(int from) {
   return ok_status();
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

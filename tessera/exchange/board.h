@@ -11,7 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 // =================================================================================================
 // Packets through memory that ranks share
@@ -88,4 +88,4 @@ class Board {
   std::unordered_map<int, Waiting> waiting_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -12,7 +12,7 @@
 
 #include "tessera/exchange/pages.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// Boards of several ranks in the memory of one test.
@@ -214,4 +214,4 @@ TEST(Board, WorksBetweenProcesses) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -10,7 +10,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/packets.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 Error out_of_range(std::string message, std::string help) {
@@ -68,7 +68,7 @@ Cluster Cluster::of_400_gb() {
 }
 
 RankLoad load_of(const RankPlan& plan, int ranks_per_node, const PacketRule& packets) {
-  const Reshard& reshard = plan.reshard();
+  const reshard::Reshard& reshard = plan.reshard();
   const int node = plan.rank() / ranks_per_node;
   RankLoad load;
   load.rank = plan.rank();
@@ -116,7 +116,7 @@ std::vector<int> asked_nodes(int nodes, int most) {
   return {asked.begin(), asked.end()};
 }
 
-Result<std::vector<RankLoad>> rank_loads(const std::shared_ptr<const Reshard>& reshard,
+Result<std::vector<RankLoad>> rank_loads(const std::shared_ptr<const reshard::Reshard>& reshard,
                                          const RankMap& from, const RankMap& to, int ranks_per_node,
                                          const PacketRule& packets, int most_nodes) {
   if (ranks_per_node < 1) {
@@ -208,4 +208,4 @@ ClusterTime slowest(std::span<const RankLoad> loads, int ranks, const Cluster& c
   return most;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -13,7 +13,7 @@
 #include "tessera/exchange/rank_plan.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 // =================================================================================================
 // How long a reshard takes on a cluster that is not here
@@ -105,7 +105,7 @@ std::vector<int> asked_nodes(int nodes, int most);
 
 /// The loads of all ranks of those nodes, by rising rank. What others have to do may be more.
 /// Errors: those of RankPlan::make; kOutOfRange for a rule, a node or a sample without any.
-Result<std::vector<RankLoad>> rank_loads(const std::shared_ptr<const Reshard>& reshard,
+Result<std::vector<RankLoad>> rank_loads(const std::shared_ptr<const reshard::Reshard>& reshard,
                                          const RankMap& from, const RankMap& to, int ranks_per_node,
                                          const PacketRule& packets = {}, int most_nodes = 4);
 
@@ -129,4 +129,4 @@ ClusterTime time_of(std::span<const RankLoad> node, int ranks, const Cluster& cl
 ClusterTime slowest(std::span<const RankLoad> loads, int ranks, const Cluster& cluster,
                     const PacketRule& packets = {});
 
-}  // namespace tessera
+}  // namespace tessera::exchange

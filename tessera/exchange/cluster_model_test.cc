@@ -18,19 +18,20 @@
 #include "tessera/testing/line_chart.h"
 #include "tessera/testing/scaling_page.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using test::Dice;
 
-std::shared_ptr<const Reshard> reshard_of(const std::string& from, const std::string& to) {
+std::shared_ptr<const reshard::Reshard> reshard_of(const std::string& from, const std::string& to) {
   const Tensor a = parse_tensor(from).value();
   const Tensor b = parse_tensor(to).value();
-  const Ground ground = Ground::around(a.placement, b.placement).value();
-  return std::make_shared<const Reshard>(Reshard::make(a.placement, b.placement, ground).value());
+  const reshard::Ground ground = reshard::Ground::around(a.placement, b.placement).value();
+  return std::make_shared<const reshard::Reshard>(
+      reshard::Reshard::make(a.placement, b.placement, ground).value());
 }
 
-RankMap blocks(const Reshard& reshard, int ranks) {
+RankMap blocks(const reshard::Reshard& reshard, int ranks) {
   return RankMap::blocks(reshard.ground().mesh.elements(), ranks).value();
 }
 
@@ -420,4 +421,4 @@ TEST(ClusterModel, PageHasTheTablesAndThePicture) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

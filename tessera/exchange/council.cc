@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/council_state.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using std::chrono::steady_clock;
@@ -132,4 +132,4 @@ bool Council::speaks() const {
   return rank() == (verdict ? verdict->speaker : 0);
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -11,7 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// How long ranks wait for each other.
 struct Patience {
@@ -95,4 +95,4 @@ class Council {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/tree.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// Notes that are read at once: a rank that sends without end must not keep others from deciding.
@@ -194,4 +194,4 @@ void Council::State::pronounce(const Error& error) {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -9,7 +9,7 @@
 #include "tessera/exchange/council.h"
 #include "tessera/exchange/silence.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// The end of all decisions of an exchange: why, and which rank tells people about it.
 struct Verdict {
@@ -54,4 +54,4 @@ struct Council::State {
   Status send(int to, NoteKind kind, const Ballot& ballot);
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

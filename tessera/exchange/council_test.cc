@@ -17,7 +17,7 @@
 
 /// The parts of a council, one thread at a time: the tree, notes, ballots, and notes that no rank
 /// would send.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
@@ -298,4 +298,4 @@ TEST(Council, AnAbandonedExchangeIsAnError) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

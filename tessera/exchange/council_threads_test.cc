@@ -16,7 +16,7 @@
 #include "tessera/exchange/in_process.h"
 
 /// Councils of ranks that are threads. What ranks decide is collected and compared afterwards.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
@@ -290,4 +290,4 @@ TEST(CouncilOfThreads, ManyDecisionsAndCouncilsInTurn) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

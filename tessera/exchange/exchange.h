@@ -16,7 +16,7 @@
 /// places come in; every rank works out its own share (rank_plan.h) and carries it out
 /// (resharder.h) over an Exchange. The room moves bytes through that interface alone: it knows
 /// neither MPI nor files.
-namespace tessera {
+namespace tessera::exchange {
 
 // =================================================================================================
 // What an exchange is
@@ -122,4 +122,4 @@ class Exchange {
   std::shared_ptr<CouncilMemory> council_memory_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -17,7 +17,7 @@
 
 /// What goes wrong on one of three ranks that bring 96x96 f32 from rows to columns: one clear
 /// error, the same on all of them, and none where nothing is wrong.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
@@ -30,14 +30,15 @@ constexpr int kRanks = 3;
 constexpr std::int64_t kSide = 96;
 constexpr std::int64_t kShare = kSide / kRanks;
 
-Reshard rows_to_columns(const std::string& to = "pyflame.ColPartition(3)") {
+reshard::Reshard rows_to_columns(const std::string& to = "pyflame.ColPartition(3)") {
   const auto tensor = [](const std::string& layout) {
     return *parse_tensor("tensor<96x96xf32, " + layout + ">");
   };
   // Columns are places [0, c] of the mesh, rows [r, 0].
   const Tensor a = tensor("pyflame.RowPartition(3)");
   const Tensor b = tensor(to);
-  return *Reshard::make(a.placement, b.placement, *Ground::around(a.placement, b.placement));
+  return *reshard::Reshard::make(a.placement, b.placement,
+                                 *reshard::Ground::around(a.placement, b.placement));
 }
 
 /// The ranks of rows 0 1 2 (places 0, 3, 6 of a 3x3 ground) and of columns (places 0, 1, 2).
@@ -61,7 +62,8 @@ struct Outcome {
   bool right = false;  ///< what B holds after the second
 };
 
-Outcome outcome_of(Exchange& exchange, const Reshard& reshard, const ResharderOptions& options) {
+Outcome outcome_of(Exchange& exchange, const reshard::Reshard& reshard,
+                   const ResharderOptions& options) {
   Outcome outcome;
   Result<Resharder> made = Resharder::make(exchange, reshard, by_row(), by_column(), options);
   if (!made) {
@@ -107,7 +109,7 @@ std::vector<Outcome> on_all(const std::vector<std::unique_ptr<Exchange>>& all,
 std::vector<Outcome> with_faults(int rank, const Faults& faults, const ResharderOptions& options) {
   const auto pace = std::make_shared<Pace>(kRanks);
   const auto all = test::paced_exchange(pace, kRanks, rank, faults);
-  const Reshard reshard = rows_to_columns();
+  const reshard::Reshard reshard = rows_to_columns();
   return on_all(
       all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, options); }, pace.get());
 }
@@ -177,7 +179,7 @@ TEST(Faults, ASlowRankIsNone) {
 Status while_another_is_busy(int source, bool in_place) {
   const auto pace = std::make_shared<Pace>(kRanks);
   const auto all = test::paced_exchange(pace, kRanks);
-  const Reshard reshard = rows_to_columns();
+  const reshard::Reshard reshard = rows_to_columns();
   ResharderOptions options = small_packets();
   options.patience = {milliseconds(40), milliseconds(400)};
   const RankMap from = *RankMap::table(std::vector<std::int32_t>(9, source), kRanks);
@@ -223,7 +225,7 @@ void expect_hung_rank_is_named(int hung, ExchangeCall call) {
   auto& hanging = static_cast<FaultyExchange&>(*all[static_cast<std::size_t>(hung)]);
   ResharderOptions options = small_packets();
   options.patience = {milliseconds(40), milliseconds(600)};
-  const Reshard reshard = rows_to_columns();
+  const reshard::Reshard reshard = rows_to_columns();
   std::atomic<int> done = 0;
   const auto work = [&](Exchange& exchange) {
     Outcome outcome = outcome_of(exchange, reshard, options);
@@ -254,8 +256,8 @@ TEST(Faults, AHungRankIsNamedByTheOthers) {
 }
 
 TEST(Faults, ARankWithAnotherPlanIsNamed) {
-  const Reshard usual = rows_to_columns();
-  const Reshard other = rows_to_columns("pyflame.BlockCyclic(1, 3, 96, 8)");
+  const reshard::Reshard usual = rows_to_columns();
+  const reshard::Reshard other = rows_to_columns("pyflame.BlockCyclic(1, 3, 96, 8)");
   auto all = in_process_exchange(kRanks);
   const auto outcomes = on_all(all, [&](Exchange& exchange) {
     return outcome_of(exchange, exchange.rank() == 2 ? other : usual, small_packets());
@@ -323,7 +325,7 @@ class BrokenExchange final : public Exchange {
 TEST(Faults, ATransportThatBreaksOnOneRankIsTheErrorOfAll) {
   auto all = in_process_exchange(kRanks);
   all[1] = std::make_unique<BrokenExchange>(std::move(all[1]));
-  const Reshard reshard = rows_to_columns();
+  const reshard::Reshard reshard = rows_to_columns();
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<Outcome> outcomes = on_all(
       all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, small_packets()); });
@@ -340,4 +342,4 @@ TEST(Faults, ATransportThatBreaksOnOneRankIsTheErrorOfAll) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

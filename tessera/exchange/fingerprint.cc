@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 // Odd numbers with no pattern: the first 64 bits of the fractions of the square roots of 2, 3, 5, 7
@@ -88,4 +88,4 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
   return avalanche(sum);
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// 64 bits that stand for a sequence of numbers and texts, so that ranks can tell in a few bytes
 /// whether they were given the same plan. The same on every machine and in every build.
@@ -37,4 +37,4 @@ class Fingerprint {
 /// Any other change, a lost end or a swapped block among them, passes about once in 2^64.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
-}  // namespace tessera
+}  // namespace tessera::exchange

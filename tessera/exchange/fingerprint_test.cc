@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 std::uint64_t of_numbers(const std::vector<std::int64_t>& numbers) {
@@ -180,4 +180,4 @@ TEST(Checksum, DoesNotDependOnWhereThePacketLies) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -15,7 +15,7 @@
 #include "tessera/exchange/pages.h"
 #include "tessera/exchange/rules.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// Notes that wait for one rank.
@@ -277,4 +277,4 @@ std::vector<std::unique_ptr<Exchange>> in_process_exchange(int ranks) {
   return all;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -11,7 +11,7 @@
 #include "tessera/exchange/in_process.h"
 #include "tessera/testing/exchange_laws.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using Ranks = std::vector<std::unique_ptr<Exchange>>;
@@ -173,4 +173,4 @@ TEST(InProcess, LanesOfDifferentSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

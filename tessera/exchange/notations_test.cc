@@ -11,7 +11,7 @@
 #include "tessera/testing/exchange_runs.h"
 
 /// Checkpoints between the notations that people have them in, on 1 to 6 ranks.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 struct NamedPair {
@@ -62,7 +62,7 @@ TEST(Notations, ArriveOnAnyNumberOfRanks) {
     const auto b = parse_tensor(pair.to);
     ASSERT_TRUE(a.ok()) << pair.name << ": " << render(a.error(), pair.from);
     ASSERT_TRUE(b.ok()) << pair.name << ": " << render(b.error(), pair.to);
-    auto ground = Ground::in_a_row(a->placement, b->placement);
+    auto ground = reshard::Ground::in_a_row(a->placement, b->placement);
     ASSERT_TRUE(ground.ok()) << pair.name << ": " << ground.error().message;
     const test::ReshardPair question{a->placement, b->placement, *ground};
     const test::NaiveReshard moves =
@@ -75,7 +75,7 @@ TEST(Notations, ArriveOnAnyNumberOfRanks) {
       test::RankCase rank_case{question, data, from, to, {}, false, 1};
       rank_case.options.packet_bytes = 512;
       rank_case.options.staging_bytes = 4096;
-      rank_case.options.padding = PaddingRule::kZero;
+      rank_case.options.padding = relayout::PaddingRule::kZero;
       EXPECT_EQ(
           test::on_ranks(
               ranks, [&](Exchange& exchange) { return test::rank_mistake(exchange, rank_case); }),
@@ -99,8 +99,8 @@ TEST(Notations, BlockFloatsMoveByWholeTiles) {
   const auto b = parse_tensor(block_float("1x4", "4x1", "width_sharded"));
   ASSERT_TRUE(a.ok()) << a.error().message;
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const Ground ground = *Ground::in_a_row(a->placement, b->placement);
-  const auto reshard = Reshard::make(a->placement, b->placement, ground);
+  const reshard::Ground ground = *reshard::Ground::in_a_row(a->placement, b->placement);
+  const auto reshard = reshard::Reshard::make(a->placement, b->placement, ground);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
   // Which tile is where: straight from locate.
   const auto tiles_of = [](const Placement& placement, const RankSide& side) {
@@ -149,8 +149,8 @@ TEST(Notations, BlockFloatsThatFallApartAreRefused) {
       "tensor<128x128xbfp_bf8, native<mesh=[8], {d0} / (16 -> m0, 1 -> mem*128), {d1} / (1 -> "
       "mem), atom=tile(32x32, bfp_bf8)>>");
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const Ground ground = *Ground::in_a_row(a->placement, b->placement);
-  const auto reshard = Reshard::make(a->placement, b->placement, ground);
+  const reshard::Ground ground = *reshard::Ground::in_a_row(a->placement, b->placement);
+  const auto reshard = reshard::Reshard::make(a->placement, b->placement, ground);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
   const RankMap map = *RankMap::blocks(ground.mesh.elements(), 1);
   EXPECT_EQ(test::on_ranks(1,
@@ -162,4 +162,4 @@ TEST(Notations, BlockFloatsThatFallApartAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

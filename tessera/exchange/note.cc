@@ -5,7 +5,7 @@
 
 #include "tessera/exchange/exchange.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 // What an error may take of a note.
@@ -125,4 +125,4 @@ std::string cut_text(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, end)) + "..";
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -11,7 +11,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// What a note is about; its first byte.
 enum class NoteKind : std::uint8_t {
@@ -70,4 +70,4 @@ class NoteReader {
 /// (of UTF-8); what was cut shows as "..". `most` is at least 2.
 std::string cut_text(std::string_view text, std::size_t most);
 
-}  // namespace tessera
+}  // namespace tessera::exchange

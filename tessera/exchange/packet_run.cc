@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/fingerprint.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 PacketRun::PacketRun(const PacketTools& tools, const Packets& packets,
                      std::span<const std::byte> from, std::span<std::byte> to)
@@ -224,4 +224,4 @@ int PacketRun::awaited() const {
   return packets_.sends[oldest].peer;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -14,7 +14,7 @@
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/packets.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// What a run needs besides the packets.
 struct PacketTools {
@@ -89,4 +89,4 @@ class PacketRun {
   Status outcome_ = ok_status();
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

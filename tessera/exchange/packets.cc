@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/relayout/flat_nest.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// Data begin at lines, also those of the second slab of a packet.
@@ -23,7 +23,7 @@ std::int64_t elements_in(std::int64_t bytes, const Atom& atom) {
 }
 
 std::optional<Reduction> reduction_of(const RankPlan& plan, const Parcel& parcel) {
-  const Shares& shares = plan.reshard().parts()[parcel.part].shares;
+  const reshard::Shares& shares = plan.reshard().parts()[parcel.part].shares;
   return shares.reduces() ? std::optional(shares.reduction) : std::nullopt;
 }
 
@@ -112,7 +112,7 @@ Status check_count(const RankPlan& plan, std::int64_t packet_bytes) {
 }
 
 /// Elements of block floats have no address: they move by whole tiles.
-Status check_tiles(const Program& program) {
+Status check_tiles(const relayout::Program& program) {
   const Atom& atom = program.to.atom;
   for (std::int64_t i = 0; i < program.nests(); ++i) {
     const relayout::FlatNest nest = relayout::flatten(program.nest(i), program.from, program.to);
@@ -143,18 +143,19 @@ Result<SlabMovers::Use> SlabMovers::add(const Slab& slab, SlabMove move, std::in
                 *atom_.bytes(at.to_slot)};
   const auto [entry, is_new] = known_.try_emplace(at.key, use.mover);
   if (!is_new) return Use{entry->second, use.from_byte, use.to_byte};
-  Program program = slab_program(slab, move, atom_, at);
+  relayout::Program program = slab_program(slab, move, atom_, at);
   if (is_block_float(atom_.storage)) TESSERA_CHECK_OK(check_tiles(program));
   const std::int64_t from_bytes = program.from.bytes;
   const std::int64_t to_bytes = program.to.bytes;
   if (reduction) {
-    TESSERA_TRY(Accumulate mover, Accumulate::make(std::move(program), *reduction));
+    TESSERA_TRY(relayout::Accumulate mover,
+                relayout::Accumulate::make(std::move(program), *reduction));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   } else {
-    PlanOptions options;
+    relayout::PlanOptions options;
     options.stores = stores_;
     options.part = true;
-    TESSERA_TRY(Plan mover, Plan::make(std::move(program), options));
+    TESSERA_TRY(relayout::Plan mover, relayout::Plan::make(std::move(program), options));
     movers_.push_back({std::move(mover), from_bytes, to_bytes});
   }
   return use;
@@ -175,7 +176,7 @@ Result<Packets> Packets::make(const RankPlan& plan, int ranks, std::int64_t pack
                               SlabMovers& movers) {
   TESSERA_CHECK_OK(check_count(plan, packet_bytes));
   Packets made;
-  for (const ReshardPart& part : plan.reshard().parts()) {
+  for (const reshard::ReshardPart& part : plan.reshard().parts()) {
     made.combines = made.combines || part.shares.reduces();
   }
   for (const RankRoute& route : plan.sends()) {
@@ -243,4 +244,4 @@ Result<DirectReads> DirectReads::make(const RankPlan& plan, const std::vector<bo
   return made;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -16,14 +16,16 @@
 #include "tessera/relayout/accumulate.h"
 #include "tessera/relayout/plan.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// The moves of all slabs of a rank; slabs alike share one.
 class SlabMovers {
  public:
   /// `to_bytes` are those of the rank's memory of B.
   SlabMovers(const Atom& atom, std::int64_t to_bytes)
-      : atom_(atom), stores_(to_bytes >= kLargeBytes ? Stores::kStreaming : Stores::kPlain) {}
+      : atom_(atom),
+        stores_(to_bytes >= kLargeBytes ? relayout::Stores::kStreaming : relayout::Stores::kPlain) {
+  }
 
   /// A move with where it begins, in bytes of the memories on both sides.
   struct Use {
@@ -44,7 +46,7 @@ class SlabMovers {
   std::size_t size() const { return movers_.size(); }
 
  private:
-  using Mover = std::variant<Plan, Accumulate>;
+  using Mover = std::variant<relayout::Plan, relayout::Accumulate>;
   struct Sized {
     Mover mover;
     std::int64_t from_bytes = 0;
@@ -53,7 +55,7 @@ class SlabMovers {
   /// A memory of B that does not stay in the caches is written around them.
   static constexpr std::int64_t kLargeBytes = std::int64_t{16} << 20;
   Atom atom_;
-  Stores stores_;
+  relayout::Stores stores_;
   std::vector<Sized> movers_;
   std::map<std::vector<std::int64_t>, std::uint32_t> known_;
 };
@@ -115,4 +117,4 @@ struct DirectReads {
                                   std::int64_t slab_bytes, SlabMovers& movers);
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -18,7 +18,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 Status check_bytes(std::int64_t bytes) {
@@ -140,4 +140,4 @@ Result<Pages> Pages::find(const PagesKey& key) {
   return pages;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// Where another process finds shared pages: plain numbers, which can be sent.
 struct PagesKey {
@@ -53,4 +53,4 @@ class Pages {
   std::uint64_t mark_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

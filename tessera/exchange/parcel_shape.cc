@@ -6,19 +6,21 @@
 
 #include "tessera/exchange/fingerprint.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
-std::span<const BoxLoop> loops_of(const FlowFactor& factor, const Segment& segment) {
+std::span<const reshard::BoxLoop> loops_of(const reshard::FlowFactor& factor,
+                                           const reshard::Segment& segment) {
   return std::span(factor.loops).subspan(segment.first_loop, segment.loop_count);
 }
 
 /// How many of the last loops all segments of a group share.
-std::size_t common_loops(const FlowFactor& factor, std::span<const Segment> segments) {
-  const std::span<const BoxLoop> first = loops_of(factor, segments.front());
+std::size_t common_loops(const reshard::FlowFactor& factor,
+                         std::span<const reshard::Segment> segments) {
+  const std::span<const reshard::BoxLoop> first = loops_of(factor, segments.front());
   std::size_t common = first.size();
-  for (const Segment& segment : segments.subspan(1)) {
-    const std::span<const BoxLoop> loops = loops_of(factor, segment);
+  for (const reshard::Segment& segment : segments.subspan(1)) {
+    const std::span<const reshard::BoxLoop> loops = loops_of(factor, segment);
     std::size_t same = 0;
     while (same < std::min(common, loops.size()) &&
            loops[loops.size() - 1 - same] == first[first.size() - 1 - same]) {
@@ -62,7 +64,7 @@ void line_up_runs(ParcelAxis& axis, std::int64_t element_bytes) {
       lined.push_back(run);
       more = false;
       for (std::size_t i = repeated; i-- > 0 && !more;) {
-        const BoxLoop& loop = piece.loops[i];
+        const reshard::BoxLoop& loop = piece.loops[i];
         run.source += loop.source_stride;
         run.destination += loop.destination_stride;
         more = ++digits[i] < loop.extent;
@@ -80,12 +82,12 @@ void line_up_runs(ParcelAxis& axis, std::int64_t element_bytes) {
 }
 
 AxisReach reach_of(const ParcelAxis& axis, std::int64_t AxisPiece::* at,
-                   std::int64_t BoxLoop::* stride) {
+                   std::int64_t reshard::BoxLoop::* stride) {
   AxisReach reach{INT64_MAX, INT64_MIN};
   for (const AxisPiece& piece : axis.pieces) {
     std::int64_t low = piece.*at;
     std::int64_t high = low;
-    for (const BoxLoop& loop : piece.loops) {
+    for (const reshard::BoxLoop& loop : piece.loops) {
       const std::int64_t far = (loop.extent - 1) * (loop.*stride);
       (far < 0 ? low : high) += far;
     }
@@ -97,21 +99,21 @@ AxisReach reach_of(const ParcelAxis& axis, std::int64_t AxisPiece::* at,
 
 }  // namespace
 
-std::int64_t steps_of(const std::vector<BoxLoop>& loops, std::size_t from) {
+std::int64_t steps_of(const std::vector<reshard::BoxLoop>& loops, std::size_t from) {
   std::int64_t steps = 1;
   for (std::size_t i = from; i < loops.size(); ++i) steps *= loops[i].extent;
   return steps;
 }
 
 AxisPtr finished(ParcelAxis axis) {
-  axis.source = reach_of(axis, &AxisPiece::source, &BoxLoop::source_stride);
-  axis.destination = reach_of(axis, &AxisPiece::destination, &BoxLoop::destination_stride);
+  axis.source = reach_of(axis, &AxisPiece::source, &reshard::BoxLoop::source_stride);
+  axis.destination = reach_of(axis, &AxisPiece::destination, &reshard::BoxLoop::destination_stride);
   Fingerprint print;
   for (const AxisPiece& piece : axis.pieces) {
     print.add(piece.source - axis.source.low);
     print.add(piece.destination - axis.destination.low);
     print.add(static_cast<std::int64_t>(piece.loops.size()));
-    for (const BoxLoop& loop : piece.loops) {
+    for (const reshard::BoxLoop& loop : piece.loops) {
       print.add(loop.extent);
       print.add(loop.source_stride);
       print.add(loop.destination_stride);
@@ -121,7 +123,8 @@ AxisPtr finished(ParcelAxis axis) {
   return std::make_shared<const ParcelAxis>(std::move(axis));
 }
 
-ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* const> groups,
+ParcelShape ParcelShape::of(const reshard::Flows& flows,
+                            std::span<const reshard::SegmentGroup* const> groups,
                             std::int64_t element_bytes) {
   ParcelShape shape;
   shape.source = flows.source_slot;
@@ -131,13 +134,13 @@ ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* co
     shape.axes.push_back(finished(std::move(axis)));
   };
   for (std::size_t f = 0; f < groups.size(); ++f) {
-    const FlowFactor& factor = flows.factors[f];
-    const std::span<const Segment> segments =
+    const reshard::FlowFactor& factor = flows.factors[f];
+    const std::span<const reshard::Segment> segments =
         std::span(factor.segments).subspan(groups[f]->first, groups[f]->count);
     const std::size_t common = common_loops(factor, segments);
     ParcelAxis list;
-    for (const Segment& segment : segments) {
-      const std::span<const BoxLoop> loops = loops_of(factor, segment);
+    for (const reshard::Segment& segment : segments) {
+      const std::span<const reshard::BoxLoop> loops = loops_of(factor, segment);
       AxisPiece piece{segment.source_slot,
                       segment.destination_slot,
                       {loops.begin(), loops.end() - static_cast<std::ptrdiff_t>(common)},
@@ -146,7 +149,7 @@ ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* co
       list.steps += piece.steps;
       list.pieces.push_back(std::move(piece));
     }
-    const std::span<const BoxLoop> last = loops_of(factor, segments.front()).last(common);
+    const std::span<const reshard::BoxLoop> last = loops_of(factor, segments.front()).last(common);
     if (list.steps == 1) {
       shape.source += list.pieces.front().source;
       shape.destination += list.pieces.front().destination;
@@ -154,7 +157,7 @@ ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* co
       line_up_runs(list, element_bytes);
       add(std::move(list));
     }
-    for (const BoxLoop& loop : last) {
+    for (const reshard::BoxLoop& loop : last) {
       if (loop.extent > 1) add({{{0, 0, {loop}, loop.extent}}, loop.extent, {}, {}, 0});
     }
   }
@@ -170,4 +173,4 @@ ParcelShape ParcelShape::of(const Flows& flows, std::span<const SegmentGroup* co
   return shape;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

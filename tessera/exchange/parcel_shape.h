@@ -8,7 +8,7 @@
 
 #include "tessera/reshard/flows.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 // =================================================================================================
 // Parcels, packed
@@ -30,7 +30,7 @@ namespace tessera {
 struct AxisPiece {
   std::int64_t source = 0;       ///< slot in A of the first step
   std::int64_t destination = 0;  ///< slot in B
-  std::vector<BoxLoop> loops;
+  std::vector<reshard::BoxLoop> loops;
   std::int64_t steps = 1;
 };
 
@@ -58,14 +58,15 @@ struct ParcelShape {
   std::int64_t elements = 1;
 
   /// `element_bytes` is 0 where elements have no bytes of their own.
-  static ParcelShape of(const Flows& flows, std::span<const SegmentGroup* const> groups,
+  static ParcelShape of(const reshard::Flows& flows,
+                        std::span<const reshard::SegmentGroup* const> groups,
                         std::int64_t element_bytes);
 };
 
 /// The steps of loops `from` and later.
-std::int64_t steps_of(const std::vector<BoxLoop>& loops, std::size_t from = 0);
+std::int64_t steps_of(const std::vector<reshard::BoxLoop>& loops, std::size_t from = 0);
 
 /// Works out what an axis keeps about its pieces.
 AxisPtr finished(ParcelAxis axis);
 
-}  // namespace tessera
+}  // namespace tessera::exchange

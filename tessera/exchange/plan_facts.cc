@@ -6,7 +6,7 @@
 #include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 void add(Fingerprint& print, const std::vector<std::int64_t>& list) {
@@ -47,8 +47,9 @@ void add(Fingerprint& print, const Form& form) {
 
 std::string mesh_text(const Shape& mesh) { return mesh.rank() == 0 ? "1" : mesh.to_string(); }
 
-Fact side_fact(std::string name, const Placement& placement, const std::vector<ReshardPart>& parts,
-               PlaceMap ReshardPart::* map) {
+Fact side_fact(std::string name, const Placement& placement,
+               const std::vector<reshard::ReshardPart>& parts,
+               reshard::PlaceMap reshard::ReshardPart::* map) {
   Fingerprint print;
   print.add(placement.slots());
   print.add(dtype_name(placement.atom().storage));
@@ -59,9 +60,9 @@ Fact side_fact(std::string name, const Placement& placement, const std::vector<R
     add(print, piece.box.to);
     add(print, *piece.form);
   }
-  const PlaceMap* last = nullptr;
-  for (const ReshardPart& part : parts) {
-    const PlaceMap& here = part.*map;
+  const reshard::PlaceMap* last = nullptr;
+  for (const reshard::ReshardPart& part : parts) {
+    const reshard::PlaceMap& here = part.*map;
     if (last != nullptr && here == *last) continue;
     last = &here;
     for (std::int64_t v = 0; v < here.mesh().elements(); ++v) print.add(here.physical(v));
@@ -75,7 +76,7 @@ Fact ranks_fact(std::string name, const RankMap& map) {
 
 }  // namespace
 
-std::vector<Fact> facts_of(const Reshard& reshard, const RankMap& from, const RankMap& to,
+std::vector<Fact> facts_of(const reshard::Reshard& reshard, const RankMap& from, const RankMap& to,
                            const std::string& agreed) {
   const Shape& shape = reshard.from().shape();
   Fingerprint tensor;
@@ -89,8 +90,8 @@ std::vector<Fact> facts_of(const Reshard& reshard, const RankMap& from, const Ra
   return {
       {"tensor", tensor.value(),
        cat(shape.rank() == 0 ? "" : shape.to_string() + "x", dtype_name(reshard.from().dtype()))},
-      side_fact("layout of A", reshard.from(), reshard.parts(), &ReshardPart::map_a),
-      side_fact("layout of B", reshard.to(), reshard.parts(), &ReshardPart::map_b),
+      side_fact("layout of A", reshard.from(), reshard.parts(), &reshard::ReshardPart::map_a),
+      side_fact("layout of B", reshard.to(), reshard.parts(), &reshard::ReshardPart::map_b),
       {"mesh", ground.value(), cat(mesh_text(reshard.ground().mesh), " places")},
       ranks_fact("ranks of A's places", from),
       ranks_fact("ranks of B's places", to),
@@ -106,4 +107,4 @@ std::uint64_t plan_hash(const std::vector<Fact>& facts) {
   return print.value();
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -7,7 +7,7 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/exchange/fingerprint.h"
 
-namespace tessera {
+namespace tessera::exchange {
 Status RankMap::check(std::int64_t places, int ranks) {
   if (ranks < 1) {
     return Error{ErrorCode::kOutOfRange, cat("places on ", ranks, " ranks"), std::nullopt,
@@ -59,4 +59,4 @@ std::uint64_t RankMap::hash() const {
   return print.value();
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -6,7 +6,7 @@
 
 #include "tessera/base/result.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// Which rank has which place of a reshard's ground (physical places, numbered row-major).
 class RankMap {
@@ -39,4 +39,4 @@ class RankMap {
   int ranks_ = 1;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

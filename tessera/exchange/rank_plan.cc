@@ -11,7 +11,7 @@
 #include "tessera/layout/replicas.h"
 #include "tessera/reshard/walk.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 constexpr std::size_t kMostParcels = std::size_t{1} << 22;
@@ -30,7 +30,7 @@ struct Leaf {
 /// The leaves of one direction, and their groups.
 struct LeafList {
   std::vector<Leaf> list;
-  std::vector<const SegmentGroup*> groups;
+  std::vector<const reshard::SegmentGroup*> groups;
 };
 
 /// What the copies of an element add to the virtual number of its first place.
@@ -59,17 +59,19 @@ Result<std::vector<std::int64_t>> copy_offsets(const Form& form) {
 /// Follows a walk, with the groups that it stands at.
 template <typename OnLeaf>
 struct Follower {
-  const Flows& flows;
+  const reshard::Flows& flows;
   OnLeaf on_leaf;
-  std::vector<const SegmentGroup*> groups = std::vector<const SegmentGroup*>(flows.factors.size());
+  std::vector<const reshard::SegmentGroup*> groups =
+      std::vector<const reshard::SegmentGroup*>(flows.factors.size());
 
-  void enter(std::size_t factor, const SegmentGroup& group) { groups[factor] = &group; }
-  bool leave(const PairAt& pair) { return on_leaf(pair, groups); }
+  void enter(std::size_t factor, const reshard::SegmentGroup& group) { groups[factor] = &group; }
+  bool leave(const reshard::PairAt& pair) { return on_leaf(pair, groups); }
 };
 
-std::int64_t first_place(const Flows& flows, const std::vector<const SegmentGroup*>& groups) {
+std::int64_t first_place(const reshard::Flows& flows,
+                         const std::vector<const reshard::SegmentGroup*>& groups) {
   std::int64_t place = flows.source.place;
-  for (const SegmentGroup* group : groups) place += group->source.place;
+  for (const reshard::SegmentGroup* group : groups) place += group->source.place;
   return place;
 }
 
@@ -81,8 +83,8 @@ class ParcelList {
   ParcelList(RankPlan& plan, const RankMap& to) : plan_(plan), to_(to) {}
 
   Status add_part(std::uint32_t part) {
-    const ReshardPart& rule = plan_.reshard_->parts()[part];
-    const Flows& flows = (*plan_.flows_)[part];
+    const reshard::ReshardPart& rule = plan_.reshard_->parts()[part];
+    const reshard::Flows& flows = (*plan_.flows_)[part];
     TESSERA_TRY(const std::vector<std::int64_t> copies, copy_offsets(rule.a));
     if (copies.size() > 1 && (Checked(static_cast<std::int64_t>(copies.size())) *
                               static_cast<std::int64_t>(plan_.from_.places.size()))
@@ -110,7 +112,8 @@ class ParcelList {
   }
 
  private:
-  bool add(LeafList& leaves, const Leaf& leaf, const std::vector<const SegmentGroup*>& groups) {
+  bool add(LeafList& leaves, const Leaf& leaf,
+           const std::vector<const reshard::SegmentGroup*>& groups) {
     if (leaves.list.size() == kMostParcels) return false;
     leaves.list.push_back(leaf);
     leaves.list.back().first_group = leaves.groups.size();
@@ -118,12 +121,12 @@ class ParcelList {
     return true;
   }
 
-  int rank_from(const Flows& flows, std::int64_t place) const {
+  int rank_from(const reshard::Flows& flows, std::int64_t place) const {
     return plan_.from_ranks_.rank_of(flows.map_a->physical(place));
   }
 
   /// What the places of this rank want, from itself and from others.
-  bool add_arrivals(std::uint32_t part, const Flows& flows,
+  bool add_arrivals(std::uint32_t part, const reshard::Flows& flows,
                     const std::vector<std::int64_t>& copies) {
     // The first place of each copy that is here, and the place that has it.
     std::unordered_map<std::int64_t, std::int64_t> held;
@@ -132,7 +135,8 @@ class ParcelList {
         for (const std::int64_t offset : copies) held.try_emplace(place - offset, place);
       }
     }
-    const auto on_leaf = [&](const PairAt& pair, const std::vector<const SegmentGroup*>& groups) {
+    const auto on_leaf = [&](const reshard::PairAt& pair,
+                             const std::vector<const reshard::SegmentGroup*>& groups) {
       Leaf leaf{0, part, pair.source.place, pair.destination.place, pair.elements, 0};
       if (!held.empty()) {
         const auto here = held.find(first_place(flows, groups));
@@ -142,7 +146,7 @@ class ParcelList {
       return add(leaf.peer == plan_.rank_ ? local_ : receives_, leaf, groups);
     };
     Follower<decltype(on_leaf)> follower{flows, on_leaf};
-    GroupWalk<Follower<decltype(on_leaf)>> walk(flows, follower);
+    reshard::GroupWalk<Follower<decltype(on_leaf)>> walk(flows, follower);
     for (const std::int64_t place : plan_.to_.places) {
       if (!walk.to(place)) return false;
     }
@@ -150,15 +154,16 @@ class ParcelList {
   }
 
   /// What others want of this rank's places, which alone have it.
-  bool add_departures(std::uint32_t part, const Flows& flows) {
-    const auto on_leaf = [&](const PairAt& pair, const std::vector<const SegmentGroup*>& groups) {
+  bool add_departures(std::uint32_t part, const reshard::Flows& flows) {
+    const auto on_leaf = [&](const reshard::PairAt& pair,
+                             const std::vector<const reshard::SegmentGroup*>& groups) {
       const int peer = to_.rank_of(pair.destination.physical);
       if (peer == plan_.rank_) return true;
       return add(sends_, {peer, part, pair.source.place, pair.destination.place, pair.elements, 0},
                  groups);
     };
     Follower<decltype(on_leaf)> follower{flows, on_leaf};
-    GroupWalk<Follower<decltype(on_leaf)>> walk(flows, follower);
+    reshard::GroupWalk<Follower<decltype(on_leaf)>> walk(flows, follower);
     for (const std::int64_t place : plan_.from_.places) {
       if (!walk.from(place)) return false;
     }
@@ -167,12 +172,13 @@ class ParcelList {
 
   /// The same where other places have it too: only what is nearest here, and not on the rank that
   /// wants it.
-  bool add_departures_of_copies(std::uint32_t part, const Flows& flows,
+  bool add_departures_of_copies(std::uint32_t part, const reshard::Flows& flows,
                                 const std::vector<std::int64_t>& copies) {
     std::int64_t sender = 0;
     std::vector<std::int32_t> holders;  // ranks that have the element, rising
     bool listed = false;
-    const auto on_leaf = [&](const PairAt& pair, const std::vector<const SegmentGroup*>& groups) {
+    const auto on_leaf = [&](const reshard::PairAt& pair,
+                             const std::vector<const reshard::SegmentGroup*>& groups) {
       const int peer = to_.rank_of(pair.destination.physical);
       if (pair.source.place != sender || peer == plan_.rank_) return true;
       if (!listed) {
@@ -188,7 +194,7 @@ class ParcelList {
                  groups);
     };
     Follower<decltype(on_leaf)> follower{flows, on_leaf};
-    GroupWalk<Follower<decltype(on_leaf)>> walk(flows, follower);
+    reshard::GroupWalk<Follower<decltype(on_leaf)>> walk(flows, follower);
     for (const std::int64_t place : plan_.from_.places) {
       sender = place;
       for (const std::int64_t offset : copies) {
@@ -208,8 +214,8 @@ class ParcelList {
   /// factors too, which say only where.
   int compare_loads(const LeafList& leaves, const Leaf& x, const Leaf& y) const {
     const auto order = [&](std::size_t f) {
-      const SegmentGroup* a = leaves.groups[x.first_group + f];
-      const SegmentGroup* b = leaves.groups[y.first_group + f];
+      const reshard::SegmentGroup* a = leaves.groups[x.first_group + f];
+      const reshard::SegmentGroup* b = leaves.groups[y.first_group + f];
       return a == b ? 0 : a < b ? -1 : 1;
     };
     if (plan_.reshard_->parts()[x.part].shares.from > 1) {
@@ -292,8 +298,8 @@ class ParcelList {
   LeafList receives_;
 };
 
-Result<RankPlan> RankPlan::make(std::shared_ptr<const Reshard> reshard, const RankMap& from,
-                                const RankMap& to, int rank) {
+Result<RankPlan> RankPlan::make(std::shared_ptr<const reshard::Reshard> reshard,
+                                const RankMap& from, const RankMap& to, int rank) {
   const std::int64_t places = reshard->ground().mesh.elements();
   for (const RankMap* map : {&from, &to}) {
     if (map->places() == places && map->ranks() == from.ranks()) continue;
@@ -310,19 +316,19 @@ Result<RankPlan> RankPlan::make(std::shared_ptr<const Reshard> reshard, const Ra
   plan.reshard_ = std::move(reshard);
   plan.from_ranks_ = from;
   plan.rank_ = rank;
-  const std::vector<ReshardPart>& parts = plan.reshard_->parts();
-  const Ground& ground = plan.reshard_->ground();
+  const std::vector<reshard::ReshardPart>& parts = plan.reshard_->parts();
+  const reshard::Ground& ground = plan.reshard_->ground();
   TESSERA_TRY(plan.from_map_, place_map_of(plan.reshard_->from(), ground));
-  TESSERA_TRY(const PlaceMap to_map, place_map_of(plan.reshard_->to(), ground));
+  TESSERA_TRY(const reshard::PlaceMap to_map, place_map_of(plan.reshard_->to(), ground));
   TESSERA_TRY(plan.from_, plan.from_of(rank));
   TESSERA_TRY(plan.to_, side_of(plan.reshard_->to(), to_map, to, rank));
-  std::vector<Flows> flows;
+  std::vector<reshard::Flows> flows;
   flows.reserve(parts.size());
-  for (const ReshardPart& part : parts) {
-    TESSERA_TRY(Flows of_part, flows_of(part, ground));
+  for (const reshard::ReshardPart& part : parts) {
+    TESSERA_TRY(reshard::Flows of_part, reshard::flows_of(part, ground));
     flows.push_back(std::move(of_part));
   }
-  plan.flows_ = std::make_shared<const std::vector<Flows>>(std::move(flows));
+  plan.flows_ = std::make_shared<const std::vector<reshard::Flows>>(std::move(flows));
   ParcelList list(plan, to);
   for (std::uint32_t part = 0; part < parts.size(); ++part) {
     TESSERA_CHECK_OK(list.add_part(part));
@@ -337,19 +343,19 @@ Result<RankSide> RankPlan::from_of(int rank) const {
 
 std::int64_t RankPlan::bytes() const {
   std::size_t bytes = parcels_.capacity() * sizeof(Parcel) +
-                      groups_.capacity() * sizeof(const SegmentGroup*) +
+                      groups_.capacity() * sizeof(const reshard::SegmentGroup*) +
                       (destinations_.capacity() + from_.places.capacity() + to_.places.capacity()) *
                           sizeof(std::int64_t) +
                       (sends_.capacity() + receives_.capacity()) * sizeof(RankRoute) +
                       static_cast<std::size_t>(from_ranks_.places()) * sizeof(std::int32_t);
-  for (const Flows& flows : *flows_) {
-    for (const FlowFactor& factor : flows.factors) {
-      bytes += factor.groups.capacity() * sizeof(SegmentGroup) +
-               factor.segments.capacity() * sizeof(Segment) +
-               factor.loops.capacity() * sizeof(BoxLoop);
+  for (const reshard::Flows& flows : *flows_) {
+    for (const reshard::FlowFactor& factor : flows.factors) {
+      bytes += factor.groups.capacity() * sizeof(reshard::SegmentGroup) +
+               factor.segments.capacity() * sizeof(reshard::Segment) +
+               factor.loops.capacity() * sizeof(reshard::BoxLoop);
     }
   }
   return static_cast<std::int64_t>(bytes);
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -13,7 +13,7 @@
 #include "tessera/reshard/flows.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 // =================================================================================================
 // What one rank does
@@ -64,11 +64,11 @@ class RankPlan {
   /// Errors: kMeshMismatch for maps of other places or ranks; kTooLarge where the places of this
   /// rank take part in more than 2^22 parcels; kNotSupported for pieces with device maps of their
   /// own; those of flows_of.
-  static Result<RankPlan> make(std::shared_ptr<const Reshard> reshard, const RankMap& from,
+  static Result<RankPlan> make(std::shared_ptr<const reshard::Reshard> reshard, const RankMap& from,
                                const RankMap& to, int rank);
 
   int rank() const { return rank_; }
-  const Reshard& reshard() const { return *reshard_; }
+  const reshard::Reshard& reshard() const { return *reshard_; }
   const RankSide& from() const { return from_; }
   const RankSide& to() const { return to_; }
   /// What `rank` has of A: for those who read it in place.
@@ -80,9 +80,9 @@ class RankPlan {
   std::span<const Parcel> parcels(const RankRoute& route) const {
     return std::span(parcels_).subspan(route.first, route.count);
   }
-  const Flows& flows(const Parcel& parcel) const { return (*flows_)[parcel.part]; }
+  const reshard::Flows& flows(const Parcel& parcel) const { return (*flows_)[parcel.part]; }
   /// The group of each factor of flows(parcel).
-  std::span<const SegmentGroup* const> groups(const Parcel& parcel) const {
+  std::span<const reshard::SegmentGroup* const> groups(const Parcel& parcel) const {
     return std::span(groups_).subspan(parcel.first_group, flows(parcel).factors.size());
   }
   std::span<const std::int64_t> destinations(const Parcel& parcel) const {
@@ -95,10 +95,10 @@ class RankPlan {
  private:
   RankPlan() = default;
   friend class ParcelList;
-  std::shared_ptr<const Reshard> reshard_;
-  std::shared_ptr<const std::vector<Flows>> flows_;  // one a part
+  std::shared_ptr<const reshard::Reshard> reshard_;
+  std::shared_ptr<const std::vector<reshard::Flows>> flows_;  // one a part
   RankMap from_ranks_;
-  std::optional<PlaceMap> from_map_;  // only nothing while it is made
+  std::optional<reshard::PlaceMap> from_map_;  // only nothing while it is made
   int rank_ = 0;
   RankSide from_;
   RankSide to_;
@@ -106,8 +106,8 @@ class RankPlan {
   std::vector<RankRoute> receives_;
   RankRoute local_;
   std::vector<Parcel> parcels_;
-  std::vector<const SegmentGroup*> groups_;
+  std::vector<const reshard::SegmentGroup*> groups_;
   std::vector<std::int64_t> destinations_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

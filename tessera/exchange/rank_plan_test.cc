@@ -13,7 +13,7 @@
 #include "tessera/testing/exchange_runs.h"
 #include "tessera/testing/reshard_runs.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using test::Dice;
@@ -34,7 +34,7 @@ std::multimap<std::int64_t, std::int64_t> moves_of(const Slab& slab, SlabMove mo
                                                    const Atom& atom, std::int64_t source,
                                                    std::int64_t destination) {
   const SlabAt where = slab_at(slab, move, atom, source, destination);
-  const Program program = slab_program(slab, move, atom, where);
+  const relayout::Program program = slab_program(slab, move, atom, where);
   std::multimap<std::int64_t, std::int64_t> moves;
   for (std::int64_t n = 0; n < program.nests(); ++n) {
     const Nest nest = program.nest(n);
@@ -107,8 +107,8 @@ std::string plan_mistake(const test::ReshardPair& pair, const test::NaiveReshard
   const std::int64_t places = pair.ground.mesh.elements();
   const RankMap from = test::random_ranks(dice, places, ranks);
   const RankMap to = test::random_ranks(dice, places, ranks);
-  const auto reshard =
-      std::make_shared<const Reshard>(*Reshard::make(pair.from, pair.to, pair.ground));
+  const auto reshard = std::make_shared<const reshard::Reshard>(
+      *reshard::Reshard::make(pair.from, pair.to, pair.ground));
   std::vector<RankPlan> plans;
   for (int rank = 0; rank < ranks; ++rank) {
     auto plan = RankPlan::make(reshard, from, to, rank);
@@ -155,4 +155,4 @@ TEST(RankPlan, OnNotations) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

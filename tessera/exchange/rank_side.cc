@@ -8,15 +8,15 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 std::int64_t RankSide::position(std::int64_t place) const {
   return std::lower_bound(places.begin(), places.end(), place) - places.begin();
 }
 
-Result<RankMap> dealt_out(const Placement& placement, const Ground& ground, int ranks,
+Result<RankMap> dealt_out(const Placement& placement, const reshard::Ground& ground, int ranks,
                           RankOrder order) {
-  TESSERA_TRY(const PlaceMap map, place_map_of(placement, ground));
+  TESSERA_TRY(const reshard::PlaceMap map, place_map_of(placement, ground));
   const std::int64_t places = ground.mesh.elements();
   TESSERA_CHECK_OK(RankMap::check(places, ranks));
   std::vector<bool> used(static_cast<std::size_t>(places), false);
@@ -34,7 +34,7 @@ Result<RankMap> dealt_out(const Placement& placement, const Ground& ground, int 
   return RankMap::table(std::move(rank_of), ranks);
 }
 
-Result<PlaceMap> place_map_of(const Placement& placement, const Ground& ground) {
+Result<reshard::PlaceMap> place_map_of(const Placement& placement, const reshard::Ground& ground) {
   const DeviceMap identity;
   const DeviceMap* map = nullptr;
   for (const FormPiece& piece : form_pieces(placement)) {
@@ -46,11 +46,11 @@ Result<PlaceMap> place_map_of(const Placement& placement, const Ground& ground) 
     }
     map = here;
   }
-  return PlaceMap::make(placement.mesh(), map != nullptr ? *map : identity, ground);
+  return reshard::PlaceMap::make(placement.mesh(), map != nullptr ? *map : identity, ground);
 }
 
-Result<RankSide> side_of(const Placement& placement, const PlaceMap& map, const RankMap& ranks,
-                         int rank) {
+Result<RankSide> side_of(const Placement& placement, const reshard::PlaceMap& map,
+                         const RankMap& ranks, int rank) {
   RankSide side;
   for (std::int64_t v = 0; v < map.mesh().elements(); ++v) {
     if (ranks.rank_of(map.physical(v)) == rank) side.places.push_back(v);
@@ -70,4 +70,4 @@ Result<RankSide> side_of(const Placement& placement, const PlaceMap& map, const 
   return side;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

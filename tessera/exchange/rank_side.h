@@ -11,13 +11,13 @@
 #include "tessera/reshard/ground.h"
 #include "tessera/reshard/place_map.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// What one rank has of a placement: its (virtual) places by rising number, one after the other in
 /// memory, `slots` slots on each.
 struct RankSide {
   std::vector<std::int64_t> places;
-  Memory memory;  ///< of mesh [places.size()]
+  relayout::Memory memory;  ///< of mesh [places.size()]
   std::int64_t bytes() const { return memory.bytes; }
   /// Where a place stands among `places`, which must have it.
   std::int64_t position(std::int64_t place) const;
@@ -32,15 +32,15 @@ enum class RankOrder : std::uint8_t {
 /// The places that a placement has on the ground, by rising number, dealt out to ranks: where A and
 /// B have the same places they have the same ranks; and a row of 4 places that becomes a column of
 /// 4 is on 4 ranks before and after. Places that it does not have are on rank 0.
-Result<RankMap> dealt_out(const Placement& placement, const Ground& ground, int ranks,
+Result<RankMap> dealt_out(const Placement& placement, const reshard::Ground& ground, int ranks,
                           RankOrder order = RankOrder::kBlocks);
 
 /// Where the (virtual) places of a placement are on the ground.
 /// Error kNotSupported for pieces with device maps of their own: no rank would have all of a place.
-Result<PlaceMap> place_map_of(const Placement& placement, const Ground& ground);
+Result<reshard::PlaceMap> place_map_of(const Placement& placement, const reshard::Ground& ground);
 
 /// What `rank` has of a placement whose places are where `map` says. Error kOverflow.
-Result<RankSide> side_of(const Placement& placement, const PlaceMap& map, const RankMap& ranks,
-                         int rank);
+Result<RankSide> side_of(const Placement& placement, const reshard::PlaceMap& map,
+                         const RankMap& ranks, int rank);
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -10,7 +10,7 @@
 #include "tessera/layout/replicas.h"
 #include "tessera/relayout/combine.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// More work than this for padding costs more than writing all of the memory first.
@@ -21,14 +21,14 @@ constexpr std::size_t kMostFills = 4096;
 struct OwnFills {
   const RankSide& side;
   std::int64_t visited = 0;
-  std::vector<FillNest> fills = {};
+  std::vector<relayout::FillNest> fills = {};
 
   /// Adds what of `nest` is on places of the rank: place after place, those that follow each other
   /// in its memory with the same slots as one.
-  void add(const FillNest& nest) {
-    FillNest own;
-    std::vector<FillLoop> over_places;
-    for (const FillLoop& loop : nest.loops) {
+  void add(const relayout::FillNest& nest) {
+    relayout::FillNest own;
+    std::vector<relayout::FillLoop> over_places;
+    for (const relayout::FillLoop& loop : nest.loops) {
       (loop.step.place != 0 ? over_places : own.loops).push_back(loop);
     }
     std::vector<Spot> found;
@@ -70,12 +70,12 @@ struct OwnFills {
 };
 
 /// What writes the padding of the rank's places; nothing where there is none to write.
-Result<std::optional<Plan>> padding_of(const Placement& to, const RankSide& side,
-                                       PaddingRule rule) {
-  Program program = padding_program(to, rule);
-  if (program.fills.empty() || side.memory.elements() == 0) return std::optional<Plan>();
+Result<std::optional<relayout::Plan>> padding_of(const Placement& to, const RankSide& side,
+                                                 relayout::PaddingRule rule) {
+  relayout::Program program = relayout::padding_program(to, rule);
+  if (program.fills.empty() || side.memory.elements() == 0) return std::optional<relayout::Plan>();
   OwnFills own{side};
-  for (const FillNest& nest : program.fills) {
+  for (const relayout::FillNest& nest : program.fills) {
     program.fills_all =
         program.fills_all || own.visited > kMostVisited || own.fills.size() > kMostFills;
     if (program.fills_all) break;
@@ -84,23 +84,23 @@ Result<std::optional<Plan>> padding_of(const Placement& to, const RankSide& side
   if (program.fills_all) {
     own.fills = {{{}, {{side.memory.mesh.elements(), {1, 0}}, {side.memory.slots, {0, 1}}}}};
   }
-  if (own.fills.empty()) return std::optional<Plan>();
+  if (own.fills.empty()) return std::optional<relayout::Plan>();
   program.fills = std::move(own.fills);
   program.to = side.memory;
-  TESSERA_TRY(Plan plan, Plan::make(std::move(program)));
-  return std::optional<Plan>(std::move(plan));
+  TESSERA_TRY(relayout::Plan plan, relayout::Plan::make(std::move(program)));
+  return std::optional<relayout::Plan>(std::move(plan));
 }
 
 /// The slots of a form's elements on all places that hold them, copies and shares too.
 Status add_elements(const Form& form, OwnFills& own) {
   TESSERA_TRY(const Refinement nests, refine(form));
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
-  std::vector<FillNest> repeated = {{}};
+  std::vector<relayout::FillNest> repeated = {{}};
   for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
     const OffsetSet offsets = all_offsets(form.fills, static_cast<int>(axis));
     if (offsets.size() <= 1) continue;
-    std::vector<FillNest> more;
-    for (const FillNest& nest : repeated) {
+    std::vector<relayout::FillNest> more;
+    for (const relayout::FillNest& nest : repeated) {
       const std::int64_t listed = offsets.offsets.empty() ? 1 : offsets.size();
       for (std::int64_t i = 0; i < listed; ++i) {
         more.push_back(nest);
@@ -115,7 +115,7 @@ Status add_elements(const Form& form, OwnFills& own) {
   }
   for (std::int64_t i = 0; i < nests.nests(); ++i) {
     const Nest nest = nests.nest(i);
-    for (FillNest fill : repeated) {
+    for (relayout::FillNest fill : repeated) {
       fill.at += nest.at.b;
       for (const Loop& loop : nest.loops) fill.loops.push_back({loop.extent, loop.move.b});
       own.add(fill);
@@ -125,11 +125,11 @@ Status add_elements(const Form& form, OwnFills& own) {
 }
 
 /// The neutral element of a part whose shares are combined, or begun; nothing for other parts.
-Result<std::optional<std::uint64_t>> neutral_of(const ReshardPart& part, DType storage) {
+Result<std::optional<std::uint64_t>> neutral_of(const reshard::ReshardPart& part, DType storage) {
   if (part.shares.alike) return std::optional<std::uint64_t>();
   std::optional<std::uint64_t> neutral;
   const auto add = [&](Reduction reduction) -> Status {
-    TESSERA_TRY(const Combiner combiner, combiner_of(reduction, storage));
+    TESSERA_TRY(const relayout::Combiner combiner, relayout::combiner_of(reduction, storage));
     if (neutral && *neutral != combiner.neutral) {
       return Error{ErrorCode::kNotSupported,
                    cat("shares combined by ", reduction_name(part.shares.reduction),
@@ -147,7 +147,7 @@ Result<std::optional<std::uint64_t>> neutral_of(const ReshardPart& part, DType s
 }
 
 template <typename Bits>
-void fill_slots(std::byte* memory, std::int64_t slot, std::span<const FillLoop> loops,
+void fill_slots(std::byte* memory, std::int64_t slot, std::span<const relayout::FillLoop> loops,
                 std::int64_t slots, Bits bits) {
   if (loops.empty()) {
     std::memcpy(memory + slot * static_cast<std::int64_t>(sizeof(Bits)), &bits, sizeof bits);
@@ -161,13 +161,14 @@ void fill_slots(std::byte* memory, std::int64_t slot, std::span<const FillLoop> 
 
 }  // namespace
 
-Result<RankStart> RankStart::make(const Reshard& reshard, const RankSide& side, PaddingRule rule) {
+Result<RankStart> RankStart::make(const reshard::Reshard& reshard, const RankSide& side,
+                                  relayout::PaddingRule rule) {
   RankStart made;
   TESSERA_TRY(made.padding_, padding_of(reshard.to(), side, rule));
   made.slots_ = side.memory.slots;
   OwnFills own{side};
   std::optional<std::uint64_t> all;
-  for (const ReshardPart& part : reshard.parts()) {
+  for (const reshard::ReshardPart& part : reshard.parts()) {
     TESSERA_TRY(const std::optional<std::uint64_t> neutral,
                 neutral_of(part, side.memory.storage()));
     if (!neutral) continue;
@@ -186,7 +187,7 @@ Result<RankStart> RankStart::make(const Reshard& reshard, const RankSide& side, 
 
 Status RankStart::run(std::span<std::byte> to, ThreadPool& pool) const {
   if (padding_) TESSERA_CHECK_OK(padding_->run({}, to, pool));
-  for (const FillNest& nest : neutral_at_) {
+  for (const relayout::FillNest& nest : neutral_at_) {
     const std::int64_t slot = nest.at.place * slots_ + nest.at.slot;
     const auto fill = [&](auto bits) {
       fill_slots(to.data(), slot, nest.loops, slots_, static_cast<decltype(bits)>(neutral_));
@@ -199,4 +200,4 @@ Status RankStart::run(std::span<std::byte> to, ThreadPool& pool) const {
   return ok_status();
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -13,7 +13,7 @@
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// What a rank's memory of B holds before any data arrive: padding, and, where shares of A are
 /// combined or shares of B get no value, the neutral element of the reduction.
@@ -21,18 +21,19 @@ class RankStart {
  public:
   /// Errors: kNotSupported for types that have no arithmetic (relayout/combine.h), and where A's
   /// shares are combined by a reduction with another neutral element than B's has.
-  static Result<RankStart> make(const Reshard& reshard, const RankSide& side, PaddingRule rule);
+  static Result<RankStart> make(const reshard::Reshard& reshard, const RankSide& side,
+                                relayout::PaddingRule rule);
 
   /// Law: every padding slot is as make_program's fills would leave it, every slot of an element
   /// that is combined or gets no value is neutral; others may hold anything.
   Status run(std::span<std::byte> to, ThreadPool& pool) const;
 
  private:
-  std::optional<Plan> padding_;
+  std::optional<relayout::Plan> padding_;
   std::uint64_t neutral_ = 0;  // bits of an element
   std::int64_t width_ = 0;     // its bytes
   std::int64_t slots_ = 0;     // on each place
-  std::vector<FillNest> neutral_at_;
+  std::vector<relayout::FillNest> neutral_at_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -11,7 +11,7 @@
 #include "tessera/exchange/plan_facts.h"
 #include "tessera/exchange/rank_start.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// How large packets are, and how many may be on their way.
@@ -45,13 +45,13 @@ Result<LaneSize> lane_size(const ResharderOptions& options) {
   return size;
 }
 
-std::string_view padding_name(PaddingRule rule) {
+std::string_view padding_name(relayout::PaddingRule rule) {
   switch (rule) {
-    case PaddingRule::kPromised:
+    case relayout::PaddingRule::kPromised:
       return "promised";
-    case PaddingRule::kZero:
+    case relayout::PaddingRule::kZero:
       return "zero";
-    case PaddingRule::kLeave:
+    case relayout::PaddingRule::kLeave:
       return "left";
   }
   return "";
@@ -84,7 +84,7 @@ struct Resharder::Body {
   };
   std::shared_ptr<Shared> shared;
 
-  Status make(const Reshard& reshard, const RankMap& from, const RankMap& to);
+  Status make(const reshard::Reshard& reshard, const RankMap& from, const RankMap& to);
   void count();
 };
 
@@ -106,7 +106,8 @@ class SourceArray final : public SharedArray {
 
 }  // namespace
 
-Status Resharder::Body::make(const Reshard& reshard, const RankMap& from, const RankMap& to) {
+Status Resharder::Body::make(const reshard::Reshard& reshard, const RankMap& from,
+                             const RankMap& to) {
   for (const RankMap* map : {&from, &to}) {
     if (map->ranks() == council.ranks()) continue;
     return Error{ErrorCode::kMeshMismatch,
@@ -114,8 +115,8 @@ Status Resharder::Body::make(const Reshard& reshard, const RankMap& from, const 
                  std::nullopt, cat("give every place a rank below ", council.ranks())};
   }
   TESSERA_TRY(size, lane_size(options));
-  TESSERA_TRY(RankPlan made,
-              RankPlan::make(std::make_shared<const Reshard>(reshard), from, to, council.rank()));
+  TESSERA_TRY(RankPlan made, RankPlan::make(std::make_shared<const reshard::Reshard>(reshard), from,
+                                            to, council.rank()));
   plan.emplace(std::move(made));
   movers.emplace(plan->from().memory.atom, plan->to().bytes());
   TESSERA_TRY(packets, Packets::make(*plan, council.ranks(), size.packet_bytes, *movers));
@@ -150,15 +151,16 @@ Resharder::Resharder(Resharder&&) noexcept = default;
 Resharder& Resharder::operator=(Resharder&&) noexcept = default;
 Resharder::~Resharder() = default;
 
-Result<Resharder> Resharder::make(Exchange& exchange, const Reshard& reshard, const RankMap& from,
-                                  const RankMap& to, const ResharderOptions& options) {
+Result<Resharder> Resharder::make(Exchange& exchange, const reshard::Reshard& reshard,
+                                  const RankMap& from, const RankMap& to,
+                                  const ResharderOptions& options) {
   auto body = std::make_unique<Body>(exchange, options);
   const std::string agreed =
       cat("staging of ", options.staging_bytes, " bytes, packets of ", options.packet_bytes,
           ", checksums ", options.checksums ? "on" : "off", ", padding ",
           padding_name(options.padding));
   const std::vector<Fact> facts = facts_of(reshard, from, to, agreed);
-  body->hash = tessera::plan_hash(facts);
+  body->hash = tessera::exchange::plan_hash(facts);
   TESSERA_CHECK_OK(body->council.same(facts));
   TESSERA_CHECK_OK(body->council.settle(body->make(reshard, from, to)));
   TESSERA_TRY(body->lane, exchange.open(body->size));
@@ -238,4 +240,4 @@ Status Resharder::run(std::span<const std::byte> from, std::span<std::byte> to) 
   return body.council.settle(begun.ok() ? run.outcome() : begun);
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

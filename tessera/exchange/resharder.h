@@ -18,7 +18,7 @@
 #include "tessera/relayout/program.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 struct ResharderOptions {
   /// The most memory that packets on their way may take on one rank, in and out together.
@@ -27,7 +27,7 @@ struct ResharderOptions {
   std::int64_t packet_bytes = 0;
   int threads = 1;         ///< that pack and unpack on this rank
   bool checksums = false;  ///< every packet carries one, and is compared with it
-  PaddingRule padding = PaddingRule::kPromised;
+  relayout::PaddingRule padding = relayout::PaddingRule::kPromised;
   Patience patience;
 };
 
@@ -58,8 +58,9 @@ class Resharder {
   /// Errors besides: kTooLarge where a rank has more than 2^22 pairs of places or 2^23 packets;
   /// kNotSupported for block floats whose tiles do not move as a whole, and for reductions that
   /// combine.h does not have; kOutOfRange for options that leave no room for a packet.
-  static Result<Resharder> make(Exchange& exchange, const Reshard& reshard, const RankMap& from,
-                                const RankMap& to, const ResharderOptions& options = {});
+  static Result<Resharder> make(Exchange& exchange, const reshard::Reshard& reshard,
+                                const RankMap& from, const RankMap& to,
+                                const ResharderOptions& options = {});
   Resharder(Resharder&&) noexcept;
   Resharder& operator=(Resharder&&) noexcept;
   ~Resharder();
@@ -91,4 +92,4 @@ class Resharder {
   std::unique_ptr<Body> body_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -10,7 +10,7 @@
 #include "tessera/testing/exchange_runs.h"
 #include "tessera/testing/reshard_runs.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using test::Dice;
@@ -31,7 +31,8 @@ std::string exchange_mistake(const test::ReshardPair& pair, const test::NaiveRes
   question.options.staging_bytes = dice.chance(50) ? 512 * dice.between(1, 8) : 1 << 20;
   if (question.options.packet_bytes == 0) question.options.staging_bytes += 1 << 16;
   question.options.checksums = dice.chance(50);
-  question.options.padding = dice.chance(50) ? PaddingRule::kZero : PaddingRule::kPromised;
+  question.options.padding =
+      dice.chance(50) ? relayout::PaddingRule::kZero : relayout::PaddingRule::kPromised;
   question.shared = dice.chance(33);
   return test::on_ranks(ranks,
                         [&](Exchange& exchange) { return test::rank_mistake(exchange, question); });
@@ -51,7 +52,7 @@ TEST(Resharder, RefusesMorePacketsThanCanBeListed) {
   const std::string extents = "tensor<1000000000x1000000000xi8, ";
   const Placement a = parse_tensor(extents + "pyflame.RowPartition(2)>")->placement;
   const Placement b = parse_tensor(extents + "pyflame.ColPartition(2)>")->placement;
-  const Reshard reshard = *Reshard::make(a, b, *Ground::in_a_row(a, b));
+  const reshard::Reshard reshard = *reshard::Reshard::make(a, b, *reshard::Ground::in_a_row(a, b));
   // A quarter of 10^18 bytes to the other rank, from it and inside, in packets of 2^18 - 64.
   const std::string said = "rank 0: 2861721611724 packets of 262144 bytes are more than 8388608";
   const auto mistake = [&](Exchange& exchange) -> std::string {
@@ -65,4 +66,4 @@ TEST(Resharder, RefusesMorePacketsThanCanBeListed) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

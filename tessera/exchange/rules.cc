@@ -3,7 +3,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 Status check_lane_size(const LaneSize& size) {
   if (size.packet_bytes < 1 || size.packet_bytes > kMostPacketBytes) {
@@ -64,4 +64,4 @@ int Expected::of(int from) const {
   return found == of_.end() ? 0 : found->second;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

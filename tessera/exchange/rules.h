@@ -10,7 +10,7 @@
 #include "tessera/exchange/exchange.h"
 
 /// What every kind of exchange asks of its callers (exchange.h), so that all ask the same.
-namespace tessera {
+namespace tessera::exchange {
 
 /// The longest packet of any lane: lengths of MPI messages are ints.
 inline constexpr std::int64_t kMostPacketBytes = std::int64_t{1} << 30;
@@ -39,4 +39,4 @@ class Expected {
   int all_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

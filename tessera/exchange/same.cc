@@ -9,7 +9,7 @@
 // Comparing plans. Ranks that agree, which is nearly always, are done after one vote. Else a second
 // decision finds the rank that differs and one that has what most have, and these two testify: the
 // hashes of their facts, a note full at a time, until one differs, and then what they say of it.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 constexpr std::size_t kHashesInNote = 200;
@@ -128,4 +128,4 @@ Status Council::same(std::span<const Fact> facts) {
                std::nullopt, "start all ranks with the same layouts, maps and options"};
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

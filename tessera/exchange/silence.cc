@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/note.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// Looks at the notes before silence counts: a rank that was busy itself must first have read what
@@ -241,4 +241,4 @@ std::optional<Error> Inquiry::look(Exchange& exchange, const Patience& patience,
   return std::nullopt;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

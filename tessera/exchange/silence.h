@@ -10,7 +10,7 @@
 #include "tessera/exchange/council.h"
 #include "tessera/exchange/exchange.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 using Moment = std::chrono::steady_clock::time_point;
 
@@ -94,4 +94,4 @@ class Inquiry {
   std::optional<Error> finding_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -12,7 +12,7 @@
 #include "tessera/exchange/note.h"
 
 /// Finding the silent by a clock that the test moves.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
@@ -189,4 +189,4 @@ TEST(Inquiry, ACircleWithProgressIsNone) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

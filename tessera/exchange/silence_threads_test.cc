@@ -16,7 +16,7 @@
 
 /// Councils of ranks that are threads, some of which hang, leave, lag or lose notes. Patience is
 /// lost by a clock that waits for all ranks that are there, so that a busy machine silences nobody.
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
@@ -288,4 +288,4 @@ TEST(FaultyExchange, CutsFlipsAndPassesOn) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -6,7 +6,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::exchange {
 namespace {
 
 /// Adds the boxes that are steps [from, to) of loops `at` and later of a piece.
@@ -18,7 +18,7 @@ void add_range(const AxisPiece& piece, std::size_t at, AxisPiece fixed, std::int
     return;
   }
   const std::int64_t inner = steps_of(piece.loops, at + 1);
-  const BoxLoop& loop = piece.loops[at];
+  const reshard::BoxLoop& loop = piece.loops[at];
   const auto moved = [&](std::int64_t digit) {
     AxisPiece piece_at = fixed;
     piece_at.source += digit * loop.source_stride;
@@ -84,8 +84,8 @@ std::int64_t floor_to(std::int64_t value, std::int64_t grain) {
   return value - (rest < 0 ? rest + grain : rest);
 }
 
-Memory memory_of(std::int64_t slots, const Atom& atom) {
-  Memory memory;
+relayout::Memory memory_of(std::int64_t slots, const Atom& atom) {
+  relayout::Memory memory;
   const std::int64_t grain = is_block_float(atom.storage) ? slot_grain(atom) : 1;
   memory.slots = (slots + grain - 1) / grain * grain;
   memory.atom = is_block_float(atom.storage) ? atom : Atom::scalar(atom.storage);
@@ -184,8 +184,9 @@ SlabAt slab_at(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t s
   return at;
 }
 
-Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const SlabAt& at) {
-  Program program;
+relayout::Program slab_program(const Slab& slab, SlabMove move, const Atom& atom,
+                               const SlabAt& at) {
+  relayout::Program program;
   program.from = memory_of(at.from_slots, atom);
   program.to = memory_of(at.to_slots, atom);
   std::vector<Factor> factors;
@@ -205,7 +206,7 @@ Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const Sl
       box.at = side(piece.source - axis->source.low, piece.destination - axis->destination.low,
                     before * later);
       std::int64_t inner = piece.steps;
-      for (const BoxLoop& loop : piece.loops) {
+      for (const reshard::BoxLoop& loop : piece.loops) {
         inner /= loop.extent;
         box.loops.push_back(
             {-1, loop.extent, 1, side(loop.source_stride, loop.destination_stride, inner * later)});
@@ -219,4 +220,4 @@ Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const Sl
   return program;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

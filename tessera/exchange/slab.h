@@ -10,7 +10,7 @@
 #include "tessera/layout/atom.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::exchange {
 
 // =================================================================================================
 // Slabs
@@ -61,10 +61,10 @@ SlabAt slab_at(const Slab& slab, SlabMove move, const Atom& atom, std::int64_t s
                std::int64_t destination);
 
 /// The program itself.
-Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const SlabAt& at);
+relayout::Program slab_program(const Slab& slab, SlabMove move, const Atom& atom, const SlabAt& at);
 
 /// How many neighbouring slots of this storage begin at a byte together: 1, or 2 for i4; 1024 for
 /// block floats.
 std::int64_t slot_grain(const Atom& atom);
 
-}  // namespace tessera
+}  // namespace tessera::exchange

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera {
+namespace tessera::exchange {
 
 /// The binomial tree of ranks 0 .. ranks - 1 with 0 at the root, along which ranks decide.
 /// The parent of a rank is the rank without its lowest set bit, so that no rank is further from the
@@ -21,4 +21,4 @@ inline std::vector<int> tree_children(int rank, int ranks) {
   return children;
 }
 
-}  // namespace tessera
+}  // namespace tessera::exchange

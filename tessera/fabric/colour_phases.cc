@@ -7,7 +7,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMaxLooks = std::int64_t{1} << 31;
@@ -110,4 +110,4 @@ Result<ColourPhases> deal_to_phases(const Traffic& traffic, std::span<const std:
   return dealt;
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -10,7 +10,7 @@
 #include "tessera/fabric/traffic.h"
 #include "tessera/fabric/xy_trees.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// When a message is sent, and by which colour.
 struct PhaseColour {
@@ -36,4 +36,4 @@ Result<ColourPhases> deal_to_phases(const Traffic& traffic, std::span<const std:
                                     const XyTrees& trees, std::span<const std::uint32_t> tree_of,
                                     std::int32_t rows, std::int32_t cols, std::int64_t budget);
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -10,7 +10,7 @@
 #include "tessera/fabric/processors.h"
 #include "tessera/fabric/queue_network.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// More than this for the wavelets of all queues is refused.
 inline constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
@@ -50,4 +50,4 @@ Status drain(Processors& processors, QueueNetwork& network, const Steering& stee
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -9,7 +9,7 @@
 #include "tessera/fabric/queue_network.h"
 #include "tessera/fabric/xy_trees.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// Where a message goes in ideal mode: to one router, or along a tree.
 class IdealRoute {
@@ -132,4 +132,4 @@ class IdealSteering {
   std::vector<RouterAt> at_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::fabric

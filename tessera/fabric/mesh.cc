@@ -3,7 +3,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 26;
@@ -19,15 +19,15 @@ Result<FabricMesh> fabric_of(const Machine& machine) {
   if (machine.mesh.size() != 1) {
     return no_fabric(cat(machine.name, " has ", machine.mesh.size(), " mesh levels"));
   }
-  const MeshLevel& level = machine.mesh.front();
+  const target::MeshLevel& level = machine.mesh.front();
   if (level.extents.size() > 2) {
     return no_fabric(cat("the mesh of ", machine.name, " has ", level.extents.size(), " axes"));
   }
   if (!level.links) return no_fabric(cat(machine.name, " does not say how its places are joined"));
-  const Links& links = *level.links;
-  if (links.network != Network::kMesh) {
+  const target::Links& links = *level.links;
+  if (links.network != target::Network::kMesh) {
     return no_fabric(cat("the places of ", machine.name, " are joined by a ",
-                         network_name(links.network),
+                         target::network_name(links.network),
                          ", whose routes its description leaves open"));
   }
   if (!links.hop_cycles || !links.bits_per_cycle || !links.ramp_cycles ||
@@ -55,4 +55,4 @@ Result<FabricMesh> fabric_of(const Machine& machine) {
   return fabric;
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -12,7 +12,7 @@
 /// Routes are XY: a wavelet first runs along its source's row to the destination's column, then
 /// along that column to the destination. A multicast is a tree of such routes: one copy along the
 /// row, one copy down each column where there is a destination.
-namespace tessera {
+namespace tessera::fabric {
 
 /// One wavelet a cycle passes each directed link; a hop takes a cycle; a ramp (between a processor
 /// and its router) passes one wavelet a cycle each way and takes `ramp_cycles`.
@@ -37,4 +37,4 @@ enum class Port : std::uint8_t { kEast, kWest, kSouth, kNorth, kRamp };
 /// A figure that the description leaves out is that of FabricMesh above only for `colours`.
 Result<FabricMesh> fabric_of(const Machine& machine);
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -7,7 +7,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 /// One entry of an `after` list.
@@ -114,4 +114,4 @@ Result<std::vector<std::uint32_t>> message_order(const Traffic& traffic) {
                std::nullopt, "list messages of a source in the order in which they can be sent"};
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

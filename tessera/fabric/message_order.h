@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/fabric/traffic.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// For each entry of the `after` lists, message by message: which destination of the awaited
 /// message is the waiting one's source. kOutOfRange when there is none. Example: message 1 leaves
@@ -21,4 +21,4 @@ Result<std::vector<std::int64_t>> awaited_destinations(const Traffic& traffic);
 /// edges, since no message is empty. So this refuses exactly what would stop.
 Result<std::vector<std::uint32_t>> message_order(const Traffic& traffic);
 
-}  // namespace tessera
+}  // namespace tessera::fabric

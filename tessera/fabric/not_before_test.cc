@@ -5,7 +5,7 @@
 
 #include "tessera/fabric/simulate.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 TEST(NotBefore, HoldsAMessageBack) {
@@ -53,4 +53,4 @@ TEST(NotBefore, RefusesCyclesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::fabric

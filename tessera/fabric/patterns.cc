@@ -8,7 +8,7 @@
 #include "tessera/base/mixing.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMaxWords = std::int64_t{1} << 28;
@@ -155,4 +155,4 @@ Result<Traffic> broadcast_from(const FabricMesh& mesh, std::int32_t root, std::i
   return traffic;
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

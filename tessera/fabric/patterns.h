@@ -7,7 +7,7 @@
 #include "tessera/fabric/mesh.h"
 #include "tessera/fabric/traffic.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// Classic traffic. In the patterns of one row, P = mesh.cols processors of row 0 take part and the
 /// root is the westernmost, router 0. Processor p's own B words are payload[p·B .. (p + 1)·B); all
@@ -44,4 +44,4 @@ Result<Traffic> transpose_mesh(const FabricMesh& mesh, std::int64_t words);
 /// One multicast from `root` to all other routers.
 Result<Traffic> broadcast_from(const FabricMesh& mesh, std::int32_t root, std::int64_t words);
 
-}  // namespace tessera
+}  // namespace tessera::fabric

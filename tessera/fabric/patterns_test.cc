@@ -13,7 +13,7 @@
 #include "tessera/base/text.h"
 #include "tessera/fabric/simulate.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 FabricMesh row_of(std::int32_t processors, std::int64_t ramp_cycles) {
@@ -228,4 +228,4 @@ TEST(Patterns, OrdersInTheDocsAreWhatTheSimulatorSays) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/fabric/message_order.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMaxKept = std::int64_t{1} << 28;
@@ -175,4 +175,4 @@ void Processors::deliver(std::uint32_t message, std::uint32_t destination, std::
   if (sink_) sink_({message, destination, index, word, arrival});
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

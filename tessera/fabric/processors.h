@@ -16,7 +16,7 @@
 #include "tessera/fabric/simulate.h"
 #include "tessera/fabric/traffic.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// What stands at the ends of the ramps: sends messages word by word, receives and combines.
 ///
@@ -161,4 +161,4 @@ bool Processors::depart(QueueNetwork& network, const Steering& steering, std::in
   return departed;
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

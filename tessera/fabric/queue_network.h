@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// What moves: a word and the message it belongs to.
 struct Wavelet {
@@ -249,4 +249,4 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
   return freed != freed_.data();
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -18,7 +18,7 @@
 #include "tessera/fabric/static_phase.h"
 #include "tessera/fabric/xy_trees.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMaxDelay = std::int64_t{1} << 30;
@@ -305,4 +305,4 @@ Result<Simulation> simulate(const FabricMesh& mesh, const Traffic& traffic,
   return std::move(run).finish();
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

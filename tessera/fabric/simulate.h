@@ -9,7 +9,7 @@
 #include "tessera/fabric/mesh.h"
 #include "tessera/fabric/traffic.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 // =================================================================================================
 // The machine that is simulated
@@ -122,4 +122,4 @@ using Sink = std::function<void(const Delivery&)>;
 Result<Simulation> simulate(const FabricMesh& mesh, const Traffic& traffic,
                             const SimulateOptions& options = {}, const Sink& sink = {});
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -7,7 +7,7 @@
 #include "tessera/fabric/simulate.h"
 #include "tessera/testing/naive_fabric.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 FabricMesh mesh_of(std::int32_t rows, std::int32_t cols, std::int64_t ramp_cycles = 2) {
@@ -142,4 +142,4 @@ TEST(SimulateExamples, IsNothingWithoutMessages) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::fabric

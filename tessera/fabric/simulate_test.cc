@@ -12,7 +12,7 @@
 
 #include "tessera/testing/naive_fabric.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 using Random = std::mt19937;
@@ -237,4 +237,4 @@ TEST(Simulate, IsDeterministic) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::fabric

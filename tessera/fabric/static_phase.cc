@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr unsigned kPorts = 5;
@@ -105,4 +105,4 @@ std::vector<RouterOutput> StaticPhase::outputs() const {
   return outputs;
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -9,7 +9,7 @@
 #include "tessera/fabric/queue_network.h"
 #include "tessera/fabric/xy_trees.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// A tree and the colour that it has in a phase.
 struct ColouredTree {
@@ -56,4 +56,4 @@ class StaticPhase {
   std::vector<QueueAt> targets_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -6,7 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/fabric/message_order.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMaxListed = std::int64_t{1} << 28;
@@ -185,4 +185,4 @@ Status Traffic::check(const FabricMesh& mesh) const {
   return ok_status();
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -10,7 +10,7 @@
 #include "tessera/base/result.h"
 #include "tessera/fabric/mesh.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// A run [begin, begin + count) of one of the lists of a Traffic.
 struct ListRange {
@@ -82,4 +82,4 @@ struct Traffic {
 /// Routers that a simulation accepts: more than twice what a wafer has.
 inline constexpr std::int64_t kMaxFabricNodes = std::int64_t{1} << 21;
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -8,7 +8,7 @@
 #include "tessera/fabric/xy_trees.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::fabric {
 namespace {
 
 FabricMesh mesh_of(std::int32_t rows, std::int32_t cols) {
@@ -227,4 +227,4 @@ TEST(FabricOf, SaysWhatIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::fabric

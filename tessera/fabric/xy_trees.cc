@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace tessera {
+namespace tessera::fabric {
 
 std::size_t XyTrees::add(RouterAt source, std::span<const RouterAt> destinations) {
   Tree tree;
@@ -82,4 +82,4 @@ TreeSize tree_size(RouterAt source, std::span<const RouterAt> destinations) {
   return size;
 }
 
-}  // namespace tessera
+}  // namespace tessera::fabric

@@ -8,7 +8,7 @@
 
 #include "tessera/fabric/mesh.h"
 
-namespace tessera {
+namespace tessera::fabric {
 
 /// A position on the mesh.
 struct RouterAt {
@@ -116,4 +116,4 @@ class XyTrees {
 /// The size of the tree that `XyTrees::add` would build, without building it.
 TreeSize tree_size(RouterAt source, std::span<const RouterAt> destinations);
 
-}  // namespace tessera
+}  // namespace tessera::fabric

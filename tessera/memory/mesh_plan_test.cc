@@ -65,12 +65,12 @@ TEST(MeshPlan, KeepsTheLawOnSmallMeshes) {
     for (std::int64_t t = 0; t < tensors; ++t) {
       const std::int64_t rows = dice.between(1, the_case.mesh[0]);
       const std::int64_t cols = dice.between(1, the_case.mesh[1]);
-      PyflameLayout words = grid(
+      notation::PyflameLayout words = grid(
           rows, cols,
           {dice.between(0, the_case.mesh[0] - rows), dice.between(0, the_case.mesh[1] - cols)});
       if (dice.chance(20)) words.replicate = {static_cast<int>(dice.below(2))};
       if (dice.chance(20)) {
-        words.kind = PyflameLayout::Kind::kCustom;
+        words.kind = notation::PyflameLayout::Kind::kCustom;
         for (std::int64_t r = 0; r < rows; ++r) {
           for (std::int64_t c = 0; c < cols; ++c) words.pes.push_back({r, cols - 1 - c});
         }
@@ -159,8 +159,8 @@ MeshCase wafer(bool anywhere) {
   for (std::int64_t t = 0; t < 100; ++t) {
     const std::int64_t rows = anywhere ? 100 + t * 97 % 200 : 500 + t * 97 % 495;
     const std::int64_t cols = anywhere ? 80 + t * 61 % 150 : 400 + t * 61 % 351;
-    const PyflameLayout::Pe origin = {anywhere ? t * 353 % (995 - rows) : 0,
-                                      anywhere ? t * 211 % (751 - cols) : 0};
+    const notation::PyflameLayout::Pe origin = {anywhere ? t * 353 % (995 - rows) : 0,
+                                                anywhere ? t * 211 % (751 - cols) : 0};
     the_case.layouts.push_back(lowered(grid(rows, cols, origin), {rows * 7 - 3, cols * 10 - 4}));
     the_case.buffers.push_back(alive(t, t + 1 + t * 31 % 17));
   }

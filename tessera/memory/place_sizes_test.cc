@@ -17,17 +17,17 @@ namespace {
 using test::Dice;
 using test::shape;
 
-PyflameLayout grid(std::int64_t rows, std::int64_t cols) {
-  PyflameLayout words;
-  words.kind = PyflameLayout::Kind::kGrid;
+notation::PyflameLayout grid(std::int64_t rows, std::int64_t cols) {
+  notation::PyflameLayout words;
+  words.kind = notation::PyflameLayout::Kind::kGrid;
   words.rows = rows;
   words.cols = cols;
   return words;
 }
 
-Layout lowered(const PyflameLayout& words, std::vector<std::int64_t> extents,
+Layout lowered(const notation::PyflameLayout& words, std::vector<std::int64_t> extents,
                DType dtype = DType::kF32) {
-  Result<Layout> layout = lower(words, shape(std::move(extents)), dtype);
+  Result<Layout> layout = notation::lower(words, shape(std::move(extents)), dtype);
   EXPECT_TRUE(layout) << layout.error().message;
   return *std::move(layout);
 }
@@ -153,7 +153,7 @@ void check_layouts(std::vector<std::int64_t> mesh, const std::vector<Layout>& la
 
 // RowPartition(4) of 5 rows: tiles of 2, 2, 1 and 0 rows of 6 f32.
 TEST(PlaceSizes, FindsTheClassesOfAPartition) {
-  PyflameLayout rows = grid(4, 1);
+  notation::PyflameLayout rows = grid(4, 1);
   const Layout layout = lowered(rows, {5, 6});
   const std::vector<SizedTensor> tensors = {{&layout}};
   const PlaceSizes sizes = *PlaceSizes::make(shape({4, 3}), tensors, {});
@@ -169,20 +169,20 @@ TEST(PlaceSizes, FindsTheClassesOfAPartition) {
 }
 
 TEST(PlaceSizes, KeepsTheLawForEveryKindOfLayout) {
-  PyflameLayout cyclic = grid(2, 3);
-  cyclic.kind = PyflameLayout::Kind::kBlockCyclic;
+  notation::PyflameLayout cyclic = grid(2, 3);
+  cyclic.kind = notation::PyflameLayout::Kind::kBlockCyclic;
   cyclic.block_rows = 2;
   cyclic.block_cols = 3;
-  PyflameLayout custom = grid(2, 2);
-  custom.kind = PyflameLayout::Kind::kCustom;
+  notation::PyflameLayout custom = grid(2, 2);
+  custom.kind = notation::PyflameLayout::Kind::kCustom;
   custom.pes = {{4, 4}, {0, 1}, {2, 2}, {1, 0}};
-  PyflameLayout moved = grid(3, 2);
+  notation::PyflameLayout moved = grid(3, 2);
   moved.origin = {1, 2};
-  PyflameLayout copies = grid(4, 3);
+  notation::PyflameLayout copies = grid(4, 3);
   copies.replicate = {0};
-  PyflameLayout shares = grid(3, 4);
+  notation::PyflameLayout shares = grid(3, 4);
   shares.partial = {{1, Reduction::kSum}};
-  PyflameLayout single;
+  notation::PyflameLayout single;
   const std::vector<Layout> grids = {
       lowered(grid(5, 5), {13, 17}),      lowered(grid(3, 2), {7, 5}, DType::kF16),
       lowered(cyclic, {11, 20}),          lowered(moved, {10, 10}),
@@ -317,8 +317,8 @@ TEST(PlaceSizes, RefusesWhatIsNotOnTheMesh) {
 }
 
 TEST(PlaceSizes, ListsNoMoreThanAWaferOfPlaces) {
-  PyflameLayout custom = grid(1, 2);
-  custom.kind = PyflameLayout::Kind::kCustom;
+  notation::PyflameLayout custom = grid(1, 2);
+  custom.kind = notation::PyflameLayout::Kind::kCustom;
   custom.pes = {{0, 1}, {7, 0}};
   const Layout layout = lowered(custom, {2, 2});
   const std::vector<SizedTensor> tensors = {{&layout}};

@@ -10,10 +10,10 @@
 #include "tessera/mpi/session.h"
 #include "tessera/testing/exchange_laws.h"
 
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
-std::unique_ptr<Exchange> exchange_of(const MpiOptions& options) {
+std::unique_ptr<exchange::Exchange> exchange_of(const MpiOptions& options) {
   auto exchange = mpi_exchange(options);
   EXPECT_TRUE(exchange.ok()) << exchange.error().message;
   return exchange.ok() ? std::move(*exchange) : nullptr;
@@ -110,7 +110,7 @@ TEST(MpiExchange, ALongerMessageIsAnErrorThatNamesItsRank) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::mpi
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -19,11 +19,11 @@
 ///
 /// Values of C++ pass through the door, so that both sides must be of one version and one compiler;
 /// `version` is all that may be read before that is known. The module stays loaded for good.
-namespace tessera {
+namespace tessera::mpi {
 
 struct MpiModule {
   std::string_view version;
-  Result<std::unique_ptr<Exchange>> (*open)(const MpiOptions& options) = nullptr;
+  Result<std::unique_ptr<exchange::Exchange>> (*open)(const MpiOptions& options) = nullptr;
 };
 
 using MpiModuleFunction = const MpiModule* (*)();
@@ -48,4 +48,4 @@ inline constexpr auto kStamp = [] {
 inline constexpr std::string_view kMpiModuleVersion(module_detail::kStamp.data(),
                                                     module_detail::kStamp.size());
 
-}  // namespace tessera
+}  // namespace tessera::mpi

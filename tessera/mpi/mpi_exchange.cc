@@ -14,12 +14,12 @@
 #include "tessera/mpi/near_memory.h"
 #include "tessera/mpi/session.h"
 
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
 constexpr int kNoteTag = 0;
 
-class MpiArray final : public SharedArray {
+class MpiArray final : public exchange::SharedArray {
  public:
   MpiArray(std::shared_ptr<Session> session, std::shared_ptr<NearMemory> memory)
       : session_(std::move(session)), memory_(std::move(memory)) {}
@@ -39,17 +39,17 @@ class MpiArray final : public SharedArray {
   std::shared_ptr<NearMemory> memory_;
 };
 
-class MpiExchange final : public Exchange {
+class MpiExchange final : public exchange::Exchange {
  public:
   explicit MpiExchange(std::shared_ptr<Session> session) : session_(std::move(session)) {}
   ~MpiExchange() override;
 
   int rank() const override { return session_->rank(); }
   int ranks() const override { return session_->ranks(); }
-  Result<std::unique_ptr<Lane>> open(const LaneSize& size) override;
-  Result<std::unique_ptr<SharedArray>> share(std::int64_t bytes) override;
+  Result<std::unique_ptr<exchange::Lane>> open(const exchange::LaneSize& size) override;
+  Result<std::unique_ptr<exchange::SharedArray>> share(std::int64_t bytes) override;
   Status tell(int to, std::span<const std::byte> bytes) override;
-  Result<std::optional<RankNote>> heard() override;
+  Result<std::optional<exchange::RankNote>> heard() override;
   void idle() override;
   void abandon(int status) override { session_->abandon(status); }
 
@@ -95,10 +95,10 @@ void MpiExchange::keep(Letters letters) {
   session_->keep(std::move(requests), std::move(kept));
 }
 
-Result<std::unique_ptr<Lane>> MpiExchange::open(const LaneSize& size) {
+Result<std::unique_ptr<exchange::Lane>> MpiExchange::open(const exchange::LaneSize& size) {
   TESSERA_CHECK_OK(session_->alive());
   session_->sweep();
-  TESSERA_CHECK_OK(session_->settle(check_lane_size(size)));
+  TESSERA_CHECK_OK(session_->settle(exchange::check_lane_size(size)));
   TESSERA_TRY(const bool alike, session_->alike({size.packet_bytes, size.sending, size.receiving}));
   if (!alike) {
     return Error{ErrorCode::kPlansDiffer, "ranks open a lane of different sizes", std::nullopt,
@@ -107,17 +107,18 @@ Result<std::unique_ptr<Lane>> MpiExchange::open(const LaneSize& size) {
   return open_mpi_lane(session_, size);
 }
 
-Result<std::unique_ptr<SharedArray>> MpiExchange::share(std::int64_t bytes) {
+Result<std::unique_ptr<exchange::SharedArray>> MpiExchange::share(std::int64_t bytes) {
   TESSERA_CHECK_OK(session_->alive());
   session_->sweep();
   TESSERA_TRY(std::shared_ptr<NearMemory> memory, NearMemory::make(*session_, bytes));
-  return std::unique_ptr<SharedArray>(std::make_unique<MpiArray>(session_, std::move(memory)));
+  return std::unique_ptr<exchange::SharedArray>(
+      std::make_unique<MpiArray>(session_, std::move(memory)));
 }
 
 Status MpiExchange::tell(int to, std::span<const std::byte> bytes) {
   TESSERA_CHECK_OK(session_->alive());
-  TESSERA_CHECK_OK(check_rank(to, ranks()));
-  TESSERA_CHECK_OK(check_note(bytes));
+  TESSERA_CHECK_OK(exchange::check_rank(to, ranks()));
+  TESSERA_CHECK_OK(exchange::check_note(bytes));
   TESSERA_CHECK_OK(collect_told());
   Letter& told = told_.emplace_back();
   told.other = to;
@@ -154,7 +155,7 @@ Status MpiExchange::receive_next() {
       MPI_Imrecv(letter.bytes.data(), bytes, MPI_BYTE, &message, &letter.request), "MPI_Imrecv");
 }
 
-Result<std::optional<RankNote>> MpiExchange::heard() {
+Result<std::optional<exchange::RankNote>> MpiExchange::heard() {
   TESSERA_CHECK_OK(session_->alive());
   TESSERA_CHECK_OK(receive_next());
   for (auto letter = coming_.begin(); letter != coming_.end(); ++letter) {
@@ -165,11 +166,11 @@ Result<std::optional<RankNote>> MpiExchange::heard() {
     TESSERA_CHECK_OK(
         session_->answer(MPI_Test(&letter->request, &done, MPI_STATUS_IGNORE), "MPI_Test"));
     if (!done) continue;
-    RankNote note{letter->other, std::move(letter->bytes)};
+    exchange::RankNote note{letter->other, std::move(letter->bytes)};
     coming_.erase(letter);
     return std::optional(std::move(note));
   }
-  return std::optional<RankNote>();
+  return std::optional<exchange::RankNote>();
 }
 
 void MpiExchange::idle() {
@@ -183,13 +184,13 @@ void MpiExchange::idle() {
 
 }  // namespace
 
-std::unique_ptr<Exchange> exchange_over(std::shared_ptr<Session> session) {
+std::unique_ptr<exchange::Exchange> exchange_over(std::shared_ptr<Session> session) {
   return std::make_unique<MpiExchange>(std::move(session));
 }
 
-Result<std::unique_ptr<Exchange>> mpi_exchange(const MpiOptions& options) {
+Result<std::unique_ptr<exchange::Exchange>> mpi_exchange(const MpiOptions& options) {
   TESSERA_TRY(std::shared_ptr<Session> session, Session::begin(options));
   return exchange_over(std::move(session));
 }
 
-}  // namespace tessera
+}  // namespace tessera::mpi

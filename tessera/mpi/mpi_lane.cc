@@ -13,33 +13,33 @@
 #include "tessera/exchange/rules.h"
 #include "tessera/mpi/near_memory.h"
 
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
 using Arrival = std::optional<std::span<const std::byte>>;
 
 std::vector<std::byte*> starts(const NearMemory& memory) {
   std::vector<std::byte*> parts;
-  for (const Pages& pages : memory.parts) parts.push_back(pages.bytes().data());
+  for (const exchange::Pages& pages : memory.parts) parts.push_back(pages.bytes().data());
   return parts;
 }
 
 /// The memory of a lane, which outlives it while messages are on their way.
 struct LaneMemory {
   std::shared_ptr<NearMemory> near;
-  Pages receiving;
+  exchange::Pages receiving;
 };
 
-class MpiLane final : public Lane {
+class MpiLane final : public exchange::Lane {
  public:
-  MpiLane(std::shared_ptr<Session> session, const LaneSize& size,
+  MpiLane(std::shared_ptr<Session> session, const exchange::LaneSize& size,
           std::shared_ptr<LaneMemory> memory)
       : session_(std::move(session)),
         size_(size),
         tag_(session_->new_tag()),
         memory_(std::move(memory)),
         board_(size, starts(*memory_->near), session_->seat()),
-        stride_(Pages::rounded(size.packet_bytes)) {
+        stride_(exchange::Pages::rounded(size.packet_bytes)) {
     const int buffers = memory_->receiving.bytes().empty() ? 0 : size.receiving;
     for (int buffer = buffers; buffer-- > 0;) free_buffers_.push_back(buffer);
   }
@@ -71,12 +71,12 @@ class MpiLane final : public Lane {
   Status look(int from, Incoming& message);
 
   std::shared_ptr<Session> session_;
-  LaneSize size_;
+  exchange::LaneSize size_;
   int tag_;
   std::shared_ptr<LaneMemory> memory_;
-  Board board_;
+  exchange::Board board_;
   std::int64_t stride_;
-  Expected expected_;
+  exchange::Expected expected_;
   std::vector<MPI_Request> sent_;  ///< and the slots they are sent from
   std::vector<int> sent_slots_;
   std::unordered_map<int, std::deque<Incoming>> incoming_;
@@ -126,8 +126,8 @@ Status MpiLane::collect_sent() {
 
 Status MpiLane::send(int to, std::int64_t bytes) {
   TESSERA_CHECK_OK(session_->alive());
-  TESSERA_CHECK_OK(check_rank(to, session_->ranks()));
-  TESSERA_CHECK_OK(check_packet(size_, session_->rank(), to, bytes));
+  TESSERA_CHECK_OK(exchange::check_rank(to, session_->ranks()));
+  TESSERA_CHECK_OK(exchange::check_packet(size_, session_->rank(), to, bytes));
   if (is_near(to)) return board_.send(session_->seat_of(to), bytes);
   TESSERA_TRY(const int slot, board_.lend());
   MPI_Request request = MPI_REQUEST_NULL;
@@ -141,8 +141,8 @@ Status MpiLane::send(int to, std::int64_t bytes) {
 
 Status MpiLane::expect(int from) {
   TESSERA_CHECK_OK(session_->alive());
-  TESSERA_CHECK_OK(check_rank(from, session_->ranks()));
-  TESSERA_CHECK_OK(check_packet(size_, session_->rank(), from, 0));
+  TESSERA_CHECK_OK(exchange::check_rank(from, session_->ranks()));
+  TESSERA_CHECK_OK(exchange::check_packet(size_, session_->rank(), from, 0));
   TESSERA_CHECK_OK(expected_.add(from, size_.receiving));
   if (is_near(from)) return ok_status();
   Incoming message;
@@ -196,7 +196,7 @@ Result<Arrival> MpiLane::arrived(int from) {
 
 Status MpiLane::release(int from) {
   TESSERA_CHECK_OK(session_->alive());
-  TESSERA_CHECK_OK(check_rank(from, session_->ranks()));
+  TESSERA_CHECK_OK(exchange::check_rank(from, session_->ranks()));
   if (is_near(from)) {
     TESSERA_CHECK_OK(board_.release(session_->seat_of(from)));
   } else {
@@ -214,13 +214,14 @@ Status MpiLane::release(int from) {
 
 }  // namespace
 
-Result<std::unique_ptr<Lane>> open_mpi_lane(std::shared_ptr<Session> session,
-                                            const LaneSize& size) {
+Result<std::unique_ptr<exchange::Lane>> open_mpi_lane(std::shared_ptr<Session> session,
+                                                      const exchange::LaneSize& size) {
   auto memory = std::make_shared<LaneMemory>();
-  TESSERA_TRY(memory->near, NearMemory::make(*session, Board::part_bytes(size)));
+  TESSERA_TRY(memory->near, NearMemory::make(*session, exchange::Board::part_bytes(size)));
   Status mine = ok_status();
   if (static_cast<int>(session->near().size()) < session->ranks()) {
-    Result<Pages> receiving = Pages::anonymous(size.receiving * Pages::rounded(size.packet_bytes));
+    Result<exchange::Pages> receiving =
+        exchange::Pages::anonymous(size.receiving * exchange::Pages::rounded(size.packet_bytes));
     if (receiving) {
       memory->receiving = std::move(*receiving);
     } else {
@@ -228,8 +229,8 @@ Result<std::unique_ptr<Lane>> open_mpi_lane(std::shared_ptr<Session> session,
     }
   }
   TESSERA_CHECK_OK(session->settle(mine));
-  return std::unique_ptr<Lane>(
+  return std::unique_ptr<exchange::Lane>(
       std::make_unique<MpiLane>(std::move(session), size, std::move(memory)));
 }
 
-}  // namespace tessera
+}  // namespace tessera::mpi

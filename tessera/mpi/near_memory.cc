@@ -8,14 +8,14 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
 /// Untouched pages take no memory, so that a size beyond the machine would be granted and the
 /// process killed later.
-Status check_machine(Session& session, const std::vector<PagesKey>& keys) {
+Status check_machine(Session& session, const std::vector<exchange::PagesKey>& keys) {
   Checked asked(0);
-  for (const PagesKey& key : keys) asked += key.bytes;
+  for (const exchange::PagesKey& key : keys) asked += key.bytes;
   const std::int64_t has =
       (Checked(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)).saturated();
   if (asked.saturated() <= has) return ok_status();
@@ -26,11 +26,12 @@ Status check_machine(Session& session, const std::vector<PagesKey>& keys) {
 }
 
 /// The parts of the others, once all have made theirs.
-Status find_parts(Session& session, NearMemory& memory, const std::vector<PagesKey>& keys) {
+Status find_parts(Session& session, NearMemory& memory,
+                  const std::vector<exchange::PagesKey>& keys) {
   TESSERA_CHECK_OK(check_machine(session, keys));
   for (std::size_t seat = 0; seat < keys.size(); ++seat) {
     if (static_cast<int>(seat) == session.seat()) continue;
-    TESSERA_TRY(memory.parts[seat], Pages::find(keys[seat]));
+    TESSERA_TRY(memory.parts[seat], exchange::Pages::find(keys[seat]));
   }
   return ok_status();
 }
@@ -42,12 +43,13 @@ Result<std::shared_ptr<NearMemory>> NearMemory::make(Session& session, std::int6
   const std::size_t seats = session.near().size();
   auto memory = std::make_shared<NearMemory>();
   memory->parts.resize(seats);
-  Result<Pages> mine = seats == 1 ? Pages::anonymous(bytes) : Pages::shared(bytes);
+  Result<exchange::Pages> mine =
+      seats == 1 ? exchange::Pages::anonymous(bytes) : exchange::Pages::shared(bytes);
   TESSERA_CHECK_OK(session.settle(mine ? ok_status() : Status(mine.error())));
   memory->parts[seat] = std::move(*mine);
 
-  std::vector<PagesKey> keys(seats);
-  const PagesKey key = memory->parts[seat].key();
+  std::vector<exchange::PagesKey> keys(seats);
+  const exchange::PagesKey key = memory->parts[seat].key();
   keys[seat] = key;
   if (seats > 1) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -62,4 +64,4 @@ Result<std::shared_ptr<NearMemory>> NearMemory::make(Session& session, std::int6
   return memory;
 }
 
-}  // namespace tessera
+}  // namespace tessera::mpi

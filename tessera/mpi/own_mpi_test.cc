@@ -11,7 +11,7 @@
 #include "tessera/testing/exchange_laws.h"
 
 // Nothing here initialises MPI but the exchange itself.
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
 TEST(OwnMpi, IsBegunAndEndedByTheExchange) {
@@ -56,10 +56,10 @@ int abandon_all() {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::mpi
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "--abandon") == 0) return tessera::abandon_all();
+  if (argc == 2 && std::strcmp(argv[1], "--abandon") == 0) return tessera::mpi::abandon_all();
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

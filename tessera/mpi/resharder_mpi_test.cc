@@ -23,12 +23,12 @@
 #include "tessera/testing/reshard_runs.h"
 
 /// Reshards between processes: all ranks draw the same pairs, and each looks at its own places.
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
 using test::Dice;
 
-std::unique_ptr<Exchange> world(bool shared_memory) {
+std::unique_ptr<exchange::Exchange> world(bool shared_memory) {
   auto exchange = mpi_exchange({.shared_memory = shared_memory});
   EXPECT_TRUE(exchange.ok()) << exchange.error().message;
   return exchange.ok() ? std::move(*exchange) : nullptr;
@@ -48,18 +48,18 @@ void random_pairs_arrive(bool shared_memory, int cases, test::ReshardSource sour
   test::reshard_law_holds(
       cases, source, [&](const test::ReshardPair& pair, const test::NaiveReshard& moves) {
         if (!test::can_be_exchanged(pair, moves)) return std::string();
-        Fingerprint seed;
+        exchange::Fingerprint seed;
         seed.add(test::describe(pair));
         Dice dice(seed.value());
         const std::int64_t places = pair.ground.mesh.elements();
-        const RankMap from = test::random_ranks(dice, places, exchange->ranks());
-        const RankMap to = test::random_ranks(dice, places, exchange->ranks());
+        const exchange::RankMap from = test::random_ranks(dice, places, exchange->ranks());
+        const exchange::RankMap to = test::random_ranks(dice, places, exchange->ranks());
         const test::ExchangeCase data = test::exchange_case(pair, moves);
         test::RankCase question{pair, data, from, to, {}, false, 2};
         question.options.packet_bytes = dice.chance(50) ? 256 : 4096;
         question.options.staging_bytes = 2 * question.options.packet_bytes * dice.between(1, 4);
         question.options.checksums = dice.chance(50);
-        question.options.padding = PaddingRule::kZero;
+        question.options.padding = relayout::PaddingRule::kZero;
         question.shared = dice.chance(33);
         return told_to_all(test::rank_mistake(*exchange, question));
       });
@@ -80,9 +80,9 @@ TEST(ResharderMpi, NotationsThroughBoth) {
 struct Square {
   Tensor a;
   Tensor b;
-  Reshard reshard;
-  RankMap from;
-  RankMap to;
+  reshard::Reshard reshard;
+  exchange::RankMap from;
+  exchange::RankMap to;
 };
 
 Square square(std::int64_t side, int ranks) {
@@ -91,10 +91,10 @@ Square square(std::int64_t side, int ranks) {
   };
   Tensor a = tensor("pyflame.RowPartition");
   Tensor b = tensor("pyflame.ColPartition");
-  const Ground ground = *Ground::around(a.placement, b.placement);
-  Reshard reshard = *Reshard::make(a.placement, b.placement, ground);
-  RankMap from = *dealt_out(a.placement, ground, ranks);
-  RankMap to = *dealt_out(b.placement, ground, ranks);
+  const reshard::Ground ground = *reshard::Ground::around(a.placement, b.placement);
+  reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, ground);
+  exchange::RankMap from = *exchange::dealt_out(a.placement, ground, ranks);
+  exchange::RankMap to = *exchange::dealt_out(b.placement, ground, ranks);
   return {std::move(a), std::move(b), std::move(reshard), std::move(from), std::move(to)};
 }
 
@@ -123,9 +123,10 @@ TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
     const auto exchange = world(shared_memory);
     ASSERT_NE(exchange, nullptr);
     const Square data = square(4096, exchange->ranks());
-    ResharderOptions options;
+    exchange::ResharderOptions options;
     options.staging_bytes = std::int64_t{1} << 20;
-    auto resharder = Resharder::make(*exchange, data.reshard, data.from, data.to, options);
+    auto resharder =
+        exchange::Resharder::make(*exchange, data.reshard, data.from, data.to, options);
     ASSERT_TRUE(resharder.ok()) << resharder.error().message;
     EXPECT_LE(resharder->totals().staged_bytes, options.staging_bytes);
     EXPECT_GT(resharder->totals().sent_bytes, 4 * options.staging_bytes);
@@ -144,11 +145,11 @@ TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
 
 /// Nobody is called silent in a test that is not about silence, however busy the machine; in one
 /// that is, those who are there have seconds to answer.
-constexpr Patience kPatient{std::chrono::seconds(60), std::chrono::seconds(60)};
-constexpr Patience kHasty{std::chrono::milliseconds(200), std::chrono::seconds(4)};
+constexpr exchange::Patience kPatient{std::chrono::seconds(60), std::chrono::seconds(60)};
+constexpr exchange::Patience kHasty{std::chrono::milliseconds(200), std::chrono::seconds(4)};
 
-ResharderOptions small_packets(const Patience& patience) {
-  ResharderOptions options;
+exchange::ResharderOptions small_packets(const exchange::Patience& patience) {
+  exchange::ResharderOptions options;
   options.packet_bytes = 4096;
   options.staging_bytes = 64 << 10;
   options.checksums = true;
@@ -157,18 +158,19 @@ ResharderOptions small_packets(const Patience& patience) {
 }
 
 /// What a run between all ranks says on `exchange` when the last of them may have another plan.
-std::string error_of(Exchange& exchange, const Patience& patience,
+std::string error_of(exchange::Exchange& exchange, const exchange::Patience& patience,
                      const std::string& other_layout = "") {
   const int last = exchange.ranks() - 1;
   const bool faulty = exchange.rank() == last;
   const Square data = square(256, last + 1);
-  Reshard reshard = data.reshard;
+  reshard::Reshard reshard = data.reshard;
   if (faulty && !other_layout.empty()) {
     const Tensor other = *parse_tensor(other_layout);
-    reshard = *Reshard::make(data.a.placement, other.placement,
-                             *Ground::around(data.a.placement, data.b.placement));
+    reshard = *reshard::Reshard::make(data.a.placement, other.placement,
+                                      *reshard::Ground::around(data.a.placement, data.b.placement));
   }
-  auto resharder = Resharder::make(exchange, reshard, data.from, data.to, small_packets(patience));
+  auto resharder =
+      exchange::Resharder::make(exchange, reshard, data.from, data.to, small_packets(patience));
   if (!resharder.ok())
     return cat(code_name(resharder.error().code), ": ", resharder.error().message);
   const std::vector<std::byte> from(static_cast<std::size_t>(resharder->from().bytes()));
@@ -266,7 +268,7 @@ TEST(FaultsMpi, AHungRankIsNamed) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::mpi
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -11,7 +11,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::mpi {
 namespace {
 
 /// An error in so few bytes that ranks can pass it on.
@@ -200,4 +200,4 @@ void Session::abandon(int status) {
   MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-}  // namespace tessera
+}  // namespace tessera::mpi

@@ -11,7 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/mpi/mpi_exchange.h"
 
-namespace tessera {
+namespace tessera::mpi {
 
 /// MPI as one exchange uses it, with everything that it has opened: communicators of its own, the
 /// ranks near this one, and whether MPI can still be called. MPI is finalised when the last holder
@@ -90,6 +90,6 @@ class Session {
 };
 
 /// The exchange of the ranks of `session` (mpi_exchange.cc).
-std::unique_ptr<Exchange> exchange_over(std::shared_ptr<Session> session);
+std::unique_ptr<exchange::Exchange> exchange_over(std::shared_ptr<Session> session);
 
-}  // namespace tessera
+}  // namespace tessera::mpi

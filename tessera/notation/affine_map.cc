@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// The linear part without empty dims: its constant, and its smallest and largest value.
@@ -148,4 +148,4 @@ Result<Fold> fold_of(const AffineResult& result, const Shape& shape, std::vector
   return fold;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/layout/fold.h"
 #include "tessera/notation/cursor.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// One result of an affine map that fold, cut and place can say:
 ///
@@ -62,4 +62,4 @@ Result<std::int64_t> line_length(const AffineResult& result, const Shape& shape)
 /// what does not fit.
 Result<Fold> fold_of(const AffineResult& result, const Shape& shape, std::vector<Cut> cuts);
 
-}  // namespace tessera
+}  // namespace tessera::notation

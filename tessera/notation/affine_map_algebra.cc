@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera::affine {
+namespace tessera::notation::affine {
 namespace {
 
 constexpr std::string_view kOneChain =
@@ -176,4 +176,4 @@ AffineResult simplified(AffineResult result, const Shape& shape) {
   return normal(std::move(result));
 }
 
-}  // namespace tessera::affine
+}  // namespace tessera::notation::affine

@@ -9,7 +9,7 @@
 
 /// Arithmetic on results of affine maps. Law: the value of what is returned is that operation on
 /// the values, at every index, negative ones included. What one fold cannot say is kNotSupported.
-namespace tessera::affine {
+namespace tessera::notation::affine {
 
 AffineResult constant(std::int64_t value);
 AffineResult dim(int number);
@@ -28,4 +28,4 @@ Result<AffineResult> add(AffineResult a, AffineResult b, const Shape& shape);
 /// Example: (d0 * 96 + d1) floordiv 12 on 5x12 is d0 * 8.
 AffineResult simplified(AffineResult result, const Shape& shape);
 
-}  // namespace tessera::affine
+}  // namespace tessera::notation::affine

@@ -5,7 +5,7 @@
 #include "tessera/notation/affine_map.h"
 #include "tessera/notation/affine_map_algebra.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr int kMaxDepth = 64;  // of parentheses and signs, which are read by recursion
@@ -160,4 +160,4 @@ Result<AffineMap> read_affine_map(Cursor& cursor, Span* span) {
   return map;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

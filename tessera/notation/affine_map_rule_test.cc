@@ -9,7 +9,7 @@
 #include "tessera/testing/rule_grid.h"
 
 /// Affine maps against an evaluator of expression trees that knows nothing of our normal form.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::all_tuples;
@@ -340,4 +340,4 @@ TEST(AffineMapRule, TheSeedsMaps) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/notation/affine_map_algebra.h"
 #include "tessera/notation/memref.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Result<AffineMap> read(std::string_view text) {
@@ -234,4 +234,4 @@ TEST(MemRef, SpacesAndAliases) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

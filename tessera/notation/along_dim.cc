@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/notation/plain_memory.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxRuns = std::size_t{1} << 16;
@@ -129,4 +129,4 @@ bool same_description(const Placement& a, const Placement& b) {
       [](const FormPiece& x, const FormPiece& y) { return x.box == y.box && *x.form == *y.form; });
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

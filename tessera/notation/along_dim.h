@@ -9,7 +9,7 @@
 
 /// What a placement does along one dim while the other dims are 0: what notations that cut dims one
 /// by one are raised from. The tensor has elements.
-namespace tessera {
+namespace tessera::notation {
 
 /// The first place of element `x` along `dim`; of the first element for a scalar.
 Place place_along(const Placement& placement, int dim, std::int64_t x);
@@ -39,4 +39,4 @@ std::optional<std::string> beyond_plain_shards(const Placement& placement);
 /// Whether two placements are one description, which saves comparing them as functions.
 bool same_description(const Placement& a, const Placement& b);
 
-}  // namespace tessera
+}  // namespace tessera::notation

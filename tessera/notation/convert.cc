@@ -10,7 +10,7 @@
 #include "tessera/layout/runs.h"
 #include "tessera/notation/one_rule.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Error cannot(std::string reason) {
@@ -204,4 +204,4 @@ Result<Conversion> convert(const Tensor& tensor, const Notation& to) {
   return conversion;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A tensor in the words of another notation.
 struct Conversion {
@@ -26,4 +26,9 @@ struct Conversion {
 /// Example: tensor<4x6xf32, pyflame.SinglePE()> in strided is tensor<4x6xf32, strided<[6, 1]>>.
 Result<Conversion> convert(const Tensor& tensor, const Notation& to);
 
+}  // namespace tessera::notation
+
+namespace tessera {
+using notation::Conversion;
+using notation::convert;
 }  // namespace tessera

@@ -13,7 +13,7 @@
 
 /// What the sweep over all pairs cannot show by itself: that it would notice, and the cases that it
 /// found.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -172,4 +172,4 @@ TEST(RandomTexts, AreTensorsOfTheirNotation) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

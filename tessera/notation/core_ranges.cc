@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxRanges = 1024;
@@ -200,4 +200,4 @@ bool are_canonical(const std::vector<CoreRange>& ranges) {
          rest.width() < ranges[0].width();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/layout/device_map.h"
 #include "tessera/notation/cursor.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A rectangle of cores as tt texts say it: (x, y) corners, both included. Our places are [row,
 /// col] = [y, x].
@@ -60,4 +60,4 @@ Result<DeviceMap> device_map_of(const std::vector<CoreRange>& ranges, const Shap
 /// kNotSupported for a map to something other than rows and columns, or with stacked places.
 Result<std::vector<CoreRange>> core_ranges_of(const DeviceMap& map, const Shape& grid);
 
-}  // namespace tessera
+}  // namespace tessera::notation

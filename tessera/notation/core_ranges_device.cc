@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/core_ranges.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 16;
@@ -179,4 +179,4 @@ Result<std::vector<CoreRange>> core_ranges_of(const DeviceMap& map, const Shape&
   return builder.finish();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Shape grid(std::vector<std::int64_t> extents) { return *Shape::make(std::move(extents)); }
@@ -162,4 +162,4 @@ TEST(CoreRanges, OnlyRowsAndColumnsAreCores) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

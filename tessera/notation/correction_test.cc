@@ -8,7 +8,7 @@
 
 // Law: where an error has a correction, the text with `correction` in the place of `span` is read,
 // or refused for another reason.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 struct Case {
@@ -184,4 +184,4 @@ TEST(CorrectionTest, SurvivesBeingPlaced) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

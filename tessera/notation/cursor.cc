@@ -8,7 +8,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 // std::isalpha and its kin depend on the locale; a notation does not.
@@ -176,4 +176,4 @@ Error Cursor::expected(std::string_view what, std::string_view help) const {
                found.span, std::string(help)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

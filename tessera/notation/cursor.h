@@ -10,7 +10,7 @@
 #include "tessera/base/names.h"
 #include "tessera/base/result.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A piece of the text, and where it stands.
 struct Word {
@@ -85,4 +85,4 @@ class Cursor {
   std::size_t last_end_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 TEST(Cursor, ReadsTokensAcrossBlanks) {
@@ -100,4 +100,4 @@ TEST(Cursor, ElementTypes) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/notation/plain_memory.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 struct Pair {
@@ -239,4 +239,4 @@ Notation cute_notation() {
           .scope = {.shares = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

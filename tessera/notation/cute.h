@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A number, or a tuple of such: (4, (2, 8)).
 struct IntTuple {
@@ -43,4 +43,4 @@ Result<CuteLayout> raise_cute(const View& view);
 /// "cute<(4,8):(8,1)>".
 std::string write(const CuteLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/cute_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kHelp = "shape:stride of one structure, such as cute<(4,8):(8,1)>";
@@ -171,4 +171,4 @@ Result<CuteText> read_cute(std::string_view source, const Shape& shape) {
   return text;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/notation/placement_checks.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// CuTe's rule: coordinate `x` of a mode counts its numbers from the left.
@@ -239,4 +239,4 @@ TEST(Cute, WhatItCannotSayHasAReason) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 
 #include "tessera/notation/cute.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `cute<..>` as it stands in the text.
 struct CuteText {
@@ -25,4 +25,4 @@ std::string tuple_text(const IntTuple& tuple);
 /// kContradiction: a mode that has not as many elements as its dim.
 Error mode_mismatch(std::size_t mode, std::int64_t elements, std::int64_t extent);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/dtensor_text.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 std::string placement_text(const DtensorPlacement& placement) {
@@ -67,4 +67,4 @@ Notation dtensor_notation() {
                     .pieces = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

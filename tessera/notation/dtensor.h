@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What PyTorch does with a tensor along one dim of the device mesh.
 struct DtensorPlacement {
@@ -49,4 +49,4 @@ Result<DtensorLayout> raise_dtensor(const Placement& placement);
 /// "dtensor<mesh=[2,4], [Shard(0), Replicate()]>".
 std::string write(const DtensorLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/layout/piecewise.h"
 #include "tessera/notation/dtensor_shards.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxListed = std::size_t{1} << 16;  // runs looked at one by one
@@ -238,4 +238,4 @@ Result<std::vector<ChunkRun>> chunk_runs(std::int64_t extent, const std::vector<
   return runs;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

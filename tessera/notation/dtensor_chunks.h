@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 
 /// One dim of a DTensor, cut by one mesh axis after the other.
-namespace tessera {
+namespace tessera::notation {
 
 /// `places` chunks along a mesh axis, of each of `split_factor` chunks.
 struct ChunkLevel {
@@ -53,4 +53,4 @@ std::vector<ChunkRun> joined_runs(std::vector<ChunkRun> runs, bool one_extent);
 /// kTooLarge: shards so uneven that they are more boxes than a tensor may have pieces.
 Error too_many_runs();
 
-}  // namespace tessera
+}  // namespace tessera::notation

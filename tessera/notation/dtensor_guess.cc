@@ -10,7 +10,7 @@
 #include "tessera/notation/along_dim.h"
 #include "tessera/notation/dtensor_shards.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxLines = std::size_t{1} << 16;
@@ -137,4 +137,4 @@ void guess_split_factors(const Placement& placement, int dim, Guess guess,
   if (guess == Guess::kShards) guess_by_shards(placement, dim, levels);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

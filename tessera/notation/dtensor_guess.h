@@ -8,7 +8,7 @@
 
 /// What a placement looks like along one dim, read off its description. These are guesses: whoever
 /// uses them lowers what they lead to and compares.
-namespace tessera {
+namespace tessera::notation {
 
 enum class Guess {
   kPlain,   ///< no strided shards
@@ -20,4 +20,4 @@ enum class Guess {
 void guess_split_factors(const Placement& placement, int dim, Guess guess,
                          std::vector<ChunkLevel>& levels);
 
-}  // namespace tessera
+}  // namespace tessera::notation

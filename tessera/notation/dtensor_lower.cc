@@ -7,7 +7,7 @@
 #include "tessera/notation/dtensor.h"
 #include "tessera/notation/dtensor_chunks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Status check_words(const DtensorLayout& words, const Shape& shape) {
@@ -209,4 +209,4 @@ Result<Placement> lower(const DtensorLayout& words, const Shape& shape, DType dt
   return Lowering(words, shape, std::move(mesh), dtype).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

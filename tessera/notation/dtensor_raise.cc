@@ -11,7 +11,7 @@
 #include "tessera/notation/dtensor_guess.h"
 #include "tessera/notation/elsewhere.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = DtensorPlacement::Kind;
@@ -180,4 +180,4 @@ Result<DtensorLayout> raise_dtensor(const Placement& placement) {
   return Raising(placement).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

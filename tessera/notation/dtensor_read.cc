@@ -8,7 +8,7 @@
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/dtensor_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = DtensorPlacement::Kind;
@@ -159,4 +159,4 @@ Result<DtensorText> read_dtensor(std::string_view source, const Shape& shape) {
   return text;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxWork = std::size_t{1} << 18;  // ranges looked at one by one
@@ -98,4 +98,4 @@ Result<std::vector<ChunkRun>> listed_runs(std::int64_t extent,
   return joined_runs(std::move(runs), one_extent);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/dtensor_chunks.h"
 
 /// One dim of a DTensor, shard by shard: for strided chunks that do not come out even.
-namespace tessera {
+namespace tessera::notation {
 
 /// What a shard holds of the dim, as ranges in its order.
 struct ChunkRange {
@@ -29,4 +29,4 @@ ShardLine part_of(const ShardLine& line, const ChunkLevel& level, std::int64_t c
 Result<std::vector<ChunkRun>> listed_runs(std::int64_t extent,
                                           const std::vector<ChunkLevel>& levels, bool one_extent);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/notation/text_checks.h"
 #include "tessera/testing/cpu_seconds.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = DtensorPlacement::Kind;
@@ -306,4 +306,4 @@ TEST(Dtensor, HostileNumbers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -5,7 +5,7 @@
 
 #include "tessera/notation/dtensor.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `dtensor<..>` as it stands in the text.
 struct DtensorText {
@@ -18,4 +18,4 @@ struct DtensorText {
 /// _StridedShard(dim=0, sf=2) and _S(0, 2); dims may count from the back.
 Result<DtensorText> read_dtensor(std::string_view source, const Shape& shape);
 
-}  // namespace tessera
+}  // namespace tessera::notation

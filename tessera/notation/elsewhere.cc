@@ -3,7 +3,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 std::string spot_text(const Form& form, const Index& index, bool one_place) {
@@ -31,4 +31,4 @@ std::string spot_text(const Placement& placement, const Index& index) {
              copies > 1 ? cat(" and ", copies - 1, " more") : "");
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

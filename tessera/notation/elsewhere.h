@@ -5,7 +5,7 @@
 
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What a notation cannot say when the nearest of its words put an element elsewhere.
 /// Example: "that element [6] is in slot 1 of [1, 0], not in slot 3 of [0, 0]"; a single place is
@@ -15,4 +15,4 @@ std::string element_elsewhere(const Form& is, const Form& would_be, const Index&
 /// "slot 3 of place [1]", "slot 3 of place [1] and 2 more" for copies.
 std::string spot_text(const Placement& placement, const Index& index);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kTargetHelp =
@@ -266,4 +266,4 @@ std::string print_fold(const Fold& fold, const Shape& shape) {
   return out + ")";
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -17,7 +17,7 @@
 ///
 /// Reading has two steps, because a count that is not said depends on the shape, and the mesh may
 /// be said after the folds that use it: `read_fold` reads, `resolve_fold` completes and checks.
-namespace tessera {
+namespace tessera::notation {
 
 /// A cut as it stands in the text, and where its parts stand.
 struct CutText {
@@ -50,4 +50,4 @@ std::string print_fold(const Fold& fold, const Shape& shape);
 /// A letter and a number, such as d0 or m12; `what` names it in errors.
 Result<int> read_numbered(Cursor& cursor, char letter, std::string_view what);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 
 /// 53x63 on a 3x2 grid in 32x32 tiles, as four notations of one vendor read it. They place the
 /// elements differently, so nothing converts one into another silently.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// Divide by the grid, then tile: 18, 18 and 17 rows.
@@ -141,4 +141,4 @@ TEST(FourReadings, NothingConvertsSilently) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/gspmd_text.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = GspmdLayout::Kind;
@@ -78,4 +78,4 @@ Notation gspmd_notation() {
           .least_axes = 1, .most_axes = 1, .replicates = true, .partial = true, .pieces = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

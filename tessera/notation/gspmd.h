@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A sharding as XLA prints it: the devices of each tile.
 ///
@@ -48,4 +48,4 @@ Result<GspmdLayout> raise_gspmd(const Placement& placement);
 /// "gspmd{devices=[4,2]<=[8]}".
 std::string write(const GspmdLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 
 #include "tessera/base/shape.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// Drops steps of one value and joins those that count on.
@@ -126,4 +126,4 @@ bool say_steps(const DeviceSteps& steps, GspmdLayout& words) {
   return true;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

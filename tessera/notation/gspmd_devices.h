@@ -8,7 +8,7 @@
 #include "tessera/notation/gspmd.h"
 
 /// Device lists as sums of strides, and back.
-namespace tessera {
+namespace tessera::notation {
 
 /// `count` values, `stride` devices apart.
 struct DeviceStep {
@@ -38,4 +38,4 @@ std::vector<std::int64_t> numbers_of(const DeviceSteps& steps);
 /// all of 0 .. n-1.
 bool say_steps(const DeviceSteps& steps, GspmdLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/notation/gspmd.h"
 #include "tessera/notation/gspmd_devices.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Copies = GspmdLayout::Copies;
@@ -279,4 +279,4 @@ Result<Placement> lower(const GspmdLayout& words, const Shape& shape, DType dtyp
   return Lowering(words, shape, dtype).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

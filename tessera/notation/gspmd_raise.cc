@@ -12,7 +12,7 @@
 #include "tessera/notation/gspmd.h"
 #include "tessera/notation/gspmd_devices.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Copies = GspmdLayout::Copies;
@@ -273,4 +273,4 @@ Result<GspmdLayout> raise_gspmd(const Placement& placement) {
   return Raising(placement).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

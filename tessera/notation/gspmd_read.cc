@@ -8,7 +8,7 @@
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/gspmd_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Copies = GspmdLayout::Copies;
@@ -195,4 +195,4 @@ class Reader {
 
 Result<GspmdText> read_gspmd(std::string_view source) { return Reader(source).run(); }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 #include "tessera/notation/text_checks.h"
 #include "tessera/testing/cpu_seconds.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Copies = GspmdLayout::Copies;
@@ -326,4 +326,4 @@ TEST(Gspmd, WhatItCannotSayHasAReason) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -5,7 +5,7 @@
 
 #include "tessera/notation/gspmd.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `gspmd{..}` as it stands in the text.
 struct GspmdText {
@@ -18,4 +18,4 @@ struct GspmdText {
 /// adds HLO's `num_partitions=8`.
 Result<GspmdText> read_gspmd(std::string_view source);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 #include "tessera/testing/cpu_seconds.h"
 
 /// A hostile text of 1 MB is refused or parsed within 1 s and 64 MB.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMegabyte = 1'000'000;
@@ -257,4 +257,4 @@ TEST(Hostile, HugeNumbersAreErrorsOrAnswers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 
 #include "tessera/notation/placement_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kTexts[] = {
@@ -91,4 +91,4 @@ TEST(Lists, EverySlipHasAnAnswer) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/lines.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 namespace {
 
@@ -234,4 +234,4 @@ Result<std::vector<std::vector<MemoryDigit>>> digits_by_dim(const Layout& layout
   return by_dim;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// One digit of a layout in memory, as notations of a single place see it.
 struct MemoryDigit {
@@ -56,4 +56,4 @@ void split_padded_digit(MemoryDigits& memory);
 /// strides; extents of 1 have none, and `count` is the extent. kNotSupported as above.
 Result<std::vector<std::vector<MemoryDigit>>> digits_by_dim(const Layout& layout);
 
-}  // namespace tessera
+}  // namespace tessera::notation

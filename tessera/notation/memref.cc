@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/tensor_type.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kMemrefHelp =
@@ -128,4 +128,4 @@ std::string write_memref(const MemRef& memref, std::string_view dialect) {
              ">");
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/layout/atom.h"
 #include "tessera/notation/cursor.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `memref<1x1x!tt.tile<32x32, bfp_bf8>, #tt.memory_space<l1>>`: what one place allocates.
 ///
@@ -39,4 +39,4 @@ std::string write_memref(const MemRef& memref, std::string_view dialect);
 /// spelling itself when it is none of ours.
 std::string_view canonical_space(std::string_view spelling);
 
-}  // namespace tessera
+}  // namespace tessera::notation

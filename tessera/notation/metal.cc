@@ -10,7 +10,7 @@
 #include "tessera/notation/registry.h"
 #include "tessera/notation/tensor_type.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kExample =
@@ -175,4 +175,4 @@ Notation metal_notation() {
           .scope = {.least_axes = 1, .most_axes = kMaxRank, .tiles = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

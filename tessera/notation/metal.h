@@ -13,7 +13,7 @@
 #include "tessera/notation/affine_map.h"
 #include "tessera/notation/memref.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// The metal layout attribute of tt-mlir as the seed has it:
 ///
@@ -101,4 +101,4 @@ struct MetalFacts {
 };
 Result<MetalFacts> facts_of(const MetalLayout& words, const Shape& shape);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -19,7 +19,7 @@
 
 /// What the tests of both metal attributes share: the naive evaluation of a list of lines, and the
 /// laws that every tensor must obey.
-namespace tessera {
+namespace tessera::notation {
 
 /// A line by the rule of the attribute: where index x stands on it, how it is cut, how it is
 /// stored. Written by the test from the rule, not read from the code under test.
@@ -170,4 +170,4 @@ inline void check_raises(const Layout& layout, std::string_view notation) {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

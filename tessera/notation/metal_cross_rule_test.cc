@@ -13,7 +13,7 @@
 /// What holds across Tenstorrent's notations: a layout is raised by what it is, not by how it was
 /// written; it says the same in every notation that can say it; blanks and short names change
 /// nothing; large numbers follow the rule as small ones do.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -223,4 +223,4 @@ TEST(MetalCross, LargeTensorsFollowTheRule) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 struct Refused {
@@ -249,4 +249,4 @@ TEST(MetalTodayErrors, NumbersThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

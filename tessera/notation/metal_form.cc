@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 std::int64_t tile_extent(const Atom& element, std::size_t line, std::size_t lines) {
   if (line + 1 == lines) return element.cols;
@@ -57,4 +57,4 @@ Result<LayoutSpec> metal_spec(const Shape& shape, DType dtype, const Atom& eleme
   return spec;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

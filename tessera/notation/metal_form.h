@@ -10,7 +10,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/notation/affine_map.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// One line of a metal layout: a value of the index, cut into shards over one grid axis, each shard
 /// kept in tiles. Both attributes, the seed's and today's, are lists of these.
@@ -37,4 +37,4 @@ std::string counted(std::size_t count, std::string_view noun);
 /// "53x63", and "a scalar" for rank 0.
 std::string say_shape(const std::vector<std::int64_t>& extents);
 
-}  // namespace tessera
+}  // namespace tessera::notation

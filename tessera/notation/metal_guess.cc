@@ -12,7 +12,7 @@
 #include "tessera/notation/metal_form.h"
 #include "tessera/notation/metal_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxFrames = 512;  // shapes that are tried; layouts suggest a handful
@@ -279,4 +279,4 @@ Error metal_cannot_say(std::string_view notation, std::string_view reason) {
                "the native notation can"};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

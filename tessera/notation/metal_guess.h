@@ -19,7 +19,7 @@
 /// the value of a line is how that coordinate depends on the index. So: try the few shard shapes
 /// that the layout's own strides suggest, read the values off the canonical lines, and let the
 /// notation check the guess against the layout.
-namespace tessera {
+namespace tessera::notation {
 
 /// A shape for the shards.
 struct MetalFrame {
@@ -71,4 +71,4 @@ std::optional<std::string> unsaid_by_metal(const Layout& layout);
 /// "metal-today cannot say REASON"
 Error metal_cannot_say(std::string_view notation, std::string_view reason);
 
-}  // namespace tessera
+}  // namespace tessera::notation

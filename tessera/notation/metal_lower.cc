@@ -7,7 +7,7 @@
 #include "tessera/notation/metal_form.h"
 #include "tessera/notation/metal_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Error contradiction(std::string message, std::string help, std::string correction = {}) {
@@ -195,4 +195,4 @@ Result<Layout> lower(const MetalLayout& words, const Shape& shape, DType dtype) 
   return lower(words, shape, dtype, nullptr);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

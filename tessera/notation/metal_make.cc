@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/metal_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 std::string say(const std::pair<std::int64_t, std::int64_t>& interval) {
@@ -171,4 +171,4 @@ Result<MetalFacts> facts_of(const MetalLayout& words, const Shape& shape) {
                     write_memref(words.memref, words.dialect), std::move(shard)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

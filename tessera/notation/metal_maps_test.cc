@@ -7,7 +7,7 @@
 #include "tessera/notation/metal.h"
 #include "tessera/notation/metal_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 std::string metal(std::string_view type, std::string_view map, std::string_view grid,
@@ -169,4 +169,4 @@ TEST(MetalMaps, WhatItCannotSayHasAReason) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/notation/metal_guess.h"
 #include "tessera/notation/metal_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// The device map as a form from virtual to physical coordinates.
@@ -149,4 +149,4 @@ Result<MetalLayout> raise_metal(const Layout& layout) {
   return words;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

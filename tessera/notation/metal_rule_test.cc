@@ -9,7 +9,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// The seed's metal layouts against their own rule, evaluated by plain loops.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -267,4 +267,4 @@ TEST(MetalRule, BytesOfATile) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 
 /// Every layout and number of the tt-mlir seed, with FACTS's corrections, against the rule and
 /// against the library.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -321,4 +321,4 @@ TEST(MetalSeed, SpacesAndVirtualGrids) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/notation/metal.h"
 #include "tessera/notation/metal_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -247,4 +247,4 @@ TEST(MetalSweep, GridsOfRankThree) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -6,7 +6,7 @@
 
 #include "tessera/notation/metal_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -273,4 +273,4 @@ TEST(Metal, Facts) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 #include "tessera/notation/notation.h"
 
 /// What the readers and writers of the two metal attributes share.
-namespace tessera {
+namespace tessera::notation {
 
 inline constexpr std::array<std::string_view, 4> kMetalSpaces = {"system", "mmio", "dram", "l1"};
 inline constexpr std::array<std::string_view, 5> kMemoryLayouts = {
@@ -41,4 +41,4 @@ struct MetalSpans {
 Result<Layout> lower(const MetalLayout& words, const Shape& shape, DType dtype,
                      const MetalSpans* spans);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/notation/metal_form.h"
 #include "tessera/notation/metal_today_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::int64_t kPlane = 32;  // rows and columns of what rank 0 and 1 are padded to
@@ -247,4 +247,4 @@ Result<MetalFacts> facts_of(const MetalTodayLayout& words) {
   return facts;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

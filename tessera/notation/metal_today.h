@@ -10,7 +10,7 @@
 #include "tessera/notation/metal.h"
 #include "tessera/notation/tensor_type.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// The metal layout attribute of today's tt-mlir, on a tensor whose shape is grid ++ shard:
 ///
@@ -47,4 +47,4 @@ std::string write(const MetalTodayLayout& words);
 /// What `show` tells under "metal": the map and memref that the seed's attribute would say.
 Result<MetalFacts> facts_of(const MetalTodayLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

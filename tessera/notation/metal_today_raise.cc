@@ -10,7 +10,7 @@
 #include "tessera/notation/metal_text.h"
 #include "tessera/notation/metal_today.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kName = "metal-today";
@@ -235,4 +235,4 @@ Result<MetalTodayLayout> raise_metal_today(const Layout& layout) {
   return words;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/metal_today_text.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kExample =
@@ -231,4 +231,4 @@ Notation metal_today_notation() {
           .scope = {.least_axes = 1, .most_axes = kMaxRank, .tiles = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

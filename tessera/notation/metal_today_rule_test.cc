@@ -9,7 +9,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// Today's metal layouts against their own rule, evaluated by plain loops.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -195,4 +195,4 @@ TEST(MetalTodayRule, ContradictionsOfTheAttribute) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

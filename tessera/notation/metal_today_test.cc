@@ -6,7 +6,7 @@
 
 #include "tessera/notation/metal_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -212,4 +212,4 @@ TEST(MetalToday, WhatTheOtherCannotSayIsToldApart) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

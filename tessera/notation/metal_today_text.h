@@ -4,7 +4,7 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/metal_today.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// Where the parts of today's attribute stand, so that a contradiction can point at its part.
 struct MetalTodaySpans {
@@ -18,4 +18,4 @@ Result<Layout> lower(const MetalTodayLayout& words, const MetalTodaySpans* spans
 /// `dense<[[0, -1]]> : tensor<1x2xi64>`
 std::string write_intervals(const CollapseIntervals& intervals);
 
-}  // namespace tessera
+}  // namespace tessera::notation

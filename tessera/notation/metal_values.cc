@@ -9,7 +9,7 @@
 #include "tessera/notation/metal_form.h"
 #include "tessera/notation/metal_guess.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Coordinates = std::vector<std::int64_t>;
@@ -275,4 +275,4 @@ Result<std::vector<AffineResult>> line_values(const Lines& lines, const MetalFra
   return values;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A Morello layout: physical dims from slowest to fastest, each taking a share of a logical dim.
 ///
@@ -76,4 +76,4 @@ Result<std::vector<std::int64_t>> physical_sizes(const MorelloLayout& words, con
 /// evaluating it with integer division and remainder gives the slot of every index.
 Result<std::string> index_expression(const MorelloLayout& words, const Shape& shape);
 
-}  // namespace tessera
+}  // namespace tessera::notation

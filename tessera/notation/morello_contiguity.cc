@@ -19,7 +19,7 @@
 // intervals. Such a product is one run of slots exactly when, at the first digit that takes more
 // than one value, every other dim is whole from there on, the lowest value's part reaches the end
 // of the memory below the digit, and the highest value's part begins at its start.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::int64_t kMaxPositions = 4096;
@@ -299,4 +299,4 @@ Result<TileContiguity> tile_contiguity(const MorelloLayout& words, const Shape& 
   return measure(physical, tiles);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/shape.h"
 #include "tessera/notation/morello.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// How a tile, a box of a tensor, lies in the tensor's buffer. A run that is reported is one.
 struct TileContiguity {
@@ -38,4 +38,4 @@ Result<TileContiguity> tile_contiguity(const MorelloLayout& words, const Shape& 
 Result<TileContiguity> tile_contiguity(const MorelloLayout& words, const Shape& shape,
                                        const Shape& tile);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 #include "tessera/testing/generate.h"
 #include "tessera/testing/rule_morello.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Numbers;
@@ -248,4 +248,4 @@ TEST(MorelloContiguity, TilesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

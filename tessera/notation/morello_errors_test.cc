@@ -8,7 +8,7 @@
 #include "tessera/notation/morello.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 TEST(MorelloErrors, ShapesThatDoNotFit) {
@@ -171,4 +171,4 @@ TEST(MorelloErrors, HostileListsAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

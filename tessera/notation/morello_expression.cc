@@ -3,7 +3,7 @@
 #include "tessera/notation/morello.h"
 #include "tessera/notation/morello_fit.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// `24*(d1/4)`, `d1%4`, `8*d0`. A digit that ends its dim needs no remainder.
@@ -30,4 +30,4 @@ Result<std::string> index_expression(const MorelloLayout& words, const Shape& sh
   return sum.empty() ? "0" : sum;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -3,7 +3,7 @@
 
 #include "tessera/layout/runs.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<MorelloFacts> facts_of(const MorelloLayout& words, const Shape& shape) {
   MorelloFacts facts;
@@ -15,4 +15,4 @@ Result<MorelloFacts> facts_of(const MorelloLayout& words, const Shape& shape) {
   return facts;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

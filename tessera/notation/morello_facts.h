@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/morello.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What a Morello layout says about a tensor besides where its elements are.
 struct MorelloFacts {
@@ -22,4 +22,4 @@ struct MorelloFacts {
 
 Result<MorelloFacts> facts_of(const MorelloLayout& words, const Shape& shape);
 
-}  // namespace tessera
+}  // namespace tessera::notation

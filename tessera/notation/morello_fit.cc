@@ -10,7 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = MorelloDim::Kind;
@@ -224,4 +224,4 @@ std::vector<MorelloDigit> joined(const std::vector<MorelloDigit>& digits) {
   return out;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/notation/morello.h"
 
 /// A Morello layout laid over a shape: what lowering, the indexing expression and contiguity share.
-namespace tessera {
+namespace tessera::notation {
 
 /// A physical dim with its size. Its position is floor(x / inner) mod size of logical dim `dim`,
 /// and one position (after OddEven has sorted them) is `stride` slots.
@@ -43,4 +43,4 @@ std::vector<MorelloDigit> digits_of(std::span<const PhysicalDim> physical, std::
 /// Joins neighbours that act as one: the upper stride is the lower one times the lower count.
 std::vector<MorelloDigit> joined(const std::vector<MorelloDigit>& digits);
 
-}  // namespace tessera
+}  // namespace tessera::notation

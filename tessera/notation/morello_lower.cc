@@ -6,7 +6,7 @@
 #include "tessera/notation/morello_fit.h"
 #include "tessera/notation/morello_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<MorelloLayout> morello_builder(MorelloLayout::Builder builder, std::size_t rank) {
   using Builder = MorelloLayout::Builder;
@@ -56,4 +56,4 @@ Result<std::vector<std::int64_t>> physical_sizes(const MorelloLayout& words, con
   return sizes;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

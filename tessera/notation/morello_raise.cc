@@ -16,7 +16,7 @@
 // The words are guessed from the function itself and then checked: where the layout's lines are cut
 // says at which widths a dim may have digits, evaluating the function there says their strides, and
 // falling strides are the order of the physical dims.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Builder = MorelloLayout::Builder;
@@ -181,4 +181,4 @@ Result<MorelloLayout> raise_morello(const Layout& layout) {
   return words;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

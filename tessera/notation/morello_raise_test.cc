@@ -12,7 +12,7 @@
 #include "tessera/testing/generate.h"
 #include "tessera/testing/rule_morello.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 const Notation& morello() { return **find_notation("morello"); }
@@ -126,4 +126,4 @@ TEST(MorelloRaise, RandomLayoutsHoweverDescribed) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/notation/morello_text.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Builder = MorelloLayout::Builder;
@@ -159,4 +159,4 @@ Notation morello_notation() {
           .scope = {.pads = false}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

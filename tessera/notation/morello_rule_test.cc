@@ -16,7 +16,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// Morello's notation against Morello's rule (testing/rule_morello.h): random layouts and slips.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -204,4 +204,4 @@ TEST(MorelloRule, ShapesAreRefusedExactlyWhenTheRuleDoes) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

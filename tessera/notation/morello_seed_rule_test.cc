@@ -11,7 +11,7 @@
 
 /// Every example and number of the seed on Morello, with the corrections of FACTS, against the rule
 /// (testing/rule_morello.h) and by hand.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::MorelloPart;
@@ -175,4 +175,4 @@ TEST(MorelloFacts, PacksDivideOrAreClampedOnce) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/notation/text_checks.h"
 #include "tessera/testing/laws.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Builder = MorelloLayout::Builder;
@@ -199,4 +199,4 @@ TEST(Morello, LayoutsObeyTheLawsOfSlots) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

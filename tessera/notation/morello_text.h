@@ -7,11 +7,11 @@
 #include "tessera/layout/layout.h"
 #include "tessera/notation/morello.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `lower`, with errors placed at the physical dim that does not fit. `spans` has one entry for
 /// each of `words.dims`, or none.
 Result<Layout> lower_said(const MorelloLayout& words, const Shape& shape, DType dtype,
                           std::span<const Span> spans);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -5,7 +5,7 @@
 #include "tessera/notation/native_text.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// The digit or fill that alone runs past the end of its axis; else the mesh, which is too small
@@ -207,4 +207,4 @@ Notation native_notation() {
                     .pieces = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

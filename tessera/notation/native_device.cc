@@ -5,7 +5,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/native_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxFolds = 256;
@@ -77,4 +77,4 @@ Result<DeviceText> read_device(Cursor& cursor, std::optional<std::int64_t> mesh_
   return device;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 TEST(TensorErrors, PointAtTheOffendingText) {
@@ -273,4 +273,4 @@ TEST(NativeErrors, TooMuchIsRefused) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/fold_text.h"
 #include "tessera/notation/native_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 std::string print_fill(const Fill& fill, const Shape& mesh) {
@@ -93,4 +93,4 @@ std::string write_native(const Placement& placement) {
   return cat("native.pieces<", out, ">");
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -4,7 +4,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/native_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxItems = 256;  // folds, and fills: as many as a layout may have
@@ -244,4 +244,4 @@ Result<NativeAny> read_native(std::string_view source) {
   return text;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 
 /// The two laws of the native notation, on random layouts that were built as specs and never were
 /// text: parse(print(x)) == x, and printing what was parsed gives the same text.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 class RandomSpecs {
@@ -257,4 +257,4 @@ TEST(NativeRoundTrip, TruncatedAndMangledTextsNeverLoseTheirSpan) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// A text in the printed form, the spec that it must mean, and nothing else in between: the spec is
@@ -325,4 +325,4 @@ TEST(Native, PiecesAreBoxesWithALayoutEach) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -14,7 +14,7 @@
 /// `native<..>`, `native.view<..>` and `native.pieces<..>` as they stand in the text: every item
 /// with its span, in the order of the grammar and not of the text, nothing derived yet.
 /// docs/native.md has the grammar.
-namespace tessera {
+namespace tessera::notation {
 
 struct FillText {
   Fill fill;
@@ -71,4 +71,4 @@ Result<Said<Shape>> read_mesh(Cursor& cursor, std::string_view what);
 /// `mesh_size`, where that is known.
 Result<DeviceText> read_device(Cursor& cursor, std::optional<std::int64_t> mesh_size);
 
-}  // namespace tessera
+}  // namespace tessera::notation

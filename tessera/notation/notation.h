@@ -13,7 +13,7 @@
 
 /// notation/: text in, Layout out, and back. One file a notation. Nothing here decides where an
 /// element lives: a notation lowers to fold, cut and place, and the core answers.
-namespace tessera {
+namespace tessera::notation {
 
 /// A tensor as it was written: where its elements are, the notation that said it, and the
 /// notation's own words, from which it prints as it was written and from which facts that only the
@@ -80,4 +80,14 @@ Result<std::string> print_tensor(const Placement& placement, const Notation& not
 /// Everything can be said natively.
 std::string print_native(const Placement& placement);
 
+}  // namespace tessera::notation
+
+namespace tessera {
+using notation::find_notation;
+using notation::Notation;
+using notation::notations;
+using notation::parse_tensor;
+using notation::print_native;
+using notation::print_tensor;
+using notation::Tensor;
 }  // namespace tessera

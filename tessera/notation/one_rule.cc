@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 16;
@@ -115,4 +115,4 @@ std::optional<Layout> one_rule(const Piecewise& pieces) {
 
 std::optional<Layout> one_rule(const Layout& layout) { return followed(layout, layout.spec()); }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -6,7 +6,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/layout/piecewise.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// One layout that says all boxes, where each dim's own steps tell one: boxes are how some
 /// notations lower what others say by a single rule. Nothing when there is none, or none that is
@@ -21,4 +21,4 @@ std::optional<Layout> one_rule(const Piecewise& pieces);
 /// The same of a layout, written with the plainest cuts that its elements allow.
 std::optional<Layout> one_rule(const Layout& layout);
 
-}  // namespace tessera
+}  // namespace tessera::notation

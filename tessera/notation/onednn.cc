@@ -11,7 +11,7 @@
 #include "tessera/notation/physical_dims.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kHelp =
@@ -101,4 +101,4 @@ Notation onednn_notation() {
           .write = write_tensor};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

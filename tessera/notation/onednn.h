@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A oneDNN format tag: the order of dims, then blocks.
 ///
@@ -56,4 +56,4 @@ Result<OnednnLayout> raise_onednn(const Layout& layout);
 /// "onednn.aBcd16b".
 std::string write(const OnednnLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

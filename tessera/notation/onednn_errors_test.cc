@@ -8,7 +8,7 @@
 #include "tessera/notation/onednn.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 TEST(OnednnErrors, TextsThatAreNoTag) {
@@ -116,4 +116,4 @@ TEST(OnednnErrors, HostileNumbers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

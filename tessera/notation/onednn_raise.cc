@@ -12,7 +12,7 @@
 
 /// Layout → tag. The outer digits are the order of dims; every further digit is a block. A dim that
 /// is all blocks has one outer step, which may stand anywhere.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Error cannot(std::string_view what) {
@@ -138,4 +138,4 @@ Result<OnednnLayout> raise_onednn(const Layout& layout) {
                     write(words), " does"));
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/notation/onednn.h"
 
 /// The grammar of format tags.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kPlain = "abcdefghijkl";
@@ -163,4 +163,4 @@ Result<OnednnLayout> read_onednn_tag(std::string_view tag, std::int64_t from) {
   return TagReader(tag, from).read();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -16,7 +16,7 @@
 #include "tessera/testing/generate.h"
 #include "tessera/testing/tuples.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -302,4 +302,4 @@ TEST(Onednn, WhatCannotBeSaidHasAReason) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<SplitDim> split_dim(const TiledDim& dim, std::int64_t by, Cause cause) {
   SplitDim parts{dim, dim};
@@ -67,4 +67,4 @@ Result<Layout> lower_physical(const Shape& shape, DType dtype,
   return Layout::make(std::move(spec));
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

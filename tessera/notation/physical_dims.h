@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A row-major memory under construction: dims from slowest to fastest, each a digit of a line.
 ///
@@ -39,4 +39,4 @@ Result<Layout> lower_physical(const Shape& shape, DType dtype,
                               const std::vector<std::vector<Term>>& lines,
                               const std::vector<TiledDim>& dims);
 
-}  // namespace tessera
+}  // namespace tessera::notation

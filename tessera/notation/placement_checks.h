@@ -13,7 +13,7 @@
 
 /// What tests of notations whose tensors are layouts, views or pieces share: a tensor as a naive
 /// rule places it, and the laws that the library must keep with it.
-namespace tessera {
+namespace tessera::notation {
 
 /// A small tensor, placed by its notation's rule.
 struct Ruling {
@@ -129,4 +129,4 @@ inline std::string extents_text(const Shape& shape) {
   return text;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

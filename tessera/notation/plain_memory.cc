@@ -4,7 +4,7 @@
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 std::optional<std::string> beyond_plain_storage(const LayoutSpec& spec, DType storage) {
   for (const Fill& fill : spec.form.fills) {
@@ -37,4 +37,4 @@ std::optional<std::string> beyond_plain_memory(const View& view) {
   return beyond_plain_memory(spec);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

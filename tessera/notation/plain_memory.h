@@ -7,7 +7,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/layout/view.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What a notation of plain scalars on one place has no words for, if anything: a mesh, a partial
 /// result, a tile or another storage type, a padding value, a memory space, a device map.
@@ -18,4 +18,4 @@ std::optional<std::string> beyond_plain_memory(const View& view);
 /// The same without the mesh, for notations that have one: of `storage` atoms.
 std::optional<std::string> beyond_plain_storage(const LayoutSpec& spec, DType storage);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/notation/pyflame_text.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = PyflameLayout::Kind;
@@ -93,4 +93,4 @@ Notation pyflame_notation() {
           .scope = {.least_axes = 2, .most_axes = 2, .replicates = true, .partial = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

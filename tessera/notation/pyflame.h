@@ -12,7 +12,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// How PyFlame spreads a tensor over the PEs of a wafer:
 ///
@@ -66,4 +66,4 @@ std::string_view pyflame_factory(PyflameLayout::Kind kind);
 /// "pyflame.Grid(4, 4)".
 std::string write(const PyflameLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/pyflame_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = PyflameLayout::Kind;
@@ -163,4 +163,4 @@ Status check_pyflame(const PyflameLayout& words, const PyflameBlame& blame) {
   return check_pes(words, blame);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -6,7 +6,7 @@
 
 #include "tessera/base/checked.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<PyflameDeal> PyflameDeal::make(int axis, std::int64_t extent, std::int64_t pes,
                                       std::int64_t block) {
@@ -62,4 +62,4 @@ Result<Fold> PyflameDeal::fold(int dim, std::int64_t slot_stride) const {
   return fold;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/layout/fold.h"
 #include "tessera/notation/pyflame.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// How one dim is dealt to the PEs of an axis: blocks of `block` elements, one PE after another, in
 /// as many rounds as it takes.
@@ -44,4 +44,4 @@ struct PyflameDeal {
 /// How each dim of the tensor is dealt. Errors as of `lower`.
 Result<std::vector<PyflameDeal>> deals(const PyflameLayout& words, const Shape& shape);
 
-}  // namespace tessera
+}  // namespace tessera::notation

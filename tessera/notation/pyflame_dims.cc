@@ -8,7 +8,7 @@
 #include "tessera/notation/pyflame_raise.h"
 #include "tessera/notation/pyflame_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// A digit of `count` values that moves an element to another PE: one step along one axis.
@@ -118,4 +118,4 @@ Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout) {
   return dims;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 TEST(PyflameErrors, SyntaxPointsAtTheOffendingText) {
@@ -255,4 +255,4 @@ TEST(PyflameErrors, HostileNumbersAreRefusedOrExact) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

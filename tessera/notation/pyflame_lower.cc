@@ -9,7 +9,7 @@
 #include "tessera/notation/pyflame_deal.h"
 #include "tessera/notation/pyflame_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = PyflameLayout::Kind;
@@ -224,4 +224,4 @@ Result<std::vector<PyflameDeal>> deals(const PyflameLayout& words, const Shape& 
   return deal_dims(words, shape, {});
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

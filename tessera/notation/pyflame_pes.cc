@@ -7,7 +7,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/notation/pyflame_raise.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::int64_t kMaxList = std::int64_t{1} << 20;
@@ -100,4 +100,4 @@ Result<PyflamePes> pyflame_pes(const Layout& layout) {
   return found;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

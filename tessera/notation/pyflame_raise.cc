@@ -13,7 +13,7 @@
 #include "tessera/notation/pyflame_deal.h"
 #include "tessera/notation/pyflame_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = PyflameLayout::Kind;
@@ -226,4 +226,4 @@ Result<PyflameLayout> raise_pyflame(const Layout& layout) {
   return pyflame_cannot_say(*as_mapped);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 
 /// What raise_pyflame is made of: each part reads one thing off a layout, or says why PyFlame has
 /// no words for it.
-namespace tessera {
+namespace tessera::notation {
 
 /// "PyFlame cannot say ..".
 Error pyflame_cannot_say(std::string_view what);
@@ -32,4 +32,4 @@ struct PyflameDim {
 /// One a dim. Only for tensors with elements, on meshes of rank 2 or of one place.
 Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 #include "tessera/testing/generate.h"
 #include "tessera/testing/rule_pyflame.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 const Notation& pyflame() { return **find_notation("pyflame"); }
@@ -221,4 +221,4 @@ TEST(PyflameRaise, RewrittenLayoutsAreRecognised) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

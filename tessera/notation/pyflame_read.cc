@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/pyflame_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Kind = PyflameLayout::Kind;
@@ -296,4 +296,4 @@ class Reader {
 
 Result<PyflameText> read_pyflame(std::string_view source) { return Reader(source).read(); }
 
-}  // namespace tessera
+}  // namespace tessera::notation

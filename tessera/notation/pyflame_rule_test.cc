@@ -11,7 +11,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// PyFlame's notation against PyFlame's rule (testing/rule_pyflame.h): random layouts and slips.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -128,4 +128,4 @@ TEST(PyflameRule, SlipsAreTypedErrorsInsideTheText) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

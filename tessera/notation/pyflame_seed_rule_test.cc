@@ -12,7 +12,7 @@
 
 /// Every layout example and number of the seed on PyFlame, with the corrections of FACTS, against
 /// the rule (testing/rule_pyflame.h) and by hand.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -261,4 +261,4 @@ TEST(PyflameFacts, Refusals) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

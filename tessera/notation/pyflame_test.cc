@@ -12,7 +12,7 @@
 #include "tessera/layout/places.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Tensor read(const std::string& text) {
@@ -307,4 +307,4 @@ TEST(Pyflame, ReadsAnyOrderAndNames) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

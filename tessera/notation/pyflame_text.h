@@ -11,7 +11,7 @@
 
 /// `pyflame.Factory(..)` as it stands in the text, so that what is wrong with its meaning is told
 /// where it was said.
-namespace tessera {
+namespace tessera::notation {
 
 /// Where each item stood. Lists have a span an entry, as many as the words have.
 struct PyflameSpans {
@@ -63,4 +63,4 @@ Status check_pyflame(const PyflameLayout& words, const PyflameBlame& blame);
 Result<Layout> lower_pyflame(const PyflameLayout& words, const Shape& shape, DType dtype,
                              const PyflameBlame& blame);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -4,7 +4,7 @@
 #include "tessera/notation/notation.h"
 
 /// The entry of each notation, defined in the file of that notation. `notations()` lists them.
-namespace tessera {
+namespace tessera::notation {
 
 Notation native_notation();
 Notation strided_notation();
@@ -20,4 +20,4 @@ Notation cute_notation();
 Notation gspmd_notation();
 Notation dtensor_notation();
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 const Fill* spreading_fill(const Placement& placement, Fill::Kind kind) {
@@ -101,4 +101,4 @@ std::optional<std::string> outside_scope(const Placement& placement, std::string
   return cat(notation, " ", join(reasons, "; "));
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What a notation has words for, whatever the numbers. A tensor outside its notation's scope is
 /// refused for that reason before anything else is tried; inside it, `raise` decides.
@@ -31,4 +31,4 @@ struct Scope {
 std::optional<std::string> outside_scope(const Placement& placement, std::string_view notation,
                                          const Scope& scope);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/notation/registry.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Result<Tensor> read(std::string_view text, const TensorType& type) {
@@ -74,4 +74,4 @@ Notation spyre_notation() {
           .scope = {.least_axes = 1, .most_axes = 1}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

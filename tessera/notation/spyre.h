@@ -9,7 +9,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A Spyre device layout: the tensor is a row-major device tensor of higher rank, whose last extent
 /// is one 128-byte stick.
@@ -121,4 +121,4 @@ Result<std::vector<std::int64_t>> dim_map_of(const SpyreLayout& words, const Sha
 Result<bool> same_device_layout(const SpyreLayout& a, const SpyreLayout& b, const Shape& shape,
                                 DType dtype);
 
-}  // namespace tessera
+}  // namespace tessera::notation

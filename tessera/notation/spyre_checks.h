@@ -18,7 +18,7 @@
 
 /// What the tests of the Spyre notation share: words from plain lists, the notation's rule by plain
 /// division, and random words.
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 
 using Numbers = std::vector<std::int64_t>;
 
@@ -300,4 +300,4 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

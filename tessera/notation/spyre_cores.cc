@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace spyre {
 namespace {
 
@@ -105,4 +105,4 @@ Status check_core_spans(const SpyreLayout& words, const Shape& shape, DType dtyp
                              : cat("cores=", bracketed(cores), " would fit")};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/spyre.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// The stretch of the undivided device tensor from the first to the last byte of a core's piece.
 /// A core addresses all of it, whether its piece fills it or not, so the device limits it.
@@ -37,4 +37,4 @@ Result<std::vector<SpyreSpan>> core_spans(const SpyreLayout& words, const Shape&
 Status check_core_spans(const SpyreLayout& words, const Shape& shape, DType dtype,
                         std::int64_t limit_bytes);
 
-}  // namespace tessera
+}  // namespace tessera::notation

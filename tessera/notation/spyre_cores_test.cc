@@ -3,7 +3,7 @@
 
 #include "tessera/notation/spyre_checks.h"
 
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{256} << 20;
@@ -110,4 +110,4 @@ TEST(SpyreCores, AskedForACoreThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

@@ -5,7 +5,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 constexpr std::int64_t kSynthetic = -1;
@@ -70,9 +70,9 @@ Result<DefaultDims> default_dims(const SpyreLayout& words, const Shape& shape,
   return result;
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<SpyreLayout> spelled_out(const SpyreLayout& words, const Shape& shape, DType dtype) {
   if (words.form != SpyreLayout::Form::kDefault) return words;
@@ -97,4 +97,4 @@ Result<SpyreLayout> spelled_out(const SpyreLayout& words, const Shape& shape, DT
   return result;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -2,7 +2,7 @@
 #include "tessera/notation/spyre_checks.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 TEST(SpyreErrors, PointAtTheOffendingText) {
@@ -187,4 +187,4 @@ TEST(SpyreText, HostileNumbersAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

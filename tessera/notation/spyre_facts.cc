@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<SpyreFacts> facts_of(const SpyreLayout& words, const Shape& shape, DType dtype) {
   SpyreFacts facts;
@@ -28,4 +28,4 @@ Result<SpyreFacts> facts_of(const SpyreLayout& words, const Shape& shape, DType 
   return facts;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/notation/spyre.h"
 #include "tessera/notation/spyre_nests.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What only the notation knows about a tensor, ready to be shown.
 struct SpyreFacts {
@@ -28,4 +28,4 @@ struct SpyreFacts {
 
 Result<SpyreFacts> facts_of(const SpyreLayout& words, const Shape& shape, DType dtype);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 Error cannot(std::string message) {
@@ -174,4 +174,4 @@ std::optional<std::vector<Step>> steps_of_dims(const Lines& lines) {
   return steps;
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

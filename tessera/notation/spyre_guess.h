@@ -11,7 +11,7 @@
 
 /// Words that might say a layout, read off its canonical lines. A guess is only a guess: whoever
 /// asks for one lowers it and compares.
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 
 /// A digit of a line, seen from the device: coordinate = (what is left) div width.
 struct Step {
@@ -70,4 +70,4 @@ enum class HostGuess : std::uint8_t {
 std::optional<std::vector<std::int64_t>> host_in_device_order(const Lines& lines, const Room& room,
                                                               HostGuess guess, bool by_last_digit);
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

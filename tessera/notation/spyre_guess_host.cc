@@ -5,7 +5,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/notation/spyre_guess.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 /// Makes one digit of two that move in step: so many slots, or places, a host element.
@@ -174,4 +174,4 @@ std::optional<std::vector<std::int64_t>> host_in_device_order(const Lines& lines
   return host;
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

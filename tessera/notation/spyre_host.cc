@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 Status check_strides(const std::vector<std::int64_t>& strides, const Shape& shape,
@@ -86,4 +86,4 @@ Result<std::vector<std::int64_t>> host_strides(const SpyreLayout& words, const S
   return spans.blame(Item::kHostStride, std::move(error));
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

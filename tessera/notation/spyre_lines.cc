@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 /// What every explicit text must obey, whatever its map: as many entries as device dims, extents
@@ -205,4 +205,4 @@ Result<DeviceLines> device_lines(const SpyreLayout& words, const Shape& shape, D
   return result;
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

@@ -12,7 +12,7 @@
 #include "tessera/notation/spyre.h"
 
 /// What the parts of the Spyre notation share: words as lines of device digits.
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 
 /// What an error may point at.
 enum class Item : std::uint8_t {
@@ -127,4 +127,4 @@ struct Parsed {
 };
 Result<Parsed> parse(std::string_view text);
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

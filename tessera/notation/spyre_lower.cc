@@ -6,7 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 /// Line positions up to `end` that are padding for `cause`.
@@ -148,12 +148,12 @@ Result<Layout> lower_text(const SpyreLayout& words, const Shape& shape, DType dt
   return Layout::make(std::move(spec));
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<Layout> lower(const SpyreLayout& words, const Shape& shape, DType dtype) {
   return spyre::lower_text(words, shape, dtype, spyre::Spans());
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -5,7 +5,7 @@
 #include "tessera/notation/spyre_checks.h"
 
 // Every slot of random layouts against the notation's own rule, by plain division.
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 /// What a slot holds must be what the rule says of its device coordinates, on every core.
@@ -177,4 +177,4 @@ TEST(SpyreLower, PaddingHasTheCauseOfItsDim) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

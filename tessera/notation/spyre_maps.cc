@@ -6,7 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace spyre {
 
 Result<std::vector<std::int64_t>> strides_of_dims(const std::vector<std::int64_t>& device_size,
@@ -146,4 +146,4 @@ Result<bool> same_device_layout(const SpyreLayout& a, const SpyreLayout& b, cons
   return true;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -12,7 +12,7 @@
 #include "tessera/notation/spyre_lines.h"
 #include "tessera/notation/spyre_part.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace spyre {
 
 Result<std::vector<std::int64_t>> counts_of(const std::vector<SpyreRange>& part,
@@ -195,4 +195,4 @@ Result<std::vector<SpyreNest>> transfer_nests(const SpyreLayout& words, const Sh
   return nests;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/spyre.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// Loops that copy elements between the host tensor and the device tensor, outermost first.
 ///
@@ -63,4 +63,4 @@ Result<std::int64_t> covered_sticks(const SpyreLayout& words, const Shape& shape
 Result<std::int64_t> covered_sticks(const SpyreLayout& words, const Shape& shape, DType dtype,
                                     const std::vector<SpyreRange>& part);
 
-}  // namespace tessera
+}  // namespace tessera::notation

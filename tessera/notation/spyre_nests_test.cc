@@ -6,7 +6,7 @@
 #include "tessera/notation/spyre_checks.h"
 #include "tessera/notation/spyre_facts.h"
 
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 using Copies = std::multiset<std::pair<std::int64_t, std::int64_t>>;  // host offset, device slot
@@ -209,4 +209,4 @@ TEST(SpyreFactsOf, TellWhatTheNotationKnows) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

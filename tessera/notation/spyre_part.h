@@ -8,7 +8,7 @@
 #include "tessera/notation/spyre_lines.h"
 #include "tessera/notation/spyre_nests.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 
 /// How many elements each range covers; kContradiction or kOutOfRange for ranges that do not fit.
 Result<std::vector<std::int64_t>> counts_of(const std::vector<SpyreRange>& part,
@@ -22,4 +22,4 @@ Result<std::int64_t> sticks_of_line(const DeviceLine& line, std::size_t device_r
                                     const std::vector<SpyreRange>& part,
                                     const std::vector<std::int64_t>& counts);
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

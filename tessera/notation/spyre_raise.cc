@@ -11,7 +11,7 @@
 #include "tessera/notation/spyre_guess.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace spyre {
 namespace {
 
@@ -175,4 +175,4 @@ Result<SpyreLayout> raise_spyre(const Layout& layout) {
   return spyre::Raising(layout, per_stick).raise();
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

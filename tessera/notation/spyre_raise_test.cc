@@ -2,7 +2,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/notation/spyre_checks.h"
 
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 const Notation& notation() {
@@ -140,4 +140,4 @@ TEST(SpyreRaise, EmptyTensors) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

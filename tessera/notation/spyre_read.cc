@@ -11,7 +11,7 @@
 // LAYOUT   = 'spyre' '<' ENTRIES '>' | 'spyre' '.' 'default' '(' [ENTRIES] ')'
 // ENTRIES  = KEY '=' VALUE (',' KEY '=' VALUE)*            in any order, each key once
 // VALUE    = '[' INT, .. ']' | INT | 'true' | 'false' | 'seed' | 'now'
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 constexpr std::string_view kExample =
@@ -166,4 +166,4 @@ Error Spans::blame(Item item, std::size_t number, Error error) const {
 
 Result<Parsed> parse(std::string_view text) { return Reader(text).read(); }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

@@ -13,7 +13,7 @@
 #include "tessera/notation/spyre_lines.h"
 #include "tessera/notation/spyre_nests.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace spyre {
 namespace {
 
@@ -202,4 +202,4 @@ Result<Restickify> restickify(const SpyreLayout& from, const SpyreLayout& to, co
   return result;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -6,7 +6,7 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/spyre.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What changing the device layout of a tensor does to its sticks.
 enum class RestickifyKind : std::uint8_t {
@@ -52,4 +52,4 @@ struct Restickify {
 Result<Restickify> restickify(const SpyreLayout& from, const SpyreLayout& to, const Shape& shape,
                               DType dtype);
 
-}  // namespace tessera
+}  // namespace tessera::notation

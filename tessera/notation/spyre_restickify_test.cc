@@ -6,7 +6,7 @@
 
 #include "tessera/notation/spyre_checks.h"
 
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 struct Lane {
@@ -171,4 +171,4 @@ TEST(SpyreRestickify, LargeTensorsCostNoMore) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

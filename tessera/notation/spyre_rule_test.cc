@@ -11,7 +11,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// Spyre's notation against Spyre's rule (testing/rule_spyre.h): random layouts and slips.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -155,4 +155,4 @@ TEST(SpyreFacts, Refusals) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

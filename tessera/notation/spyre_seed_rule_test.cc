@@ -13,7 +13,7 @@
 
 /// Every example and number of the seeds on Spyre, with the corrections of FACTS, against the rule
 /// (testing/rule_spyre.h) and by hand.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -294,4 +294,4 @@ TEST(SpyreFacts, SeveralStickDims) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -2,7 +2,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::int64_t kStickBits = 128 * 8;
@@ -45,4 +45,4 @@ Result<std::int64_t> elements_per_stick(DType dtype) {
   return kStickBits / *dtype_bits(storage);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_part.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace spyre {
 namespace {
 
@@ -188,4 +188,4 @@ Result<std::int64_t> covered_sticks(const SpyreLayout& words, const Shape& shape
   return sticks;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre_lines.h"
 
-namespace tessera::spyre {
+namespace tessera::notation::spyre {
 namespace {
 
 /// A part of the line of host offsets: p = Σ coef·x over some dims, and the device digits that see
@@ -253,4 +253,4 @@ Result<std::vector<DeviceLine>> lines_of_strides(const SpyreLayout& words, const
   return StrideReader(words, shape, host_stride, device_stride, spans).read();
 }
 
-}  // namespace tessera::spyre
+}  // namespace tessera::notation::spyre

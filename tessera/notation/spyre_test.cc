@@ -4,7 +4,7 @@
 
 // The rules of the seeds with their corrections, and what PyTorch's Spyre backend publishes as its
 // own expectations.
-namespace tessera::spyre_test {
+namespace tessera::notation::spyre_test {
 namespace {
 
 using Era = SpyreLayout::Era;
@@ -210,4 +210,4 @@ TEST(SpyreStrides, WhatTheBackendAccepts) {
 }
 
 }  // namespace
-}  // namespace tessera::spyre_test
+}  // namespace tessera::notation::spyre_test

@@ -14,7 +14,7 @@
 #include "tessera/notation/plain_memory.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// A negative stride runs downward from the slot of index 0, which must be high enough for it.
@@ -170,4 +170,4 @@ Notation strided_notation() {
           .scope = {.shares = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `strided<[256, 1]>` and `strided<[256, -1], offset: 7>`: element x lives in slot
 /// offset + Σ stride[i]·x[i] of a single place. MLIR's spelling; NumPy's and PyTorch's meaning,
@@ -26,4 +26,4 @@ Result<StridedLayout> raise_strided(const Layout& layout);
 Result<StridedLayout> raise_strided(const View& view);
 std::string write(const StridedLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 const Notation& strided() { return **find_notation("strided"); }
@@ -194,4 +194,4 @@ TEST(Strided, SaysWhatIsStridedHoweverItWasDescribed) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

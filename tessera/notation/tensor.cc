@@ -8,7 +8,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/registry.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxText = std::size_t{16} << 20;
@@ -163,4 +163,4 @@ std::string print_native(const Placement& placement) {
   return join({TensorType::of(placement.shape(), placement.dtype()), write_native(placement)});
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

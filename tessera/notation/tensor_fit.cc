@@ -8,27 +8,27 @@
 #include "tessera/notation/spyre_cores.h"
 #include "tessera/target/size_text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
-Spread spread_of(const Tensor& tensor) {
+target::Spread spread_of(const Tensor& tensor) {
   const auto* const words = std::get_if<TtnnLayout>(&tensor.words);
   const bool interleaved = words != nullptr && words->memory == TtnnLayout::Memory::kInterleaved;
-  return interleaved ? Spread::kInterleaved : Spread::kWhole;
+  return interleaved ? target::Spread::kInterleaved : target::Spread::kWhole;
 }
 
 /// Pages of a tensor interleaved in the places' own memory are dealt over its grid.
-void check_interleaved_grid(const Tensor& tensor, const Machine& machine, Fit& fit) {
+void check_interleaved_grid(const Tensor& tensor, const Machine& machine, target::Fit& fit) {
   const auto* const words = std::get_if<TtnnLayout>(&tensor.words);
   if (words == nullptr || words->memory != TtnnLayout::Memory::kInterleaved ||
-      fit.owner != MemorySpace::Owner::kPlace) {
+      fit.owner != target::MemorySpace::Owner::kPlace) {
     return;
   }
   const Shape there = machine.shape();
   if (there.rank() != words->grid.size()) return;
   for (std::size_t axis = 0; axis < there.rank(); ++axis) {
     if (words->grid[axis] <= there[axis]) continue;
-    fit.reasons.push_back({Misfit::Code::kMeshTooLarge,
+    fit.reasons.push_back({target::Misfit::Code::kMeshTooLarge,
                            cat("a grid of ", join(words->grid, "x"), " > ", there.to_string(),
                                " (axis ", axis, ": ", words->grid[axis], " > ", there[axis], ")")});
     return;
@@ -37,7 +37,7 @@ void check_interleaved_grid(const Tensor& tensor, const Machine& machine, Fit& f
 
 /// Pieces of a Spyre tensor stay where they are in the undivided one, so the span of a core is that
 /// of its piece there, which is longer than the piece itself.
-Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit, Fit& fit) {
+Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit, target::Fit& fit) {
   const auto* const words = std::get_if<SpyreLayout>(&tensor.words);
   if (words == nullptr || words->cores.empty() || !limit) return ok_status();
   TESSERA_TRY(const std::vector<SpyreSpan> spans,
@@ -46,17 +46,18 @@ Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit,
       std::max_element(spans.begin(), spans.end(),
                        [](const SpyreSpan& a, const SpyreSpan& b) { return a.bytes < b.bytes; });
   if (longest == spans.end() || longest->bytes <= *limit) return ok_status();
-  std::erase_if(fit.reasons,
-                [](const Misfit& reason) { return reason.code == Misfit::Code::kSpanTooLong; });
-  fit.reasons.push_back(
-      {Misfit::Code::kSpanTooLong, cat("core ", longest->core, " spans ", size_text(longest->bytes),
-                                       " > ", size_text(*limit))});
+  std::erase_if(fit.reasons, [](const target::Misfit& reason) {
+    return reason.code == target::Misfit::Code::kSpanTooLong;
+  });
+  fit.reasons.push_back({target::Misfit::Code::kSpanTooLong,
+                         cat("core ", longest->core, " spans ", target::size_text(longest->bytes),
+                             " > ", target::size_text(*limit))});
   return ok_status();
 }
 
 /// Pieces share mesh and memory, and every place keeps room for the largest shard: where that one
 /// fits, all do. Only the elements are those of all pieces.
-Result<Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machine) {
+Result<target::Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machine) {
   const LayoutPiece* largest = &pieces.pieces().front();
   for (const LayoutPiece& piece : pieces.pieces()) {
     if (piece.layout.spec().device_map.kind() != DeviceMap::Kind::kIdentity) {
@@ -66,10 +67,10 @@ Result<Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machine) {
     }
     if (piece.layout.shard_bytes() > largest->layout.shard_bytes()) largest = &piece;
   }
-  TESSERA_TRY(Fit fit, fits(largest->layout, machine));
+  TESSERA_TRY(target::Fit fit, target::fits(largest->layout, machine));
   const auto bytes = dtype_bytes(pieces.atom().storage, pieces.shape().elements());
   fit.needed_places = std::nullopt;
-  if (bytes && fit.owner == MemorySpace::Owner::kPlace && fit.usable_bytes) {
+  if (bytes && fit.owner == target::MemorySpace::Owner::kPlace && fit.usable_bytes) {
     fit.needed_places = std::max<std::int64_t>(1, ceil_div(*bytes, *fit.usable_bytes));
   }
   return fit;
@@ -77,7 +78,7 @@ Result<Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machine) {
 
 }  // namespace
 
-Result<Fit> fits(const Tensor& tensor, const Machine& machine) {
+Result<target::Fit> fits(const Tensor& tensor, const Machine& machine) {
   if (const Piecewise* pieces = tensor.placement.pieces()) {
     return fits_in_pieces(*pieces, machine);
   }
@@ -87,12 +88,12 @@ Result<Fit> fits(const Tensor& tensor, const Machine& machine) {
                  "a view owns no memory, so it cannot be fitted on a machine", std::nullopt,
                  "ask for the layout underneath, or leave out --target"};
   }
-  TESSERA_TRY(Fit fit, fits(*layout, machine, spread_of(tensor)));
+  TESSERA_TRY(target::Fit fit, target::fits(*layout, machine, spread_of(tensor)));
   check_interleaved_grid(tensor, machine, fit);
-  if (fit.owner == MemorySpace::Owner::kShared) {
+  if (fit.owner == target::MemorySpace::Owner::kShared) {
     TESSERA_CHECK_OK(check_spyre_span(tensor, machine.rules.span_limit_bytes, fit));
   }
   return fit;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -4,10 +4,10 @@
 #include "tessera/notation/notation.h"
 #include "tessera/target/fit.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// `fits` of target/fit.h, with what only the notation's words know: that a TTNN tensor is
 /// interleaved and over which grid, and the span of a Spyre core.
-Result<Fit> fits(const Tensor& tensor, const Machine& machine);
+Result<target::Fit> fits(const Tensor& tensor, const Machine& machine);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kTensorHelp = "a tensor is such as tensor<53x63xf32, strided<[63, 1]>>";
@@ -111,4 +111,4 @@ std::string write_tensor_type(const std::vector<std::int64_t>& extents, const At
              tile_type_name(element.storage), ">");
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -11,7 +11,7 @@
 #include "tessera/layout/atom.h"
 #include "tessera/notation/cursor.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// What stands before the layout in `tensor<SHAPExELEMENT, LAYOUT>`: extents and what each holds.
 /// The element is a scalar type, or a tile of them as in `tensor<1x1x2x2x!ttcore.tile<32x32,
@@ -45,4 +45,8 @@ Result<std::vector<std::int64_t>> read_extents(Cursor& cursor, std::string_view 
 std::string write_tensor_type(const std::vector<std::int64_t>& extents, const Atom& element,
                               std::string_view dialect = "ttcore");
 
+}  // namespace tessera::notation
+
+namespace tessera {
+using notation::TensorType;
 }  // namespace tessera

@@ -11,7 +11,7 @@
 #include "tessera/notation/notation.h"
 
 /// What the tests of every notation share.
-namespace tessera {
+namespace tessera::notation {
 
 /// A text that is refused. `carets` is drawn under the text and marks the span of the error; a
 /// span at the end of the text is one caret past it.
@@ -36,4 +36,4 @@ inline void expect_refused(const Refusal& refusal) {
   EXPECT_EQ(std::max(error.span->to, from + 1), to) << render(error, refusal.text);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

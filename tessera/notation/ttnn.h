@@ -13,7 +13,7 @@
 #include "tessera/notation/core_ranges.h"
 #include "tessera/notation/memref.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// TTNN's layout attribute:
 ///
@@ -134,4 +134,4 @@ Result<TtnnFacts> facts_of(const TtnnTerms& words, const Shape& shape);
 /// for words that lower to a layout.
 std::int64_t share_bytes(const TtnnLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

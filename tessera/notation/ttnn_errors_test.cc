@@ -7,7 +7,7 @@
 
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// A text that is refused, the part of it that the caret marks, and what is said.
@@ -236,4 +236,4 @@ TEST(TtnnErrors, HostileNumbers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

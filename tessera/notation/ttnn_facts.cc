@@ -3,7 +3,7 @@
 #include "tessera/notation/ttnn_rule.h"
 #include "tessera/notation/ttnn_terms.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 /// How far one step along each dim moves in the physical tensor, row-major over the map's lines;
@@ -60,4 +60,4 @@ std::int64_t share_bytes(const TtnnLayout& words) {
   return words.memref.element.bytes(slots.saturated()).value_or(INT64_MAX);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/layout/lines.h"
 #include "tessera/notation/ttnn_rule.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Memory = TtnnLayout::Memory;
@@ -207,4 +207,4 @@ std::vector<TtnnGuess> guess_ttnn_maps(const Layout& layout, const TtnnLayout& w
   return guesses;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/notation/ttnn.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A map that may say a layout, if places have so many atom columns.
 struct TtnnGuess {
@@ -20,4 +20,4 @@ struct TtnnGuess {
 /// live tell its map, up to steps that no element takes.
 std::vector<TtnnGuess> guess_ttnn_maps(const Layout& layout, const TtnnLayout& words);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/ttnn_rule.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Memory = TtnnLayout::Memory;
@@ -205,4 +205,4 @@ Result<Layout> lower(const TtnnLayout& words, const Shape& shape, DType dtype) {
   return lower_ttnn(words, shape, dtype, nullptr);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -3,7 +3,7 @@
 
 #include "tessera/notation/ttnn_rule.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 Result<TtnnLayout> make_ttnn(const Shape& shape, const Atom& element, std::string_view space,
                              TtnnLayout::Memory memory, const std::vector<std::int64_t>& grid,
@@ -27,4 +27,4 @@ Result<TtnnLayout> make_ttnn(const Shape& shape, const Atom& element, std::strin
   return words;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/lines.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Error cannot_say(std::string what, std::string help) {
@@ -138,4 +138,4 @@ Result<TtnnMesh> raise_ttnn_mesh(const Layout& layout) {
   return result;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

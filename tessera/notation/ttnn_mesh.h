@@ -8,7 +8,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/notation/ttnn.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A mesh of TTNN tensors: what TTNN says of a layout that keeps batches apart on a grid of more
 /// than two dims. The last two mesh axes are a device's grid, those before them are devices.
@@ -31,4 +31,4 @@ struct TtnnMesh {
 /// that divides no dim exactly, replicas, or a per-device layout that TTNN cannot say.
 Result<TtnnMesh> raise_ttnn_mesh(const Layout& layout);
 
-}  // namespace tessera
+}  // namespace tessera::notation

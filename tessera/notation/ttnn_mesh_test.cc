@@ -9,7 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Tensor read(const std::string& text) {
@@ -127,4 +127,4 @@ TEST(TtnnMesh, HasReasons) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

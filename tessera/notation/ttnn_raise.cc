@@ -10,7 +10,7 @@
 #include "tessera/notation/ttnn_rule.h"
 
 /// Raising is guess and check: lowering a guess tells whether it says the layout.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Memory = TtnnLayout::Memory;
@@ -152,4 +152,4 @@ Result<TtnnLayout> raise_ttnn(const Layout& layout) {
   return differs(layout, space, memories.front(), words.grid);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -8,7 +8,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Tensor read(const std::string& text) {
@@ -154,4 +154,4 @@ TEST(TtnnRaise, HasReasons) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

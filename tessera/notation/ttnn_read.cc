@@ -9,7 +9,7 @@
 #include "tessera/notation/ttnn_rule.h"
 #include "tessera/notation/ttnn_terms.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Memory = TtnnLayout::Memory;
@@ -185,4 +185,4 @@ Notation ttnn_notation() {
           .scope = {.least_axes = 2, .most_axes = 2, .tiles = true}};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

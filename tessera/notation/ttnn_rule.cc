@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Memory = TtnnLayout::Memory;
@@ -288,4 +288,4 @@ Result<TtnnNumbers> ttnn_numbers(const TtnnLayout& words, const Shape& shape,
   return numbers;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/notation/ttnn.h"
 
 /// The arithmetic of TTNN's rule, shared by what reads, lowers, raises and explains the attribute.
-namespace tessera {
+namespace tessera::notation {
 
 /// Where the parts of an attribute stand in its text.
 struct TtnnSpans {
@@ -55,4 +55,4 @@ std::string_view ttnn_memory_name(TtnnLayout::Memory memory);
 /// `#ttnn.buffer_type<system_memory>` for "system".
 std::string ttnn_buffer_type(std::string_view space);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -9,7 +9,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// TTNN's attribute and the seed's terms against their own rules, evaluated by plain loops.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using test::Dice;
@@ -329,4 +329,4 @@ TEST(TtnnRule, ContradictionsOfTheAttribute) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Pair = std::array<std::int64_t, 2>;
@@ -200,4 +200,4 @@ Result<Layout> lower(const TtnnTerms& words, const Shape& shape, DType dtype) {
   return lower_terms(words, shape, dtype, nullptr);
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

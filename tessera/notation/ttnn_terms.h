@@ -9,7 +9,7 @@
 #include "tessera/notation/notation.h"
 
 /// The arithmetic of the seed's TTNN terms, shared by what reads, lowers, raises and explains them.
-namespace tessera {
+namespace tessera::notation {
 
 /// Where the items stand in their text.
 struct TermsSpans {
@@ -43,4 +43,4 @@ Result<Layout> lower_terms(const TtnnTerms& words, const Shape& shape, DType dty
 /// once; stride and shard_shape must be said.
 Result<Tensor> read_ttnn_terms(std::string_view source, const TensorType& type);
 
-}  // namespace tessera
+}  // namespace tessera::notation

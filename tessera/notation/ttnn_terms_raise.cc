@@ -12,7 +12,7 @@
 
 /// Guess and check, as for the attribute: the cuts on the mesh tell where shards end, unit indices
 /// tell the strides, and lowering the guess tells whether it says the layout.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::size_t kMaxGuesses = 16;
@@ -236,4 +236,4 @@ Result<TtnnTerms> raise_ttnn_terms(const Layout& layout) {
   return cannot_say("this function: it cuts rows of the last dim, and all other dims as one line");
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

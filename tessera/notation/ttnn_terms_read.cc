@@ -7,7 +7,7 @@
 #include "tessera/notation/cursor.h"
 #include "tessera/notation/ttnn_terms.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Pair = std::array<std::int64_t, 2>;
@@ -103,4 +103,4 @@ std::string write(const TtnnTerms& words) {
   return text + ">";
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

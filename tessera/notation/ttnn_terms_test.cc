@@ -10,7 +10,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/text_checks.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Tensor read(const std::string& text) {
@@ -194,4 +194,4 @@ TEST(TtnnTerms, ErrorsPointAtTheItem) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

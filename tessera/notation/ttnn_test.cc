@@ -12,7 +12,7 @@
 #include "tessera/layout/padding.h"
 #include "tessera/notation/notation.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Tensor read(const std::string& text) {
@@ -320,4 +320,4 @@ TEST(Ttnn, MakesWhatTheRuleDerives) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -16,7 +16,7 @@
 #include "tessera/notation/ttnn.h"
 #include "tessera/notation/xla.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// A layout in the words of the notation that it was written in. Native texts say nothing that the
 /// layout itself does not hold.
@@ -24,4 +24,4 @@ using Words = std::variant<std::monostate, StridedLayout, PyflameLayout, SpyreLa
                            MetalTodayLayout, TtnnLayout, TtnnTerms, MorelloLayout, XlaLayout,
                            OnednnLayout, CuteLayout, GspmdLayout, DtensorLayout>;
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/physical_dims.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -241,4 +241,4 @@ Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype,
   return Layout::make(std::move(spec));
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

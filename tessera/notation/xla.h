@@ -9,7 +9,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// An XLA layout: the order of dims in memory, and tiles over the fastest of them.
 ///
@@ -68,4 +68,4 @@ std::string write(const XlaLayout& words);
 /// The type in memory of an element of n bits (E; what XLA takes when unsaid): i4 in 8 bits is i8.
 std::optional<DType> xla_storage(DType dtype, std::optional<std::int64_t> bits);
 
-}  // namespace tessera
+}  // namespace tessera::notation

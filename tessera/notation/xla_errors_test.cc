@@ -8,7 +8,7 @@
 #include "tessera/notation/text_checks.h"
 #include "tessera/notation/xla.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 TEST(XlaErrors, TextsThatAreNoLayout) {
@@ -187,4 +187,4 @@ TEST(XlaErrors, PropertiesReachTheLayout) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

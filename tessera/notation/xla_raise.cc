@@ -13,7 +13,7 @@
 
 /// Layout → XLA words: the properties from what the layout keeps, the order and the tiles from its
 /// digits in memory, and both only when they lower to the same function.
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 Error cannot_say(std::string_view what) {
@@ -96,4 +96,4 @@ Result<XlaLayout> raise_xla(const Layout& layout) {
                         found.front().tiles.size(), " tiles"));
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -10,7 +10,7 @@
 
 /// Text ↔ XLA words. The grammar is that of layouts in HLO texts: properties follow the colon in
 /// one order, each at most once (xla/hlo/parser: ParseLayout).
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 constexpr std::string_view kHelp = "such as xla{1,0} or xla{1,0:T(8,128)(2,1)}";
@@ -194,4 +194,4 @@ Notation xla_notation() {
           .write = write_tensor};
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

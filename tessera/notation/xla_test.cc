@@ -14,7 +14,7 @@
 #include "tessera/testing/generate.h"
 #include "tessera/testing/tuples.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -297,4 +297,4 @@ TEST(Xla, WhatCannotBeSaidHasAReason) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::notation

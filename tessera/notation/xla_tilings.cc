@@ -10,7 +10,7 @@
 
 #include "tessera/base/checked.h"
 
-namespace tessera {
+namespace tessera::notation {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -240,4 +240,4 @@ std::vector<XlaLayout> xla_tilings(const MemoryDigits& memory, const Shape& shap
   return found;
 }
 
-}  // namespace tessera
+}  // namespace tessera::notation

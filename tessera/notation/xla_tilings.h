@@ -7,7 +7,7 @@
 #include "tessera/notation/memory_digits.h"
 #include "tessera/notation/xla.h"
 
-namespace tessera {
+namespace tessera::notation {
 
 /// Orders of dims and tiles that put the digits of a layout in their order in memory, plainest
 /// first: the fewest tiles, then the fewest numbers, then row-major.
@@ -23,4 +23,4 @@ namespace tessera {
 /// one tile (8,128); with rows cut by (8, 2, 1) and the last digit fastest, (8,128)(2,1).
 std::vector<XlaLayout> xla_tilings(const MemoryDigits& memory, const Shape& shape);
 
-}  // namespace tessera
+}  // namespace tessera::notation

@@ -48,10 +48,10 @@ struct LayoutTransform {
     struct Transfer {
       PECoord source;
       PECoord dest;
-      std::int64_t start_offset = 0;  ///< bytes, in the source's tile
-      std::int64_t size = 0;          ///< bytes in all
-      std::int64_t dest_offset = 0;   ///< bytes, in the destination's tile
-      std::vector<BoxLoop> loops;     ///< strides in bytes; none when it is one element
+      std::int64_t start_offset = 0;        ///< bytes, in the source's tile
+      std::int64_t size = 0;                ///< bytes in all
+      std::int64_t dest_offset = 0;         ///< bytes, in the destination's tile
+      std::vector<reshard::BoxLoop> loops;  ///< strides in bytes; none when it is one element
       /// Reduced into what the destination has, which begins as the neutral element; not written.
       bool combines = false;
       bool is_local() const { return source == dest; }
@@ -66,7 +66,7 @@ struct LayoutTransform {
   Result<CommunicationPattern> generate_pattern() const;
 
   /// The same in the terms of reshard/.
-  Result<Reshard> reshard() const;
+  Result<reshard::Reshard> reshard() const;
 };
 
 /// Makes transforms. (PyFlame's insert_transforms takes a graph, and is there with graph/.)

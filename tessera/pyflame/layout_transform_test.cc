@@ -22,7 +22,7 @@ PECoord pe_of(const Layout& layout, const Place& place) {
 std::vector<std::pair<std::int64_t, std::int64_t>> elements_of(const Transfer& transfer) {
   std::vector<std::pair<std::int64_t, std::int64_t>> at = {
       {transfer.start_offset, transfer.dest_offset}};
-  for (const BoxLoop& loop : transfer.loops) {
+  for (const reshard::BoxLoop& loop : transfer.loops) {
     std::vector<std::pair<std::int64_t, std::int64_t>> next;
     for (const auto& [from, to] : at) {
       for (std::int64_t i = 0; i < loop.extent; ++i) {
@@ -37,7 +37,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> elements_of(const Transfer& t
 /// Carries out the pattern on numbered elements and looks at every slot of every destination tile.
 void check_conservation(const MeshLayout& from, const MeshLayout& to, const Numbers& shape,
                         DType dtype, std::int64_t element_bytes) {
-  SCOPED_TRACE(write(from.words()) + " to " + write(to.words()) + " of " +
+  SCOPED_TRACE(notation::write(from.words()) + " to " + notation::write(to.words()) + " of " +
                ::testing::PrintToString(shape));
   const Result<LayoutTransform> transform =
       LayoutTransformer::create_transform(from, to, shape, dtype);

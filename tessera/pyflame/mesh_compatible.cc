@@ -27,9 +27,9 @@ struct Rule {
 };
 
 Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
-  const PyflameLayout words = layout.words();
+  const notation::PyflameLayout words = layout.words();
   TESSERA_TRY(const Shape shape, Shape::make(std::vector<std::int64_t>(rank, 1)));
-  TESSERA_TRY(const std::vector<PyflameDeal> dealt, deals(words, shape));
+  TESSERA_TRY(const std::vector<notation::PyflameDeal> dealt, notation::deals(words, shape));
   const std::array<std::int64_t, 2> pes = {words.rows, words.cols};
   const std::array<std::int64_t, 2> blocks = {words.block_rows, words.block_cols};
   Rule rule;

@@ -14,16 +14,16 @@ namespace {
 
 /// A tensor on a layout, once both are known to fit.
 struct Spread {
-  PyflameLayout words;
+  notation::PyflameLayout words;
   Shape shape;
-  std::vector<PyflameDeal> deals;  ///< one a dim
+  std::vector<notation::PyflameDeal> deals;  ///< one a dim
 };
 
 Result<Spread> spread(const MeshLayout& layout, const std::vector<std::int64_t>& tensor_shape) {
   Spread out;
   out.words = layout.words();
   TESSERA_TRY(out.shape, Shape::make(tensor_shape));
-  TESSERA_TRY(out.deals, deals(out.words, out.shape));
+  TESSERA_TRY(out.deals, notation::deals(out.words, out.shape));
   return out;
 }
 
@@ -77,7 +77,7 @@ bool is_used(const Spread& spread, int axis) {
          std::any_of(words.partial.begin(), words.partial.end(),
                      [axis](const auto& item) { return item.first == axis; }) ||
          std::any_of(deals.begin(), deals.end(),
-                     [axis](const PyflameDeal& deal) { return deal.axis == axis; });
+                     [axis](const notation::PyflameDeal& deal) { return deal.axis == axis; });
 }
 
 MeshLayout make(LayoutType type, std::int32_t rows, std::int32_t cols) {
@@ -118,9 +118,9 @@ MeshLayout MeshLayout::Custom(std::int32_t rows, std::int32_t cols, std::vector<
   return layout;
 }
 
-PyflameLayout MeshLayout::words() const {
-  PyflameLayout words;
-  words.kind = static_cast<PyflameLayout::Kind>(type);
+notation::PyflameLayout MeshLayout::words() const {
+  notation::PyflameLayout words;
+  words.kind = static_cast<notation::PyflameLayout::Kind>(type);
   words.rows = pe_rows;
   words.cols = pe_cols;
   words.block_rows = block_row_size;
@@ -135,7 +135,7 @@ PyflameLayout MeshLayout::words() const {
 
 Result<Layout> MeshLayout::lower(const std::vector<std::int64_t>& tensor_shape, DType dtype) const {
   TESSERA_TRY(const Shape shape, Shape::make(tensor_shape));
-  return tessera::lower(words(), shape, dtype);
+  return tessera::notation::lower(words(), shape, dtype);
 }
 
 Result<PECoord> MeshLayout::pe_for_element(const std::vector<std::int64_t>& indices,
@@ -144,7 +144,7 @@ Result<PECoord> MeshLayout::pe_for_element(const std::vector<std::int64_t>& indi
   TESSERA_CHECK_OK(check_index(tensor.shape, indices));
   Place tile = {0, 0};
   for (std::size_t dim = 0; dim < indices.size(); ++dim) {
-    const PyflameDeal& deal = tensor.deals[dim];
+    const notation::PyflameDeal& deal = tensor.deals[dim];
     if (deal.axis >= 0) tile[static_cast<std::size_t>(deal.axis)] = deal.pe_of(indices[dim]);
   }
   return pe_of_tile(*this, tile[0], tile[1]);
@@ -188,7 +188,7 @@ Result<std::vector<std::int64_t>> MeshLayout::tile_shape(
                  std::nullopt, "ask pes_for_element which PEs do"};
   }
   for (std::size_t dim = 0; dim < extents.size(); ++dim) {
-    const PyflameDeal& deal = tensor.deals[dim];
+    const notation::PyflameDeal& deal = tensor.deals[dim];
     extents[dim] = deal.held_by(deal.axis == 0 ? tile->row : deal.axis == 1 ? tile->col : 0);
   }
   return extents;
@@ -202,7 +202,7 @@ Result<std::int64_t> MeshLayout::memory_per_pe(const std::vector<std::int64_t>& 
                  "use the bytes of one element"};
   }
   Checked bytes = static_cast<std::int64_t>(element_size);
-  for (const PyflameDeal& deal : tensor.deals) bytes *= deal.tile;
+  for (const notation::PyflameDeal& deal : tensor.deals) bytes *= deal.tile;
   return bytes.value("the bytes of a tile");
 }
 

@@ -99,7 +99,7 @@ struct MeshLayout {
                                      std::size_t element_size) const;
 
   /// The same layout in the notation's words, and in the core.
-  PyflameLayout words() const;
+  notation::PyflameLayout words() const;
   Result<Layout> lower(const std::vector<std::int64_t>& tensor_shape, DType dtype) const;
 
   friend bool operator==(const MeshLayout&, const MeshLayout&) = default;  ///< as descriptions

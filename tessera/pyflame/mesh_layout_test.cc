@@ -142,7 +142,7 @@ std::vector<MeshLayout> small_layouts() {
   return all;
 }
 
-std::string describe(const MeshLayout& layout) { return write(layout.words()); }
+std::string describe(const MeshLayout& layout) { return notation::write(layout.words()); }
 
 /// Where one element is, by the rule of the notation in the core.
 struct Spot {

@@ -44,7 +44,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout&
 }
 
 /// The most of a reserve that the scratch of one op lives in.
-std::int64_t used_of_reserve(const PEGraph& graph, const Reserve& reserve) {
+std::int64_t used_of_reserve(const PEGraph& graph, const target::Reserve& reserve) {
   std::int64_t most = 0;
   for (const memory::Op& op : graph.ops) {
     Checked wanted = 0;
@@ -115,7 +115,7 @@ std::map<TensorId, MeshLayout> PEMemoryPlanner::followed(
 PEMemoryPlanner PEMemoryPlanner::followed(const Advice& advice) const {
   PEMemoryPlanner out = *this;
   if (advice.remedy != Remedy::kSmallerReserve) return out;
-  for (MemorySpace& space : out.machine_.memory) {
+  for (target::MemorySpace& space : out.machine_.memory) {
     if (space.name != machine_.data_space) continue;
     space.reserved[advice.scratch].bytes = advice.bytes;
     if (advice.bytes == 0) {
@@ -156,9 +156,9 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
   }
 
   // The target's reserves for moving data.
-  const MemorySpace& space = machine_.default_space();
+  const target::MemorySpace& space = machine_.default_space();
   for (std::size_t i = 0; i < space.reserved.size() && !space.usable_bytes; ++i) {
-    const Reserve& reserve = space.reserved[i];
+    const target::Reserve& reserve = space.reserved[i];
     if (reserve.name != "double_buffers" && reserve.name != "receive_queues" &&
         reserve.name != "transform_staging") {
       continue;

@@ -68,11 +68,11 @@ constexpr std::array<std::string_view, 4> kReserves = {"routing", "transform_sta
 
 /// Whether the target's reserve holds all scratch of an op that names it.
 Result<bool> is_reserved(const memory::Op& op, const std::string& reserve,
-                         const MemorySpace& space) {
+                         const target::MemorySpace& space) {
   const std::int64_t bytes = space.reserved_bytes(reserve);
   if (bytes == 0 && std::count(kReserves.begin(), kReserves.end(), reserve) == 0) {
     std::vector<std::string_view> known(kReserves.begin(), kReserves.end());
-    for (const Reserve& each : space.reserved) known.push_back(each.name);
+    for (const target::Reserve& each : space.reserved) known.push_back(each.name);
     return Error{ErrorCode::kUnknownName,
                  cat("scratch of ", quote_name(op.name), " names the reserve ", quote_name(reserve),
                      ", which there is not"),
@@ -93,7 +93,7 @@ std::int64_t element_bytes(DType dtype) {
 /// What takes memory, in the order of Lifetimes: tensors, then scratches.
 Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
                                                const std::vector<Layout>& layouts,
-                                               const MemorySpace& space) {
+                                               const target::MemorySpace& space) {
   std::vector<memory::SizedTensor> out;
   for (const Layout& layout : layouts) out.push_back({&layout});
   for (const memory::Op& op : graph.ops) {
@@ -209,9 +209,10 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
                                             const std::map<TensorId, MeshLayout>& layouts,
                                             const Options& options) const {
   TESSERA_CHECK_OK(machine_.check());
-  const MemorySpace& space = machine_.default_space();
+  const target::MemorySpace& space = machine_.default_space();
   const std::optional<std::int64_t> available = space.data_bytes();
-  if (!available || space.owner != MemorySpace::Owner::kPlace || machine_.shape().rank() != 2) {
+  if (!available || space.owner != target::MemorySpace::Owner::kPlace ||
+      machine_.shape().rank() != 2) {
     return Error{
         ErrorCode::kNotSupported,
         cat(machine_.name, " has no PEs in rows and columns with a known data budget each"),
@@ -244,7 +245,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   state->bump = bump_bytes(graph, state->sizes);
   out.valid = state->plan.outcome == memory::Outcome::kFits;
   auto offset = static_cast<std::size_t>(*available);
-  for (const Reserve& reserve : space.reserved) {
+  for (const target::Reserve& reserve : space.reserved) {
     out.reservations.push_back({offset, static_cast<std::size_t>(reserve.bytes), reserve.name});
     offset += static_cast<std::size_t>(reserve.bytes);
   }

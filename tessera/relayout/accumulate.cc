@@ -10,7 +10,7 @@
 #include "tessera/relayout/moves.h"
 #include "tessera/relayout/run_table.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 using relayout::Arrays;
 using relayout::Axis;
@@ -163,4 +163,4 @@ Status Accumulate::run(std::span<const std::byte> from, std::span<std::byte> to,
   return ok_status();
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -10,7 +10,7 @@
 #include "tessera/relayout/combine.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// A program made ready to combine instead of to copy. Immutable and cheap to copy; it may run on
 /// many threads at once, on destinations that do not overlap.
@@ -36,4 +36,4 @@ class Accumulate {
   std::shared_ptr<const Body> body_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::relayout

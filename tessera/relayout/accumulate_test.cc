@@ -77,7 +77,7 @@ template <typename T>
 std::string mistake_of(DType type, Reduction reduction, std::uint64_t seed) {
   Dice dice(seed);
   const SlabDraw draw = random_slab(dice, type, dice.chance(20) ? 400 : 20);
-  const Program& program = draw.program;
+  const relayout::Program& program = draw.program;
   std::vector<std::byte> source(static_cast<std::size_t>(program.from.bytes));
   std::vector<std::byte> before(static_cast<std::size_t>(program.to.bytes));
   if (source.size() > (1U << 20) || before.size() > (1U << 20)) return "";
@@ -94,7 +94,7 @@ std::string mistake_of(DType type, Reduction reduction, std::uint64_t seed) {
     a = naive(reduction, a, b);
     std::memcpy(right.data() + to * std::int64_t{sizeof(T)}, &a, sizeof(T));
   });
-  const Result<Accumulate> accumulate = Accumulate::make(program, reduction);
+  const Result<relayout::Accumulate> accumulate = relayout::Accumulate::make(program, reduction);
   if (!accumulate.ok()) return accumulate.error().message;
   static GuardedBuffer from_buffer(1U << 20);
   static GuardedBuffer to_buffer(1U << 20);
@@ -132,7 +132,7 @@ void holds(DType type, bool bits_only = false) {
   for (const Reduction reduction : kReductions) {
     const bool of_bits = reduction == Reduction::kAnd || reduction == Reduction::kOr;
     if (of_bits ? std::is_floating_point_v<T> : bits_only) {
-      EXPECT_FALSE(combiner_of(reduction, type).ok());
+      EXPECT_FALSE(relayout::combiner_of(reduction, type).ok());
       continue;
     }
     for (std::uint64_t seed = 0; seed < (kSanitized ? 4 : 25); ++seed) {
@@ -164,7 +164,7 @@ TEST(Accumulate, CombinesEveryTypeByEveryReduction) {
 /// A factor of 2^19 steps that are no run is not tabled: its nest is walked.
 TEST(Accumulate, CombinesWhatIsTooLongForTables) {
   constexpr std::int64_t kSteps = std::int64_t{1} << 19;
-  Program program;
+  relayout::Program program;
   program.from = one_place(2 * kSteps, DType::kU16);
   program.to = one_place(kSteps, DType::kU16);
   program.copies.emplace_back(
@@ -173,7 +173,8 @@ TEST(Accumulate, CombinesWhatIsTooLongForTables) {
   std::vector<std::uint16_t> from(2 * kSteps);
   std::vector<std::uint16_t> to(kSteps, 3);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint16_t>(i * 7);
-  const Result<Accumulate> accumulate = Accumulate::make(program, Reduction::kSum);
+  const Result<relayout::Accumulate> accumulate =
+      relayout::Accumulate::make(program, Reduction::kSum);
   ASSERT_TRUE(accumulate.ok()) << accumulate.error().message;
   ThreadPool pool(2);
   ASSERT_TRUE(
@@ -186,17 +187,19 @@ TEST(Accumulate, CombinesWhatIsTooLongForTables) {
 
 TEST(Accumulate, RefusesWhatItCannotCombine) {
   Dice dice(3);
-  Program program = random_slab(dice, DType::kF32, 8).program;
-  EXPECT_EQ(Accumulate::make(program, Reduction::kOr).error().code, ErrorCode::kNotSupported);
-  Program other = program;
+  relayout::Program program = random_slab(dice, DType::kF32, 8).program;
+  EXPECT_EQ(relayout::Accumulate::make(program, Reduction::kOr).error().code,
+            ErrorCode::kNotSupported);
+  relayout::Program other = program;
   other.from.atom = Atom::scalar(DType::kI32);
-  EXPECT_EQ(Accumulate::make(other, Reduction::kSum).error().message,
+  EXPECT_EQ(relayout::Accumulate::make(other, Reduction::kSum).error().message,
             "shares of type i32 cannot be combined with f32");
-  Program filled = program;
+  relayout::Program filled = program;
   filled.fills.push_back({});
-  EXPECT_EQ(Accumulate::make(filled, Reduction::kSum).error().message,
+  EXPECT_EQ(relayout::Accumulate::make(filled, Reduction::kSum).error().message,
             "a program with 1 fills cannot combine");
-  const Result<Accumulate> accumulate = Accumulate::make(program, Reduction::kSum);
+  const Result<relayout::Accumulate> accumulate =
+      relayout::Accumulate::make(program, Reduction::kSum);
   ASSERT_TRUE(accumulate.ok());
   std::vector<std::byte> from(static_cast<std::size_t>(program.from.bytes));
   std::vector<std::byte> to(static_cast<std::size_t>(program.to.bytes) + 1);

@@ -28,11 +28,11 @@ void expect_moves(const Layout& from, const Layout& to, int threads = 1) {
   std::vector<Trial> trials;
   const std::size_t sets = instruction_sets().size();
   for (std::size_t set = 1; set <= sets; ++set) {
-    trials.push_back({Stores::kStreaming, threads, set, false, false, 0, 0});
-    trials.push_back({Stores::kStreaming, threads, set, true, false, 0, 24});
-    trials.push_back({Stores::kPlain, threads, set, true, true, 0, 0});
+    trials.push_back({relayout::Stores::kStreaming, threads, set, false, false, 0, 0});
+    trials.push_back({relayout::Stores::kStreaming, threads, set, true, false, 0, 24});
+    trials.push_back({relayout::Stores::kPlain, threads, set, true, true, 0, 0});
   }
-  EXPECT_EQ(plan_mistake(from, to, PaddingRule::kLeave, trials, 7), "");
+  EXPECT_EQ(plan_mistake(from, to, relayout::PaddingRule::kLeave, trials, 7), "");
 }
 
 /// Columns whose first and last are as far apart as if they followed each other, and which do not:
@@ -134,12 +134,14 @@ TEST(Blocks, PlansOfMemoryThatNobodyHasAreMade) {
         const Result<Layout> from = Layout::strided(extents, type, c.from);
         const Result<Layout> to = Layout::strided(extents, kept, c.to);
         if (!from.ok() || !to.ok()) continue;
-        const Result<Program> program = make_program(*from, *to, PaddingRule::kZero);
+        const Result<relayout::Program> program =
+            relayout::make_program(*from, *to, relayout::PaddingRule::kZero);
         if (!program.ok()) continue;
-        for (const Stores stores : {Stores::kPlain, Stores::kStreaming}) {
-          PlanOptions options;
+        for (const relayout::Stores stores :
+             {relayout::Stores::kPlain, relayout::Stores::kStreaming}) {
+          relayout::PlanOptions options;
           options.stores = stores;
-          const Result<Plan> plan = Plan::make(*program, options);
+          const Result<relayout::Plan> plan = relayout::Plan::make(*program, options);
           if (plan.ok()) made += plan->describe().empty() ? 0 : 1;
         }
       }

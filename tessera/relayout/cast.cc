@@ -8,7 +8,7 @@
 
 #include "tessera/relayout/cast_steps.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 using cast_steps::Step;
@@ -216,4 +216,4 @@ std::optional<std::int64_t> Cast::run(const std::byte* from, std::int64_t from_f
   return std::nullopt;
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

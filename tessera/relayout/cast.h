@@ -9,7 +9,7 @@
 #include "tessera/base/dtype.h"
 #include "tessera/base/result.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 // =================================================================================================
 // What a number becomes in another type
@@ -111,4 +111,4 @@ class Cast {
   int count_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::relayout

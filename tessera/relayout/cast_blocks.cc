@@ -15,7 +15,7 @@
 
 #ifndef TESSERA_RELAYOUT_CAST_BLOCKS_
 #define TESSERA_RELAYOUT_CAST_BLOCKS_
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 namespace {
 
 constexpr std::int64_t kGroup = 16;
@@ -58,11 +58,11 @@ inline float power_of_two(int power) {
 }
 
 }  // namespace
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 namespace HWY_NAMESPACE {
 
 // At most a group in a vector.
@@ -276,11 +276,11 @@ Step f32_to_block_now(DType to) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 
 HWY_EXPORT(block_to_f32_now);
 HWY_EXPORT(f32_to_block_now);
@@ -294,5 +294,5 @@ bool block_holds(DType to, float number) {
   return std::abs(number) <= std::bit_cast<float>(largest);  // false for NaN
 }
 
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 #endif

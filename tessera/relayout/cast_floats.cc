@@ -10,7 +10,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 namespace HWY_NAMESPACE {
 
 // Whether the processor turns f16 into f32 and back, with NaN as we have it.
@@ -282,11 +282,11 @@ Step i32_to_f32_now() { return walk<I32ToF32>; }
 Step i32_to_odd_f32_now() { return walk<I32ToOddF32>; }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 
 HWY_EXPORT(small_float_to_f32_now);
 HWY_EXPORT(f32_to_small_float_now);
@@ -300,5 +300,5 @@ Step f32_to_i32() { return HWY_DYNAMIC_DISPATCH(f32_to_i32_now)(); }
 Step i32_to_f32() { return HWY_DYNAMIC_DISPATCH(i32_to_f32_now)(); }
 Step i32_to_odd_f32() { return HWY_DYNAMIC_DISPATCH(i32_to_odd_f32_now)(); }
 
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 #endif

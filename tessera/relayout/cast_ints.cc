@@ -13,7 +13,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 namespace HWY_NAMESPACE {
 
 template <typename Narrow>
@@ -126,11 +126,11 @@ void stream_now(const std::byte* from, std::byte* to, std::int64_t bytes) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 
 HWY_EXPORT(small_int_to_i32_now);
 HWY_EXPORT(i32_to_small_int_now);
@@ -145,5 +145,5 @@ void stream(const std::byte* from, std::byte* to, std::int64_t bytes) {
 }
 void end_stream() { hwy::FlushStream(); }
 
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps
 #endif

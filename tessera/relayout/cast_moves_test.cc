@@ -31,7 +31,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Tries `cases` pairs from the seed `first` on. At least two in three draws must give a pair that
 /// can be moved, or the law would say little.
 void holds(std::uint64_t first, int cases, const std::function<std::optional<Pair>(Dice&)>& draw,
-           Rounding rounding, Numbers numbers) {
+           relayout::Rounding rounding, SourceNumbers numbers) {
   if (kSanitized) cases = (cases + 9) / 10;
   int movable = 0;
   int failures = 0;
@@ -41,8 +41,8 @@ void holds(std::uint64_t first, int cases, const std::function<std::optional<Pai
     const std::optional<Pair> pair = draw(dice);
     if (!pair) continue;
     const auto& [from, to] = *pair;
-    const auto rule = static_cast<PaddingRule>(dice.below(3));
-    if (make_program(from, to, rule).ok()) ++movable;
+    const auto rule = static_cast<relayout::PaddingRule>(dice.below(3));
+    if (relayout::make_program(from, to, rule).ok()) ++movable;
     const std::array trials = {random_trial(dice), random_trial(dice)};
     const std::string mistake = cast_move_mistake(dice, from, to, rule, rounding, numbers, trials);
     if (mistake.empty()) continue;
@@ -56,25 +56,25 @@ std::optional<Pair> small_pair(Dice& dice) { return typed_pair(dice, 400); }
 std::optional<Pair> tiles_pair(Dice& dice) { return whole_tiles_pair(dice); }
 
 TEST(CastMoves, SaturateAsTheReferenceDoes) {
-  holds(0, 600, small_pair, Rounding::kSaturate, Numbers::kAnyBits);
-  holds(600, 60, tiles_pair, Rounding::kSaturate, Numbers::kAnyBits);
+  holds(0, 600, small_pair, relayout::Rounding::kSaturate, SourceNumbers::kAnyBits);
+  holds(600, 60, tiles_pair, relayout::Rounding::kSaturate, SourceNumbers::kAnyBits);
 }
 
 /// Several blocks on their way, and what is left over at their edges.
 TEST(CastMoves, LargeOnesToo) {
   holds(
-      1000, 30, [](Dice& dice) { return typed_pair(dice, 50000); }, Rounding::kSaturate,
-      Numbers::kAnyBits);
+      1000, 30, [](Dice& dice) { return typed_pair(dice, 50000); }, relayout::Rounding::kSaturate,
+      SourceNumbers::kAnyBits);
 }
 
 TEST(CastMoves, NumbersThatFitMove) {
-  holds(2000, 500, small_pair, Rounding::kChecked, Numbers::kFitting);
-  holds(2600, 30, tiles_pair, Rounding::kChecked, Numbers::kFitting);
+  holds(2000, 500, small_pair, relayout::Rounding::kChecked, SourceNumbers::kFitting);
+  holds(2600, 30, tiles_pair, relayout::Rounding::kChecked, SourceNumbers::kFitting);
 }
 
 TEST(CastMoves, TheFirstNumberThatDoesNotFitIsNamed) {
-  holds(3000, 600, small_pair, Rounding::kChecked, Numbers::kSomeMisfit);
-  holds(3600, 40, tiles_pair, Rounding::kChecked, Numbers::kSomeMisfit);
+  holds(3000, 600, small_pair, relayout::Rounding::kChecked, SourceNumbers::kSomeMisfit);
+  holds(3600, 40, tiles_pair, relayout::Rounding::kChecked, SourceNumbers::kSomeMisfit);
 }
 
 // By hand.
@@ -94,12 +94,13 @@ struct Moved {
 };
 
 Moved moved(const Placement& from, const Bytes& source, const Placement& to, Bytes to_bytes,
-            Rounding rounding = Rounding::kChecked, PaddingRule rule = PaddingRule::kPromised) {
-  const Result<Program> program = make_program(from, to, rule);
+            relayout::Rounding rounding = relayout::Rounding::kChecked,
+            relayout::PaddingRule rule = relayout::PaddingRule::kPromised) {
+  const Result<relayout::Program> program = relayout::make_program(from, to, rule);
   EXPECT_TRUE(program.ok());
-  PlanOptions options;
+  relayout::PlanOptions options;
   options.rounding = rounding;
-  const Result<Plan> plan = Plan::make(*program, options);
+  const Result<relayout::Plan> plan = relayout::Plan::make(*program, options);
   EXPECT_TRUE(plan.ok());
   ThreadPool pool(2);
   const Status status = plan->run(source, to_bytes, pool);
@@ -122,7 +123,7 @@ TEST(CastMoves, AMisfitIsNamedByItsSpotInTheSource) {
   const Bytes source = bytes_of<float>({0, 1, 300, -1, 4, 5});
   const Moved refused = moved(kRows, source, columns, Bytes(6));
   EXPECT_EQ(refused.error, "the element in slot 2 of place [] does not fit ui8");
-  const Moved saturated = moved(kRows, source, columns, Bytes(6), Rounding::kSaturate);
+  const Moved saturated = moved(kRows, source, columns, Bytes(6), relayout::Rounding::kSaturate);
   EXPECT_EQ(saturated.bytes, bytes_of<std::uint8_t>({0, 0, 1, 4, 255, 5}));
 }
 
@@ -201,8 +202,9 @@ TEST(CastMoves, RowsThatCrossGroupsAreNotCutAtThem) {
   const Layout rows = *Layout::row_major(shape({1024, 3}), DType::kF32);
   Dice dice(1);
   const std::array trials = {random_trial(dice), random_trial(dice)};
-  EXPECT_EQ(cast_move_mistake(dice, columns, kept_as(rows, DType::kBfpBf8), PaddingRule::kPromised,
-                              Rounding::kSaturate, Numbers::kAnyBits, trials),
+  EXPECT_EQ(cast_move_mistake(dice, columns, kept_as(rows, DType::kBfpBf8),
+                              relayout::PaddingRule::kPromised, relayout::Rounding::kSaturate,
+                              SourceNumbers::kAnyBits, trials),
             "");
 }
 
@@ -226,7 +228,7 @@ TEST(CastMoves, EachKernelIsMet) {
   const Layout tiles = tiled_layout(plainest, shape({64, 64}), DType::kBfpBf8);
   const auto plan_of = [](const Layout& from, const Layout& to) {
     Moved plan;
-    plan.plan = Plan::make(*make_program(from, to))->describe();
+    plan.plan = relayout::Plan::make(*relayout::make_program(from, to))->describe();
     return plan;
   };
   EXPECT_TRUE(planned(plan_of(rows, tiles), "to groups of bfp_bf8"));

@@ -8,7 +8,7 @@
 
 #include "tessera/relayout/cast_steps.h"
 
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 namespace {
 
 template <typename T>
@@ -216,4 +216,4 @@ Step cross(Wide from, Wide to) {
   return table[static_cast<int>(from)][static_cast<int>(to)];
 }
 
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps

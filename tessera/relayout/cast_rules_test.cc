@@ -11,7 +11,7 @@
 #include "tessera/relayout/cast.h"
 
 // The rules of cast.h on numbers worked out by hand.
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -263,4 +263,4 @@ TEST(CastRules, BlockFloatsComeBack) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::relayout

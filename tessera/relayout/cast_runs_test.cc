@@ -9,7 +9,7 @@
 #include "tessera/testing/naive_cast.h"
 
 // Which elements a cast reads and writes: lengths, addresses, first elements, chunks.
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 using namespace cast_test;
@@ -135,4 +135,4 @@ TEST(CastRuns, FirstMisfitOfALongRun) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -16,7 +16,7 @@
 /// f64 and of long integers, and rounding twice is not rounding once. On the way to something
 /// narrower it therefore rounds to odd (cuts off, and sets the last bit when anything was cut),
 /// after which rounding to 22 bits or fewer gives what the exact number would have given.
-namespace tessera::cast_steps {
+namespace tessera::relayout::cast_steps {
 
 /// Elements [from_first, from_first + n) of one array become [to_first, ..) of another. False when
 /// one did not fit; all are written then too, saturated.
@@ -57,4 +57,4 @@ Step block_to_f32(DType from);
 Step f32_to_block(DType to);  ///< whole groups of 16
 bool block_holds(DType to, float number);
 
-}  // namespace tessera::cast_steps
+}  // namespace tessera::relayout::cast_steps

@@ -11,7 +11,7 @@
 #include "tessera/testing/cast_checks.h"
 #include "tessera/testing/naive_cast.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 using namespace cast_test;
@@ -210,4 +210,4 @@ TEST(Cast, EveryExponentOfBlockFloats) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -11,7 +11,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 template <typename T>
@@ -187,4 +187,4 @@ Result<Combiner> combiner_of(Reduction reduction, DType dtype) {
                std::nullopt, "use f32, f64 or whole-byte integers"};
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/form.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// How two elements, as the bits that memory holds, become one.
 struct Combiner {
@@ -25,4 +25,4 @@ struct Combiner {
 /// else of booleans.
 Result<Combiner> combiner_of(Reduction reduction, DType dtype);
 
-}  // namespace tessera
+}  // namespace tessera::relayout

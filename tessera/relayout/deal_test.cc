@@ -18,7 +18,8 @@
 namespace tessera::test {
 namespace {
 
-std::string mistake_of(const Program& program, Dice& dice, std::uint64_t seed, int trials) {
+std::string mistake_of(const relayout::Program& program, Dice& dice, std::uint64_t seed,
+                       int trials) {
   std::vector<std::byte> source(static_cast<std::size_t>(program.from.bytes));
   std::vector<std::byte> before(static_cast<std::size_t>(program.to.bytes));
   randomize(source, seed);
@@ -34,8 +35,8 @@ std::string mistake_of(const Program& program, Dice& dice, std::uint64_t seed, i
     trial.part = true;
     const std::string words = cat("\n  ", describe_trial(trial));
     const CrashNote note(cat("crashed with seed ", seed, words));
-    const std::string mistake =
-        trial_mistake(program, Rounding::kChecked, trial, source, before, {right, "", {}});
+    const std::string mistake = trial_mistake(program, relayout::Rounding::kChecked, trial, source,
+                                              before, {right, "", {}});
     if (!mistake.empty()) return mistake + words;
   }
   return "";
@@ -56,7 +57,7 @@ void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
     const SlabDraw draw = random_slab(dice, type, longest);
     if (draw.program.from.bytes > most_bytes || draw.program.to.bytes > most_bytes) continue;
     ++tried;
-    const Result<Plan> plan = Plan::make(draw.program, {.part = true});
+    const Result<relayout::Plan> plan = relayout::Plan::make(draw.program, {.part = true});
     ASSERT_TRUE(plan.ok()) << plan.error().message << draw.words;
     const std::string how = plan->describe().front();
     if (how.starts_with("deals") || how.starts_with("collects")) ++dealt;
@@ -95,12 +96,12 @@ TEST(Deal, BlocksThatDoNotDivideAreOneJob) {
     along[dim].dims = {dim};
     ASSERT_EQ(packed, 100);
   }
-  Program program;
+  relayout::Program program;
   program.from = one_place(100 * 100, DType::kF32);
   program.to = one_place(200 * 200, DType::kF32);
   program.copies.emplace_back(*Shape::make({100, 100}), Shape(), Shape(), Spots{},
                               std::vector<Factor>{along[0], along[1]});
-  const Result<Plan> plan = Plan::make(program, {.part = true});
+  const Result<relayout::Plan> plan = relayout::Plan::make(program, {.part = true});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->describe(),
             (std::vector<std::string>{"deals out runs of 16 to 32 bytes, 1300 a row, 1 rows"}));

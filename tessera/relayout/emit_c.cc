@@ -14,7 +14,7 @@
 #include "tessera/relayout/cast.h"
 #include "tessera/relayout/flat_nest.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 using relayout::Axis;
@@ -360,4 +360,4 @@ Result<std::string> emit_c(const Program& program, std::string_view name, std::s
   return Writer(program, name).write(title);
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// The program as a C99 function `void name(const void* src, void* dst)` that needs nothing but
 /// <stdint.h> and <string.h>, for people who want the loops in their own runtime. Both arrays have
@@ -29,4 +29,4 @@ namespace tessera {
 Result<std::string> emit_c(const Program& program, std::string_view name,
                            std::string_view title = {});
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -18,7 +18,7 @@
 #include "tessera/base/text.h"
 #include "tessera/testing/generate.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 using test::Dice;
@@ -293,4 +293,4 @@ TEST(EmitC, WhatItCannotSay) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -7,7 +7,7 @@
 #include "tessera/relayout/spot_list.h"
 #include "tessera/relayout/verify.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 /// How a float type spends its bits. `finite_top`: the largest exponent is for numbers, too, and
@@ -197,4 +197,4 @@ Status move_naively(const Placement& from, std::span<const std::byte> source, co
   return ok_status();
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

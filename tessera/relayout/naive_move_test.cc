@@ -31,15 +31,16 @@ TEST(MoveNaively, MovesSubByteElementsByTheirBits) {
   const Layout columns = *Layout::strided(shape({2, 3}), DType::kI4, {1, 2});
   const std::vector<std::byte> source = {std::byte{0x21}, std::byte{0x43}, std::byte{0x65}};
   std::vector<std::byte> moved(3);
-  ASSERT_TRUE(move_naively(rows, source, columns, moved, PaddingRule::kLeave).ok());
+  ASSERT_TRUE(
+      relayout::move_naively(rows, source, columns, moved, relayout::PaddingRule::kLeave).ok());
   EXPECT_EQ(moved, (std::vector{std::byte{0x41}, std::byte{0x52}, std::byte{0x63}}));
 }
 
 TEST(MoveNaively, WritesPaddingAsAsked) {
-  const auto moved = [](PaddingValue value, PaddingRule rule) {
+  const auto moved = [](PaddingValue value, relayout::PaddingRule rule) {
     std::vector<std::byte> source(24, std::byte{7});
     std::vector<std::byte> to(32, std::byte{9});
-    EXPECT_TRUE(move_naively(row_major({2, 3}), source, padded(value), to, rule).ok());
+    EXPECT_TRUE(relayout::move_naively(row_major({2, 3}), source, padded(value), to, rule).ok());
     std::vector<int> bytes;
     for (const std::size_t at : {0U, 12U, 15U, 28U, 31U}) {
       bytes.push_back(std::to_integer<int>(to[at]));
@@ -47,12 +48,13 @@ TEST(MoveNaively, WritesPaddingAsAsked) {
     return bytes;
   };
   using Bytes = std::vector<int>;
-  EXPECT_EQ(moved(PaddingValue::undef(), PaddingRule::kPromised), (Bytes{7, 9, 9, 9, 9}));
-  EXPECT_EQ(moved(PaddingValue::undef(), PaddingRule::kZero), (Bytes{7, 0, 0, 0, 0}));
+  EXPECT_EQ(moved(PaddingValue::undef(), relayout::PaddingRule::kPromised), (Bytes{7, 9, 9, 9, 9}));
+  EXPECT_EQ(moved(PaddingValue::undef(), relayout::PaddingRule::kZero), (Bytes{7, 0, 0, 0, 0}));
   // 1.0f is 0x3F800000.
-  EXPECT_EQ(moved(PaddingValue::of(1), PaddingRule::kPromised), (Bytes{7, 0, 0x3F, 0, 0x3F}));
-  EXPECT_EQ(moved(PaddingValue::of(1), PaddingRule::kZero), (Bytes{7, 0, 0x3F, 0, 0x3F}));
-  EXPECT_EQ(moved(PaddingValue::of(1), PaddingRule::kLeave), (Bytes{7, 9, 9, 9, 9}));
+  EXPECT_EQ(moved(PaddingValue::of(1), relayout::PaddingRule::kPromised),
+            (Bytes{7, 0, 0x3F, 0, 0x3F}));
+  EXPECT_EQ(moved(PaddingValue::of(1), relayout::PaddingRule::kZero), (Bytes{7, 0, 0x3F, 0, 0x3F}));
+  EXPECT_EQ(moved(PaddingValue::of(1), relayout::PaddingRule::kLeave), (Bytes{7, 9, 9, 9, 9}));
 }
 
 TEST(MoveNaively, SaysWhatItDoesNotMove) {
@@ -60,7 +62,8 @@ TEST(MoveNaively, SaysWhatItDoesNotMove) {
                        std::size_t to_bytes) {
     std::vector<std::byte> source(from_bytes);
     std::vector<std::byte> moved(to_bytes);
-    const Status status = move_naively(from, source, to, moved, PaddingRule::kLeave);
+    const Status status =
+        relayout::move_naively(from, source, to, moved, relayout::PaddingRule::kLeave);
     EXPECT_FALSE(status.ok());
     return status.ok() ? ErrorCode::kIo : status.error().code;
   };
@@ -120,10 +123,10 @@ TEST(BitsOfNumber, FollowsTheFormats) {
       {std::nan(""), DType::kI32, 0},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(bits_of_number(c.number, c.dtype), c.bits)
+    EXPECT_EQ(relayout::bits_of_number(c.number, c.dtype), c.bits)
         << c.number << " as " << dtype_name(c.dtype);
   }
-  EXPECT_EQ(bits_of_number(1, DType::kBfpBf8), std::nullopt);
+  EXPECT_EQ(relayout::bits_of_number(1, DType::kBfpBf8), std::nullopt);
 }
 
 }  // namespace

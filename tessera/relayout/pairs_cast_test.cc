@@ -30,11 +30,12 @@ std::string cast_case(std::uint64_t seed, std::int64_t most, bool blocks) {
   const DType to_type = random_type(dice, blocks);
   const Layout from = kept_as(blocked_layout(dice, shape, DType::kF32), from_type);
   const Layout to = kept_as(blocked_layout(dice, shape, DType::kF32), to_type);
-  const auto rounding = dice.chance(50) ? Rounding::kChecked : Rounding::kSaturate;
+  const auto rounding =
+      dice.chance(50) ? relayout::Rounding::kChecked : relayout::Rounding::kSaturate;
   // The reference writes block floats from f64, which rounds integers of 64 bits a first time.
   const bool exact = !is_block_float(to_type) || dtype_bits(from_type) != 64;
   const auto values = exact && dice.chance(50) ? Values::kAnyBits : Values::kZeroAndOne;
-  const auto rule = static_cast<PaddingRule>(dice.below(3));
+  const auto rule = static_cast<relayout::PaddingRule>(dice.below(3));
   return cast_mistake(from, to, rule, rounding, values, random_trial(dice), seed);
 }
 

@@ -43,7 +43,7 @@ bool give_up(const Counts& counts) { return counts.failures >= kMaxFailures; }
 void try_pair(Dice& dice, const Placement& from, const Placement& to, int trials,
               const std::string& name, Counts& counts) {
   ++counts.pairs;
-  const auto rule = static_cast<PaddingRule>(dice.below(3));
+  const auto rule = static_cast<relayout::PaddingRule>(dice.below(3));
   std::string mistake = program_mistake(from, to, rule);
   if (mistake.empty()) {
     std::vector<Trial> list;
@@ -51,7 +51,7 @@ void try_pair(Dice& dice, const Placement& from, const Placement& to, int trials
     const auto seed = static_cast<std::uint64_t>(dice.below(1 << 30));
     mistake = plan_mistake(from, to, rule, list, seed);
   }
-  if (make_program(from, to, rule).ok()) ++counts.moved;
+  if (relayout::make_program(from, to, rule).ok()) ++counts.moved;
   if (mistake.empty()) return;
   ++counts.failures;
   std::printf("%s: %s\n", name.c_str(), mistake.c_str());

@@ -39,7 +39,7 @@ void holds(int cases, const std::function<std::optional<Pair>(Dice&)>& draw,
     Dice dice(static_cast<std::uint64_t>(seed));
     const std::optional<Pair> pair = draw(dice);
     if (!pair) continue;
-    if (make_program(pair->from, pair->to).ok()) ++movable;
+    if (relayout::make_program(pair->from, pair->to).ok()) ++movable;
     const std::string mistake = law(dice, *pair);
     if (mistake.empty()) continue;
     ++failures;
@@ -89,7 +89,9 @@ std::optional<Pair> usual_pair(Dice& dice, std::int64_t most) {
   return Pair{random_source(dice, shape, dtype), random_destination(dice, shape, dtype)};
 }
 
-PaddingRule random_rule(Dice& dice) { return static_cast<PaddingRule>(dice.below(3)); }
+relayout::PaddingRule random_rule(Dice& dice) {
+  return static_cast<relayout::PaddingRule>(dice.below(3));
+}
 
 std::string program_law(Dice& dice, const Pair& pair) {
   return program_mistake(pair.from, pair.to, random_rule(dice));
@@ -106,7 +108,7 @@ TEST(Pairs, ProgramsBetweenUsualLayoutsAreRight) {
 
 /// Three trials in other memory, with other threads, stores and instructions each.
 std::string plan_law(Dice& dice, const Pair& pair) {
-  const PaddingRule rule = random_rule(dice);
+  const relayout::PaddingRule rule = random_rule(dice);
   const auto seed = static_cast<std::uint64_t>(dice.below(1 << 30));
   const std::array trials = {random_trial(dice), random_trial(dice), random_trial(dice)};
   return plan_mistake(pair.from, pair.to, rule, trials, seed);

@@ -17,7 +17,7 @@
 #include "tessera/relayout/turn_table_job.h"
 #include "tessera/relayout/wide_image.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 using relayout::FlatNest;
 using relayout::Jobs;
@@ -184,4 +184,4 @@ Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, Threa
   return relayout::does_not_fit(moved.from, misfit.value_or(0), moved.to.storage());
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -13,7 +13,7 @@
 #include "tessera/relayout/cast.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// Which stores write the destination. Streaming ones do not read the line before it is written,
 /// which wins beyond the caches, and push it out to memory, which loses inside them.
@@ -53,4 +53,4 @@ class Plan {
   std::shared_ptr<const Body> body_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -21,10 +21,12 @@
 namespace tessera::test {
 namespace {
 
-Plan plan_of(const Placement& from, const Placement& to, const PlanOptions& options = {}) {
-  Result<Program> program = make_program(from, to, PaddingRule::kZero);
+relayout::Plan plan_of(const Placement& from, const Placement& to,
+                       const relayout::PlanOptions& options = {}) {
+  Result<relayout::Program> program =
+      relayout::make_program(from, to, relayout::PaddingRule::kZero);
   EXPECT_TRUE(program.ok());
-  Result<Plan> plan = Plan::make(*std::move(program), options);
+  Result<relayout::Plan> plan = relayout::Plan::make(*std::move(program), options);
   EXPECT_TRUE(plan.ok());
   return *plan;
 }
@@ -39,7 +41,7 @@ std::vector<std::byte> bytes_of(std::int64_t count) {
 TEST(Plan, RefusesBuffersOfAnotherSize) {
   const Layout rows = *Layout::row_major(shape({4, 6}), DType::kF32);
   const Layout columns = *Layout::strided(shape({4, 6}), DType::kF32, {1, 4});
-  const Plan plan = plan_of(rows, columns);
+  const relayout::Plan plan = plan_of(rows, columns);
   ThreadPool pool(1);
   const auto run = [&](std::int64_t from, std::int64_t to) {
     const std::vector<std::byte> source = bytes_of(from);
@@ -81,12 +83,12 @@ TEST(Plan, OnePlanRunsOnManyThreadsAtOnce) {
     const DType dtype = relayout_dtype(dice);
     const Layout from = blocked_layout(dice, extents, dtype);
     const Layout to = blocked_layout(dice, extents, dtype);
-    PlanOptions options;
-    options.stores = dice.chance(50) ? Stores::kStreaming : Stores::kPlain;
-    const Plan plan = plan_of(from, to, options);
+    relayout::PlanOptions options;
+    options.stores = dice.chance(50) ? relayout::Stores::kStreaming : relayout::Stores::kPlain;
+    const relayout::Plan plan = plan_of(from, to, options);
     const std::vector<std::byte> source = bytes_of(from.allocated_bytes());
     std::vector<std::byte> right = bytes_of(to.allocated_bytes());
-    ASSERT_TRUE(move_naively(from, source, to, right, PaddingRule::kZero).ok());
+    ASSERT_TRUE(relayout::move_naively(from, source, to, right, relayout::PaddingRule::kZero).ok());
     ThreadPool callers(3);
     std::vector<std::vector<std::byte>> moved(3, bytes_of(to.allocated_bytes()));
     std::vector<int> fine(3, 0);
@@ -163,11 +165,11 @@ TEST(Plan, EveryKindOfJobIsSharedWithoutARace) {
   ThreadPool one(1);
   ThreadPool three(3);
   for (const Kind& kind : kinds()) {
-    for (const Stores stores : {Stores::kPlain, Stores::kStreaming}) {
-      PlanOptions options;
+    for (const relayout::Stores stores : {relayout::Stores::kPlain, relayout::Stores::kStreaming}) {
+      relayout::PlanOptions options;
       options.stores = stores;
-      options.rounding = Rounding::kSaturate;
-      const Plan plan = plan_of(kind.from, kind.to, options);
+      options.rounding = relayout::Rounding::kSaturate;
+      const relayout::Plan plan = plan_of(kind.from, kind.to, options);
       std::string described;
       for (const std::string& line : plan.describe()) described += line + "\n";
       EXPECT_NE(described.find(kind.words), std::string::npos) << kind.words << ":\n" << described;

@@ -9,7 +9,7 @@
 #include "tessera/layout/padding.h"
 #include "tessera/layout/replicas.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 constexpr std::size_t kMaxMeetings = std::size_t{1} << 16;
@@ -197,4 +197,4 @@ Program padding_program(const Placement& to, PaddingRule padding) {
   return program;
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

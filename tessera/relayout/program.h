@@ -13,7 +13,7 @@
 /// space. Two Placements come in; a Program says what moves where (pure, printable), a Plan says in
 /// which order and with which kernels (fast), and a verifier that shares nothing with either tells
 /// whether a program is right. The room touches memory that it is given, and no files.
-namespace tessera {
+namespace tessera::relayout {
 
 // =================================================================================================
 // What a program is
@@ -104,4 +104,4 @@ Result<Program> make_program(const Placement& from, const Placement& to,
 /// The fills of such a program alone: copies nothing, from no memory.
 Program padding_program(const Placement& to, PaddingRule padding);
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 /// A number for a description: equal ones have equal numbers, others seldom. Only what usually
@@ -149,4 +149,4 @@ void ProgramCache::clear() {
   state_->entries.clear();
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

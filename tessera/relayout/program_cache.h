@@ -10,7 +10,7 @@
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// Keeps the plans of moves that happen again and again. A move is a source, a destination, a
 /// padding rule and plan options; moves are the same when all of these are equal as descriptions.
@@ -48,4 +48,4 @@ class ProgramCache {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::relayout

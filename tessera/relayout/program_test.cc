@@ -49,16 +49,16 @@ Layout tiled(std::int64_t rows, std::int64_t columns, std::int64_t tile,
   return *Layout::make(tiles);
 }
 
-Program program(const Placement& from, const Placement& to,
-                PaddingRule rule = PaddingRule::kPromised) {
-  const Result<Program> made = make_program(from, to, rule);
+relayout::Program program(const Placement& from, const Placement& to,
+                          relayout::PaddingRule rule = relayout::PaddingRule::kPromised) {
+  const Result<relayout::Program> made = relayout::make_program(from, to, rule);
   EXPECT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(program_mistake(from, to, rule), "");
-  return made.ok() ? *made : Program();
+  return made.ok() ? *made : relayout::Program();
 }
 
 ErrorCode refusal(const Placement& from, const Placement& to) {
-  const Result<Program> made = make_program(from, to);
+  const Result<relayout::Program> made = relayout::make_program(from, to);
   EXPECT_FALSE(made.ok());
   if (made.ok()) return ErrorCode::kIo;
   EXPECT_FALSE(made.error().message.empty());
@@ -68,17 +68,18 @@ ErrorCode refusal(const Placement& from, const Placement& to) {
 
 TEST(Program, TransposeIsOneNest) {
   const Layout columns = *Layout::strided(shape({4, 6}), DType::kF32, {1, 4});
-  const Program made = program(row_major({4, 6}), columns);
+  const relayout::Program made = program(row_major({4, 6}), columns);
   ASSERT_EQ(made.nests(), 1);
   EXPECT_EQ(steps(made.nest(0)), (std::multiset<Steps>{{4, 6, 1}, {6, 1, 4}}));
   EXPECT_EQ(made.elements(), 24);
   EXPECT_TRUE(made.fills.empty());
-  EXPECT_EQ(made.from, (Memory{shape({}), 24, Atom::scalar(DType::kF32), 96}));
+  EXPECT_EQ(made.from, (relayout::Memory{shape({}), 24, Atom::scalar(DType::kF32), 96}));
 }
 
 TEST(Program, LargeTensorsNeedFewNests) {
   // 8191 = 255·32 + 31 rows, 8193 = 256·32 + 1 columns: whole tiles and a rest each way.
-  const Result<Program> made = make_program(row_major({8191, 8193}), tiled(8191, 8193, 32));
+  const Result<relayout::Program> made =
+      relayout::make_program(row_major({8191, 8193}), tiled(8191, 8193, 32));
   ASSERT_TRUE(made.ok());
   ASSERT_EQ(made->nests(), 4);
   std::multiset<std::int64_t> sizes;
@@ -95,7 +96,7 @@ TEST(Program, SticksPeelTheRest) {
                   {fold(x(0), {mem(1, 512, 64)}),
                    fold(x(1), {mem(64, 4, 32768, Cause::kStick), mem(1, 64, 1)})}),
              DType::kF16);
-  const Program made = program(row_major({512, 240}, DType::kF16), sticks);
+  const relayout::Program made = program(row_major({512, 240}, DType::kF16), sticks);
   ASSERT_EQ(made.nests(), 2);
   std::vector<Nest> nests = {made.nest(0), made.nest(1)};
   if (nests[0].elements() < nests[1].elements()) std::swap(nests[0], nests[1]);
@@ -108,7 +109,7 @@ TEST(Program, SticksPeelTheRest) {
 TEST(Program, ReplicasAreAFactorOfTheirOwn) {
   const Form twice = form({3, 4}, {2, 3}, {fold(x(0), {mem(1, 3, 4)}), fold(x(1), {mem(1, 4, 1)})},
                           {Fill::replicate(0, 2), Fill::replicate(1, 3)});
-  const Program made = program(row_major({3, 4}), layout(twice));
+  const relayout::Program made = program(row_major({3, 4}), layout(twice));
   EXPECT_EQ(made.elements(), 6 * 12);
   EXPECT_EQ(made.to.elements(), 6 * 12);
   EXPECT_EQ(made.to.flat({5, 7}), 5 * 12 + 7);
@@ -118,21 +119,22 @@ TEST(Program, ReplicasAreAFactorOfTheirOwn) {
 
 TEST(Program, FillsFollowTheRule) {
   const Layout from = row_major({5, 6});
-  const auto filled = [&](PaddingValue value, PaddingRule rule) {
-    const Program made = program(from, tiled(5, 6, 4, value), rule);
+  const auto filled = [&](PaddingValue value, relayout::PaddingRule rule) {
+    const relayout::Program made = program(from, tiled(5, 6, 4, value), rule);
     EXPECT_FALSE(made.fills_all);
     std::int64_t spots = 0;
-    for (const FillNest& fill : made.fills) spots += fill.spots();
+    for (const relayout::FillNest& fill : made.fills) spots += fill.spots();
     return spots;
   };
   // 2 x 2 tiles of 16 slots hold 30 elements: 34 slots of padding.
-  EXPECT_EQ(filled(PaddingValue::undef(), PaddingRule::kPromised), 0);
-  EXPECT_EQ(filled(PaddingValue::undef(), PaddingRule::kZero), 34);
-  EXPECT_EQ(filled(PaddingValue::undef(), PaddingRule::kLeave), 0);
-  EXPECT_EQ(filled(PaddingValue::of(7), PaddingRule::kPromised), 34);
-  EXPECT_EQ(filled(PaddingValue::of(7), PaddingRule::kZero), 34);
-  EXPECT_EQ(filled(PaddingValue::of(7), PaddingRule::kLeave), 0);
-  EXPECT_EQ(program(from, tiled(5, 6, 4, PaddingValue::of(7)), PaddingRule::kZero).padding, 7);
+  EXPECT_EQ(filled(PaddingValue::undef(), relayout::PaddingRule::kPromised), 0);
+  EXPECT_EQ(filled(PaddingValue::undef(), relayout::PaddingRule::kZero), 34);
+  EXPECT_EQ(filled(PaddingValue::undef(), relayout::PaddingRule::kLeave), 0);
+  EXPECT_EQ(filled(PaddingValue::of(7), relayout::PaddingRule::kPromised), 34);
+  EXPECT_EQ(filled(PaddingValue::of(7), relayout::PaddingRule::kZero), 34);
+  EXPECT_EQ(filled(PaddingValue::of(7), relayout::PaddingRule::kLeave), 0);
+  EXPECT_EQ(
+      program(from, tiled(5, 6, 4, PaddingValue::of(7)), relayout::PaddingRule::kZero).padding, 7);
 }
 
 TEST(Program, ShardsMoveBetweenPlaces) {
@@ -141,7 +143,7 @@ TEST(Program, ShardsMoveBetweenPlaces) {
       form({53, 4}, {3}, {fold(x(0), {on(0, 18, 3), mem(1, 18, 4)}), fold(x(1), {mem(1, 4, 1)})}));
   const Layout two = layout(
       form({53, 4}, {2}, {fold(x(0), {on(0, 27, 2), mem(1, 27, 4)}), fold(x(1), {mem(1, 4, 1)})}));
-  const Program made = program(three, two);
+  const relayout::Program made = program(three, two);
   std::vector<std::int64_t> firsts;
   std::int64_t rows = 0;
   for (std::int64_t i = 0; i < made.nests(); ++i) {
@@ -154,22 +156,22 @@ TEST(Program, ShardsMoveBetweenPlaces) {
 }
 
 TEST(Program, EmptyTensorsAndScalars) {
-  const Program empty = program(row_major({0, 3}), row_major({0, 3}));
+  const relayout::Program empty = program(row_major({0, 3}), row_major({0, 3}));
   EXPECT_EQ(empty.elements(), 0);
   EXPECT_EQ(empty.nests(), 0);
-  const Program scalar = program(row_major({}), row_major({}));
+  const relayout::Program scalar = program(row_major({}), row_major({}));
   ASSERT_EQ(scalar.nests(), 1);
   EXPECT_EQ(scalar.nest(0).elements(), 1);
   // No element, but a slot for one that is never there: all of it is padding.
   LayoutSpec kept = spec(form({0}, {}, {fold(x(0), {mem(1, 4, 1)})}));
   kept.padding = PaddingValue::of(1);
-  const Program padding = program(row_major({0}), *Layout::make(kept));
+  const relayout::Program padding = program(row_major({0}), *Layout::make(kept));
   EXPECT_EQ(padding.fills.size(), 1U);
 }
 
 TEST(Program, ReadsViewsThatRepeatAndRefusesToWriteThem) {
   const View repeated = *View::of(row_major({3})).broadcast(0, 5);
-  const Program made = program(repeated, row_major({5, 3}));
+  const relayout::Program made = program(repeated, row_major({5, 3}));
   EXPECT_EQ(made.elements(), 15);
   EXPECT_EQ(refusal(row_major({5, 3}), repeated), ErrorCode::kNotInjective);
   const View backwards = *View::of(row_major({10})).slice(0, 9, 5, -2);
@@ -192,11 +194,11 @@ TEST(Program, MovesBetweenPieces) {
     }
     return *Piecewise::make(shape({10}), list);
   };
-  const Program made = program(pieces({3, 7, 10}), pieces({5, 10}));
+  const relayout::Program made = program(pieces({3, 7, 10}), pieces({5, 10}));
   EXPECT_EQ(made.nests(), 4);
   EXPECT_EQ(made.elements(), 10);
-  program(pieces({3, 7, 10}), row_major({10}), PaddingRule::kZero);
-  program(row_major({10}), pieces({4, 10}), PaddingRule::kZero);
+  program(pieces({3, 7, 10}), row_major({10}), relayout::PaddingRule::kZero);
+  program(row_major({10}), pieces({4, 10}), relayout::PaddingRule::kZero);
 }
 
 TEST(Program, PiecesPromiseWhatAllOfThemPromise) {
@@ -216,7 +218,7 @@ TEST(Program, PiecesPromiseWhatAllOfThemPromise) {
   EXPECT_FALSE(program(row_major({4}), pieces(one, one)).fills.empty());
   EXPECT_TRUE(program(row_major({4}), pieces(one, two)).fills.empty());
   EXPECT_TRUE(program(row_major({4}), pieces(one, PaddingValue::undef())).fills.empty());
-  EXPECT_EQ(program(row_major({4}), pieces(one, two), PaddingRule::kZero).padding, 0);
+  EXPECT_EQ(program(row_major({4}), pieces(one, two), relayout::PaddingRule::kZero).padding, 0);
 }
 
 TEST(Program, SaysWhatCannotMove) {

@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 Status check_partials(const Form& form, std::string_view which) {
@@ -82,4 +82,4 @@ bool SpotList::holds(std::int64_t element, std::int64_t spot) const {
   return std::binary_search(distances.begin(), distances.end(), distance);
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// As many elements, and as many slots on all places together, as are listed one by one.
 inline constexpr std::int64_t kMostListed = std::int64_t{1} << 28;
@@ -44,4 +44,4 @@ class SpotList {
   std::vector<std::vector<std::int64_t>> copies_;  // of each box
 };
 
-}  // namespace tessera
+}  // namespace tessera::relayout

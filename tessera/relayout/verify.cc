@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/relayout/spot_list.h"
 
-namespace tessera {
+namespace tessera::relayout {
 namespace {
 
 constexpr std::array<std::string_view, 7> kFlawNames = {
@@ -296,4 +296,4 @@ Result<std::vector<Finding>> verify(const Program& program, const Placement& fro
       .run(padding_to_write(to, padding));
 }
 
-}  // namespace tessera
+}  // namespace tessera::relayout

@@ -13,7 +13,7 @@
 #include "tessera/layout/placement.h"
 #include "tessera/relayout/program.h"
 
-namespace tessera {
+namespace tessera::relayout {
 
 /// One way in which a program can be wrong.
 enum class Flaw : std::uint8_t {
@@ -65,4 +65,4 @@ Status move_naively(const Placement& from, std::span<const std::byte> source, co
 /// Example: 1.5 as bf16 is 0x3FC0; -1 as i4 is 0xF; 300 as ui8 is 0xFF.
 std::optional<std::uint64_t> bits_of_number(double number, DType dtype);
 
-}  // namespace tessera
+}  // namespace tessera::relayout

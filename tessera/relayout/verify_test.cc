@@ -20,19 +20,19 @@ Layout row_major(std::vector<std::int64_t> extents) {
 Layout column_major() { return *Layout::strided(shape({2, 3}), DType::kF32, {1, 2}); }
 
 /// The right program for row-major [2, 3] to column_major(), written down by hand.
-Program transpose() {
+relayout::Program transpose() {
   const Factor rows{{0}, {{{0}, {}, {{0, 2, 1, {{0, 3}, {0, 1}}}}}}};
   const Factor columns{{1}, {{{0}, {}, {{1, 3, 1, {{0, 1}, {0, 2}}}}}}};
-  Program program;
+  relayout::Program program;
   program.from = {shape({}), 6, Atom::scalar(DType::kF32), 24};
   program.to = program.from;
   program.copies = {Refinement(shape({2, 3}), shape({}), shape({}), {}, {rows, columns})};
   return program;
 }
 
-std::vector<Flaw> flaws(const std::vector<Finding>& findings) {
-  std::vector<Flaw> list;
-  for (const Finding& finding : findings) list.push_back(finding.flaw);
+std::vector<relayout::Flaw> flaws(const std::vector<relayout::Finding>& findings) {
+  std::vector<relayout::Flaw> list;
+  for (const relayout::Finding& finding : findings) list.push_back(finding.flaw);
   return list;
 }
 
@@ -42,13 +42,13 @@ TEST(Verify, FindsNothingWrongWithARightProgram) {
 
 TEST(Verify, TellsAWrongSourceByItsNumbers) {
   // The identity instead of the transpose: (0, 1) goes to slot 2 but is read from slot 2.
-  Program program = transpose();
+  relayout::Program program = transpose();
   std::vector<Factor> factors = program.copies[0].factors();
   factors[0].pieces[0].loops[0].move.a.slot = 1;
   factors[1].pieces[0].loops[0].move.a.slot = 2;
   program = with_factors(program, 0, factors, {});
-  const std::vector<Finding> found = findings(program, row_major({2, 3}), column_major());
-  ASSERT_EQ(flaws(found), std::vector{Flaw::kWrongSource});
+  const std::vector<relayout::Finding> found = findings(program, row_major({2, 3}), column_major());
+  ASSERT_EQ(flaws(found), std::vector{relayout::Flaw::kWrongSource});
   EXPECT_EQ(found[0].spot, 2);
   EXPECT_EQ(found[0].message,
             "element [0, 1] is read from slot 2 of place [], but the source keeps it in slot 1 of "
@@ -57,37 +57,37 @@ TEST(Verify, TellsAWrongSourceByItsNumbers) {
 
 TEST(Verify, TellsWhatIsWrittenTwiceAndWhatIsNot) {
   // Columns 0, 0, 2: slots 0 and 1 twice, slots 2 and 3 never; column 0 gets column 1's values.
-  Program program = transpose();
+  relayout::Program program = transpose();
   std::vector<Factor> factors = program.copies[0].factors();
   factors[1].pieces = {{{0}, {}, {{1, 2, 1, {{0, 1}, {0, 0}}}}},
                        {{2}, {{0, 2}, {0, 4}}, {{1, 1, 1, {}}}}};
   program = with_factors(program, 0, factors, {});
-  const std::vector<Finding> found = findings(program, row_major({2, 3}), column_major());
-  ASSERT_EQ(flaws(found),
-            (std::vector{Flaw::kNotWritten, Flaw::kWrittenTwice, Flaw::kWrongSource}));
+  const std::vector<relayout::Finding> found = findings(program, row_major({2, 3}), column_major());
+  ASSERT_EQ(flaws(found), (std::vector{relayout::Flaw::kNotWritten, relayout::Flaw::kWrittenTwice,
+                                       relayout::Flaw::kWrongSource}));
   EXPECT_EQ(found[0].spot, 2);
   EXPECT_EQ(found[1].spot, 0);
 }
 
 TEST(Verify, TellsWhatIsOutside) {
-  Program program = transpose();
+  relayout::Program program = transpose();
   program = with_factors(program, 0, program.copies[0].factors(), {{0, 0}, {0, 1}});
-  const std::vector<Finding> found = findings(program, row_major({2, 3}), column_major());
-  ASSERT_TRUE(has(found, Flaw::kOutside));
+  const std::vector<relayout::Finding> found = findings(program, row_major({2, 3}), column_major());
+  ASSERT_TRUE(has(found, relayout::Flaw::kOutside));
   EXPECT_EQ(found[0].spot, 6);
   EXPECT_EQ(found[0].message,
             "a copy writes slot 6 of place number 0, but there are 1 places of 6 slots");
   program = with_factors(program, 0, program.copies[0].factors(), {{1, 0}, {0, 0}});
   EXPECT_EQ(flaws(findings(program, row_major({2, 3}), column_major())),
-            std::vector{Flaw::kOutside});
+            std::vector{relayout::Flaw::kOutside});
 }
 
 TEST(Verify, TellsAProgramForOtherMemory) {
-  Program program = transpose();
+  relayout::Program program = transpose();
   program.to.slots = 8;
   program.to.bytes = 32;
   EXPECT_EQ(flaws(findings(program, row_major({2, 3}), column_major())),
-            std::vector{Flaw::kOutside});
+            std::vector{relayout::Flaw::kOutside});
 }
 
 /// Rows of 3 in rows of 4: slots 3 and 7 are padding that holds 5.
@@ -98,8 +98,8 @@ Layout padded(PaddingValue padding) {
   return *Layout::make(wide);
 }
 
-Program into_padded() {
-  Program program = transpose();
+relayout::Program into_padded() {
+  relayout::Program program = transpose();
   std::vector<Factor> factors = program.copies[0].factors();
   factors[0].pieces[0].loops[0].move.b.slot = 4;
   factors[1].pieces[0].loops[0].move.b.slot = 1;
@@ -112,66 +112,69 @@ Program into_padded() {
 TEST(Verify, LooksAtFills) {
   const Layout from = row_major({2, 3});
   const Layout to = padded(PaddingValue::of(5));
-  Program program = into_padded();
-  const std::vector<Finding> missing = findings(program, from, to);
-  ASSERT_EQ(flaws(missing), std::vector{Flaw::kNotFilled});
+  relayout::Program program = into_padded();
+  const std::vector<relayout::Finding> missing = findings(program, from, to);
+  ASSERT_EQ(flaws(missing), std::vector{relayout::Flaw::kNotFilled});
   EXPECT_EQ(missing[0].spot, 3);
-  EXPECT_TRUE(findings(program, from, to, PaddingRule::kLeave).empty());
+  EXPECT_TRUE(findings(program, from, to, relayout::PaddingRule::kLeave).empty());
 
   program.padding = 5;
   program.fills = {{{0, 3}, {{2, {0, 4}}}}};
   EXPECT_TRUE(findings(program, from, to).empty());
-  EXPECT_TRUE(findings(program, from, to, PaddingRule::kZero).empty()) << "5 is promised";
-  const std::vector<Finding> unwanted = findings(program, from, to, PaddingRule::kLeave);
-  ASSERT_EQ(flaws(unwanted), std::vector{Flaw::kFilled});
+  EXPECT_TRUE(findings(program, from, to, relayout::PaddingRule::kZero).empty()) << "5 is promised";
+  const std::vector<relayout::Finding> unwanted =
+      findings(program, from, to, relayout::PaddingRule::kLeave);
+  ASSERT_EQ(flaws(unwanted), std::vector{relayout::Flaw::kFilled});
   EXPECT_EQ(unwanted[0].message,
             "a fill writes slot 3 of place [], padding that is to be left alone");
 
   program.padding = 0;
-  EXPECT_EQ(flaws(findings(program, from, to)), std::vector{Flaw::kNotFilled}) << "another value";
-  EXPECT_TRUE(findings(program, from, padded(PaddingValue::undef()), PaddingRule::kZero).empty());
+  EXPECT_EQ(flaws(findings(program, from, to)), std::vector{relayout::Flaw::kNotFilled})
+      << "another value";
+  EXPECT_TRUE(
+      findings(program, from, padded(PaddingValue::undef()), relayout::PaddingRule::kZero).empty());
   EXPECT_EQ(flaws(findings(program, from, padded(PaddingValue::undef()))),
-            std::vector{Flaw::kFilled});
+            std::vector{relayout::Flaw::kFilled});
 }
 
 TEST(Verify, FillsMayCoverDataOnlyWhereTheProgramSaysSo) {
   const Layout from = row_major({2, 3});
   const Layout to = padded(PaddingValue::of(0));
-  Program program = into_padded();
+  relayout::Program program = into_padded();
   program.fills = {{{}, {{8, {0, 1}}}}};
-  const std::vector<Finding> found = findings(program, from, to);
-  ASSERT_EQ(flaws(found), std::vector{Flaw::kFilled});
+  const std::vector<relayout::Finding> found = findings(program, from, to);
+  ASSERT_EQ(flaws(found), std::vector{relayout::Flaw::kFilled});
   EXPECT_EQ(found[0].message, "a fill writes slot 0 of place [], which is for element [0, 0]");
   program.fills_all = true;
   EXPECT_TRUE(findings(program, from, to).empty());
   program.fills[0].loops[0].extent = 9;
-  EXPECT_EQ(flaws(findings(program, from, to)), std::vector{Flaw::kOutside});
+  EXPECT_EQ(flaws(findings(program, from, to)), std::vector{relayout::Flaw::kOutside});
 }
 
 TEST(Verify, CopiesMayNotWritePadding) {
-  Program program = into_padded();
+  relayout::Program program = into_padded();
   std::vector<Factor> factors = program.copies[0].factors();
   factors[1].pieces[0].loops[0].extent = 4;
   program = with_factors(program, 0, factors, {});
-  const std::vector<Finding> found =
+  const std::vector<relayout::Finding> found =
       findings(program, row_major({2, 3}), padded(PaddingValue::undef()));
-  EXPECT_TRUE(has(found, Flaw::kWrongSpot));
+  EXPECT_TRUE(has(found, relayout::Flaw::kWrongSpot));
 }
 
 TEST(Verify, EndsHoweverLongAProgramIs) {
   for (const std::int64_t extent : {std::int64_t{1} << 40, INT64_MAX}) {
     for (const std::int64_t step : {0, 1}) {
-      Program program = transpose();
+      relayout::Program program = transpose();
       std::vector<Factor> factors = program.copies[0].factors();
       factors[1].pieces[0].loops[0].extent = extent;
       factors[1].pieces[0].loops[0].move.b.slot = step;
       program = with_factors(program, 0, factors, {});
       EXPECT_FALSE(findings(program, row_major({2, 3}), column_major()).empty());
     }
-    Program program = into_padded();
+    relayout::Program program = into_padded();
     program.fills = {{{0, 3}, {{2, {0, 4}}, {extent, {0, 0}}}}};
-    const Result<std::vector<Finding>> found =
-        verify(program, row_major({2, 3}), padded(PaddingValue::of(0)), PaddingRule::kPromised);
+    const Result<std::vector<relayout::Finding>> found = relayout::verify(
+        program, row_major({2, 3}), padded(PaddingValue::of(0)), relayout::PaddingRule::kPromised);
     ASSERT_FALSE(found.ok());
     EXPECT_EQ(found.error().code, ErrorCode::kTooLarge);
   }
@@ -179,7 +182,8 @@ TEST(Verify, EndsHoweverLongAProgramIs) {
 
 TEST(Verify, SaysWhyAQuestionHasNoAnswer) {
   const auto code = [](const Placement& from, const Placement& to) {
-    const Result<std::vector<Finding>> found = verify({}, from, to, PaddingRule::kLeave);
+    const Result<std::vector<relayout::Finding>> found =
+        relayout::verify({}, from, to, relayout::PaddingRule::kLeave);
     EXPECT_FALSE(found.ok());
     return found.ok() ? ErrorCode::kIo : found.error().code;
   };
@@ -196,7 +200,7 @@ TEST(Verify, SaysWhyAQuestionHasNoAnswer) {
 
 TEST(Verify, AnyReplicaOfTheSourceWillDo) {
   const Form twice = form({3}, {2}, {fold(x(0), {mem(1, 3, 1)})}, {Fill::replicate(0, 2)});
-  Program program;
+  relayout::Program program;
   program.from = {shape({2}), 3, Atom::scalar(DType::kF32), 24};
   program.to = {shape({}), 3, Atom::scalar(DType::kF32), 12};
   const Factor all{{0}, {{{0}, {}, {{0, 3, 1, {{0, 1}, {0, 1}}}}}}};

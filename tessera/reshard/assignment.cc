@@ -9,7 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxWeight = std::int64_t{1} << 60;
@@ -187,4 +187,4 @@ Result<Assignment> assign(std::size_t rows, std::size_t columns, const std::vect
   return answer;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// What it is worth when `row` has `column`; pairs that are not listed are worth nothing.
 struct Worth {
@@ -34,4 +34,4 @@ struct Assignment {
 Result<Assignment> assign(std::size_t rows, std::size_t columns, const std::vector<Worth>& worths,
                           std::int64_t most_steps = std::int64_t{1} << 28);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

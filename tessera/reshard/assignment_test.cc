@@ -11,7 +11,7 @@
 
 #include "tessera/testing/generate.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -69,4 +69,4 @@ TEST(Assignment, StopsWhenTheStepsRunOut) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -6,7 +6,7 @@
 
 #include "tessera/layout/replicas.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// The number of the copy nearest to `at`: the smaller one of two.
@@ -68,4 +68,4 @@ void lanes_of(std::int32_t source, std::int32_t destination, const Copies& of_a,
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -10,7 +10,7 @@
 #include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/place_map.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// Copies of what is at a coordinate of one physical axis: at coordinate + shift + i·stride, for
 /// i < count.
@@ -38,4 +38,4 @@ struct Lane {
 void lanes_of(std::int32_t source, std::int32_t destination, const Copies& of_a, const Copies& of_b,
               std::vector<Lane>& lanes);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

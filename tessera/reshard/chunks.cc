@@ -9,7 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/slice.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// A trial takes time for the places along the axes, so that long ones have fewer.
@@ -268,4 +268,4 @@ Result<Chunks> chunk(const Reshard& reshard, std::int64_t staging_bytes) {
   return CutSearch(reshard, staging_bytes).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

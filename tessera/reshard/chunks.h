@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// More rounds than this are refused.
 inline constexpr std::int64_t kMaxRounds = std::int64_t{1} << 14;
@@ -74,4 +74,4 @@ struct MostReceived {
 };
 Result<MostReceived> most_received(const Reshard& reshard);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

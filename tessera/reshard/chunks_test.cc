@@ -14,7 +14,7 @@
 #include "tessera/target/machine_json.h"
 #include "tessera/testing/held.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using test::Dice;
@@ -76,11 +76,13 @@ TEST(Chunks, RoundsFitCoverAndAreFew) {
   for (std::uint64_t seed = 0; seed < 260; ++seed) {
     Dice dice(seed);
     const Shape shape = *Shape::make({dice.between(1, 9), dice.between(1, 9)});
-    const PyflameLayout words[2] = {test::random_pyflame(dice, 9), test::random_pyflame(dice, 9)};
-    const Result<Layout> a = lower(words[0], shape, DType::kF16);
-    const Result<Layout> b = lower(words[1], shape, DType::kF16);
+    const notation::PyflameLayout words[2] = {test::random_pyflame(dice, 9),
+                                              test::random_pyflame(dice, 9)};
+    const Result<Layout> a = notation::lower(words[0], shape, DType::kF16);
+    const Result<Layout> b = notation::lower(words[1], shape, DType::kF16);
     if (!a || !b) continue;
-    SCOPED_TRACE(write(words[0]) + " to " + write(words[1]) + " of " + shape.to_string());
+    SCOPED_TRACE(notation::write(words[0]) + " to " + notation::write(words[1]) + " of " +
+                 shape.to_string());
     const Reshard reshard = reshard_of(*a, *b);
     const std::vector<test::Want> wants = test::wants_of(*a, *b, reshard.ground());
     const std::int64_t whole = test::most_crossing(wants);
@@ -315,4 +317,4 @@ TEST(Feasible, WhoHoldsWhat) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

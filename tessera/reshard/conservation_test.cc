@@ -35,22 +35,22 @@ TEST(Conservation, OnePlaceCanBeAskedFor) {
 /// A way to spoil one transfer of a list.
 struct Slip {
   std::string_view name;
-  void (*spoil)(Transfer& transfer);
+  void (*spoil)(reshard::Transfer& transfer);
   int times = 1;  ///< how often it is then visited
 };
 
 constexpr std::array kSlips = {
-    Slip{"is left out", [](Transfer&) {}, 0},
-    Slip{"comes twice", [](Transfer& t) { t.begins_pair = false; }, 2},
-    Slip{"is written a slot further", [](Transfer& t) { ++t.destination_slot; }},
-    Slip{"is read a slot further", [](Transfer& t) { ++t.source_slot; }},
-    Slip{"is another share", [](Transfer& t) { ++t.share; }},
-    Slip{"combines or not", [](Transfer& t) { t.combines = !t.combines; }},
-    Slip{"begins its pair or not", [](Transfer& t) { t.begins_pair = !t.begins_pair; }},
-    Slip{"comes from elsewhere", [](Transfer& t) { ++t.source; }},
-    Slip{"goes elsewhere", [](Transfer& t) { ++t.destination; }},
-    Slip{"is read from another memory", [](Transfer& t) { ++t.source_virtual; }},
-    Slip{"counts one more", [](Transfer& t) { ++t.elements; }},
+    Slip{"is left out", [](reshard::Transfer&) {}, 0},
+    Slip{"comes twice", [](reshard::Transfer& t) { t.begins_pair = false; }, 2},
+    Slip{"is written a slot further", [](reshard::Transfer& t) { ++t.destination_slot; }},
+    Slip{"is read a slot further", [](reshard::Transfer& t) { ++t.source_slot; }},
+    Slip{"is another share", [](reshard::Transfer& t) { ++t.share; }},
+    Slip{"combines or not", [](reshard::Transfer& t) { t.combines = !t.combines; }},
+    Slip{"begins its pair or not", [](reshard::Transfer& t) { t.begins_pair = !t.begins_pair; }},
+    Slip{"comes from elsewhere", [](reshard::Transfer& t) { ++t.source; }},
+    Slip{"goes elsewhere", [](reshard::Transfer& t) { ++t.destination; }},
+    Slip{"is read from another memory", [](reshard::Transfer& t) { ++t.source_virtual; }},
+    Slip{"counts one more", [](reshard::Transfer& t) { ++t.elements; }},
 };
 
 TEST(Conservation, NoticesEverySlip) {
@@ -63,17 +63,20 @@ TEST(Conservation, NoticesEverySlip) {
     if (count == 0) continue;
     const Slip& slip = kSlips[seed % kSlips.size()];
     const std::int64_t target = dice.below(count);  // there are at least as many transfers as pairs
-    const TransferLister spoiled = [&](const Reshard& reshard, const TransferChoice& choice,
-                                       const std::function<Status(const Transfer&)>& visit) {
-      std::int64_t number = 0;
-      return for_each_transfer(reshard, choice, [&](const Transfer& transfer) -> Status {
-        if (number++ != target) return visit(transfer);
-        Transfer changed = transfer;
-        slip.spoil(changed);
-        for (int i = 0; i < slip.times; ++i) TESSERA_CHECK_OK(visit(changed));
-        return ok_status();
-      });
-    };
+    const TransferLister spoiled =
+        [&](const reshard::Reshard& reshard, const reshard::TransferChoice& choice,
+            const std::function<Status(const reshard::Transfer&)>& visit) {
+          std::int64_t number = 0;
+          return reshard::for_each_transfer(reshard, choice,
+                                            [&](const reshard::Transfer& transfer) -> Status {
+                                              if (number++ != target) return visit(transfer);
+                                              reshard::Transfer changed = transfer;
+                                              slip.spoil(changed);
+                                              for (int i = 0; i < slip.times; ++i)
+                                                TESSERA_CHECK_OK(visit(changed));
+                                              return ok_status();
+                                            });
+        };
     ++planted;
     EXPECT_NE(list_mistake(pair, moves, spoiled), "")
         << "seed " << seed << ": a transfer that " << slip.name << "\n"

@@ -9,7 +9,7 @@
 #include "tessera/reshard/flow_cost.h"
 #include "tessera/reshard/listed_cost.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxLoadedRouters = std::int64_t{1} << 24;  // 32 bytes each
@@ -35,7 +35,7 @@ Result<ReshardCost> cost_of(const Reshard& reshard) {
     if (reshard.ground().fabric) cost.fabric = FabricCost{};
     return cost;
   }
-  const FabricMesh mesh = rows_and_columns(reshard.ground());
+  const fabric::FabricMesh mesh = rows_and_columns(reshard.ground());
   const Rates rates = rates_of(reshard);
   TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
   if (tables && has_classes_for(rates)) {
@@ -54,7 +54,7 @@ Result<LinkLoads> link_loads(const Reshard& reshard) {
                  cat("no link can be said to carry anything: ", reshard.ground().why_no_fabric),
                  std::nullopt, "name a target whose places are a mesh, as wse2"};
   }
-  const FabricMesh& mesh = *reshard.ground().fabric;
+  const fabric::FabricMesh& mesh = *reshard.ground().fabric;
   if (mesh.nodes() > kMaxLoadedRouters) {
     return Error{ErrorCode::kTooLarge,
                  cat("the loads of the links of ", mesh.nodes(),
@@ -67,4 +67,4 @@ Result<LinkLoads> link_loads(const Reshard& reshard) {
   return listed_loads(reshard);
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

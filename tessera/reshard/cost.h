@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// What the network has to carry, where its routes are known (XY, fabric/mesh.h).
 struct FabricCost {
@@ -55,4 +55,4 @@ struct LinkLoads {
 /// Law: the largest of them is max_link_wavelets and their sum link_hops.
 Result<LinkLoads> link_loads(const Reshard& reshard);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

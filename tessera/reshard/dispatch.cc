@@ -15,7 +15,7 @@
 #include "tessera/reshard/nearest.h"
 #include "tessera/reshard/walk.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// What copies of B add to the virtual number of the first.
@@ -192,4 +192,4 @@ Result<Dispatches> dispatches_of(const Reshard& reshard, const DispatchChoice& c
   return found;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -8,7 +8,7 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// What leaves one place for the same set of other places: a message, or a multicast to several.
 struct Dispatch {
@@ -52,4 +52,4 @@ struct DispatchChoice {
 /// Error kTooLarge beyond `most`.
 Result<Dispatches> dispatches_of(const Reshard& reshard, const DispatchChoice& choice);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

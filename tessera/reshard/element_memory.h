@@ -10,7 +10,7 @@
 #include "tessera/reshard/transfers.h"
 
 /// Elements of 2 to 64 bits in the memory of places, read and written one by one.
-namespace tessera {
+namespace tessera::reshard {
 
 /// Elements of `bits` bits one after the other, the first in the lowest bits.
 inline std::uint64_t load(const std::byte* memory, std::int64_t element, std::int64_t bits) {
@@ -62,4 +62,4 @@ struct Memories {
   std::byte* destination(std::int64_t place) { return to.data() + place * to_bytes; }
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

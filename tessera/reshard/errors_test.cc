@@ -14,7 +14,7 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 Placement placed(std::string_view text) {
@@ -175,7 +175,7 @@ TEST(ReshardErrors, GroundsWithoutRoutesSayWhy) {
 
 TEST(ReshardErrors, CyclesThatDoNotFit) {
   Ground slow = ground("[4, 4]");
-  slow.fabric = FabricMesh{4, 4, 32, INT64_MAX / 2, 1};
+  slow.fabric = fabric::FabricMesh{4, 4, 32, INT64_MAX / 2, 1};
   const auto reshard = Reshard::make(placed("tensor<8x8xf32, pyflame.Grid(2, 2)>"),
                                      placed("tensor<8x8xf32, pyflame.Grid(4, 1)>"), slow);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
@@ -186,7 +186,7 @@ TEST(ReshardErrors, CyclesThatDoNotFit) {
 
 TEST(ReshardErrors, LinksThatAreTooManyToList) {
   Ground wide = ground("[8192, 8192]");
-  wide.fabric = FabricMesh{8192, 8192};
+  wide.fabric = fabric::FabricMesh{8192, 8192};
   const auto reshard = Reshard::make(placed("tensor<8x8xf32, pyflame.Grid(2, 2)>"),
                                      placed("tensor<8x8xf32, pyflame.Grid(4, 1)>"), wide);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
@@ -226,4 +226,4 @@ TEST(ReshardErrors, CopiesThatAreTooManyToList) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -9,7 +9,7 @@
 #include "tessera/reshard/transfers.h"
 #include "tessera/reshard/walk.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// Makes the transfers of each pair from the segments of its groups.
 ///
@@ -125,4 +125,4 @@ class Expansion {
   Transfer transfer_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -14,12 +14,12 @@
 #include "tessera/target/fit.h"
 #include "tessera/target/size_text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// The memory of one side, and what one of its owners holds.
 struct Side {
-  const MemorySpace* space = nullptr;
+  const target::MemorySpace* space = nullptr;
   std::int64_t held_bytes = 0;
 };
 
@@ -32,26 +32,27 @@ std::string space_name(const Placement& placement) {
 }
 
 /// How many shards one place, bank or shared memory holds.
-Result<std::int64_t> shards_held(const Placement& placement, const MemorySpace& space,
+Result<std::int64_t> shards_held(const Placement& placement, const target::MemorySpace& space,
                                  const Machine& machine) {
   if (const Piecewise* pieces = placement.pieces()) {
     std::int64_t most = 1;
     for (const LayoutPiece& piece : pieces->pieces()) {
-      TESSERA_TRY(const Fit fit, fits(piece.layout, machine));
+      TESSERA_TRY(const target::Fit fit, target::fits(piece.layout, machine));
       if (fit.shard_bytes > 0) most = std::max(most, fit.held_bytes / fit.shard_bytes);
     }
     return most;
   }
-  if (space.owner == MemorySpace::Owner::kPlace) return 1;
-  if (space.owner == MemorySpace::Owner::kBank) return ceil_div(placement.places(), *space.banks);
+  if (space.owner == target::MemorySpace::Owner::kPlace) return 1;
+  if (space.owner == target::MemorySpace::Owner::kBank)
+    return ceil_div(placement.places(), *space.banks);
   return placement.places();
 }
 
 Result<Side> side_of(const Placement& placement, const Machine& machine) {
-  const MemorySpace* named = machine.find_space(space_name(placement));
+  const target::MemorySpace* named = machine.find_space(space_name(placement));
   Side side{named != nullptr ? named : &machine.default_space(), 0};
   if (const Layout* layout = placement.layout()) {
-    TESSERA_TRY(const Fit fit, fits(*layout, machine));
+    TESSERA_TRY(const target::Fit fit, target::fits(*layout, machine));
     side.held_bytes = fit.held_bytes;
     return side;
   }
@@ -116,24 +117,25 @@ std::optional<std::int64_t> common_place(const Reshard& reshard) {
 /// What could be done instead, with figures.
 std::string ways_out(const Feasibility& need, const Reshard& reshard) {
   const std::int64_t tensor = reshard.bytes(reshard.to().shape().elements());
-  std::string help = cat("go through the host (", size_text(tensor), " out and in again)");
+  std::string help = cat("go through the host (", target::size_text(tensor), " out and in again)");
   const std::int64_t left = *need.available_bytes - need.from_bytes;
   if (left <= 0) return help + ", or begin with an A that is spread over more places";
-  help += cat(", in ", ceil_div(need.to_bytes, left), " chunks of at most ", size_text(left),
-              " that are handed on one by one");
+  help += cat(", in ", ceil_div(need.to_bytes, left), " chunks of at most ",
+              target::size_text(left), " that are handed on one by one");
   const std::int64_t places = std::max<std::int64_t>(2, ceil_div(tensor, left));  // not as it is
   return help + cat(", or spread B over ", places, " places or more");
 }
 
-Error does_not_fit(const Feasibility& need, MemorySpace::Owner owner, const Reshard& reshard) {
-  const bool by_place = owner == MemorySpace::Owner::kPlace;
+Error does_not_fit(const Feasibility& need, target::MemorySpace::Owner owner,
+                   const Reshard& reshard) {
+  const bool by_place = owner == target::MemorySpace::Owner::kPlace;
   const std::string who = by_place ? cat("place ", bracketed(need.place), " needs ")
-                                   : cat(need.space, " needs ", each_owner(owner), " ");
+                                   : cat(need.space, " needs ", target::each_owner(owner), " ");
   return Error{
       ErrorCode::kDoesNotFit,
-      cat(who, size_text(need.resident_bytes()), " (", size_text(need.from_bytes), " of A, ",
-          size_text(need.to_bytes), " of B), and ", by_place ? need.space : "it", " has ",
-          size_text(*need.available_bytes), " for data"),
+      cat(who, target::size_text(need.resident_bytes()), " (", target::size_text(need.from_bytes),
+          " of A, ", target::size_text(need.to_bytes), " of B), and ", by_place ? need.space : "it",
+          " has ", target::size_text(*need.available_bytes), " for data"),
       std::nullopt, ways_out(need, reshard)};
 }
 
@@ -143,7 +145,7 @@ Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine) {
   TESSERA_CHECK_OK(machine.check());
   TESSERA_TRY(const Side from, side_of(reshard.from(), machine));
   TESSERA_TRY(const Side to, side_of(reshard.to(), machine));
-  const bool by_place = to.space->owner == MemorySpace::Owner::kPlace;
+  const bool by_place = to.space->owner == target::MemorySpace::Owner::kPlace;
   const bool stays = reshard.from() == reshard.to();
   Feasibility need;
   need.space = to.space->name;
@@ -181,4 +183,4 @@ Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine) {
   return need;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -9,7 +9,7 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// What a reshard needs of the memory of one place, and what there is.
 ///
@@ -46,4 +46,4 @@ struct Feasibility {
 /// Errors besides: those of chunk() for the rounds, kOverflow.
 Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

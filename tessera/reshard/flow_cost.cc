@@ -8,10 +8,11 @@
 #include "tessera/reshard/link_profiles.h"
 #include "tessera/reshard/place_tables.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
-constexpr std::array kDirections = {Port::kEast, Port::kWest, Port::kSouth, Port::kNorth};
+constexpr std::array kDirections = {fabric::Port::kEast, fabric::Port::kWest, fabric::Port::kSouth,
+                                    fabric::Port::kNorth};
 
 /// Σ |at - x| over the coordinates of a span.
 std::int64_t distances(std::int32_t at, const Span1D& to) {
@@ -33,7 +34,7 @@ class FlowCost {
  public:
   using M = Measure<Classes>;
 
-  FlowCost(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates)
+  FlowCost(const FlowTables& tables, const fabric::FabricMesh& fabric, const Rates& rates)
       : tables_(tables), fabric_(fabric), rates_(rates) {}
 
   ReshardCost cost() const {
@@ -50,7 +51,7 @@ class FlowCost {
     cost.wavelets = crosses.rounded(rates_.wavelets);
     FabricCost fabric;
     fabric.hops = (steps(true) + steps(false)).rounded(rates_.wavelets);
-    for (const Port direction : kDirections) {
+    for (const fabric::Port direction : kDirections) {
       const LinkProfiles<Classes> links(tables_, fabric_, direction, rates_.wavelets);
       const auto summary = links.summary();
       fabric.link_hops += summary.sum;
@@ -74,21 +75,25 @@ class FlowCost {
     const auto node = [&](std::int32_t row, std::int32_t col) {
       return static_cast<std::size_t>(fabric_.node(row, col));
     };
-    const auto profiles = [&](Port direction) {
+    const auto profiles = [&](fabric::Port direction) {
       return LinkProfiles<Classes>(tables_, fabric_, direction, rates_.wavelets);
     };
-    profiles(Port::kEast).for_each_link([&](std::int32_t row, std::int32_t at, std::int64_t load) {
-      loads.east[node(row, at)] = load;
-    });
-    profiles(Port::kWest).for_each_link([&](std::int32_t row, std::int32_t at, std::int64_t load) {
-      loads.west[node(row, at + 1)] = load;
-    });
-    profiles(Port::kSouth).for_each_link([&](std::int32_t col, std::int32_t at, std::int64_t load) {
-      loads.south[node(at, col)] = load;
-    });
-    profiles(Port::kNorth).for_each_link([&](std::int32_t col, std::int32_t at, std::int64_t load) {
-      loads.north[node(at + 1, col)] = load;
-    });
+    profiles(fabric::Port::kEast)
+        .for_each_link([&](std::int32_t row, std::int32_t at, std::int64_t load) {
+          loads.east[node(row, at)] = load;
+        });
+    profiles(fabric::Port::kWest)
+        .for_each_link([&](std::int32_t row, std::int32_t at, std::int64_t load) {
+          loads.west[node(row, at + 1)] = load;
+        });
+    profiles(fabric::Port::kSouth)
+        .for_each_link([&](std::int32_t col, std::int32_t at, std::int64_t load) {
+          loads.south[node(at, col)] = load;
+        });
+    profiles(fabric::Port::kNorth)
+        .for_each_link([&](std::int32_t col, std::int32_t at, std::int64_t load) {
+          loads.north[node(at + 1, col)] = load;
+        });
     return loads;
   }
 
@@ -194,7 +199,7 @@ class FlowCost {
   }
 
   const FlowTables& tables_;
-  const FabricMesh& fabric_;
+  const fabric::FabricMesh& fabric_;
   const Rates& rates_;
 };
 
@@ -216,20 +221,22 @@ auto with_classes(const Rates& rates, const Ask& ask) {
 
 bool has_classes_for(const Rates& rates) { return 64 % denominator(rates) == 0; }
 
-ReshardCost flow_cost(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates) {
+ReshardCost flow_cost(const FlowTables& tables, const fabric::FabricMesh& fabric,
+                      const Rates& rates) {
   return with_classes(
       rates, [&](auto classes) { return FlowCost<classes()>(tables, fabric, rates).cost(); });
 }
 
-LinkLoads flow_loads(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates) {
+LinkLoads flow_loads(const FlowTables& tables, const fabric::FabricMesh& fabric,
+                     const Rates& rates) {
   return with_classes(
       rates, [&](auto classes) { return FlowCost<classes()>(tables, fabric, rates).loads(); });
 }
 
-PlaceLoad busiest_destination(const FlowTables& tables, const FabricMesh& fabric) {
+PlaceLoad busiest_destination(const FlowTables& tables, const fabric::FabricMesh& fabric) {
   const PlaceTable<1> destinations(tables, fabric, At::kDestination);
   const PlaceTable<1> local(tables, fabric, At::kLocal);
   return largest_difference(destinations, local, Reshard::Rate{1, 1}, fabric.cols);
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -5,7 +5,7 @@
 #include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/place_tables.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// How bits become bytes and wavelets.
 struct Rates {
@@ -18,12 +18,14 @@ bool has_classes_for(const Rates& rates);
 
 /// The cost of what the tables say, without listing messages; only for rates that
 /// `has_classes_for`. Cycles are left to the caller.
-ReshardCost flow_cost(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates);
+ReshardCost flow_cost(const FlowTables& tables, const fabric::FabricMesh& fabric,
+                      const Rates& rates);
 
 /// The load of every link.
-LinkLoads flow_loads(const FlowTables& tables, const FabricMesh& fabric, const Rates& rates);
+LinkLoads flow_loads(const FlowTables& tables, const fabric::FabricMesh& fabric,
+                     const Rates& rates);
 
 /// The most elements that one place receives from others, and such a place.
-PlaceLoad busiest_destination(const FlowTables& tables, const FabricMesh& fabric);
+PlaceLoad busiest_destination(const FlowTables& tables, const fabric::FabricMesh& fabric);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/reshard/nearest.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using Values = std::vector<std::int64_t>;
@@ -173,4 +173,4 @@ bool FlowSide::distinct(std::int64_t ground_places) const {
   return one_to_one(map_, ground_places);
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -9,7 +9,7 @@
 #include "tessera/reshard/flows.h"
 #include "tessera/reshard/place_map.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// One side of flows whose groups know their virtual parts: learns how they move over the mesh, and
 /// gives them their physical parts.
@@ -44,4 +44,4 @@ class FlowSide {
   bool carries_ = false;
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -12,7 +12,7 @@
 #include "tessera/reshard/axis_copies.h"
 #include "tessera/reshard/point_table.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxDestinations = std::int64_t{1} << 23;
@@ -97,7 +97,8 @@ bool are_apart(const PointTable& table, std::size_t coordinate, const Copies& co
 /// Builds the tables of one part, step by step.
 class TableMaker {
  public:
-  TableMaker(const ReshardPart& part, const FabricMesh& fabric) : part_(part), fabric_(fabric) {}
+  TableMaker(const ReshardPart& part, const fabric::FabricMesh& fabric)
+      : part_(part), fabric_(fabric) {}
 
   Result<std::optional<FlowTables>> make() {
     const std::optional<AxisCopies> of_a = copies_of(part_.a, part_.map_a, fabric_.cols);
@@ -273,7 +274,7 @@ class TableMaker {
   }
 
   const ReshardPart& part_;
-  const FabricMesh& fabric_;
+  const fabric::FabricMesh& fabric_;
   Point base_{};
   std::int64_t still_ = 1;
   std::vector<PointTable> points_;
@@ -282,13 +283,14 @@ class TableMaker {
 
 }  // namespace
 
-Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part, const FabricMesh& fabric) {
+Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part,
+                                              const fabric::FabricMesh& fabric) {
   return TableMaker(part, fabric).make();
 }
 
-FabricMesh rows_and_columns(const Ground& ground) {
+fabric::FabricMesh rows_and_columns(const Ground& ground) {
   if (ground.fabric) return *ground.fabric;
-  FabricMesh mesh;
+  fabric::FabricMesh mesh;
   if (ground.mesh.rank() > 0) mesh.cols = static_cast<std::int32_t>(ground.mesh.extents().back());
   mesh.rows = static_cast<std::int32_t>(ground.mesh.elements() / mesh.cols);
   return mesh;
@@ -300,7 +302,7 @@ Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard) {
   if (reshard.ground().mesh.rank() > 2 && part.a.replicas() > 1) {
     return std::optional<FlowTables>();
   }
-  const FabricMesh mesh = rows_and_columns(reshard.ground());
+  const fabric::FabricMesh mesh = rows_and_columns(reshard.ground());
   if (const std::int32_t longest = std::max(mesh.rows, mesh.cols); longest > kMaxAxis) {
     return Error{ErrorCode::kTooLarge,
                  cat("an axis of ", longest, " places is longer than ", kMaxAxis), std::nullopt,
@@ -309,4 +311,4 @@ Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard) {
   return flow_tables(part, mesh);
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

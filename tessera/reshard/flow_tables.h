@@ -10,7 +10,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 // =================================================================================================
 // A reshard as independent tables
@@ -79,11 +79,12 @@ struct FlowTables {
 /// Law: no two choices of flows have both the same source and a destination in common.
 /// Error kTooLarge when a table would have more than 2^22 flows, or one that decides both rows and
 /// columns more than 2^23 destinations.
-Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part, const FabricMesh& fabric);
+Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part,
+                                              const fabric::FabricMesh& fabric);
 
 /// The places of the ground as rows and columns. Where routes are not known this only tells places
 /// apart.
-FabricMesh rows_and_columns(const Ground& ground);
+fabric::FabricMesh rows_and_columns(const Ground& ground);
 
 /// The tables of a reshard that is one product, or nothing: also for several parts, and on grounds
 /// of more than two axes where A keeps copies, because rows that stand for several axes do not tell
@@ -109,4 +110,4 @@ struct VirtualFlows {
 };
 Result<VirtualFlows> virtual_flows(const ReshardPart& part);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -10,7 +10,7 @@
 #include "tessera/layout/replicas.h"
 #include "tessera/reshard/flow_side.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::size_t kMaxSegments = std::size_t{1} << 22;
@@ -252,4 +252,4 @@ Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice
   return flows;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

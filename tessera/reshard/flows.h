@@ -9,7 +9,7 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 // =================================================================================================
 // Flows: a part of a reshard in product form, made ready to be walked
@@ -90,4 +90,4 @@ struct FlowChoice {
 /// Error kTooLarge when a factor has more than 2^22 segments.
 Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice choice = {});
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 26;
@@ -31,7 +31,7 @@ Result<Ground> Ground::of(const Machine& machine) {
   Ground ground;
   ground.mesh = machine.shape();
   ground.dead = machine.dead_places();
-  Result<FabricMesh> fabric = fabric_of(machine);
+  Result<fabric::FabricMesh> fabric = fabric::fabric_of(machine);
   if (fabric) {
     ground.fabric = *fabric;
   } else {
@@ -69,7 +69,7 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
   } else if (ground.mesh.elements() > kMostNodes) {
     ground.why_no_fabric = cat("a mesh of ", ground.mesh.elements(), " places");
   } else {
-    FabricMesh fabric;
+    fabric::FabricMesh fabric;
     if (extents.size() == 2) fabric.rows = static_cast<std::int32_t>(extents[0]);
     if (!extents.empty()) fabric.cols = static_cast<std::int32_t>(extents.back());
     ground.fabric = fabric;
@@ -92,4 +92,4 @@ Result<Ground> Ground::in_a_row(const Placement& a, const Placement& b) {
   return ground;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -12,14 +12,14 @@
 #include "tessera/layout/placement.h"
 #include "tessera/target/machine.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// The physical places that two placements share, and what joins them.
 struct Ground {
-  Shape mesh;                        ///< the machine's places, numbered row-major
-  std::optional<FabricMesh> fabric;  ///< nothing where routes are not known
-  std::string why_no_fabric;         ///< half a sentence; empty when there is one
-  std::vector<std::int64_t> dead;    ///< rising place numbers
+  Shape mesh;                                ///< the machine's places, numbered row-major
+  std::optional<fabric::FabricMesh> fabric;  ///< nothing where routes are not known
+  std::string why_no_fabric;                 ///< half a sentence; empty when there is one
+  std::vector<std::int64_t> dead;            ///< rising place numbers
 
   /// The places of a machine, which `check` must accept.
   static Result<Ground> of(const Machine& machine);
@@ -33,4 +33,4 @@ struct Ground {
   static Result<Ground> in_a_row(const Placement& a, const Placement& b);
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

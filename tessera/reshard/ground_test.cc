@@ -9,7 +9,7 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 Placement placement(const std::string& text) { return parse_tensor(text).value().placement; }
@@ -49,4 +49,4 @@ TEST(Ground, InARowIsAsLongAsTheLarger) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -21,7 +21,7 @@ ReshardPair pair_of(std::string_view from, std::string_view to, std::vector<std:
   return {a->placement, b->placement, ground_of(*Shape::make(std::move(mesh)))};
 }
 
-void costs(const ReshardPair& pair, const ReshardCost& cost) {
+void costs(const ReshardPair& pair, const reshard::ReshardCost& cost) {
   const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
   EXPECT_EQ(cost_text(naive_cost(moves, pair.from, pair.ground)), cost_text(cost))
       << describe(pair);
@@ -31,9 +31,10 @@ void costs(const ReshardPair& pair, const ReshardCost& cost) {
   }
 }
 
-void is_kind(const ReshardPair& pair, ReshardKind kind) {
+void is_kind(const ReshardPair& pair, reshard::ReshardKind kind) {
   const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
-  EXPECT_EQ(kind_name(naive_kind(moves, pair.from, pair.to, pair.ground)), kind_name(kind))
+  EXPECT_EQ(reshard::kind_name(naive_kind(moves, pair.from, pair.to, pair.ground)),
+            reshard::kind_name(kind))
       << describe(pair);
   EXPECT_EQ(kind_mistake(pair, moves), "") << describe(pair);
 }
@@ -46,7 +47,7 @@ TEST(HandExamples, TheNearestCopySends) {
   const ReshardPair middle = pair_of(
       from, "tensor<4xf32, native<mesh=[1, 5], {d0} / (1 -> mem), fixed(m0=0), fixed(m1=2)>>",
       {1, 5});
-  costs(middle, {16, 0, 1, 4, FabricCost{8, 8, 4, 4, 2, 1, 11}});
+  costs(middle, {16, 0, 1, 4, reshard::FabricCost{8, 8, 4, 4, 2, 1, 11}});
   EXPECT_EQ(
       naive_loads(naive_reshard(middle.from, middle.to, middle.ground), middle.from, middle.ground)
           .east,
@@ -54,7 +55,7 @@ TEST(HandExamples, TheNearestCopySends) {
   costs(pair_of(from,
                 "tensor<4xf32, native<mesh=[1, 5], {d0} / (1 -> mem), fixed(m0=0), fixed(m1=3)>>",
                 {1, 5}),
-        {16, 0, 1, 4, FabricCost{4, 4, 4, 4, 1, 1, 10}});
+        {16, 0, 1, 4, reshard::FabricCost{4, 4, 4, 4, 1, 1, 10}});
 }
 
 // A row of 3 places keeps shares of 4 elements; the first gets the others' and has its own. West
@@ -63,8 +64,8 @@ TEST(HandExamples, SharesAreCombined) {
   const ReshardPair pair = pair_of(
       "tensor<4xf32, native<mesh=[1, 3], {d0} / (1 -> mem), fixed(m0=0), partial(m1, sum)>>",
       "tensor<4xf32, pyflame.SinglePE()>", {1, 3});
-  costs(pair, {32, 16, 2, 8, FabricCost{12, 12, 8, 8, 2, 1, 15}});
-  is_kind(pair, ReshardKind::kReduce);
+  costs(pair, {32, 16, 2, 8, reshard::FabricCost{12, 12, 8, 8, 2, 1, 15}});
+  is_kind(pair, reshard::ReshardKind::kReduce);
 }
 
 // The other way round share 0 is the value, and the other shares begin as 0: nothing crosses.
@@ -73,8 +74,8 @@ TEST(HandExamples, SharesAreBorn) {
       "tensor<4xf32, pyflame.SinglePE()>",
       "tensor<4xf32, native<mesh=[1, 3], {d0} / (1 -> mem), fixed(m0=0), partial(m1, sum)>>",
       {1, 3});
-  costs(pair, {0, 16, 0, 0, FabricCost{}});
-  is_kind(pair, ReshardKind::kScatter);
+  costs(pair, {0, 16, 0, 0, reshard::FabricCost{}});
+  is_kind(pair, reshard::ReshardKind::kScatter);
 }
 
 // Shares that are alike move one by one: share i from column i to column 2 - i. Columns 0 and 2
@@ -85,8 +86,8 @@ TEST(HandExamples, SharesAlikeMoveOneByOne) {
       "tensor<4xf32, native<mesh=[1, 3], {d0} / (1 -> mem), fixed(m0=0), partial(m1, sum), "
       "device=folded([1, 3], {d0} / (1 -> m0), {-d1 + 2} / (1 -> m1))>>",
       {1, 3});
-  costs(pair, {32, 16, 2, 8, FabricCost{16, 16, 4, 4, 2, 1, 11}});
-  is_kind(pair, ReshardKind::kRedistribute);
+  costs(pair, {32, 16, 2, 8, reshard::FabricCost{16, 16, 4, 4, 2, 1, 11}});
+  is_kind(pair, reshard::ReshardKind::kRedistribute);
 }
 
 // Six pages over two banks hold one element each; then the first three are on bank 0. Element 1
@@ -95,7 +96,7 @@ TEST(HandExamples, StackedPagesAreOnePlace) {
   costs(pair_of("tensor<6xf32, native<mesh=[6], {d0} / (1 -> m0), "
                 "device=folded([2], {d0} / (2 -> mem, 1 -> m0))>>",
                 "tensor<6xf32, native<mesh=[2], {d0} / (3 -> m0, 1 -> mem)>>", {2}),
-        {8, 16, 2, 2, FabricCost{2, 2, 1, 1, 1, 1, 7}});
+        {8, 16, 2, 2, reshard::FabricCost{2, 2, 1, 1, 1, 1, 7}});
 }
 
 // Two elements from the middle of 3x3 to all: east and west, then north and south in each of three
@@ -105,8 +106,8 @@ TEST(HandExamples, AMulticastIsATree) {
       pair_of("tensor<2xf32, native<mesh=[3, 3], {d0} / (1 -> mem), fixed(m0=1), fixed(m1=1)>>",
               "tensor<2xf32, native<mesh=[3, 3], {d0} / (1 -> mem), replicate(m0), replicate(m1)>>",
               {3, 3});
-  costs(pair, {64, 8, 8, 16, FabricCost{24, 16, 2, 2, 2, 1, 9}});
-  const LinkLoads loads =
+  costs(pair, {64, 8, 8, 16, reshard::FabricCost{24, 16, 2, 2, 2, 1, 9}});
+  const reshard::LinkLoads loads =
       naive_loads(naive_reshard(pair.from, pair.to, pair.ground), pair.from, pair.ground);
   EXPECT_EQ(loads.east, (std::vector<std::int64_t>{0, 0, 0, 0, 2, 0, 0, 0, 0}));
   EXPECT_EQ(loads.west, (std::vector<std::int64_t>{0, 0, 0, 0, 2, 0, 0, 0, 0}));
@@ -122,7 +123,7 @@ TEST(HandExamples, TreesRoundUpOneByOne) {
                 "fixed(m0=0), fixed(m1=1), replicate(m1#2)>, [1:2] native<mesh=[1, 3], {d0} / (1 "
                 "-> mem), fixed(m0=0), fixed(m1=1), offset=1>>>",
                 {1, 3}),
-        {2, 0, 2, 2, FabricCost{3, 3, 2, 2, 2, 1, 9}});
+        {2, 0, 2, 2, reshard::FabricCost{3, 3, 2, 2, 2, 1, 9}});
 }
 
 // Element n on virtual place n of 3x2, counted row by row, which is at (n mod 2, n div 2) on 2x3: a
@@ -134,8 +135,8 @@ TEST(HandExamples, ALineRunsFromAxisToAxis) {
               "tensor<2x3xf32, native<mesh=[3, 2], {3*d0 + d1} / (2 -> m0, 1 -> m1), "
               "device=folded([2, 3], {d0} / (1 -> m1), {d1} / (1 -> m0))>>",
               {2, 3});
-  costs(pair, {20, 4, 5, 5, FabricCost{9, 9, 4, 5, 3, 1, 12}});
-  is_kind(pair, ReshardKind::kScatter);
+  costs(pair, {20, 4, 5, 5, reshard::FabricCost{9, 9, 4, 5, 3, 1, 12}});
+  is_kind(pair, reshard::ReshardKind::kScatter);
 }
 
 // Virtual places (r, c) of 2x3 are numbers 3r + c of a machine two wide: (0, 0), (0, 1), (1, 0), ..
@@ -147,8 +148,8 @@ TEST(HandExamples, AVirtualMeshCountedOnANarrowerOne) {
       "tensor<6xf32, native<mesh=[2, 3], {d0} / (3 -> m0, 1 -> m1), "
       "device=folded([3, 2], {3*d0 + d1} / (2 -> m0, 1 -> m1))>>",
       "tensor<6xf32, pyflame.SinglePE()>", {3, 3});
-  costs(pair, {20, 4, 5, 5, FabricCost{9, 9, 4, 5, 3, 1, 12}});
-  is_kind(pair, ReshardKind::kGather);
+  costs(pair, {20, 4, 5, 5, reshard::FabricCost{9, 9, 4, 5, 3, 1, 12}});
+  is_kind(pair, reshard::ReshardKind::kGather);
 }
 
 // Place numbers 0, 1, 3 and 4 are 0 + 0, 0 + 1, 3 + 0 and 3 + 1, but rows 0, 0, 1 and 2 are no such
@@ -159,8 +160,8 @@ TEST(HandExamples, ATableWhoseNumbersAddUpByChance) {
       "tensor<2x2xf32, native<mesh=[2, 2], {d0} / (1 -> m0), {d1} / (1 -> m1), "
       "device=table([3, 2], [[0, 0], [0, 1], [1, 1], [2, 0]])>>",
       "tensor<2x2xf32, pyflame.SinglePE()>", {3, 2});
-  costs(pair, {12, 4, 3, 3, FabricCost{5, 5, 2, 3, 2, 1, 9}});
-  is_kind(pair, ReshardKind::kGather);
+  costs(pair, {12, 4, 3, 3, reshard::FabricCost{5, 5, 2, 3, 2, 1, 9}});
+  is_kind(pair, reshard::ReshardKind::kGather);
 }
 
 // 5 elements cross one link: f64 10 wavelets, f32 5, bf16 3, i8 2, i4 1 (and 3 bytes).
@@ -175,7 +176,7 @@ TEST(HandExamples, WaveletsRoundUp) {
     const std::int64_t w = row.wavelets;
     costs(pair_of("tensor<5x" + row.type + ", pyflame.SinglePE()>",
                   "tensor<5x" + row.type + ", pyflame.SinglePE(origin=(1, 0))>", {2, 1}),
-          {row.bytes, 0, 1, w, FabricCost{w, w, w, w, 1, 1, w + 6}});
+          {row.bytes, 0, 1, w, reshard::FabricCost{w, w, w, w, 1, 1, w + 6}});
   }
 }
 
@@ -184,27 +185,28 @@ TEST(HandExamples, Kinds) {
   const std::string single = "tensor<8x8xf32, pyflame.SinglePE()>";
   is_kind(pair_of("tensor<8x8xf32, pyflame.Grid(4, 1)>", "tensor<8x8xf32, pyflame.RowPartition(4)>",
                   {4, 4}),
-          ReshardKind::kIdentity);
+          reshard::ReshardKind::kIdentity);
   is_kind(
       pair_of("tensor<0x8xf32, pyflame.Grid(2, 4)>", "tensor<0x8xf32, pyflame.SinglePE()>", {4, 4}),
-      ReshardKind::kIdentity);
-  is_kind(pair_of(single, grid, {4, 4}), ReshardKind::kScatter);
-  is_kind(pair_of(grid, single, {4, 4}), ReshardKind::kGather);
+      reshard::ReshardKind::kIdentity);
+  is_kind(pair_of(single, grid, {4, 4}), reshard::ReshardKind::kScatter);
+  is_kind(pair_of(grid, single, {4, 4}), reshard::ReshardKind::kGather);
   is_kind(pair_of("tensor<8x8xf32, pyflame.RowPartition(2)>",
                   "tensor<8x8xf32, pyflame.Grid(2, 3, dim_to_pe=[0, -1], replicate=[1])>", {4, 4}),
-          ReshardKind::kReplicate);
+          reshard::ReshardKind::kReplicate);
   is_kind(pair_of(grid, "tensor<8x8xf32, pyflame.Grid(4, 2, dim_to_pe=[1, 0])>", {4, 4}),
-          ReshardKind::kTranspose);
+          reshard::ReshardKind::kTranspose);
   is_kind(pair_of(grid, "tensor<8x8xf32, pyflame.Grid(2, 4, origin=(1, 0))>", {4, 4}),
-          ReshardKind::kRedistribute);
-  is_kind(pair_of(grid, "tensor<8x8xf32, pyflame.Grid(4, 2)>", {4, 4}), ReshardKind::kReshard);
+          reshard::ReshardKind::kRedistribute);
+  is_kind(pair_of(grid, "tensor<8x8xf32, pyflame.Grid(4, 2)>", {4, 4}),
+          reshard::ReshardKind::kReshard);
   // The same places, but columns before rows in memory.
   is_kind(pair_of("tensor<8x8xf32, native<mesh=[2, 1], {d0} / (4 -> m0, 1 -> mem*8), {d1} / (1 -> "
                   "mem), fixed(m1=0)>>",
                   "tensor<8x8xf32, native<mesh=[2, 1], {d0} / (4 -> m0, 1 -> mem), {d1} / (1 -> "
                   "mem*4), fixed(m1=0)>>",
                   {4, 4}),
-          ReshardKind::kReshard);
+          reshard::ReshardKind::kReshard);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "tessera/reshard/part_facts.h"
 #include "tessera/reshard/tiles.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 bool same_slots(const Flows& flows) {
@@ -140,4 +140,4 @@ Result<ReshardKind> kind_of(const Reshard& reshard) {
   return exchanged ? ReshardKind::kTranspose : ReshardKind::kRedistribute;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

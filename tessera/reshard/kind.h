@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// What a reshard is, by the two placements alone: the first of these that fits.
 enum class ReshardKind : std::uint8_t {
@@ -29,4 +29,4 @@ std::string_view kind_name(ReshardKind kind);
 /// Example: [8, 8] on Grid(2, 4) to Grid(4, 2, dim_to_pe=[1, 0]) is a TRANSPOSE.
 Result<ReshardKind> kind_of(const Reshard& reshard);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -13,7 +13,7 @@
 #include "tessera/testing/reshard_runs.h"
 #include "tessera/testing/sanitized.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using namespace test;
@@ -134,4 +134,4 @@ TEST(Kind, AWaferTakesNoWalk) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

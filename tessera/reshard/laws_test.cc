@@ -22,10 +22,10 @@ std::string cost_and_loads_mistake(const ReshardPair& pair, const NaiveReshard& 
 
 /// Whether the cost comes from the product form, not from a list of messages.
 bool has_product_form(const ReshardPair& pair) {
-  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
   if (!reshard.ok() || reshard->parts().size() != 1 || !pair.ground.fabric) return false;
-  const Result<std::optional<FlowTables>> tables =
-      flow_tables(reshard->parts().front(), *pair.ground.fabric);
+  const Result<std::optional<reshard::FlowTables>> tables =
+      reshard::flow_tables(reshard->parts().front(), *pair.ground.fabric);
   return tables.ok() && tables->has_value();
 }
 

@@ -8,7 +8,7 @@
 #include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/measure.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// The loads of all links of one direction, from the product form.
 ///
@@ -28,11 +28,11 @@ class LinkProfiles {
  public:
   using M = Measure<Classes>;
 
-  LinkProfiles(const FlowTables& tables, const FabricMesh& fabric, Port direction,
+  LinkProfiles(const FlowTables& tables, const fabric::FabricMesh& fabric, fabric::Port direction,
                const Reshard::Rate& rate)
       : tables_(tables), rate_(rate) {
-    is_row_ = direction == Port::kEast || direction == Port::kWest;
-    is_mirrored_ = direction == Port::kWest || direction == Port::kNorth;
+    is_row_ = direction == fabric::Port::kEast || direction == fabric::Port::kWest;
+    is_mirrored_ = direction == fabric::Port::kWest || direction == fabric::Port::kNorth;
     length_ = is_row_ ? fabric.cols : fabric.rows;
     lines_ = is_row_ ? fabric.rows : fabric.cols;
     line_ = tables.owner_of(is_row_ ? Coordinate::kRow : Coordinate::kCols);
@@ -323,4 +323,4 @@ class LinkProfiles {
   std::vector<M> crossing_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

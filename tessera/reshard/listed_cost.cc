@@ -9,7 +9,7 @@
 #include "tessera/reshard/dispatch.h"
 #include "tessera/reshard/transfers.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxMessages = std::int64_t{1} << 23;
@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxMessages = std::int64_t{1} << 23;
 /// `settle` sums along the lines.
 class TreeLoads {
  public:
-  explicit TreeLoads(const FabricMesh& fabric) : fabric_(fabric) {
+  explicit TreeLoads(const fabric::FabricMesh& fabric) : fabric_(fabric) {
     loads_.rows = fabric.rows;
     loads_.cols = fabric.cols;
     const auto nodes = static_cast<std::size_t>(fabric.nodes());
@@ -85,7 +85,7 @@ class TreeLoads {
     }
   }
 
-  const FabricMesh& fabric_;
+  const fabric::FabricMesh& fabric_;
   LinkLoads loads_;
   std::vector<std::pair<std::int64_t, std::int64_t>> ends_;  // column, row
 };
@@ -163,4 +163,4 @@ Result<ReshardCost> listed_cost(const Reshard& reshard) {
   return cost;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -5,7 +5,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// Cost by listing every message and multicast: for the few reshards that have no product form
 /// (pieces, tables of devices with replicas, replicas that overlap). Cycles are left to the caller.
@@ -15,4 +15,4 @@ Result<ReshardCost> listed_cost(const Reshard& reshard);
 /// The load of every link, in the same way.
 Result<LinkLoads> listed_loads(const Reshard& reshard);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

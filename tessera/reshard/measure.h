@@ -7,7 +7,7 @@
 
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// How much a set of messages is, in a form that multiplies: the elements in all, and how many
 /// messages there are of each size modulo Classes, which is what rounding up to whole wavelets or
@@ -82,4 +82,4 @@ struct Measure {
   friend auto operator<=>(const Measure&, const Measure&) = default;
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

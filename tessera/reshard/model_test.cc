@@ -19,7 +19,7 @@
 #include "tessera/testing/generate.h"
 #include "tessera/testing/sanitized.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using test::Dice;
@@ -113,9 +113,10 @@ Case random_case(Dice& dice) {
 /// one by one, after the shortest way to it and before the shortest way on.
 class LowerBound {
  public:
-  LowerBound(const FabricMesh& mesh, const Traffic& traffic, const Simulation& run)
+  LowerBound(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
+             const fabric::Simulation& run)
       : mesh_(mesh), ways_(static_cast<std::size_t>(mesh.nodes()) * 6) {
-    for (const FabricMessage& message : traffic.messages) {
+    for (const fabric::FabricMessage& message : traffic.messages) {
       for (const std::int32_t to : traffic.destinations_of(message)) {
         walk(message.source, to);
       }
@@ -150,19 +151,19 @@ class LowerBound {
     pass(static_cast<std::size_t>(to) * 6 + 4, distance, 0);
     for (std::int64_t done = 0; done < distance; ++done) {
       const auto node = static_cast<std::size_t>(row * mesh_.cols + col);
-      Port port = Port::kEast;
+      fabric::Port port = fabric::Port::kEast;
       if (col != to_col) {
-        port = col < to_col ? Port::kEast : Port::kWest;
+        port = col < to_col ? fabric::Port::kEast : fabric::Port::kWest;
         col += col < to_col ? 1 : -1;
       } else {
-        port = row < to_row ? Port::kSouth : Port::kNorth;
+        port = row < to_row ? fabric::Port::kSouth : fabric::Port::kNorth;
         row += row < to_row ? 1 : -1;
       }
       pass(node * 6 + static_cast<std::size_t>(port), done, distance - done);
     }
   }
 
-  const FabricMesh& mesh_;
+  const fabric::FabricMesh& mesh_;
   std::vector<Way> ways_;
   std::int64_t largest_ = 0;
 };
@@ -228,7 +229,8 @@ struct Comparison {
     const auto simulated = [&](std::int64_t parts) {
       const Result<ReshardTraffic> made_traffic = traffic_of(*reshard, 1 << 22, {.parts = parts});
       EXPECT_TRUE(made_traffic.ok());
-      const Result<Simulation> run = simulate(*ground->fabric, made_traffic->traffic);
+      const Result<fabric::Simulation> run =
+          fabric::simulate(*ground->fabric, made_traffic->traffic);
       EXPECT_TRUE(run.ok());
       // The loads that the model speaks of are those that were carried.
       EXPECT_EQ(*std::max_element(run->links.begin(), run->links.end()),
@@ -313,4 +315,4 @@ TEST(Model, CyclesAreThoseOfTheFabric) { cycles_are_those_of_the_fabric(1); }
 TEST(Model, CyclesAreThoseOfTheFabricHeldOut) { cycles_are_those_of_the_fabric(100001); }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/replicas.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxTries = std::int64_t{1} << 22;
@@ -194,4 +194,4 @@ PlacePart NearestSource::nearest(PlacePart first, std::int64_t to) const {
   return best;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -9,7 +9,7 @@
 #include "tessera/layout/form.h"
 #include "tessera/reshard/place_map.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// A place, or a part of one that adds to others: its number on the placement's own mesh and on the
 /// ground.
@@ -70,4 +70,4 @@ class NearestSource {
   std::vector<std::int64_t> strides_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

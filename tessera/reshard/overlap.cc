@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxDisplacements = std::int64_t{1} << 22;
@@ -109,4 +109,4 @@ std::vector<std::int64_t> holders(const Overlap& overlap, const PlaceMap& map_a,
   return places;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

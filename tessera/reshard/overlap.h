@@ -12,7 +12,7 @@
 #include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// How much of what a place of B wants a place of A holds: counted, never listed by element.
 ///
@@ -94,4 +94,4 @@ std::optional<AxisSeats> axis_seats(const PlaceMap& map, const Ground& ground);
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> kept_where_exchanged(
     const ProductOverlap& product, const AxisSeats& own);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -4,7 +4,7 @@
 
 #include "tessera/reshard/overlap.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::size_t kMaxAxisEntries = std::size_t{1} << 22;
@@ -272,4 +272,4 @@ std::optional<ProductOverlap> product_overlap(
   return product;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

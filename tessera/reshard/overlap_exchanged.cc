@@ -3,7 +3,7 @@
 
 #include "tessera/reshard/overlap.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> kept_where_exchanged(
     const ProductOverlap& product, const AxisSeats& own) {
@@ -26,4 +26,4 @@ std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> kept_where_exchang
   return kept;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -11,7 +11,7 @@
 // factors, and a sum of terms that vary independently is zero exactly when every term is constant
 // and the constants add up to zero. So the answer needs one look at each segment.
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 Result<SideFacts> side_of(const Form& form, const PlaceMap& map, bool is_a, const Ground& ground) {
@@ -186,4 +186,4 @@ Result<bool> same_places(const Flows& flows, Seen x, Seen y, bool exchanged) {
   return true;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

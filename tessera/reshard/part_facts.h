@@ -17,7 +17,7 @@
 /// What kind.cc asks of one part of a reshard: where each side keeps elements, and whether both
 /// keep them on the same places. Most answers come from one look at each segment; where maps are no
 /// sums along the axes of the ground, all choices of groups are walked, within a limit.
-namespace tessera {
+namespace tessera::reshard {
 
 using Values = std::vector<std::int64_t>;
 
@@ -113,4 +113,4 @@ Result<bool> same_sets(const Flows& flows, const SideFacts& x, const PlaceKey& k
 /// column exchanged.
 Result<bool> same_places(const Flows& flows, Seen x, Seen y, bool exchanged);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

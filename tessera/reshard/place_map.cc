@@ -11,7 +11,7 @@
 #include "tessera/layout/form.h"
 #include "tessera/layout/lines.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 22;
@@ -270,4 +270,4 @@ std::int64_t PlaceMap::physical(std::int64_t place) const {
   return sum;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

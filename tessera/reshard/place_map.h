@@ -12,7 +12,7 @@
 #include "tessera/layout/locator.h"
 #include "tessera/reshard/ground.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// From the places of a layout's (virtual) mesh to those of the ground, both numbered row-major.
 ///
@@ -70,4 +70,4 @@ class PlaceMap {
   std::shared_ptr<const Rule> rule_;  // shared by the many parts of a piecewise placement
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -11,7 +11,7 @@
 #include "tessera/reshard/flow_tables.h"
 #include "tessera/reshard/measure.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// Which multicasts a place is asked about.
 enum class At : std::uint8_t {
@@ -36,7 +36,8 @@ class PlaceTable {
     M measure;
   };
 
-  PlaceTable(const FlowTables& tables, const FabricMesh& fabric, At what) : fabric_(fabric) {
+  PlaceTable(const FlowTables& tables, const fabric::FabricMesh& fabric, At what)
+      : fabric_(fabric) {
     rest_ = M::of(tables.still);
     for (std::size_t i = 0; i < tables.blocks.size(); ++i) add_block(tables, i, what);
   }
@@ -182,7 +183,7 @@ class PlaceTable {
     cells_ = std::move(both);
   }
 
-  const FabricMesh& fabric_;
+  const fabric::FabricMesh& fabric_;
   M rest_;
   std::optional<std::vector<M>> rows_;
   std::optional<std::vector<M>> cols_;
@@ -276,4 +277,4 @@ PlaceLoad largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Cla
   return largest;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

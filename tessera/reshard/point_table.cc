@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// As operator==, which is a call of memcmp.
@@ -67,4 +67,4 @@ unsigned driven_coordinates(const PointTable& table, const Point& base) {
   return driven;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/flow_tables.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// The first physical places of elements in A and in B, in the order of Coordinate.
 using Point = std::array<std::int32_t, kCoordinates>;
@@ -35,4 +35,4 @@ void gather(PointTable& table);
 /// The coordinates, as bits, in which some flow differs from `base`.
 unsigned driven_coordinates(const PointTable& table, const Point& base);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

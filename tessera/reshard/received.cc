@@ -6,7 +6,7 @@
 #include "tessera/reshard/flow_cost.h"
 #include "tessera/reshard/transfers.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxPairs = std::int64_t{1} << 22;
@@ -27,4 +27,4 @@ Result<MostReceived> most_received(const Reshard& reshard) {
   return MostReceived{reshard.bytes(most.load), most.place};
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -12,7 +12,7 @@
 #include "tessera/reshard/overlap.h"
 #include "tessera/reshard/relabel_choice.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 22;
@@ -178,4 +178,4 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
   return answer;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

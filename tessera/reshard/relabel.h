@@ -7,7 +7,7 @@
 #include "tessera/layout/placement.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 // =================================================================================================
 // Which place plays which role
@@ -72,4 +72,4 @@ struct Relabelled {
 /// of their own, and where a B that is a view cannot be a layout (only layouts have device maps).
 Result<Relabelled> relabel(const Reshard& reshard, Seats seats = Seats::kOfB);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -8,7 +8,7 @@
 #include "tessera/reshard/relabel_choice.h"
 #include "tessera/reshard/seat_map.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// The seats from which roles along one axis may choose, the role's own at its number where the
@@ -144,4 +144,4 @@ std::optional<std::int64_t> kept_by_axis(const ProductOverlap& product, const Ax
   return kept;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

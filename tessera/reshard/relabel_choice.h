@@ -12,7 +12,7 @@
 #include "tessera/reshard/relabel.h"
 
 /// The two ways of `relabel` (its essay says what they choose among).
-namespace tessera {
+namespace tessera::reshard {
 
 /// A map from roles to seats, and how many elements it leaves where they are.
 struct Choice {
@@ -43,4 +43,4 @@ Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map, c
                                Seats seats);
 std::int64_t kept_by_place(const OverlapPairs& pairs, const PlaceMap& map);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

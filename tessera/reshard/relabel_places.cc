@@ -8,7 +8,7 @@
 #include "tessera/reshard/relabel_choice.h"
 #include "tessera/reshard/seat_map.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 std::optional<OverlapPairs> list_overlaps(const Reshard& reshard,
                                           const std::vector<Overlap>& overlaps) {
@@ -70,4 +70,4 @@ Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map, c
   return choice;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

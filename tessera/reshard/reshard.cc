@@ -11,7 +11,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/layout/merge_dims.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::size_t kMaxMeetings = std::size_t{1} << 16;
@@ -89,7 +89,7 @@ Status check_sums(const Reshard& reshard) {
   most *= copies;
   // Rounding up adds less than a wavelet a message, and no message is empty.
   most *= reshard.wavelet_rate().numerator + reshard.wavelet_rate().denominator;
-  if (const std::optional<FabricMesh>& fabric = reshard.ground().fabric) {
+  if (const std::optional<fabric::FabricMesh>& fabric = reshard.ground().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
   }
   const Result<std::int64_t> fits = most.value("the bits that move, times the longest way,");
@@ -183,4 +183,4 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const 
   return reshard;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -16,7 +16,7 @@
 /// come in; exact transfers (transfers.h), their cost (cost.h), their kind (kind.h), a better
 /// choice of places (relabel.h), and whether memory allows it (feasible.h) go out. Pure: no files,
 /// no threads.
-namespace tessera {
+namespace tessera::reshard {
 
 // =================================================================================================
 // What moves, exactly
@@ -111,4 +111,4 @@ class Reshard {
   Rate wavelet_rate_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::reshard

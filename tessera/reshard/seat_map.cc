@@ -8,7 +8,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 22;
@@ -199,4 +199,4 @@ std::vector<std::int64_t> evenly(const Coords& coords, const std::vector<bool>& 
   return fits(even) ? even : coords;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/layout/device_map.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// The device map that puts coordinate v of mesh axis j at `coords[j][v]` of the physical axis
 /// `axis_of[j]`, one for each axis of `physical`. Coordinates of an axis are all different.
@@ -32,4 +32,4 @@ Result<DeviceMap> map_of_places(const Shape& mesh, const Shape& physical,
 std::vector<std::int64_t> evenly(const std::vector<std::int64_t>& coords,
                                  const std::vector<bool>& matters, std::vector<std::int64_t> seats);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -54,4 +54,4 @@ TEST(SeatMap, IdlePlacesStepEvenly) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -33,13 +33,13 @@ struct Units {
   std::int64_t longest = 0;
 };
 
-ReshardCost cost_in(const Units& units, std::int64_t wavelets) {
-  ReshardCost cost;
+reshard::ReshardCost cost_in(const Units& units, std::int64_t wavelets) {
+  reshard::ReshardCost cost;
   cost.bytes = units.messages * wavelets * 4;
   cost.local_bytes = units.local * wavelets * 4;
   cost.messages = units.messages;
   cost.wavelets = units.messages * wavelets;
-  FabricCost fabric;
+  reshard::FabricCost fabric;
   fabric.hops = units.hops * wavelets;
   fabric.link_hops = units.link_hops * wavelets;
   fabric.max_link_wavelets = units.max_link * wavelets;
@@ -57,7 +57,7 @@ struct Example {
   std::int64_t cols;
   std::string from;
   std::string to;
-  ReshardKind kind;
+  reshard::ReshardKind kind;
   Units units;
 };
 
@@ -71,7 +71,7 @@ Placement placed(std::int64_t rows, std::int64_t cols, const std::string& layout
 void holds(const Example& example) {
   const Placement from = placed(example.rows / 16, example.cols / 16, example.from);
   const Placement to = placed(example.rows / 16, example.cols / 16, example.to);
-  const Ground ground = ground_of(naive_around(from, to).value());
+  const reshard::Ground ground = ground_of(naive_around(from, to).value());
   const NaiveReshard moves = naive_reshard(from, to, ground);
   EXPECT_EQ(cost_text(naive_cost(moves, from, ground)),
             cost_text(cost_in(example.units, example.units.wavelets / 256)));
@@ -79,16 +79,17 @@ void holds(const Example& example) {
 
   const Placement full_from = placed(example.rows, example.cols, example.from);
   const Placement full_to = placed(example.rows, example.cols, example.to);
-  const Result<Ground> around = Ground::around(full_from, full_to);
+  const Result<reshard::Ground> around = reshard::Ground::around(full_from, full_to);
   ASSERT_TRUE(around.ok());
   EXPECT_EQ(around->mesh, ground.mesh);
-  for (const Ground& on : {*around, Ground::of(**find_machine("wse2")).value()}) {
-    const Result<Reshard> reshard = Reshard::make(full_from, full_to, on);
+  for (const reshard::Ground& on : {*around, reshard::Ground::of(**find_machine("wse2")).value()}) {
+    const Result<reshard::Reshard> reshard = reshard::Reshard::make(full_from, full_to, on);
     ASSERT_TRUE(reshard.ok());
-    const Result<ReshardCost> cost = cost_of(*reshard);
+    const Result<reshard::ReshardCost> cost = reshard::cost_of(*reshard);
     ASSERT_TRUE(cost.ok());
     EXPECT_EQ(cost_text(*cost), cost_text(cost_in(example.units, example.units.wavelets)));
-    EXPECT_EQ(kind_name(kind_of(*reshard).value()), kind_name(example.kind));
+    EXPECT_EQ(reshard::kind_name(reshard::kind_of(*reshard).value()),
+              reshard::kind_name(example.kind));
   }
 }
 
@@ -102,7 +103,7 @@ TEST(SeedExamples, MatmulRowsAreReplicatedAlongTheRows) {
          512,
          "RowPartition(4)",
          "Grid(4, 4, dim_to_pe=[0, -1], replicate=[1])",
-         ReshardKind::kReplicate,
+         reshard::ReshardKind::kReplicate,
          {.wavelets = 131072,
           .local = 4,
           .messages = 12,
@@ -120,7 +121,7 @@ TEST(SeedExamples, MatmulColumnsAreReplicatedAlongTheColumns) {
          256,
          "ColPartition(4)",
          "Grid(4, 4, dim_to_pe=[-1, 1], replicate=[0])",
-         ReshardKind::kReplicate,
+         reshard::ReshardKind::kReplicate,
          {.wavelets = 32768,
           .local = 4,
           .messages = 12,
@@ -140,7 +141,7 @@ TEST(SeedExamples, MatmulRowsAreDealtOutOverTheGrid) {
          512,
          "RowPartition(4)",
          "Grid(4, 4)",
-         ReshardKind::kReshard,
+         reshard::ReshardKind::kReshard,
          {.wavelets = 32768,
           .local = 4,
           .messages = 12,
@@ -157,7 +158,7 @@ TEST(SeedExamples, MatmulColumnsAreDealtOutOverTheGrid) {
          256,
          "ColPartition(4)",
          "Grid(4, 4)",
-         ReshardKind::kReshard,
+         reshard::ReshardKind::kReshard,
          {.wavelets = 8192,
           .local = 4,
           .messages = 12,
@@ -183,7 +184,7 @@ TEST(SeedExamples, PropagatedGridBecomesRows) {
          512,
          "Grid(2, 8)",
          "RowPartition(4)",
-         ReshardKind::kReshard,
+         reshard::ReshardKind::kReshard,
          {.wavelets = 16384,
           .local = 1,
           .messages = 31,
@@ -208,7 +209,7 @@ TEST(SeedExamples, PropagatedGridBecomesReplicatedRows) {
          512,
          "Grid(2, 8)",
          "Grid(4, 4, dim_to_pe=[0, -1], replicate=[1])",
-         ReshardKind::kReshard,
+         reshard::ReshardKind::kReshard,
          {.wavelets = 16384,
           .local = 4,
           .messages = 124,
@@ -234,7 +235,7 @@ TEST(SeedExamples, PropagatedGridBecomesTheOtherGrid) {
          512,
          "Grid(2, 8)",
          "Grid(4, 4)",
-         ReshardKind::kReshard,
+         reshard::ReshardKind::kReshard,
          {.wavelets = 16384,
           .local = 1,
           .messages = 31,
@@ -252,13 +253,13 @@ TEST(SeedExamples, WorkedExampleOfTheEssay) {
   const Result<Tensor> from = parse_tensor("tensor<4xf32, pyflame.RowPartition(2)>");
   const Result<Tensor> to = parse_tensor("tensor<4xf32, pyflame.Grid(2, 2, replicate=[0, 1])>");
   ASSERT_TRUE(from.ok() && to.ok());
-  const Ground ground = ground_of(*Shape::make({2, 2}));
+  const reshard::Ground ground = ground_of(*Shape::make({2, 2}));
   const NaiveReshard moves = naive_reshard(from->placement, to->placement, ground);
-  ReshardCost cost{48, 16, 6, 12, FabricCost{16, 12, 2, 4, 2, 1, 9}};
+  reshard::ReshardCost cost{48, 16, 6, 12, reshard::FabricCost{16, 12, 2, 4, 2, 1, 9}};
   EXPECT_EQ(cost_text(naive_cost(moves, from->placement, ground)), cost_text(cost));
   EXPECT_EQ(cost_mistake({from->placement, to->placement, ground}, moves), "");
   EXPECT_EQ(loads_mistake({from->placement, to->placement, ground}, moves), "");
-  const LinkLoads loads = naive_loads(moves, from->placement, ground);
+  const reshard::LinkLoads loads = naive_loads(moves, from->placement, ground);
   EXPECT_EQ(loads.east, (std::vector<std::int64_t>{2, 0, 2, 0}));
   EXPECT_EQ(loads.south, (std::vector<std::int64_t>{2, 2, 0, 0}));
   EXPECT_EQ(loads.north, (std::vector<std::int64_t>{0, 0, 2, 2}));

@@ -16,7 +16,7 @@
 #include "tessera/reshard/traffic.h"
 #include "tessera/reshard/transfers.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
@@ -70,7 +70,7 @@ Status fill_neutral(const Reshard& reshard, Memories& memories) {
     TESSERA_TRY(const Flows flows,
                 flows_of(part, reshard.ground(), {.shares = false, .copies = false}));
     const auto fill = [&](Reduction reduction, bool first_too) -> Status {
-      TESSERA_TRY(const Combiner combiner, combiner_of(reduction, storage));
+      TESSERA_TRY(const relayout::Combiner combiner, relayout::combiner_of(reduction, storage));
       NeutralFill neutral{memories, places_of_shares(part.b, first_too), combiner.neutral};
       Expansion<NeutralFill> expansion(flows, neutral);
       GroupWalk<Expansion<NeutralFill>>(flows, expansion).all();
@@ -106,14 +106,14 @@ class Run {
   Run(const Reshard& reshard, Memories memories)
       : reshard_(reshard), memories_(std::move(memories)) {}
 
-  Result<ReshardSimulation> all(const SimulateOptions& options) {
+  Result<ReshardSimulation> all(const fabric::SimulateOptions& options) {
     TESSERA_TRY(dispatches_, dispatches_of(reshard_, {.boxes = true, .most = kMaxElements}));
-    const bool cut = options.mode == FabricMode::kIdeal;
+    const bool cut = options.mode == fabric::FabricMode::kIdeal;
     TESSERA_TRY(made_, traffic_of(reshard_, dispatches_,
                                   {.parts = cut ? TrafficOptions{}.parts : 1, .own_words = true}));
     TESSERA_CHECK_OK(find_local());
     pack();
-    TESSERA_TRY(Simulation fabric, send(options));
+    TESSERA_TRY(fabric::Simulation fabric, send(options));
     TESSERA_CHECK_OK(fill_neutral(reshard_, memories_));
     TESSERA_CHECK_OK(unpack());
     return ReshardSimulation{std::move(fabric), std::move(made_.elements), std::move(memories_.to)};
@@ -154,7 +154,7 @@ class Run {
     }
   }
 
-  Result<Simulation> send(const SimulateOptions& options) {
+  Result<fabric::Simulation> send(const fabric::SimulateOptions& options) {
     Checked received = 0;
     for (const Dispatch& dispatch : dispatches_.list) {
       first_received_.push_back(received.saturated());
@@ -167,21 +167,23 @@ class Run {
                    std::nullopt, "use a smaller tensor or fewer copies"};
     }
     received_.assign(static_cast<std::size_t>(received.raw()), 0);
-    return simulate(*reshard_.ground().fabric, made_.traffic, options, [&](const Delivery& d) {
-      const auto m = static_cast<std::size_t>(d.message);
-      const std::uint32_t dispatch = made_.dispatches[m];
-      const std::int64_t words = reshard_.wavelets(dispatches_.list[dispatch].elements);
-      const std::int64_t at =
-          first_received_[dispatch] + d.destination * words + made_.first_words[m] + d.index;
-      received_[static_cast<std::size_t>(at)] = d.word;
-    });
+    return fabric::simulate(
+        *reshard_.ground().fabric, made_.traffic, options, [&](const fabric::Delivery& d) {
+          const auto m = static_cast<std::size_t>(d.message);
+          const std::uint32_t dispatch = made_.dispatches[m];
+          const std::int64_t words = reshard_.wavelets(dispatches_.list[dispatch].elements);
+          const std::int64_t at =
+              first_received_[dispatch] + d.destination * words + made_.first_words[m] + d.index;
+          received_[static_cast<std::size_t>(at)] = d.word;
+        });
   }
 
   Status unpack() {
-    std::optional<Combiner> combiner;
+    std::optional<relayout::Combiner> combiner;
     for (const ReshardPart& part : reshard_.parts()) {
       if (!part.shares.reduces()) continue;
-      TESSERA_TRY(combiner, combiner_of(part.shares.reduction, reshard_.to().atom().storage));
+      TESSERA_TRY(combiner,
+                  relayout::combiner_of(part.shares.reduction, reshard_.to().atom().storage));
     }
     std::sort(writings_.begin(), writings_.end(), [](const Writing& x, const Writing& y) {
       return std::tie(x.share, x.dispatch, x.item) < std::tie(y.share, y.dispatch, y.item);
@@ -260,7 +262,7 @@ Status check_size(const Reshard& reshard) {
 }  // namespace
 
 Result<ReshardSimulation> simulate_reshard(const Reshard& reshard, std::span<const std::byte> from,
-                                           const SimulateOptions& options) {
+                                           const fabric::SimulateOptions& options) {
   const DType storage = reshard.from().atom().storage;
   const std::optional<std::int64_t> bits = dtype_bits(storage);
   if (!bits) {
@@ -282,4 +284,4 @@ Result<ReshardSimulation> simulate_reshard(const Reshard& reshard, std::span<con
   return Run(reshard, std::move(memories)).all(options);
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

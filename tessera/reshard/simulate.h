@@ -10,11 +10,11 @@
 #include "tessera/fabric/simulate.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// A reshard that was carried out on the simulated fabric, with the data that arrived.
 struct ReshardSimulation {
-  Simulation fabric;
+  fabric::Simulation fabric;
   /// Elements of each message of the fabric, in the same order.
   std::vector<std::int64_t> elements;
   /// The memory of B: place after place (virtual, row-major), shard_bytes each; slots below a byte
@@ -33,6 +33,6 @@ struct ReshardSimulation {
 /// block floats, and for shares that combiner_of does not combine; those of simulate; kTooLarge
 /// beyond 2^26 elements or destinations, 2^31 bytes of memory, or max_hops.
 Result<ReshardSimulation> simulate_reshard(const Reshard& reshard, std::span<const std::byte> from,
-                                           const SimulateOptions& options = {});
+                                           const fabric::SimulateOptions& options = {});
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -22,7 +22,7 @@
 #include "tessera/testing/reshard_laws.h"
 #include "tessera/testing/reshard_runs.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using namespace test;
@@ -129,14 +129,15 @@ std::optional<std::vector<std::byte>> expected_memory(const Reshard& reshard,
       } else if (share == 0) {
         value = from.get(a.shares[0][0], a.slot);
         for (std::size_t i = 1; i < a.shares.size(); ++i) {
-          const Result<Combiner> combiner = combiner_of(part->shares.reduction, dtype);
+          const Result<relayout::Combiner> combiner =
+              relayout::combiner_of(part->shares.reduction, dtype);
           if (!combiner.ok()) return std::nullopt;
           value = combiner->combine(value, from.get(a.shares[i][0], a.slot));
         }
       } else {
         for (const Fill& fill : part->b.fills) {
           if (fill.kind != Fill::Kind::kPartial || fill.count <= 1) continue;
-          const Result<Combiner> combiner = combiner_of(fill.reduction, dtype);
+          const Result<relayout::Combiner> combiner = relayout::combiner_of(fill.reduction, dtype);
           if (!combiner.ok()) return std::nullopt;
           value = combiner->neutral;
         }
@@ -148,10 +149,10 @@ std::optional<std::vector<std::byte>> expected_memory(const Reshard& reshard,
 }
 
 /// What arrives is what B must hold, in the ideal mode or with static colours.
-std::string data_mistake(const Reshard& reshard, FabricMode mode) {
+std::string data_mistake(const Reshard& reshard, fabric::FabricMode mode) {
   std::vector<std::byte> source = source_memory(reshard);
   const std::optional<std::vector<std::byte>> expected = expected_memory(reshard, source);
-  SimulateOptions options;
+  fabric::SimulateOptions options;
   options.mode = mode;
   const Result<ReshardSimulation> run = simulate_reshard(reshard, source, options);
   if (!expected) {
@@ -164,7 +165,7 @@ std::string data_mistake(const Reshard& reshard, FabricMode mode) {
 TEST(Combine, ByHand) {
   const auto f32 = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
   const auto combined = [](Reduction reduction, DType dtype, std::uint64_t x, std::uint64_t y) {
-    return combiner_of(reduction, dtype)->combine(x, y);
+    return relayout::combiner_of(reduction, dtype)->combine(x, y);
   };
   EXPECT_EQ(combined(Reduction::kSum, DType::kF32, f32(1.5F), f32(-4)), f32(-2.5F));
   EXPECT_EQ(combined(Reduction::kMax, DType::kF32, f32(-1), f32(-4)), f32(-1));
@@ -177,7 +178,7 @@ TEST(Combine, ByHand) {
   for (const DType dtype : all_dtypes()) {
     for (const Reduction reduction : {Reduction::kSum, Reduction::kProduct, Reduction::kMin,
                                       Reduction::kMax, Reduction::kAnd, Reduction::kOr}) {
-      const Result<Combiner> combiner = combiner_of(reduction, dtype);
+      const Result<relayout::Combiner> combiner = relayout::combiner_of(reduction, dtype);
       if (!combiner.ok()) {
         EXPECT_EQ(combiner.error().code, ErrorCode::kNotSupported);
         continue;
@@ -186,8 +187,8 @@ TEST(Combine, ByHand) {
       EXPECT_EQ(combiner->combine(combiner->neutral, one), one) << dtype_name(dtype);
     }
   }
-  EXPECT_FALSE(combiner_of(Reduction::kAnd, DType::kF32).ok());
-  EXPECT_FALSE(combiner_of(Reduction::kSum, DType::kBF16).ok());
+  EXPECT_FALSE(relayout::combiner_of(Reduction::kAnd, DType::kF32).ok());
+  EXPECT_FALSE(relayout::combiner_of(Reduction::kSum, DType::kBF16).ok());
 }
 
 TEST(Simulate, DataArriveInEveryType) {
@@ -198,7 +199,8 @@ TEST(Simulate, DataArriveInEveryType) {
     for (const std::string b : {"Grid(2, 3)", "SinglePE()", "BlockCyclic(3, 2, 1, 3)",
                                 "Grid(3, 2, replicate=[0], dim_to_pe=[-1, 1])",
                                 "Grid(2, 2, replicate=[0, 1], dim_to_pe=[-1, -1])"}) {
-      for (const FabricMode mode : {FabricMode::kIdeal, FabricMode::kStatic}) {
+      for (const fabric::FabricMode mode :
+           {fabric::FabricMode::kIdeal, fabric::FabricMode::kStatic}) {
         EXPECT_EQ(data_mistake(reshard_of(text("Grid(3, 2)"), text(b)), mode), "") << type << b;
       }
     }
@@ -219,14 +221,15 @@ TEST(Simulate, DataOfRandomPairsArrive) {
     for (const Dispatch& d : dispatches->list)
       found[{d.source, dispatches->sets[d.set]}] = d.elements;
     if (found != moves.multicasts) return "other multicasts than the naive ones";
-    return data_mistake(*reshard, FabricMode::kIdeal);
+    return data_mistake(*reshard, fabric::FabricMode::kIdeal);
   };
   reshard_law_holds(1500, ReshardSource::kForms, law);
   reshard_law_holds(300, ReshardSource::kTexts, law);
 }
 
 TEST(Simulate, RefusesWhatItCannotDo) {
-  const auto code = [](const Reshard& reshard, std::size_t bytes, SimulateOptions options = {}) {
+  const auto code = [](const Reshard& reshard, std::size_t bytes,
+                       fabric::SimulateOptions options = {}) {
     const Result<ReshardSimulation> run =
         simulate_reshard(reshard, std::vector<std::byte>(bytes), options);
     return run.ok() ? "" : std::string(code_name(run.error().code));
@@ -294,4 +297,4 @@ TEST(Traffic, AMeshTooLargeToSimulateIsRefusedBeforeItIsListed) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -7,7 +7,7 @@
 
 #include "tessera/reshard/walk.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 /// Tells tiles apart: elements have one number exactly when all their shares are on the same
@@ -134,4 +134,4 @@ Result<std::optional<std::int64_t>> only_place(const std::vector<PartFacts>& par
   return only;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

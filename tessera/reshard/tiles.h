@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/part_facts.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// Whether A and B group the elements in the same way: a tile is a set of elements whose shares are
 /// all on the same places.
@@ -18,4 +18,4 @@ Result<bool> same_tiles(const std::vector<PartFacts>& parts);
 Result<std::optional<std::int64_t>> only_place(const std::vector<PartFacts>& parts,
                                                const SideFacts PartFacts::* which);
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -9,7 +9,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxWords = std::int64_t{1} << 28;
@@ -18,7 +18,7 @@ struct Router {
   std::int64_t row;
   std::int64_t col;
 };
-Router router(const FabricMesh& mesh, std::int64_t node) {
+Router router(const fabric::FabricMesh& mesh, std::int64_t node) {
   return {node / mesh.cols, node % mesh.cols};
 }
 
@@ -26,7 +26,7 @@ Router router(const FabricMesh& mesh, std::int64_t node) {
 /// leg is kept as a difference at either end, so a long way costs no more than a short one.
 class Loads {
  public:
-  explicit Loads(const FabricMesh& mesh)
+  explicit Loads(const fabric::FabricMesh& mesh)
       : mesh_(mesh), changes_(static_cast<std::size_t>(mesh.nodes()) * kWays, 0) {}
 
   void add(std::int64_t source, const std::vector<std::int64_t>& set, std::int64_t words) {
@@ -98,7 +98,7 @@ class Loads {
     return most;
   }
 
-  const FabricMesh& mesh_;
+  const fabric::FabricMesh& mesh_;
   std::vector<std::int64_t> changes_;  ///< of links, along their leg; of ramps, the loads
   std::vector<std::pair<std::int64_t, std::int64_t>> ends_;
 };
@@ -112,7 +112,7 @@ struct Rank {
   auto key() const { return std::tuple(source, -distance, turn, dispatch); }
 };
 
-std::vector<Rank> ranked(const Dispatches& dispatches, const FabricMesh& mesh) {
+std::vector<Rank> ranked(const Dispatches& dispatches, const fabric::FabricMesh& mesh) {
   std::vector<Rank> ranks;
   ranks.reserve(dispatches.list.size());
   for (std::uint32_t i = 0; i < dispatches.list.size(); ++i) {
@@ -181,14 +181,14 @@ Error too_many_words(std::int64_t words) {
 }
 
 /// The fabric that messages travel on, before anything is sized by it.
-Result<FabricMesh> routes_of(const Reshard& reshard) {
-  const std::optional<FabricMesh>& mesh = reshard.ground().fabric;
+Result<fabric::FabricMesh> routes_of(const Reshard& reshard) {
+  const std::optional<fabric::FabricMesh>& mesh = reshard.ground().fabric;
   if (!mesh) {
     return Error{ErrorCode::kNotSupported,
                  cat("messages have no routes: ", reshard.ground().why_no_fabric), std::nullopt,
                  "name a target whose places are joined by rows and columns"};
   }
-  TESSERA_CHECK_OK(Traffic().check(*mesh));
+  TESSERA_CHECK_OK(fabric::Traffic().check(*mesh));
   return *mesh;
 }
 
@@ -196,7 +196,7 @@ Result<FabricMesh> routes_of(const Reshard& reshard) {
 
 Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& dispatches,
                                   const TrafficOptions& options) {
-  TESSERA_TRY(const FabricMesh mesh, routes_of(reshard));
+  TESSERA_TRY(const fabric::FabricMesh mesh, routes_of(reshard));
   ReshardTraffic made;
   Loads loads(mesh);
   std::vector<std::int64_t> first_word;  // of each dispatch
@@ -246,7 +246,7 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
 
 Result<ReshardTraffic> traffic_of(const Reshard& reshard, std::int64_t most,
                                   TrafficOptions options) {
-  TESSERA_TRY([[maybe_unused]] const FabricMesh mesh, routes_of(reshard));
+  TESSERA_TRY([[maybe_unused]] const fabric::FabricMesh mesh, routes_of(reshard));
   TESSERA_TRY(const Dispatches dispatches, dispatches_of(reshard, {.boxes = false, .most = most}));
   const auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(dispatches.list.size()));
   options.parts =
@@ -254,4 +254,4 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, std::int64_t most,
   return traffic_of(reshard, dispatches, options);
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

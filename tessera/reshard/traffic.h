@@ -9,7 +9,7 @@
 #include "tessera/reshard/dispatch.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 // =================================================================================================
 // When each word leaves
@@ -37,7 +37,7 @@ struct TrafficOptions {
 
 /// A reshard as messages on its fabric, multicasts as messages to several routers.
 struct ReshardTraffic {
-  Traffic traffic;
+  fabric::Traffic traffic;
   std::vector<std::int64_t> elements;     ///< of each message; a word of two belongs to the later
   std::vector<std::uint32_t> dispatches;  ///< in Dispatches::list, of which each message is a part
   std::vector<std::int64_t> first_words;  ///< of each message in its dispatch
@@ -54,4 +54,4 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
 Result<ReshardTraffic> traffic_of(const Reshard& reshard, std::int64_t most,
                                   TrafficOptions options = {});
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -11,7 +11,7 @@
 #include "tessera/reshard/flows.h"
 #include "tessera/reshard/walk.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxListed = std::int64_t{1} << 23;
@@ -206,4 +206,4 @@ Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t mos
   return std::move(list.pairs());
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

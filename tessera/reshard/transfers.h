@@ -10,7 +10,7 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/reshard.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// One loop of a strided box: how far a step moves in the memory of either place, in slots.
 struct BoxLoop {
@@ -76,4 +76,4 @@ Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t mos
                                         const TransferChoice& choice = {.messages = true,
                                                                         .local = false});
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -17,7 +17,7 @@
 #include "tessera/testing/homes.h"
 #include "tessera/testing/naive.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 using namespace test;
@@ -350,4 +350,4 @@ TEST(Transfers, LawOfRandomPairs) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::reshard

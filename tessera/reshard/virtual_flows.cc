@@ -5,7 +5,7 @@
 #include "tessera/base/text.h"
 #include "tessera/reshard/flow_tables.h"
 
-namespace tessera {
+namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxFlows = std::int64_t{1} << 23;
@@ -131,4 +131,4 @@ Result<VirtualFlows> virtual_flows(const ReshardPart& part) {
   return result;
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

@@ -43,7 +43,7 @@ struct Travel {
   }
 
   /// What passes out of each router.
-  LinkLoads loads() {
+  reshard::LinkLoads loads() {
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 1; c < cols; ++c) {
         east[at(r * cols + c)] += east[at(r * cols + c - 1)];
@@ -66,22 +66,24 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
   const Result<Tensor> a = parse_tensor(cat("tensor<", shape_and_type, ", ", from, ">"));
   const Result<Tensor> b = parse_tensor(cat("tensor<", shape_and_type, ", ", to, ">"));
   ASSERT_TRUE(a.ok() && b.ok());
-  const Result<Ground> ground = Ground::of(**find_machine(machine));
+  const Result<reshard::Ground> ground = reshard::Ground::of(**find_machine(machine));
   ASSERT_TRUE(ground.ok());
-  const Result<Reshard> reshard = Reshard::make(a->placement, b->placement, *ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(a->placement, b->placement, *ground);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
-  const Result<ReshardCost> cost = cost_of(*reshard);
+  const Result<reshard::ReshardCost> cost = reshard::cost_of(*reshard);
   ASSERT_TRUE(cost.ok()) << cost.error().message;
-  const Result<std::vector<PairBytes>> pairs = pairs_of(*reshard, std::int64_t{1} << 23);
+  const Result<std::vector<reshard::PairBytes>> pairs =
+      reshard::pairs_of(*reshard, std::int64_t{1} << 23);
   ASSERT_TRUE(pairs.ok()) << pairs.error().message;
 
   Travel travel{ground->mesh[0], ground->mesh[1]};
-  ReshardCost expected;
-  FabricCost fabric;
+  reshard::ReshardCost expected;
+  reshard::FabricCost fabric;
   std::int64_t crossing = 0;
   std::vector<std::int64_t> in(at(ground->mesh.elements()), 0);
   std::vector<std::int64_t> out = in;
-  for (const PairBytes& pair : *pairs) {
+  for (const reshard::PairBytes& pair : *pairs) {
     const std::int64_t wavelets = naive_wavelets(a->placement, *ground, pair.elements);
     const std::int64_t distance = naive_distance(*ground, pair.source, pair.destination);
     expected.bytes += naive_bytes(a->placement, pair.elements);
@@ -98,7 +100,7 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
   expected.local_bytes = naive_bytes(a->placement, a->shape().elements() - crossing);
   fabric.max_ramp_wavelets =
       std::max(*std::max_element(in.begin(), in.end()), *std::max_element(out.begin(), out.end()));
-  const LinkLoads loads = travel.loads();
+  const reshard::LinkLoads loads = travel.loads();
   for (const auto* way : {&loads.east, &loads.west, &loads.south, &loads.north}) {
     for (const std::int64_t load : *way) {
       fabric.link_hops += load;
@@ -111,7 +113,7 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
       2 * ground->fabric->ramp_cycles + 1;
   expected.fabric = fabric;
   EXPECT_EQ(cost_text(*cost), cost_text(expected));
-  const Result<LinkLoads> answer = link_loads(*reshard);
+  const Result<reshard::LinkLoads> answer = reshard::link_loads(*reshard);
   ASSERT_TRUE(answer.ok());
   EXPECT_TRUE(answer->east == loads.east && answer->west == loads.west &&
               answer->south == loads.south && answer->north == loads.north);

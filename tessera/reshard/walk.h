@@ -8,7 +8,7 @@
 
 #include "tessera/reshard/flows.h"
 
-namespace tessera {
+namespace tessera::reshard {
 
 /// Where a walk through the groups of Flows stands: sums over the factors so far. At the end
 /// `source` is the place that is read, nearest to `destination`.
@@ -142,4 +142,4 @@ void for_each_choice(const Flows& flows, Leave leave) {
   GroupWalk<Leaves<Leave>>(flows, visitor).all();
 }
 
-}  // namespace tessera
+}  // namespace tessera::reshard

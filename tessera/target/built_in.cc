@@ -6,7 +6,7 @@
 #include "tessera/target/built_in_texts.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::target {
 
 const std::vector<Machine>& machines() {
   static const std::vector<Machine> list = [] {
@@ -31,4 +31,4 @@ Result<const Machine*> find_machine(std::string_view name) {
                std::nullopt, did_you_mean(name, names)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -8,7 +8,7 @@
 #include "tessera/target/machine_json.h"
 
 // Every figure that is published about the five machines, as literals.
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 const Machine& machine(std::string_view name) { return **find_machine(name); }
@@ -139,4 +139,4 @@ TEST(BuiltIn, Spyre) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::target

@@ -3,7 +3,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 Status check_mesh(const Shape& mesh) {
@@ -37,4 +37,4 @@ Result<Place> from_sdk(const Shape& mesh, const SdkPoint& point) {
   return place;
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

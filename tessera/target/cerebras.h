@@ -9,7 +9,7 @@
 /// The border to the Cerebras SDK. Here a PE is (row, col) on a mesh of rows x columns; there it is
 /// (x, y) with x = col and y = row, and a rectangle is width x height. Whatever crosses the border
 /// crosses it through these two functions.
-namespace tessera {
+namespace tessera::target {
 
 /// A PE as the SDK names it, inside the program's rectangle.
 struct SdkPoint {
@@ -24,4 +24,4 @@ struct SdkPoint {
 Result<SdkPoint> to_sdk(const Shape& mesh, const Place& place);
 Result<Place> from_sdk(const Shape& mesh, const SdkPoint& point);
 
-}  // namespace tessera
+}  // namespace tessera::target

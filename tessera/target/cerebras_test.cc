@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 TEST(Cerebras, RowsAreYAndColumnsAreX) {
@@ -32,4 +32,4 @@ TEST(Cerebras, ThereAndBackForEveryPe) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::target

@@ -5,7 +5,7 @@
 
 #include "tessera/base/names.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 bool is_name_letter(char c) {
@@ -87,4 +87,4 @@ Found distinct(const std::vector<std::string>& names,
   return std::nullopt;
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

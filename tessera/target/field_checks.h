@@ -14,7 +14,7 @@
 
 /// What any single field of a description can get wrong. Each check answers with the problem, or
 /// nothing.
-namespace tessera {
+namespace tessera::target {
 
 using Found = std::optional<Problem>;
 
@@ -55,4 +55,4 @@ Found each(const std::vector<Item>& items, const std::string& path, const Check&
   return std::nullopt;
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -8,7 +8,7 @@
 #include "tessera/layout/enumerate.h"
 #include "tessera/target/size_text.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 constexpr std::int64_t kMaxMappedPlaces = std::int64_t{1} << 22;
@@ -249,4 +249,4 @@ Result<Fit> fits(const Layout& layout, const Machine& machine, Spread spread) {
   return fit;
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

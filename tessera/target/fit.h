@@ -11,7 +11,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/target/machine.h"
 
-namespace tessera {
+namespace tessera::target {
 
 /// One reason why a layout does not fit a machine.
 struct Misfit {
@@ -76,4 +76,4 @@ enum class Spread : std::uint8_t {
 /// machine with dead ones.
 Result<Fit> fits(const Layout& layout, const Machine& machine, Spread spread = Spread::kWhole);
 
-}  // namespace tessera
+}  // namespace tessera::target

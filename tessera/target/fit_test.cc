@@ -9,7 +9,7 @@
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 using test::fold;
@@ -321,4 +321,4 @@ TEST(Fit, MoreMemoryAndPlacesNeverHurt) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::target

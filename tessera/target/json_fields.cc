@@ -5,7 +5,7 @@
 
 #include "tessera/base/names.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 /// What stands there, in a word or two.
@@ -99,4 +99,4 @@ Error unknown_word(const JsonNode& node, const std::string& path,
                did_you_mean(node.text, words)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -14,7 +14,7 @@
 
 /// Reading values of known types out of a JSON tree. Errors name the path of the value, what was
 /// expected and what was found, and have its span.
-namespace tessera {
+namespace tessera::target {
 
 /// "/memory/0: expected an object, found 7" at the value.
 Error unexpected(const JsonNode& node, const std::string& path, std::string_view expected,
@@ -102,4 +102,4 @@ Status read_choice(const JsonNode& node, const std::string& path, std::span<cons
   return unknown_word(node, path, words);
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

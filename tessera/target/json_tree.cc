@@ -10,7 +10,7 @@
 #include "tessera/base/text.h"
 #include "tessera/target/machine.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 /// Follows a text token by token. The parser tells what each token means but not where it stands;
@@ -202,4 +202,4 @@ Result<JsonNode> parse_json_tree(std::string_view text) {
   return std::move(builder).result(complete);
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

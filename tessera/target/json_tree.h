@@ -9,7 +9,7 @@
 
 #include "tessera/base/result.h"
 
-namespace tessera {
+namespace tessera::target {
 
 /// A JSON value that knows where it stands in the text.
 struct JsonNode {
@@ -43,4 +43,4 @@ inline constexpr std::size_t kMaxJsonTreeNodes = std::size_t{1} << 18;
 /// stands twice in one object, kTooLarge beyond the limits above.
 Result<JsonNode> parse_json_tree(std::string_view text);
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::target {
 
 std::string_view network_name(Network network) {
   switch (network) {
@@ -95,4 +95,4 @@ std::vector<std::int64_t> Machine::dead_places() const {
   return numbers;
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -17,7 +17,7 @@
 ///
 /// A figure that is not published is absent (std::optional), never 0. Sizes are in bytes; where
 /// words round them, 1 KB is 1024 bytes.
-namespace tessera {
+namespace tessera::target {
 
 /// How the places of a mesh level are joined.
 enum class Network : std::uint8_t {
@@ -175,4 +175,8 @@ inline constexpr std::int64_t kMaxDeadPlaces = std::int64_t{1} << 20;  ///< of a
 inline constexpr std::size_t kMaxNameBytes = 64;
 inline constexpr std::size_t kMaxNoteBytes = 4096;  ///< of a title, path or note
 
+}  // namespace tessera::target
+
+namespace tessera {
+using target::Machine;
 }  // namespace tessera

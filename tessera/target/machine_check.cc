@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/target/field_checks.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 Found check_links(const Links& links, const std::string& path) {
@@ -288,4 +288,4 @@ Status Machine::check() const {
                problem->help};
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

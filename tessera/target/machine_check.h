@@ -7,7 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/target/machine.h"
 
-namespace tessera {
+namespace tessera::target {
 
 /// What is wrong with one field of a machine. The path is the field's in the JSON of `to_json`, so
 /// that a reader of JSON can point at it.
@@ -21,4 +21,4 @@ struct Problem {
 /// The first field, in the order of the description, that breaks a rule of `Machine::check`.
 std::optional<Problem> first_problem(const Machine& machine);
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -8,7 +8,7 @@
 #include "tessera/base/result.h"
 #include "tessera/target/machine.h"
 
-namespace tessera {
+namespace tessera::target {
 
 /// Reads a machine from JSON; docs/targets.md has every field. The smallest one:
 ///
@@ -28,4 +28,10 @@ const std::vector<Machine>& machines();
 /// The machine of this name, or kUnknownTarget with the nearest name as help.
 Result<const Machine*> find_machine(std::string_view name);
 
+}  // namespace tessera::target
+
+namespace tessera {
+using target::find_machine;
+using target::machines;
+using target::parse_machine;
 }  // namespace tessera

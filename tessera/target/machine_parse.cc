@@ -6,7 +6,7 @@
 #include "tessera/target/machine_check.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 template <std::size_t kCount>
@@ -205,4 +205,4 @@ Result<Machine> parse_machine(std::string_view json) {
   return machine;
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 constexpr std::string_view kMemory = R"("memory": [{"name": "sram", "bytes": 65536}])";
@@ -298,4 +298,4 @@ TEST(ParseMachine, HostileSizes) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::target

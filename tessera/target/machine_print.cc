@@ -2,7 +2,7 @@
 #include "tessera/base/text.h"
 #include "tessera/target/machine_json.h"
 
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 std::string json_text(std::string_view text) {
@@ -139,4 +139,4 @@ std::string to_json(const Machine& machine) {
   return object.on_lines();
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -8,7 +8,7 @@
 #include "tessera/target/machine_json.h"
 
 // Law: parse_machine(to_json(m)) = m for every machine that check() accepts.
-namespace tessera {
+namespace tessera::target {
 namespace {
 
 using Figure = std::optional<std::int64_t>;
@@ -161,4 +161,4 @@ TEST(MachineCheck, TextsOfMachinesMadeInCode) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::target

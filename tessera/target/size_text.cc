@@ -7,7 +7,7 @@
 
 #include "tessera/base/text.h"
 
-namespace tessera {
+namespace tessera::target {
 
 std::string size_text(std::int64_t bytes) {
   constexpr std::array kUnits = {std::pair{30, std::string_view("GB")},
@@ -20,4 +20,4 @@ std::string size_text(std::int64_t bytes) {
   return cat(bytes, bytes == 1 ? " byte" : " bytes");
 }
 
-}  // namespace tessera
+}  // namespace tessera::target

@@ -42,8 +42,8 @@ inline std::vector<DType> different_types() {
   return types;
 }
 
-inline Cast cast_of(DType from, DType to, Rounding rounding) {
-  Result<Cast> cast = Cast::make(from, to, rounding);
+inline relayout::Cast cast_of(DType from, DType to, relayout::Rounding rounding) {
+  Result<relayout::Cast> cast = relayout::Cast::make(from, to, rounding);
   EXPECT_TRUE(cast.ok());
   return *cast;
 }

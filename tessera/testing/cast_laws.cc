@@ -74,7 +74,8 @@ bool cast_elements(const Layout& from, const Bytes& source, const Layout& to, DT
 
 /// What the destination must hold; nothing when an element does not fit.
 std::optional<Bytes> reference(const Layout& from, const Bytes& source, const Layout& to,
-                               const Bytes& before, PaddingRule padding, Rounding rounding) {
+                               const Bytes& before, relayout::PaddingRule padding,
+                               relayout::Rounding rounding) {
   const DType storage = to.atom().storage;
   const std::int64_t spots = to.places() * to.slots();
   // Block floats are written as a whole, from an image that holds every number they can.
@@ -83,7 +84,7 @@ std::optional<Bytes> reference(const Layout& from, const Bytes& source, const La
   if (is_block_float(storage)) image.assign(static_cast<std::size_t>(spots) * 8, std::byte{});
   std::vector<bool> written(static_cast<std::size_t>(spots), false);
   bool fits = cast_elements(from, source, to, type, image, written);
-  const std::optional<double> number = padding_to_write(to, padding);
+  const std::optional<double> number = relayout::padding_to_write(to, padding);
   const bool filled = number.has_value();
   if (filled) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(&*number);
@@ -106,7 +107,7 @@ std::optional<Bytes> reference(const Layout& from, const Bytes& source, const La
     }
     image = std::move(blocks);
   }
-  if (!fits && rounding == Rounding::kChecked) return std::nullopt;
+  if (!fits && rounding == relayout::Rounding::kChecked) return std::nullopt;
   return image;
 }
 
@@ -120,21 +121,22 @@ Layout kept_as(const Layout& layout, DType storage) {
   return *Layout::make(std::move(spec));
 }
 
-std::string cast_mistake(const Layout& from, const Layout& to, PaddingRule padding,
-                         Rounding rounding, Values values, const Trial& trial, std::uint64_t seed) {
+std::string cast_mistake(const Layout& from, const Layout& to, relayout::PaddingRule padding,
+                         relayout::Rounding rounding, Values values, const Trial& trial,
+                         std::uint64_t seed) {
   const std::string words =
       cat(describe_pair(from, to, padding), "\n  ",
-          rounding == Rounding::kChecked ? "checked" : "saturating", ", ",
+          rounding == relayout::Rounding::kChecked ? "checked" : "saturating", ", ",
           values == Values::kAnyBits ? "any bits" : "0 and 1", ", ", trial.threads, " threads");
   const CrashNote note("crashed" + words);
-  const Result<Program> program = make_program(from, to, padding);
+  const Result<relayout::Program> program = relayout::make_program(from, to, padding);
   if (!program.ok()) return program.error().message + words;
   std::optional<OnlyInstructionSet> only;
   if (trial.set > 0) only.emplace(instruction_sets()[trial.set - 1]);
-  PlanOptions options;
+  relayout::PlanOptions options;
   options.stores = trial.stores;
   options.rounding = rounding;
-  const Result<Plan> plan = Plan::make(*program, options);
+  const Result<relayout::Plan> plan = relayout::Plan::make(*program, options);
   if (!plan.ok()) return "no plan: " + plan.error().message + words;
   const Bytes source = random_source(from, values, seed);
   const Bytes before = random_bytes(to.allocated_bytes(), seed + 1);

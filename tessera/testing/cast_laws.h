@@ -23,7 +23,8 @@ enum class Values : std::uint8_t { kAnyBits, kZeroAndOne };
 /// included; with Rounding::kChecked it is an error exactly when some element does not fit. In a
 /// group of 16 block floats that has data, padding that is left alone becomes 0. Empty when the law
 /// holds.
-std::string cast_mistake(const Layout& from, const Layout& to, PaddingRule padding,
-                         Rounding rounding, Values values, const Trial& trial, std::uint64_t seed);
+std::string cast_mistake(const Layout& from, const Layout& to, relayout::PaddingRule padding,
+                         relayout::Rounding rounding, Values values, const Trial& trial,
+                         std::uint64_t seed);
 
 }  // namespace tessera::test

@@ -79,12 +79,12 @@ Bytes rewritten(DType type, std::int64_t spots, std::span<const std::byte> memor
 
 }  // namespace
 
-Bytes random_numbers(Dice& dice, const Placement& from, DType to, Numbers numbers) {
+Bytes random_numbers(Dice& dice, const Placement& from, DType to, SourceNumbers numbers) {
   const std::int64_t spots = spots_of(from);
   const DType type = from.atom().storage;
   Bytes memory(static_cast<std::size_t>(from.allocated_bytes()));
   randomize(memory, static_cast<std::uint64_t>(dice.below(1 << 30)));
-  if (numbers == Numbers::kAnyBits) return memory;
+  if (numbers == SourceNumbers::kAnyBits) return memory;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kSmall[] = {0, 1, 1, 0};
   constexpr double kFloats[] = {0, 1, -1.5, 0.875, 100, -3, 1.0 / 1024, 30};
@@ -94,7 +94,7 @@ Bytes random_numbers(Dice& dice, const Placement& from, DType to, Numbers number
   const bool is_float = is_block_float(to) || to <= DType::kF8E5M2;
   std::vector<double> values(static_cast<std::size_t>(spots));
   for (double& value : values) value = is_float ? kFloats[dice.below(8)] : kSmall[dice.below(4)];
-  if (numbers == Numbers::kSomeMisfit && spots > 0) {
+  if (numbers == SourceNumbers::kSomeMisfit && spots > 0) {
     const std::int64_t planted = dice.between(1, 1 + spots / 50);
     for (std::int64_t i = 0; i < planted; ++i) {
       values[static_cast<std::size_t>(dice.below(spots))] = kOthers[dice.below(18)];
@@ -106,11 +106,12 @@ Bytes random_numbers(Dice& dice, const Placement& from, DType to, Numbers number
 }
 
 Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placement& to,
-                        const Bytes& before, PaddingRule padding, Rounding rounding) {
+                        const Bytes& before, relayout::PaddingRule padding,
+                        relayout::Rounding rounding) {
   const DType from_type = from.atom().storage;
   const DType type = to.atom().storage;
-  const SpotList sources = *SpotList::make(from, "source");
-  const SpotList destinations = *SpotList::make(to, "destination");
+  const relayout::SpotList sources = *relayout::SpotList::make(from, "source");
+  const relayout::SpotList destinations = *relayout::SpotList::make(to, "destination");
   const auto spots = static_cast<std::size_t>(spots_of(to));
   Outcome outcome{before, "", {}};
   std::vector<bool> written(spots, false);
@@ -133,13 +134,13 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
       if (!fits) misfit = std::min(misfit, at);
     }
   }
-  if (rounding == Rounding::kChecked && misfit != INT64_MAX) {
+  if (rounding == relayout::Rounding::kChecked && misfit != INT64_MAX) {
     outcome.refusal = cat("the element in slot ", misfit % from.slots(), " of place ",
                           bracketed(from.mesh().delinear(misfit / from.slots())), " does not fit ",
                           dtype_name(type));
     return outcome;
   }
-  const std::optional<double> fill = padding_to_write(to, padding);
+  const std::optional<double> fill = relayout::padding_to_write(to, padding);
   for (std::size_t spot = 0; fill && spot < spots; ++spot) {
     if (written[spot]) continue;
     written[spot] = true;
@@ -164,14 +165,14 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
 }
 
 std::string cast_move_mistake(Dice& dice, const Placement& from, const Placement& to,
-                              PaddingRule padding, Rounding rounding, Numbers numbers,
-                              std::span<const Trial> trials) {
-  const Result<Program> program = make_program(from, to, padding);
+                              relayout::PaddingRule padding, relayout::Rounding rounding,
+                              SourceNumbers numbers, std::span<const Trial> trials) {
+  const Result<relayout::Program> program = relayout::make_program(from, to, padding);
   if (!program.ok()) return "";
   const DType type = to.atom().storage;
   // Tiles that move whole keep infinities of their own type, which are an error to write anew.
   const bool may_keep = is_block_float(type) && from.atom().storage == type;
-  if (may_keep && rounding == Rounding::kChecked) numbers = Numbers::kFitting;
+  if (may_keep && rounding == relayout::Rounding::kChecked) numbers = SourceNumbers::kFitting;
   const Bytes source = random_numbers(dice, from, type, numbers);
   Bytes before(static_cast<std::size_t>(to.allocated_bytes()));
   randomize(before, static_cast<std::uint64_t>(dice.below(1 << 30)));

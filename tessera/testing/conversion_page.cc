@@ -16,7 +16,7 @@ std::string share_text(double share) {
   return percent == 0 ? "<1" : std::to_string(percent);
 }
 
-std::string axes_text(const Scope& scope) {
+std::string axes_text(const notation::Scope& scope) {
   if (scope.most_axes == 0) return "one place";
   const std::string most = scope.most_axes > 8 ? "any rank" : cat("rank ", scope.most_axes);
   if (scope.most_axes <= 8 && scope.least_axes < scope.most_axes && scope.least_axes > 0) {
@@ -53,7 +53,7 @@ std::string scopes_text() {
       "| notation | mesh | padding | copies | partial results | tiles as atoms | shared slots | "
       "boxes |\n|---|---|---|---|---|---|---|---|\n";
   for (const Notation& notation : notations()) {
-    const Scope& scope = notation.scope;
+    const notation::Scope& scope = notation.scope;
     text += cat("| ", notation.name, " | ", axes_text(scope), " | ", yes(scope.pads), " | ",
                 yes(scope.replicates), " | ", yes(scope.partial), " | ", yes(scope.tiles), " | ",
                 yes(scope.shares), " | ", yes(scope.pieces), " |\n");

@@ -14,7 +14,7 @@ namespace {
 
 void check_notes(Witness& w) {
   constexpr int kNotes = 12;
-  constexpr std::int64_t kMost = Exchange::kNoteBytes;
+  constexpr std::int64_t kMost = exchange::Exchange::kNoteBytes;
   const auto key = [&](int from, int to, int i) { return mixed(w.seed(), 1, from, to, i); };
   const auto bytes = [&](std::uint64_t k, int i) {
     if (i < 2) return i == 0 ? kMost : std::int64_t{0};
@@ -50,7 +50,7 @@ void check_notes(Witness& w) {
 /// go on.
 class AllToAll {
  public:
-  AllToAll(Witness& w, Lane& lane, const LaneSize& size, std::uint64_t seed)
+  AllToAll(Witness& w, exchange::Lane& lane, const exchange::LaneSize& size, std::uint64_t seed)
       : w_(w), lane_(lane), size_(size), seed_(seed) {
     for (int step = 1; step < w.ranks(); ++step) {
       list(outgoing_, w.rank(), (w.rank() + step) % w.ranks(), true);
@@ -123,8 +123,8 @@ class AllToAll {
   }
 
   Witness& w_;
-  Lane& lane_;
-  LaneSize size_;
+  exchange::Lane& lane_;
+  exchange::LaneSize size_;
   std::uint64_t seed_;
   std::vector<Packet> outgoing_;
   std::vector<Packet> incoming_;
@@ -134,9 +134,10 @@ class AllToAll {
 };
 
 void check_packets(Witness& w) {
-  const LaneSize sizes[] = {{1, 1, 1}, {100, 3, 1}, {5000, 1, 4}, {70'000, 2, 2}, {300'000, 4, 3}};
-  for (const LaneSize& size : sizes) {
-    const std::unique_ptr<Lane> lane = w.open(size);
+  const exchange::LaneSize sizes[] = {
+      {1, 1, 1}, {100, 3, 1}, {5000, 1, 4}, {70'000, 2, 2}, {300'000, 4, 3}};
+  for (const exchange::LaneSize& size : sizes) {
+    const std::unique_ptr<exchange::Lane> lane = w.open(size);
     if (!lane) return;
     w.expect(lane->staged_bytes() <= size.packet_bytes * (size.sending + size.receiving),
              "a lane takes more memory than it may");
@@ -151,10 +152,10 @@ void check_packets(Witness& w) {
 }
 
 void check_lanes(Witness& w) {
-  const LaneSize sizes[] = {{64, 2, 2}, {64, 2, 2}, {9000, 1, 1}, {200'000, 3, 2}};
-  std::vector<std::unique_ptr<Lane>> lanes;
+  const exchange::LaneSize sizes[] = {{64, 2, 2}, {64, 2, 2}, {9000, 1, 1}, {200'000, 3, 2}};
+  std::vector<std::unique_ptr<exchange::Lane>> lanes;
   std::vector<AllToAll> runs;
-  for (const LaneSize& size : sizes) lanes.push_back(w.open(size));
+  for (const exchange::LaneSize& size : sizes) lanes.push_back(w.open(size));
   if (!w.fine()) return;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     runs.emplace_back(w, *lanes[i], sizes[i], mixed(w.seed(), 5, i));
@@ -167,9 +168,9 @@ void check_lanes(Witness& w) {
   // different times.
   const int next = (w.rank() + 1) % w.ranks();
   for (int i = 0; i < 8 && w.fine(); ++i) {
-    const LaneSize size{i % 2 == 0 ? 100 : 500'000, 2, 2};
+    const exchange::LaneSize size{i % 2 == 0 ? 100 : 500'000, 2, 2};
     lanes[static_cast<std::size_t>((i + w.rank()) % 4)] = w.open(size);
-    Lane* const lane = lanes[static_cast<std::size_t>((i + w.rank()) % 4)].get();
+    exchange::Lane* const lane = lanes[static_cast<std::size_t>((i + w.rank()) % 4)].get();
     if (!lane || w.ranks() == 1) continue;
     w.expect_fine(lane->expect(next), "expect of what never comes");
     w.expect(lane->room().ok() && !lane->room()->empty(), "a new lane has no room");
@@ -179,8 +180,8 @@ void check_lanes(Witness& w) {
 
 /// Packets long enough that no network takes them before they are expected.
 void check_room(Witness& w) {
-  const LaneSize size{std::int64_t{1} << 20, 3, 3};
-  const std::unique_ptr<Lane> lane = w.open(size);
+  const exchange::LaneSize size{std::int64_t{1} << 20, 3, 3};
+  const std::unique_ptr<exchange::Lane> lane = w.open(size);
   if (!lane || w.ranks() == 1) return;
   const int next = (w.rank() + 1) % w.ranks();
   const int previous = (w.rank() + w.ranks() - 1) % w.ranks();
@@ -209,11 +210,11 @@ void check_room(Witness& w) {
 
 void check_share(Witness& w, Nearness nearness) {
   const std::int64_t sizes[] = {0, 1, 5000, 1'000'003};
-  std::vector<std::unique_ptr<SharedArray>> kept;
+  std::vector<std::unique_ptr<exchange::SharedArray>> kept;
   for (int turn = 0; turn < 5; ++turn) {
     const auto bytes = [&](int rank) { return sizes[(rank + turn) % 4]; };
     const auto key = [&](int rank) { return mixed(w.seed(), 6, turn, rank); };
-    Result<std::unique_ptr<SharedArray>> array = w.exchange().share(bytes(w.rank()));
+    Result<std::unique_ptr<exchange::SharedArray>> array = w.exchange().share(bytes(w.rank()));
     if (!array) return w.wrong(said("share", array.error()));
     const std::span<std::byte> mine = (*array)->mine();
     w.expect(static_cast<std::int64_t>(mine.size()) == bytes(w.rank()), "share has another size");
@@ -233,18 +234,19 @@ void check_share(Witness& w, Nearness nearness) {
     if ((turn + w.rank()) % 2 == 0) kept.push_back(std::move(*array));
     w.meet();
   }
-  const Result<std::unique_ptr<SharedArray>> none = w.exchange().share(w.rank() == 0 ? -1 : 10);
+  const Result<std::unique_ptr<exchange::SharedArray>> none =
+      w.exchange().share(w.rank() == 0 ? -1 : 10);
   w.expect_refused(none, "a share of -1 bytes on one rank");
 }
 
 void check_refusals(Witness& w) {
-  const LaneSize none[] = {{0, 1, 1}, {-5, 1, 1}, {(std::int64_t{1} << 30) + 1, 1, 1},
-                           {8, 0, 1}, {8, 1, 0},  {8, 1 << 20, 1}};
-  for (const LaneSize& size : none) {
+  const exchange::LaneSize none[] = {{0, 1, 1}, {-5, 1, 1}, {(std::int64_t{1} << 30) + 1, 1, 1},
+                                     {8, 0, 1}, {8, 1, 0},  {8, 1 << 20, 1}};
+  for (const exchange::LaneSize& size : none) {
     w.expect_refused(w.exchange().open(size),
                      cat("a lane of ", size.sending, " packets of ", size.packet_bytes, " bytes"));
   }
-  const std::unique_ptr<Lane> lane = w.open({100, 2, 2});
+  const std::unique_ptr<exchange::Lane> lane = w.open({100, 2, 2});
   if (!lane) return;
   const int other = (w.rank() + 1) % w.ranks();
   w.expect_refused(lane->send(w.rank(), 1), "a packet to itself");
@@ -261,7 +263,7 @@ void check_refusals(Witness& w) {
 
 }  // namespace
 
-std::string exchange_mistake(Exchange& exchange, Nearness nearness, std::uint64_t seed) {
+std::string exchange_mistake(exchange::Exchange& exchange, Nearness nearness, std::uint64_t seed) {
   Witness w(exchange, seed);
   const auto run = [&](auto law) {
     if (w.fine()) law();

@@ -21,6 +21,6 @@ enum class Nearness : std::uint8_t { kAll, kAny };
 ///   lanes    several at once do not mix, and may go with packets on their way
 ///   share    every rank has as many bytes as it asks for, and others read what it writes
 ///   refusals ranks, lengths and counts that cannot be
-std::string exchange_mistake(Exchange& exchange, Nearness nearness, std::uint64_t seed);
+std::string exchange_mistake(exchange::Exchange& exchange, Nearness nearness, std::uint64_t seed);
 
 }  // namespace tessera::test

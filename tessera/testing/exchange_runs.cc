@@ -112,7 +112,8 @@ bool can_be_exchanged(const ReshardPair& pair, const NaiveReshard& moves) {
     if (naive_alike(moves.from[i], moves.to[i])) continue;
     for (const NaiveHome* home : {&moves.from[i], &moves.to[i]}) {
       for (const auto& [count, reduction] : home->partials) {
-        const Result<Combiner> combiner = combiner_of(reduction, pair.from.atom().storage);
+        const Result<relayout::Combiner> combiner =
+            relayout::combiner_of(reduction, pair.from.atom().storage);
         if (!combiner.ok()) return false;
         neutral.insert(combiner->neutral);
       }
@@ -151,12 +152,13 @@ ExchangeCase exchange_case(const ReshardPair& pair, const NaiveReshard& moves) {
     if (naive_alike(from, to)) {
       slot.bits = value(content.share);
     } else if (content.share > 0) {
-      slot.bits = combiner_of(to.partials.front().second, pair.to.atom().storage)->neutral;
+      slot.bits =
+          relayout::combiner_of(to.partials.front().second, pair.to.atom().storage)->neutral;
     } else {
       slot.bits = value(0);
       for (std::size_t share = 1; share < from.shares.size(); ++share) {
-        const Combiner combiner =
-            *combiner_of(from.partials.front().second, pair.from.atom().storage);
+        const relayout::Combiner combiner =
+            *relayout::combiner_of(from.partials.front().second, pair.from.atom().storage);
         slot.bits = combiner.combine(slot.bits, value(static_cast<std::int64_t>(share)));
       }
     }
@@ -164,31 +166,32 @@ ExchangeCase exchange_case(const ReshardPair& pair, const NaiveReshard& moves) {
   return made;
 }
 
-RankMap random_ranks(Dice& dice, std::int64_t places, int ranks) {
+exchange::RankMap random_ranks(Dice& dice, std::int64_t places, int ranks) {
   const std::int64_t kind = dice.between(0, 2);
-  if (kind == 0) return *RankMap::blocks(places, ranks);
-  if (kind == 1) return *RankMap::cyclic(places, ranks);
+  if (kind == 0) return *exchange::RankMap::blocks(places, ranks);
+  if (kind == 1) return *exchange::RankMap::cyclic(places, ranks);
   std::vector<std::int32_t> table;
   for (std::int64_t p = 0; p < places; ++p) {
     table.push_back(static_cast<std::int32_t>(dice.between(0, ranks - 1)));
   }
-  return *RankMap::table(std::move(table), ranks);
+  return *exchange::RankMap::table(std::move(table), ranks);
 }
 
-std::string rank_mistake(Exchange& exchange, const RankCase& question) {
+std::string rank_mistake(exchange::Exchange& exchange, const RankCase& question) {
   const auto failed = [&](const Error& error) {
     return cat("rank ", exchange.rank(), ": ", code_name(error.code), ": ", error.message, "\n");
   };
-  const auto reshard = Reshard::make(question.pair.from, question.pair.to, question.pair.ground);
+  const auto reshard =
+      reshard::Reshard::make(question.pair.from, question.pair.to, question.pair.ground);
   if (!reshard.ok()) return failed(reshard.error());
   auto resharder =
-      Resharder::make(exchange, *reshard, question.from, question.to, question.options);
+      exchange::Resharder::make(exchange, *reshard, question.from, question.to, question.options);
   if (!resharder.ok()) return failed(resharder.error());
 
   const std::int64_t bits = bits_of(question.pair.from);
-  const RankSide& from = resharder->from();
-  const RankSide& to = resharder->to();
-  std::unique_ptr<SharedArray> array;
+  const exchange::RankSide& from = resharder->from();
+  const exchange::RankSide& to = resharder->to();
+  std::unique_ptr<exchange::SharedArray> array;
   std::vector<std::byte> own(static_cast<std::size_t>(from.bytes()));
   std::span<std::byte> source = own;
   if (question.shared) {
@@ -216,7 +219,7 @@ std::string rank_mistake(Exchange& exchange, const RankCase& question) {
         const ExchangeCase::Expected& want = expected[static_cast<std::size_t>(slot)];
         const std::uint64_t found =
             read_bits(target.data(), static_cast<std::int64_t>(i) * to.memory.slots + slot, bits);
-        const bool zero = question.options.padding == PaddingRule::kZero;
+        const bool zero = question.options.padding == relayout::PaddingRule::kZero;
         const bool same = want.is_element ? found == want.bits : !zero || found == 0;
         if (same) continue;
         ++told;
@@ -228,8 +231,8 @@ std::string rank_mistake(Exchange& exchange, const RankCase& question) {
   return mistakes;
 }
 
-std::string on_ranks(int ranks, const std::function<std::string(Exchange&)>& work) {
-  std::vector<std::unique_ptr<Exchange>> exchanges = in_process_exchange(ranks);
+std::string on_ranks(int ranks, const std::function<std::string(exchange::Exchange&)>& work) {
+  std::vector<std::unique_ptr<exchange::Exchange>> exchanges = exchange::in_process_exchange(ranks);
   std::vector<std::string> answers(exchanges.size());
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < exchanges.size(); ++r) {

@@ -34,22 +34,22 @@ bool can_be_exchanged(const ReshardPair& pair, const NaiveReshard& moves);
 ExchangeCase exchange_case(const ReshardPair& pair, const NaiveReshard& moves);
 
 /// A map of places to ranks: blocks, cyclic, or anything.
-RankMap random_ranks(Dice& dice, std::int64_t places, int ranks);
+exchange::RankMap random_ranks(Dice& dice, std::int64_t places, int ranks);
 
 /// What one rank does in a run, and what is wrong with its part of B; empty when nothing is.
 struct RankCase {
   const ReshardPair& pair;
   const ExchangeCase& data;
-  const RankMap& from;
-  const RankMap& to;
-  ResharderOptions options;
+  const exchange::RankMap& from;
+  const exchange::RankMap& to;
+  exchange::ResharderOptions options;
   bool shared = false;  ///< A is in memory that ranks near can read
   int runs = 2;
 };
-std::string rank_mistake(Exchange& exchange, const RankCase& question);
+std::string rank_mistake(exchange::Exchange& exchange, const RankCase& question);
 
 /// Calls `work` for every rank of an exchange inside this process, each on a thread of its own, and
 /// answers what they answered, joined.
-std::string on_ranks(int ranks, const std::function<std::string(Exchange&)>& work);
+std::string on_ranks(int ranks, const std::function<std::string(exchange::Exchange&)>& work);
 
 }  // namespace tessera::test

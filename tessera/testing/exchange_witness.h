@@ -62,9 +62,9 @@ inline std::string said(std::string_view what, const Error& error) {
 /// One rank's view of a test: what it has heard, sender by sender, and the first mistake.
 class Witness {
  public:
-  Witness(Exchange& exchange, std::uint64_t seed) : exchange_(exchange), seed_(seed) {}
+  Witness(exchange::Exchange& exchange, std::uint64_t seed) : exchange_(exchange), seed_(seed) {}
 
-  Exchange& exchange() { return exchange_; }
+  exchange::Exchange& exchange() { return exchange_; }
   int rank() const { return exchange_.rank(); }
   int ranks() const { return exchange_.ranks(); }
   std::uint64_t seed() const { return seed_; }
@@ -104,7 +104,7 @@ class Witness {
     std::deque<std::vector<std::byte>>& kept = notes_[from];
     const bool came = wait(cat("a note of rank ", from), [&] {
       if (!kept.empty()) return true;
-      Result<std::optional<RankNote>> note = exchange_.heard();
+      Result<std::optional<exchange::RankNote>> note = exchange_.heard();
       if (!note) {
         wrong(said("heard", note.error()));
       } else if (*note) {
@@ -127,15 +127,15 @@ class Witness {
     }
   }
 
-  std::unique_ptr<Lane> open(const LaneSize& size) {
-    Result<std::unique_ptr<Lane>> lane = exchange_.open(size);
+  std::unique_ptr<exchange::Lane> open(const exchange::LaneSize& size) {
+    Result<std::unique_ptr<exchange::Lane>> lane = exchange_.open(size);
     if (lane) return std::move(*lane);
     wrong(said("open", lane.error()));
     return nullptr;
   }
 
  private:
-  Exchange& exchange_;
+  exchange::Exchange& exchange_;
   std::uint64_t seed_;
   std::string mistake_;
   std::map<int, std::deque<std::vector<std::byte>>> notes_;

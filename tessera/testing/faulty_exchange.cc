@@ -48,9 +48,9 @@ struct FaultyExchange::State {
 
 namespace {
 
-class FaultyLane final : public Lane {
+class FaultyLane final : public exchange::Lane {
  public:
-  FaultyLane(std::unique_ptr<Lane> inner, std::shared_ptr<FaultyExchange::State> state)
+  FaultyLane(std::unique_ptr<exchange::Lane> inner, std::shared_ptr<FaultyExchange::State> state)
       : inner_(std::move(inner)), state_(std::move(state)) {}
 
   Result<std::span<std::byte>> room() override {
@@ -92,26 +92,26 @@ class FaultyLane final : public Lane {
   std::int64_t staged_bytes() const override { return inner_->staged_bytes(); }
 
  private:
-  std::unique_ptr<Lane> inner_;
+  std::unique_ptr<exchange::Lane> inner_;
   std::shared_ptr<FaultyExchange::State> state_;
 };
 
 }  // namespace
 
-FaultyExchange::FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults,
+FaultyExchange::FaultyExchange(std::unique_ptr<exchange::Exchange> inner, Faults faults,
                                std::shared_ptr<Pace> pace)
     : inner_(std::move(inner)),
       state_(std::make_shared<State>(inner_->rank(), std::move(faults), std::move(pace))) {}
 
 FaultyExchange::~FaultyExchange() = default;
 
-Result<std::unique_ptr<Lane>> FaultyExchange::open(const LaneSize& size) {
+Result<std::unique_ptr<exchange::Lane>> FaultyExchange::open(const exchange::LaneSize& size) {
   state_->call(ExchangeCall::kOpen);
-  TESSERA_TRY(std::unique_ptr<Lane> lane, inner_->open(size));
-  return std::unique_ptr<Lane>(std::make_unique<FaultyLane>(std::move(lane), state_));
+  TESSERA_TRY(std::unique_ptr<exchange::Lane> lane, inner_->open(size));
+  return std::unique_ptr<exchange::Lane>(std::make_unique<FaultyLane>(std::move(lane), state_));
 }
 
-Result<std::unique_ptr<SharedArray>> FaultyExchange::share(std::int64_t bytes) {
+Result<std::unique_ptr<exchange::SharedArray>> FaultyExchange::share(std::int64_t bytes) {
   state_->call(ExchangeCall::kShare);
   return inner_->share(bytes);
 }
@@ -125,7 +125,7 @@ Status FaultyExchange::tell(int to, std::span<const std::byte> bytes) {
   return inner_->tell(to, bytes);
 }
 
-Result<std::optional<RankNote>> FaultyExchange::heard() {
+Result<std::optional<exchange::RankNote>> FaultyExchange::heard() {
   state_->call(ExchangeCall::kHeard);
   return inner_->heard();
 }
@@ -144,9 +144,10 @@ void FaultyExchange::let_go() { state_->freed = true; }
 
 bool FaultyExchange::hangs() const { return state_->hanging; }
 
-std::vector<std::unique_ptr<Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace, int ranks,
-                                                      int faulty, const Faults& faults) {
-  std::vector<std::unique_ptr<Exchange>> all = in_process_exchange(ranks);
+std::vector<std::unique_ptr<exchange::Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace,
+                                                                int ranks, int faulty,
+                                                                const Faults& faults) {
+  std::vector<std::unique_ptr<exchange::Exchange>> all = exchange::in_process_exchange(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     auto& slot = all[static_cast<std::size_t>(rank)];
     slot =

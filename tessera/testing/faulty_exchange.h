@@ -61,18 +61,18 @@ struct Faults {
 /// An exchange of any kind on which a plan of faults happens. What the plan does not name is passed
 /// on as it is. With a pace its ranks go by that clock: an idle() is a step, a delay passes by it,
 /// and a rank that hangs is away.
-class FaultyExchange final : public Exchange {
+class FaultyExchange final : public exchange::Exchange {
  public:
-  FaultyExchange(std::unique_ptr<Exchange> inner, Faults faults,
+  FaultyExchange(std::unique_ptr<exchange::Exchange> inner, Faults faults,
                  std::shared_ptr<Pace> pace = nullptr);
   ~FaultyExchange() override;
 
   int rank() const override { return inner_->rank(); }
   int ranks() const override { return inner_->ranks(); }
-  Result<std::unique_ptr<Lane>> open(const LaneSize& size) override;
-  Result<std::unique_ptr<SharedArray>> share(std::int64_t bytes) override;
+  Result<std::unique_ptr<exchange::Lane>> open(const exchange::LaneSize& size) override;
+  Result<std::unique_ptr<exchange::SharedArray>> share(std::int64_t bytes) override;
   Status tell(int to, std::span<const std::byte> bytes) override;
-  Result<std::optional<RankNote>> heard() override;
+  Result<std::optional<exchange::RankNote>> heard() override;
   void idle() override;
   std::chrono::steady_clock::time_point now() const override;
   void abandon(int status) override { inner_->abandon(status); }
@@ -85,12 +85,13 @@ class FaultyExchange final : public Exchange {
   struct State;  ///< shared with its lanes
 
  private:
-  std::unique_ptr<Exchange> inner_;
+  std::unique_ptr<exchange::Exchange> inner_;
   std::shared_ptr<State> state_;
 };
 
 /// Ranks in one process that go by one pace; `faults` happen on rank `faulty`.
-std::vector<std::unique_ptr<Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace, int ranks,
-                                                      int faulty = -1, const Faults& faults = {});
+std::vector<std::unique_ptr<exchange::Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace,
+                                                                int ranks, int faulty = -1,
+                                                                const Faults& faults = {});
 
 }  // namespace tessera::test

@@ -15,22 +15,22 @@
 namespace tessera::test {
 
 /// What verify() finds; that it can look is expected.
-inline std::vector<Finding> findings(const Program& program, const Placement& from,
-                                     const Placement& to,
-                                     PaddingRule rule = PaddingRule::kPromised) {
-  const Result<std::vector<Finding>> found = verify(program, from, to, rule);
+inline std::vector<relayout::Finding> findings(
+    const relayout::Program& program, const Placement& from, const Placement& to,
+    relayout::PaddingRule rule = relayout::PaddingRule::kPromised) {
+  const Result<std::vector<relayout::Finding>> found = relayout::verify(program, from, to, rule);
   EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
-  return found.ok() ? *found : std::vector<Finding>();
+  return found.ok() ? *found : std::vector<relayout::Finding>();
 }
 
-inline bool has(const std::vector<Finding>& findings, Flaw flaw) {
+inline bool has(const std::vector<relayout::Finding>& findings, relayout::Flaw flaw) {
   return std::any_of(findings.begin(), findings.end(),
-                     [&](const Finding& finding) { return finding.flaw == flaw; });
+                     [&](const relayout::Finding& finding) { return finding.flaw == flaw; });
 }
 
 /// The program with other factors in its copy number `copy`.
-inline Program with_factors(Program program, std::size_t copy, std::vector<Factor> factors,
-                            Spots base) {
+inline relayout::Program with_factors(relayout::Program program, std::size_t copy,
+                                      std::vector<Factor> factors, Spots base) {
   const Refinement& old = program.copies[copy];
   program.copies[copy] =
       Refinement(old.shape(), old.mesh_a(), old.mesh_b(), base, std::move(factors));

@@ -33,7 +33,7 @@ struct ShareHolders {
 };
 
 inline std::vector<ShareHolders> holders_of(const Placement& placement, const Index& index,
-                                            const Ground& ground) {
+                                            const reshard::Ground& ground) {
   for (const FormPiece& piece : form_pieces(placement)) {
     if (!piece.box.contains(index)) continue;
     const Form& form = *piece.form;
@@ -86,7 +86,7 @@ inline std::vector<std::pair<std::int64_t, Reduction>> reductions_of(const Form&
 
 /// Everything that B wants, by the rule of the essay in reshard/reshard.h.
 inline std::vector<Want> wants_of(const Placement& from, const Placement& to,
-                                  const Ground& ground) {
+                                  const reshard::Ground& ground) {
   std::vector<Want> wants;
   for (std::int64_t i = 0; i < from.shape().elements(); ++i) {
     const Index index = from.shape().delinear(i);
@@ -123,9 +123,9 @@ inline std::int64_t most_crossing(const std::vector<Want>& wants) {
 }
 
 /// A PyFlame layout of any kind and with any options, on at most `places` PEs.
-inline PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
-  using Kind = PyflameLayout::Kind;
-  PyflameLayout words;
+inline notation::PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
+  using Kind = notation::PyflameLayout::Kind;
+  notation::PyflameLayout words;
   words.rows = dice.between(1, places);
   words.cols = dice.between(1, places / words.rows);
   words.kind = dice.chance(60) ? Kind::kGrid : dice.chance(50) ? Kind::kBlockCyclic : Kind::kCustom;
@@ -159,14 +159,14 @@ inline PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
 
 /// A checked reshard between two random layouts of the core, on the smallest ground; nothing where
 /// the draw has none (another storage type, meshes that do not meet, shares of several reductions).
-inline std::optional<Reshard> random_core_reshard(Dice& dice, const Limits& limits) {
+inline std::optional<reshard::Reshard> random_core_reshard(Dice& dice, const Limits& limits) {
   const std::optional<Layout> a = random_layout(dice, limits);
   if (!a) return std::nullopt;
   const auto b = random_layout_of(dice, a->shape(), a->dtype(), limits);
   if (!b || b->atom().storage != a->atom().storage) return std::nullopt;
-  const Result<Ground> ground = Ground::around(*a, *b);
+  const Result<reshard::Ground> ground = reshard::Ground::around(*a, *b);
   if (!ground) return std::nullopt;
-  Result<Reshard> reshard = Reshard::make(*a, *b, *ground);
+  Result<reshard::Reshard> reshard = reshard::Reshard::make(*a, *b, *ground);
   if (!reshard) return std::nullopt;
   return *std::move(reshard);
 }

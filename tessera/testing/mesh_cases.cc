@@ -23,17 +23,18 @@ using memory::PlaceSizes;
 using memory::Problem;
 using memory::SizedTensor;
 
-PyflameLayout grid(std::int64_t rows, std::int64_t cols, PyflameLayout::Pe origin) {
-  PyflameLayout words;
-  words.kind = PyflameLayout::Kind::kGrid;
+notation::PyflameLayout grid(std::int64_t rows, std::int64_t cols,
+                             notation::PyflameLayout::Pe origin) {
+  notation::PyflameLayout words;
+  words.kind = notation::PyflameLayout::Kind::kGrid;
   words.rows = rows;
   words.cols = cols;
   words.origin = origin;
   return words;
 }
 
-Layout lowered(const PyflameLayout& words, std::vector<std::int64_t> extents) {
-  Result<Layout> layout = lower(words, shape(std::move(extents)), DType::kF32);
+Layout lowered(const notation::PyflameLayout& words, std::vector<std::int64_t> extents) {
+  Result<Layout> layout = notation::lower(words, shape(std::move(extents)), DType::kF32);
   EXPECT_TRUE(layout) << layout.error().message;
   return *std::move(layout);
 }

@@ -12,9 +12,10 @@
 /// Tensors on the places of a mesh, and whether a plan for all of them is right.
 namespace tessera::test {
 
-PyflameLayout grid(std::int64_t rows, std::int64_t cols, PyflameLayout::Pe origin = {0, 0});
+notation::PyflameLayout grid(std::int64_t rows, std::int64_t cols,
+                             notation::PyflameLayout::Pe origin = {0, 0});
 /// Of f32; what cannot be is a failure of the test.
-Layout lowered(const PyflameLayout& words, std::vector<std::int64_t> extents);
+Layout lowered(const notation::PyflameLayout& words, std::vector<std::int64_t> extents);
 
 memory::Buffer alive(std::int64_t lower, std::int64_t upper, std::int64_t alignment = 1);
 

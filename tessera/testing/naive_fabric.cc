@@ -8,25 +8,25 @@
 namespace tessera::test {
 namespace {
 
-std::int32_t next_router(const FabricMesh& mesh, std::int32_t router, Port port) {
+std::int32_t next_router(const fabric::FabricMesh& mesh, std::int32_t router, fabric::Port port) {
   switch (port) {
-    case Port::kEast:
+    case fabric::Port::kEast:
       return router + 1;
-    case Port::kWest:
+    case fabric::Port::kWest:
       return router - 1;
-    case Port::kSouth:
+    case fabric::Port::kSouth:
       return router + mesh.cols;
-    case Port::kNorth:
+    case fabric::Port::kNorth:
       return router - mesh.cols;
-    case Port::kRamp:
+    case fabric::Port::kRamp:
       break;
   }
   return router;
 }
 
 /// In the order in which an output takes turns: from the ramp, then by direction; or the colour.
-int turn_of(Port came_by, bool from_ramp, FabricMode mode, std::int32_t colour) {
-  if (mode == FabricMode::kStatic) return colour;
+int turn_of(fabric::Port came_by, bool from_ramp, fabric::FabricMode mode, std::int32_t colour) {
+  if (mode == fabric::FabricMode::kStatic) return colour;
   return from_ramp ? 0 : 1 + static_cast<int>(came_by);
 }
 
@@ -35,21 +35,21 @@ struct NaiveWavelet {
   std::int64_t index = 0;
   std::uint32_t word = 0;
 };
-using Way = std::pair<std::int32_t, Port>;        // router, output
-using Key = std::tuple<std::int32_t, Port, int>;  // router, output, turn
+using Way = std::pair<std::int32_t, fabric::Port>;        // router, output
+using Key = std::tuple<std::int32_t, fabric::Port, int>;  // router, output, turn
 using Queues = std::map<Key, std::deque<NaiveWavelet>>;
 
 class Machine {
  public:
-  Machine(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
-          const std::vector<MessageTimes>& given)
+  Machine(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
+          const fabric::SimulateOptions& options, const std::vector<fabric::MessageTimes>& given)
       : mesh_(mesh), traffic_(traffic), options_(options), given_(given) {
     run_.messages.resize(traffic.messages.size());
     for (std::size_t m = 0; m < traffic.messages.size(); ++m) {
       run_.messages[m] = {-1, -1, -1, -1, given[m].phase, given[m].colour};
       auto& ways = ways_.emplace_back(walked_links(mesh, traffic, traffic.messages[m]));
       for (const std::int32_t end : traffic.destinations_of(traffic.messages[m])) {
-        ways.emplace(end, Port::kRamp);
+        ways.emplace(end, fabric::Port::kRamp);
         left_ += traffic.messages[m].words;
       }
     }
@@ -57,7 +57,7 @@ class Machine {
 
   NaiveRun run() {
     std::int32_t phases = 0;
-    for (const MessageTimes& times : given_) phases = std::max(phases, times.phase + 1);
+    for (const fabric::MessageTimes& times : given_) phases = std::max(phases, times.phase + 1);
     std::int64_t start = 0;
     for (std::int32_t phase = 0; phase < phases; ++phase) {
       carry_out(phase, start);
@@ -86,10 +86,11 @@ class Machine {
     }
   }
 
-  std::vector<Key> enter(std::int64_t message, std::int32_t router, Port came_by,
+  std::vector<Key> enter(std::int64_t message, std::int32_t router, fabric::Port came_by,
                          bool from_ramp) const {
     std::vector<Key> keys;
-    for (const Port port : {Port::kEast, Port::kWest, Port::kSouth, Port::kNorth, Port::kRamp}) {
+    for (const fabric::Port port : {fabric::Port::kEast, fabric::Port::kWest, fabric::Port::kSouth,
+                                    fabric::Port::kNorth, fabric::Port::kRamp}) {
       if (ways_[static_cast<std::size_t>(message)].count({router, port}) == 0) continue;
       const std::int32_t colour = given_[static_cast<std::size_t>(message)].colour;
       keys.emplace_back(router, port, turn_of(came_by, from_ramp, options_.mode, colour));
@@ -109,7 +110,7 @@ class Machine {
               std::int64_t cycle) {
     if (list.empty()) return;
     const std::int64_t m = list.front();
-    const FabricMessage& message = traffic_.messages[static_cast<std::size_t>(m)];
+    const fabric::FabricMessage& message = traffic_.messages[static_cast<std::size_t>(m)];
     const std::int64_t index = sent_[m];
     const std::int64_t departure = cycle - mesh_.ramp_cycles;
     std::uint32_t word = traffic_.payload[static_cast<std::size_t>(message.first_word + index)];
@@ -121,10 +122,10 @@ class Machine {
       if (arrived == run_.deliveries.end() || arrived->second.second + 1 > departure) return;
       word = options_.combine(word, arrived->second.first);
     }
-    const std::vector<Key> keys = enter(m, source, Port::kRamp, true);
+    const std::vector<Key> keys = enter(m, source, fabric::Port::kRamp, true);
     if (!all_have_room(queues, keys)) return;
     for (const Key& key : keys) queues[key].push_back({m, index, word});
-    MessageTimes& times = run_.messages[static_cast<std::size_t>(m)];
+    fabric::MessageTimes& times = run_.messages[static_cast<std::size_t>(m)];
     if (index == 0) times.first_departure = departure;
     times.last_departure = departure;
     if (++sent_[m] == message.words) list.pop_front();
@@ -143,7 +144,7 @@ class Machine {
       std::rotate(order.begin(), first, order.end());
       for (const int turn : order) {
         const NaiveWavelet wavelet = before.at({router, port, turn}).front();
-        if (port == Port::kRamp) {
+        if (port == fabric::Port::kRamp) {
           deliver(router, wavelet, cycle + mesh_.ramp_cycles);
         } else {
           const auto keys = enter(wavelet.message, next_router(mesh_, router, port), port, false);
@@ -158,21 +159,22 @@ class Machine {
   }
 
   void deliver(std::int32_t router, const NaiveWavelet& wavelet, std::int64_t cycle) {
-    const FabricMessage& message = traffic_.messages[static_cast<std::size_t>(wavelet.message)];
+    const fabric::FabricMessage& message =
+        traffic_.messages[static_cast<std::size_t>(wavelet.message)];
     const auto ends = traffic_.destinations_of(message);
     const std::int64_t end = std::find(ends.begin(), ends.end(), router) - ends.begin();
     run_.deliveries[{wavelet.message, end, wavelet.index}] = {wavelet.word, cycle};
-    MessageTimes& times = run_.messages[static_cast<std::size_t>(wavelet.message)];
+    fabric::MessageTimes& times = run_.messages[static_cast<std::size_t>(wavelet.message)];
     if (times.first_delivery < 0) times.first_delivery = cycle;
     times.last_delivery = cycle;
     last_ = cycle;
     --left_;
   }
 
-  const FabricMesh& mesh_;
-  const Traffic& traffic_;
-  const SimulateOptions& options_;
-  const std::vector<MessageTimes>& given_;
+  const fabric::FabricMesh& mesh_;
+  const fabric::Traffic& traffic_;
+  const fabric::SimulateOptions& options_;
+  const std::vector<fabric::MessageTimes>& given_;
   std::vector<std::set<Way>> ways_;
   std::map<std::int64_t, std::int64_t> sent_;
   std::int64_t left_ = 0;
@@ -182,25 +184,26 @@ class Machine {
 
 }  // namespace
 
-std::set<Way> walked_links(const FabricMesh& mesh, const Traffic& traffic,
-                           const FabricMessage& message) {
+std::set<Way> walked_links(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
+                           const fabric::FabricMessage& message) {
   std::set<Way> links;
   for (const std::int32_t end : traffic.destinations_of(message)) {
     std::int32_t at = message.source;
-    const auto step = [&](Port port) {
+    const auto step = [&](fabric::Port port) {
       links.emplace(at, port);
       at = next_router(mesh, at, port);
     };
-    while (at % mesh.cols < end % mesh.cols) step(Port::kEast);
-    while (at % mesh.cols > end % mesh.cols) step(Port::kWest);
-    while (at < end) step(Port::kSouth);
-    while (at > end) step(Port::kNorth);
+    while (at % mesh.cols < end % mesh.cols) step(fabric::Port::kEast);
+    while (at % mesh.cols > end % mesh.cols) step(fabric::Port::kWest);
+    while (at < end) step(fabric::Port::kSouth);
+    while (at > end) step(fabric::Port::kNorth);
   }
   return links;
 }
 
-std::set<std::int32_t> walked_routers(const FabricMesh& mesh, const Traffic& traffic,
-                                      const FabricMessage& message) {
+std::set<std::int32_t> walked_routers(const fabric::FabricMesh& mesh,
+                                      const fabric::Traffic& traffic,
+                                      const fabric::FabricMessage& message) {
   std::set<std::int32_t> routers{message.source};
   for (const auto& [router, port] : walked_links(mesh, traffic, message)) {
     routers.insert(next_router(mesh, router, port));
@@ -208,12 +211,13 @@ std::set<std::int32_t> walked_routers(const FabricMesh& mesh, const Traffic& tra
   return routers;
 }
 
-std::int64_t distance(const FabricMesh& mesh, std::int32_t a, std::int32_t b) {
+std::int64_t distance(const fabric::FabricMesh& mesh, std::int32_t a, std::int32_t b) {
   return std::abs(a / mesh.cols - b / mesh.cols) + std::abs(a % mesh.cols - b % mesh.cols);
 }
 
-NaiveRun naive_run(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
-                   const std::vector<MessageTimes>& given) {
+NaiveRun naive_run(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
+                   const fabric::SimulateOptions& options,
+                   const std::vector<fabric::MessageTimes>& given) {
   return Machine(mesh, traffic, options, given).run();
 }
 

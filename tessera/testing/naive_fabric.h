@@ -15,19 +15,21 @@ namespace tessera::test {
 
 /// The directed links (router, port) that a message's wavelets cross, each destination walked by
 /// itself: along the row, then along the column.
-std::set<std::pair<std::int32_t, Port>> walked_links(const FabricMesh& mesh, const Traffic& traffic,
-                                                     const FabricMessage& message);
+std::set<std::pair<std::int32_t, fabric::Port>> walked_links(const fabric::FabricMesh& mesh,
+                                                             const fabric::Traffic& traffic,
+                                                             const fabric::FabricMessage& message);
 
 /// The routers on those ways, with both ends.
-std::set<std::int32_t> walked_routers(const FabricMesh& mesh, const Traffic& traffic,
-                                      const FabricMessage& message);
+std::set<std::int32_t> walked_routers(const fabric::FabricMesh& mesh,
+                                      const fabric::Traffic& traffic,
+                                      const fabric::FabricMessage& message);
 
 /// Steps between two routers.
-std::int64_t distance(const FabricMesh& mesh, std::int32_t a, std::int32_t b);
+std::int64_t distance(const fabric::FabricMesh& mesh, std::int32_t a, std::int32_t b);
 
 struct NaiveRun {
   bool finished = false;
-  std::vector<MessageTimes> messages;
+  std::vector<fabric::MessageTimes> messages;
   /// (message, destination, index) to (word, cycle).
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>,
            std::pair<std::uint32_t, std::int64_t>>
@@ -35,7 +37,8 @@ struct NaiveRun {
 };
 
 /// Runs the messages in the phases and colours that `given` has for each (in ideal mode all 0).
-NaiveRun naive_run(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
-                   const std::vector<MessageTimes>& given);
+NaiveRun naive_run(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
+                   const fabric::SimulateOptions& options,
+                   const std::vector<fabric::MessageTimes>& given);
 
 }  // namespace tessera::test

@@ -40,7 +40,7 @@ std::vector<Place> offsets(const Form& form, Fill::Kind kind) {
   return list;
 }
 
-std::vector<Rule> rules_of(const Placement& placement, const Ground& ground) {
+std::vector<Rule> rules_of(const Placement& placement, const reshard::Ground& ground) {
   std::vector<Rule> rules;
   const std::vector<std::int64_t>& extents = placement.shape().extents();
   if (const Piecewise* pieces = placement.pieces()) {
@@ -90,7 +90,7 @@ NaiveHome home_of(const Rule& rule, const Index& index) {
   return home;
 }
 
-std::vector<NaiveHome> homes_of(const Placement& placement, const Ground& ground) {
+std::vector<NaiveHome> homes_of(const Placement& placement, const reshard::Ground& ground) {
   const std::vector<Rule> rules = rules_of(placement, ground);
   std::vector<NaiveHome> homes;
   for_each_tuple(placement.shape().extents(), [&](const std::vector<std::int64_t>& index) {
@@ -110,7 +110,8 @@ std::vector<NaiveHome> homes_of(const Placement& placement, const Ground& ground
 }
 
 /// Places of any rule that are not on the ground, or dead.
-void refuse_places(const Placement& placement, const Ground& ground, std::set<ErrorCode>& codes) {
+void refuse_places(const Placement& placement, const reshard::Ground& ground,
+                   std::set<ErrorCode>& codes) {
   for (const Rule& rule : rules_of(placement, ground)) {
     const bool mapped = rule.map != nullptr && rule.map->kind() != DeviceMap::Kind::kIdentity;
     const std::size_t rank = (mapped ? rule.map->physical() : rule.form->mesh).rank();
@@ -156,7 +157,7 @@ std::pair<Place, std::int64_t> naive_coordinates(const Shape& mesh, const Device
 }
 
 std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map,
-                                         const Place& place, const Ground& ground) {
+                                         const Place& place, const reshard::Ground& ground) {
   const auto [there, layer] = naive_coordinates(mesh, map, place);
   NaivePlace result{mesh.linear(place), 0, layer};
   if (there.size() == ground.mesh.rank()) {
@@ -174,7 +175,7 @@ std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map
   return result;
 }
 
-std::int64_t naive_distance(const Ground& ground, std::int64_t p, std::int64_t q) {
+std::int64_t naive_distance(const reshard::Ground& ground, std::int64_t p, std::int64_t q) {
   std::int64_t steps = 0;
   for (std::size_t axis = ground.mesh.rank(); axis-- > 0;) {
     steps += std::abs(p % ground.mesh[axis] - q % ground.mesh[axis]);
@@ -184,7 +185,7 @@ std::int64_t naive_distance(const Ground& ground, std::int64_t p, std::int64_t q
   return steps;
 }
 
-std::int64_t naive_nearest(const Ground& ground, const std::vector<NaivePlace>& places,
+std::int64_t naive_nearest(const reshard::Ground& ground, const std::vector<NaivePlace>& places,
                            std::int64_t q) {
   std::pair<std::int64_t, std::int64_t> best = {INT64_MAX, INT64_MAX};
   for (const NaivePlace& place : places) {
@@ -202,7 +203,7 @@ bool naive_reduces(const NaiveHome& from, const NaiveHome& to) {
 }
 
 std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
-                                   const Ground& ground) {
+                                   const reshard::Ground& ground) {
   std::set<ErrorCode> codes;
   if (from.shape() != to.shape()) codes.insert(ErrorCode::kShapeMismatch);
   if (from.dtype() != to.dtype() || from.atom().storage != to.atom().storage) {
@@ -230,7 +231,8 @@ std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
   return codes;
 }
 
-NaiveReshard naive_reshard(const Placement& from, const Placement& to, const Ground& ground) {
+NaiveReshard naive_reshard(const Placement& from, const Placement& to,
+                           const reshard::Ground& ground) {
   NaiveReshard moves;
   moves.from = homes_of(from, ground);
   moves.to = homes_of(to, ground);

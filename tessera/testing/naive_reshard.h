@@ -43,18 +43,18 @@ std::pair<Place, std::int64_t> naive_coordinates(const Shape& mesh, const Device
 /// The physical place and layer of a virtual place, or nothing when it is not on the ground. Dead
 /// places are on it.
 std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map,
-                                         const Place& place, const Ground& ground);
+                                         const Place& place, const reshard::Ground& ground);
 
 /// Steps along rows and columns between two places of the ground.
-std::int64_t naive_distance(const Ground& ground, std::int64_t p, std::int64_t q);
+std::int64_t naive_distance(const reshard::Ground& ground, std::int64_t p, std::int64_t q);
 
 /// The nearest of `places` to q on the ground, and among equals the smallest number.
-std::int64_t naive_nearest(const Ground& ground, const std::vector<NaivePlace>& places,
+std::int64_t naive_nearest(const reshard::Ground& ground, const std::vector<NaivePlace>& places,
                            std::int64_t q);
 
 /// Every reason why a reshard must be refused, by looking at each element and each virtual place.
 std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
-                                   const Ground& ground);
+                                   const reshard::Ground& ground);
 
 /// All that moves. Only for pairs without refusals.
 struct NaiveReshard {
@@ -66,7 +66,8 @@ struct NaiveReshard {
   /// (source, other destinations in rising order) → elements that leave the source once.
   std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, std::int64_t> multicasts;
 };
-NaiveReshard naive_reshard(const Placement& from, const Placement& to, const Ground& ground);
+NaiveReshard naive_reshard(const Placement& from, const Placement& to,
+                           const reshard::Ground& ground);
 
 /// Whether share i of an element goes to its share i, and whether shares of it are combined.
 bool naive_alike(const NaiveHome& from, const NaiveHome& to);
@@ -75,18 +76,20 @@ bool naive_reduces(const NaiveHome& from, const NaiveHome& to);
 /// Bits, bytes and wavelets of elements of this type in memory, rounded up.
 std::int64_t naive_bits(const Placement& placement, std::int64_t elements);
 std::int64_t naive_bytes(const Placement& placement, std::int64_t elements);
-std::int64_t naive_wavelets(const Placement& placement, const Ground& ground,
+std::int64_t naive_wavelets(const Placement& placement, const reshard::Ground& ground,
                             std::int64_t elements);
 
 /// The load of every directed link. Only where there is a fabric.
-LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement, const Ground& ground);
+reshard::LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement,
+                               const reshard::Ground& ground);
 
 /// Every field of the cost, by walking routes link by link.
-ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement, const Ground& ground);
+reshard::ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement,
+                                const reshard::Ground& ground);
 
 /// The first kind that fits, from the sets of places of each element.
-ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const Placement& to,
-                       const Ground& ground);
+reshard::ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from,
+                                const Placement& to, const reshard::Ground& ground);
 
 /// What B's memory holds at the end.
 struct NaiveContent {

@@ -15,27 +15,27 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t ceil_of(std::int64_t n, std::int64_t d) { return n / d + (n % d > 0 ? 1 : 0); }
 
 /// A directed link: the router that it leaves, and whither.
-using Link = std::pair<std::int64_t, Port>;
+using Link = std::pair<std::int64_t, fabric::Port>;
 
 /// Adds the links of the way from p to q: along p's row first, then along q's column.
-void walk(const FabricMesh& fabric, std::int64_t p, std::int64_t q, std::set<Link>& links) {
+void walk(const fabric::FabricMesh& fabric, std::int64_t p, std::int64_t q, std::set<Link>& links) {
   std::int64_t row = p / fabric.cols;
   std::int64_t col = p % fabric.cols;
   while (col != q % fabric.cols) {
     const bool east = col < q % fabric.cols;
-    links.emplace(row * fabric.cols + col, east ? Port::kEast : Port::kWest);
+    links.emplace(row * fabric.cols + col, east ? fabric::Port::kEast : fabric::Port::kWest);
     col += east ? 1 : -1;
   }
   while (row != q / fabric.cols) {
     const bool south = row < q / fabric.cols;
-    links.emplace(row * fabric.cols + col, south ? Port::kSouth : Port::kNorth);
+    links.emplace(row * fabric.cols + col, south ? fabric::Port::kSouth : fabric::Port::kNorth);
     row += south ? 1 : -1;
   }
 }
 
-FabricCost fabric_cost(const NaiveReshard& moves, const Placement& placement,
-                       const Ground& ground) {
-  FabricCost cost;
+reshard::FabricCost fabric_cost(const NaiveReshard& moves, const Placement& placement,
+                                const reshard::Ground& ground) {
+  reshard::FabricCost cost;
   for (const auto& [pair, elements] : moves.messages) {
     std::set<Link> links;
     walk(*ground.fabric, pair.first, pair.second, links);
@@ -56,7 +56,7 @@ FabricCost fabric_cost(const NaiveReshard& moves, const Placement& placement,
       cost.max_ramp_wavelets = std::max(cost.max_ramp_wavelets, wavelets);
     }
   }
-  const LinkLoads loads = naive_loads(moves, placement, ground);
+  const reshard::LinkLoads loads = naive_loads(moves, placement, ground);
   for (const auto& direction : {loads.east, loads.west, loads.south, loads.north}) {
     for (const std::int64_t load : direction) {
       cost.link_hops += load;
@@ -107,7 +107,7 @@ std::vector<std::set<Place>> coordinates(const NaiveHome& home, const Shape& mes
 }
 
 bool is_transposed(const NaiveReshard& moves, const Placement& from, const Placement& to,
-                   const Ground& ground) {
+                   const reshard::Ground& ground) {
   const bool is_virtual = from.mesh().rank() == 2 && to.mesh().rank() == 2;
   if (!is_virtual && ground.mesh.rank() != 2) return false;
   bool differs = false;
@@ -145,13 +145,14 @@ std::int64_t naive_bytes(const Placement& placement, std::int64_t elements) {
   return ceil_of(naive_bits(placement, elements), 8);
 }
 
-std::int64_t naive_wavelets(const Placement& placement, const Ground& ground,
+std::int64_t naive_wavelets(const Placement& placement, const reshard::Ground& ground,
                             std::int64_t elements) {
   return ceil_of(naive_bits(placement, elements), ground.fabric ? ground.fabric->wavelet_bits : 32);
 }
 
-LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement, const Ground& ground) {
-  LinkLoads loads;
+reshard::LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement,
+                               const reshard::Ground& ground) {
+  reshard::LinkLoads loads;
   loads.rows = ground.fabric->rows;
   loads.cols = ground.fabric->cols;
   const auto links = at(loads.rows) * at(loads.cols);
@@ -169,9 +170,9 @@ LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement, con
   return loads;
 }
 
-ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement,
-                       const Ground& ground) {
-  ReshardCost cost;
+reshard::ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement,
+                                const reshard::Ground& ground) {
+  reshard::ReshardCost cost;
   for (const auto& [place, elements] : moves.local) {
     cost.local_bytes += naive_bytes(placement, elements);
   }
@@ -184,8 +185,8 @@ ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement,
   return cost;
 }
 
-ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const Placement& to,
-                       const Ground& ground) {
+reshard::ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from,
+                                const Placement& to, const reshard::Ground& ground) {
   bool identity = true;
   bool reduces = false;
   bool keeps = false;
@@ -208,14 +209,14 @@ ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from, const P
     fewer = fewer || to_copies < from_copies;
     more = more || to_copies > from_copies;
   }
-  if (identity) return ReshardKind::kIdentity;
-  if (reduces && !keeps) return ReshardKind::kReduce;
-  if (all_a.size() == 1 && all_b.size() > 1) return ReshardKind::kScatter;
-  if (all_a.size() > 1 && all_b.size() == 1) return ReshardKind::kGather;
-  if (tiles(a) != tiles(b) || a == b) return ReshardKind::kReshard;
-  if (more && !fewer) return ReshardKind::kReplicate;
-  if (is_transposed(moves, from, to, ground)) return ReshardKind::kTranspose;
-  return ReshardKind::kRedistribute;
+  if (identity) return reshard::ReshardKind::kIdentity;
+  if (reduces && !keeps) return reshard::ReshardKind::kReduce;
+  if (all_a.size() == 1 && all_b.size() > 1) return reshard::ReshardKind::kScatter;
+  if (all_a.size() > 1 && all_b.size() == 1) return reshard::ReshardKind::kGather;
+  if (tiles(a) != tiles(b) || a == b) return reshard::ReshardKind::kReshard;
+  if (more && !fewer) return reshard::ReshardKind::kReplicate;
+  if (is_transposed(moves, from, to, ground)) return reshard::ReshardKind::kTranspose;
+  return reshard::ReshardKind::kRedistribute;
 }
 
 }  // namespace tessera::test

@@ -70,16 +70,16 @@ std::string describe_trial(const Trial& trial) {
              trial.to_at_end ? std::string("at the end") : cat("skipping ", trial.to_skip));
 }
 
-std::string trial_mistake(const Program& program, Rounding rounding, const Trial& trial,
-                          const std::vector<std::byte>& source,
+std::string trial_mistake(const relayout::Program& program, relayout::Rounding rounding,
+                          const Trial& trial, const std::vector<std::byte>& source,
                           const std::vector<std::byte>& before, const Outcome& outcome) {
   std::optional<OnlyInstructionSet> only;
   if (trial.set > 0) only.emplace(compiled_sets()[trial.set - 1]);
-  PlanOptions options;
+  relayout::PlanOptions options;
   options.stores = trial.stores;
   options.rounding = rounding;
   options.part = trial.part;
-  const Result<Plan> plan = Plan::make(program, options);
+  const Result<relayout::Plan> plan = relayout::Plan::make(program, options);
   if (!plan.ok()) return "no plan: " + plan.error().message;
 
   static std::unique_ptr<GuardedBuffer> from_kept;
@@ -116,7 +116,8 @@ std::string trial_mistake(const Program& program, Rounding rounding, const Trial
 }
 
 Trial random_trial(Dice& dice) {
-  constexpr std::array kStores = {Stores::kAuto, Stores::kPlain, Stores::kStreaming};
+  constexpr std::array kStores = {relayout::Stores::kAuto, relayout::Stores::kPlain,
+                                  relayout::Stores::kStreaming};
   Trial trial;
   trial.stores = kStores[static_cast<std::size_t>(dice.below(3))];
   trial.threads = static_cast<int>(dice.between(1, 3));
@@ -130,11 +131,11 @@ Trial random_trial(Dice& dice) {
   return trial;
 }
 
-std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule padding,
+std::string plan_mistake(const Placement& from, const Placement& to, relayout::PaddingRule padding,
                          std::span<const Trial> trials, std::uint64_t seed) {
   const DType storage = to.atom().storage;
   if (from.atom().storage != storage || is_block_float(storage)) return "";
-  const Result<Program> program = make_program(from, to, padding);
+  const Result<relayout::Program> program = relayout::make_program(from, to, padding);
   if (!program.ok()) return "";
   if (program->from.bytes > kMostTried || program->to.bytes > kMostTried) return "";
   std::vector<std::byte> source(static_cast<std::size_t>(program->from.bytes));
@@ -142,15 +143,15 @@ std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule
   randomize(source, seed);
   randomize(before, seed + 1);  // what must be left alone is told from what is zero
   std::vector<std::byte> right = before;
-  const Status naive = move_naively(from, source, to, right, padding);
+  const Status naive = relayout::move_naively(from, source, to, right, padding);
   if (!naive.ok()) {
     return cat("the reference: ", naive.error().message, describe_pair(from, to, padding));
   }
   for (const Trial& trial : trials) {
     const std::string words = cat(describe_pair(from, to, padding), "\n  ", describe_trial(trial));
     const CrashNote note("crashed" + words);
-    const std::string mistake =
-        trial_mistake(*program, Rounding::kChecked, trial, source, before, {right, "", {}});
+    const std::string mistake = trial_mistake(*program, relayout::Rounding::kChecked, trial, source,
+                                              before, {right, "", {}});
     if (!mistake.empty()) return mistake + words;
   }
   return "";

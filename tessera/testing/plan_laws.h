@@ -16,7 +16,7 @@ namespace tessera::test {
 
 /// How a plan is tried: in which memory, with how many threads, stores and instructions.
 struct Trial {
-  Stores stores = Stores::kAuto;
+  relayout::Stores stores = relayout::Stores::kAuto;
   int threads = 1;           ///< 1 to 3
   std::size_t set = 0;       ///< 0: all instructions of the machine, n: only the set number n - 1
   bool from_at_end = false;  ///< the span touches the forbidden page behind, else in front
@@ -37,8 +37,8 @@ struct Outcome {
 
 /// What is wrong after one run of a plan for `program` between guarded buffers that hold `source`
 /// and `before`; empty when nothing is.
-std::string trial_mistake(const Program& program, Rounding rounding, const Trial& trial,
-                          const std::vector<std::byte>& source,
+std::string trial_mistake(const relayout::Program& program, relayout::Rounding rounding,
+                          const Trial& trial, const std::vector<std::byte>& source,
                           const std::vector<std::byte>& before, const Outcome& outcome);
 std::string describe_trial(const Trial& trial);
 /// Random bytes, the same for the same seed.
@@ -49,7 +49,7 @@ void randomize(std::span<std::byte> bytes, std::uint64_t seed);
 /// it holds; also where the program is refused, the two memories keep different types or block
 /// floats, or one has more than kMostTried bytes.
 inline constexpr std::int64_t kMostTried = std::int64_t{1} << 28;
-std::string plan_mistake(const Placement& from, const Placement& to, PaddingRule padding,
+std::string plan_mistake(const Placement& from, const Placement& to, relayout::PaddingRule padding,
                          std::span<const Trial> trials, std::uint64_t seed);
 
 }  // namespace tessera::test

@@ -55,18 +55,21 @@ bool refused_rightly(ErrorCode code, const Placement& from, const Placement& to)
 
 }  // namespace
 
-std::string describe_pair(const Placement& from, const Placement& to, PaddingRule padding) {
+std::string describe_pair(const Placement& from, const Placement& to,
+                          relayout::PaddingRule padding) {
   return cat("\n  from ", describe_placement(from), "\n  to ", describe_placement(to),
              "\n  padding rule ", static_cast<int>(padding));
 }
 
-std::string program_mistake(const Placement& from, const Placement& to, PaddingRule padding) {
-  const Result<Program> program = make_program(from, to, padding);
+std::string program_mistake(const Placement& from, const Placement& to,
+                            relayout::PaddingRule padding) {
+  const Result<relayout::Program> program = relayout::make_program(from, to, padding);
   if (!program.ok()) {
     if (refused_rightly(program.error().code, from, to)) return "";
     return cat("refused: ", program.error().message, describe_pair(from, to, padding));
   }
-  const Result<std::vector<Finding>> findings = verify(*program, from, to, padding);
+  const Result<std::vector<relayout::Finding>> findings =
+      relayout::verify(*program, from, to, padding);
   if (!findings.ok()) {
     return cat("not refused: ", findings.error().message, describe_pair(from, to, padding));
   }
@@ -78,8 +81,8 @@ std::string program_mistake(const Placement& from, const Placement& to, PaddingR
   }
   if (findings->empty()) return "";
   std::string words;
-  for (const Finding& finding : *findings) {
-    words += cat(flaw_name(finding.flaw), ": ", finding.message, "\n");
+  for (const relayout::Finding& finding : *findings) {
+    words += cat(relayout::flaw_name(finding.flaw), ": ", finding.message, "\n");
   }
   return words + describe_pair(from, to, padding);
 }

@@ -35,7 +35,7 @@ class Witness {
     }
   }
 
-  void see(const Transfer& transfer) {
+  void see(const reshard::Transfer& transfer) {
     const std::pair pair = {transfer.source, transfer.destination};
     const bool first = pair != current_;
     if (first && !seen_.insert(pair).second) wrong(transfer, "comes after other pairs");
@@ -43,7 +43,7 @@ class Witness {
     current_ = pair;
     std::vector<std::int64_t> extents;
     std::int64_t elements = 1;
-    for (const BoxLoop& loop : transfer.loops) {
+    for (const reshard::BoxLoop& loop : transfer.loops) {
       if (loop.extent < 2) wrong(transfer, "has a loop of fewer than two steps");
       extents.push_back(loop.extent);
       elements *= loop.extent;
@@ -63,7 +63,7 @@ class Witness {
   }
 
   /// After all transfers that `choice` asks for.
-  std::string finish(const TransferChoice& choice) {
+  std::string finish(const reshard::TransferChoice& choice) {
     if (mistake_.empty() && choice.messages && messages_ != moves_.messages) {
       mistake_ = "messages are not those of the reference";
     }
@@ -94,7 +94,7 @@ class Witness {
   }
 
  private:
-  void wrong(const Transfer& transfer, std::string_view what) {
+  void wrong(const reshard::Transfer& transfer, std::string_view what) {
     if (!mistake_.empty()) return;
     mistake_ = cat("the transfer ", transfer.source, " (", transfer.source_virtual, " slot ",
                    transfer.source_slot, ") -> ", transfer.destination, " (",
@@ -102,7 +102,7 @@ class Witness {
                    transfer.share, ", ", transfer.elements, " elements, ", what);
   }
 
-  void move(const Transfer& transfer, const Spot& source, const Spot& destination) {
+  void move(const reshard::Transfer& transfer, const Spot& source, const Spot& destination) {
     const auto wanted = wanted_.find(destination);
     if (wanted == wanted_.end()) {
       return wrong(transfer, cat("writes slot ", destination.second, ", which has no element"));
@@ -162,7 +162,7 @@ std::string make_mistake(const ReshardPair& pair) {
   // Boxes of pieces without elements meet nothing, so whether their places are there is not asked.
   if (pair.from.shape().empty() && (pair.from.pieces() || pair.to.pieces())) return "";
   const std::set<ErrorCode> codes = naive_refusals(pair.from, pair.to, pair.ground);
-  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
   if (reshard.ok() && codes.empty()) return "";
   if (reshard.ok()) return cat("made, in spite of ", code_name(*codes.begin()));
   if (codes.empty() || !codes.contains(reshard.error().code)) {
@@ -172,22 +172,22 @@ std::string make_mistake(const ReshardPair& pair) {
 }
 
 std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  return list_mistake(pair, moves, for_each_transfer);
+  return list_mistake(pair, moves, reshard::for_each_transfer);
 }
 
 std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
                          const TransferLister& list) {
-  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
-  constexpr TransferChoice kChoices[] = {
+  constexpr reshard::TransferChoice kChoices[] = {
       {.messages = true, .local = true},
       {.messages = true, .local = false},
       {.messages = false, .local = true},
   };
-  for (const TransferChoice& choice : kChoices) {
+  for (const reshard::TransferChoice& choice : kChoices) {
     Witness witness(pair, moves);
     std::string stray;
-    const Status status = list(*reshard, choice, [&](const Transfer& transfer) {
+    const Status status = list(*reshard, choice, [&](const reshard::Transfer& transfer) {
       if (!(transfer.is_local() ? choice.local : choice.messages)) stray = "not asked for";
       witness.see(transfer);
       return ok_status();
@@ -200,7 +200,7 @@ std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
 }
 
 std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> all = moves.messages;
   for (const auto& [place, elements] : moves.local) all[{place, place}] = elements;
@@ -208,13 +208,14 @@ std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
   // One place as a source, another as a destination: these differ from pair to pair.
   for (const bool by_source : {true, false}) {
     const std::int64_t place = (static_cast<std::int64_t>(all.size()) * 7 + by_source) % places;
-    TransferChoice choice;
+    reshard::TransferChoice choice;
     (by_source ? choice.source : choice.destination) = place;
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> seen;
-    const Status status = for_each_transfer(*reshard, choice, [&](const Transfer& transfer) {
-      seen[{transfer.source, transfer.destination}] += transfer.elements;
-      return ok_status();
-    });
+    const Status status =
+        reshard::for_each_transfer(*reshard, choice, [&](const reshard::Transfer& transfer) {
+          seen[{transfer.source, transfer.destination}] += transfer.elements;
+          return ok_status();
+        });
     if (!status.ok()) return refused("for_each_transfer", status.error());
     auto expected = all;
     std::erase_if(expected, [&](const auto& entry) {
@@ -229,18 +230,18 @@ std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
 }
 
 std::string pairs_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
-  std::vector<PairBytes> expected;
+  std::vector<reshard::PairBytes> expected;
   for (const auto& [ends, elements] : moves.messages) {
     expected.push_back({ends.first, ends.second, elements, naive_bytes(pair.from, elements)});
   }
   const auto count = static_cast<std::int64_t>(expected.size());
-  const Result<std::vector<PairBytes>> pairs = pairs_of(*reshard, count);
+  const Result<std::vector<reshard::PairBytes>> pairs = reshard::pairs_of(*reshard, count);
   if (!pairs.ok()) return refused("pairs_of", pairs.error());
   if (*pairs != expected) return "pairs_of is not the list of messages";
   if (count == 0) return "";
-  const Result<std::vector<PairBytes>> fewer = pairs_of(*reshard, count - 1);
+  const Result<std::vector<reshard::PairBytes>> fewer = reshard::pairs_of(*reshard, count - 1);
   if (fewer.ok() || fewer.error().code != ErrorCode::kTooLarge) {
     return cat("pairs_of lists ", count, " where at most ", count - 1, " are wanted");
   }

@@ -22,8 +22,9 @@ std::string make_mistake(const ReshardPair& pair);
 /// together, its first one says so, and choosing messages or local copies gives just those.
 std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves);
 /// The same of transfers that come from elsewhere, such as a list with a mistake in it.
-using TransferLister = std::function<Status(const Reshard&, const TransferChoice&,
-                                            const std::function<Status(const Transfer&)>&)>;
+using TransferLister =
+    std::function<Status(const reshard::Reshard&, const reshard::TransferChoice&,
+                         const std::function<Status(const reshard::Transfer&)>&)>;
 std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
                          const TransferLister& list);
 
@@ -44,6 +45,6 @@ std::string loads_mistake(const ReshardPair& pair, const NaiveReshard& moves);
 std::string kind_mistake(const ReshardPair& pair, const NaiveReshard& moves);
 
 /// A cost in words, for messages and goldens.
-std::string cost_text(const ReshardCost& cost);
+std::string cost_text(const reshard::ReshardCost& cost);
 
 }  // namespace tessera::test

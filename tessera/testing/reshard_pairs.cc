@@ -38,17 +38,18 @@ DType random_type(Dice& dice) {
   return kTypes[at(dice.below(kTypes.size()))];
 }
 
-Ground random_ground(Dice& dice, const ReshardLimits& limits) {
+reshard::Ground random_ground(Dice& dice, const ReshardLimits& limits) {
   const std::int64_t rows = dice.between(1, limits.max_rows);
   const std::int64_t cols = dice.between(1, limits.max_cols);
   const std::int64_t kind = dice.below(20);
-  Ground ground = ground_of(*Shape::make({rows, cols}));
+  reshard::Ground ground = ground_of(*Shape::make({rows, cols}));
   if (kind >= 17) ground = ground_of(*Shape::make({dice.between(1, 2 * limits.max_cols)}));
   if (kind == 16) {
-    ground = Ground{*Shape::make({dice.between(1, 3), dice.between(1, 3), dice.between(1, 3)}),
-                    std::nullopt,
-                    "there are three axes",
-                    {}};
+    ground =
+        reshard::Ground{*Shape::make({dice.between(1, 3), dice.between(1, 3), dice.between(1, 3)}),
+                        std::nullopt,
+                        "there are three axes",
+                        {}};
   }
   if (kind == 15) {
     ground.fabric.reset();
@@ -81,10 +82,10 @@ void bury(Dice& dice, ReshardPair& pair) {
 
 }  // namespace
 
-Ground ground_of(const Shape& mesh) {
-  Ground ground;
+reshard::Ground ground_of(const Shape& mesh) {
+  reshard::Ground ground;
   ground.mesh = mesh;
-  FabricMesh fabric;
+  fabric::FabricMesh fabric;
   fabric.rows = static_cast<std::int32_t>(mesh.rank() == 2 ? mesh[0] : 1);
   fabric.cols = static_cast<std::int32_t>(mesh.rank() == 0 ? 1 : mesh[mesh.rank() - 1]);
   ground.fabric = fabric;
@@ -93,7 +94,7 @@ Ground ground_of(const Shape& mesh) {
 
 ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits) {
   while (true) {
-    const Ground ground = random_ground(dice, limits);
+    const reshard::Ground ground = random_ground(dice, limits);
     const Shape shape = random_shape(dice, limits.max_elements);
     const DType dtype = random_type(dice);
     WantedShares from_shares;

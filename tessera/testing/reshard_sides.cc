@@ -18,7 +18,7 @@ struct Side {
   Dice& dice;
   const Shape& shape;
   DType dtype;
-  const Ground& ground;
+  const reshard::Ground& ground;
   WantedShares shares;
 
   LayoutSpec spec(Form form, DeviceMap map = {}) const {
@@ -149,11 +149,12 @@ struct Side {
 }  // namespace
 
 std::optional<Placement> random_side(Dice& dice, const Shape& shape, DType dtype,
-                                     const Ground& ground, const WantedShares& shares) {
+                                     const reshard::Ground& ground, const WantedShares& shares) {
   return Side{dice, shape, dtype, ground, shares}.any();
 }
 
-std::optional<Placement> related_side(Dice& dice, const Placement& other, const Ground& ground) {
+std::optional<Placement> related_side(Dice& dice, const Placement& other,
+                                      const reshard::Ground& ground) {
   if (other.layout() == nullptr) return other;
   LayoutSpec changed = other.layout()->spec();
   Form& form = changed.form;

@@ -15,15 +15,17 @@ std::string words_mistake(const MorelloRule& rule, const Numbers& extents,
                           const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return text + "\n  refused";
-  const auto* words = std::get_if<MorelloLayout>(&tensor->words);
+  const auto* words = std::get_if<notation::MorelloLayout>(&tensor->words);
   if (words == nullptr) return text + "\n  has other words";
-  const Result<std::vector<std::int64_t>> sizes = physical_sizes(*words, tensor->layout().shape());
+  const Result<std::vector<std::int64_t>> sizes =
+      notation::physical_sizes(*words, tensor->layout().shape());
   if (!sizes) return cat(text, "\n  physical sizes: ", sizes.error().message);
   if (*sizes != morello_sizes(rule, extents)) {
     return cat(text, "\n  physical sizes ", bracketed(*sizes), ", expected ",
                bracketed(*morello_sizes(rule, extents)));
   }
-  const Result<std::string> expression = index_expression(*words, tensor->layout().shape());
+  const Result<std::string> expression =
+      notation::index_expression(*words, tensor->layout().shape());
   if (!expression) return cat(text, "\n  expression: ", expression.error().message);
   for (const Numbers& index : all_tuples(extents)) {
     const auto value = evaluate_expression(*expression, index);

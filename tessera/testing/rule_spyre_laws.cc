@@ -21,7 +21,7 @@ std::int64_t dot(const Numbers& a, const Numbers& b) {
 std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
   const Layout& layout = tensor.layout();
   const std::int64_t e = spyre_stick(rule.dtype);
-  const auto stick = elements_per_stick(layout.dtype());
+  const auto stick = notation::elements_per_stick(layout.dtype());
   if (!stick || *stick != e) return cat("a stick should have ", e, " elements");
   if (layout.shard_bytes() != layout.slots() / e * 128) {
     return cat(layout.slots(), " slots should take ", layout.slots() / e * 128, " bytes, take ",
@@ -33,17 +33,17 @@ std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// The maps between the forms: spelled_out and stride_map_of say what the rule says, and
 /// host offset = Σ device coordinate · stride for every element.
 std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
-  const auto& words = std::get<SpyreLayout>(tensor.words);
+  const auto& words = std::get<notation::SpyreLayout>(tensor.words);
   const Shape& shape = tensor.layout().shape();
   const DType dtype = tensor.layout().dtype();
-  const Result<SpyreLayout> spelled = spelled_out(words, shape, dtype);
+  const Result<notation::SpyreLayout> spelled = notation::spelled_out(words, shape, dtype);
   if (!spelled) return cat("spelled_out: ", spelled.error().message);
   const bool strides_said = rule.form == Form::kStrideMap;
   const Numbers size = strides_said ? rule.device_size : spyre_device(rule).size;
   if (spelled->device_size != size) {
     return cat("device_size ", bracketed(spelled->device_size), ", expected ", bracketed(size));
   }
-  const Result<std::vector<std::int64_t>> strides = stride_map_of(words, shape, dtype);
+  const Result<std::vector<std::int64_t>> strides = notation::stride_map_of(words, shape, dtype);
   if (!strides) return cat("stride_map_of: ", strides.error().message);
   const Numbers host = spyre_host_stride(rule);
   const Numbers expected =
@@ -67,8 +67,9 @@ std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
 
 /// A dim_map that a stride_map has says the same function.
 std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& expected) {
-  const Result<std::vector<std::int64_t>> dims = dim_map_of(
-      std::get<SpyreLayout>(tensor.words), tensor.layout().shape(), tensor.layout().dtype());
+  const Result<std::vector<std::int64_t>> dims =
+      notation::dim_map_of(std::get<notation::SpyreLayout>(tensor.words), tensor.layout().shape(),
+                           tensor.layout().dtype());
   if (!dims) return rule.form == Form::kStrideMap ? "" : cat("dim_map_of: ", dims.error().message);
   SpyreRule said = rule;
   said.form = Form::kDimMap;
@@ -125,8 +126,8 @@ std::string causes_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// Run as plain loops, the nests copy each element of the part once, from where the host strides
 /// put it to its slot, and nothing else; the sticks that they touch are counted.
 std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& whole,
-                          const std::vector<SpyreRange>* part) {
-  const auto& words = std::get<SpyreLayout>(tensor.words);
+                          const std::vector<notation::SpyreRange>* part) {
+  const auto& words = std::get<notation::SpyreLayout>(tensor.words);
   const Shape& shape = tensor.layout().shape();
   const DType dtype = tensor.layout().dtype();
   const std::vector<Numbers> indices = all_tuples(rule.shape);
@@ -136,7 +137,7 @@ std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Rul
   for (std::size_t i = 0; i < indices.size(); ++i) {
     bool covered = true;
     for (std::size_t dim = 0; part != nullptr && dim < rule.shape.size(); ++dim) {
-      const SpyreRange& range = (*part)[dim];
+      const notation::SpyreRange& range = (*part)[dim];
       const std::int64_t x = indices[i][dim];
       covered =
           covered && x >= range.start && x < range.stop && (x - range.start) % range.step == 0;
@@ -149,13 +150,13 @@ std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Rul
   }
   std::sort(expected.begin(), expected.end());
 
-  const auto nests = part != nullptr ? transfer_nests(words, shape, dtype, *part)
-                                     : transfer_nests(words, shape, dtype);
+  const auto nests = part != nullptr ? notation::transfer_nests(words, shape, dtype, *part)
+                                     : notation::transfer_nests(words, shape, dtype);
   if (!nests) return cat("transfer_nests: ", nests.error().message);
   if (run_nests(*nests) != expected) return "the nests copy something else";
   const std::size_t rank =
       rule.form == Form::kStrideMap ? rule.device_size.size() : spyre_device(rule).size.size();
-  for (const SpyreNest& nest : *nests) {
+  for (const notation::SpyreNest& nest : *nests) {
     // Every device dim has a loop; fused dims may need one for each of them.
     if (rule.form != Form::kStrideMap && nest.extent.size() != rank) {
       return cat("a nest of ", nest.extent.size(), " loops");
@@ -164,8 +165,8 @@ std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Rul
       return cat("device strides that rise: ", bracketed(nest.device_stride));
     }
   }
-  const auto counted = part != nullptr ? covered_sticks(words, shape, dtype, *part)
-                                       : covered_sticks(words, shape, dtype);
+  const auto counted = part != nullptr ? notation::covered_sticks(words, shape, dtype, *part)
+                                       : notation::covered_sticks(words, shape, dtype);
   if (!counted) return cat("covered_sticks: ", counted.error().message);
   const auto touched = static_cast<std::int64_t>(sticks.size());
   if (*counted != touched) return cat("covers ", *counted, " sticks, expected ", touched);
@@ -175,10 +176,10 @@ std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Rul
 /// A random part; the same one for the same text.
 std::string part_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& whole) {
   Dice dice(static_cast<std::uint64_t>(whole.slots) * 1009 + whole.text.size());
-  std::vector<SpyreRange> part;
+  std::vector<notation::SpyreRange> part;
   std::string said;
   for (const std::int64_t extent : rule.shape) {
-    SpyreRange range;
+    notation::SpyreRange range;
     range.start = dice.between(0, extent);
     range.stop = dice.between(range.start, extent);
     range.step = dice.chance(40) ? dice.between(2, 3) : 1;
@@ -191,7 +192,7 @@ std::string part_mistake(const SpyreRule& rule, const Tensor& tensor, const Rule
 
 }  // namespace
 
-SpyreRule rule_of(const SpyreLayout& words, const Shape& shape, DType dtype) {
+SpyreRule rule_of(const notation::SpyreLayout& words, const Shape& shape, DType dtype) {
   SpyreRule rule;
   rule.shape = shape.extents();
   rule.dtype = dtype_name(dtype);
@@ -200,16 +201,16 @@ SpyreRule rule_of(const SpyreLayout& words, const Shape& shape, DType dtype) {
   rule.map = words.map;
   rule.dim_order = words.dim_order;
   rule.sparse = words.sparse;
-  if (words.era) rule.era = *words.era == SpyreLayout::Era::kSeed ? "seed" : "now";
+  if (words.era) rule.era = *words.era == notation::SpyreLayout::Era::kSeed ? "seed" : "now";
   rule.host_stride = words.host_stride;
   rule.storage_offset = words.storage_offset;
   rule.cores = words.cores;
   return rule;
 }
 
-Copies run_nests(const std::vector<SpyreNest>& nests) {
+Copies run_nests(const std::vector<notation::SpyreNest>& nests) {
   Copies copies;
-  for (const SpyreNest& nest : nests) {
+  for (const notation::SpyreNest& nest : nests) {
     for (const Numbers& i : all_tuples(nest.extent)) {
       copies.emplace_back(nest.host_offset + dot(i, nest.host_stride),
                           nest.device_offset + dot(i, nest.device_stride));
@@ -224,7 +225,8 @@ std::string spyre_mistake(const SpyreRule& rule) {
   std::string failure = mistake(expected);
   if (!failure.empty()) return failure;
   const Result<Tensor> tensor = parse_tensor(expected.text);
-  if (!std::holds_alternative<SpyreLayout>(tensor->words)) return expected.text + "\n  other words";
+  if (!std::holds_alternative<notation::SpyreLayout>(tensor->words))
+    return expected.text + "\n  other words";
   // Transfers run to and from the undivided device tensor.
   SpyreRule undivided = rule;
   undivided.cores.clear();

@@ -14,12 +14,12 @@
 namespace tessera::test {
 
 /// The rule of words that were read.
-SpyreRule rule_of(const SpyreLayout& words, const Shape& shape, DType dtype);
+SpyreRule rule_of(const notation::SpyreLayout& words, const Shape& shape, DType dtype);
 
 /// Host offset and device slot of each copy.
 using Copies = std::vector<std::pair<std::int64_t, std::int64_t>>;
 /// What the nests copy when they are run as plain loops, sorted.
-Copies run_nests(const std::vector<SpyreNest>& nests);
+Copies run_nests(const std::vector<notation::SpyreNest>& nests);
 
 /// All laws of a text (rule_check.h), and:
 ///   a stick is 128 bytes; padding is synthetic, of an extent that was rounded up, or of a stick;

@@ -30,23 +30,28 @@ std::int64_t side_of(std::int64_t ranks) {
 Result<ScalingPoint> point_of(const ScalingCase& question, int ranks, std::int64_t extent) {
   TESSERA_TRY(const Tensor from, parse_tensor(question.from));
   TESSERA_TRY(const Tensor to, parse_tensor(question.to));
-  Ground ground;
+  reshard::Ground ground;
   ground.mesh = from.placement.mesh();
   ground.why_no_fabric = "ranks are joined by messages";
-  TESSERA_TRY(Reshard made, Reshard::make(from.placement, to.placement, ground));
-  const auto reshard = std::make_shared<const Reshard>(std::move(made));
-  TESSERA_TRY(const RankMap map, RankMap::blocks(ground.mesh.elements(), ranks));
-  const Cluster slow = Cluster::of_100_gb();
-  const Cluster fast = Cluster::of_400_gb();
-  TESSERA_TRY(const std::vector<RankLoad> loads,
-              rank_loads(reshard, map, map, slow.ranks_per_node, {},
-                         ranks <= 1024 ? kAskedOfFew : kAskedOfMany));
-  const auto most = std::max_element(
-      loads.begin(), loads.end(),
-      [](const RankLoad& a, const RankLoad& b) { return a.sent_bytes < b.sent_bytes; });
-  return ScalingPoint{
-      question.name, ranks, extent, slowest(loads, ranks, slow), slowest(loads, ranks, fast),
-      *most};
+  TESSERA_TRY(reshard::Reshard made, reshard::Reshard::make(from.placement, to.placement, ground));
+  const auto reshard = std::make_shared<const reshard::Reshard>(std::move(made));
+  TESSERA_TRY(const exchange::RankMap map,
+              exchange::RankMap::blocks(ground.mesh.elements(), ranks));
+  const exchange::Cluster slow = exchange::Cluster::of_100_gb();
+  const exchange::Cluster fast = exchange::Cluster::of_400_gb();
+  TESSERA_TRY(const std::vector<exchange::RankLoad> loads,
+              exchange::rank_loads(reshard, map, map, slow.ranks_per_node, {},
+                                   ranks <= 1024 ? kAskedOfFew : kAskedOfMany));
+  const auto most = std::max_element(loads.begin(), loads.end(),
+                                     [](const exchange::RankLoad& a, const exchange::RankLoad& b) {
+                                       return a.sent_bytes < b.sent_bytes;
+                                     });
+  return ScalingPoint{question.name,
+                      ranks,
+                      extent,
+                      exchange::slowest(loads, ranks, slow),
+                      exchange::slowest(loads, ranks, fast),
+                      *most};
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -98,9 +103,9 @@ std::string head_of(const std::vector<ScalingPoint>& points, const std::string& 
 std::string times_table(const std::vector<ScalingPoint>& points) {
   std::string text = head_of(points, "card \\ ranks");
   for (const std::string& name : names_of(points)) {
-    text += rows_of(points, name, Cluster::of_100_gb().name,
+    text += rows_of(points, name, exchange::Cluster::of_100_gb().name,
                     [](const ScalingPoint& point) { return short_seconds(point.slow.seconds()); });
-    text += rows_of(points, name, Cluster::of_400_gb().name,
+    text += rows_of(points, name, exchange::Cluster::of_400_gb().name,
                     [](const ScalingPoint& point) { return short_seconds(point.fast.seconds()); });
   }
   return text;
@@ -125,8 +130,8 @@ ChartPanel panel_of(const std::vector<ScalingPoint>& points, const std::string& 
   ChartPanel panel{title, "ranks, 8 on a node", {}};
   int colour = 0;
   for (const std::string& name : names_of(points)) {
-    ChartLine slow{cat(name, ", ", Cluster::of_100_gb().name), colour, false, {}};
-    ChartLine fast{cat(name, ", ", Cluster::of_400_gb().name), colour, true, {}};
+    ChartLine slow{cat(name, ", ", exchange::Cluster::of_100_gb().name), colour, false, {}};
+    ChartLine fast{cat(name, ", ", exchange::Cluster::of_400_gb().name), colour, true, {}};
     for (const ScalingPoint& point : points) {
       if (point.name != name) continue;
       slow.points.push_back({static_cast<double>(point.ranks), point.slow.seconds()});

@@ -28,9 +28,9 @@ struct ScalingPoint {
   std::string name;
   int ranks = 0;
   std::int64_t extent = 0;
-  ClusterTime slow;  ///< with 100 Gb/s
-  ClusterTime fast;  ///< with 400 Gb/s
-  RankLoad load;
+  exchange::ClusterTime slow;  ///< with 100 Gb/s
+  exchange::ClusterTime fast;  ///< with 400 Gb/s
+  exchange::RankLoad load;
 };
 
 /// One tensor on more and more ranks, and a tensor that grows with them.

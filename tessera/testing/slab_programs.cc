@@ -53,7 +53,7 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& extents,
 }
 
 /// Runs a nest's loops from loop `l` on.
-void step_through(const Program& program, const Nest& nest, std::size_t l, Spots at,
+void step_through(const relayout::Program& program, const Nest& nest, std::size_t l, Spots at,
                   const std::function<void(std::int64_t, std::int64_t)>& visit) {
   if (l == nest.loops.size()) return visit(program.from.flat(at.a), program.to.flat(at.b));
   for (std::int64_t i = 0; i < nest.loops[l].extent; ++i) {
@@ -65,7 +65,7 @@ void step_through(const Program& program, const Nest& nest, std::size_t l, Spots
 
 }  // namespace
 
-Memory one_place(std::int64_t slots, DType type) {
+relayout::Memory one_place(std::int64_t slots, DType type) {
   return {Shape(), slots, Atom::scalar(type), slots * *dtype_bits(type) / 8};
 }
 
@@ -112,7 +112,7 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest) {
     }
     factors.push_back(std::move(factor));
   }
-  Program program;
+  relayout::Program program;
   program.from = one_place(packing ? shard_slots : slab_slots, type);
   program.to = one_place(packing ? slab_slots : shard_slots, type);
   program.copies.emplace_back(*Shape::make(slab_extents), Shape(), Shape(), spots(flipped, 0),
@@ -122,7 +122,7 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest) {
               dtype_name(type), ", rank ", rank, turns ? ", turned" : "")};
 }
 
-void for_each_step(const Program& program,
+void for_each_step(const relayout::Program& program,
                    const std::function<void(std::int64_t, std::int64_t)>& visit) {
   for (std::int64_t i = 0; i < program.nests(); ++i) {
     const Nest nest = program.nest(i);

@@ -11,11 +11,11 @@
 namespace tessera::test {
 
 /// Memory of one place.
-Memory one_place(std::int64_t slots, DType type);
+relayout::Memory one_place(std::int64_t slots, DType type);
 
 /// A program between a shard and a packed slab, made by hand as a product of lists of segments.
 struct SlabDraw {
-  Program program;
+  relayout::Program program;
   std::string words;
 };
 /// Packs or unpacks up to three dims: segments of up to `longest` elements that repeat with a
@@ -25,7 +25,7 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest);
 
 /// Calls `visit(source, destination)` with the elements of every step of every nest, as plain
 /// loops.
-void for_each_step(const Program& program,
+void for_each_step(const relayout::Program& program,
                    const std::function<void(std::int64_t, std::int64_t)>& visit);
 
 }  // namespace tessera::test
