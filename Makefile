@@ -20,7 +20,7 @@ endef
 FOLDERS = $(wildcard tessera tools fuzz examples bench python cmake)
 SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc')
 # What has a build of its own, and what needs OpenMP, which clang does not bring.
-NOT_ANALYSED = cmake/% tools/peers/onednn.cc
+NOT_ANALYSED = cmake/% tools/bench/peers/onednn.cc
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build run test test-all bench check format fuzz install \

@@ -5,8 +5,8 @@
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
 # What is compared with: moves by loops over elements, plans by trying all orders. The rest of
 # tessera/testing needs the libraries of the tests.
-set(TESSERA_FUZZ_REFERENCES exchange_runs.cc generate.cc naive.cc naive_alloc.cc naive_reshard.cc
-    naive_slots.cc)
+set(TESSERA_FUZZ_REFERENCES exchange/exchange_runs.cc generate.cc memory/naive_alloc.cc naive.cc
+    naive_slots.cc reshard/naive_reshard.cc)
 list(TRANSFORM TESSERA_FUZZ_REFERENCES PREPEND ${PROJECT_SOURCE_DIR}/tessera/testing/)
 add_library(fuzz_references STATIC EXCLUDE_FROM_ALL ${TESSERA_FUZZ_REFERENCES})
 target_link_libraries(fuzz_references PUBLIC tessera)

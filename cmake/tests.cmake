@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests are found by name; a new file needs no edit here:
-#   tessera/<room>/*_test.cc          <room>_test          gtest
-#   tessera/<room>/*_threads_test.cc  <room>_threads_test  gtest, label `threads`, also run under tsan
-#   tessera/<room>/x_sweep.cc         <room>_x_sweep       own main(); `--quick` carries the label
+#   tessera/<room>/**/*_test.cc       <room>_test          gtest
+#   tessera/<room>/**/*_threads_test.cc
+#                                     <room>_threads_test  gtest, label `threads`, also run under tsan
+#   tessera/<room>/**/x_sweep.cc      <room>_x_sweep       own main(); `--quick` carries the label
 #                                                          `quick`, `--full` the label `long`
-#   tools/*_test.cc                   tools_test           gtest; TESSERA_COMMAND is the command's path
+#   tools/**/*_test.cc                tools_test           gtest; TESSERA_COMMAND is the command's path
 #   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with a main of its own, run by mpirun
 #                                                          with 2 and 4 ranks, label `mpi`
-#   tools/*_mpi_test.cc               tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
+#   tools/**/*_mpi_test.cc            tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
 #   examples/x.cc                     example_x            passes when it returns 0
 # Tests run in the root of the source tree, where they find their data files.
 #

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/exchange/council.h"
+#include "tessera/exchange/agreement/council.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
 

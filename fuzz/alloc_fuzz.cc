@@ -12,8 +12,8 @@
 #include "fuzz/laws.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
-#include "tools/alloc_buffers.h"
-#include "tools/alloc_svg.h"
+#include "tools/alloc/alloc_buffers.h"
+#include "tools/alloc/alloc_svg.h"
 
 namespace tessera::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/exchange/council.h"
+#include "tessera/exchange/agreement/council.h"
 #include "tessera/exchange/exchange.h"
 
 // Whatever notes arrive, a council decides or says why it cannot, and from a verdict on says the

@@ -15,7 +15,7 @@
 #include "fuzz/laws.h"
 #include "tessera/base/text.h"
 #include "tessera/exchange/resharder.h"
-#include "tessera/testing/exchange_runs.h"
+#include "tessera/testing/exchange/exchange_runs.h"
 
 namespace tessera {
 namespace {

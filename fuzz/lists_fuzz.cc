@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/notation/along_dim.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/raising/along_dim.h"
 
 namespace tessera {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
-#include "tessera/notation/morello_contiguity.h"
-#include "tessera/notation/morello_facts.h"
+#include "tessera/notation/morello/contiguity.h"
+#include "tessera/notation/morello/facts.h"
 #include "tessera/notation/notation.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fuzz/laws.h"
-#include "tools/npy.h"
+#include "tools/files/npy.h"
 
 // Any bytes are read as the header of an array or refused with the byte that is wrong, and what is
 // read is what writing it again says.

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tools/shard_array.h"
-#include "tools/shard_names.h"
+#include "tools/files/shard_array.h"
+#include "tools/files/shard_names.h"
 
 namespace tessera::tools {
 namespace {

@@ -15,7 +15,7 @@
 #include "fuzz/laws.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
-#include "tessera/testing/naive_alloc.h"
+#include "tessera/testing/memory/naive_alloc.h"
 
 namespace tessera::memory {
 namespace {

@@ -17,9 +17,9 @@
 #include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
-#include "tessera/notation/spyre_cores.h"
-#include "tessera/notation/spyre_facts.h"
-#include "tessera/notation/spyre_restickify.h"
+#include "tessera/notation/spyre/cores.h"
+#include "tessera/notation/spyre/facts.h"
+#include "tessera/notation/spyre/restickify.h"
 
 namespace tessera {
 namespace {

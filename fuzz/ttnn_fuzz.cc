@@ -18,7 +18,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
-#include "tessera/notation/ttnn_mesh.h"
+#include "tessera/notation/ttnn/mesh.h"
 
 namespace tessera {
 namespace {

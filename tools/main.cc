@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/descriptor_stream.h"
-#include "tools/run.h"
+#include "tools/command/run.h"
+#include "tools/files/descriptor_stream.h"
 
 int main(int argc, char** argv) {
   namespace tools = tessera::tools;

@@ -19,7 +19,7 @@ namespace tessera {
 
 /// A JSON value: null, a boolean, a number, a text, an array, or an object whose members keep the
 /// order in which they were added. Small enough to be included anywhere; whoever reads JSON text
-/// has a parser of their own, for instance tools/json.h.
+/// has a parser of their own, for instance tools/json/json.h.
 ///
 ///     Json json;                                  // null, which the first key makes an object
 ///     json["shape"] = std::vector{53, 63};

@@ -5,8 +5,8 @@
 
 #include "tessera/base/text.h"
 #include "tessera/check/check.h"
+#include "tessera/testing/check/mlir_files.h"
 #include "tessera/testing/cpu_seconds.h"
-#include "tessera/testing/mlir_files.h"
 #include "tessera/testing/sanitized.h"
 
 /// The checker's time grows with the text, not with what the text claims.

@@ -8,7 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/check/check.h"
-#include "tessera/testing/mlir_files.h"
+#include "tessera/testing/check/mlir_files.h"
 #include "tessera/testing/sanitized.h"
 
 namespace tessera::check {

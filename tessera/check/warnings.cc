@@ -6,7 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/check/mlir_scan.h"
 #include "tessera/layout/waste.h"
-#include "tessera/notation/core_ranges.h"
+#include "tessera/notation/mlir/core_ranges.h"
 #include "tessera/notation/tensor_fit.h"
 
 namespace tessera::check {

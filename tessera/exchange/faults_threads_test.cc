@@ -13,7 +13,7 @@
 #include "tessera/exchange/in_process.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
-#include "tessera/testing/faulty_exchange.h"
+#include "tessera/testing/exchange/faulty_exchange.h"
 
 /// What goes wrong on one of three ranks that bring 96x96 f32 from rows to columns: one clear
 /// error, the same on all of them, and none where nothing is wrong.

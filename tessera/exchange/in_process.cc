@@ -11,9 +11,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/exchange/board.h"
-#include "tessera/exchange/pages.h"
-#include "tessera/exchange/rules.h"
+#include "tessera/exchange/shared_memory/board.h"
+#include "tessera/exchange/shared_memory/pages.h"
+#include "tessera/exchange/shared_memory/rules.h"
 
 namespace tessera::exchange {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/exchange/in_process.h"
-#include "tessera/testing/exchange_laws.h"
+#include "tessera/testing/exchange/exchange_laws.h"
 
 namespace tessera::exchange {
 namespace {

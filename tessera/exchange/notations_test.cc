@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
-#include "tessera/testing/exchange_runs.h"
+#include "tessera/testing/exchange/exchange_runs.h"
 
 /// Checkpoints between the notations that people have them in, on 1 to 6 ranks.
 namespace tessera::exchange {

@@ -8,8 +8,8 @@
 #include "tessera/exchange/rank_map.h"
 #include "tessera/layout/placement.h"
 #include "tessera/relayout/program.h"
+#include "tessera/reshard/flows/place_map.h"
 #include "tessera/reshard/ground.h"
-#include "tessera/reshard/place_map.h"
 
 namespace tessera::exchange {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/packet_run.h"
-#include "tessera/exchange/packets.h"
-#include "tessera/exchange/plan_facts.h"
-#include "tessera/exchange/rank_start.h"
+#include "tessera/exchange/agreement/plan_facts.h"
+#include "tessera/exchange/packets/packet_run.h"
+#include "tessera/exchange/packets/packets.h"
+#include "tessera/exchange/packets/rank_start.h"
 
 namespace tessera::exchange {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/exchange/council.h"
+#include "tessera/exchange/agreement/council.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/rank_map.h"
-#include "tessera/exchange/rank_plan.h"
+#include "tessera/exchange/ranks/rank_plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/reshard/reshard.h"
 

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "tessera/exchange/fingerprint.h"
+#include "tessera/exchange/agreement/fingerprint.h"
 #include "tessera/notation/notation.h"
-#include "tessera/testing/exchange_runs.h"
-#include "tessera/testing/reshard_runs.h"
+#include "tessera/testing/exchange/exchange_runs.h"
+#include "tessera/testing/reshard/reshard_runs.h"
 
 namespace tessera::exchange {
 namespace {

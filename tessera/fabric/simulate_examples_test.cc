@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tessera/fabric/simulate.h"
-#include "tessera/testing/naive_fabric.h"
+#include "tessera/testing/reshard/naive_fabric.h"
 
 namespace tessera::fabric {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "tessera/testing/naive_fabric.h"
+#include "tessera/testing/reshard/naive_fabric.h"
 
 namespace tessera::fabric {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/compare_pair.h"
+#include "tessera/layout/algebra/compare_pair.h"
+#include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/lines.h"
 #include "tessera/layout/refine.h"
-#include "tessera/layout/replicas.h"
 
 namespace tessera {
 namespace {

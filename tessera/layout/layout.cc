@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/algebra/entangle.h"
 #include "tessera/layout/compare.h"
-#include "tessera/layout/decode.h"
-#include "tessera/layout/entangle.h"
+#include "tessera/layout/slots/decode.h"
 
 namespace tessera {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/digit_boxes.h"
-#include "tessera/layout/mesh_digits.h"
+#include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/places.h"
+#include "tessera/layout/slots/digit_boxes.h"
 
 namespace tessera {
 namespace {

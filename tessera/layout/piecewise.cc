@@ -7,8 +7,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/place_set.h"
-#include "tessera/layout/replicas.h"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/slice.h"
+#include "tessera/layout/algebra/slice.h"
 
 namespace tessera {
 namespace {

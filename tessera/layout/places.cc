@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/enumerate.h"
-#include "tessera/layout/fold_classes.h"
-#include "tessera/layout/mesh_digits.h"
+#include "tessera/layout/slots/fold_classes.h"
 
 namespace tessera {
 namespace {

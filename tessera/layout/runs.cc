@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/algebra/merge_dims.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/enumerate.h"
 #include "tessera/layout/lines.h"
-#include "tessera/layout/merge_dims.h"
 #include "tessera/layout/refine.h"
 
 namespace tessera {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/decode.h"
-#include "tessera/layout/merge_dims.h"
-#include "tessera/layout/slice.h"
+#include "tessera/layout/algebra/merge_dims.h"
+#include "tessera/layout/algebra/slice.h"
+#include "tessera/layout/slots/decode.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tessera/memory/packing.h"
+#include "tessera/memory/solver/packing.h"
 #include "tessera/memory/validate.h"
 
 namespace tessera::memory {

@@ -8,8 +8,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/lock_step.h"
-#include "tessera/memory/packing.h"
+#include "tessera/memory/lock_step/lock_step.h"
+#include "tessera/memory/solver/packing.h"
 
 namespace tessera::memory {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/memory/place_sizes.h"
+#include "tessera/memory/mesh/place_sizes.h"
 #include "tessera/memory/problem.h"
 #include "tessera/memory/solve.h"
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "tessera/memory/lock_step.h"
+#include "tessera/memory/lock_step/lock_step.h"
 #include "tessera/memory/mesh_plan.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/build.h"
-#include "tessera/testing/mesh_cases.h"
+#include "tessera/testing/memory/mesh_cases.h"
 
 namespace tessera::memory {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/memory/problem.h"
 
-#include "tessera/memory/packing.h"
+#include "tessera/memory/solver/packing.h"
 
 namespace tessera::memory {
 

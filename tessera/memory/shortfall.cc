@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/packing.h"
+#include "tessera/memory/solver/packing.h"
 
 namespace tessera::memory {
 namespace {

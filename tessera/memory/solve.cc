@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "tessera/base/text.h"
-#include "tessera/memory/exact.h"
-#include "tessera/memory/greedy.h"
-#include "tessera/memory/packing.h"
-#include "tessera/memory/parts.h"
-#include "tessera/memory/patience.h"
+#include "tessera/memory/solver/exact.h"
+#include "tessera/memory/solver/greedy.h"
+#include "tessera/memory/solver/packing.h"
+#include "tessera/memory/solver/parts.h"
+#include "tessera/memory/solver/patience.h"
 
 namespace tessera::memory {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "bench/global_new.h"
 #include "bench/hard_instance.h"
-#include "tessera/memory/packing.h"
 #include "tessera/memory/solve.h"
+#include "tessera/memory/solver/packing.h"
 #include "tessera/memory/validate.h"
-#include "tessera/testing/naive_alloc.h"
+#include "tessera/testing/memory/naive_alloc.h"
 #include "tessera/testing/sanitized.h"
 
 // Memory is refused to the whole program, while a test has armed this; tests that do run on one

@@ -6,8 +6,8 @@
 #include "bench/hard_instance.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
-#include "tessera/testing/naive_alloc.h"
-#include "tessera/testing/solve_laws.h"
+#include "tessera/testing/memory/naive_alloc.h"
+#include "tessera/testing/memory/solve_laws.h"
 
 namespace tessera::memory {
 namespace {

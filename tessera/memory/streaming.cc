@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/streaming_fit.h"
+#include "tessera/memory/streams/streaming_fit.h"
 
 namespace tessera::memory {
 namespace {

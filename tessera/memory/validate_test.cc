@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tessera/testing/cpu_seconds.h"
-#include "tessera/testing/naive_alloc.h"
+#include "tessera/testing/memory/naive_alloc.h"
 
 namespace tessera::memory {
 namespace {

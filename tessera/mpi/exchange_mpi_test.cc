@@ -8,7 +8,7 @@
 #include "tessera/mpi/mpi_exchange.h"
 #include "tessera/mpi/mpi_lane.h"
 #include "tessera/mpi/session.h"
-#include "tessera/testing/exchange_laws.h"
+#include "tessera/testing/exchange/exchange_laws.h"
 
 namespace tessera::mpi {
 namespace {

@@ -9,7 +9,7 @@
 #include <list>
 #include <utility>
 
-#include "tessera/exchange/rules.h"
+#include "tessera/exchange/shared_memory/rules.h"
 #include "tessera/mpi/mpi_lane.h"
 #include "tessera/mpi/near_memory.h"
 #include "tessera/mpi/session.h"

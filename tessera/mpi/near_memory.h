@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/exchange/pages.h"
+#include "tessera/exchange/shared_memory/pages.h"
 #include "tessera/mpi/session.h"
 
 namespace tessera::mpi {

@@ -8,7 +8,7 @@
 
 #include "tessera/mpi/module.h"
 #include "tessera/mpi/mpi_exchange.h"
-#include "tessera/testing/exchange_laws.h"
+#include "tessera/testing/exchange/exchange_laws.h"
 
 // Nothing here initialises MPI but the exchange itself.
 namespace tessera::mpi {

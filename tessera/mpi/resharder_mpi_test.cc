@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/fingerprint.h"
+#include "tessera/exchange/agreement/fingerprint.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/mpi/mpi_exchange.h"
 #include "tessera/notation/notation.h"
-#include "tessera/testing/exchange_runs.h"
-#include "tessera/testing/faulty_exchange.h"
-#include "tessera/testing/reshard_runs.h"
+#include "tessera/testing/exchange/exchange_runs.h"
+#include "tessera/testing/exchange/faulty_exchange.h"
+#include "tessera/testing/reshard/reshard_runs.h"
 
 /// Reshards between processes: all ranks draw the same pairs, and each looks at its own places.
 namespace tessera::mpi {

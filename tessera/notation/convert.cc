@@ -8,7 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/runs.h"
-#include "tessera/notation/one_rule.h"
+#include "tessera/notation/raising/one_rule.h"
 
 namespace tessera::notation {
 namespace {

@@ -23,10 +23,10 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/convert.h"
-#include "tessera/testing/conversion_page.h"
-#include "tessera/testing/random_texts.h"
-#include "tessera/testing/refusals.h"
-#include "tessera/testing/spots.h"
+#include "tessera/testing/notation/conversion_page.h"
+#include "tessera/testing/notation/random_texts.h"
+#include "tessera/testing/notation/refusals.h"
+#include "tessera/testing/notation/spots.h"
 
 namespace tessera::test {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "tessera/notation/one_rule.h"
-#include "tessera/testing/random_texts.h"
-#include "tessera/testing/refusals.h"
-#include "tessera/testing/sayable.h"
+#include "tessera/notation/raising/one_rule.h"
+#include "tessera/testing/notation/random_texts.h"
+#include "tessera/testing/notation/refusals.h"
+#include "tessera/testing/notation/sayable.h"
 
 /// What the sweep over all pairs cannot show by itself: that it would notice, and the cases that it
 /// found.

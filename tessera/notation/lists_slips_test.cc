@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/notation/placement_checks.h"
+#include "tessera/testing/notation/placement_checks.h"
 
 namespace tessera::notation {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
-#include "tessera/notation/scope.h"
-#include "tessera/notation/tensor_type.h"
+#include "tessera/notation/raising/scope.h"
+#include "tessera/notation/text/tensor_type.h"
 #include "tessera/notation/words.h"
 
 /// notation/: text in, Layout out, and back. One file a notation. Nothing here decides where an

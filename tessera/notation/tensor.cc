@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/notation/cursor.h"
-#include "tessera/notation/native_text.h"
+#include "tessera/notation/native/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/notation/spyre_cores.h"
+#include "tessera/notation/spyre/cores.h"
 #include "tessera/target/size_text.h"
 
 namespace tessera::notation {

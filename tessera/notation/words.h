@@ -3,18 +3,18 @@
 
 #include <variant>
 
-#include "tessera/notation/cute.h"
-#include "tessera/notation/dtensor.h"
-#include "tessera/notation/gspmd.h"
-#include "tessera/notation/metal.h"
-#include "tessera/notation/metal_today.h"
-#include "tessera/notation/morello.h"
-#include "tessera/notation/onednn.h"
-#include "tessera/notation/pyflame.h"
-#include "tessera/notation/spyre.h"
-#include "tessera/notation/strided.h"
-#include "tessera/notation/ttnn.h"
-#include "tessera/notation/xla.h"
+#include "tessera/notation/cute/cute.h"
+#include "tessera/notation/dtensor/dtensor.h"
+#include "tessera/notation/gspmd/gspmd.h"
+#include "tessera/notation/metal/metal.h"
+#include "tessera/notation/metal_today/metal_today.h"
+#include "tessera/notation/morello/morello.h"
+#include "tessera/notation/onednn/onednn.h"
+#include "tessera/notation/pyflame/pyflame.h"
+#include "tessera/notation/spyre/spyre.h"
+#include "tessera/notation/strided/strided.h"
+#include "tessera/notation/ttnn/ttnn.h"
+#include "tessera/notation/xla/xla.h"
 
 namespace tessera::notation {
 

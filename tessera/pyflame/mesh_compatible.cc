@@ -4,7 +4,7 @@
 #include <optional>
 #include <tuple>
 
-#include "tessera/notation/pyflame_deal.h"
+#include "tessera/notation/pyflame/deal.h"
 #include "tessera/pyflame/mesh_layout.h"
 
 namespace tessera::pyflame {

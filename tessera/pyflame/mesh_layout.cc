@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/notation/pyflame_deal.h"
+#include "tessera/notation/pyflame/deal.h"
 
 namespace tessera::pyflame {
 namespace {

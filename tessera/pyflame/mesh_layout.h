@@ -8,7 +8,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
-#include "tessera/notation/pyflame.h"
+#include "tessera/notation/pyflame/pyflame.h"
 
 /// pyflame/: the interface that PyFlame's own programs are written against, as a thin facade.
 /// Nothing here decides where an element lives: notation/ has the rule and layout/ the answers.

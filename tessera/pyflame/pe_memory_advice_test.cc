@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tessera/testing/pe_graphs.h"
+#include "tessera/testing/memory/pe_graphs.h"
 
 namespace tessera::pyflame {
 namespace {

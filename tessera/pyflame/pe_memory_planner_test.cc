@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tessera/memory/validate.h"
-#include "tessera/testing/pe_graphs.h"
+#include "tessera/testing/memory/pe_graphs.h"
 
 namespace tessera::pyflame {
 namespace {

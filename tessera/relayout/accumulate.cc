@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/job.h"
-#include "tessera/relayout/moves.h"
-#include "tessera/relayout/run_table.h"
+#include "tessera/relayout/jobs/job.h"
+#include "tessera/relayout/jobs/moves.h"
+#include "tessera/relayout/jobs/run_table.h"
 
 namespace tessera::relayout {
 

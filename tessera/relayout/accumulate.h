@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/relayout/combine.h"
+#include "tessera/relayout/jobs/combine.h"
 #include "tessera/relayout/program.h"
 
 namespace tessera::relayout {

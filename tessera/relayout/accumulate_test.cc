@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/testing/guarded_buffer.h"
-#include "tessera/testing/plan_laws.h"
+#include "tessera/testing/exchange/slab_programs.h"
+#include "tessera/testing/relayout/guarded_buffer.h"
+#include "tessera/testing/relayout/plan_laws.h"
 #include "tessera/testing/sanitized.h"
-#include "tessera/testing/slab_programs.h"
 
 namespace tessera::test {
 namespace {

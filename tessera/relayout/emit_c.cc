@@ -11,8 +11,8 @@
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/relayout/cast.h"
-#include "tessera/relayout/flat_nest.h"
+#include "tessera/relayout/casts/cast.h"
+#include "tessera/relayout/jobs/flat_nest.h"
 
 namespace tessera::relayout {
 namespace {

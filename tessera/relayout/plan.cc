@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/cast_job.h"
-#include "tessera/relayout/deal_job.h"
-#include "tessera/relayout/job.h"
-#include "tessera/relayout/misfit.h"
-#include "tessera/relayout/moves.h"
-#include "tessera/relayout/table_job.h"
-#include "tessera/relayout/turn_table_job.h"
-#include "tessera/relayout/wide_image.h"
+#include "tessera/relayout/casts/cast_job.h"
+#include "tessera/relayout/casts/wide_image.h"
+#include "tessera/relayout/jobs/deal_job.h"
+#include "tessera/relayout/jobs/job.h"
+#include "tessera/relayout/jobs/misfit.h"
+#include "tessera/relayout/jobs/moves.h"
+#include "tessera/relayout/jobs/table_job.h"
+#include "tessera/relayout/jobs/turn_table_job.h"
 
 namespace tessera::relayout {
 

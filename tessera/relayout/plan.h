@@ -10,7 +10,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/relayout/cast.h"
+#include "tessera/relayout/casts/cast.h"
 #include "tessera/relayout/program.h"
 
 namespace tessera::relayout {

@@ -13,10 +13,10 @@
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/verify.h"
 #include "tessera/testing/build.h"
-#include "tessera/testing/cast_laws.h"
 #include "tessera/testing/generate.h"
-#include "tessera/testing/instruction_sets.h"
-#include "tessera/testing/relayout_pairs.h"
+#include "tessera/testing/relayout/cast_laws.h"
+#include "tessera/testing/relayout/instruction_sets.h"
+#include "tessera/testing/relayout/relayout_pairs.h"
 
 namespace tessera::test {
 namespace {

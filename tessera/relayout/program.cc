@@ -5,9 +5,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/padding.h"
-#include "tessera/layout/replicas.h"
 
 namespace tessera::relayout {
 namespace {

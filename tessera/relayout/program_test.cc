@@ -10,7 +10,7 @@
 
 #include "tessera/relayout/verify.h"
 #include "tessera/testing/build.h"
-#include "tessera/testing/relayout_laws.h"
+#include "tessera/testing/relayout/relayout_laws.h"
 
 namespace tessera::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/relayout/spot_list.h"
+#include "tessera/relayout/program/spot_list.h"
 
 namespace tessera::relayout {
 namespace {

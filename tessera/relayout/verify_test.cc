@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/testing/build.h"
-#include "tessera/testing/findings.h"
+#include "tessera/testing/check/findings.h"
 
 namespace tessera::test {
 namespace {

@@ -12,7 +12,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
 #include "tessera/target/machine_json.h"
-#include "tessera/testing/held.h"
+#include "tessera/testing/relayout/held.h"
 
 namespace tessera::reshard {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "tessera/reshard/transfers.h"
-#include "tessera/testing/reshard_laws.h"
-#include "tessera/testing/reshard_runs.h"
+#include "tessera/testing/reshard/reshard_laws.h"
+#include "tessera/testing/reshard/reshard_runs.h"
 
 namespace tessera::test {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/reshard/flow_cost.h"
-#include "tessera/reshard/listed_cost.h"
+#include "tessera/reshard/costs/flow_cost.h"
+#include "tessera/reshard/costs/listed_cost.h"
 
 namespace tessera::reshard {
 namespace {

@@ -10,7 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/chunks.h"
-#include "tessera/reshard/overlap.h"
+#include "tessera/reshard/relabelling/overlap.h"
 #include "tessera/target/fit.h"
 #include "tessera/target/size_text.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
-#include "tessera/testing/reshard_laws.h"
+#include "tessera/testing/reshard/reshard_laws.h"
 
 namespace tessera::test {
 namespace {

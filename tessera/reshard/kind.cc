@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/reshard/flows.h"
-#include "tessera/reshard/part_facts.h"
-#include "tessera/reshard/tiles.h"
+#include "tessera/reshard/flows/flows.h"
+#include "tessera/reshard/flows/part_facts.h"
+#include "tessera/reshard/flows/tiles.h"
 
 namespace tessera::reshard {
 namespace {

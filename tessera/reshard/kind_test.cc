@@ -9,8 +9,8 @@
 
 #include "tessera/notation/notation.h"
 #include "tessera/testing/build.h"
-#include "tessera/testing/reshard_laws.h"
-#include "tessera/testing/reshard_runs.h"
+#include "tessera/testing/reshard/reshard_laws.h"
+#include "tessera/testing/reshard/reshard_runs.h"
 #include "tessera/testing/sanitized.h"
 
 namespace tessera::reshard {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "tessera/reshard/flow_tables.h"
-#include "tessera/testing/reshard_laws.h"
-#include "tessera/testing/reshard_runs.h"
+#include "tessera/reshard/flows/flow_tables.h"
+#include "tessera/testing/reshard/reshard_laws.h"
+#include "tessera/testing/reshard/reshard_runs.h"
 
 namespace tessera::test {
 namespace {

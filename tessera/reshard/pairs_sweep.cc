@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string>
 
-#include "tessera/testing/reshard_laws.h"
-#include "tessera/testing/reshard_runs.h"
+#include "tessera/testing/reshard/reshard_laws.h"
+#include "tessera/testing/reshard/reshard_runs.h"
 #include "tessera/testing/sanitized.h"
 
 namespace tessera::test {

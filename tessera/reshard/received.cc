@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tessera/reshard/chunks.h"
-#include "tessera/reshard/flow_cost.h"
+#include "tessera/reshard/costs/flow_cost.h"
 #include "tessera/reshard/transfers.h"
 
 namespace tessera::reshard {

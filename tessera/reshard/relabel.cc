@@ -9,8 +9,8 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/overlap.h"
-#include "tessera/reshard/relabel_choice.h"
+#include "tessera/reshard/relabelling/overlap.h"
+#include "tessera/reshard/relabelling/relabel_choice.h"
 
 namespace tessera::reshard {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/seat_map.h"
-#include "tessera/testing/held.h"
+#include "tessera/reshard/relabelling/seat_map.h"
+#include "tessera/testing/relayout/held.h"
 
 namespace tessera::reshard {
 namespace {

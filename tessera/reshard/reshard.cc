@@ -8,8 +8,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/algebra/merge_dims.h"
 #include "tessera/layout/compare.h"
-#include "tessera/layout/merge_dims.h"
 
 namespace tessera::reshard {
 namespace {

@@ -9,8 +9,8 @@
 #include "tessera/layout/box.h"
 #include "tessera/layout/placement.h"
 #include "tessera/layout/refine.h"
+#include "tessera/reshard/flows/place_map.h"
 #include "tessera/reshard/ground.h"
-#include "tessera/reshard/place_map.h"
 
 /// reshard/: layout A to layout B when the data live on many places. Two Placements and a Ground
 /// come in; exact transfers (transfers.h), their cost (cost.h), their kind (kind.h), a better

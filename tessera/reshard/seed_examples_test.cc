@@ -14,9 +14,9 @@
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine_json.h"
-#include "tessera/testing/naive_reshard.h"
-#include "tessera/testing/reshard_laws.h"
-#include "tessera/testing/reshard_pairs.h"
+#include "tessera/testing/reshard/naive_reshard.h"
+#include "tessera/testing/reshard/reshard_laws.h"
+#include "tessera/testing/reshard/reshard_pairs.h"
 
 namespace tessera::test {
 namespace {

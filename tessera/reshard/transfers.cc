@@ -7,9 +7,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/reshard/expand.h"
-#include "tessera/reshard/flows.h"
-#include "tessera/reshard/walk.h"
+#include "tessera/reshard/flows/expand.h"
+#include "tessera/reshard/flows/flows.h"
+#include "tessera/reshard/flows/walk.h"
 
 namespace tessera::reshard {
 namespace {

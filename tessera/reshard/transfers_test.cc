@@ -14,8 +14,8 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
-#include "tessera/testing/homes.h"
 #include "tessera/testing/naive.h"
+#include "tessera/testing/reshard/homes.h"
 
 namespace tessera::reshard {
 namespace {

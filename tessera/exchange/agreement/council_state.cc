@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/exchange/agreement/council_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/tree.h"
+
+namespace tessera::exchange {
+namespace {
+
+/// Notes that are read at once: a rank that sends without end must not keep others from deciding.
+constexpr int kNotesAtOnce = 1024;
+
+}  // namespace
+
+Status Council::State::send(int to, NoteKind kind, const Ballot& ballot) {
+  NoteWriter note(kind);
+  note.number(memory->decision);
+  write(note, ballot);
+  return exchange.tell(to, note.bytes());
+}
+
+Result<Ballot> Council::State::await(int from) {
+  const Waiting waiting{from, exchange.now()};
+  for (;;) {
+    TESSERA_CHECK_OK(listen_waiting(waiting));
+    if (const auto found = memory->arrived.find(from); found != memory->arrived.end()) {
+      Ballot ballot = std::move(found->second);
+      memory->arrived.erase(found);
+      memory->waiting.on = Waiting::kNobody;
+      return ballot;
+    }
+    exchange.idle();
+  }
+}
+
+Result<Ballot> Council::State::decide(Ballot ballot) {
+  memory->waiting = Waiting{};  // whatever this rank waited for last, it has it
+  TESSERA_CHECK_OK(listen());
+  const int rank = exchange.rank();
+  const std::vector<int> children = tree_children(rank, exchange.ranks());
+  for (const int child : children) {
+    TESSERA_TRY(const Ballot below, await(child));
+    ballot.merge(rank, below, child);
+  }
+  if (rank > 0) {
+    const int parent = tree_parent(rank);
+    TESSERA_CHECK_OK(send(parent, NoteKind::kUp, ballot));
+    TESSERA_TRY(Ballot outcome, await(parent));
+    const bool fits = outcome.fault || (outcome.motion == ballot.motion &&
+                                        outcome.numbers.size() == ballot.numbers.size() &&
+                                        outcome.words.size() == ballot.words.size());
+    if (!fits) {
+      // The root decided about something else without saying so: no outcome can be trusted.
+      outcome.fault = Fault{parent,
+                            {ErrorCode::kBadPacket,
+                             cat("rank ", parent, " told rank ", rank,
+                                 " the outcome of another decision than number ", memory->decision),
+                             std::nullopt, "start all ranks with the same build of Tessera"}};
+    }
+    ballot = std::move(outcome);
+  } else {
+    // What the others read, with texts cut to what a note holds.
+    NoteWriter note(NoteKind::kDown);
+    write(note, ballot);
+    NoteReader reader(note.bytes().subspan(1));
+    ballot = read_ballot(reader);
+  }
+  for (std::size_t i = children.size(); i-- > 0;) {  // those with many below them first
+    TESSERA_CHECK_OK(send(children[i], NoteKind::kDown, ballot));
+  }
+  ++memory->decision;
+  if (ballot.fault) return ballot.fault->error;
+  return ballot;
+}
+
+Status Council::State::listen() {
+  std::optional<Error> found;
+  for (int i = 0; i < kNotesAtOnce; ++i) {
+    TESSERA_TRY(const std::optional<RankNote> note, exchange.heard());
+    if (!note) break;
+    take(*note, found);
+  }
+  // Only now: a verdict may have come after the finding, from a rank that waited for this one.
+  if (found && !memory->verdict) pronounce(*found);
+  if (memory->verdict) return memory->verdict->error;
+  return ok_status();
+}
+
+Status Council::State::listen_waiting(const Waiting& waiting) {
+  memory->waiting = waiting;
+  TESSERA_CHECK_OK(listen());
+  const std::optional<Error> found =
+      memory->inquiry.look(exchange, patience, waiting, exchange.now());
+  if (!found) return ok_status();
+  pronounce(*found);
+  return memory->verdict->error;
+}
+
+void Council::State::take(const RankNote& note, std::optional<Error>& found) {
+  NoteReader reader(note.bytes);
+  bool good = false;
+  if (const std::optional<NoteKind> kind = reader.kind()) {
+    switch (*kind) {
+      case NoteKind::kUp:
+      case NoteKind::kDown:
+        good = take_ballot(note.from, *kind, reader);
+        break;
+      case NoteKind::kAsk: {
+        const std::int64_t question = reader.number();
+        good = reader.done();
+        if (good) answer(note.from, question);
+        break;
+      }
+      case NoteKind::kHere: {
+        Here here;
+        here.question = reader.number();
+        here.on = reader.number();
+        here.waited_ms = reader.number();
+        here.impatient = reader.byte() != 0;
+        good = reader.done();
+        if (good) memory->inquiry.heard(note.from, here);
+        break;
+      }
+      case NoteKind::kFound: {
+        Error error = reader.error();
+        good = reader.done();
+        if (good && memory->verdict) tell_verdict(note.from);
+        if (good && !found) found = std::move(error);
+        break;
+      }
+      case NoteKind::kVerdict: {
+        const std::int64_t speaker = reader.number();
+        Error error = reader.error();
+        good = reader.done() && speaker >= 0 && speaker < exchange.ranks();
+        if (good && !memory->verdict) {
+          memory->verdict = Verdict{std::move(error), static_cast<int>(speaker)};
+        }
+        break;
+      }
+    }
+  }
+  if (good) return;
+  memory->inquiry.accuse(
+      {ErrorCode::kBadPacket,
+       cat("rank ", note.from, " sent rank ", exchange.rank(), " a note of ", note.bytes.size(),
+           " bytes that decision ", memory->decision, " has no place for"),
+       std::nullopt,
+       "start all ranks with the same build of Tessera, and nothing else between them"});
+}
+
+bool Council::State::take_ballot(int from, NoteKind kind, NoteReader& reader) {
+  const std::int64_t decision = reader.number();
+  Ballot ballot = read_ballot(reader);
+  const int rank = exchange.rank();
+  const bool is_neighbour = kind == NoteKind::kUp ? from > rank && tree_parent(from) == rank
+                                                  : rank > 0 && from == tree_parent(rank);
+  return reader.done() && is_neighbour && decision == memory->decision &&
+         memory->arrived.emplace(from, std::move(ballot)).second;
+}
+
+void Council::State::answer(int from, std::int64_t question) {
+  if (memory->verdict) {
+    tell_verdict(from);
+    return;
+  }
+  const auto waited = exchange.now() - memory->waiting.since;
+  const bool waits = memory->waiting.on != Waiting::kNobody;
+  NoteWriter note(NoteKind::kHere);
+  note.number(question);
+  note.number(memory->waiting.on);
+  note.number(waits ? std::chrono::duration_cast<std::chrono::milliseconds>(waited).count() : 0);
+  note.byte(waits && waited >= patience.silence ? 1 : 0);
+  (void)exchange.tell(from, note.bytes());  // or else this rank is silent for `from`
+}
+
+void Council::State::tell_verdict(int to) {
+  NoteWriter note(NoteKind::kVerdict);
+  note.number(memory->verdict->speaker);
+  note.error(memory->verdict->error);
+  (void)exchange.tell(to, note.bytes());  // who cannot be told finds out by asking
+}
+
+void Council::State::pronounce(const Error& error) {
+  // The same texts here as for those who are told.
+  NoteWriter note(NoteKind::kVerdict);
+  note.error(error);
+  NoteReader reader(note.bytes().subspan(1));
+  memory->verdict = Verdict{reader.error(), exchange.rank()};
+  for (int rank = 0; rank < exchange.ranks(); ++rank) {
+    if (rank != exchange.rank()) tell_verdict(rank);
+  }
+}
+
+}  // namespace tessera::exchange

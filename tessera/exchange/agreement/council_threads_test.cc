@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/in_process.h"
+
+/// Councils of ranks that are threads. What ranks decide is collected and compared afterwards.
+namespace tessera::exchange {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Nobody is called silent in a test that is not about silence, however busy the machine.
+constexpr Patience kPatient{milliseconds(120'000), milliseconds(60'000)};
+
+void on_threads(int ranks, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(work, rank);
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Calls `work` for every rank on a thread of its own, and returns what each answers.
+template <typename T>
+std::vector<T> decided(int ranks, const std::function<T(Council&)>& work) {
+  const auto all = in_process_exchange(ranks);
+  std::vector<std::optional<T>> answers(static_cast<std::size_t>(ranks));
+  on_threads(ranks, [&](int rank) {
+    Council council(*all[static_cast<std::size_t>(rank)], kPatient);
+    answers[static_cast<std::size_t>(rank)].emplace(work(council));
+  });
+  std::vector<T> out;
+  for (std::optional<T>& answer : answers) out.push_back(*std::move(answer));
+  return out;
+}
+
+TEST(CouncilOfThreads, SettlesOnTheErrorOfTheLowestRank) {
+  std::mt19937 random(1);
+  for (int ranks = 1; ranks <= 17; ++ranks) {
+    for (int round = 0; round < 4; ++round) {
+      std::vector<bool> bad(static_cast<std::size_t>(ranks));
+      for (auto&& is_bad : bad) is_bad = round > 0 && random() % (round == 1 ? ranks : 2) == 0;
+      const auto first = std::find(bad.begin(), bad.end(), true);
+      const auto outcomes = decided<Status>(ranks, [&](Council& council) -> Status {
+        const int rank = council.rank();
+        if (!bad[static_cast<std::size_t>(rank)]) return council.settle(ok_status());
+        return council.settle(Error{ErrorCode::kDoesNotFit, cat("shard ", 10 * rank, " does not"),
+                                    Span{rank, rank + 5}, cat("help ", rank), cat("right ", rank)});
+      });
+      for (const Status& outcome : outcomes) {
+        ASSERT_EQ(outcome.ok(), first == bad.end());
+        if (outcome.ok()) continue;
+        const auto rank = first - bad.begin();
+        EXPECT_EQ(outcome.error().code, ErrorCode::kDoesNotFit);
+        EXPECT_EQ(outcome.error().message, cat("rank ", rank, ": shard ", 10 * rank, " does not"));
+        EXPECT_EQ(outcome.error().span, (Span{rank, rank + 5}));
+        EXPECT_EQ(outcome.error().help, cat("help ", rank));
+        EXPECT_EQ(outcome.error().correction, cat("right ", rank));
+      }
+    }
+  }
+}
+
+TEST(CouncilOfThreads, LongErrorsAreTheSameOnAllRanks) {
+  std::string name;
+  for (int i = 0; i < 3000; ++i) name += "ß";
+  const auto outcomes = decided<Status>(5, [&](Council& council) {
+    return council.settle(council.rank() == 0
+                              ? Status(Error{ErrorCode::kIo, name, std::nullopt, name})
+                              : ok_status());
+  });
+  for (const Status& outcome : outcomes) {
+    EXPECT_EQ(outcome.error().message, outcomes[0].error().message);
+    EXPECT_TRUE(outcome.error().message.starts_with("rank 0: ßß"));
+    EXPECT_TRUE(outcome.error().message.ends_with("ß.."));
+    EXPECT_TRUE(outcome.error().help.ends_with("ß.."));
+  }
+}
+
+/// Ranks in `odd` have another tile than the others.
+std::vector<Status> compared(int ranks, const std::vector<int>& odd) {
+  return decided<Status>(ranks, [&](Council& council) {
+    const bool differs = std::find(odd.begin(), odd.end(), council.rank()) != odd.end();
+    const std::vector<Fact> facts = {
+        {"source layout", 17, "Grid(2, 2)"},
+        {"destination layout", differs ? 6u : 5u, differs ? "tiles of 64" : "tiles of 32"},
+        {"options", differs ? 2u : 1u, "threads"}};
+    return council.same(facts);
+  });
+}
+
+void expect_message(const std::vector<Status>& outcomes, const std::string& message) {
+  for (const Status& outcome : outcomes) {
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(outcome.error().code, ErrorCode::kPlansDiffer);
+    EXPECT_EQ(outcome.error().message, message);
+  }
+}
+
+TEST(CouncilOfThreads, NamesTheRankThatDiffersFromMost) {
+  for (int ranks = 1; ranks <= 17; ranks += ranks < 6 ? 1 : 3) {
+    for (const Status& outcome : compared(ranks, {})) EXPECT_TRUE(outcome.ok());
+    if (ranks < 3) continue;
+    for (const int odd : {0, 1, ranks / 2, ranks - 1}) {
+      expect_message(compared(ranks, {odd}),
+                     cat("rank ", odd, " has another destination layout than ", ranks - 1, " of ",
+                         ranks, " ranks: tiles of 64 instead of tiles of 32"));
+    }
+    if (ranks < 5) continue;
+    expect_message(compared(ranks, {0, 3}),
+                   cat("rank 0 has another destination layout than ", ranks - 2, " of ", ranks,
+                       " ranks: tiles of 64 instead of tiles of 32"));
+  }
+  expect_message(compared(2, {0}),
+                 "rank 1 has another destination layout than rank 0: tiles of 32 instead of tiles "
+                 "of 64");
+  expect_message(compared(6, {0, 2, 5}),
+                 "rank 1 has another destination layout than rank 0: tiles of 32 instead of tiles "
+                 "of 64");
+  expect_message(compared(4, {2, 3}),
+                 "rank 2 has another destination layout than rank 0: tiles of 64 instead of tiles "
+                 "of 32");
+  expect_message(compared(7, {0, 1, 2, 5}),
+                 "rank 3 has another destination layout than 4 of 7 ranks: tiles of 32 instead of "
+                 "tiles of 64");
+}
+
+TEST(CouncilOfThreads, FindsTheFirstOfManyFactsThatDiffers) {
+  const auto outcome_of = [](std::size_t count, std::size_t first, std::size_t count_odd) {
+    const auto outcomes = decided<Status>(3, [&](Council& council) {
+      std::vector<Fact> facts;
+      const bool odd = council.rank() == 1;
+      for (std::size_t i = 0; i < (odd ? count_odd : count); ++i) {
+        facts.push_back({cat("fact ", i), i + (odd && i >= first ? 1 : 0), cat("said ", odd)});
+      }
+      return council.same(facts);
+    });
+    for (const Status& outcome : outcomes) {
+      EXPECT_EQ(outcome.error().message, outcomes[0].error().message);
+    }
+    return outcomes[0].error().message;
+  };
+  for (const std::size_t first : {0u, 1u, 199u, 200u, 201u, 400u, 450u}) {
+    EXPECT_EQ(outcome_of(500, first, 500), cat("rank 1 has another fact ", first,
+                                               " than 2 of 3 ranks: said 1 instead of said 0"));
+  }
+  // One that only some have.
+  EXPECT_EQ(outcome_of(200, 1000, 199),
+            "rank 1 has another fact 199 than 2 of 3 ranks: nothing instead of said 0");
+  EXPECT_EQ(outcome_of(200, 1000, 201),
+            "rank 1 has another fact 200 than 2 of 3 ranks: said 1 instead of nothing");
+  EXPECT_EQ(outcome_of(0, 1000, 1),
+            "rank 1 has another fact 0 than 2 of 3 ranks: said 1 instead of nothing");
+}
+
+TEST(CouncilOfThreads, WhatIsSaidAlikeShowsItsHash) {
+  const auto outcomes = decided<Status>(3, [](Council& council) {
+    const std::uint64_t hash = council.rank() == 2 ? 0xfedcba9876543210 : 16;
+    return council.same(std::vector<Fact>{{"map", hash, "4 places"}});
+  });
+  expect_message(outcomes,
+                 "rank 2 has another map than 2 of 3 ranks: 4 places (hash fedcba9876543210) "
+                 "instead of 4 places (hash 0000000000000010)");
+}
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST(CouncilOfThreads, AddsUpAndFindsTheLargest) {
+  for (const int ranks : {1, 2, 3, 6, 13, 17}) {
+    for (const std::size_t count : {0u, 1u, 3u, 249u, 250u, 251u, 499u, 500u, 1203u}) {
+      const auto number = [](int rank, std::size_t i) {
+        return (rank + 1) * (static_cast<std::int64_t>(i) - 7) * (i % 2 == 0 ? 1 : -1);
+      };
+      Numbers sums(count);
+      Numbers largest(count, INT64_MIN);
+      for (int rank = 0; rank < ranks; ++rank) {
+        for (std::size_t i = 0; i < count; ++i) {
+          sums[i] += number(rank, i);
+          largest[i] = std::max(largest[i], number(rank, i));
+        }
+      }
+      const auto outcomes = decided<std::vector<Numbers>>(ranks, [&](Council& council) {
+        Numbers mine;
+        for (std::size_t i = 0; i < count; ++i) mine.push_back(number(council.rank(), i));
+        return std::vector<Numbers>{*council.sums(mine), *council.largest(mine)};
+      });
+      for (const auto& outcome : outcomes) {
+        EXPECT_EQ(outcome[0], sums) << ranks << " " << count;
+        EXPECT_EQ(outcome[1], largest) << ranks << " " << count;
+      }
+    }
+  }
+}
+
+std::vector<Result<Numbers>> summed(const std::vector<Numbers>& mine) {
+  return decided<Result<Numbers>>(static_cast<int>(mine.size()), [&](Council& council) {
+    return council.sums(mine[static_cast<std::size_t>(council.rank())]);
+  });
+}
+
+TEST(CouncilOfThreads, OnlyTheSumMustFit) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  for (const auto& outcome : summed({{0}, {kMost}, {kMost}, {kLeast}, {kLeast}, {2}, {0}})) {
+    EXPECT_EQ(*outcome, Numbers{0});  // on the way it was beyond both ends
+  }
+  for (const auto& outcome : summed({{kMost, kLeast}, {-1, 1}, {1, -1}})) {
+    EXPECT_EQ(*outcome, (Numbers{kMost, kLeast}));
+  }
+  for (const auto& outcome : summed({{1, kMost}, {1, 0}, {1, 1}})) {
+    EXPECT_EQ(outcome.error().code, ErrorCode::kOverflow);
+    EXPECT_EQ(outcome.error().message,
+              "the sum of number 2 of 2 over 3 ranks is 9223372036854775808, which does not fit a "
+              "signed 64-bit integer");
+  }
+  for (const auto& outcome : summed({{kLeast}, {kLeast}, {kLeast}, {-5}})) {
+    EXPECT_EQ(
+        outcome.error().message,
+        "the sum of number 1 of 1 over 4 ranks is -27670116110564327429, which does not fit a "
+        "signed 64-bit integer");
+  }
+}
+
+TEST(CouncilOfThreads, RanksAtDifferentPointsAreTold) {
+  for (const auto& outcome : summed({{1, 2}, {1, 2}, {1}, {1, 2}})) {
+    EXPECT_EQ(outcome.error().code, ErrorCode::kPlansDiffer);
+    EXPECT_EQ(outcome.error().message,
+              "rank 3 brings 2 numbers to a decision where rank 2 brings 1");
+  }
+  const auto outcomes = decided<Status>(4, [](Council& council) -> Status {
+    if (council.rank() != 3) return council.settle(ok_status());
+    return council.largest(Numbers{1}).error();
+  });
+  for (const Status& outcome : outcomes) {
+    EXPECT_EQ(outcome.error().code, ErrorCode::kPlansDiffer);
+    EXPECT_EQ(outcome.error().message, "rank 3 seeks the largest where rank 2 settles an outcome");
+  }
+}
+
+TEST(CouncilOfThreads, ManyDecisionsAndCouncilsInTurn) {
+  // All kinds of decisions in a random order that all ranks know, through several councils, with
+  // ranks that are ahead and ranks that lag, some of which wait for others in between.
+  constexpr int kDecisions = 400;
+  for (const int ranks : {2, 5, 8}) {
+    const auto all = in_process_exchange(ranks);
+    std::atomic<int> wrong = 0;
+    on_threads(ranks, [&](int rank) {
+      Exchange& exchange = *all[static_cast<std::size_t>(rank)];
+      std::mt19937 plan(ranks);              // the same on all ranks
+      std::mt19937 own(100 * ranks + rank);  // its own
+      std::vector<std::unique_ptr<Council>> councils;
+      for (int i = 0; i < 3; ++i) councils.push_back(std::make_unique<Council>(exchange, kPatient));
+      for (int i = 0; i < kDecisions; ++i) {
+        if (own() % 32 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
+        for (auto waits = own() % 3; waits > 0; --waits) {
+          const int on = static_cast<int>(own() % static_cast<std::uint32_t>(ranks));
+          if (!councils[own() % 3]->wait(on, steady_clock::now()).ok()) ++wrong;
+        }
+        const auto which = plan() % 4;
+        const int who = static_cast<int>(plan() % static_cast<std::uint32_t>(ranks));
+        Council& council = *councils[plan() % 3];
+        if (which == 0) {
+          const Status status =
+              council.settle(rank >= who ? Status(Error{ErrorCode::kIo, cat(i)}) : ok_status());
+          if (status.ok() || status.error().message != cat("rank ", who, ": ", i)) ++wrong;
+        } else if (which == 1) {
+          const auto sums = council.sums(Numbers{i, rank});
+          if (!sums || *sums != Numbers{ranks * i, ranks * (ranks - 1) / 2}) ++wrong;
+        } else if (which == 2) {
+          const auto largest = council.largest(Numbers{rank == who ? i : -i - 1});
+          if (!largest || *largest != Numbers{i}) ++wrong;
+        } else if (!council.same(std::vector<Fact>{{"round", static_cast<std::uint64_t>(i), ""}})) {
+          ++wrong;
+        }
+      }
+    });
+    EXPECT_EQ(wrong, 0) << ranks;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::exchange

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/council_state.h"
+#include "tessera/exchange/agreement/fingerprint.h"
+
+// Comparing plans. Ranks that agree, which is nearly always, are done after one vote. Else a second
+// decision finds the rank that differs and one that has what most have, and these two testify: the
+// hashes of their facts, a note full at a time, until one differs, and then what they say of it.
+namespace tessera::exchange {
+namespace {
+
+constexpr std::size_t kHashesInNote = 200;
+constexpr std::size_t kNameBytes = 200;
+constexpr std::size_t kSaidBytes = 1200;
+
+std::int64_t fact_hash(const Fact& fact) {
+  Fingerprint print;
+  print.add(fact.name);
+  print.add(static_cast<std::int64_t>(fact.hash));
+  return static_cast<std::int64_t>(print.value());
+}
+
+/// Who differs from whom.
+struct Odd {
+  std::int64_t rank = 0;
+  std::int64_t from = 0;
+  bool majority = false;  ///< what `from` has is what most have
+};
+
+/// A ballot for what the rank that differs, and the one that it differs from, have to say: halves
+/// of equal form, empty but for the two. The first number of a half says whether it is filled.
+Ballot testimony(const Odd& odd, int rank, std::vector<std::int64_t> numbers,
+                 std::vector<std::string> words) {
+  Ballot ballot{Motion::kTestify, std::nullopt, {}, {}};
+  for (const std::int64_t witness : {odd.rank, odd.from}) {
+    const bool mine = witness == rank;
+    ballot.numbers.push_back(mine ? 1 : 0);
+    for (const std::int64_t number : numbers) ballot.numbers.push_back(mine ? number : 0);
+    for (const std::string& text : words) ballot.words.push_back(mine ? text : "");
+  }
+  return ballot;
+}
+
+/// Half 0 or 1 of what came out of one.
+template <typename T>
+std::span<const T> half_of(const std::vector<T>& all, std::size_t half) {
+  return std::span(all).subspan(half * (all.size() / 2), all.size() / 2);
+}
+
+std::string hex(std::int64_t number) {
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    digits += "0123456789abcdef"[static_cast<std::uint64_t>(number) >> shift & 15];
+  }
+  return digits;
+}
+
+/// What a half says of a fact. Where both say the same, only the hashes show that they differ.
+std::string fact_words(const Ballot& told, std::size_t half) {
+  const auto words = half_of(told.words, half);
+  if (words[0].empty() && words[1].empty()) return "nothing";
+  const bool alike = words[1] == half_of(told.words, 1 - half)[1];
+  return alike ? cat(words[1], words[1].empty() ? "" : " ", "(hash ",
+                     hex(half_of(told.numbers, half)[1]), ")")
+               : words[1];
+}
+
+}  // namespace
+
+Status Council::same(std::span<const Fact> facts) {
+  Fingerprint whole;
+  for (const Fact& fact : facts) whole.add(fact_hash(fact));
+  const auto hash = static_cast<std::int64_t>(whole.value());
+
+  TESSERA_TRY(const Ballot vote,
+              state_->decide({Motion::kVote, std::nullopt, {hash, 1, 1, hash}, {}}));
+  if (vote.numbers[Vote::kAlike] == 1) return ok_status();
+
+  const bool chosen = hash == vote.numbers[Vote::kHash];
+  const bool like_root = hash == vote.numbers[Vote::kHashOfLowest];
+  TESSERA_TRY(const Ballot count, state_->decide({Motion::kCount,
+                                                  std::nullopt,
+                                                  {chosen ? 1 : 0, chosen ? rank() : Count::kNobody,
+                                                   chosen ? Count::kNobody : rank(),
+                                                   like_root ? Count::kNobody : rank()},
+                                                  {}}));
+  Odd odd;
+  odd.majority = count.numbers[Count::kHaving] > ranks() / 2;
+  odd.rank = count.numbers[odd.majority ? Count::kDiffers : Count::kDiffersFromRoot];
+  odd.from = odd.majority ? count.numbers[Count::kFirst] : 0;
+
+  // The first fact in which they differ; each also says how many it has.
+  std::size_t index = 0;
+  for (bool found = false; !found;) {
+    std::vector<std::int64_t> hashes(kHashesInNote + 1);
+    hashes[0] = static_cast<std::int64_t>(facts.size());
+    for (std::size_t i = 0; i < kHashesInNote && index + i < facts.size(); ++i) {
+      hashes[i + 1] = fact_hash(facts[index + i]);
+    }
+    TESSERA_TRY(const Ballot told, state_->decide(testimony(odd, rank(), std::move(hashes), {})));
+    const auto here = half_of(told.numbers, 0).subspan(1);
+    const auto there = half_of(told.numbers, 1).subspan(1);
+    const std::int64_t least = std::min(here[0], there[0]);
+    std::size_t i = 0;
+    while (i < kHashesInNote && static_cast<std::int64_t>(index + i) < least &&
+           here[i + 1] == there[i + 1]) {
+      ++i;
+    }
+    index += i;
+    found = i < kHashesInNote;
+  }
+
+  const Fact missing;
+  const Fact& fact = index < facts.size() ? facts[index] : missing;
+  TESSERA_TRY(const Ballot told,
+              state_->decide(
+                  testimony(odd, rank(), {static_cast<std::int64_t>(fact.hash)},
+                            {cut_text(fact.name, kNameBytes), cut_text(fact.said, kSaidBytes)})));
+  const std::string& name = told.words[0].empty() ? told.words[2] : told.words[0];
+  return Error{ErrorCode::kPlansDiffer,
+               cat("rank ", odd.rank, " has another ", name, " than ",
+                   odd.majority ? cat(count.numbers[Count::kHaving], " of ", ranks(), " ranks")
+                                : cat("rank ", odd.from),
+                   ": ", fact_words(told, 0), " instead of ", fact_words(told, 1)),
+               std::nullopt, "start all ranks with the same layouts, maps and options"};
+}
+
+}  // namespace tessera::exchange

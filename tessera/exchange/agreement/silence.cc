@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/exchange/agreement/silence.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/note.h"
+
+namespace tessera::exchange {
+namespace {
+
+/// Looks at the notes before silence counts: a rank that was busy itself must first have read what
+/// came meanwhile, and let the exchange bring along what is on its way.
+constexpr int kLooks = 8;
+
+std::string listed(const std::vector<int>& ranks) {
+  constexpr std::size_t kMost = 8;
+  std::string text = cat("rank", ranks.size() == 1 ? "" : "s", " ");
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMost); ++i) {
+    const bool last = i + 1 == ranks.size();
+    if (i > 0) text += last ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  if (ranks.size() > kMost) text += cat(" and ", ranks.size() - kMost, " more");
+  return text;
+}
+
+Error silent_error(const std::vector<int>& silent, int waits, int waited_for,
+                   const Patience& patience) {
+  const bool one = silent.size() == 1;
+  return {ErrorCode::kRankSilent,
+          cat(listed(silent), one ? " is" : " are", " silent: rank ", waits, " waits for ",
+              one ? std::string("it") : cat("rank ", waited_for), ", and ",
+              one ? "it gives" : "they give", " no answer within ", patience.answer.count(), " ms"),
+          std::nullopt,
+          cat("see what ", listed(silent), one ? " does" : " do",
+              ", or be more patient: ranks ask after ", patience.silence.count(),
+              " ms without progress")};
+}
+
+Error circle_error(std::vector<int> ranks, int one, int other) {
+  std::sort(ranks.begin(), ranks.end());
+  return {ErrorCode::kRankSilent,
+          ranks.size() == 2
+              ? cat(listed(ranks), " wait for each other: a message between them was lost")
+              : cat(listed(ranks), " wait for each other in a circle: a message between rank ",
+                    std::min(one, other), " and rank ", std::max(one, other), " was lost"),
+          std::nullopt, "run again; if it happens again, see whether the network drops messages"};
+}
+
+}  // namespace
+
+void Inquiry::start(Stage stage, Moment now) {
+  stage_ = stage;
+  begun_ = now;
+  repeated_ = false;
+  looks_ = 0;
+}
+
+bool Inquiry::in_time(const Patience& patience, Moment now) const {
+  return looks_ < kLooks || now - begun_ < patience.answer;
+}
+
+bool Inquiry::time_to_repeat(const Patience& patience, Moment now) {
+  if (repeated_ || now - begun_ < patience.answer / 2) return false;
+  repeated_ = true;
+  return true;
+}
+
+bool Inquiry::is_silent(int rank) const {
+  return std::binary_search(silent_.begin(), silent_.end(), rank);
+}
+
+void Inquiry::add_silent(int rank, const Patience& patience) {
+  if (is_silent(rank)) return;
+  silent_.insert(std::lower_bound(silent_.begin(), silent_.end(), rank), rank);
+  if (waited_for_ != Waiting::kNobody) {
+    finding_ = silent_error(silent_, waits_, waited_for_, patience);
+  }
+}
+
+void Inquiry::accuse(Error finding) {
+  if (finding_) return;
+  finding_ = std::move(finding);
+  stage_ = Stage::kAccusing;
+  told_ = false;
+}
+
+void Inquiry::heard(int from, const Here& here) {
+  if (here.question != question_) return;  // to a question that is no longer asked
+  if (stage_ == Stage::kAsking && chain_.back().rank == from) {
+    chain_.back().said = here;
+  } else if (stage_ == Stage::kCalling && from < static_cast<int>(called_.size())) {
+    called_[static_cast<std::size_t>(from)] = true;
+  }
+}
+
+// A note that cannot be sent is one that is not answered.
+void Inquiry::ask(Exchange& exchange, int rank) {
+  NoteWriter note(NoteKind::kAsk);
+  note.number(question_);
+  (void)exchange.tell(rank, note.bytes());
+}
+
+void Inquiry::ask_next(Exchange& exchange, int rank, Moment now) {
+  ++question_;
+  chain_.push_back({rank, std::nullopt});
+  start(Stage::kAsking, now);
+  ask(exchange, rank);
+}
+
+void Inquiry::follow(Exchange& exchange, const Patience& patience, Moment now) {
+  const Link& last = chain_.back();
+  if (!last.said) {
+    if (in_time(patience, now)) {
+      if (time_to_repeat(patience, now)) ask(exchange, last.rank);
+      return;
+    }
+    waited_for_ = last.rank;
+    waits_ = chain_.size() == 1 ? exchange.rank() : chain_[chain_.size() - 2].rank;
+    add_silent(last.rank, patience);
+    stage_ = Stage::kAccusing;
+    told_ = false;
+    return;
+  }
+  const std::int64_t next = last.said->on;
+  if (next < 0 || next >= exchange.ranks() || next == last.rank) {
+    start(Stage::kPausing, now);  // it is about to go on by itself
+    return;
+  }
+  const auto on_chain = std::find_if(chain_.begin(), chain_.end(),
+                                     [next](const Link& link) { return link.rank == next; });
+  if (next == exchange.rank()) {
+    close_circle(exchange, chain_, now);
+  } else if (on_chain != chain_.end()) {
+    close_circle(exchange, {on_chain, chain_.end()}, now);
+  } else {
+    ask_next(exchange, static_cast<int>(next), now);
+  }
+}
+
+/// `circle` leaves out this rank when it is on it: its own patience has run out for sure.
+void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now) {
+  const bool with_me = circle.back().said->on == exchange.rank();
+  std::vector<int> ranks;
+  if (with_me) ranks.push_back(exchange.rank());
+  bool all_impatient = true;
+  const Link* longest = &circle.front();
+  for (const Link& link : circle) {
+    ranks.push_back(link.rank);
+    all_impatient = all_impatient && link.said->impatient;
+    if (link.said->waited_ms > longest->said->waited_ms) longest = &link;
+  }
+  if (!all_impatient) {
+    start(Stage::kPausing, now);
+    return;
+  }
+  // Whoever has waited longest waits for what was lost; the others wait for lack of it.
+  accuse(circle_error(std::move(ranks), longest->rank, static_cast<int>(longest->said->on)));
+}
+
+int Inquiry::candidate(const Exchange& exchange) const {
+  for (int rank = 0; rank < exchange.rank(); ++rank) {
+    if (!is_silent(rank)) return rank;
+  }
+  return exchange.rank();
+}
+
+void Inquiry::tell_finding(Exchange& exchange) {
+  NoteWriter note(NoteKind::kFound);
+  note.error(*finding_);
+  (void)exchange.tell(candidate(exchange), note.bytes());
+}
+
+std::optional<Error> Inquiry::press(Exchange& exchange, const Patience& patience, Moment now) {
+  if (candidate(exchange) == exchange.rank()) return finding_;
+  if (!told_) {
+    told_ = true;
+    start(Stage::kAccusing, now);
+    tell_finding(exchange);
+  } else if (!in_time(patience, now)) {
+    add_silent(candidate(exchange), patience);
+    call_all(exchange, now);
+  } else if (time_to_repeat(patience, now)) {
+    tell_finding(exchange);
+  }
+  return std::nullopt;
+}
+
+void Inquiry::call_all(Exchange& exchange, Moment now) {
+  ++question_;
+  called_.assign(static_cast<std::size_t>(exchange.ranks()), false);
+  start(Stage::kCalling, now);
+  for (int rank = 0; rank < exchange.rank(); ++rank) {  // higher ones are never candidates
+    if (!is_silent(rank)) ask(exchange, rank);
+  }
+}
+
+void Inquiry::end_call(const Exchange& exchange, const Patience& patience, Moment now) {
+  bool all = true;
+  for (int rank = 0; rank < exchange.rank(); ++rank) {
+    all = all && (is_silent(rank) || called_[static_cast<std::size_t>(rank)]);
+  }
+  if (!all && in_time(patience, now)) return;
+  for (int rank = 0; rank < exchange.rank(); ++rank) {
+    if (!called_[static_cast<std::size_t>(rank)]) add_silent(rank, patience);
+  }
+  start(Stage::kAccusing, now);
+  told_ = false;
+}
+
+std::optional<Error> Inquiry::look(Exchange& exchange, const Patience& patience,
+                                   const Waiting& mine, Moment now) {
+  ++looks_;
+  const bool impatient = now - mine.since >= patience.silence;
+  const bool asking = stage_ == Stage::kAsking || stage_ == Stage::kPausing;
+  if (asking && !impatient) stage_ = Stage::kNone;
+  switch (stage_) {
+    case Stage::kPausing:
+      if (now - begun_ < patience.answer / 8) break;
+      [[fallthrough]];
+    case Stage::kNone:
+      chain_.clear();
+      if (!impatient || mine.on == exchange.rank() || mine.on < 0 || mine.on >= exchange.ranks()) {
+        stage_ = Stage::kNone;
+      } else {
+        ask_next(exchange, mine.on, now);
+      }
+      break;
+    case Stage::kAsking:
+      follow(exchange, patience, now);
+      break;
+    case Stage::kAccusing:
+      return press(exchange, patience, now);
+    case Stage::kCalling:
+      end_call(exchange, patience, now);
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tessera::exchange

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/exchange.h"
+#include "tessera/exchange/packets/packets.h"
+
+namespace tessera::exchange {
+
+/// What a run needs besides the packets.
+struct PacketTools {
+  Council& council;
+  Lane& lane;
+  const SlabMovers& movers;
+  ThreadPool& pool;
+  LaneSize size;
+  std::uint64_t plan = 0;  ///< what its packets carry
+  bool checksums = false;
+};
+
+/// One run of a plan: sends, receives and copies what is left, as each becomes possible. While
+/// packets are on their way, others are packed; while none can be sent or taken, this rank copies
+/// what it has itself; and when there is nothing at all to do it waits with the council. Also one
+/// that has much to do answers those who ask whether it is there.
+class PacketRun {
+ public:
+  PacketRun(const PacketTools& tools, const Packets& packets, std::span<const std::byte> from,
+            std::span<std::byte> to);
+
+  /// Nothing is sent between this rank and those `near`: it reads their data in place.
+  void read_directly(const std::vector<bool>& near, const DirectReads& reads,
+                     const SharedArray& array);
+  /// Told of the bytes that have reached places of B, and of all that will.
+  void on_progress(const std::function<void(std::int64_t, std::int64_t)>& tell);
+
+  /// Does all of it. An error ends the exchange at once; a bad packet does not, and is the
+  /// outcome() in the end, so that no rank is left waiting.
+  Status all();
+  const Status& outcome() const { return outcome_; }
+
+ private:
+  bool is_near(int rank) const;
+  void note(Status status);
+  void done(std::int64_t bytes);
+  void move_all(const PacketPlan& packet, std::span<const SlabMovers::Use> uses,
+                std::span<const std::byte> from, std::span<std::byte> to);
+  void copy_local();
+  Status keep_up(std::size_t received);
+  Status read_all();
+  Status attend();
+  void skip_near();
+  Status expect_more();
+  Result<bool> send_one();
+  Result<bool> receive_one();
+  Status check(const PacketPlan& packet, std::span<const std::byte> bytes) const;
+  int awaited() const;
+
+  PacketTools tools_;
+  const Packets& packets_;
+  const std::span<const std::byte> from_;
+  const std::span<std::byte> to_;
+
+  const std::vector<bool>* near_ = nullptr;
+  const DirectReads* reads_ = nullptr;
+  const SharedArray* array_ = nullptr;
+  const std::function<void(std::int64_t, std::int64_t)>* tell_ = nullptr;
+
+  std::size_t next_send_ = 0;
+  std::size_t next_local_ = 0;
+  std::size_t next_expected_ = 0;  // receives before it are expected or taken
+  std::size_t first_missing_ = 0;  // receives before it are taken
+  int expected_ = 0;
+  std::size_t received_ = 0;
+  std::vector<bool> taken_;
+  std::vector<int> passed_;
+  std::chrono::steady_clock::time_point last_;  // when something was last done
+  std::chrono::steady_clock::time_point attended_;
+  std::int64_t done_bytes_ = 0;
+  std::int64_t all_bytes_ = 0;
+  Status outcome_ = ok_status();
+};
+
+}  // namespace tessera::exchange

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tessera/memory/lock_step/lock_search.h"
+#include "tessera/memory/lock_step/meetings.h"
+#include "tessera/memory/solve.h"
+#include "tessera/memory/solver/patience.h"
+
+namespace tessera::memory {
+
+/// Blocks in lock step that can be put down whatever the others do, and what is known of their
+/// plan.
+struct Piece {
+  std::vector<std::uint32_t> ids;  ///< in the relation, ascending
+  std::int64_t peak = 0;
+  std::int64_t proven_bound = 0;  ///< what no plan of the piece can go below
+
+  /// Whether it has few enough blocks.
+  bool can_be_searched() const;
+  /// Looks for a plan with a peak of at most `target`, or to minimise for the lowest down to it,
+  /// and writes a lower one into `offsets`. What a search has learnt is kept for the next.
+  /// `options` and `patience` must live longer than this; `others` is the peak of all else.
+  void search(const Relation& relation, const SolveOptions& options, std::int64_t target,
+              std::int64_t others, Patience& patience, std::vector<std::int64_t>& offsets);
+
+ private:
+  struct Searched {
+    Searched(const Relation& relation, const std::vector<std::uint32_t>& ids,
+             const Techniques& techniques, Patience& patience)
+        : blocks(relation, ids),
+          cliques(find_cliques(relation, blocks)),
+          search(blocks, cliques, techniques, patience) {}
+
+    LockBlocks blocks;
+    std::vector<LockClique> cliques;
+    LockSearch search;
+  };
+  std::unique_ptr<Searched> searched_;
+};
+
+}  // namespace tessera::memory

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/base/shape.h"
+#include "tessera/layout/place_set.h"
+#include "tessera/memory/mesh/tensor_places.h"
+
+namespace tessera::memory {
+
+/// Places that need the same.
+struct SizedSet {
+  PlaceSet set;
+  std::int64_t bytes = 0;
+};
+
+/// A tensor on disjoint sets of places as a product of parts of the axes; nothing when that takes
+/// more than 64 sets, 255 parts of an axis or 2^16 products.
+/// Law: the fewest parts, so that two coordinates are in one part ⇔ sizes are the same on all
+/// places that differ in them only.
+std::optional<TensorPlaces> as_product(const Shape& mesh, const std::vector<SizedSet>& sets);
+
+}  // namespace tessera::memory

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/solver/alias_groups.h"
+
+#include <algorithm>
+
+#include "tessera/base/checked.h"
+
+namespace tessera::memory {
+namespace {
+
+Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& complaints) {
+  if (buffer.lower >= buffer.upper) {
+    return complaints.bad(i,
+                          cat("lives in [", buffer.lower, ", ", buffer.upper, "), which is never"),
+                          "upper is the first moment after its life, above lower");
+  }
+  if (buffer.size < 0) {
+    return complaints.bad(i, cat("has ", buffer.size, " bytes"), "sizes are 0 or more");
+  }
+  if (buffer.alignment < 1) {
+    return complaints.about(i, ErrorCode::kBadAlignment, cat("has alignment ", buffer.alignment),
+                            "alignments are 1 or more");
+  }
+  for (const auto& [offset, what] :
+       {std::pair{buffer.fixed, "fixed"}, std::pair{buffer.hint, "hinted"}}) {
+    if (!offset) continue;
+    if (*offset < 0) {
+      return complaints.bad(i, cat("is ", what, " at offset ", *offset), "offsets are 0 or more");
+    }
+  }
+  if (buffer.fixed && *buffer.fixed > kMostBytes) return complaints.too_many_bytes(i);
+  if (buffer.fixed && *buffer.fixed % buffer.alignment != 0) {
+    return complaints.bad(i,
+                          cat("is fixed at offset ", *buffer.fixed,
+                              ", not a multiple of its alignment ", buffer.alignment),
+                          cat("fix it at ", *buffer.fixed / buffer.alignment * buffer.alignment,
+                              ", or change the alignment"));
+  }
+  return ok_status();
+}
+
+/// Follows aliases: the root of each buffer into `root`, the bytes from the root's start to its own
+/// into `delta`.
+Status follow_aliases(const Problem& problem, const Complaints& complaints,
+                      Array<std::int32_t>& root, Array<std::int64_t>& delta) {
+  const std::size_t count = problem.buffers.size();
+  Array<std::int32_t> chain;
+  if (!root.assign(count, -1) || !delta.assign(count, 0)) return out_of_memory();
+  constexpr std::int32_t kOnChain = -2;
+  for (std::size_t i = 0; i < count; ++i) {
+    chain.clear();
+    std::size_t at = i;
+    while (root[at] < 0) {
+      if (root[at] == kOnChain) {
+        return complaints.bad(at, "is, through its aliases, a part of itself",
+                              "aliases end at a buffer that is no alias");
+      }
+      const std::optional<Alias>& alias = problem.buffers[at].alias;
+      if (!alias) {
+        root[at] = static_cast<std::int32_t>(at);
+        break;
+      }
+      if (alias->of >= count) {
+        return complaints.bad(at, cat("is a part of buffer ", alias->of, ", of ", count, " in all"),
+                              "name a buffer of the same problem");
+      }
+      if (alias->delta < 0) {
+        return complaints.bad(at,
+                              cat("begins ", alias->delta, " bytes after the buffer it is part of"),
+                              "deltas are 0 or more");
+      }
+      root[at] = kOnChain;
+      if (!chain.push(static_cast<std::int32_t>(at))) return out_of_memory();
+      at = alias->of;
+    }
+    for (std::int32_t parent = static_cast<std::int32_t>(at); !chain.empty(); chain.pop()) {
+      const auto child = static_cast<std::size_t>(chain.back());
+      const auto above = static_cast<std::size_t>(parent);
+      const Checked sum = Checked(delta[above]) + problem.buffers[child].alias->delta;
+      if (sum.saturated() > kMostBytes) return complaints.too_many_bytes(child);
+      delta[child] = sum.raw();
+      root[child] = root[above];
+      parent = static_cast<std::int32_t>(child);
+    }
+  }
+  return ok_status();
+}
+
+/// Adds a buffer to the group of its root.
+Status join(const Buffer& buffer, std::size_t i, std::int64_t delta, const Complaints& complaints,
+            Group& group) {
+  group.lower = std::min(group.lower, buffer.lower);
+  group.upper = std::max(group.upper, buffer.upper);
+  const Checked end = Checked(delta) + buffer.size;
+  if (end.saturated() > kMostBytes) return complaints.too_many_bytes(i);
+  if (buffer.size > 0) group.bytes = std::max(group.bytes, end.raw());
+  group.alignment = saturating_lcm(group.alignment, buffer.alignment);
+  if (group.alignment > kMostBytes) return complaints.too_many_bytes(i);
+  if (delta % buffer.alignment != 0) {
+    return complaints.bad(i,
+                          cat("begins ", delta,
+                              " bytes into the memory it shares, not a multiple of its "
+                              "alignment ",
+                              buffer.alignment),
+                          "change the delta or the alignment");
+  }
+  if (buffer.fixed) {
+    const std::int64_t start = *buffer.fixed - delta;
+    if (start < 0) {
+      return complaints.bad(i,
+                            cat("is fixed at offset ", *buffer.fixed, ", but begins ", delta,
+                                " bytes into the memory it shares"),
+                            cat("fix it at ", delta, " or above"));
+    }
+    if (group.fixed >= 0 && group.fixed != start) {
+      return complaints.bad(i,
+                            cat("is fixed at offset ", *buffer.fixed, ", where ",
+                                complaints.name(static_cast<std::size_t>(group.fixed_by)),
+                                " wants it at ", group.fixed + delta),
+                            "buffers that share memory have one place; fix one of them");
+    }
+    group.fixed = start;
+    group.fixed_by = static_cast<std::int32_t>(i);
+  }
+  // A hint that no plan could follow is no hint.
+  const bool may_follow = buffer.hint && *buffer.hint >= delta && *buffer.hint <= kMostBytes;
+  if (may_follow && group.hint < 0) group.hint = *buffer.hint - delta;
+  return ok_status();
+}
+
+}  // namespace
+
+Status join_aliases(const Problem& problem, const Complaints& complaints, AliasGroups& aliases) {
+  const std::size_t count = problem.buffers.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    TESSERA_CHECK_OK(check_alone(problem.buffers[i], i, complaints));
+  }
+  TESSERA_CHECK_OK(follow_aliases(problem, complaints, aliases.root, aliases.delta));
+  if (!aliases.groups.resize(count)) return out_of_memory();
+  for (std::size_t i = 0; i < count; ++i) {
+    TESSERA_CHECK_OK(join(problem.buffers[i], i, aliases.delta[i], complaints,
+                          aliases.groups[static_cast<std::size_t>(aliases.root[i])]));
+  }
+  for (const Group& group : aliases.groups) {
+    if (group.fixed >= 0 && group.fixed % group.alignment != 0) {
+      return complaints.bad(
+          static_cast<std::size_t>(group.fixed_by),
+          cat("fixes the memory it shares at offset ", group.fixed, ", not a multiple of ",
+              group.alignment, ", which the alignments of all that share it come to"),
+          "fix it elsewhere, or change the alignments");
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace tessera::memory

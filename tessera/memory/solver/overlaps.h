@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tessera/base/array.h"
+#include "tessera/memory/solver/packing.h"
+
+namespace tessera::memory {
+
+/// Finds the blocks that live together with a block, without a table of pairs: blocks by birth, and
+/// over them a tree of the last deaths. O(log n) for each one found.
+///
+/// Example: for lives [0, 2), [1, 3) and [2, 4), those that meet the first are it and the second.
+class Overlaps {
+ public:
+  [[nodiscard]] bool build(const Packing& packing);
+
+  /// Every block that lives in some section of [from, to), by birth, into `found`.
+  [[nodiscard]] bool meet(std::int32_t from, std::int32_t to, Array<std::int32_t>& found) const;
+
+ private:
+  void visit(std::size_t node, std::size_t low, std::size_t high, std::size_t end,
+             std::int32_t from, Array<std::int32_t>& found) const;
+
+  std::size_t width_ = 1;
+  Array<std::int32_t> births_;      // sorted
+  Array<std::int32_t> by_birth_;    // the block of each birth
+  Array<std::int32_t> last_death_;  // of a node's blocks; the leaves begin at width_
+};
+
+}  // namespace tessera::memory

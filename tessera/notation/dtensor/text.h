@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "tessera/notation/dtensor/dtensor.h"
+
+namespace tessera::notation {
+
+/// `dtensor<..>` as it stands in the text.
+struct DtensorText {
+  DtensorLayout words;
+  Span mesh;
+  Span placements;
+};
+
+/// Reads PyTorch's spellings as well: Shard(dim=0) and S(0), R, Partial() and P(sum),
+/// _StridedShard(dim=0, sf=2) and _S(0, 2); dims may count from the back.
+Result<DtensorText> read_dtensor(std::string_view source, const Shape& shape);
+
+}  // namespace tessera::notation

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/notation/metal/metal.h"
+#include "tessera/notation/notation.h"
+#include "tessera/testing/notation/rule_metal.h"
+#include "tessera/testing/sanitized.h"
+
+/// The seed's metal layouts against their own rule, evaluated by plain loops.
+namespace tessera::notation {
+namespace {
+
+using test::Dice;
+using test::Failures;
+using test::MetalRule;
+using test::Numbers;
+using test::RuleResult;
+
+constexpr int kLayouts = test::kSanitized ? 1000 : 10000;
+
+std::string device_mistake(const MetalRule& rule) {
+  const Result<Tensor> tensor = parse_tensor(rule.text());
+  if (!tensor) return tensor.error().message;
+  const Layout& layout = tensor->layout();
+  const std::vector<Numbers> expected = physical_places(rule);
+  const std::vector<Numbers> places = test::all_tuples(rule.grid);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const PhysicalPlace found = layout.spec().device_map.map(layout.mesh(), places[i]);
+    if (found.place == expected[i] && found.layer == 0) continue;
+    return cat("place ", bracketed(places[i]), " is at ", bracketed(found.place), ", expected ",
+               bracketed(expected[i]));
+  }
+  return {};
+}
+
+std::string metal_mistake(const MetalRule& rule) {
+  std::string found = test::all_mistakes(placed(rule));
+  if (!found.empty()) return found;
+  found = device_mistake(rule);
+  return found.empty() ? found : cat(rule.text(), "\n  ", found);
+}
+
+TEST(MetalRule, RandomLayouts) {
+  Dice dice(2);
+  Failures failures;
+  for (int i = 0; i < kLayouts; ++i) failures.add(metal_mistake(random_metal(dice)));
+  EXPECT_EQ(failures.count(), 0) << failures.report();
+}
+
+TEST(MetalRule, RandomLayoutsIn32x32Tiles) {
+  Dice dice(3);
+  Failures failures;
+  for (int i = 0; i < kLayouts / 200; ++i) {
+    failures.add(metal_mistake(random_metal_32x32(dice)));
+  }
+  EXPECT_EQ(failures.count(), 0) << failures.report();
+}
+
+TEST(MetalRule, WhatTodaysAttributeCanSayIsTheSame) {
+  const Result<const Notation*> today = find_notation("metal-today");
+  ASSERT_TRUE(today.ok());
+  Dice dice(4);
+  Failures failures;
+  int said = 0;
+  for (int i = 0; i < kLayouts / 2; ++i) {
+    const std::string text = random_metal(dice).text();
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
+    const Result<std::string> raised = print_tensor(tensor->layout(), **today);
+    if (!raised) {
+      EXPECT_EQ(code_name(raised.error().code), "not_supported") << text;
+      continue;
+    }
+    ++said;
+    const Result<Tensor> again = parse_tensor(*raised);
+    if (!again) {
+      failures.add(cat(text, "\n  said today as ", *raised, ": ", again.error().message));
+      continue;
+    }
+    const Result<Comparison> same = same_function(tensor->layout(), again->layout());
+    if (!same || !same->equal || again->layout().slots() != tensor->layout().slots() ||
+        again->layout().atom() != tensor->layout().atom()) {
+      failures.add(cat(text, "\n  said today as ", *raised, ": another layout"));
+    }
+  }
+  EXPECT_EQ(failures.count(), 0) << failures.report();
+  EXPECT_GT(said, kLayouts / 20);
+}
+
+TEST(MetalRule, TwoElementsInOneSlotAreRefused) {
+  Dice dice(5);
+  int refused = 0;
+  for (int i = 0; i < kLayouts / 5; ++i) {
+    MetalRule rule = random_metal(dice);
+    RuleResult& result = rule.linear[static_cast<std::size_t>(
+        dice.below(static_cast<std::int64_t>(rule.linear.size())))];
+    if (result.parts.empty()) continue;
+    auto& part = result.parts[static_cast<std::size_t>(
+        dice.below(static_cast<std::int64_t>(result.parts.size())))];
+    part.coef = std::max<std::int64_t>(part.coef - dice.between(1, 3), 1);
+    if (!rule.rises() || total_slots(rule.lines()) > 4000) continue;
+    const test::RuledGrid expected = placed(rule);
+    const Result<Tensor> tensor = parse_tensor(rule.text());
+    EXPECT_EQ(tensor.ok(), expected.injective)
+        << rule.text() << (tensor.ok() ? "" : tensor.error().message);
+    if (!tensor.ok()) {
+      EXPECT_EQ(code_name(tensor.error().code), "not_injective") << rule.text();
+      EXPECT_TRUE(tensor.error().span.has_value()) << rule.text();
+    }
+    refused += tensor.ok() ? 0 : 1;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(refused, kLayouts / 200);
+}
+
+TEST(MetalRule, AWrongMemrefIsToldTheRightOne) {
+  Dice dice(6);
+  for (int i = 0; i < kLayouts / 5; ++i) {
+    const MetalRule rule = random_metal(dice);
+    Numbers wrong = rule.memref();
+    std::int64_t& number =
+        wrong[static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(wrong.size())))];
+    number += number == 0 || dice.chance(50) ? 1 : -1;
+    const std::string text = rule.text(wrong);
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_FALSE(tensor.ok()) << text;
+    const Error& error = tensor.error();
+    EXPECT_EQ(code_name(error.code), "contradiction") << render(error, text);
+    EXPECT_TRUE((error.message + error.help).find(test::times(rule.memref())) != std::string::npos)
+        << "expected " << test::times(rule.memref()) << "\n"
+        << render(error, text);
+    ASSERT_TRUE(error.span.has_value()) << text;
+    const std::string marked =
+        text.substr(static_cast<std::size_t>(error.span->from),
+                    static_cast<std::size_t>(error.span->to - error.span->from));
+    EXPECT_TRUE(marked.find(test::times(wrong)) != std::string::npos) << render(error, text);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(MetalRule, SlipsAreErrorsInsideTheText) {
+  Dice dice(7);
+  Failures failures;
+  for (int i = 0; i < 2 * kLayouts; ++i) {
+    failures.add(test::hostile_mistake(test::mutated(dice, random_metal(dice).text())));
+  }
+  EXPECT_EQ(failures.count(), 0) << failures.report();
+}
+
+/// Each with one thing wrong, and what the span must touch.
+TEST(MetalRule, ContradictionsOfTheAttribute) {
+  struct Case {
+    std::string layout;
+    std::string marked;
+  };
+  const std::string end = ", #tt.memory_space<l1>>>";
+  const std::string map = "#tt.metal_layout<(d0, d1) -> (d0, d1), undef, ";
+  const std::vector<Case> cases = {
+      {"#tt.metal_layout<(d0) -> (d0, 0), undef, <3x2>, memref<18x32xf32" + end, "(d0)"},
+      {"#tt.metal_layout<(d0, d1, d2) -> (d0, d1), undef, <3x2>, memref<18x32xf32" + end, "d2"},
+      {"#tt.metal_layout<(d0, d1) -> (d0 * 63 + d1), undef, <3x2>, memref<18x32xf32" + end, "3x2"},
+      {map + "<3>, memref<18x32xf32" + end, "<3>"},
+      {map + "<3x2x1>, memref<18x32xf32" + end, "3x2x1"},
+      {map + "<3x2>, memref<18xf32" + end, "18x"},
+      {map + "<3x2>, memref<18x32x1xf32" + end, "18x32x1"},
+      {map + "<0x2>, memref<18x32xf32" + end, "0x2"},
+      {map + "<-3x2>, memref<18x32xf32" + end, "-3"},
+      {map + "<3x2>, memref<-18x32xf32" + end, "-18"},
+      {map + "<3x99999999999999999999>, memref<18x32xf32" + end, "99999999999999999999"},
+      {map + "<3x2>, memref<18x99999999999999999999xf32" + end, "99999999999999999999"},
+      {map + "<3x2>, memref<1x1x!tt.tile<0x32, f32>" + end, "0x32"},
+      {map + "<3x2>, memref<1x1x!tt.tile<16x16, bfp_bf8>" + end, "16x16"},
+      {map + "<3x2>, memref<18x32xbfp_bf8" + end, "bfp_bf8"},
+      {map + "<3x2>, memref<18x32xf33" + end, "f33"},
+      {map + "<3x2>, memref<18x32xf32, #tt.memory_space<l2>>>", "l2"},
+      {map + "<3x2>, memrf<18x32xf32" + end, "memrf"},
+      {"#tt.metal_layout<(d0, d1) -> (d0, d1), undefined, <3x2>, memref<18x32xf32" + end,
+       "undefined"},
+      {"#tt.metal_layot<(d0, d1) -> (d0, d1), undef, <3x2>, memref<18x32xf32" + end, "metal_layot"},
+      {"#tt.metal_layout<(d0, d1) -> (d0, d5), undef, <3x2>, memref<18x32xf32" + end, "d5"},
+      {"#tt.metal_layout<(d0, d1) -> (d0 * 9223372036854775807, d1), undef, <3x2>, "
+       "memref<18x32xf32" +
+           end,
+       "9223372036854775807"},
+      {"#tt.metal_layout<(d0, d1) -> (d0 - 1, d1), undef, <3x2>, memref<18x32xf32" + end, "d0 - 1"},
+      {map +
+           "<3x2>, memref<18x32xf32, #tt.memory_space<l1>>, device = <1x1, (d0, d1) -> (d0, d1)>>",
+       "d0, d1"},
+      {map +
+           "<3x2>, memref<18x32xf32, #tt.memory_space<l1>>, device = <8x8, (d0, d1) -> (d0, d0)>>",
+       "d0, d0"},
+  };
+  for (const Case& refused : cases) {
+    const std::string text = test::tensor_text({53, 63}, "f32", refused.layout);
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_FALSE(tensor.ok()) << text;
+    ASSERT_TRUE(tensor.error().span.has_value()) << text;
+    const Span span = *tensor.error().span;
+    const auto from = static_cast<std::int64_t>(text.rfind(refused.marked));
+    const auto to = from + static_cast<std::int64_t>(refused.marked.size());
+    EXPECT_TRUE(span.from < to && from < std::max(span.to, span.from + 1))
+        << render(tensor.error(), text);
+    EXPECT_FALSE(tensor.error().help.empty()) << render(tensor.error(), text);
+  }
+}
+
+/// Building, dividing again, tilizing and untilizing derive what the rule derives.
+TEST(MetalRule, MadeAndChangedAttributesFollowTheRule) {
+  Dice dice(8);
+  for (int i = 0; i < kLayouts / 5; ++i) {
+    MetalRule rule = random_metal(dice);
+    rule.device.reset();
+    const Result<Tensor> tensor = parse_tensor(rule.text());
+    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
+    const Shape& shape = tensor->layout().shape();
+    const auto& words = std::get<MetalLayout>(tensor->words);
+    for (std::int64_t& places : rule.grid) places = dice.between(1, 9);
+    const Result<MetalLayout> regridded = with_grid(words, shape, rule.grid);
+    ASSERT_TRUE(regridded.ok()) << regridded.error().message;
+    EXPECT_EQ(test::tensor_text(rule.shape, rule.dtype, write(*regridded)), rule.text());
+    const Result<MetalFacts> facts = facts_of(*regridded, shape);
+    ASSERT_TRUE(facts.ok()) << facts.error().message;
+    EXPECT_EQ(facts->linear, test::map_text(rule.shape.size(), rule.linear));
+    EXPECT_EQ(facts->grid, rule.grid);
+    EXPECT_EQ(facts->shard_shape, rule.shards()) << rule.text();
+
+    rule.tile = {};
+    rule.storage = rule.dtype;
+    const Result<MetalLayout> untilized =
+        with_element(*regridded, shape, Atom::scalar(tensor->layout().dtype()));
+    ASSERT_TRUE(untilized.ok()) << untilized.error().message;
+    EXPECT_EQ(test::tensor_text(rule.shape, rule.dtype, write(*untilized)), rule.text());
+    if (rule.grid.size() >= 2) {
+      rule.tile = {32, 32};
+      rule.storage = "bfp_bf8";
+      const Result<MetalLayout> tilized =
+          with_element(*untilized, shape, Atom::tile(32, 32, DType::kBfpBf8));
+      ASSERT_TRUE(tilized.ok()) << tilized.error().message;
+      EXPECT_EQ(test::tensor_text(rule.shape, rule.dtype, write(*tilized)), rule.text());
+    }
+    if (HasFailure()) return;
+  }
+}
+
+/// 32x32 tiles of every type, by FACTS: f32 u32 i32 4096; f16 bf16 u16 2048; u8 1024; bfp8 1088;
+/// bfp4 576; bfp2 320.
+TEST(MetalRule, BytesOfATile) {
+  const std::vector<std::pair<std::string, std::int64_t>> bytes = {
+      {"f32", 4096},    {"ui32", 4096},  {"i32", 4096},    {"si32", 4096},    {"f16", 2048},
+      {"bf16", 2048},   {"ui16", 2048},  {"ui8", 1024},    {"bfp_bf8", 1088}, {"bfp_f8", 1088},
+      {"bfp_bf4", 576}, {"bfp_f4", 576}, {"bfp_bf2", 320}, {"bfp_f2", 320}};
+  for (const auto& [storage, expected] : bytes) {
+    MetalRule rule;
+    rule.shape = {53, 63};
+    rule.linear = {RuleResult{{{0, 1}}}, RuleResult{{{1, 1}}}};
+    rule.grid = {1, 1};
+    rule.tile = {32, 32};
+    rule.storage = storage;
+    const Result<Tensor> tensor = parse_tensor(rule.text());
+    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
+    EXPECT_EQ(tensor->layout().shard_bytes(), 4 * expected) << storage;  // 2x2 tiles
+    const bool block = storage.starts_with("bfp");
+    EXPECT_EQ(tensor->layout().locate({0, 1})->byte.has_value(), !block) << storage;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::notation

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/notation/onednn/onednn.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+#include "tessera/testing/generate.h"
+#include "tessera/testing/tuples.h"
+
+namespace tessera::notation {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// The rule straight from the words: from the fastest block to the slowest, take the remainder of
+/// its dim and go on with the quotient; then the dims from fastest to slowest.
+std::int64_t naive_slot(const OnednnLayout& words, const Numbers& shape, Numbers index) {
+  std::int64_t slot = 0;
+  std::int64_t step = 1;
+  Numbers padded = shape;
+  for (auto block = words.blocks.rbegin(); block != words.blocks.rend(); ++block) {
+    const auto dim = static_cast<std::size_t>(block->dim);
+    slot += index[dim] % block->size * step;
+    index[dim] /= block->size;
+    padded[dim] = (padded[dim] + block->size - 1) / block->size;
+    step *= block->size;
+  }
+  for (auto number = words.order.rbegin(); number != words.order.rend(); ++number) {
+    const auto dim = static_cast<std::size_t>(*number);
+    slot += index[dim] * step;
+    step *= padded[dim];
+  }
+  return slot;
+}
+
+std::int64_t naive_slots(const OnednnLayout& words, const Numbers& shape) {
+  std::int64_t slots = 1;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    std::int64_t block = 1;
+    for (const OnednnLayout::Block& part : words.blocks) {
+      if (part.dim == static_cast<int>(dim)) block *= part.size;
+    }
+    slots *= (shape[dim] + block - 1) / block * block;
+  }
+  return slots;
+}
+
+void expect_rule(const Layout& layout, const OnednnLayout& words) {
+  const Numbers& shape = layout.shape().extents();
+  ASSERT_EQ(layout.slots(), naive_slots(words, shape));
+  std::vector<Index> held(static_cast<std::size_t>(layout.slots()));
+  test::for_each_tuple(shape, [&](const Index& index) {
+    const Result<Location> where = layout.locate(index);
+    ASSERT_TRUE(where.ok());
+    ASSERT_EQ(where->slot, naive_slot(words, shape, index)) << bracketed(index);
+    held[static_cast<std::size_t>(where->slot)] = index;
+  });
+  const std::int64_t stride = layout.slots() > 300 ? 7 : 1;
+  for (std::int64_t slot = 0; slot < layout.slots(); slot += stride) {
+    const Index& index = held[static_cast<std::size_t>(slot)];
+    const Result<Slot> found = layout.element_at({}, slot);
+    ASSERT_TRUE(found.ok());
+    if (!index.empty()) {
+      ASSERT_EQ(std::get<Index>(*found), index) << slot;
+    } else {
+      ASSERT_EQ(std::get<Padding>(*found).cause, Cause::kAlignment) << slot;
+    }
+  }
+}
+
+void expect_raised(const Layout& layout) {
+  const Result<OnednnLayout> words = raise_onednn(layout);
+  ASSERT_TRUE(words.ok()) << words.error().message << "\n" << print_native(layout);
+  SCOPED_TRACE(write(*words));
+  const Result<Layout> again = lower(*words, layout.shape(), layout.dtype());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_TRUE(same_function(*again, layout)->equal);
+  EXPECT_EQ(again->slots(), layout.slots());
+}
+
+struct RandomTag {
+  Numbers shape;
+  OnednnLayout words;
+  std::string text() const {
+    return cat("tensor<", write_tensor_type(shape, Atom::scalar(DType::kF32)), ", ", write(words),
+               ">");
+  }
+};
+
+/// Any order of dims in plain or named letters, with up to five blocks, also repeated, larger than
+/// their dim, and over dims of extent 1.
+RandomTag random_tag(test::Dice& dice) {
+  static const std::vector<std::string> sets = {"a",    "ab",    "abc", "abcd", "abcde", "nchw",
+                                                "oihw", "goihw", "tnc", "ldnc", "ldigo", "x"};
+  RandomTag random;
+  random.words.letters = sets[static_cast<std::size_t>(dice.below(std::ssize(sets)))];
+  const std::size_t rank = random.words.letters.size();
+  const bool may_be_empty = dice.chance(2);
+  for (std::size_t i = 0; i < rank; ++i) {
+    random.shape.push_back(dice.chance(20) ? 1
+                                           : dice.between(may_be_empty ? 0 : 1, rank > 3   ? 3
+                                                                                : rank > 2 ? 5
+                                                                                           : 9));
+  }
+  for (const std::size_t dim : dice.order(rank)) {
+    random.words.order.push_back(static_cast<int>(dim));
+  }
+  std::int64_t budget = 60;  // slots of all blocks together
+  for (std::int64_t blocks = dice.between(0, 5); blocks > 0; --blocks) {
+    const std::int64_t size =
+        dice.between(1, std::max<std::int64_t>(std::min<std::int64_t>(6, budget), 1));
+    budget /= size;
+    random.words.blocks.push_back(
+        {static_cast<int>(dice.below(static_cast<std::int64_t>(rank))), size});
+  }
+  return random;
+}
+
+TEST(Onednn, KnownAnswersOfTheOwnersPage) {
+  // oneDNN, "Understanding memory formats": activations of 2x16x5x4 and the offset functions of
+  // nchw, nhwc, chwn and nChw8c; padding of 17 channels to 24.
+  constexpr std::int64_t kN = 2, kC = 16, kH = 5, kW = 4;
+  using Offset =
+      std::function<std::int64_t(std::int64_t, std::int64_t, std::int64_t, std::int64_t)>;
+  const std::vector<std::pair<std::string, Offset>> formats = {
+      {"nchw",
+       [](auto n, auto c, auto h, auto w) { return n * kC * kH * kW + c * kH * kW + h * kW + w; }},
+      {"nhwc",
+       [](auto n, auto c, auto h, auto w) { return n * kH * kW * kC + h * kW * kC + w * kC + c; }},
+      {"chwn",
+       [](auto n, auto c, auto h, auto w) { return c * kH * kW * kN + h * kW * kN + w * kN + n; }},
+      {"nChw8c", [](auto n, auto c, auto h, auto w) {
+         return n * kC * kH * kW + c / 8 * kH * kW * 8 + h * kW * 8 + w * 8 + c % 8;
+       }}};
+  for (const auto& [tag, offset] : formats) {
+    const Result<Tensor> tensor = parse_tensor(cat("tensor<2x16x5x4xf32, onednn.", tag, ">"));
+    ASSERT_TRUE(tensor.ok()) << tag;
+    EXPECT_EQ(tensor->layout().slots(), kN * kC * kH * kW);
+    test::for_each_tuple({kN, kC, kH, kW}, [&](const Index& x) {
+      EXPECT_EQ(tensor->layout().locate(x)->slot, offset(x[0], x[1], x[2], x[3])) << tag;
+    });
+  }
+  const Result<Tensor> padded = parse_tensor("tensor<2x17x5x4xf32, onednn.nChw8c>");
+  ASSERT_TRUE(padded.ok());
+  EXPECT_EQ(padded->layout().slots(), 2 * 24 * 5 * 4);
+  // Channel 17 would be slot 1 of the third block of the first pixel.
+  EXPECT_EQ(std::get<Padding>(*padded->layout().element_at({}, 2 * 5 * 4 * 8 + 1)).cause,
+            Cause::kAlignment);
+}
+
+TEST(Onednn, NamedTagsAreLetterTags) {
+  // oneDNN, include/oneapi/dnnl/dnnl_types.h: the enum gives each named tag the value of a letter
+  // tag. Every set of names, and those whose letters say something else than the value.
+  for (const auto& [name, letters] :
+       std::vector<std::pair<std::string, std::string>>{{"x", "a"},
+                                                        {"nc", "ab"},
+                                                        {"cn", "ba"},
+                                                        {"tn", "ab"},
+                                                        {"nt", "ba"},
+                                                        {"nwc", "acb"},
+                                                        {"nhwc", "acdb"},
+                                                        {"chwn", "bcda"},
+                                                        {"ndhwc", "acdeb"},
+                                                        {"io", "ba"},
+                                                        {"wio", "cba"},
+                                                        {"hwio", "cdba"},
+                                                        {"idhwo", "bcdea"},
+                                                        {"wigo", "dcab"},
+                                                        {"giohw", "acbde"},
+                                                        {"dhwigo", "defcab"},
+                                                        {"ntc", "bac"},
+                                                        {"ldnc", "abcd"},
+                                                        {"ldigo", "abcde"},
+                                                        {"ldgoi", "abdec"},
+                                                        {"ldio", "abcd"},
+                                                        {"ldoi", "abdc"},
+                                                        {"ldgo", "abcd"},
+                                                        {"ldOi32o", "abDc32d"},
+                                                        {"ldgOI32o4i", "abdEC32e4c"},
+                                                        {"ldgIO32i2o", "abdCE32c2e"},
+                                                        {"nCw16c", "aBc16b"},
+                                                        {"NChw32n16c", "ABcd32a16b"},
+                                                        {"OIhw4i16o4i", "ABcd4b16a4b"},
+                                                        {"gOIdhw4o8i8o4i", "aBCdef4b8c8b4c"},
+                                                        {"hwioG16g", "decbA16a"},
+                                                        {"OhwI24o", "Acdb24a"},
+                                                        {"OhwI32o", "Acdb32a"},
+                                                        {"gOhwI24o", "aBdec24b"},
+                                                        {"gOhwI32o", "aBdec32b"},
+                                                        {"gIOhw2i8o16i2o", "aBCde2c8b16c2b"},
+                                                        {"gIOdhw2i8o16i2o", "aBCdef2c8b16c2b"}}) {
+    const Result<OnednnLayout> plain = read_onednn_tag(letters, 0);
+    ASSERT_TRUE(plain.ok()) << letters;
+    const Numbers shape(plain->order.size(), 3);
+    const std::string type = write_tensor_type(shape, Atom::scalar(DType::kF32));
+    const std::string text = cat("tensor<", type, ", onednn.", name, ">");
+    const Result<Tensor> named = parse_tensor(text);
+    ASSERT_TRUE(named.ok()) << render(named.error(), text);
+    EXPECT_EQ(print_tensor(*named), text);
+    EXPECT_EQ(named->layout(), *lower(*plain, named->layout().shape(), DType::kF32)) << name;
+  }
+}
+
+TEST(Onednn, EveryElementOfRandomTagsFollowsTheRule) {
+  std::int64_t empty = 0;
+  for (std::uint64_t seed = 0; seed < 10000; ++seed) {
+    test::Dice dice(seed);
+    const RandomTag random = random_tag(dice);
+    const std::string text = random.text();
+    SCOPED_TRACE(text);
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
+    EXPECT_EQ(std::get<OnednnLayout>(tensor->words), random.words);
+    EXPECT_EQ(print_tensor(*tensor), text);
+    expect_rule(tensor->layout(), random.words);
+    expect_raised(tensor->layout());
+    if (::testing::Test::HasFailure()) return;
+    if (tensor->layout().shape().empty()) ++empty;
+  }
+  EXPECT_GT(empty, 10);
+}
+
+TEST(Onednn, LayoutsDescribedDifferentlyAreRaised) {
+  int raised = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    test::Dice dice(seed);
+    const RandomTag random = random_tag(dice);
+    SCOPED_TRACE(random.text());
+    const Result<Tensor> tensor = parse_tensor(random.text());
+    ASSERT_TRUE(tensor.ok());
+    LayoutSpec spec = tensor->layout().spec();
+    spec.slots = tensor->layout().slots();
+    spec.form = test::rewrite(dice, spec.form);
+    const Result<Layout> other = Layout::make(spec);
+    if (!other.ok()) continue;
+    expect_raised(*other);
+    if (::testing::Test::HasFailure()) return;
+    ++raised;
+  }
+  EXPECT_GT(raised, 2000);
+}
+
+TEST(Onednn, RaisedTextIsThePlainest) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"tensor<4x6xf32, strided<[6, 1]>>", "onednn.ab"},
+           {"tensor<4x6xf32, strided<[1, 4]>>", "onednn.ba"},
+           {"tensor<1x6x1xf32, strided<[1, 1, 1]>>", "onednn.abc"},
+           {"tensor<0x6xf32, strided<[6, 1]>>", "onednn.ab"},
+           {"tensor<2x33x7x7xf32, onednn.nChw16c>", "onednn.aBcd16b"},
+           {"tensor<33x70x3x3xf32, onednn.OIhw4i16o4i>", "onednn.ABcd4b16a4b"},
+           {"tensor<2x16x7x7xf32, onednn.nChw16c>", "onednn.acdb"},
+           {"tensor<53xf32, onednn.A8a>", "onednn.A8a"},
+           {"tensor<2x1x3xf32, onednn.aBc8b>", "onednn.aBc8b"},
+           {"tensor<9x1xf32, onednn.AB8b4a>", "onednn.AB8b4a"},
+           {"tensor<530x630xbf16, xla{1,0:T(8,128)(2,1)}>", "onednn.AB4a128b2a"},
+           {"tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>",
+            "onednn.Ba4b"}}) {
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
+    const Result<OnednnLayout> words = raise_onednn(tensor->layout());
+    ASSERT_TRUE(words.ok()) << text << "\n" << words.error().message;
+    EXPECT_EQ(write(*words), expected) << text;
+  }
+}
+
+TEST(Onednn, WhatCannotBeSaidHasAReason) {
+  for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"tensor<53x63xf32, pyflame.Grid(3, 2)>", "onednn cannot say a mesh of 6 places"},
+           {"tensor<f32, strided<[]>>", "onednn cannot say a tensor of rank 0"},
+           {"tensor<4x6xf32, strided<[6, 1], offset: 5>>",
+            "onednn cannot say an offset of 5 slots"},
+           {"tensor<4x6xf32, strided<[12, 2]>>",
+            "onednn cannot say an allocation of 47 slots where 4 steps of 12 slots take 48"},
+           {"tensor<4x6xf32, native<{d0} / (1 -> mem*12), {d1} / (1 -> mem*2), slots=48>>",
+            "onednn cannot leave 1 of every 2 slots empty without a dim of extent 1"},
+           {"tensor<5x2xf32, native<{d0} / (1 -> mem*2), {d1} / (1 -> mem), slots=13>>",
+            "onednn cannot say an allocation of 13 slots where blocks take 10"},
+           {"tensor<16xf32, morello[(0, Dynamic), (0, OddEven(16))]>",
+            "onednn cannot say dim 0 with steps of 2 faster in memory than steps of 1"},
+           {"tensor<7xf32, xla{0:T(3)(4)}>", "onednn cannot pad blocks of 3 of dim 0 to 4"},
+           {"tensor<30x7xf32, xla{1,0:T(3,2)(2,1)}>",
+            "onednn cannot cut blocks of 3 of dim 0 into blocks of 2"},
+           {"tensor<4x6x5xf32, xla{2,1,0:T(*,5,1)}>",
+            "onednn cannot say dims 0 and 1 joined in one line"},
+           {"tensor<5x3xi4, xla{1,0}>", "onednn cannot say i4 stored as i8"}}) {
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
+    const Result<OnednnLayout> words = raise_onednn(tensor->layout());
+    ASSERT_FALSE(words.ok()) << text << "\n" << write(*words);
+    EXPECT_EQ(words.error().code, ErrorCode::kNotSupported);
+    EXPECT_EQ(words.error().message, reason) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::notation

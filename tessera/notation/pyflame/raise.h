@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tessera/notation/pyflame/pyflame.h"
+
+/// What raise_pyflame is made of: each part reads one thing off a layout, or says why PyFlame has
+/// no words for it.
+namespace tessera::notation {
+
+/// "PyFlame cannot say ..".
+Error pyflame_cannot_say(std::string_view what);
+
+/// Where the tiles are: on the wafer's first PEs, moved as a whole, or each on a PE of its own.
+struct PyflamePes {
+  std::optional<PyflameLayout::Pe> origin;
+  std::vector<PyflameLayout::Pe> pes;  ///< row-major; only when no origin says it
+};
+/// Lists at most 2^20 PEs.
+Result<PyflamePes> pyflame_pes(const Layout& layout);
+
+/// How one dim lies, whatever folds say it.
+struct PyflameDim {
+  int axis = -1;            ///< the PE axis that the dim moves along, if any
+  std::int64_t block = 0;   ///< elements before the first move, where it moves
+  std::int64_t stride = 0;  ///< slots between neighbours on one PE; 0 when there are none
+  std::int64_t tile = 1;    ///< elements that a PE allocates for the dim, were slots row-major
+};
+/// One a dim. Only for tensors with elements, on meshes of rank 2 or of one place.
+Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout);
+
+}  // namespace tessera::notation

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/notation/notation.h"
+#include "tessera/testing/generate.h"
+#include "tessera/testing/notation/rule_pyflame.h"
+
+namespace tessera::notation {
+namespace {
+
+const Notation& pyflame() { return **find_notation("pyflame"); }
+
+Layout layout_of(const std::string& text) {
+  Result<Tensor> tensor = parse_tensor(text);
+  EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
+  return tensor->layout();
+}
+
+/// The layout of `said`, from which nothing of the text is left, prints as `printed`, and that
+/// reads back as the same function, allocation and PEs.
+void expect_raised(const std::string& type, const std::string& said, const std::string& printed) {
+  const std::string text = cat("tensor<", type, ", ", said, ">");
+  SCOPED_TRACE(text);
+  const Layout layout = layout_of(text);
+  const Result<std::string> raised = print_tensor(layout, pyflame());
+  ASSERT_TRUE(raised.ok()) << raised.error().message;
+  EXPECT_EQ(*raised, cat("tensor<", type, ", ", printed, ">"));
+  const Layout again = layout_of(*raised);
+  const Result<Comparison> same = same_function(layout, again);
+  ASSERT_TRUE(same.ok());
+  EXPECT_TRUE(same->equal);
+  EXPECT_EQ(again.slots(), layout.slots());
+  for (std::int64_t place = 0; layout.mesh().rank() == 2 && place < layout.places(); ++place) {
+    const Place tile = layout.mesh().delinear(place);
+    EXPECT_EQ(again.spec().device_map.map(again.mesh(), tile),
+              layout.spec().device_map.map(layout.mesh(), tile));
+  }
+}
+
+TEST(PyflameRaise, EveryFactoryAndOptionIsRecovered) {
+  for (const std::string layout :
+       {"pyflame.SinglePE()",
+        "pyflame.SinglePE(origin=(3, 5))",
+        "pyflame.RowPartition(3)",
+        "pyflame.RowPartition(3, dim_to_pe=[-1, 0, -1])",
+        "pyflame.ColPartition(3)",
+        "pyflame.ColPartition(3, dim_to_pe=[1, -1, -1])",
+        "pyflame.Grid(2, 3)",
+        "pyflame.Grid(2, 3, dim_to_pe=[1, 0, -1])",
+        "pyflame.Grid(2, 3, dim_to_pe=[-1, -1, 0])",
+        "pyflame.Grid(2, 3, dim_to_pe=[-1, -1, -1])",
+        "pyflame.Grid(2, 3, origin=(3, 0))",
+        "pyflame.Grid(2, 3, replicate=[0])",
+        "pyflame.Grid(2, 3, replicate=[0, 1])",
+        "pyflame.Grid(2, 3, partial=[1:sum])",
+        "pyflame.Grid(2, 3, replicate=[0], partial=[1:max])",
+        "pyflame.Grid(2, 3, dim_to_pe=[-1, -1, 1], origin=(0, 9), replicate=[0])",
+        "pyflame.BlockCyclic(2, 3, 2, 1)",
+        "pyflame.BlockCyclic(2, 2, 1, 1, dim_to_pe=[1, -1, 0])",
+        "pyflame.BlockCyclic(2, 1, 2, 1, origin=(1, 1))",
+        "pyflame.BlockCyclic(2, 2, 2, 1, partial=[1:sum])",
+        "pyflame.Custom(2, 2, [(0, 0), (0, 1), (1, 1), (1, 0)])",
+        "pyflame.Custom(2, 2, [(5, 0), (0, 1), (1, 1), (1, 0)], dim_to_pe=[-1, 0, 1])",
+        "pyflame.SinglePE(partial=[0:sum])"}) {
+    expect_raised("7x6x5xf32", layout, layout);
+  }
+}
+
+TEST(PyflameRaise, TheSimplestFactoryIsFound) {
+  for (const auto& [type, said, printed] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"7x6xf32", "pyflame.Grid(3, 1)", "pyflame.RowPartition(3)"},
+           {"7x6xf32", "pyflame.Grid(1, 3)", "pyflame.ColPartition(3)"},
+           {"7x6xf32", "pyflame.Grid(1, 1, replicate=[0, 1])", "pyflame.SinglePE()"},
+           {"7x6xf32", "pyflame.BlockCyclic(1, 1, 7, 3)", "pyflame.SinglePE()"},
+           {"7x6xf32", "pyflame.BlockCyclic(2, 3, 4, 2)", "pyflame.Grid(2, 3)"},
+           {"7x6xf32", "pyflame.Custom(1, 1, [(4, 2)])", "pyflame.SinglePE(origin=(4, 2))"},
+           {"7x6xf32", "pyflame.Custom(2, 1, [(4, 2), (5, 2)], origin=(1, 1))",
+            "pyflame.RowPartition(2, origin=(5, 3))"},
+           {"7x6xf32", "pyflame.Grid(2, 2, dim_to_pe=[0, 1], origin=(0, 0))", "pyflame.Grid(2, 2)"},
+           {"1x6xf32", "pyflame.Grid(4, 2, dim_to_pe=[-1, 1])", "pyflame.Grid(4, 2)"},
+           {"6xf32", "pyflame.Grid(2, 2, dim_to_pe=[0])", "pyflame.Grid(2, 2, dim_to_pe=[0])"},
+           {"f32", "pyflame.Grid(2, 2, dim_to_pe=[])", "pyflame.Grid(2, 2, dim_to_pe=[])"},
+           {"0x6xf32", "pyflame.BlockCyclic(2, 2, 1, 1)", "pyflame.Grid(2, 2)"},
+           {"0xf32", "pyflame.Grid(2, 2, dim_to_pe=[1])", "pyflame.Grid(2, 2, dim_to_pe=[-1])"},
+           // 7 rows in whole blocks of 4 on one PE are 8: blocks are the only words for it.
+           {"7x6xf32", "pyflame.BlockCyclic(1, 2, 4, 3)", "pyflame.BlockCyclic(1, 2, 4, 3)"},
+           {"7x6xf32", "pyflame.BlockCyclic(1, 1, 7, 4)", "pyflame.BlockCyclic(1, 1, 1, 4)"}}) {
+    expect_raised(type, said, printed);
+  }
+}
+
+TEST(PyflameRaise, WhatOtherNotationsSayIsFoundToo) {
+  for (const auto& [type, said, printed] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"7x6xf32", "strided<[6, 1]>", "pyflame.SinglePE()"},
+           {"f32", "strided<[]>", "pyflame.SinglePE()"},
+           {"7x6xf32", "native<{6*d0 + d1} / (1 -> mem)>", "pyflame.SinglePE()"},
+           {"8x6xf32", "native<mesh=[4, 1], {6*d0 + d1} / (12 -> m0, 1 -> mem)>",
+            "pyflame.RowPartition(4)"},
+           // Tiles of 4, 4, 2 and 0 rows are not ceil(10/4) = 3 long, but one round of blocks is.
+           {"10xf32", "native<mesh=[4, 1], {d0} / (4 -> m0, 1 -> mem)>",
+            "pyflame.BlockCyclic(4, 1, 4, 1)"},
+           {"5xf32", "native<{d0} / (1#6 -> mem)>", "pyflame.BlockCyclic(1, 1, 3, 1)"},
+           {"4x4xf32",
+            "native<mesh=[2, 2], {d0} / (2 -> m0, 1 -> mem*2), {d1} / (2 -> m1, 1 -> mem), "
+            "device=folded([2, 2], {d0} / (1 -> m1), {d1} / (1 -> m0))>",
+            "pyflame.Custom(2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)])"},
+           {"4x4xf32",
+            "native<mesh=[2, 2], {d0} / (2 -> m0, 1 -> mem*2), {d1} / (2 -> m1, 1 -> mem), "
+            "device=folded([994, 750], {2*d0 + d1} / (2 -> m0, 1 -> m1), origin=[3, 5])>",
+            "pyflame.Grid(2, 2, origin=(3, 5))"},
+           {"4xf32", "native<mesh=[4, 1], {d0} / (1 -> mem), replicate(m0#2), replicate(m0#2*2)>",
+            "pyflame.RowPartition(4, replicate=[0])"}}) {
+    expect_raised(type, said, printed);
+  }
+}
+
+TEST(PyflameRaise, WhatPyflameCannotSayHasAReason) {
+  for (const auto& [type, said, reason] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"4xf32", "native<{d0} / (1 -> mem), atom=tile(2x2, f32)>", "an atom of 2x2"},
+           {"4xf32", "native<{d0} / (1 -> mem), atom=bf16>", "f32 stored as bf16"},
+           {"4xf32", "native<{d0} / (1 -> mem), pad=0>", "a padding value"},
+           {"4xf32", "native<{d0} / (1 -> mem), space=l1>", "the memory space 'l1'"},
+           {"4xf32", "native<mesh=[2], {d0} / (2 -> m0, 1 -> mem)>",
+            "a mesh of rank 1: PEs are in rows and columns"},
+           {"4xf32", "native<mesh=[2, 1, 1], {d0} / (2 -> m0, 1 -> mem)>",
+            "a mesh of rank 3: PEs are in rows and columns"},
+           {"4x6xf32", "strided<[1, 4]>",
+            "another order of slots than row-major: 1 from one element of dim 0 to the next, 4 "
+            "along "
+            "dim 1"},
+           {"4x6xf32", "strided<[8, 1]>",
+            "an allocation of 30 slots with 8 from one element of dim 0 to the next"},
+           {"4x6xf32", "native<{d0} / (1 -> mem*7), {d1} / (1 -> mem), slots=28>",
+            "an allocation of 7 elements for the 6 of dim 1"},
+           {"4xf32", "strided<[2]>",
+            "an allocation of 7 slots with 2 from one element of dim 0 to the next"},
+           {"4xf32", "native<{d0} / (1 -> mem*2), slots=8>",
+            "gaps: 2 slots from one element of dim 0 to the next"},
+           {"5xf32", "native<{d0} / (1 -> mem), slots=7>",
+            "an allocation of 7 elements for the 5 of dim 0"},
+           {"4xf32", "strided<[1], offset: 4>", "data that begin in slot 4"},
+           {"4xf32", "strided<[-1], offset: 3>", "dim 0 running backwards"},
+           {"5x7xf32", "native<mesh=[4, 1], {7*d0 + d1} / (9 -> m0, 1 -> mem)>",
+            "dims 0 and 1 cut as one line"},
+           {"8xf32", "native<mesh=[2, 2], {d0} / (4 -> m0, 2 -> m1, 1 -> mem)>",
+            "dim 0 spread over both PE axes"},
+           {"4x2xf32", "native<mesh=[4, 1], {d0} / (2 -> m0*2, 1 -> mem), {d1} / (1 -> m0)>",
+            "dim 0 in steps of 2 PE rows"},
+           {"4xf32", "native<mesh=[2, 2], {d0} / (2 -> m0, 1 -> mem), fixed(m1=1)>",
+            "data that begin on place [0, 1] of the mesh"},
+           {"4xf32", "native<mesh=[4, 1], {d0} / (1 -> mem), replicate(m0#2), fixed(m0=0)>",
+            "copies or shares on 2 of 4 coordinates of mesh axis 0: an axis is replicated or "
+            "partial as a whole"},
+           {"4xf32",
+            "native<mesh=[4, 1], {d0} / (1 -> mem), replicate(m0#2), partial(m0#2*2, sum)>",
+            "copies or shares on 4 of 4 coordinates of mesh axis 0: an axis is replicated or "
+            "partial as a whole"},
+           {"8xf32", "native<mesh=[2, 1], {d0} / (4 -> m0, 1#6 -> mem)>",
+            "an allocation of 6 elements of dim 0 where blocks of 4 on 2 PEs take 4"},
+           {"8xf32",
+            "native<mesh=[2, 1], {d0} / (4 -> m0, 1 -> mem), device=folded([1, 2, 1], {d0} / (1 -> "
+            "m1))>",
+            "a device of rank 3"},
+           {"8xf32",
+            "native<mesh=[4, 1], {d0} / (2 -> m0, 1 -> mem), device=folded([2, 1], {d0} / (2 -> "
+            "mem, 1 -> m0))>",
+            "places that share a PE"},
+           {"8xf32",
+            "native<mesh=[2, 1], {d0} / (4 -> mem*2, 2 -> m0, 1 -> mem), device=table([2, 2], [[0, "
+            "0], [1, 1]])>",
+            "blocks dealt out in turn on PEs that are listed one by one"},
+           {"12xf32", "native<mesh=[4, 1], {d0} / (6 -> mem*2, 2 -> m0, 1 -> mem)>",
+            "that element [6] is in slot 2 of [0, 0], not in slot 0 of [3, 0]"}}) {
+    const std::string text = cat("tensor<", type, ", ", said, ">");
+    SCOPED_TRACE(text);
+    const Result<std::string> raised = print_tensor(layout_of(text), pyflame());
+    ASSERT_FALSE(raised.ok()) << *raised;
+    EXPECT_EQ(raised.error().code, ErrorCode::kNotSupported);
+    EXPECT_EQ(raised.error().message, "PyFlame cannot say " + reason);
+    EXPECT_FALSE(raised.error().help.empty());
+  }
+}
+
+// What is raised depends on the function, not on the folds that say it.
+TEST(PyflameRaise, RewrittenLayoutsAreRecognised) {
+  std::int64_t tried = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    test::Dice dice(seed);
+    const test::Numbers extents = test::random_shape(dice, 3, 100);
+    const std::string text =
+        test::tensor_text(extents, "f32", test::random_pyflame(dice, extents).text());
+    const Layout layout = layout_of(text);
+    LayoutSpec spec = layout.spec();
+    spec.form = test::rewrite(dice, spec.form);
+    spec.slots = layout.slots();
+    const Result<Layout> rewritten = Layout::make(spec);
+    if (!rewritten.ok()) continue;                     // digits that overlap in padding
+    if (rewritten->mesh() != layout.mesh()) continue;  // more PEs than the factory has
+    ++tried;
+    const Result<PyflameLayout> words = raise_pyflame(*rewritten);
+    ASSERT_TRUE(words.ok()) << text << "\n"
+                            << print_native(*rewritten) << "\n"
+                            << words.error().message;
+    const Result<Layout> again = lower(*words, layout.shape(), layout.dtype());
+    ASSERT_TRUE(again.ok());
+    const Result<Comparison> same = same_function(layout, *again);
+    ASSERT_TRUE(same.ok() && same->equal) << text << "\n" << write(*words);
+    EXPECT_EQ(again->slots(), layout.slots());
+  }
+  EXPECT_GT(tried, 2000);
+}
+
+}  // namespace
+}  // namespace tessera::notation

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/notation/strided/strided.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/layout/compare.h"
+#include "tessera/layout/lines.h"
+#include "tessera/layout/runs.h"
+#include "tessera/notation/raising/plain_memory.h"
+#include "tessera/notation/registry.h"
+#include "tessera/notation/text/cursor.h"
+
+namespace tessera::notation {
+namespace {
+
+/// A negative stride runs downward from the slot of index 0, which must be high enough for it.
+Status check_lowest(const StridedLayout& words, const Shape& shape) {
+  Checked lowest = words.offset;
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    if (words.strides[dim] < 0 && shape[dim] > 1) {
+      lowest += Checked(words.strides[dim]) * (shape[dim] - 1);
+    }
+  }
+  TESSERA_TRY(const std::int64_t slot, lowest.value("the lowest slot"));
+  if (slot >= 0) return ok_status();
+  return Error{ErrorCode::kOutOfRange, cat("an element would live in slot ", slot), std::nullopt,
+               cat("slots count from 0: an offset of ", (Checked(words.offset) - slot).saturated(),
+                   " or more")};
+}
+
+Status check_rank(const StridedLayout& words, const Shape& shape) {
+  const std::size_t rank = words.strides.size();
+  if (rank == shape.rank()) return ok_status();
+  return Error{
+      ErrorCode::kContradiction,
+      cat(rank, rank == 1 ? " stride" : " strides", " for a tensor of rank ", shape.rank()),
+      std::nullopt, cat("row-major is strided<", bracketed(shape.row_major_strides()), ">")};
+}
+
+Result<Tensor> read(std::string_view source, const TensorType& type) {
+  constexpr std::string_view kHelp = "such as strided<[256, 1]> or strided<[256, 1], offset: 5>";
+  Cursor cursor(source, "the end of the layout");
+  TESSERA_CHECK_OK(cursor.expect_word("strided", kHelp));
+  TESSERA_CHECK_OK(cursor.expect("<", kHelp));
+  StridedLayout words;
+  const std::int64_t list_from = cursor.position();
+  TESSERA_TRY(words.strides, cursor.integers("a stride", kMaxRank));
+  const Span list = cursor.since(list_from);
+  std::optional<Span> offset;
+  if (cursor.accept(",")) {
+    TESSERA_CHECK_OK(cursor.expect_word("offset", kHelp));
+    TESSERA_CHECK_OK(cursor.expect(":", kHelp));
+    const std::int64_t offset_from = cursor.position();
+    TESSERA_TRY(words.offset, cursor.integer("an offset"));
+    offset = cursor.since(offset_from);
+  }
+  if (!cursor.accept(">")) return cursor.expected(offset ? "'>'" : "',' or '>'", kHelp);
+  TESSERA_CHECK_OK(cursor.expect_end());
+  Result<Placement> placed = lower(words, type.shape, type.dtype());
+  if (placed) return Tensor{*std::move(placed), "strided", std::move(words)};
+  const bool too_low = placed.error().code == ErrorCode::kOutOfRange;
+  return placed.error().at(too_low ? offset.value_or(list) : list);
+}
+
+Error cannot_say(std::string_view what) {
+  return Error{ErrorCode::kNotSupported, cat("strided<> cannot say ", what), std::nullopt,
+               "the native notation can"};
+}
+
+template <typename LayoutOrView>
+Result<WrittenTensor> raise(const LayoutOrView& placed) {
+  TESSERA_TRY(const StridedLayout words, raise_strided(placed));
+  return WrittenTensor{TensorType::of(placed.shape(), placed.dtype()), write(words)};
+}
+
+WrittenTensor write_tensor(const Tensor& tensor) {
+  return {TensorType::of(tensor.shape(), tensor.dtype()),
+          write(std::get<StridedLayout>(tensor.words))};
+}
+
+/// The first element that is not where the first steps along each dim lead.
+Error why_not_straight(const Form& form) {
+  const Result<Lines> lines = canonical(form);
+  if (!lines) return cannot_say("more than one stride along a dim");
+  const Index first(form.shape.rank(), 0);
+  const Spot origin = lines->spot(first);
+  Lines straight{lines->shape, lines->mesh, origin, {}};
+  for (std::size_t dim = 0; dim < first.size(); ++dim) {
+    if (form.shape[dim] < 2) continue;
+    Index next = first;
+    next[dim] = 1;
+    const Spot step = lines->spot(next) - origin;
+    straight.lines.push_back({{{static_cast<int>(dim), 1}}, 0, {{1, step}}});
+  }
+  const Result<std::optional<Index>> index = first_difference(*lines, straight);
+  // Not straight is known; which element shows it may take too long to find.
+  if (!index || !*index) return cannot_say("more than one stride along a dim");
+  return cannot_say(cat("that element ", bracketed(**index), " is in slot ",
+                        lines->spot(**index).slot, ", not in slot ", straight.spot(**index).slot));
+}
+
+/// The words of a form on a single place, whose memory has `slots` slots.
+Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int64_t slots) {
+  const Shape& shape = form.shape;
+  // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
+  StridedLayout words{shape.row_major_strides(), form.offset};
+  if (!shape.empty()) {
+    const Result<std::vector<std::int64_t>> strides = strides_of(form);
+    if (!strides) return why_not_straight(form);
+    for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+      if (shape[dim] > 1) words.strides[dim] = (*strides)[dim];
+    }
+    Place place;
+    form.evaluate(Index(shape.rank(), 0), place, words.offset);
+  }
+  TESSERA_TRY(const Placement again, lower(words, shape, dtype));
+  if (again.slots() != slots) {
+    return cannot_say(
+        cat("an allocation of ", slots, " slots where the strides reach ", again.slots()));
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<Placement> lower(const StridedLayout& words, const Shape& shape, DType dtype) {
+  TESSERA_CHECK_OK(check_rank(words, shape));
+  TESSERA_CHECK_OK(check_lowest(words, shape));
+  // An empty tensor has no elements that could share, whatever the strides are.
+  Result<Layout> layout = Layout::strided(
+      shape, dtype, shape.empty() ? shape.row_major_strides() : words.strides, words.offset);
+  if (layout) return Placement(*std::move(layout));
+  // Allocated slots are elements here, so an overlap of either kind is elements that share.
+  const ErrorCode code = layout.error().code;
+  if (code != ErrorCode::kNotInjective && code != ErrorCode::kPaddingOverlap) {
+    return layout.error();
+  }
+  TESSERA_TRY(Form form, strided_form(shape, words.strides, words.offset));
+  TESSERA_TRY(View view, View::make(std::move(form), dtype, Atom::scalar(dtype)));
+  return Placement(std::move(view));
+}
+
+Result<StridedLayout> raise_strided(const Layout& layout) {
+  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
+  return strides_and_offset(layout.form(), layout.dtype(), layout.slots());
+}
+
+Result<StridedLayout> raise_strided(const View& view) {
+  if (const auto what = beyond_plain_memory(view)) return cannot_say(*what);
+  return strides_and_offset(view.form(), view.dtype(), view.slots());
+}
+
+std::string write(const StridedLayout& words) {
+  const std::string offset = words.offset == 0 ? "" : cat(", offset: ", words.offset);
+  return cat("strided<", bracketed(words.strides), offset, ">");
+}
+
+Notation strided_notation() {
+  return {.name = "strided",
+          .keywords = {"strided"},
+          .example = "tensor<53x63xf32, strided<[63, 1]>>",
+          .read = read,
+          .raise = raise<Layout>,
+          .write = write_tensor,
+          .raise_view = raise<View>,
+          .scope = {.shares = true}};
+}
+
+}  // namespace tessera::notation

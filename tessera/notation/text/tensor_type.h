@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/dtype.h"
+#include "tessera/base/result.h"
+#include "tessera/base/shape.h"
+#include "tessera/layout/atom.h"
+#include "tessera/notation/text/cursor.h"
+
+namespace tessera::notation {
+
+/// What stands before the layout in `tensor<SHAPExELEMENT, LAYOUT>`: extents and what each holds.
+/// The element is a scalar type, or a tile of them as in `tensor<1x1x2x2x!ttcore.tile<32x32,
+/// f32>>`, which only today's metal layouts say: their shape is the device's, not the logical one.
+struct TensorType {
+  Shape shape;
+  Atom element;
+  /// Where a text says the extents, counted from the first byte of its layout, so below 0: a layout
+  /// may contradict them. Says nothing of the type itself.
+  std::optional<Span> extents_at = std::nullopt;
+
+  static TensorType of(Shape shape, DType dtype);
+  DType dtype() const { return element.storage; }
+  friend bool operator==(const TensorType& a, const TensorType& b) {
+    return a.shape == b.shape && a.element == b.element;
+  }
+};
+
+/// (INT 'x')* ELEMENT, as inside `tensor<..>` and `memref<..>`. `extents` becomes the span of
+/// (INT 'x')*.
+Result<TensorType> read_tensor_type(Cursor& cursor, Span* extents = nullptr);
+
+/// DTYPE, or `!tt.tile<32x32, f32>` (also `!ttcore.tile`, also `32 x 32`).
+Result<Atom> read_element(Cursor& cursor);
+
+/// INT ('x' INT)*, as in `<3x2>` or `logical_shape = 32x64`; at most kMaxRank numbers. The cursor
+/// must stand at the first number.
+Result<std::vector<std::int64_t>> read_extents(Cursor& cursor, std::string_view what);
+
+/// "53x63xf32", "2x2x!tt.tile<32x32, f32>"; `dialect` is "tt" or "ttcore".
+std::string write_tensor_type(const std::vector<std::int64_t>& extents, const Atom& element,
+                              std::string_view dialect = "ttcore");
+
+}  // namespace tessera::notation
+
+namespace tessera {
+using notation::TensorType;
+}  // namespace tessera

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/relayout/jobs/moves.h"
+#include "tessera/relayout/plan.h"
+
+namespace tessera::relayout {
+
+/// A relayout whose destination elements have no address of their own and do not arrive as whole
+/// groups: everything is moved into an image of the destination in a wider type first, i8 for i4
+/// and i2, f32 for block floats, and the image is cast from end to end. Takes memory for the image
+/// while it runs.
+///
+/// Numbers are rounded once: what f32 is too narrow for is rounded to odd on its way to the image.
+/// Promised padding that the destination cannot hold becomes the nearest that it can.
+///
+/// Padding that is left alone keeps its bits, with one exception: in a group of 16 block floats
+/// that has data it becomes 0, because the exponent that they share follows the data alone.
+class WideImage {
+ public:
+  static Result<WideImage> make(const Program& program, const PlanOptions& options);
+
+  /// As Moves::run.
+  Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
+                   ThreadPool& pool) const;
+  std::vector<std::string> describe() const;
+
+ private:
+  WideImage(std::int64_t elements, Moves moves, const Cast& cast)
+      : elements_(elements), moves_(std::move(moves)), cast_(cast) {}
+
+  bool finish(const std::byte* image, const std::byte* marks, std::byte* to,
+              ThreadPool& pool) const;
+
+  std::int64_t elements_ = 0;
+  Moves moves_;  ///< from the source to the image
+  Cast cast_;    ///< from the image to the destination
+  // Where part of the destination is to stay as it is, one of:
+  std::optional<Cast> load_;    ///< from the destination to the image, for numbers of a few bits
+  std::optional<Moves> marks_;  ///< sets a byte for each element that is written, for block floats
+};
+
+}  // namespace tessera::relayout

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/relayout/jobs/moves.h"
+
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/relayout/jobs/fill_job.h"
+#include "tessera/relayout/kernels/kernels.h"
+
+namespace tessera::relayout {
+namespace {
+
+/// Does every job's share of `worker`.
+void run_jobs(const Jobs& jobs, int worker, int workers, const Arrays& arrays) {
+  for (const auto& job : jobs) {
+    const auto [from, to] = ThreadPool::share(job->items(workers), worker, workers);
+    if (from < to) job->run(from, to, workers, arrays);
+  }
+}
+
+}  // namespace
+
+Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to,
+                        ThreadPool& pool) const {
+  const int workers = pool.threads();
+  std::atomic<bool> misfit = false;
+  std::atomic<bool> no_memory = false;
+  const auto arrays_for = [&](bool stream) {
+    return Arrays{from.data(), static_cast<std::int64_t>(from.size()), to.data(), stream, nullptr,
+                  &misfit};
+  };
+  // Fills that cover data must be done before any copy; others only touch what copies do not.
+  if (fills_all) {
+    pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); });
+  }
+  pool.run([&](int worker) {
+    Arrays arrays = arrays_for(streaming);
+    arrays.scratch = Scratch::mine();
+    if (arrays.scratch == nullptr) {
+      no_memory = true;
+      return;
+    }
+    run_jobs(copies, worker, workers, arrays);
+    if (streaming) finish_streaming();
+    if (!fills_all) run_jobs(fills, worker, workers, arrays);
+  });
+  if (no_memory) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("no memory for ", Scratch::kBytes, " bytes of scratch a thread"), std::nullopt,
+                 "use fewer threads"};
+  }
+  return !misfit;
+}
+
+std::vector<std::string> Moves::describe() const {
+  std::vector<std::string> lines;
+  for (const auto& job : fills) lines.push_back(job->describe());
+  for (const auto& job : copies) lines.push_back(job->describe());
+  return lines;
+}
+
+Status check_sizes(const Program& program, std::size_t from, std::size_t to) {
+  const auto wrong_size = [](std::string_view which, std::size_t has, std::int64_t needed) {
+    return Error{ErrorCode::kOutOfRange,
+                 cat("the ", which, " has ", has, " bytes, but its layout ", needed), std::nullopt,
+                 "give memory of exactly the layout's size"};
+  };
+  if (std::cmp_not_equal(from, program.from.bytes)) {
+    return wrong_size("source", from, program.from.bytes);
+  }
+  if (std::cmp_not_equal(to, program.to.bytes)) {
+    return wrong_size("destination", to, program.to.bytes);
+  }
+  return ok_status();
+}
+
+void add_fills(const Program& program, std::int64_t bits, const std::vector<std::byte>& value,
+               Moves& moves) {
+  for (const FillNest& fill : program.fills) {
+    moves.fills.push_back(make_fill_job(fill, program.to, bits, value));
+  }
+  moves.fills_all = program.fills_all;
+}
+
+}  // namespace tessera::relayout

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/relayout/casts/cast.h"
+#include "tessera/relayout/jobs/job.h"
+
+namespace tessera::relayout {
+
+/// The fills and copies of a program as jobs, shared among workers.
+struct Moves {
+  Jobs fills;
+  Jobs copies;
+  bool fills_all = false;  ///< the fills cover data too: they come first
+  bool streaming = false;
+
+  /// Does all of it. The answer is whether every element fitted its new type; work stops early when
+  /// one did not. Error: kTooLarge when there is no memory for scratch.
+  Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
+                   ThreadPool& pool) const;
+  /// One line a job.
+  std::vector<std::string> describe() const;
+};
+
+/// Error kOutOfRange unless buffers of these sizes have exactly the bytes of the program's
+/// memories.
+Status check_sizes(const Program& program, std::size_t from, std::size_t to);
+
+/// Adds the fills of `program` as jobs that write `value`, an element of `bits` bits.
+void add_fills(const Program& program, std::int64_t bits, const std::vector<std::byte>& value,
+               Moves& moves);
+
+}  // namespace tessera::relayout

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/layout/algebra/replicas.h"
+#include "tessera/reshard/flows/flows.h"
+#include "tessera/reshard/flows/place_map.h"
+
+namespace tessera::reshard {
+
+/// One side of flows whose groups know their virtual parts: learns how they move over the mesh, and
+/// gives them their physical parts.
+///
+/// Places are numbers that add. Coordinates add only while none leaves its axis, and a line that is
+/// dealt out over both axes as one number does leave it: 3·x0 + x1 on a mesh of 3x2 carries from
+/// columns to rows.
+class FlowSide {
+ public:
+  /// `base` is the virtual place that all choices of groups have in common.
+  FlowSide(const PlaceMap& map, PlacePart SegmentGroup::* part, std::int64_t base,
+           const std::vector<FlowFactor>& factors);
+
+  bool carries() const { return carries_; }
+  /// Gives every part its physical number. Answers whether they add up; if not, none has one.
+  bool place(std::vector<FlowFactor>& factors) const;
+  /// The copies of a source along a virtual axis, which are more places that a sum may be.
+  void add_copies(std::size_t axis, const OffsetSet& copies);
+  /// Whether different sums of parts are different physical places.
+  bool distinct(std::int64_t ground_places) const;
+
+ private:
+  using Values = std::vector<std::int64_t>;
+  bool parts_add() const;
+
+  const PlaceMap& map_;
+  PlacePart SegmentGroup::* part_;
+  std::int64_t base_;
+  Values strides_;
+  std::vector<std::vector<Values>> moved_by_;  // for each axis, what each factor moves along it
+  std::vector<Values> numbers_;                // what each factor adds to the number
+  bool carries_ = false;
+};
+
+}  // namespace tessera::reshard

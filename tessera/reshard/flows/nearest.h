@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/form.h"
+#include "tessera/reshard/flows/place_map.h"
+
+namespace tessera::reshard {
+
+/// A place, or a part of one that adds to others: its number on the placement's own mesh and on the
+/// ground.
+struct PlacePart {
+  std::int64_t place = 0;
+  std::int64_t physical = 0;
+  friend bool operator==(const PlacePart&, const PlacePart&) = default;
+  friend PlacePart operator+(PlacePart x, PlacePart y) {
+    return {x.place + y.place, x.physical + y.physical};
+  }
+};
+
+/// Along each axis of its mesh, the row-major number of a place is a sum; its coordinate there.
+std::int64_t coordinate(const Shape& mesh, const std::vector<std::int64_t>& strides,
+                        std::int64_t place, std::size_t axis);
+
+/// How virtual axes lie on the ground when each runs along one axis of it: one step along virtual
+/// axis v moves `step[v]` along ground axis `axis[v]`, and nothing ever wraps around.
+struct Alignment {
+  std::vector<std::size_t> axis;
+  std::vector<std::int64_t> step;
+};
+/// The alignment of a map, or nothing when it has none (tables, 64 devices in a row on 8x8).
+std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& ground);
+
+/// Which of the places that keep an element is nearest to one that wants it: the fewest steps, and
+/// among equals the smallest number on the ground.
+///
+/// Replicas along the axes of an aligned map are found axis by axis, in constant time where they
+/// stand at even distances and by bisection otherwise. On any other map all of them are tried.
+class NearestSource {
+ public:
+  /// Error kTooLarge for a map that is not aligned and more than 2^22 replicas.
+  static Result<NearestSource> make(const Form& form, const PlaceMap& map, const Shape& ground);
+
+  /// Elements have one place each.
+  bool trivial() const { return axes_.empty() && offsets_.empty(); }
+  /// Places looked at in each question, 1 when none is searched.
+  std::int64_t tries() const;
+
+  /// The place nearest to the physical place `to`, of those that keep the element whose first place
+  /// is `first`.
+  PlacePart nearest(PlacePart first, std::int64_t to) const;
+
+ private:
+  /// The replicas along one axis of the ground.
+  struct Axis {
+    std::int64_t stride = 1;  // of the ground
+    std::int64_t extent = 1;
+    std::int64_t step = 0;               // between replicas that stand at even distances, or 0
+    std::vector<std::int64_t> offsets;   // rising, relative to the first place
+    std::vector<std::int64_t> virtuals;  // what each adds to the virtual number
+  };
+  std::vector<Axis> axes_;
+  std::vector<std::int64_t> offsets_;  // on the virtual mesh, where all are tried
+  const PlaceMap* map_ = nullptr;      // only then
+  Shape ground_;
+  std::vector<std::int64_t> strides_;
+};
+
+}  // namespace tessera::reshard

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/result.h"
+#include "tessera/reshard/flows/flows.h"
+#include "tessera/reshard/flows/nearest.h"
+#include "tessera/reshard/reshard.h"
+
+/// What kind.cc asks of one part of a reshard: where each side keeps elements, and whether both
+/// keep them on the same places. Most answers come from one look at each segment; where maps are no
+/// sums along the axes of the ground, all choices of groups are walked, within a limit.
+namespace tessera::reshard {
+
+using Values = std::vector<std::int64_t>;
+
+/// Steps that a walk may take.
+inline constexpr std::int64_t kMaxKindSteps = std::int64_t{1} << 23;
+Error too_many_steps(std::string_view what);
+
+/// One side of a part.
+struct SideFacts {
+  const Form& form;
+  const PlaceMap& map;
+  PlacePart Flows::* base;
+  PlacePart SegmentGroup::* part;
+  bool apart;                  // different virtual places are different physical ones
+  std::vector<Values> copies;  // along each virtual axis, relative to the first place
+  std::vector<Index> shares;   // of each share, by its number
+
+  std::int64_t first(const Flows& flows) const { return (flows.*base).place; }
+  std::int64_t copy_count() const;
+  /// Places that hold a share of one element, all together.
+  std::int64_t place_count() const;
+  bool repeats_like(const SideFacts& other) const {
+    return copies == other.copies && shares == other.shares;
+  }
+};
+
+/// One part, with what all questions need.
+struct PartFacts {
+  const ReshardPart& part;
+  Flows flows;  // first places alone
+  SideFacts a;
+  SideFacts b;
+};
+
+Result<PartFacts> facts_of(const ReshardPart& part, const Ground& ground);
+
+/// Where coordinates are read: on the ground through a map, or on the virtual mesh itself.
+struct Coordinates {
+  const Shape& mesh;
+  const PlaceMap* map = nullptr;
+  std::optional<Alignment> alignment = std::nullopt;
+  Values strides = {};
+
+  static Coordinates on_ground(const SideFacts& side, const Ground& ground) {
+    return {ground.mesh, &side.map, alignment_of(side.map, ground.mesh),
+            ground.mesh.row_major_strides()};
+  }
+  static Coordinates on_mesh(const SideFacts& side) {
+    const Shape& mesh = side.form.mesh;
+    Alignment itself;
+    for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+      itself.axis.push_back(axis);
+      itself.step.push_back(1);
+    }
+    return {mesh, nullptr, std::move(itself), mesh.row_major_strides()};
+  }
+
+  std::int64_t number(std::int64_t place) const {
+    return map != nullptr ? map->physical(place) : place;
+  }
+  std::int64_t at(std::int64_t place, std::size_t axis) const {
+    return coordinate(mesh, strides, number(place), axis);
+  }
+  /// A number for each place that is the same for the same coordinates, rows and columns exchanged
+  /// where `exchanged`.
+  std::int64_t key(std::int64_t place, bool exchanged) const {
+    if (mesh.rank() != 2) return number(place);
+    const std::int64_t row = at(place, exchanged ? 1 : 0);
+    return (row << 32) + at(place, exchanged ? 0 : 1);
+  }
+
+  /// Copies along one axis: a rising list, its first number taken off and told apart. Only where
+  /// there is an alignment, as for `shares`.
+  std::pair<std::int64_t, Values> copies(const SideFacts& side, std::size_t axis) const;
+  Values shares(const SideFacts& side, std::size_t axis) const;
+};
+
+/// A side of the elements, and where its coordinates are read.
+struct Seen {
+  const SideFacts& side;
+  const Coordinates& at;
+};
+
+/// For each share of an element whose first place is `first`, the keys of its places, rising.
+using PlaceKey = std::function<std::int64_t(std::int64_t place)>;
+std::vector<Values> share_places(const SideFacts& side, std::int64_t first, const PlaceKey& key);
+
+/// Whether all elements have the same share_places in x and y, by walking every choice of groups.
+Result<bool> same_sets(const Flows& flows, const SideFacts& x, const PlaceKey& key_x,
+                       const SideFacts& y, const PlaceKey& key_y);
+
+/// Whether each share of each element is on the same places in x and y, or on those with row and
+/// column exchanged.
+Result<bool> same_places(const Flows& flows, Seen x, Seen y, bool exchanged);
+
+}  // namespace tessera::reshard

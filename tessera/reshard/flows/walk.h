@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/reshard/flows/flows.h"
+
+namespace tessera::reshard {
+
+/// Where a walk through the groups of Flows stands: sums over the factors so far. At the end
+/// `source` is the place that is read, nearest to `destination`.
+struct PairAt {
+  PlacePart source;
+  PlacePart destination;
+  std::int64_t elements = 1;
+  std::int64_t share = 0;
+};
+
+/// Walks every choice of one group a factor. Visitor has
+///     void enter(std::size_t factor, const SegmentGroup& group);   before the choices below it
+///     bool leave(const PairAt& pair);                              a whole choice; false stops
+/// so that the innermost loop is one addition and one call that can be inlined.
+///
+/// A `sought` place keeps only the choices whose virtual place on one side is that one. Parts are
+/// at or above zero, so a group is passed over when it is more than what is left, or when what it
+/// leaves is more than all other factors can give: where places nest, only one group a factor
+/// remains, and it is found by bisection.
+template <typename Visitor>
+class GroupWalk {
+ public:
+  GroupWalk(const Flows& flows, Visitor& visitor)
+      : flows_(flows),
+        visitor_(visitor),
+        plain_(flows.source_adds && flows.destination_adds && flows.nearest.trivial()) {}
+
+  bool all() { return descend(0, {flows_.source, flows_.destination, 1, 0}); }
+
+  bool to(std::int64_t place) {
+    return seek(&SegmentGroup::destination, place - flows_.destination.place);
+  }
+  /// First places of A, before the nearest copy is chosen.
+  bool from(std::int64_t place) { return seek(&SegmentGroup::source, place - flows_.source.place); }
+
+ private:
+  static PairAt plus(const PairAt& at, const SegmentGroup& group) {
+    return {at.source + group.source, at.destination + group.destination,
+            at.elements * group.elements, at.share + group.share};
+  }
+
+  bool leaf(PairAt at) {
+    if (!plain_) {
+      if (!flows_.source_adds) at.source.physical = flows_.map_a->physical(at.source.place);
+      if (!flows_.destination_adds) {
+        at.destination.physical = flows_.map_b->physical(at.destination.place);
+      }
+      at.source = flows_.nearest.nearest(at.source, at.destination.physical);
+    }
+    return visitor_.leave(at);
+  }
+
+  bool descend(std::size_t f, const PairAt& at) {
+    if (f == flows_.factors.size()) return leaf(at);
+    const bool last = f + 1 == flows_.factors.size();
+    for (const SegmentGroup& group : flows_.factors[f].groups) {
+      visitor_.enter(f, group);
+      if (!(last ? leaf(plus(at, group)) : descend(f + 1, plus(at, group)))) return false;
+    }
+    return true;
+  }
+
+  /// The groups of each factor by rising part of one side, and the most that the factors from one
+  /// on can give together.
+  struct Sorted {
+    std::vector<std::vector<const SegmentGroup*>> orders;
+    std::vector<std::int64_t> most_below;
+  };
+
+  static Sorted sorted(const Flows& flows, PlacePart SegmentGroup::* side) {
+    Sorted made;
+    made.most_below.assign(flows.factors.size() + 1, 0);
+    for (const FlowFactor& factor : flows.factors) {
+      std::vector<const SegmentGroup*>& order = made.orders.emplace_back();
+      order.reserve(factor.groups.size());
+      for (const SegmentGroup& group : factor.groups) order.push_back(&group);
+      const auto before = [side](const SegmentGroup* x, const SegmentGroup* y) {
+        return (x->*side).place != (y->*side).place ? (x->*side).place < (y->*side).place : x < y;
+      };
+      if (!std::is_sorted(order.begin(), order.end(), before)) {
+        std::sort(order.begin(), order.end(), before);
+      }
+    }
+    for (std::size_t f = flows.factors.size(); f-- > 0;) {
+      const auto& order = made.orders[f];
+      made.most_below[f] =
+          made.most_below[f + 1] + (order.empty() ? 0 : (order.back()->*side).place);
+    }
+    return made;
+  }
+
+  bool seek(PlacePart SegmentGroup::* side, std::int64_t left) {
+    if (left < 0) return true;
+    std::optional<Sorted>& groups = side == &SegmentGroup::source ? by_source_ : by_destination_;
+    if (!groups) groups = sorted(flows_, side);
+    return seek(side, *groups, 0, {flows_.source, flows_.destination, 1, 0}, left);
+  }
+
+  bool seek(PlacePart SegmentGroup::* side, const Sorted& groups, std::size_t f, const PairAt& at,
+            std::int64_t left) {
+    if (f == groups.orders.size()) return left != 0 || leaf(at);
+    const auto& order = groups.orders[f];
+    auto it = std::partition_point(order.begin(), order.end(), [&](const SegmentGroup* group) {
+      return left - (group->*side).place > groups.most_below[f + 1];
+    });
+    for (; it != order.end() && ((*it)->*side).place <= left; ++it) {
+      visitor_.enter(f, **it);
+      if (!seek(side, groups, f + 1, plus(at, **it), left - ((*it)->*side).place)) return false;
+    }
+    return true;
+  }
+
+  const Flows& flows_;
+  Visitor& visitor_;
+  const bool plain_;
+  std::optional<Sorted> by_source_;  // made when first asked for
+  std::optional<Sorted> by_destination_;
+};
+
+/// A walk over choices of groups that calls a function.
+template <typename Leave>
+struct Leaves {
+  Leave& on_pair;
+  void enter(std::size_t, const SegmentGroup&) {}
+  bool leave(const PairAt& pair) { return on_pair(pair); }
+};
+/// Calls `leave` with every choice until it answers false.
+template <typename Leave>
+void for_each_choice(const Flows& flows, Leave leave) {
+  Leaves<Leave> visitor{leave};
+  GroupWalk<Leaves<Leave>>(flows, visitor).all();
+}
+
+}  // namespace tessera::reshard

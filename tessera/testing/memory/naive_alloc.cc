@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/testing/memory/naive_alloc.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/base/text.h"
+
+namespace tessera::test {
+namespace {
+
+using memory::Alias;
+using memory::Buffer;
+using memory::Problem;
+
+/// Buffers that share memory, as offsets from the one that all are part of.
+struct Family {
+  std::vector<std::size_t> members;
+  std::vector<std::int64_t> deltas;  ///< of each member
+  std::int64_t lower = INT64_MAX;
+  std::int64_t upper = INT64_MIN;
+  std::int64_t size = 0;  ///< from its start to the last byte of any member
+  std::int64_t alignment = 1;
+  std::optional<std::int64_t> fixed;
+  bool possible = true;
+};
+
+void add_member(Family& family, const Buffer& buffer, std::size_t index, std::int64_t delta) {
+  family.members.push_back(index);
+  family.deltas.push_back(delta);
+  if (buffer.size > 0) family.size = std::max(family.size, delta + buffer.size);
+  family.lower = std::min(family.lower, buffer.lower);
+  family.upper = std::max(family.upper, buffer.upper);
+  family.alignment = std::lcm(family.alignment, buffer.alignment);
+  if (delta % buffer.alignment != 0) family.possible = false;
+  if (buffer.fixed) {
+    const std::int64_t start = *buffer.fixed - delta;
+    if (start < 0 || (family.fixed && *family.fixed != start)) family.possible = false;
+    family.fixed = start;
+  }
+}
+
+std::vector<Family> families_of(const Problem& problem) {
+  std::vector<Family> families(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    std::int64_t delta = 0;
+    std::size_t root = i;
+    for (; problem.buffers[root].alias; root = problem.buffers[root].alias->of) {
+      delta += problem.buffers[root].alias->delta;
+    }
+    add_member(families[root], problem.buffers[i], i, delta);
+  }
+  std::erase_if(families, [](const Family& family) { return family.members.empty(); });
+  for (Family& family : families) {
+    if (family.fixed && *family.fixed % family.alignment != 0) family.possible = false;
+  }
+  return families;
+}
+
+bool together(const Family& a, const Family& b) {
+  return a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper;
+}
+
+/// Every order of putting families down, each as low as it can be above those before it that live
+/// when it does.
+///
+/// That an optimum is among them: take any plan and put its families down by rising offset, in this
+/// way. By induction none ends up higher than in the plan: those before it that live when it does
+/// are below it in the plan (their offsets are not above, and they do not overlap), and by now not
+/// higher than there; so its old offset, which is aligned, is still possible, and the new one is at
+/// most that. A fixed family is the same with "lowest" replaced by "its own": the order is given up
+/// when something before it reaches past its offset, which by the same argument the order of the
+/// plan itself never does. Conversely what an order builds is a plan, since of two that live
+/// together the later is above the earlier.
+class Orders {
+ public:
+  explicit Orders(std::vector<Family> families) : families_(std::move(families)) {
+    start_.resize(families_.size());
+    done_.resize(families_.size());
+  }
+
+  std::optional<std::int64_t> lowest() {
+    search(0, 0);
+    return best_;
+  }
+  const std::vector<std::int64_t>& starts() const { return best_start_; }
+
+ private:
+  void search(std::size_t depth, std::int64_t peak) {
+    if (best_ && peak >= *best_) return;
+    if (depth == families_.size()) {
+      best_ = peak;
+      best_start_ = start_;
+      return;
+    }
+    for (std::size_t f = 0; f < families_.size(); ++f) {
+      const Family& family = families_[f];
+      if (done_[f]) continue;
+      std::int64_t lowest = 0;
+      for (std::size_t g = 0; g < families_.size(); ++g) {
+        if (done_[g] && together(family, families_[g])) {
+          lowest = std::max(lowest, start_[g] + families_[g].size);
+        }
+      }
+      if (family.fixed) {
+        if (*family.fixed < lowest) continue;
+        lowest = *family.fixed;
+      } else {
+        lowest = (lowest + family.alignment - 1) / family.alignment * family.alignment;
+      }
+      start_[f] = lowest;
+      done_[f] = true;
+      search(depth + 1, family.size > 0 ? std::max(peak, lowest + family.size) : peak);
+      done_[f] = false;
+      if (family.size == 0) return;  // which is in nobody's way: any turn is as good as this one
+    }
+  }
+
+  std::vector<Family> families_;
+  std::vector<std::int64_t> start_;
+  std::vector<bool> done_;
+  std::optional<std::int64_t> best_;
+  std::vector<std::int64_t> best_start_;
+};
+
+std::vector<std::int64_t> spread_out(const std::vector<Family>& families,
+                                     const std::vector<std::int64_t>& starts, std::size_t buffers) {
+  std::vector<std::int64_t> offsets(buffers);
+  for (std::size_t f = 0; f < families.size(); ++f) {
+    for (std::size_t m = 0; m < families[f].members.size(); ++m) {
+      offsets[families[f].members[m]] = starts[f] + families[f].deltas[m];
+    }
+  }
+  return offsets;
+}
+
+/// A part of an earlier buffer: some of its bytes, all of them in place, or (seldom) more than
+/// those.
+Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const ProblemLimits& limits) {
+  const Buffer& whole = problem.buffers[of];
+  Buffer part;
+  part.lower = dice.chance(50) ? whole.upper - 1 : dice.between(0, limits.max_moment - 1);
+  part.upper = dice.between(part.lower + 1, limits.max_moment);
+  part.upper = std::max(part.upper, part.lower + 1);
+  Alias alias{of, 0};
+  if (dice.chance(50) && whole.size > 0) alias.delta = dice.below(whole.size);
+  part.size = dice.chance(10) ? 0 : whole.size - alias.delta;
+  if (part.size > 1 && dice.chance(50)) part.size = dice.between(1, part.size);
+  if (dice.chance(10)) {
+    alias.delta = dice.below(2 * limits.max_size);
+    part.size = dice.below(limits.max_size + 1);
+  }
+  // Most alignments do not hold wherever the whole is; its own does.
+  if (alias.delta % whole.alignment == 0 && dice.chance(50)) part.alignment = whole.alignment;
+  part.alias = alias;
+  return part;
+}
+
+/// Some plan of a problem without fixed buffers: families on top of each other in a random order.
+std::vector<std::int64_t> some_plan(Dice& dice, const Problem& problem) {
+  const std::vector<Family> families = families_of(problem);
+  std::vector<std::int64_t> starts(families.size());
+  std::vector<std::size_t> before;
+  for (const std::size_t f : dice.order(families.size())) {
+    std::int64_t start = dice.chance(30) ? dice.below(9) : 0;
+    for (const std::size_t g : before) {
+      if (together(families[f], families[g])) {
+        start = std::max(start, starts[g] + families[g].size);
+      }
+    }
+    while (start % families[f].alignment != 0) ++start;
+    starts[f] = start;
+    before.push_back(f);
+  }
+  return spread_out(families, starts, problem.buffers.size());
+}
+
+}  // namespace
+
+std::optional<LowestPlan> lowest_plan(const Problem& problem) {
+  const std::vector<Family> families = families_of(problem);
+  for (const Family& family : families) {
+    if (!family.possible) return std::nullopt;
+  }
+  Orders orders(families);
+  const std::optional<std::int64_t> peak = orders.lowest();
+  if (!peak) return std::nullopt;
+  return LowestPlan{*peak, spread_out(families, orders.starts(), problem.buffers.size())};
+}
+
+NaiveLive naive_max_live(const Problem& problem) {
+  const std::vector<Family> families = families_of(problem);
+  NaiveLive most;
+  for (const Family& newest : families) {
+    if (newest.size == 0) continue;
+    std::int64_t bytes = 0;
+    for (const Family& family : families) {
+      if (family.size > 0 && family.lower <= newest.lower && newest.lower < family.upper) {
+        bytes += family.size;
+      }
+    }
+    if (bytes > most.bytes || (bytes == most.bytes && newest.lower < most.moment)) {
+      most = {bytes, newest.lower};
+    }
+  }
+  return most;
+}
+
+Problem random_problem(Dice& dice, const ProblemLimits& limits) {
+  Problem made;
+  const std::int64_t count = dice.below(limits.max_buffers + 1);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i > 0 && dice.chance(limits.twin)) {
+      made.buffers.push_back(made.buffers[static_cast<std::size_t>(dice.below(i))]);
+      continue;
+    }
+    if (i > 0 && dice.chance(limits.alias)) {
+      const auto of = static_cast<std::size_t>(dice.below(i));
+      made.buffers.push_back(part_of(dice, made, of, limits));
+      continue;
+    }
+    Buffer buffer;
+    buffer.lower = dice.below(limits.max_moment);
+    buffer.upper = dice.chance(15)
+                       ? limits.max_moment
+                       : buffer.lower + 1 + dice.below(limits.max_moment - buffer.lower);
+    buffer.size = dice.chance(limits.empty) ? 0 : 1 + dice.below(limits.max_size);
+    if (dice.chance(limits.aligned)) buffer.alignment = dice.between(1, limits.max_alignment);
+    made.buffers.push_back(buffer);
+  }
+  // Parts may stand before what they are part of.
+  const std::vector<std::size_t> order = dice.order(made.buffers.size());
+  Problem problem;
+  problem.buffers.resize(made.buffers.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    problem.buffers[order[i]] = made.buffers[i];
+    std::optional<Alias>& alias = problem.buffers[order[i]].alias;
+    if (alias) alias->of = order[alias->of];
+  }
+  const std::vector<std::int64_t> plan = some_plan(dice, problem);
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    Buffer& buffer = problem.buffers[i];
+    if (dice.chance(limits.fixed)) buffer.fixed = plan[i];
+    if (dice.chance(limits.misplaced)) buffer.fixed = dice.below(3 * limits.max_size);
+    if (dice.chance(limits.hint)) {
+      buffer.hint = dice.chance(50) ? plan[i] : dice.below(3 * limits.max_size);
+    }
+  }
+  return problem;
+}
+
+std::string text_of(const Problem& problem) {
+  std::string text = "Problem{{";
+  for (const Buffer& buffer : problem.buffers) {
+    text += cat("\n  {.lower = ", buffer.lower, ", .upper = ", buffer.upper,
+                ", .size = ", buffer.size, ", .alignment = ", buffer.alignment);
+    if (buffer.fixed) text += cat(", .fixed = ", *buffer.fixed);
+    if (buffer.hint) text += cat(", .hint = ", *buffer.hint);
+    if (buffer.alias) {
+      text += cat(", .alias = Alias{", buffer.alias->of, ", ", buffer.alias->delta, "}");
+    }
+    text += "},";
+  }
+  return text + "}}";
+}
+
+}  // namespace tessera::test

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/testing/notation/rule_spyre.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tessera/base/text.h"
+
+namespace tessera::test {
+namespace {
+
+using Form = SpyreRule::Form;
+
+std::size_t at(std::int64_t dim) { return static_cast<std::size_t>(dim); }
+
+Numbers device_size_of(const SpyreRule& rule) {
+  return rule.form == Form::kDefault ? spyre_default(rule).size : rule.device_size;
+}
+
+std::vector<Numbers> by_dim_map(const SpyreRule& rule) {
+  const SpyreDevice device = spyre_device(rule);
+  const std::vector<Numbers> indices = all_tuples(rule.shape);
+  std::map<Numbers, std::size_t> number;
+  for (std::size_t i = 0; i < indices.size(); ++i) number[indices[i]] = i;
+  std::vector<Numbers> out(indices.size());
+  for (const Numbers& c : all_tuples(device.size)) {
+    Numbers index(rule.shape.size(), 0);
+    Numbers step(rule.shape.size(), 1);
+    bool data = true;
+    for (std::size_t i = c.size(); i-- > 0;) {
+      if (device.dim_map[i] < 0) {
+        data = data && c[i] == 0;
+        continue;
+      }
+      index[at(device.dim_map[i])] += c[i] * step[at(device.dim_map[i])];
+      step[at(device.dim_map[i])] *= device.size[i];
+    }
+    const auto found = number.find(index);
+    if (data && found != number.end()) out[found->second] = c;
+  }
+  return out;
+}
+
+std::vector<Numbers> by_stride_map(const SpyreRule& rule) {
+  const std::vector<Numbers> indices = all_tuples(rule.shape);
+  const Numbers stride = spyre_host_stride(rule);
+  std::map<std::int64_t, std::size_t> number;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    std::int64_t offset = 0;
+    for (std::size_t dim = 0; dim < stride.size(); ++dim) offset += indices[i][dim] * stride[dim];
+    number[offset] = i;
+  }
+  std::vector<std::size_t> falling(rule.map.size());
+  for (std::size_t i = 0; i < falling.size(); ++i) falling[i] = i;
+  std::sort(falling.begin(), falling.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(rule.map[b], a) < std::pair(rule.map[a], b);
+  });
+  const auto coarse_first = [&](const Numbers& c) {
+    Numbers sorted;
+    for (const std::size_t i : falling) sorted.push_back(c[i]);
+    return sorted;
+  };
+  std::vector<Numbers> out(indices.size());
+  for (const Numbers& c : all_tuples(rule.device_size)) {
+    std::int64_t offset = 0;
+    bool data = true;
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      if (rule.map[i] == -1) {
+        data = data && c[i] == 0;
+      } else {
+        offset += c[i] * rule.map[i];
+      }
+    }
+    const auto found = number.find(offset);
+    if (!data || found == number.end()) continue;
+    Numbers& best = out[found->second];
+    if (best.empty() || coarse_first(best) < coarse_first(c)) best = c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string SpyreRule::text() const {
+  std::string list;
+  const auto item = [&](const std::string& said) { list += (list.empty() ? "" : ", ") + said; };
+  if (form != Form::kDefault) {
+    item("device_size=" + bracketed(device_size));
+    item((form == Form::kDimMap ? "dim_map=" : "stride_map=") + bracketed(map));
+  }
+  if (dim_order) item("dim_order=" + bracketed(*dim_order));
+  if (sparse) item("sparse=true");
+  if (!era.empty() && form == Form::kDefault) item("era=" + era);
+  if (host_stride) item("host_stride=" + bracketed(*host_stride));
+  if (storage_offset) item("storage_offset=" + std::to_string(*storage_offset));
+  if (!era.empty() && form != Form::kDefault) item("era=" + era);
+  if (!cores.empty()) item("cores=" + bracketed(cores));
+  return form == Form::kDefault ? cat("spyre.default(", list, ")") : cat("spyre<", list, ">");
+}
+
+std::int64_t spyre_stick(const std::string& dtype) {
+  static const std::map<std::string, std::int64_t> kSticks = {
+      {"f16", 64}, {"bf16", 64},      {"i1", 64},      {"i16", 64},  {"si16", 64}, {"f32", 32},
+      {"i32", 32}, {"si32", 32},      {"i64", 32},     {"si64", 32}, {"i8", 128},  {"si8", 128},
+      {"ui8", 32}, {"f8E4M3FN", 128}, {"f8E5M2", 128}, {"i4", 256},  {"i2", 512}};
+  const auto found = kSticks.find(dtype);
+  return found == kSticks.end() ? 0 : found->second;
+}
+
+SpyreDevice spyre_default(const SpyreRule& rule) {
+  const std::int64_t e = spyre_stick(rule.dtype);
+  const bool seed = rule.era == "seed";
+  Numbers order;
+  for (std::size_t i = 0; i < rule.shape.size(); ++i) {
+    const std::int64_t dim = rule.dim_order ? (*rule.dim_order)[i] : static_cast<std::int64_t>(i);
+    if (!seed || rule.shape[at(dim)] != 1) order.push_back(dim);
+  }
+  // Today a sparse tensor is the dense one of the shape with a last dim of size 1.
+  if (rule.sparse && !seed) order.push_back(-1);
+  const auto extent = [&](std::int64_t dim) { return dim < 0 ? 1 : rule.shape[at(dim)]; };
+
+  SpyreDevice out;
+  const auto push = [&out](std::int64_t size, std::int64_t dim) {
+    out.size.push_back(size);
+    out.dim_map.push_back(dim);
+  };
+  if (rule.sparse && seed) {
+    for (std::size_t i = 1; i < order.size(); ++i) push(extent(order[i]), order[i]);
+    if (!order.empty()) push(extent(order[0]), order[0]);
+    push(e, -1);
+    return out;
+  }
+  if (order.empty()) {
+    // The seed's scalar is a stick; today's is a count of one stick as well.
+    if (!seed) push(1, -1);
+    push(e, -1);
+    return out;
+  }
+  for (std::size_t i = 1; i + 1 < order.size(); ++i) push(extent(order[i]), order[i]);
+  push(ceil_divide(extent(order.back()), e), order.back());
+  if (order.size() > 1) push(extent(order[0]), order[0]);
+  push(e, order.back());
+  return out;
+}
+
+SpyreDevice spyre_device(const SpyreRule& rule) {
+  if (rule.form == Form::kDefault) return spyre_default(rule);
+  return {rule.device_size, rule.map};
+}
+
+Numbers spyre_host_stride(const SpyreRule& rule) {
+  if (rule.host_stride) return *rule.host_stride;
+  Numbers stride(rule.shape.size(), 1);
+  for (std::size_t dim = rule.shape.size(); dim-- > 1;) {
+    stride[dim - 1] = stride[dim] * std::max<std::int64_t>(rule.shape[dim], 1);
+  }
+  return stride;
+}
+
+Numbers spyre_stride_map(const SpyreDevice& device, const Numbers& shape, const Numbers& stride) {
+  Numbers out(device.size.size(), -1);
+  std::map<std::int64_t, std::size_t> previous;
+  for (std::size_t i = out.size(); i-- > 0;) {
+    const std::int64_t dim = device.dim_map[i];
+    if (dim < 0 || shape[at(dim)] == 1) continue;
+    const auto seen = previous.find(dim);
+    out[i] =
+        seen == previous.end() ? stride[at(dim)] : out[seen->second] * device.size[seen->second];
+    previous[dim] = i;
+  }
+  return out;
+}
+
+std::vector<Numbers> spyre_coordinates(const SpyreRule& rule) {
+  return rule.form == Form::kStrideMap ? by_stride_map(rule) : by_dim_map(rule);
+}
+
+Ruled ruled(const SpyreRule& rule) {
+  const Numbers size = device_size_of(rule);
+  Numbers cores = rule.cores.empty() ? Numbers(size.size(), 1) : rule.cores;
+  Numbers piece;
+  for (std::size_t i = 0; i < size.size(); ++i) piece.push_back(ceil_divide(size[i], cores[i]));
+  Ruled out;
+  out.text = tensor_text(rule.shape, rule.dtype, rule.text());
+  out.shape = rule.shape;
+  if (!rule.cores.empty()) out.mesh = {product(cores)};
+  out.slots = product(piece);
+  for (const Numbers& c : spyre_coordinates(rule)) {
+    if (c.empty()) return {};  // no device coordinate holds this element: not a layout
+    std::int64_t core = 0;
+    std::int64_t slot = 0;
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      core = core * cores[i] + c[i] / piece[i];
+      slot = slot * piece[i] + c[i] % piece[i];
+    }
+    out.spots.push_back({{rule.cores.empty() ? Numbers{} : Numbers{core}}, slot});
+  }
+  return out;
+}
+
+}  // namespace tessera::test

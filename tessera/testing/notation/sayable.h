@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tessera/testing/notation/spots.h"
+
+/// Whether a notation has words for a list of spots, found by trying its words, one after the
+/// other, by its owner's rule. Nothing here uses folds or the notations' code; a refusal that one
+/// of these searches contradicts is wrong.
+namespace tessera::test {
+
+/// True when some words of the notation put every element where the list has it, in as many slots.
+/// Tried are, for tensors with elements that are no shares,
+///   strided      the only strides that the first steps along each dim allow
+///   cute         every way to cut each dim into nested numbers
+///   morello      every sequence of packs (up to 3000 of their beginnings, as for the next two)
+///   onednn       every sequence of blocks above every order of dims
+///   spyre        every dim_map on one place
+///   xla          every order of dims without tiles, and with one tile over one or two dims
+///   gspmd        every number of tiles of every dim
+///   dtensor      every placement of every mesh dim, with split factors up to 4
+///   pyflame      every dim on every PE axis, in blocks of every size
+///   metal        every memref, with every linear map
+///   metal-today  every shard, with every interval and alignment, from rank 2 on
+///   ttnn         every shard of the seed's terms
+/// True is a proof. False is one too for strided, cute, gspmd and pyflame.
+bool finds_words(std::string_view notation, const Spots& spots);
+
+// The searches. All of them ask for tensors with elements.
+bool finds_strides(const Spots& spots);
+bool finds_modes(const Spots& spots);
+bool finds_packs(const Spots& spots);
+bool finds_blocks(const Spots& spots);
+bool finds_dim_map(const Spots& spots, std::int64_t per_stick);
+bool finds_tiling(const Spots& spots);
+bool finds_device_tiles(const Spots& spots);
+bool finds_shards(const Spots& spots);
+bool finds_pe_blocks(const Spots& spots);
+bool finds_memref(const Spots& spots);
+bool finds_alignments(const Spots& spots);
+bool finds_terms(const Spots& spots);
+
+}  // namespace tessera::test

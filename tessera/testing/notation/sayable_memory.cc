@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "tessera/testing/notation/sayable.h"
+
+/// Searches in the notations of one memory.
+namespace tessera::test {
+namespace {
+
+bool is_prime(std::int64_t n) {
+  for (std::int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) return false;
+  }
+  return n > 1;
+}
+
+std::int64_t last_slot(const Spots& spots) {
+  std::int64_t last = 0;
+  for (const RuleSpot& spot : spots.spots) last = std::max(last, spot.slot);
+  return last;
+}
+
+/// The slot of the element x along one dim, and 0 along the others.
+std::int64_t slot_along(const Spots& spots, std::size_t dim, std::int64_t x) {
+  Numbers index(spots.shape.size(), 0);
+  index[dim] = x;
+  return spots.at(index).slot;
+}
+
+/// Whether a mode of nested numbers has these slots: some first number n with a stride, above
+/// another mode.
+bool is_mode(const Numbers& slots) {
+  const auto n = static_cast<std::int64_t>(slots.size());
+  if (n == 1) return true;
+  const std::int64_t stride = slots[1];
+  if (stride < 0) return false;
+  for (std::int64_t first = 2; first <= n; ++first) {
+    if (n % first != 0) continue;
+    Numbers outer;
+    bool fits = true;
+    for (std::int64_t x = 0; x < n && fits; ++x) {
+      const std::int64_t begin = slots[static_cast<std::size_t>(x - x % first)];
+      fits = slots[static_cast<std::size_t>(x)] == begin + x % first * stride;
+      if (x % first == 0) outer.push_back(begin);
+    }
+    if (fits && is_mode(outer)) return true;
+  }
+  return false;
+}
+
+/// A layout peeled from its fastest digit on: what is left of slots and indices.
+struct Peeled {
+  Numbers slots;
+  std::vector<Numbers> indices;
+  std::int64_t room = 1;  ///< slots that are left
+
+  bool done() const {
+    const auto zero = [](std::int64_t n) { return n == 0; };
+    return room == 1 && std::all_of(slots.begin(), slots.end(), zero) &&
+           std::all_of(indices.begin(), indices.end(), [&](const Numbers& index) {
+             return std::all_of(index.begin(), index.end(), zero);
+           });
+  }
+  std::int64_t extent(std::size_t dim) const {
+    std::int64_t last = 0;
+    for (const Numbers& index : indices) last = std::max(last, index[dim]);
+    return last + 1;
+  }
+};
+
+constexpr std::size_t kNoDim = SIZE_MAX;
+
+std::int64_t odd_even(std::int64_t x, std::int64_t size) { return x % 2 * (size / 2) + x / 2; }
+
+/// Without the fastest digit, which counts `size` steps of `dim`; nothing when it does not.
+std::optional<Peeled> peel(const Peeled& whole, std::size_t dim, std::int64_t size,
+                           bool deals = false) {
+  for (std::size_t i = 0; i < whole.slots.size(); ++i) {
+    std::int64_t digit = dim == kNoDim ? 0 : whole.indices[i][dim] % size;
+    if (deals) digit = odd_even(digit, size);
+    if (whole.slots[i] % size != digit) return std::nullopt;
+  }
+  Peeled left = whole;
+  for (std::size_t i = 0; i < left.slots.size(); ++i) {
+    left.slots[i] /= size;
+    if (dim != kNoDim) left.indices[i][dim] /= size;
+  }
+  left.room /= size;
+  return left;
+}
+
+Peeled unpeeled(const Spots& spots) {
+  Peeled whole{{}, spots.indices, spots.slots};
+  for (const RuleSpot& spot : spots.spots) whole.slots.push_back(spot.slot);
+  return whole;
+}
+
+/// A digit of any size is as good as several of prime size: only primes are tried.
+bool peels(const Peeled& whole, bool synthetic, int& tries) {
+  if (whole.done()) return true;
+  if (--tries < 0) return false;
+  const std::size_t rank = whole.indices.front().size();
+  for (std::int64_t size = 2; size <= whole.room; ++size) {
+    if (whole.room % size != 0 || !is_prime(size)) continue;
+    for (std::size_t dim = 0; dim < rank + (synthetic ? 1 : 0); ++dim) {
+      const auto left = peel(whole, dim == rank ? kNoDim : dim, size);
+      if (left && peels(*left, synthetic, tries)) return true;
+    }
+  }
+  return false;
+}
+
+bool packs(const Peeled& whole, int& tries) {
+  if (whole.done()) return true;
+  if (--tries < 0) return false;
+  for (std::size_t dim = 0; dim < whole.indices.front().size(); ++dim) {
+    const std::int64_t extent = whole.extent(dim);
+    for (std::int64_t size = 2; size <= extent; ++size) {
+      if (extent % size != 0) continue;
+      for (const bool deals : {false, true}) {
+        if (deals ? size % 2 != 0 : !is_prime(size)) continue;
+        const auto left = peel(whole, dim, size, deals);
+        if (left && packs(*left, tries)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Row-major in some order of the dims, without padding.
+bool is_ordered(const Peeled& whole) {
+  const std::size_t rank = whole.indices.front().size();
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    std::int64_t room = 1;
+    Numbers stride(rank, 0);
+    for (std::size_t i = rank; i-- > 0;) {
+      stride[order[i]] = room;
+      room *= whole.extent(order[i]);
+    }
+    bool fits = room == whole.room;
+    for (std::size_t i = 0; fits && i < whole.slots.size(); ++i) {
+      fits = whole.slots[i] == std::inner_product(stride.begin(), stride.end(),
+                                                  whole.indices[i].begin(), std::int64_t{0});
+    }
+    if (fits) return true;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return false;
+}
+
+bool blocks(const Peeled& whole, int& tries) {
+  if (is_ordered(whole)) return true;
+  if (--tries < 0) return false;
+  for (std::int64_t size = 2; size <= whole.room; ++size) {
+    if (whole.room % size != 0 || !is_prime(size)) continue;
+    for (std::size_t dim = 0; dim < whole.indices.front().size(); ++dim) {
+      const auto left = peel(whole, dim, size);
+      if (left && blocks(*left, tries)) return true;
+    }
+  }
+  return false;
+}
+
+constexpr int kMostTries = 3000;
+
+}  // namespace
+
+bool finds_strides(const Spots& spots) {
+  const std::size_t rank = spots.shape.size();
+  const std::int64_t base = spots.spots.front().slot;
+  Numbers steps(rank, 0);
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    if (spots.shape[dim] > 1) steps[dim] = slot_along(spots, dim, 1) - base;
+  }
+  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+    const std::int64_t slot =
+        std::inner_product(steps.begin(), steps.end(), spots.indices[i].begin(), base);
+    if (slot != spots.spots[i].slot) return false;
+  }
+  return spots.slots == last_slot(spots) + 1;
+}
+
+bool finds_modes(const Spots& spots) {
+  if (spots.spots.front().slot != 0 || spots.slots != last_slot(spots) + 1) return false;
+  std::vector<Numbers> along(spots.shape.size());
+  for (std::size_t dim = 0; dim < along.size(); ++dim) {
+    for (std::int64_t x = 0; x < spots.shape[dim]; ++x) {
+      along[dim].push_back(slot_along(spots, dim, x));
+    }
+    if (!is_mode(along[dim])) return false;
+  }
+  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+    std::int64_t slot = 0;
+    for (std::size_t dim = 0; dim < along.size(); ++dim) {
+      slot += along[dim][static_cast<std::size_t>(spots.indices[i][dim])];
+    }
+    if (slot != spots.spots[i].slot) return false;
+  }
+  return true;
+}
+
+bool finds_packs(const Spots& spots) {
+  int tries = kMostTries;
+  return spots.slots == product(spots.shape) && packs(unpeeled(spots), tries);
+}
+
+bool finds_blocks(const Spots& spots) {
+  int tries = kMostTries;
+  return !spots.shape.empty() && blocks(unpeeled(spots), tries);
+}
+
+bool finds_dim_map(const Spots& spots, std::int64_t per_stick) {
+  if (per_stick == 0 || spots.slots % per_stick != 0) return false;
+  const Peeled whole = unpeeled(spots);
+  for (std::size_t dim = 0; dim <= spots.shape.size(); ++dim) {
+    const auto left = peel(whole, dim == spots.shape.size() ? kNoDim : dim, per_stick);
+    int tries = kMostTries;
+    if (left && peels(*left, true, tries)) return true;
+  }
+  return false;
+}
+
+bool finds_tiling(const Spots& spots) {
+  const std::size_t rank = spots.shape.size();
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  const auto fits = [&](std::int64_t rows, std::int64_t cols) {
+    // Physical dims slowest first, then the tile's own.
+    Numbers extents;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::int64_t tile = i + 1 == rank ? cols : i + 2 == rank ? rows : 1;
+      extents.push_back(ceil_divide(spots.shape[order[i]], tile));
+    }
+    if (product(extents) * rows * cols > spots.slots) return false;
+    for (std::size_t e = 0; e < spots.spots.size(); ++e) {
+      std::int64_t slot = 0;
+      std::int64_t row = 0;
+      std::int64_t col = 0;
+      for (std::size_t i = 0; i < rank; ++i) {
+        const std::int64_t tile = i + 1 == rank ? cols : i + 2 == rank ? rows : 1;
+        const std::int64_t x = spots.indices[e][order[i]];
+        slot = slot * extents[i] + x / tile;
+        if (i + 1 == rank) col = x % tile;
+        if (i + 2 == rank) row = x % tile;
+      }
+      if (spots.spots[e].slot != (slot * rows + row) * cols + col) return false;
+    }
+    return true;
+  };
+  do {
+    const std::int64_t most_rows = rank < 2 ? 1 : spots.shape[order[rank - 2]];
+    const std::int64_t most_cols = rank < 1 ? 1 : spots.shape[order[rank - 1]];
+    for (std::int64_t rows = 1; rows <= most_rows + 1; ++rows) {
+      for (std::int64_t cols = 1; cols <= most_cols + 1; ++cols) {
+        if (rows > 1 && rank < 2) continue;
+        if (fits(rows, cols)) return true;
+      }
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  return false;
+}
+
+}  // namespace tessera::test

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "tessera/testing/notation/rule_spyre.h"
+#include "tessera/testing/notation/sayable.h"
+
+/// Searches in the notations that spread dims over a mesh.
+namespace tessera::test {
+namespace {
+
+/// Wide integers are narrowed in sticks, bytes and bits widened.
+std::string kept_in_sticks(const std::string& dtype) {
+  static const std::map<std::string, std::string> kOthers = {
+      {"i64", "i32"}, {"si64", "si32"}, {"ui8", "ui32"}, {"i1", "ui16"}};
+  const auto other = kOthers.find(dtype);
+  return other == kOthers.end() ? dtype : other->second;
+}
+
+/// The row-major number of an index.
+std::int64_t number_of(const Numbers& index, const Numbers& extents) {
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) number = number * extents[i] + index[i];
+  return number;
+}
+
+/// Whether tiles of these extents, row-major in memory, are on devices of their own, each on
+/// `copies` of them.
+bool is_tiled(const Spots& spots, const Numbers& shard, std::int64_t copies) {
+  std::map<Numbers, std::vector<Numbers>> devices;  // of each tile
+  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+    Numbers tile;
+    Numbers inside;
+    for (std::size_t dim = 0; dim < shard.size(); ++dim) {
+      tile.push_back(spots.indices[i][dim] / shard[dim]);
+      inside.push_back(spots.indices[i][dim] % shard[dim]);
+    }
+    const RuleSpot& spot = spots.spots[i];
+    if (spot.slot != number_of(inside, shard)) return false;
+    if (static_cast<std::int64_t>(spot.places.size()) != copies) return false;
+    const auto [known, fresh] = devices.emplace(tile, spot.places);
+    if (!fresh && known->second != spot.places) return false;
+  }
+  std::set<Numbers> used;
+  for (const auto& [tile, places] : devices) {
+    for (const Numbers& place : places) {
+      if (!used.insert(place).second) return false;
+    }
+  }
+  return true;
+}
+
+/// What a mesh axis does in DTensor: a dim in `split` chunks, each cut among the places; or all of
+/// it on every place (dim -1).
+struct AxisRule {
+  std::int64_t dim = -1;
+  std::int64_t split = 1;
+};
+
+/// `x`, in pieces of ceil(n / parts): some may be short or empty.
+std::vector<Numbers> chunks(const Numbers& x, std::int64_t parts) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  const std::int64_t size = std::max<std::int64_t>(ceil_divide(n, parts), 1);
+  std::vector<Numbers> out;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    out.emplace_back(x.begin() + std::min(part * size, n),
+                     x.begin() + std::min((part + 1) * size, n));
+  }
+  return out;
+}
+
+/// What the place keeps of one dim.
+Numbers kept(const Spots& spots, std::int64_t dim, const std::vector<AxisRule>& rules,
+             const Numbers& place) {
+  Numbers x;
+  for (std::int64_t i = 0; i < spots.shape[static_cast<std::size_t>(dim)]; ++i) x.push_back(i);
+  for (std::size_t axis = 0; axis < rules.size(); ++axis) {
+    if (rules[axis].dim != dim) continue;
+    Numbers mine;
+    for (const Numbers& chunk : chunks(x, rules[axis].split)) {
+      const Numbers part = chunks(chunk, spots.mesh[axis])[static_cast<std::size_t>(place[axis])];
+      mine.insert(mine.end(), part.begin(), part.end());
+    }
+    x = mine;
+  }
+  return x;
+}
+
+bool is_sharded(const Spots& spots, const std::vector<AxisRule>& rules) {
+  std::size_t held = 0;
+  std::int64_t most = 0;
+  for (const Numbers& place : all_tuples(spots.mesh)) {
+    std::vector<Numbers> dims;
+    Numbers extents;
+    for (std::size_t dim = 0; dim < spots.shape.size(); ++dim) {
+      dims.push_back(kept(spots, static_cast<std::int64_t>(dim), rules, place));
+      extents.push_back(static_cast<std::int64_t>(dims.back().size()));
+    }
+    most = std::max(most, product(extents));
+    if (most > spots.slots) return false;
+    std::int64_t slot = 0;
+    for (const Numbers& inside : all_tuples(extents)) {
+      Numbers index;
+      for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+        index.push_back(dims[dim][static_cast<std::size_t>(inside[dim])]);
+      }
+      const RuleSpot& spot = spots.at(index);
+      if (spot.slot != slot++) return false;
+      if (!std::binary_search(spot.places.begin(), spot.places.end(), place)) return false;
+      ++held;
+    }
+  }
+  std::size_t listed = 0;
+  for (const RuleSpot& spot : spots.spots) listed += spot.places.size();
+  return held == listed && most == spots.slots;
+}
+
+/// What a PE axis does: a dim in blocks dealt out in turn, all of the tensor everywhere (kAll), or
+/// nothing but at 0 (kFirst).
+struct PeRule {
+  static constexpr std::int64_t kAll = -1;
+  static constexpr std::int64_t kFirst = -2;
+  std::int64_t dim = kFirst;
+  std::int64_t block = 1;
+};
+
+std::vector<PeRule> pe_rules(const Spots& spots) {
+  std::vector<PeRule> rules = {{PeRule::kFirst, 1}, {PeRule::kAll, 1}};
+  for (std::size_t dim = 0; dim < spots.shape.size(); ++dim) {
+    for (std::int64_t block = 1; block <= spots.shape[dim]; ++block) {
+      rules.push_back({static_cast<std::int64_t>(dim), block});
+    }
+  }
+  return rules;
+}
+
+bool is_dealt(const Spots& spots, const Numbers& pes, const std::array<PeRule, 2>& rules) {
+  Numbers tile = spots.shape;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const auto [dim, block] = rules[axis];
+    if (dim < 0) continue;
+    const std::int64_t blocks = ceil_divide(spots.shape[static_cast<std::size_t>(dim)], block);
+    tile[static_cast<std::size_t>(dim)] = ceil_divide(blocks, pes[axis]) * block;
+  }
+  if (product(tile) != spots.slots) return false;
+  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+    Numbers inside = spots.indices[i];
+    std::array<Numbers, 2> coordinates = {Numbers{0}, Numbers{0}};
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const auto [dim, block] = rules[axis];
+      if (dim == PeRule::kAll) {
+        for (std::int64_t pe = 1; pe < pes[axis]; ++pe) coordinates[axis].push_back(pe);
+      }
+      if (dim < 0) continue;
+      const std::int64_t x = spots.indices[i][static_cast<std::size_t>(dim)];
+      coordinates[axis] = {x / block % pes[axis]};
+      inside[static_cast<std::size_t>(dim)] = x / block / pes[axis] * block + x % block;
+    }
+    const RuleSpot& spot = spots.spots[i];
+    if (spot.slot != number_of(inside, tile)) return false;
+    if (spots.mesh.empty()) continue;
+    std::vector<Numbers> places;
+    for (const std::int64_t row : coordinates[0]) {
+      for (const std::int64_t col : coordinates[1]) places.push_back({row, col});
+    }
+    if (places != spot.places) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool finds_device_tiles(const Spots& spots) {
+  const std::int64_t devices = spots.places();
+  if (spots.mesh.size() > 1) return false;
+  // All of it on one device of many.
+  if (devices > 1 && spots.shares.empty() && spots.slots == product(spots.shape) &&
+      std::all_of(spots.spots.begin(), spots.spots.end(),
+                  [&](const RuleSpot& spot) {
+                    return spot.places.size() == 1 && spot.places == spots.spots[0].places;
+                  }) &&
+      is_tiled(spots, spots.shape, 1)) {
+    return true;
+  }
+  const Numbers most(spots.shape.size(), devices);
+  for (Numbers tiles : all_tuples(most)) {
+    for (std::int64_t& tile : tiles) ++tile;
+    const std::int64_t used = product(tiles);
+    if (used > devices || devices % used != 0) continue;
+    Numbers shard;
+    for (std::size_t dim = 0; dim < tiles.size(); ++dim) {
+      shard.push_back(ceil_divide(spots.shape[dim], tiles[dim]));
+    }
+    if (product(shard) == spots.slots && is_tiled(spots, shard, devices / used)) return true;
+  }
+  return false;
+}
+
+bool finds_shards(const Spots& spots) {
+  std::vector<AxisRule> options = {{}};
+  for (std::size_t dim = 0; dim < spots.shape.size(); ++dim) {
+    for (std::int64_t split = 1; split <= 4; ++split) {
+      options.push_back({static_cast<std::int64_t>(dim), split});
+    }
+  }
+  const Numbers choices(spots.mesh.size(), static_cast<std::int64_t>(options.size()));
+  if (product(choices) > 3000) return false;
+  for (const Numbers& choice : all_tuples(choices)) {
+    std::vector<AxisRule> rules;
+    for (const std::int64_t option : choice)
+      rules.push_back(options[static_cast<std::size_t>(option)]);
+    if (is_sharded(spots, rules)) return true;
+  }
+  return false;
+}
+
+bool finds_pe_blocks(const Spots& spots) {
+  if (!spots.mesh.empty() && spots.mesh.size() != 2) return false;
+  const Numbers pes = spots.mesh.empty() ? Numbers{1, 1} : spots.mesh;
+  const std::vector<PeRule> rules = pe_rules(spots);
+  for (const PeRule& rows : rules) {
+    for (const PeRule& cols : rules) {
+      if (rows.dim >= 0 && rows.dim == cols.dim) continue;
+      if (is_dealt(spots, pes, {rows, cols})) return true;
+    }
+  }
+  return false;
+}
+
+bool finds_words(std::string_view notation, const Spots& spots) {
+  if (spots.spots.empty()) return false;
+  const bool shared = std::any_of(spots.held.begin(), spots.held.end(),
+                                  [](const auto& cell) { return cell.second.size() > 1; });
+  if (notation == "native") return true;
+  if (shared && notation != "strided" && notation != "cute") return false;
+  if (notation == "metal") return spots.shares.empty() && finds_memref(spots);
+  const bool plain = spots.storage == spots.dtype;
+  if (notation == "metal-today") {
+    return spots.shares.empty() && spots.kept == spots.dtype && finds_alignments(spots);
+  }
+  if (notation == "ttnn")
+    return spots.shares.empty() && spots.kept == spots.dtype && finds_terms(spots);
+  if (notation == "gspmd") return plain && spots.shares.empty() && finds_device_tiles(spots);
+  if (notation == "dtensor") return plain && spots.shares.empty() && finds_shards(spots);
+  if (notation == "pyflame") return plain && spots.shares.empty() && finds_pe_blocks(spots);
+  if (!spots.mesh.empty() || !spots.shares.empty()) return false;
+  if (notation == "spyre") {
+    return spots.storage == kept_in_sticks(spots.dtype) &&
+           finds_dim_map(spots, spyre_stick(spots.dtype));
+  }
+  if (!plain) return false;
+  if (notation == "strided") return finds_strides(spots);
+  if (notation == "cute") return finds_modes(spots);
+  if (notation == "morello") return finds_packs(spots);
+  if (notation == "onednn") return finds_blocks(spots);
+  if (notation == "xla") return finds_tiling(spots);
+  return false;
+}
+
+}  // namespace tessera::test

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+
+#include "tessera/base/text.h"
+#include "tessera/memory/validate.h"
+#include "tools/alloc/alloc_buffers.h"
+#include "tools/alloc/alloc_print.h"
+#include "tools/alloc/alloc_search.h"
+#include "tools/alloc/alloc_svg.h"
+#include "tools/check/check_files.h"
+#include "tools/command/command.h"
+#include "tools/files/mapped_file.h"
+#include "tools/json/json.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr double kMostSeconds = 1e6;
+
+Error usage(std::string message, std::string help) {
+  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
+}
+
+/// Switches off what --without lists.
+Status read_without(std::string_view list, memory::Techniques& techniques) {
+  std::vector<std::string_view> names;
+  for (const memory::TechniqueName& known : memory::technique_names()) names.push_back(known.name);
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    const auto known = std::find(names.begin(), names.end(), name);
+    if (known == names.end()) {
+      std::string all;
+      for (const std::string_view each : names) all += cat(all.empty() ? "" : ", ", each);
+      return Error{ErrorCode::kUnknownName, cat("--without: there is no technique ", quote(name)),
+                   std::nullopt, did_you_mean(name, names, cat("there are ", all))};
+    }
+    const auto at = static_cast<std::size_t>(known - names.begin());
+    techniques.*memory::technique_names()[at].field = false;
+  }
+  return ok_status();
+}
+
+Result<double> read_seconds(const std::string& text) {
+  double seconds = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, seconds);
+  if (error == std::errc() && end == last && seconds >= 0 && seconds <= kMostSeconds) {
+    return seconds;
+  }
+  return Error{ErrorCode::kBadNumber, cat("--seconds: ", quote(text), " cannot be"), std::nullopt,
+               "give a number from 0 to 1000000, such as 0.5"};
+}
+
+/// Whether two names lead to one file, which need not be there yet.
+bool is_one_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(a, b, ignored)) return true;
+  const std::filesystem::path whole_a = std::filesystem::weakly_canonical(a, ignored);
+  const std::filesystem::path whole_b = std::filesystem::weakly_canonical(b, ignored);
+  return !whole_a.empty() && whole_a == whole_b;
+}
+
+Result<memory::SolveOptions> read_options(const Request& request) {
+  memory::SolveOptions options;
+  options.minimize = request.has("minimize");
+  if (request.has("capacity")) options.capacity = request.number("capacity");
+  if (!options.capacity && !options.minimize) {
+    return usage("alloc is told neither a capacity nor to minimize",
+                 "give --capacity BYTES, --minimize, or both");
+  }
+  if (options.capacity.value_or(0) < 0) {
+    return Error{ErrorCode::kOutOfRange, cat("--capacity ", *options.capacity, " is negative"),
+                 std::nullopt, "give the bytes that there are"};
+  }
+  if (request.has("seconds")) {
+    TESSERA_TRY(options.seconds, read_seconds(request.text("seconds")));
+  }
+  if (request.has("nodes")) options.nodes = request.number("nodes");
+  if (options.nodes < 0) {
+    return Error{ErrorCode::kOutOfRange, cat("--nodes ", options.nodes, " is negative"),
+                 std::nullopt, "give 0 or more"};
+  }
+  for (const std::string_view name : {"svg", "out"}) {
+    if (!request.has(name)) continue;
+    const std::string& file = request.text(name);
+    if (file.empty() || file == "-") {
+      return usage(cat("--", name, " names no file"),
+                   cat("as in --", name, " plan.", name == "svg" ? "svg" : "csv"));
+    }
+    TESSERA_CHECK_OK(check_folder_of(file));
+  }
+  if (request.has("svg") && is_one_file(request.text("svg"), request.text("out"))) {
+    return usage("--svg and --out name one file", "name two");
+  }
+  if (request.has("svg") && is_one_file(request.text("svg"), request.text("file"))) {
+    return usage("--svg names the file of buffers, which the picture would take the place of",
+                 "name another file for the picture");
+  }
+  TESSERA_CHECK_OK(read_without(request.text("without"), options.techniques));
+  return options;
+}
+
+/// Tells what is wrong with the file, where it is wrong.
+Verdict report_in(const std::string& name, std::string_view text, const Error& error,
+                  Console& console) {
+  const Verdict verdict = error.code == ErrorCode::kDoesNotFit ? Verdict::kNo : Verdict::kBadInput;
+  const std::string rendered = render(error, text);
+  const std::string arrow = " --> ";
+  const std::size_t at = error.span ? rendered.find(cat("\n", arrow)) : std::string::npos;
+  if (!console.json) {
+    const std::size_t split = at == std::string::npos ? at : at + 1 + arrow.size();
+    const bool has_place = split != std::string::npos;
+    console.err << (has_place ? cat(rendered.substr(0, split), printable(name), ":",
+                                    rendered.substr(split))
+                              : rendered);
+    return verdict;
+  }
+  Json json = error_json(error);
+  Json& body = json["error"];
+  body["file"] = name;
+  if (error.span) {
+    const auto from =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(error.span->from, 0, std::ssize(text)));
+    const std::string_view before = text.substr(0, from);
+    body["line"] = 1 + std::count(before.begin(), before.end(), '\n');
+    body["column"] = 1 + columns_of(before.substr(before.rfind('\n') + 1));  // npos + 1 is 0
+  }
+  console.out << dump(json) << '\n';
+  return verdict;
+}
+
+/// Every plan is held against the rules before anyone sees it.
+Status check_plan(const BufferFile& file, const memory::Solution& solution,
+                  std::optional<std::int64_t> capacity) {
+  const bool fits = solution.outcome == memory::Outcome::kFits;
+  const std::vector<memory::Finding> findings = memory::validate(
+      file.problem, solution.offsets, fits ? capacity : std::optional<std::int64_t>{}, 1);
+  if (findings.empty()) return ok_status();
+  return Error{ErrorCode::kContradiction,
+               cat("the plan that was found is wrong: ", findings.front().message), std::nullopt,
+               "this is a bug in tessera: please report it"};
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  TESSERA_TRY(const memory::SolveOptions options, read_options(request));
+  const std::string& argument = request.text("file");
+  const FoundFile source{argument == "-" ? "<stdin>" : argument, argument == "-"};
+  TESSERA_TRY(const std::string text, read_text_file(source, console.in));
+  const Result<BufferFile> file = read_buffers(text);
+  if (!file) return report_in(source.name, text, file.error(), console);
+  if (options.capacity) {
+    const Status status = check_capacity(*file, text, *options.capacity);
+    if (!status) return report_in(source.name, text, status.error(), console);
+  }
+  const Search found = search(file->problem, options, console);
+  if (!found.solution) return found.solution.error();
+  const memory::Solution& solution = *found.solution;
+  TESSERA_CHECK_OK(check_plan(*file, solution, options.capacity));
+  AllocAnswer answer{*file, solution, options.capacity, found.interrupted, {}, {}};
+  TESSERA_TRY(answer.taken, taken_by(file->problem, solution.offsets));
+  answer.stretches = stretches_of(answer.taken);
+  const bool fits = solution.outcome == memory::Outcome::kFits;
+  if (!fits) {
+    TESSERA_TRY(answer.shortfall,
+                memory::shortfall(file->problem, *options.capacity, solution.offsets));
+  }
+  const bool writes = request.has("out") && fits;
+  if (writes) {
+    TESSERA_CHECK_OK(write_whole(request.text("out"), with_offsets(*file, text, solution.offsets)));
+  }
+  if (request.has("svg")) {
+    TESSERA_CHECK_OK(write_whole(request.text("svg"), alloc_svg(answer)));
+  }
+  if (console.json) {
+    console.out << alloc_json(answer) << '\n';
+  } else {
+    console.out << alloc_words(answer, console.terminal);
+    if (writes) console.out << "offsets are in " << printable(request.text("out")) << '\n';
+    if (request.has("out") && !fits) {
+      console.out << printable(request.text("out")) << " is not written: nothing fits\n";
+    }
+    if (request.has("svg")) console.out << "drawn in " << printable(request.text("svg")) << '\n';
+  }
+  return fits ? Verdict::kYes : Verdict::kNo;
+}
+
+}  // namespace
+
+Verb alloc_verb() {
+  Verb verb;
+  verb.name = "alloc";
+  verb.summary = "find offsets for buffers that live for a while";
+  verb.description =
+      "Reads buffers from a CSV file whose first line names its columns: id, lower, upper "
+      "(exclusive) and size, and if need be alignment, offset (fixed), hint, alias (the id of the "
+      "buffer that it is part of) and delta. Says where each one goes so that no two that live at "
+      "one moment share a byte, how high the plan is, and how far that is from the bytes that live "
+      "at the fullest moment, which no plan can do without. With --capacity the search ends at the "
+      "first plan within it, or at a proof that there is none; with --minimize it goes on to the "
+      "lowest plan. Every plan is checked by code that shares nothing with the search. Exits with "
+      "0 "
+      "when the plan fits, 1 when none does or the search ended before that was known, and 2 when "
+      "the file cannot be read. Ctrl-C ends the search with the best plan so far. With --json: "
+      "peak, lower_bound, optimal, seconds, outcome (fits, does_not_fit, unknown), proven_bound, "
+      "gap, found_by, nodes, capacity, interrupted, shortfall, offsets.";
+  verb.positionals = {
+      {"file", Positional::Kind::kFile, "a CSV file; or -, for standard input", {}, false}};
+  verb.flags = {
+      {"capacity", ValueKind::kNumber, "BYTES", "how many bytes there are"},
+      {"minimize", ValueKind::kSwitch, "", "look for the lowest plan, not only for one that fits"},
+      {"svg", ValueKind::kText, "FILE", "draw the plan: address over time"},
+      {"out", ValueKind::kText, "FILE",
+       "write the CSV file with the offset of each buffer, if the plan fits"},
+      {"seconds", ValueKind::kText, "S", "search no longer than this; 10 unless said"},
+      {"nodes", ValueKind::kNumber, "N",
+       "search no further than this; gives the same plan on every machine"},
+      {"without", ValueKind::kText, "NAMES",
+       "switch off techniques of the search, such as dominance,symmetry"}};
+  verb.examples = {"tessera alloc buffers.csv --capacity 1048576",
+                   "tessera alloc buffers.csv --minimize --seconds 60 --svg plan.svg",
+                   "tessera alloc buffers.csv --capacity 36864 --minimize --json"};
+  verb.answers_json = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/memory/problem.h"
+#include "tools/alloc/alloc_columns.h"
+
+namespace tessera::tools {
+
+/// Longer texts and more buffers are refused before memory is spent on them.
+inline constexpr std::size_t kMostBufferBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMostBuffers = std::size_t{1} << 20;
+
+/// Where a buffer stands in the text.
+struct BufferRow {
+  std::int64_t from = 0;
+  std::int64_t to = 0;    ///< before the end of its line
+  std::int64_t line = 0;  ///< from 1
+};
+
+/// The buffers of a CSV file, and where in the file each one is.
+///
+///     id,lower,upper,size,alignment
+///     weights,0,9,4096,64
+///     "x, first",0,3,512,
+///
+/// The first line names the columns, in any order: id, lower, upper (exclusive) and size, and if
+/// need be alignment, offset (where the buffer has to be), hint (an offset to try first), alias
+/// (the id of the buffer that it is part of) and delta (bytes from that buffer's start). Cells of
+/// those five may be empty. `start` and `begin` are also lower, `buffer` and `buffer_id` are id;
+/// `end` and `stop` are refused, because programs differ on whether that moment still counts.
+struct BufferFile {
+  std::vector<BufferColumn> columns;
+  BufferRow header;
+  std::vector<BufferRow> rows;  ///< one for each buffer
+  std::vector<std::string> ids;
+  memory::Problem problem;
+
+  bool has(BufferColumn column) const;
+  /// Where the cell of a buffer stands; of a column that the file does not have, the id's.
+  Span cell(std::string_view text, std::size_t buffer, BufferColumn column) const;
+};
+
+/// Reads and checks a file. Errors have the place of the cell in the text, and their messages name
+/// the line.
+Result<BufferFile> read_buffers(std::string_view text);
+
+/// kDoesNotFit, with its place, for the first buffer that is larger than the capacity or fixed
+/// beyond it. Others may still not fit together.
+Status check_capacity(const BufferFile& file, std::string_view text, std::int64_t capacity);
+
+/// The text with the offset of every buffer in its column, which is the last one where the file has
+/// none. All else is as it was.
+/// Law: reading it gives the same buffers, each fixed at its offset.
+std::string with_offsets(const BufferFile& file, std::string_view text,
+                         std::span<const std::int64_t> offsets);
+
+}  // namespace tessera::tools

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/memory/shortfall.h"
+#include "tessera/memory/solve.h"
+#include "tools/alloc/alloc_buffers.h"
+#include "tools/alloc/alloc_profile.h"
+#include "tools/terminal/terminal.h"
+
+namespace tessera::tools {
+
+/// What `alloc` has found out.
+struct AllocAnswer {
+  const BufferFile& file;
+  const memory::Solution& solution;
+  std::optional<std::int64_t> capacity;
+  bool interrupted = false;
+  std::vector<Taken> taken;
+  std::vector<Stretch> stretches;
+  std::optional<memory::Shortfall> shortfall = {};  ///< when no plan within the capacity was found
+};
+
+/// {peak, lower_bound, optimal, seconds, outcome, proven_bound, gap, found_by, nodes, capacity,
+/// shortfall or null, offsets: {id: offset}} on one line.
+std::string alloc_json(const AllocAnswer& answer);
+
+/// The same for a reader: whether it fits, how good it is, the fullest moments, and a picture when
+/// there is room for one. Times are told from a second on.
+std::string alloc_words(const AllocAnswer& answer, const Terminal& terminal);
+
+}  // namespace tessera::tools

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/alloc/alloc_profile.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "tessera/memory/solver/packing.h"
+
+namespace tessera::tools {
+
+Result<std::vector<Taken>> taken_by(const memory::Problem& problem,
+                                    std::span<const std::int64_t> offsets) {
+  TESSERA_TRY(const memory::Packing packing, memory::pack(problem));
+  std::vector<Taken> taken(packing.blocks.size(), Taken{INT64_MAX, INT64_MIN});
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    if (packing.block_of[i] < 0) continue;
+    const auto block = static_cast<std::size_t>(packing.block_of[i]);
+    Taken& held = taken[block];
+    if (held.size == 0) {
+      held.buffer = i;
+    } else {
+      ++held.others;
+    }
+    held.lower = std::min(held.lower, problem.buffers[i].lower);
+    held.upper = std::max(held.upper, problem.buffers[i].upper);
+    held.offset = offsets[i] - packing.delta[i];
+    held.size = packing.blocks[block].size;
+  }
+  return taken;
+}
+
+std::vector<Stretch> stretches_of(std::span<const Taken> taken) {
+  std::vector<const Taken*> births;
+  std::vector<const Taken*> deaths;
+  for (const Taken& held : taken) births.push_back(&held);
+  deaths = births;
+  std::sort(births.begin(), births.end(),
+            [](const Taken* a, const Taken* b) { return a->lower < b->lower; });
+  std::sort(deaths.begin(), deaths.end(),
+            [](const Taken* a, const Taken* b) { return a->upper < b->upper; });
+  std::priority_queue<std::pair<std::int64_t, std::int64_t>> tops;  // by end, with their death
+  std::vector<Stretch> stretches;
+  Stretch now;
+  std::size_t born = 0;
+  std::size_t dead = 0;
+  while (dead < deaths.size()) {
+    const bool is_birth = born < births.size() && births[born]->lower < deaths[dead]->upper;
+    const std::int64_t time = is_birth ? births[born]->lower : deaths[dead]->upper;
+    if (born + dead > 0 && now.from < time) {
+      while (!tops.empty() && tops.top().second <= now.from) tops.pop();
+      now.top = tops.empty() ? 0 : tops.top().first;
+      now.to = time;
+      stretches.push_back(now);
+    }
+    now.from = time;
+    for (; born < births.size() && births[born]->lower == time; ++born) {
+      now.live += births[born]->size;
+      ++now.count;
+      tops.emplace(births[born]->end(), births[born]->upper);
+    }
+    for (; dead < deaths.size() && deaths[dead]->upper == time; ++dead) {
+      now.live -= deaths[dead]->size;
+      --now.count;
+    }
+  }
+  return stretches;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/alloc/alloc_search.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+
+#include "tessera/base/text.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr double kQuietSeconds = 1;
+constexpr double kBetweenSeconds = 0.2;
+
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+extern "C" void note_interrupt(int) { interrupt_seen = 1; }
+
+/// Takes the first SIGINT of its scope as a wish to stop.
+class Interrupts {
+ public:
+  Interrupts() {
+    interrupt_seen = 0;
+    struct sigaction action = {};
+    action.sa_handler = note_interrupt;
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    is_set_ = sigaction(SIGINT, nullptr, &before_) == 0 && before_.sa_handler != SIG_IGN &&
+              sigaction(SIGINT, &action, nullptr) == 0;
+  }
+  ~Interrupts() {
+    if (is_set_) sigaction(SIGINT, &before_, nullptr);
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  static bool seen() { return interrupt_seen != 0; }
+
+ private:
+  struct sigaction before_ = {};
+  bool is_set_ = false;
+};
+
+struct Watcher {
+  std::ostream* err = nullptr;  ///< null where nobody watches
+  int width = 80;
+  double next = kQuietSeconds;
+  bool is_drawn = false;
+};
+
+bool watch(void* context, const memory::Progress& progress) {
+  auto& watcher = *static_cast<Watcher*>(context);
+  if (watcher.err != nullptr && progress.seconds >= watcher.next) {
+    *watcher.err << "\r\x1b[K" << search_line(progress, watcher.width) << std::flush;
+    watcher.is_drawn = true;
+    watcher.next = progress.seconds + kBetweenSeconds;
+  }
+  return !Interrupts::seen();
+}
+
+std::string count_text(std::int64_t count) {
+  if (count >= 10'000'000) return cat(count / 1'000'000, " M");
+  if (count >= 10'000) return cat(count / 1'000, " k");
+  return std::to_string(count);
+}
+
+}  // namespace
+
+std::string search_line(const memory::Progress& progress, int width) {
+  const std::string words = cat("peak ", progress.peak, " so far, at least ", progress.lower_bound,
+                                ", ", count_text(progress.nodes), " nodes, ",
+                                static_cast<std::int64_t>(progress.seconds), " s");
+  return words.substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
+}
+
+Search search(const memory::Problem& problem, memory::SolveOptions options, Console& console) {
+  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
+  Watcher watcher;
+  watcher.err = is_watched ? &console.err : nullptr;
+  watcher.width = console.terminal.width;
+  options.progress = watch;
+  options.progress_context = &watcher;
+  const Interrupts interrupts;
+  Search found{memory::solve(problem, options), false};
+  found.interrupted = Interrupts::seen();
+  if (watcher.is_drawn) console.err << "\r\x1b[K" << std::flush;
+  return found;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "tessera/memory/solve.h"
+#include "tools/command/command.h"
+
+namespace tessera::tools {
+
+/// "peak 1048576 so far, at least 1043456, 12 M nodes, 3 s" in fewer than `width` columns.
+std::string search_line(const memory::Progress& progress, int width);
+
+/// memory::solve, with a line on the terminal's error stream while it takes longer than a second.
+/// An interrupt (Ctrl-C) ends the search, which then answers the best plan so far; `interrupted`
+/// says so. A second one ends the process as ever.
+struct Search {
+  Result<memory::Solution> solution;
+  bool interrupted = false;
+};
+Search search(const memory::Problem& problem, memory::SolveOptions options, Console& console);
+
+}  // namespace tessera::tools

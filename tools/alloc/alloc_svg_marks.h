@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/alloc/alloc_profile.h"
+
+/// The small parts of a picture: numbers, texts, colours, ticks.
+namespace tessera::tools {
+
+/// At most two decimals, without trailing zeros.
+std::string svg_number(double value);
+
+/// The first `most` code points of UTF-8 text, with "..." where more follow, fit for XML: markup
+/// escaped, what XML has no words for as U+FFFD.
+std::string svg_text(std::string_view text, std::size_t most);
+
+/// "#rrggbb": light enough for dark letters on it, and the same for the same text everywhere.
+std::string svg_colour(std::string_view text);
+
+struct Tick {
+  std::int64_t at = 0;
+  std::string label;
+};
+/// About `count` round numbers from `from` to `to`: 1, 2 or 5 times a power of ten apart.
+std::vector<Tick> time_ticks(std::int64_t from, std::int64_t to, int count);
+/// About `count` addresses from 0 to `to`, powers of two apart, in the largest unit that is exact.
+std::vector<Tick> address_ticks(std::int64_t to, int count);
+
+/// Where time and bytes are on the picture, in pixels.
+struct Frame {
+  double left = 0, right = 0, top = 0, bottom = 0;
+  std::int64_t from = 0;  ///< the moment at the left edge
+  std::int64_t to = 0;    ///< at the right edge
+  std::int64_t high = 1;  ///< the bytes at the top edge
+
+  double x_of(std::int64_t time) const;
+  double y_of(std::int64_t bytes) const;
+};
+
+/// A path along one figure of the stretches, from the bottom left corner to the bottom right one:
+/// the most in each column of pixels, so that it stays short however many stretches there are.
+std::string svg_steps(const Frame& frame, std::span<const Stretch> stretches,
+                      std::int64_t Stretch::* figure);
+
+}  // namespace tessera::tools

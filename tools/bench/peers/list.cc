@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/peers/peer.h"
+
+namespace {
+// At least one of them is there, or cmake does not build the module.
+const tessera::tools::Peer kPeers[] = {
+#ifdef TESSERA_PEER_ONEDNN
+    tessera::tools::kOneDnnPeer,
+#endif
+#ifdef TESSERA_PEER_EIGEN
+    tessera::tools::kEigenPeer,
+#endif
+};
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const tessera::tools::PeerList*
+tessera_bench_peers() {
+  static const tessera::tools::PeerList list{
+      tessera::tools::kPeerVersion, static_cast<int>(sizeof(kPeers) / sizeof(kPeers[0])), kPeers};
+  return &list;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/check/check.h"
+#include "tools/command/command.h"
+
+/// How `check` prints what it finds: one printer for words, one for JSON, one for SARIF. Each is
+/// told of the files in their order and prints at once, so that nothing is kept but counts.
+namespace tessera::tools {
+
+/// A stretch of a file; lines and columns from 1, columns in bytes, the end exclusive.
+struct Region {
+  check::LineColumn from;
+  check::LineColumn to;
+};
+
+/// A text that was checked, by the name that is printed.
+struct CheckedText {
+  std::string name;
+  std::string_view text;
+  check::LineIndex lines;
+
+  CheckedText(std::string file, std::string_view content)
+      : name(std::move(file)), text(content), lines(content) {}
+  /// The part of the span that is in the text, as every other member also reads it.
+  Span inside(Span span) const;
+  Region region(Span span) const;
+  std::string_view at(Span span) const;
+};
+
+/// A diagnostic that is no more, placed in the text that still had it.
+struct Fixed {
+  check::Diagnostic diagnostic;
+  Region where;
+  Region edit;
+  std::string before;  ///< what stood where the fix is
+};
+
+struct CheckTotals {
+  std::int64_t files = 0;
+  std::int64_t failed = 0;  ///< could not be read, or not be written
+  std::int64_t tensors = 0;
+  std::int64_t errors = 0;
+  std::int64_t warnings = 0;
+  std::int64_t silenced = 0;
+  std::int64_t unknown = 0;
+  std::int64_t fixed = 0;
+};
+
+class CheckPrinter {
+ public:
+  CheckPrinter() = default;
+  CheckPrinter(const CheckPrinter&) = delete;
+  CheckPrinter& operator=(const CheckPrinter&) = delete;
+  virtual ~CheckPrinter() = default;
+
+  /// All that is wrong in a file, once a file.
+  virtual void found(const CheckedText& file,
+                     const std::vector<check::Diagnostic>& diagnostics) = 0;
+  virtual void fixed(const std::string& name, const Fixed& fixed) = 0;
+  /// After what was fixed in a file: where its text from before is kept.
+  virtual void kept(const std::string& name, const std::string& backup) = 0;
+  /// A file that could not be read, or not be written.
+  virtual void failed(const std::string& name, const Error& error) = 0;
+  virtual void finish(const CheckTotals& totals) = 0;
+};
+
+/// "a.mlir:3:15: error[contradiction]: ..", the line with carets, help, fix, and the tensor where
+/// it is elsewhere; at the end a line of totals. What failed goes to the console's `err`.
+std::unique_ptr<CheckPrinter> check_words(Console& console);
+/// One JSON object a line: a diagnostic {file, line, column, severity, code, message, fix, ..}, or
+/// {"error": ..} for a file that failed.
+std::unique_ptr<CheckPrinter> check_json(Console& console, bool fixing);
+/// One SARIF 2.1.0 log. What was fixed is not in it; what failed is a notification.
+std::unique_ptr<CheckPrinter> check_sarif(Console& console);
+
+std::string_view severity_name(check::Severity severity);
+/// What a code means, in one sentence, for lists of rules.
+std::string_view code_meaning(std::string_view code);
+
+}  // namespace tessera::tools

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <istream>
+
+#include "tessera/base/text.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxNumbers = 256;
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+Error usage_error(const Verb& verb, std::string message) {
+  return Error{ErrorCode::kUsage, std::move(message), std::nullopt,
+               cat("usage: ", usage_line(verb))};
+}
+
+Result<const Flag*> find_flag(const std::vector<Flag>& flags, std::string_view name) {
+  std::vector<std::string> dashed;
+  for (const Flag& flag : flags) {
+    if (flag.name == name) return &flag;
+    dashed.push_back(cat("--", flag.name));
+  }
+  const std::vector<std::string_view> names(dashed.begin(), dashed.end());
+  const std::string dashed_name = cat("--", name);
+  return Error{ErrorCode::kUnknownName, cat("there is no flag ", quote(dashed_name)), std::nullopt,
+               did_you_mean(dashed_name, names, "`tessera help VERB` lists its flags")};
+}
+
+Result<Request::Value> flag_value(const Flag& flag, const std::string& text) {
+  const auto name_it = [&](Error error) {
+    error.message = cat("--", flag.name, ": ", error.message);
+    return error;
+  };
+  if (flag.kind == ValueKind::kNumber) {
+    auto number = parse_number(text);
+    if (!number) return name_it(number.error());
+    return Request::Value(*number);
+  }
+  if (flag.kind == ValueKind::kNumbers) {
+    auto numbers = parse_numbers(text);
+    if (!numbers) return name_it(numbers.error());
+    return Request::Value(*std::move(numbers));
+  }
+  return Request::Value(text);
+}
+
+Status check_word(const Positional& positional, const std::string& word) {
+  const auto& choices = positional.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) {
+    return ok_status();
+  }
+  std::string all;
+  for (const std::string_view choice : choices) all += cat(all.empty() ? "" : ", ", choice);
+  return Error{ErrorCode::kUnknownName,
+               cat(upper_case(positional.name), " cannot be ", quote(word)), std::nullopt,
+               did_you_mean(word, choices, cat("it is one of: ", all))};
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_number(std::string_view text) {
+  const std::string_view digits = trim(text);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc::result_out_of_range) {
+    return Error{ErrorCode::kBadNumber, cat(quote(text), " does not fit a signed 64-bit integer"),
+                 std::nullopt, "use a smaller number"};
+  }
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    return Error{ErrorCode::kBadNumber, cat(quote(text), " is not an integer"), std::nullopt,
+                 "write it in decimal digits"};
+  }
+  return number;
+}
+
+Result<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
+  std::string_view list = trim(text);
+  if (list.size() >= 2 && list.front() == '[' && list.back() == ']') {
+    list = trim(list.substr(1, list.size() - 2));
+  }
+  std::vector<std::int64_t> numbers;
+  if (list.empty()) return numbers;
+  while (true) {
+    if (numbers.size() == kMaxNumbers) {
+      return Error{ErrorCode::kBadNumber, cat("more than ", kMaxNumbers, " numbers"), std::nullopt,
+                   "give one number a dim"};
+    }
+    const std::size_t comma = list.find(',');
+    TESSERA_TRY(const std::int64_t number, parse_number(list.substr(0, comma)));
+    numbers.push_back(number);
+    if (comma == std::string_view::npos) return numbers;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args) {
+  const std::vector<Flag> flags = flags_of(verb);
+  Request request;
+  std::vector<std::string> seen;
+  std::vector<std::string> words;
+  bool flags_ended = false;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    if (flags_ended || arg.size() < 2 || arg[0] != '-') {
+      words.push_back(arg);
+      continue;
+    }
+    if (arg == "--") {
+      flags_ended = true;
+      continue;
+    }
+    const bool is_long = arg.compare(0, 2, "--") == 0;
+    const std::size_t equals = is_long ? arg.find('=') : std::string::npos;
+    const std::string name =
+        arg == "-h" ? "help"
+        : is_long   ? arg.substr(2, equals == std::string::npos ? std::string::npos : equals - 2)
+                    : arg;
+    TESSERA_TRY(const Flag* const flag, find_flag(flags, name));
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+      return usage_error(verb, cat("--", name, " is given twice"));
+    }
+    seen.push_back(name);
+    if (flag->kind == ValueKind::kSwitch) {
+      if (equals != std::string::npos) return usage_error(verb, cat("--", name, " takes no value"));
+      request.set(name, true);
+      continue;
+    }
+    if (equals == std::string::npos && i + 1 == args.size()) {
+      return usage_error(verb, cat("--", name, " needs a value: ", flag->placeholder));
+    }
+    const std::string text = equals == std::string::npos ? args[++i] : arg.substr(equals + 1);
+    TESSERA_TRY(Request::Value value, flag_value(*flag, text));
+    request.set(name, std::move(value));
+  }
+
+  if (request.has("help")) return request;
+  if (request.has("batch")) {
+    const bool only_batch = words.empty() && std::all_of(seen.begin(), seen.end(), [](auto& name) {
+                              return name == "batch" || name == "json";
+                            });
+    if (only_batch) return request;
+    return usage_error(verb, "with --batch, everything else is said in the requests");
+  }
+  const bool repeats = !verb.positionals.empty() && verb.positionals.back().repeats;
+  if (words.size() > verb.positionals.size() && !repeats) {
+    return usage_error(verb, cat("unexpected argument ", quote(words[verb.positionals.size()])));
+  }
+  for (std::size_t i = 0; i < verb.positionals.size(); ++i) {
+    const Positional& positional = verb.positionals[i];
+    if (i >= words.size()) {
+      if (positional.optional) continue;
+      return usage_error(verb, cat(upper_case(positional.name), " is missing"));
+    }
+    if (positional.kind == Positional::Kind::kWord) {
+      TESSERA_CHECK_OK(check_word(positional, words[i]));
+    }
+    if (positional.repeats) {
+      const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+      request.set(positional.name, std::vector<std::string>(first, words.end()));
+      continue;
+    }
+    request.set(positional.name, words[i]);
+  }
+  return request;
+}
+
+Result<std::string> text_of(const std::string& argument, std::istream& in) {
+  const bool is_file = argument.size() > 1 && argument[0] == '@';
+  if (argument != "-" && !is_file) return argument;
+  std::ifstream file;
+  if (is_file) file.open(argument.substr(1), std::ios::binary);
+  std::istream& stream = is_file ? file : in;
+  const std::string name = is_file ? quote(argument.substr(1)) : "standard input";
+  if (!stream) {
+    return Error{ErrorCode::kIo, cat("cannot open ", name), std::nullopt,
+                 "name a file that can be read"};
+  }
+  // Up to one chunk more than is accepted, so that the reader of the text sees that it is too long.
+  std::string text;
+  std::array<char, 1 << 16> chunk{};
+  while (stream && text.size() <= kMaxTextBytes) {
+    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (stream.bad() || (is_file && text.empty() && !stream.eof())) {
+    return Error{ErrorCode::kIo, cat("cannot read ", name), std::nullopt,
+                 "name a file that can be read"};
+  }
+  text.resize(text.find_last_not_of(" \t\r\n") + 1);
+  return text;
+}
+
+std::vector<Failure> read_tensors(const Verb& verb,
+                                  const std::vector<std::pair<std::string, std::string>>& texts,
+                                  Request& request) {
+  std::vector<Failure> failures;
+  const auto tensors = std::count_if(
+      verb.positionals.begin(), verb.positionals.end(),
+      [](const Positional& positional) { return positional.kind == Positional::Kind::kTensor; });
+  for (const auto& [name, text] : texts) {
+    Result<Tensor> tensor = parse_tensor(text);
+    if (!tensor) {
+      Error error = tensor.error();
+      // With several texts the span alone does not tell which one it counts in.
+      if (tensors > 1) error.message = cat("in ", upper_case(name), ": ", error.message);
+      failures.push_back({std::move(error), text});
+      continue;
+    }
+    request.set_tensor(name, *std::move(tensor));
+  }
+  return failures;
+}
+
+}  // namespace tessera::tools

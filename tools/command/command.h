@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/notation/notation.h"
+#include "tools/terminal/terminal.h"
+
+namespace tessera::exchange {
+class Council;
+}
+
+/// tools/: the `tessera` command. Arguments and JSON requests come in, answers go out; whatever is
+/// decided about layouts is decided in the library. Only this room knows JSON, streams and
+/// terminals.
+namespace tessera::tools {
+
+/// What a flag takes.
+enum class ValueKind : std::uint8_t {
+  kSwitch,   ///< nothing: it is there or not; true or false in a batch request
+  kText,     ///< any text
+  kNumber,   ///< one integer
+  kNumbers,  ///< 1,2,3; in a batch request also [1, 2, 3]
+};
+
+struct Flag {
+  std::string_view name;  ///< without the leading "--"; also the key of a batch request
+  ValueKind kind = ValueKind::kSwitch;
+  std::string_view placeholder;  ///< how the value is called in usage lines
+  std::string_view help;
+};
+
+struct Positional {
+  enum class Kind : std::uint8_t { kTensor, kWord, kFile };
+  std::string_view name;  ///< lower case: the key of a batch request; printed in upper case
+  Kind kind = Kind::kTensor;
+  std::string_view help;
+  std::vector<std::string_view> choices;  ///< the words that are allowed; empty allows all
+  bool optional = false;
+  bool repeats = false;  ///< one or more of them, printed as "FILE.."; only the last can
+};
+
+/// What was asked: values by flag and positional name, with texts of tensors already read.
+class Request {
+ public:
+  using Value = std::variant<bool, std::string, std::int64_t, std::vector<std::int64_t>,
+                             std::vector<std::string>>;
+
+  void set(std::string_view name, Value value) { values_.emplace_back(name, std::move(value)); }
+  void set_tensor(std::string_view name, Tensor tensor) {
+    tensors_.emplace_back(name, std::move(tensor));
+  }
+  /// Whether `name` was given; a switch that is false counts as not given.
+  bool has(std::string_view name) const;
+  /// The value of a flag or word that was given, of the kind that its declaration says; an empty
+  /// one otherwise.
+  const std::string& text(std::string_view name) const;
+  std::int64_t number(std::string_view name) const;
+  const std::vector<std::int64_t>& numbers(std::string_view name) const;
+  /// A positional that repeats.
+  const std::vector<std::string>& texts(std::string_view name) const;
+  /// A tensor positional; `run` is only called when all of them could be read.
+  const Tensor& tensor(std::string_view name) const;
+
+ private:
+  const Value* find(std::string_view name) const;
+  std::vector<std::pair<std::string, Value>> values_;
+  std::vector<std::pair<std::string, Tensor>> tensors_;
+};
+
+/// Where an answer goes, and in which form.
+struct Console {
+  std::istream& in;  ///< for verbs that read files, of which `-` is one
+  std::ostream& out;
+  std::ostream& err;  ///< for what went wrong in a part of the question; see Verdict::kBadInput
+  bool json = false;  ///< one JSON object on one line instead of words
+  Terminal terminal;
+  exchange::Council* council =
+      nullptr;  ///< the ranks that answer together; null for a process by itself
+};
+
+inline constexpr int kExitBadInput = 2;
+/// The exit status of an answer that could be given.
+enum class Verdict : std::uint8_t {
+  kYes = 0,
+  kNo = 1,
+  kBadInput =
+      kExitBadInput,  ///< a part of the input could not be read, which was said; the rest was
+};
+
+/// One verb of the command. Parsing, help, batch keys, shell completion and the manual page all
+/// come from these fields, so they cannot disagree.
+struct Verb {
+  std::string_view name;
+  std::string_view summary;      ///< half a sentence for lists
+  std::string_view description;  ///< for `help VERB` and the manual
+  std::vector<Positional> positionals;
+  std::vector<Flag> flags;
+  std::vector<std::string_view> examples;  ///< whole command lines
+  bool answers_json = false;               ///< has --json, for one JSON object
+  bool answers_batch = false;              ///< has --batch
+  /// "It cannot be said", or found out in reasonable time, is the answer no (status 1), not bad
+  /// input (status 2).
+  bool refusal_is_no = false;
+  Result<Verdict> (*run)(const Request& request, Console& console) = nullptr;
+};
+
+/// The verb's own flags, then those that every verb of its kind has: --json, --batch, --help.
+std::vector<Flag> flags_of(const Verb& verb);
+/// "tessera diff A B [--json] [--batch]".
+std::string usage_line(const Verb& verb);
+
+/// Every verb, in the order of the help text.
+const std::vector<Verb>& command_tree();
+/// The verb of this name, or kUnknownName with the nearest name as help.
+Result<const Verb*> find_verb(std::string_view name);
+
+/// The help text of the whole command, or of one verb, wrapped to the terminal.
+std::string general_help(const Terminal& terminal);
+std::string verb_help(const Verb& verb, const Terminal& terminal);
+
+// One function a verb file; command.cc lists them.
+Verb show_verb();
+Verb locate_verb();
+Verb diff_verb();
+Verb convert_verb();
+Verb relayout_verb();
+Verb reshard_verb();
+Verb alloc_verb();
+Verb check_verb();
+Verb targets_verb();
+Verb bench_verb();
+Verb completion_verb();
+Verb man_verb();
+Verb help_verb();
+
+}  // namespace tessera::tools

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/run.h"
+
+#include <algorithm>
+#include <exception>
+#include <istream>
+#include <ostream>
+
+#include "tessera/base/text.h"
+#include "tessera/version.h"
+#include "tools/command/arguments.h"
+#include "tools/json/json.h"
+#include "tools/reshard/run_ranks.h"
+
+namespace tessera::tools {
+
+void report(const Failure& failure, bool json, std::ostream& out, std::ostream& err) {
+  if (json) {
+    out << dump(error_json(failure.error)) << '\n';
+  } else {
+    err << render(failure.error, failure.source);
+  }
+}
+
+bool wants_json(const std::vector<std::string>& args) {
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::find(args.begin(), end, "--json") != end;
+}
+
+Asked read_request(const Verb& verb, const std::vector<std::string>& args, std::istream& in) {
+  Asked asked;
+  Result<Request> request = parse_arguments(verb, args);
+  if (!request) {
+    asked.failure = {request.error(), ""};
+    return asked;
+  }
+  asked.request = *std::move(request);
+  if (asked.request.has("help") || asked.request.has("batch")) return asked;
+  for (const Positional& positional : verb.positionals) {
+    const bool given = asked.request.has(positional.name);
+    if (positional.kind != Positional::Kind::kTensor || !given) continue;
+    Result<std::string> text = text_of(asked.request.text(positional.name), in);
+    if (!text) {
+      asked.failure = {text.error(), ""};
+      return asked;
+    }
+    asked.texts.emplace_back(positional.name, *std::move(text));
+  }
+  const std::vector<Failure> failures = read_tensors(verb, asked.texts, asked.request);
+  if (!failures.empty()) asked.failure = failures.front();
+  return asked;
+}
+
+int exit_status(const Verb& verb, const Result<Verdict>& verdict) {
+  if (verdict) return static_cast<int>(*verdict);
+  const ErrorCode code = verdict.error().code;
+  const bool refused = code == ErrorCode::kNotSupported || code == ErrorCode::kTooLarge;
+  const bool is_no = code == ErrorCode::kDoesNotFit || (verb.refusal_is_no && refused);
+  return is_no ? static_cast<int>(Verdict::kNo) : kExitBadInput;
+}
+
+namespace {
+
+int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istream& in,
+             std::ostream& out, std::ostream& err, const Terminal& terminal) {
+  if (wants_ranks(verb, args)) return run_with_mpi(verb, args, out, err, terminal);
+  const bool json = wants_json(args);
+  Asked asked = read_request(verb, args, in);
+  if (asked.failure) {
+    report(*asked.failure, json, out, err);
+    return kExitBadInput;
+  }
+  if (asked.request.has("help")) {
+    out << verb_help(verb, terminal);
+    return 0;
+  }
+  if (asked.request.has("batch")) {
+    run_batch(verb, in, out);
+    return 0;
+  }
+  Console console{in, out, err, json, terminal};
+  const Result<Verdict> verdict = verb.run(asked.request, console);
+  if (!verdict) report({verdict.error(), ""}, json, out, err);
+  return exit_status(verb, verdict);
+}
+
+int run_arguments(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                  std::ostream& err, const Terminal& terminal) {
+  if (args.empty()) {
+    err << general_help(terminal);
+    return kExitBadInput;
+  }
+  if (args[0] == "--help" || args[0] == "-h") {
+    out << general_help(terminal);
+    return 0;
+  }
+  if (args[0] == "--version") {
+    out << "tessera " << kVersion << '\n';
+    return 0;
+  }
+  const Result<const Verb*> verb = find_verb(args[0]);
+  if (!verb) {
+    report({verb.error(), ""}, wants_json(args), out, err);
+    return kExitBadInput;
+  }
+  return run_verb(**verb, {args.begin() + 1, args.end()}, in, out, err, terminal);
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                std::ostream& err, const Terminal& terminal) {
+  int status = kExitBadInput;
+  // The library does not throw; what is left is memory that could not be had.
+  try {
+    status = run_arguments(args, in, out, err, terminal);
+  } catch (const std::exception& exception) {
+    const Error error{ErrorCode::kTooLarge, cat("gave up: ", exception.what()), std::nullopt,
+                      "ask for less at once"};
+    report({error, ""}, wants_json(args), out, err);
+  }
+  out.flush();
+  return out ? status : kExitBadInput;
+}
+
+}  // namespace tessera::tools

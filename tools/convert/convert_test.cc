@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tessera/base/text.h"
+#include "tools/testing/command_testing.h"
+
+namespace tessera::tools {
+namespace {
+
+const std::string kMetalOnThreeByTwo =
+    "tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, "
+    "memref<1x1x!tt.tile<32x32, f32>, #tt.memory_space<l1>>>>";
+
+TEST(Convert, PrintsTheSameTensorInOtherWords) {
+  const Answer words = run({"convert", kRowMajor, "--to", "morello"});
+  EXPECT_EQ(words.status, 0);
+  EXPECT_EQ(words.out, "tensor<4x6xf32, morello.row_major()>\n");
+  const Answer json = run({"convert", kColumnMajor, "--to", "morello", "--json"});
+  EXPECT_EQ(json.status, 0);
+  EXPECT_EQ(json.json(), parsed(R"({"text": "tensor<4x6xf32, morello.col_major()>"})"));
+}
+
+TEST(Convert, ItsOwnNotationIsTheTextSpelledCanonically) {
+  EXPECT_EQ(run({"convert", "tensor< 4x6xf32 , strided<[ 6,1 ]> >", "--to", "strided"}).out,
+            kRowMajor + "\n");
+}
+
+TEST(Convert, ARefusalIsTheAnswerNoAndTellsEveryReason) {
+  // 3 shards of ceil(53/3) = 18 rows, each in one tile of 32 rows: room for 96.
+  const Answer words = run({"convert", kMetalOnThreeByTwo, "--to", "morello"});
+  EXPECT_EQ(words.status, 1);
+  EXPECT_EQ(words.out, "");
+  EXPECT_EQ(words.err,
+            "error[not_supported]: morello cannot pad: dim 0 is 53, padded to 96; has one place: "
+            "the tensor is on 3x2 places\n"
+            "help: the native notation can say it\n");
+  const Answer json = run({"convert", kMetalOnThreeByTwo, "--to", "morello", "--json"});
+  EXPECT_EQ(json.status, 1);
+  EXPECT_EQ(json.error_code(), "not_supported");
+}
+
+TEST(Convert, WhatMovesNoElementIsLeftOutAndTold) {
+  const std::string in_l1 =
+      "tensor<4x6xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), zero, <1x1>, "
+      "memref<4x6xf32, #tt.memory_space<l1>>>>";
+  const Answer words = run({"convert", in_l1, "--to", "strided"});
+  EXPECT_EQ(words.status, 0);
+  EXPECT_EQ(words.out,
+            "tensor<4x6xf32, strided<[6, 1]>>\n"
+            "without the padding value, for which strided has no word\n"
+            "without the memory space l1, for which strided has no word\n");
+  EXPECT_EQ(run({"convert", in_l1, "--to", "strided", "--json"}).json(),
+            parsed(R"({"text": "tensor<4x6xf32, strided<[6, 1]>>",
+                       "lost": ["the padding value", "the memory space l1"]})"));
+  // Native has words for all of it.
+  EXPECT_FALSE(run({"convert", in_l1, "--to", "native", "--json"}).json().contains("lost"));
+}
+
+TEST(Convert, TilesOfPlainElementsAreTheirElements) {
+  const auto in_tiles = [](std::string_view storage) {
+    return cat(
+        "tensor<64x64xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "
+        "memref<2x2x!tt.tile<32x32, ",
+        storage, ">>>>");
+  };
+  EXPECT_EQ(run({"convert", in_tiles("f32"), "--to", "xla", "--json"}).json(),
+            parsed(R"({"text": "tensor<64x64xf32, xla{1,0:T(32,32)}>",
+                       "lost": ["storage in tiles of 32x32"]})"));
+  // In a block float the elements of a tile share exponents: no element stands alone.
+  const Answer refused = run({"convert", in_tiles("bfp_bf8"), "--to", "xla", "--json"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.json()["error"]["message"],
+            "xla cannot say tiles: elements are kept in tiles of 32x32");
+}
+
+TEST(Convert, BadInputIsStatusTwo) {
+  EXPECT_EQ(run({"convert", kRowMajor}).status, 2);
+  const Answer unknown = run({"convert", kRowMajor, "--to", "stridd", "--json"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.error_code(), "unknown_notation");
+  EXPECT_EQ(run({"convert", "tensor<4x6xf32, strided<[6]>>", "--to", "native"}).status, 2);
+}
+
+TEST(Convert, BatchAnswersLineByLine) {
+  const Answer answer =
+      run({"convert", "--batch"}, cat("{\"tensor\": \"", kRowMajor, "\", \"to\": \"native\"}\n",
+                                      "{\"tensor\": \"", kRowMajor, "\", \"to\": \"nativ\"}\n"));
+  EXPECT_EQ(answer.status, 0);
+  ASSERT_EQ(answer.lines().size(), 2U);
+  EXPECT_EQ(
+      parsed(answer.lines()[0]),
+      parsed(R"({"text": "tensor<4x6xf32, native<{d0} / (1 -> mem*6), {d1} / (1 -> mem)>>"})"));
+  EXPECT_EQ(parsed(answer.lines()[1])["error"]["code"], "unknown_notation");
+}
+
+}  // namespace
+}  // namespace tessera::tools

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/files/mapped_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/testing/folder_testing.h"
+
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+class MappedFile : public testing::TestWithParam<Unfinished>, protected TestFolder {
+ protected:
+  using Names = std::vector<std::string>;
+};
+
+TEST_P(MappedFile, AppearsAtCommit) {
+  auto file = MappedOutput::create(path("a"), 3, GetParam());
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_FALSE(fs::exists(path("a")));
+  std::memcpy(file->bytes().data(), "abc", 3);
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(read("a"), "abc");
+  EXPECT_EQ(names(), Names{"a"});
+}
+
+TEST_P(MappedFile, ReplacesAtCommitAndKeepsPermissionsAndLinks) {
+  write("old", "before");
+  fs::create_symlink("old", path("link"));
+  chmod(path("old").c_str(), 0640);
+  auto file = MappedOutput::create(path("link"), 5, GetParam());
+  ASSERT_TRUE(file) << file.error().message;
+  std::memcpy(file->bytes().data(), "after", 5);
+  EXPECT_EQ(read("old"), "before");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(read("old"), "after");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(fs::status(path("old")).permissions(), fs::perms(0640));
+  EXPECT_EQ(names(), (Names{"link", "old"}));
+}
+
+TEST_P(MappedFile, DroppedItLeavesNothing) {
+  write("old", "before");
+  {
+    ASSERT_TRUE(MappedOutput::create(path("old"), 1 << 20, GetParam()));
+  }
+  {
+    ASSERT_TRUE(MappedOutput::create(path("new"), 0, GetParam()));
+  }
+  EXPECT_EQ(read("old"), "before");
+  EXPECT_EQ(names(), Names{"old"});
+}
+
+TEST_P(MappedFile, ASignalLeavesNothing) {
+  const Unfinished unfinished = GetParam();
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto file = MappedOutput::create(path("a"), 1 << 16, unfinished);
+      if (!file) _exit(3);
+      std::raise(signal_number);
+      _exit(4);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal_number) << status;
+    EXPECT_EQ(names(), Names{});
+  }
+}
+
+TEST_P(MappedFile, WhatCannotBeWrittenIsTold) {
+  fs::create_directory(path("folder"));
+  const auto told = [&](const std::string& name, std::int64_t size) {
+    const auto file = MappedOutput::create(name, size, GetParam());
+    return file ? std::string("written") : file.error().message;
+  };
+  EXPECT_EQ(told(path("folder"), 1), "'" + path("folder") + "' is a folder");
+  EXPECT_EQ(told("/dev/null", 1), "'/dev/null' is not a regular file");
+  EXPECT_EQ(told(path("none/a"), 1),
+            "cannot write 1 bytes to '" + path("none/a") + "': No such file or directory");
+  const std::string huge = told(path("a"), std::int64_t{1} << 62);
+  EXPECT_EQ(huge.find("cannot write 4611686018427387904 bytes to '"), 0U) << huge;
+  write("kept", "x");
+  chmod(path("kept").c_str(), 0444);
+  EXPECT_EQ(told(path("kept"), 1), "'" + path("kept") + "' is read-only");
+  EXPECT_EQ(names(), (Names{"folder", "kept"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Unfinished, MappedFile,
+                         testing::Values(Unfinished::kNameless, Unfinished::kTemporaryName),
+                         [](const auto& naming) {
+                           return naming.param == Unfinished::kNameless ? "nameless"
+                                                                        : "temporary_name";
+                         });
+
+class MappedInputs : public MappedFile {};
+
+TEST_F(MappedInputs, Reads) {
+  write("a", "abc");
+  write("empty", "");
+  const auto file = MappedInput::open(path("a"));
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_EQ(file->bytes().size(), 3U);
+  EXPECT_EQ(std::memcmp(file->bytes().data(), "abc", 3), 0);
+  EXPECT_TRUE(file->check());
+  EXPECT_TRUE(file->is_same_file(path("./a")));
+  EXPECT_FALSE(file->is_same_file(path("empty")));
+  EXPECT_FALSE(file->is_same_file(path("none")));
+  const auto empty = MappedInput::open(path("empty"));
+  ASSERT_TRUE(empty);
+  EXPECT_TRUE(empty->bytes().empty());
+}
+
+TEST_F(MappedInputs, WhatCannotBeReadIsTold) {
+  EXPECT_EQ(MappedInput::open(path("none")).error().message,
+            "cannot read '" + path("none") + "': No such file or directory");
+  EXPECT_EQ(MappedInput::open(folder_.string()).error().message,
+            "'" + folder_.string() + "' is a folder");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(MappedInput::open(path("pipe")).error().message,
+            "'" + path("pipe") + "' is not a regular file");
+}
+
+TEST_F(MappedInputs, AFileThatShrinksWhileItIsReadIsTold) {
+  write("a", std::string(1 << 20, 'x'));
+  const auto file = MappedInput::open(path("a"));
+  ASSERT_TRUE(file);
+  fs::resize_file(path("a"), 5000);
+  // Reading past the end would end the process with SIGBUS; it reads zeros.
+  std::int64_t sum = 0;
+  for (const std::byte b : file->bytes()) sum += static_cast<int>(b);
+  EXPECT_EQ(sum, 5000 * 'x');
+  ASSERT_FALSE(file->check());
+  EXPECT_EQ(file->check().error().code, ErrorCode::kIo);
+}
+
+}  // namespace
+}  // namespace tessera::tools

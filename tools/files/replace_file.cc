@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/files/replace_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+
+#include "tessera/base/text.h"
+#include "tools/check/check_files.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr int kMostBackups = 100;
+
+Error cannot_write(const std::string& name, int error_number) {
+  return file_error("cannot write", name, error_number, "the file is as it was");
+}
+
+Error refusal(const std::string& name, std::string_view why, std::string help) {
+  return Error{ErrorCode::kIo, cat("'", printable(name), "' ", why), std::nullopt, std::move(help)};
+}
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// A file at `path` with this text and the permissions of `like`, which is there at once or not at
+/// all. Its owner stays when we may say so.
+Status write_at_once(const std::string& path, std::string_view text, const struct stat& like) {
+  std::string temporary = folder_of(path) + ".tessera.XXXXXX";
+  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) return cannot_write(path, errno);
+  int error = 0;
+  [[maybe_unused]] const int owner_stays = fchown(descriptor, like.st_uid, like.st_gid);
+  if (fchmod(descriptor, like.st_mode & 0777) != 0 || !write_all(descriptor, text) ||
+      fsync(descriptor) != 0) {
+    error = errno;
+  }
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return ok_status();
+  unlink(temporary.c_str());
+  return cannot_write(path, error);
+}
+
+bool holds(const std::string& path, std::string_view text) {
+  std::istringstream nothing;
+  const Result<std::string> found = read_text_file({path}, nothing);
+  return found && *found == text;
+}
+
+/// Where `before` is kept, written there unless it is there.
+Result<std::string> back_up(const std::string& path, std::string_view before,
+                            const struct stat& like) {
+  for (int i = 0; i < kMostBackups; ++i) {
+    const std::string backup = i == 0 ? path + ".orig" : cat(path, ".orig.", i);
+    struct stat facts = {};
+    if (lstat(backup.c_str(), &facts) == 0) {
+      if (S_ISREG(facts.st_mode) && holds(backup, before)) return backup;
+      continue;
+    }
+    if (errno != ENOENT) return cannot_write(backup, errno);
+    TESSERA_CHECK_OK(write_at_once(backup, before, like));
+    return backup;
+  }
+  return refusal(path, cat("has ", kMostBackups, " backups already"), "move some of them away");
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+bool is_read_only(const std::string& path) {
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0) return false;
+  // The superuser may write anything; a file without write permission still asks not to be.
+  return (facts.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path.c_str(), W_OK) != 0;
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+Result<std::string> replace_file(const std::string& name, std::string_view before,
+                                 std::string_view after) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(name.c_str(), nullptr), std::free);
+  if (real == nullptr) return cannot_write(name, errno);
+  const std::string path = real.get();
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0) return cannot_write(name, errno);
+  if (!S_ISREG(facts.st_mode)) {
+    return refusal(name, "is not a regular file", "only those can be rewritten");
+  }
+  if (is_read_only(path)) {
+    return refusal(name, "is read-only", "give it write permission to have it fixed");
+  }
+  if (!holds(path, before)) {
+    return refusal(name, "has changed while it was checked", "check it again");
+  }
+  TESSERA_TRY(std::string backup, back_up(path, before, facts));
+  TESSERA_CHECK_OK(write_at_once(path, after, facts));
+  sync_folder(folder_of(path));
+  // The name of the backup as the reader would write it, when the file is no link.
+  const std::string_view suffix = std::string_view(backup).substr(path.size());
+  const bool is_link = lstat(name.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
+  return is_link ? backup : cat(name, suffix);
+}
+
+}  // namespace tessera::tools

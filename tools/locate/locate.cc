@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/layout/enumerate.h"
+#include "tools/command/command.h"
+#include "tools/terminal/replicas.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+// More answers than this are for a program that calls the library.
+constexpr std::int64_t kMostAnswers = std::int64_t{1} << 24;
+
+Error usage_error(std::string message) {
+  return Error{ErrorCode::kUsage, std::move(message), std::nullopt,
+               "ask one of: --index 1,2 | --place 0,1 --slot 5 | --all | --slots"};
+}
+
+Status check_count(Checked count, std::string_view what) {
+  if (count.saturated() <= kMostAnswers) return ok_status();
+  return Error{ErrorCode::kTooLarge,
+               cat("there are ", count.overflowed() ? "more than " : "", count.saturated(), " ",
+                   what, "; at most ", kMostAnswers, " are listed"),
+               std::nullopt, "ask with --index or --place and --slot"};
+}
+
+Status check_index(const Shape& shape, const Index& index) {
+  if (index.size() != shape.rank()) {
+    return Error{ErrorCode::kOutOfRange,
+                 cat("index ", bracketed(index), " has ", count_of(std::ssize(index), "number"),
+                     ", the tensor ", count_of(static_cast<std::int64_t>(shape.rank()), "dim")),
+                 std::nullopt, "give one number a dim"};
+  }
+  for (std::size_t dim = 0; dim < index.size(); ++dim) {
+    if (index[dim] >= 0 && index[dim] < shape[dim]) continue;
+    return Error{
+        ErrorCode::kOutOfRange,
+        cat("index ", index[dim], " is outside dim ", dim, ", which is ", shape[dim], " long"),
+        std::nullopt, "indices count from 0 to the extent less 1"};
+  }
+  return ok_status();
+}
+
+/// `"index":[..]`, `"indices":[[..],[..]]` where elements may share a slot, or `"padding":".."`.
+void append_content_json(const SlotContent& content, bool may_share, std::string& out) {
+  const auto* const indices = std::get_if<std::vector<Index>>(&content);
+  if (indices == nullptr) {
+    out += cat("\"padding\":\"", cause_name(std::get<Padding>(content).cause), "\"");
+    return;
+  }
+  out += may_share ? "\"indices\":[" : "\"index\":";
+  for (std::size_t i = 0; i < indices->size(); ++i) {
+    if (i > 0) out += ',';
+    append_numbers(out, (*indices)[i]);
+  }
+  if (may_share) out += ']';
+}
+
+std::string content_text(const SlotContent& content) {
+  const auto* const indices = std::get_if<std::vector<Index>>(&content);
+  if (indices == nullptr) {
+    return cat("padding (", cause_name(std::get<Padding>(content).cause), ")");
+  }
+  std::string text;
+  for (const Index& index : *indices) text += cat(text.empty() ? "" : " ", bracketed(index));
+  return text;
+}
+
+/// The first place and the slot of an element. Not Placement::locate, which lists every replica
+/// however many there are.
+struct FirstSpot {
+  const Form* form = nullptr;
+  Place place;
+  std::int64_t slot = 0;
+};
+
+FirstSpot first_spot(const Placement& placement, const Index& index) {
+  FirstSpot spot;
+  const auto [form, local] = placement.form_at(index);
+  spot.form = form;
+  form->evaluate(local, spot.place, spot.slot);
+  return spot;
+}
+
+Status locate_index(const Placement& placement, const Index& index, const PlaceWriter& writer,
+                    Console& console) {
+  TESSERA_CHECK_OK(check_index(placement.shape(), index));
+  const FirstSpot spot = first_spot(placement, index);
+  const std::optional<std::int64_t> byte = placement.atom().byte_of(spot.slot);
+  if (console.json) {
+    std::string line = "{\"index\":";
+    append_numbers(line, index);
+    line += ',';
+    writer.places_json(*spot.form, spot.place, line);
+    line +=
+        cat(",\"slot\":", spot.slot, ",\"byte\":", byte ? std::to_string(*byte) : "null", "}\n");
+    console.out << line;
+    return ok_status();
+  }
+  console.out << "element " << bracketed(index) << " is on place "
+              << writer.places_text(*spot.form, spot.place) << ", in slot " << spot.slot
+              << (byte ? cat(" (byte ", *byte, ")") : " (inside a block-float tile, so no byte)")
+              << '\n';
+  return ok_status();
+}
+
+Status locate_slot(const Placement& placement, const Place& place, std::int64_t slot,
+                   const PlaceWriter& writer, Console& console) {
+  TESSERA_TRY(const SlotContent content, placement.contents_at(place, slot));
+  const auto* const indices = std::get_if<std::vector<Index>>(&content);
+  if (console.json) {
+    std::string line = "{";
+    writer.place_json(place, line);
+    line += cat(",\"slot\":", slot, ",");
+    append_content_json(content, placement.view() != nullptr, line);
+    console.out << line << "}\n";
+    return ok_status();
+  }
+  console.out << "slot " << slot << " of place " << writer.place_text(place)
+              << (indices == nullptr     ? " is "
+                  : indices->size() == 1 ? " holds element "
+                                         : " holds elements ")
+              << content_text(content) << '\n';
+  return ok_status();
+}
+
+/// Prints the elements of `--all` one after the other. Nothing is written before the first, so that
+/// an error of the walk is still the only answer.
+class ElementList {
+ public:
+  ElementList(const PlaceWriter& writer, Console& console) : writer_(writer), console_(console) {}
+
+  void begin() {
+    if (!begun_ && console_.json) console_.out << "{\"elements\":[";
+    begun_ = true;
+  }
+  void add(const Index& index, const Form& form, const Place& first, std::int64_t slot) {
+    begin();
+    line_.clear();
+    if (console_.json) {
+      line_ += first_ ? "{\"index\":" : ",{\"index\":";
+      append_numbers(line_, index);
+      line_ += ',';
+      writer_.places_json(form, first, line_);
+      line_ += cat(",\"slot\":", slot, "}");
+    } else {
+      line_ = cat(bracketed(index), "  place ", writer_.places_text(form, first), "  slot ", slot,
+                  "\n");
+    }
+    console_.out << line_;
+    first_ = false;
+  }
+  void end() {
+    begin();
+    if (console_.json) console_.out << "]}\n";
+  }
+
+ private:
+  const PlaceWriter& writer_;
+  Console& console_;
+  std::string line_;
+  bool first_ = true;
+  bool begun_ = false;
+};
+
+Status locate_all(const Placement& placement, const PlaceWriter& writer, Console& console) {
+  TESSERA_CHECK_OK(check_count(placement.shape().elements(), "elements"));
+  ElementList list(writer, console);
+  if (placement.pieces() == nullptr) {
+    const Form& form = *form_pieces(placement).front().form;
+    TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
+      Index index = row.index;
+      for (const Spot& offset : row.offsets) {
+        const Spot spot = row.base + offset;
+        list.add(index, form, form.mesh.delinear(spot.place), spot.slot);
+        if (row.dim >= 0) ++index[static_cast<std::size_t>(row.dim)];
+      }
+    }));
+  } else if (!placement.shape().empty()) {
+    Index index(placement.shape().rank(), 0);
+    do {
+      const FirstSpot spot = first_spot(placement, index);
+      list.add(index, *spot.form, spot.place, spot.slot);
+    } while (placement.shape().next(index));
+  }
+  list.end();
+  return ok_status();
+}
+
+Status locate_slots(const Placement& placement, const PlaceWriter& writer, Console& console) {
+  TESSERA_CHECK_OK(check_count(Checked(placement.slots()) * placement.places(), "slots"));
+  std::string line;
+  bool first_slot = true;
+  if (console.json) console.out << "{\"slots\":[";
+  for (std::int64_t number = 0; number < placement.places(); ++number) {
+    const Place place = placement.mesh().delinear(number);
+    for (std::int64_t slot = 0; slot < placement.slots() && console.out; ++slot) {
+      const Result<SlotContent> content = placement.contents_at(place, slot);
+      if (!content) return content.error();  // too many elements share it
+      line.clear();
+      if (console.json) {
+        line += first_slot ? "{" : ",{";
+        writer.place_json(place, line);
+        line += cat(",\"slot\":", slot, ",");
+        append_content_json(*content, placement.view() != nullptr, line);
+        line += '}';
+      } else {
+        line = cat("place ", writer.place_text(place), "  slot ", slot, "  ",
+                   content_text(*content), "\n");
+      }
+      console.out << line;
+      first_slot = false;
+    }
+  }
+  if (console.json) console.out << "]}\n";
+  return ok_status();
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  const Placement& placement = request.tensor("tensor").placement;
+  const bool by_index = request.has("index");
+  const bool by_slot = request.has("place") || request.has("slot");
+  const bool all = request.has("all");
+  const bool slots = request.has("slots");
+  const int questions = int{by_index} + int{by_slot} + int{all} + int{slots};
+  if (questions == 0) return usage_error("locate needs a question");
+  if (questions > 1) return usage_error("locate takes one question at a time");
+  TESSERA_TRY(const PlaceWriter writer, PlaceWriter::make(placement, request.has("physical")));
+  if (by_index) {
+    TESSERA_CHECK_OK(locate_index(placement, request.numbers("index"), writer, console));
+  } else if (all) {
+    TESSERA_CHECK_OK(locate_all(placement, writer, console));
+  } else if (slots) {
+    TESSERA_CHECK_OK(locate_slots(placement, writer, console));
+  } else {
+    if (!request.has("slot")) return usage_error("--place needs --slot");
+    // On a single place without a mesh there is nothing to choose.
+    if (!request.has("place") && placement.mesh().rank() > 0) {
+      return usage_error("--slot needs --place");
+    }
+    TESSERA_CHECK_OK(
+        locate_slot(placement, request.numbers("place"), request.number("slot"), writer, console));
+  }
+  return Verdict::kYes;
+}
+
+}  // namespace
+
+Verb locate_verb() {
+  Verb verb;
+  verb.name = "locate";
+  verb.summary = "where an element lives, or what a slot holds";
+  verb.description =
+      "Answers one question: --index asks for the places, slot and byte of an element; --place "
+      "with "
+      "--slot for the element in a slot, or why it is padding; --all lists every element in "
+      "row-major order; --slots lists every slot of every place. A slot counts elements inside a "
+      "place. An element with more than 64 replicas has its places told as rectangles {from, to}, "
+      "both ends included. The index of a scalar, and the place of a layout without a mesh, is the "
+      "empty text. byte is null inside block-float tiles. Where elements may share a slot (stride "
+      "0) a "
+      "slot tells all of them as indices.";
+  verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to look into", {}, false}};
+  verb.flags = {
+      {"index", ValueKind::kNumbers, "I,J", "the element at this index"},
+      {"place", ValueKind::kNumbers, "R,C", "a place of the mesh; needs --slot"},
+      {"slot", ValueKind::kNumber, "N", "a slot of that place"},
+      {"all", ValueKind::kSwitch, "", "every element"},
+      {"slots", ValueKind::kSwitch, "", "every slot of every place"},
+      {"physical", ValueKind::kSwitch, "", "add where the places really are, by the device map"},
+  };
+  verb.examples = {"tessera locate 'tensor<4x6xf32, strided<[6, 1]>>' --index 2,3",
+                   "echo '{\"tensor\": \"tensor<4x6xf32, strided<[6, 1]>>\", \"index\": [2, 3]}' | "
+                   "tessera locate --batch"};
+  verb.answers_json = true;
+  verb.answers_batch = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools

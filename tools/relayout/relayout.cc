@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include "tessera/base/text.h"
+#include "tessera/relayout/emit_c.h"
+#include "tools/command/command.h"
+#include "tools/json/json.h"
+#include "tools/relayout/relayout_files.h"
+#include "tools/relayout/relayout_print.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+Error usage(std::string message, std::string help) {
+  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
+}
+
+/// What can be asked at once.
+Status check_flags(const Request& request) {
+  const bool files = request.has("in") || request.has("out");
+  if (request.has("in") != request.has("out")) {
+    return usage(cat("relayout has --", request.has("in") ? "in" : "out", " but no --",
+                     request.has("in") ? "out" : "in"),
+                 "name both files: --in x.npy --out y.npy");
+  }
+  if (files && (request.has("dry-run") || request.has("emit"))) {
+    return usage(cat("--", request.has("emit") ? "emit" : "dry-run",
+                     " moves no data, but --in and --out name files"),
+                 "leave one of them out");
+  }
+  if (request.has("dry-run") && request.has("emit")) {
+    return usage("--dry-run and --emit both say what to print", "leave one of them out");
+  }
+  for (const std::string_view name : {"threads", "saturate", "raw"}) {
+    if (!files && request.has(name)) {
+      return usage(cat("--", name, " is about files, and there are none"),
+                   "name them: --in x.npy --out y.npy");
+    }
+  }
+  if (request.has("threads") && request.number("threads") < 1) {
+    return usage(cat("--threads is ", request.number("threads")), "use at least 1");
+  }
+  return ok_status();
+}
+
+Result<Verdict> emit(const Request& request, const relayout::Program& program, Console& console) {
+  const std::string& language = request.text("emit");
+  if (language != "c") {
+    return Error{ErrorCode::kUnknownName, cat("there is no language ", quote(language)),
+                 std::nullopt, "a program can be emitted as c"};
+  }
+  constexpr std::size_t kLongest = 400;
+  const auto line = [](std::string_view word, const Tensor& tensor) {
+    const std::string text = print_tensor(tensor);
+    return cat(word, text.substr(0, kLongest), text.size() > kLongest ? " .." : "", "\n");
+  };
+  const std::string title = line("from ", request.tensor("a")) + line("to   ", request.tensor("b"));
+  TESSERA_TRY(const std::string text, relayout::emit_c(program, "relayout", title));
+  if (!console.json) {
+    console.out << text;
+    return Verdict::kYes;
+  }
+  Json json;
+  json["c"] = text;
+  console.out << dump(json) << '\n';
+  return Verdict::kYes;
+}
+
+Result<Verdict> move(const Request& request, Console& console) {
+  FileMove files;
+  files.in = request.text("in");
+  files.out = request.text("out");
+  files.raw = request.has("raw");
+  files.threads = request.number("threads");
+  files.rounding =
+      request.has("saturate") ? relayout::Rounding::kSaturate : relayout::Rounding::kChecked;
+  files.verify = request.has("verify");
+  TESSERA_TRY(const FileMoved moved,
+              move_files(request.tensor("a"), request.tensor("b"), files, console));
+  const std::string_view verified = !files.verify       ? "nothing"
+                                    : moved.is_compared ? "program and result"
+                                                        : "program";
+  if (console.json) {
+    Json json;
+    json["out"] = files.out;
+    json["file_bytes"] = moved.bytes;
+    json["elements"] = moved.elements;
+    json["sidecar"] = moved.sidecar.empty() ? Json() : Json(moved.sidecar);
+    json["verified"] = verified;
+    console.out << dump(json) << '\n';
+    return Verdict::kYes;
+  }
+  console.out << "wrote " << printable(files.out) << ": " << moved.array << ", "
+              << count_of(moved.bytes, "byte") << ", " << count_of(moved.elements, "element")
+              << " moved" << '\n';
+  if (files.verify) console.out << "verified: " << verified << '\n';
+  if (!moved.sidecar.empty()) {
+    console.out << "wrote " << printable(moved.sidecar) << ": what the bits mean\n";
+  }
+  return Verdict::kYes;
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  TESSERA_CHECK_OK(check_flags(request));
+  if (request.has("in")) return move(request, console);
+  const Placement& from = request.tensor("a").placement;
+  const Placement& to = request.tensor("b").placement;
+  TESSERA_TRY(const relayout::Program program, relayout::make_program(from, to));
+  if (request.has("verify")) {
+    TESSERA_CHECK_OK(check_program(program, from, to, relayout::PaddingRule::kPromised));
+  }
+  if (request.has("emit")) return emit(request, program, console);
+  TESSERA_CHECK_OK(console.json ? print_program_json(program, console.out)
+                                : print_program_words(program, console.out));
+  return Verdict::kYes;
+}
+
+}  // namespace
+
+Verb relayout_verb() {
+  Verb verb;
+  verb.name = "relayout";
+  verb.summary = "move a tensor from one layout to another";
+  verb.description =
+      "Brings the elements of a tensor from where A has them to where B wants them, in one address "
+      "space, and converts their type when the two differ. With --in and --out the memory of A is "
+      "read from a file and that of B written to another, which appears whole or not at all: NumPy "
+      ".npy, or raw binary (.bin, .raw). The array of a plain row-major or column-major tensor has "
+      "the tensor's shape; that of a layout on a mesh is mesh ++ [slots], C order; any other is "
+      "[slots]. Undefined padding is 0 in files. bf16, fp8, i4, i2 and block floats are raw "
+      "unsigned integers with a sidecar FILE.json that says what they are. Without files (or with "
+      "--dry-run) prints the program: fills, then copies, as plain loops; with --json nests, fills "
+      "and bytes (elements copied times their size in B), strides and offsets in elements, places "
+      "as mesh coordinates with a step a loop. --emit c prints a C function of the same loops. A "
+      "number that B's type cannot hold is an error, or with --saturate becomes the nearest one.";
+  verb.positionals = {{"a", Positional::Kind::kTensor, "the tensor as it is", {}, false},
+                      {"b", Positional::Kind::kTensor, "the tensor as it shall be", {}, false}};
+  verb.flags = {
+      {"dry-run", ValueKind::kSwitch, "", "print the loops and move nothing (the default)"},
+      {"in", ValueKind::kText, "FILE", "the file that holds the memory of A"},
+      {"out", ValueKind::kText, "FILE", "the file to write, with the memory of B"},
+      {"raw", ValueKind::kSwitch, "",
+       "files that end neither in .npy nor in .bin or .raw are raw binary"},
+      {"threads", ValueKind::kNumber, "N", "how many threads move; all cores unless said"},
+      {"saturate", ValueKind::kSwitch, "", "numbers that do not fit become the nearest that do"},
+      {"verify", ValueKind::kSwitch, "",
+       "check the program spot by spot, and, where no type is converted, the result byte by byte"},
+      {"emit", ValueKind::kText, "LANGUAGE", "print the program as a function: c"}};
+  verb.examples = {
+      "tessera relayout 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'",
+      "tessera relayout 'tensor<64x64xf32, strided<[64, 1]>>' 'tensor<64x64xf32, pyflame.Grid(2, "
+      "2)>' --in x.npy --out y.npy"};
+  verb.answers_json = true;
+  verb.answers_batch = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/relayout/relayout_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <thread>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/relayout/verify.h"
+#include "tools/files/array_file.h"
+#include "tools/files/mapped_file.h"
+#include "tools/files/npy.h"
+#include "tools/relayout/relayout_array.h"
+#include "tools/relayout/relayout_print.h"
+#include "tools/relayout/relayout_sidecar.h"
+#include "tools/relayout/relayout_slices.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1024;
+/// What undefined padding is in files, so that equal tensors are equal files.
+constexpr relayout::PaddingRule kFilePadding = relayout::PaddingRule::kZero;
+
+/// A file whose elements can be read, and where it has them.
+struct Source {
+  MappedInput file;
+  std::span<const std::byte> elements;
+  Placement placement;
+};
+
+Result<Source> open_source(const Tensor& tensor, const std::string& name, bool is_raw) {
+  Placement placement = tensor.placement;
+  TESSERA_TRY(
+      ArrayFile array,
+      open_array(name, is_raw, placement.allocated_bytes(), [&](const NpyHeader& header) -> Status {
+        TESSERA_TRY(placement, placement_in_file(tensor.placement, header, name));
+        return ok_status();
+      }));
+  TESSERA_CHECK_OK(check_sidecar(name, tensor));
+  return Source{std::move(array.file), array.elements, std::move(placement)};
+}
+
+/// Runs the plan; at a terminal, and when there is much to move, slice by slice behind a bar.
+Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& options,
+                     std::span<const std::byte> from, std::span<std::byte> to, int threads,
+                     Console& console) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 28;
+  constexpr std::int64_t kSlices = 64;
+  ThreadPool pool(threads);
+  const relayout::Program& program = plan.program();
+  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
+  // 16 block floats share an exponent and are written together, whatever slices they are in.
+  const bool is_whole = is_block_float(program.to.storage());
+  if (!is_watched || is_whole || program.to.bytes < kMuch) return plan.run(from, to, pool);
+  ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
+  for (const relayout::Program& slice : slices_of(program, kSlices)) {
+    TESSERA_TRY(const relayout::Plan part, relayout::Plan::make(slice, options));
+    // What does not fit is named for all of the source, not for the slice.
+    if (!part.run(from, to, pool).ok()) return plan.run(from, to, pool);
+    bar.done() += moved_bytes(slice);
+  }
+  return ok_status();
+}
+
+/// Compares the output with what the reference mover makes of the same input.
+Status check_moved(const Source& source, const Placement& to, std::span<const std::byte> moved) {
+  std::vector<std::byte> expected(moved.size());
+  TESSERA_CHECK_OK(
+      relayout::move_naively(source.placement, source.elements, to, expected, kFilePadding));
+  const auto [here, there] = std::mismatch(moved.begin(), moved.end(), expected.begin());
+  if (here == moved.end()) return ok_status();
+  return Error{ErrorCode::kContradiction,
+               cat("byte ", here - moved.begin(), " of the result is ", std::to_integer<int>(*here),
+                   ", but the reference has ", std::to_integer<int>(*there)),
+               std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
+}
+
+}  // namespace
+
+Result<int> thread_count(std::int64_t asked) {
+  if (asked == 0) {
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+  if (asked >= 1 && asked <= kMostThreads) return static_cast<int>(asked);
+  return Error{ErrorCode::kOutOfRange, cat("--threads is ", asked), std::nullopt,
+               cat("use 1 to ", kMostThreads)};
+}
+
+Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
+                     relayout::PaddingRule padding) {
+  TESSERA_TRY(const std::vector<relayout::Finding> findings,
+              relayout::verify(program, from, to, padding));
+  if (findings.empty()) return ok_status();
+  const relayout::Finding& first = findings.front();
+  return Error{ErrorCode::kContradiction,
+               cat("the program is wrong (", relayout::flaw_name(first.flaw), "): ", first.message),
+               std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
+}
+
+Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
+                             Console& console) {
+  TESSERA_TRY(const int threads, thread_count(move.threads));
+  TESSERA_TRY(const Source source, open_source(a, move.in, is_raw_file(move.in, move.raw)));
+  if (source.file.is_same_file(move.out)) {
+    return Error{ErrorCode::kIo, cat("--in and --out are the same file, ", quote(move.out)),
+                 std::nullopt, "name another file for --out"};
+  }
+  TESSERA_TRY(relayout::Program program,
+              relayout::make_program(source.placement, b.placement, kFilePadding));
+  if (move.verify) {
+    TESSERA_CHECK_OK(check_program(program, source.placement, b.placement, kFilePadding));
+  }
+  relayout::PlanOptions options;
+  options.rounding = move.rounding;
+  TESSERA_TRY(const relayout::Plan plan, relayout::Plan::make(std::move(program), options));
+
+  FileMoved moved;
+  moved.elements = plan.program().elements();
+  const bool is_raw = is_raw_file(move.out, move.raw);
+  const FileArray array = file_array(b.placement);
+  const bool is_fortran = array.order == FileArray::Order::kColumnMajor;
+  const std::string header = is_raw ? "" : write_npy_header(array.type, is_fortran, array.shape);
+  moved.array = is_raw ? "raw bytes"
+                       : cat("array ", python_tuple(array.shape), " of '", array.type.text(), "'",
+                             is_fortran ? " in Fortran order" : "");
+  TESSERA_TRY(moved.bytes,
+              (Checked(b.placement.allocated_bytes()) + static_cast<std::int64_t>(header.size()))
+                  .value("the size of the file"));
+  TESSERA_TRY(MappedOutput out, MappedOutput::create(move.out, moved.bytes));
+  std::ranges::copy(std::as_bytes(std::span(header)), out.bytes().begin());
+  const std::span<std::byte> elements = out.bytes().subspan(header.size());
+  TESSERA_CHECK_OK(move_elements(plan, options, source.elements, elements, threads, console));
+  TESSERA_CHECK_OK(source.file.check());
+  // The reference knows elements that have an address and keep their type.
+  const DType storage = b.placement.atom().storage;
+  moved.is_compared =
+      move.verify && source.placement.atom().storage == storage && !is_block_float(storage);
+  if (moved.is_compared) TESSERA_CHECK_OK(check_moved(source, b.placement, elements));
+  const bool needs_sidecar = !is_raw && array.is_raw_type;
+  TESSERA_CHECK_OK(update_sidecar(move.out, b, needs_sidecar));
+  if (needs_sidecar) moved.sidecar = sidecar_name(move.out);
+  TESSERA_CHECK_OK(out.commit());
+  return moved;
+}
+
+}  // namespace tessera::tools

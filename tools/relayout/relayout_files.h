@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tessera/base/result.h"
+#include "tessera/notation/notation.h"
+#include "tessera/relayout/plan.h"
+#include "tools/command/command.h"
+
+namespace tessera::tools {
+
+/// A relayout from one file to another.
+struct FileMove {
+  std::string in;
+  std::string out;
+  bool raw = false;          ///< files whose names do not tell are raw binary
+  std::int64_t threads = 0;  ///< 0: as many as the machine runs at once
+  relayout::Rounding rounding = relayout::Rounding::kChecked;
+  bool verify = false;
+};
+
+/// What was written.
+struct FileMoved {
+  std::string array;          ///< "(2, 2, 1024) of '<f4'", or "raw bytes"
+  std::int64_t bytes = 0;     ///< of the file
+  std::int64_t elements = 0;  ///< copied, replicas counted
+  std::string sidecar;        ///< its name, or empty
+  bool is_compared = false;   ///< with the reference, byte by byte
+};
+
+/// Reads tensor `a` from a file and writes it as `b` to another, which appears whole or not at all.
+/// Errors: those of the files (kIo, kSyntax, ..), of the arrays in them (kBadDType, kShapeMismatch,
+/// kContradiction with a sidecar), of make_program and of Plan. With `verify` also kContradiction
+/// when the program, or (where elements keep their type) the result, is not right, which would be
+/// a bug of Tessera.
+Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
+                             Console& console);
+
+/// What --threads asks for: all that the machine runs at once for 0. kOutOfRange above 1024.
+Result<int> thread_count(std::int64_t asked);
+
+/// kContradiction with the first flaw that the verifier finds in `program`.
+Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
+                     relayout::PaddingRule padding);
+
+}  // namespace tessera::tools

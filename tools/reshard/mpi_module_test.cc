@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/in_process.h"
+#include "tessera/testing/exchange/faulty_exchange.h"
+#include "tools/reshard/rank_work.h"
+#include "tools/testing/folder_testing.h"
+#include "tools/testing/shell_testing.h"
+
+/// The command without MPI, and with modules that are not its own; ranks that are busy.
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+class MpiModule : public TestFolder, public testing::Test {
+ protected:
+  MpiModule() {
+    fs::create_directories(path("bin"));
+    fs::copy_file(TESSERA_COMMAND, path("bin/tessera"));
+  }
+  /// What a copy of the command, in a folder of its own, says about --mpi.
+  Answer ask() const {
+    const std::string tensor = "'tensor<8xf32, pyflame.RowPartition(2)>'";
+    return run_in_shell(cat("timeout 120 ", path("bin/tessera"), " reshard ", tensor, " ", tensor,
+                            " --mpi --in 'x.{place}' --out 'y.{place}'"));
+  }
+};
+
+TEST_F(MpiModule, AMissingOneIsToldWithTheWayOut) {
+  const Answer answer = ask();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_TRUE(answer.out.starts_with("error[not_supported]: this installation has no MPI"))
+      << answer.out;
+  EXPECT_NE(answer.out.find("help: build Tessera where Open MPI is installed"), std::string::npos);
+}
+
+TEST_F(MpiModule, TheCommandItselfIsNotLinkedWithMpi) {
+  const Answer answer = run_in_shell("LD_TRACE_LOADED_OBJECTS=1 \"$T\"");
+  EXPECT_NE(answer.out.find("libc.so"), std::string::npos) << answer.out;
+  EXPECT_EQ(answer.out.find("libmpi"), std::string::npos) << answer.out;
+}
+
+TEST_F(MpiModule, OneThatCannotBeLoadedIsToldWhereverItIs) {
+  for (const std::string folder : {"lib/tessera", "lib64/tessera", "lib/any-linux-gnu/tessera"}) {
+    fs::create_directories(path(folder));
+    write(folder + "/tessera_mpi.so", "this is no library");
+    const Answer answer = ask();
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_TRUE(answer.out.starts_with("error[io]: cannot load MPI: ")) << answer.out;
+    EXPECT_NE(answer.out.find(folder), std::string::npos) << answer.out;
+    fs::remove_all(path(folder));
+  }
+}
+
+TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
+  fs::copy_file(TESSERA_OTHER_MPI_MODULE, path("bin/tessera_mpi.so"));
+  const Answer answer = ask();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_TRUE(answer.out.starts_with("error[contradiction]: ")) << answer.out;
+  EXPECT_NE(answer.out.find("is of version 0.0.7 by hand, the command of "), std::string::npos)
+      << answer.out;
+}
+
+/// Rank 0 waits for rank 1, which is busy for much longer than anyone is patient, by a clock that
+/// waits for both.
+Status wait_for_busy(bool is_answering) {
+  const exchange::Patience patience{milliseconds(50), milliseconds(400)};
+  const auto pace = std::make_shared<test::Pace>(2);
+  const auto exchanges = test::paced_exchange(pace, 2);
+  std::thread busy([&] {
+    exchange::Council council(*exchanges[1], patience);
+    const auto work = [&] {
+      if (is_answering) {  // the steps are those of whoever answers
+        const auto end = pace->now() + milliseconds(1000);
+        while (pace->now() < end) std::this_thread::sleep_for(milliseconds(1));
+      } else {
+        pace->pass(1, milliseconds(1000));
+      }
+      return ok_status();
+    };
+    (void)council.settle(is_answering ? while_answering(council, work) : work());
+  });
+  exchange::Council council(*exchanges[0], patience);
+  Status status = council.settle(ok_status());
+  pace->leave(0);
+  busy.join();
+  return status;
+}
+
+TEST(RankWork, WhoAnswersIsNotTakenForSilent) {
+  EXPECT_TRUE(wait_for_busy(/*is_answering=*/true).ok());
+  const Status silent = wait_for_busy(/*is_answering=*/false);
+  ASSERT_FALSE(silent.ok());
+  EXPECT_EQ(silent.error().code, ErrorCode::kRankSilent);
+}
+
+TEST(RankWork, WhatItThrowsIsAnError) {
+  const auto exchanges = exchange::in_process_exchange(1);
+  exchange::Council council(*exchanges[0], exchange::Patience());
+  const Status status = while_answering(council, []() -> Status { throw std::bad_alloc(); });
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kTooLarge);
+}
+
+}  // namespace
+}  // namespace tessera::tools

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/ranks/rank_plan.h"
+#include "tools/reshard/reshard_move.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::array<std::string_view, 2> kRules = {"blocks", "cyclic"};
+
+/// One rank a physical place.
+using Table = std::vector<std::int32_t>;
+
+Result<Table> read_list(const std::string& text) {
+  Table table;
+  std::string_view rest = text;
+  while (true) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    const std::size_t from = std::min(word.find_first_not_of(' '), word.size());
+    // All blanks: nothing is left, and that is no number.
+    const char* const end = word.data() + std::max(from, word.find_last_not_of(' ') + 1);
+    std::int32_t rank = 0;
+    const auto [stop, error] = std::from_chars(word.data() + from, end, rank);
+    if (error != std::errc() || stop != end) {
+      return Error{ErrorCode::kBadNumber, cat("--ranks-of-places: ", quote(word), " is no rank"),
+                   std::nullopt, "list a rank for each place: 0,0,1,1"};
+    }
+    table.push_back(rank);
+    if (word.size() == rest.size()) return table;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks) {
+  TESSERA_TRY(Table table, read_list(text));
+  const auto count = static_cast<std::int64_t>(table.size());
+  if (count != places) {
+    return Error{ErrorCode::kUsage,
+                 cat("--ranks-of-places lists ", count_of(count, "rank"), " for ",
+                     count_of(places, "place")),
+                 std::nullopt, "list a rank for each place, by its number"};
+  }
+  TESSERA_TRY(exchange::RankMap map, exchange::RankMap::table(std::move(table), ranks));
+  return RankMaps{map, map};
+}
+
+}  // namespace
+
+Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks) {
+  const reshard::Ground& ground = reshard.ground();
+  if (!text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos) {
+    return listed(text, ground.mesh.elements(), ranks);
+  }
+  const bool is_cyclic = text == "cyclic";
+  if (!is_cyclic && !text.empty() && text != "blocks") {
+    return Error{
+        ErrorCode::kUnknownName, cat("there is no --ranks-of-places ", quote(text)), std::nullopt,
+        did_you_mean(text, kRules, "it is blocks, cyclic, or a rank for each place: 0,0,1,1")};
+  }
+  const exchange::RankOrder order =
+      is_cyclic ? exchange::RankOrder::kCyclic : exchange::RankOrder::kBlocks;
+  TESSERA_TRY(exchange::RankMap from, exchange::dealt_out(reshard.from(), ground, ranks, order));
+  TESSERA_TRY(exchange::RankMap to, exchange::dealt_out(reshard.to(), ground, ranks, order));
+  return RankMaps{std::move(from), std::move(to)};
+}
+
+}  // namespace tessera::tools

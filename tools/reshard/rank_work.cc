@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/reshard/rank_work.h"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "tessera/base/text.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::chrono::milliseconds kBetween{1};
+
+Status guarded(const std::function<Status()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& exception) {
+    return Error{ErrorCode::kTooLarge, cat("gave up: ", exception.what()), std::nullopt,
+                 "use more ranks, or machines with more memory"};
+  }
+}
+
+}  // namespace
+
+Status while_answering(exchange::Council& council, const std::function<Status()>& work) {
+  if (council.ranks() == 1) return guarded(work);
+  Status outcome = ok_status();
+  std::atomic<bool> is_done{false};
+  std::optional<std::thread> worker;
+  try {
+    worker.emplace([&] {
+      outcome = guarded(work);
+      is_done.store(true);
+    });
+  } catch (const std::system_error&) {
+    return guarded(work);  // no thread to be had: others have to be patient
+  }
+  Status heard = ok_status();
+  while (!is_done.load()) {
+    if (heard) heard = council.wait(council.rank(), council.exchange().now());
+    std::this_thread::sleep_for(kBetween);
+  }
+  worker->join();
+  return heard ? outcome : heard;
+}
+
+}  // namespace tessera::tools

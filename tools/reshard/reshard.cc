@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/in_process.h"
+#include "tools/command/command.h"
+#include "tools/relayout/relayout_files.h"
+#include "tools/reshard/mpi_module.h"
+#include "tools/reshard/reshard_answer.h"
+#include "tools/reshard/reshard_move.h"
+#include "tools/reshard/reshard_print.h"
+#include "tools/reshard/run_ranks.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+Error usage(std::string message, std::string help) {
+  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
+}
+
+/// Flags of figures, of files, and of ranks.
+constexpr std::array<std::string_view, 6> kFigures = {"pairs",    "heat", "no-heat",
+                                                      "simulate", "mode", "trace"};
+constexpr std::array<std::string_view, 6> kFiles = {
+    "mpi", "ranks-of-places", "checksums", "threads", "raw", "progress"};
+constexpr std::array<std::string_view, 2> kRanks = {"patience", "no-shared-memory"};
+
+bool moves(const Request& request) { return request.has("in") || request.has("out"); }
+
+/// What can be asked at once.
+Status check_figures(const Request& request) {
+  for (const std::string_view name : kFiles) {
+    if (!request.has(name)) continue;
+    return usage(cat("--", name, " is about files, and there are none"),
+                 "name them: --in 'x.{place}.npy' --out 'y.{place}.npy'");
+  }
+  if (request.has("heat") && request.has("no-heat")) {
+    return usage("--heat and --no-heat contradict each other", "leave one of them out");
+  }
+  const bool never = request.has("simulate") && request.text("simulate") == "never";
+  for (const std::string_view name : {"trace", "mode"}) {
+    if (!never || !request.has(name)) continue;
+    return usage(cat("--", name, " is about a simulation, and --simulate is never"),
+                 "leave one of them out");
+  }
+  if (request.has("trace") && request.text("trace").empty()) {
+    return usage("--trace names no file", "name one: --trace t.json");
+  }
+  return ok_status();
+}
+
+Status check_files(const Request& request) {
+  if (request.has("in") != request.has("out")) {
+    const bool has_in = request.has("in");
+    return usage(cat("reshard has --", has_in ? "in" : "out", " but no --", has_in ? "out" : "in"),
+                 "name both: --in 'x.{place}.npy' --out 'y.{place}.npy'");
+  }
+  for (const std::string_view name : kFigures) {
+    if (!request.has(name)) continue;
+    return usage(cat("--", name, " is about figures, but --in and --out move data"),
+                 "leave one of them out");
+  }
+  return ok_status();
+}
+
+Status check_flags(const Request& request) {
+  TESSERA_CHECK_OK(moves(request) ? check_files(request) : check_figures(request));
+  for (const std::string_view name : kRanks) {
+    if (!request.has(name) || request.has("mpi")) continue;
+    return usage(cat("--", name, " is about ranks, and there is one"), "add --mpi");
+  }
+  if (request.has("staging") && request.number("staging") < 1) {
+    return usage(cat("--staging is ", request.number("staging")), "give at least 1 byte");
+  }
+  const std::int64_t patience = request.number("patience");
+  if (request.has("patience") && (patience < 1 || patience > kLongestPatience)) {
+    return usage(cat("--patience is ", patience, " seconds"),
+                 cat("use 1 to ", kLongestPatience, " seconds"));
+  }
+  return ok_status();
+}
+
+/// The value of a flag that knows these words only.
+template <typename T, std::size_t N>
+Result<T> chosen(const Request& request, std::string_view flag, T otherwise,
+                 const std::array<std::pair<std::string_view, T>, N>& choices) {
+  if (!request.has(flag)) return otherwise;
+  const std::string& text = request.text(flag);
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names.push_back(name);
+    all += cat(all.empty() ? "" : ", ", name);
+  }
+  return Error{ErrorCode::kUnknownName, cat("there is no --", flag, " ", quote(text)), std::nullopt,
+               tools::did_you_mean(text, names, cat("it is one of ", all))};
+}
+
+/// How many threads move. Ranks are usually as many as there are cores.
+Result<int> threads_of(const Request& request, bool is_alone) {
+  const std::int64_t asked = request.number("threads");
+  if (!request.has("threads")) return is_alone ? thread_count(0) : Result<int>(1);
+  if (asked >= 1) return thread_count(asked);
+  return usage(cat("--threads is ", asked), "use at least 1");
+}
+
+/// The error of a single rank, whose number says nothing.
+Error unnumbered(Error error) {
+  constexpr std::string_view kNumber = "rank 0: ";
+  if (error.message.starts_with(kNumber)) error.message.erase(0, kNumber.size());
+  return error;
+}
+
+/// Without --mpi this process does the work of all places; several of them would do it several
+/// times, on the same files.
+Status check_alone(const Request& request) {
+  if (request.has("mpi")) {
+    return usage("--mpi cannot be part of a batch", "start a command of its own under mpirun");
+  }
+  const int processes = started_processes();
+  if (processes == 1) return ok_status();
+  return usage(cat(processes, " processes were started, and each of them would move everything"),
+               "add --mpi, so that they share the work");
+}
+
+Result<Verdict> move(const Request& request, Console& console) {
+  ShardMove move;
+  move.in = request.text("in");
+  move.out = request.text("out");
+  move.raw = request.has("raw");
+  move.target = request.text("target");
+  move.ranks_of_places = request.text("ranks-of-places");
+  move.relabel = request.has("relabel");
+  exchange::ResharderOptions& options = move.options;
+  options.padding = relayout::PaddingRule::kZero;  // so that equal tensors are equal files
+  options.checksums = request.has("checksums");
+  if (request.has("staging")) options.staging_bytes = request.number("staging");
+  if (request.has("patience")) options.patience = patience_for(request.number("patience"));
+  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
+  move.progress = is_watched || (request.has("progress") && console.err.good());
+
+  std::vector<std::unique_ptr<exchange::Exchange>> alone;
+  std::optional<exchange::Council> one;
+  if (console.council == nullptr) {
+    TESSERA_CHECK_OK(check_alone(request));
+    alone = exchange::in_process_exchange(1);
+    one.emplace(*alone.front(), options.patience);
+  }
+  exchange::Council& council = one ? *one : *console.council;
+  // Each rank may have a number of its own, so that only together they know whether all are right.
+  const Result<int> threads = threads_of(request, one.has_value());
+  Status status = council.settle(threads ? ok_status() : Status(threads.error()));
+  if (status) options.threads = *threads;
+  const Result<ShardMoved> moved =
+      status ? move_shards(request.tensor("a"), request.tensor("b"), move, council, console)
+             : status.error();
+  if (!moved) return one ? unnumbered(moved.error()) : moved.error();
+  if (console.json) {
+    print_moved_json(move, *moved, console.out);
+  } else {
+    print_moved_words(move, *moved, console.out, console.terminal);
+  }
+  return Verdict::kYes;
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  TESSERA_CHECK_OK(check_flags(request));
+  if (moves(request)) return move(request, console);
+  ReshardQuestion question;
+  question.target = request.text("target");
+  question.pairs = request.has("pairs");
+  question.heat = request.has("heat");
+  question.heat_unasked = !console.json && !request.has("no-heat");
+  question.relabel = request.has("relabel");
+  if (request.has("staging")) question.staging_bytes = request.number("staging");
+  question.trace = request.text("trace");
+  TESSERA_TRY(question.simulate, (chosen<SimulateWhen, 3>(request, "simulate", SimulateWhen::kAuto,
+                                                          {{{"auto", SimulateWhen::kAuto},
+                                                            {"always", SimulateWhen::kAlways},
+                                                            {"never", SimulateWhen::kNever}}})));
+  TESSERA_TRY(question.mode,
+              (chosen<fabric::FabricMode, 2>(request, "mode", fabric::FabricMode::kIdeal,
+                                             {{{"ideal", fabric::FabricMode::kIdeal},
+                                               {"colours", fabric::FabricMode::kStatic}}})));
+  TESSERA_TRY(const ReshardAnswer answer,
+              answer_reshard(request.tensor("a"), request.tensor("b"), question));
+  if (console.json) {
+    print_reshard_json(answer, console.out);
+  } else {
+    print_reshard_words(answer, console.out, console.terminal);
+  }
+  return Verdict::kYes;
+}
+
+}  // namespace
+
+Verb reshard_verb() {
+  Verb verb;
+  verb.name = "reshard";
+  verb.summary = "what it takes to bring a tensor from some places to others, and doing it";
+  verb.description =
+      "Tells what has to cross a mesh when the data of A lie on its places and B wants them "
+      "elsewhere: the kind of change, bytes, messages (ordered pairs of places), 32-bit wavelets, "
+      "wavelet-hops, the load of the busiest link and ramp under XY routing (along the row, then "
+      "the column), the longest way, and the cycles that follow from these. Each place takes an "
+      "element from the nearest that has it; what one place sends to several goes once over each "
+      "link; partial sums are combined where they arrive. Figures are exact and do not grow with "
+      "the mesh; where they are few enough the wavelets are also sent one by one, which gives "
+      "simulated_cycles. Places are physical: the device maps of A and B are followed. Without "
+      "--target the mesh is just large enough for both. On a target whose routes are not known "
+      "(noc, ring) everything that needs them is null. A gather that one place cannot hold is "
+      "refused with the ways out, and the exit status is 1. Types are not converted here: relayout "
+      "does that. With --in and --out the data themselves are moved: each place of A has a file "
+      "with its memory (NumPy .npy, or raw binary .bin and .raw), and so gets each of B. {place} "
+      "in "
+      "a name stands for the place's row-major number on the tensor's own mesh, {place:5} for at "
+      "least 5 digits of it, and {rank} for the rank that has it, with all its places in one file, "
+      "[places, slots]. A shard that is a plain box is an array of its shape (in Fortran order "
+      "where columns are together), any other [slots]; undefined padding is 0; bf16, fp8, i4, i2 "
+      "and block floats are raw unsigned integers with a sidecar FILE.json. One process does it "
+      "all, or with --mpi the processes of mpirun, each for its places. No file of B appears "
+      "before all of them are written; an error is the same on all ranks and is printed once.";
+  verb.positionals = {{"a", Positional::Kind::kTensor, "the tensor as it is", {}, false},
+                      {"b", Positional::Kind::kTensor, "the tensor as it shall be", {}, false}};
+  verb.flags = {
+      {"target", ValueKind::kText, "T",
+       "the machine: its name (see `tessera targets`) or a .json file"},
+      {"pairs", ValueKind::kSwitch, "", "list every message: source, destination, bytes"},
+      {"heat", ValueKind::kSwitch, "",
+       "the load of links over the mesh; in words it is there unless --no-heat is"},
+      {"no-heat", ValueKind::kSwitch, "", "no picture of the links"},
+      {"relabel", ValueKind::kSwitch, "",
+       "give B the places on which the fewest bytes cross, and print that B"},
+      {"staging", ValueKind::kNumber, "BYTES",
+       "in how many rounds, so that no place receives more than this in one; with files, the most "
+       "memory for packets on their way on one rank (64 MiB unless said)"},
+      {"simulate", ValueKind::kText, "WHEN",
+       "auto (when it takes well under a second), always or never"},
+      {"mode", ValueKind::kText, "MODE",
+       "how it is simulated: ideal (wavelets carry their destination) or colours (static routes, "
+       "in phases)"},
+      {"trace", ValueKind::kText, "FILE",
+       "simulate, and write what happened when, for ui.perfetto.dev or chrome://tracing"},
+      {"in", ValueKind::kText, "NAMES", "move data: the files of A, such as x.{place}.npy"},
+      {"out", ValueKind::kText, "NAMES", "the files of B to write, such as y.{place}.npy"},
+      {"mpi", ValueKind::kSwitch, "", "share the work among the processes that mpirun started"},
+      {"ranks-of-places", ValueKind::kText, "MAP",
+       "which rank has which places of A and B: blocks (the default), cyclic, or a rank for each "
+       "physical place, 0,0,1,1"},
+      {"checksums", ValueKind::kSwitch, "", "check that packets arrive as they were sent"},
+      {"patience", ValueKind::kNumber, "SECONDS",
+       "without progress for this long a rank that gives no answer ends the run (60 unless said)"},
+      {"threads", ValueKind::kNumber, "N",
+       "how many threads move; all cores unless said, with --mpi one a rank"},
+      {"no-shared-memory", ValueKind::kSwitch, "",
+       "ranks of one machine, too, send each other messages"},
+      {"raw", ValueKind::kSwitch, "",
+       "files that end neither in .npy nor in .bin or .raw are raw binary"},
+      {"progress", ValueKind::kSwitch, "",
+       "show how far rank 0 is, also where standard error is no terminal"}};
+  verb.examples = {
+      "tessera reshard 'tensor<64x64xf32, pyflame.Grid(2, 8)>' 'tensor<64x64xf32, pyflame.Grid(4, "
+      "4)>' --target wse2",
+      "tessera reshard 'tensor<64x64xf32, pyflame.Grid(8, 8)>' 'tensor<64x64xf32, "
+      "pyflame.SinglePE()>' --target wse2 --json --pairs",
+      "mpirun -n 4 tessera reshard 'tensor<64x64xf32, pyflame.RowPartition(4)>' 'tensor<64x64xf32, "
+      "pyflame.ColPartition(4)>' --mpi --in 'x.{place}.npy' --out 'y.{place}.npy'"};
+  verb.answers_json = true;
+  verb.answers_batch = true;
+  verb.refusal_is_no = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/reshard/reshard_answer.h"
+
+#include "tessera/base/text.h"
+#include "tools/files/mapped_file.h"
+#include "tools/reshard/reshard_simulate.h"
+#include "tools/reshard/reshard_trace.h"
+#include "tools/targets/read_target.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::int64_t kMostMessages = std::int64_t{1} << 22;  // of a simulation
+
+/// What the network of a target without known routes leaves unanswered, when it was asked for.
+Status check_routes(const reshard::Ground& ground, const ReshardQuestion& question) {
+  if (ground.fabric) return ok_status();
+  const bool always = question.simulate == SimulateWhen::kAlways;
+  if (!always && question.trace.empty()) return ok_status();
+  return Error{ErrorCode::kNotSupported, cat("nothing can be simulated: ", ground.why_no_fabric),
+               std::nullopt,
+               cat("leave out ", always ? "--simulate always" : "--trace",
+                   ", or name a target whose network is a mesh")};
+}
+
+/// Whether memory allows it: an error, a warning, or the figures.
+Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
+  Result<reshard::Feasibility> memory = reshard::feasible(answer.reshard, machine);
+  if (memory) {
+    answer.memory = *std::move(memory);
+    return ok_status();
+  }
+  const Error& error = memory.error();
+  const bool is_refused = error.code == ErrorCode::kDoesNotFit;
+  if (is_refused && answer.kind == reshard::ReshardKind::kGather) return error;
+  answer.warnings.push_back(
+      {std::string(code_name(error.code)),
+       is_refused ? error.message : cat("memory was not checked: ", error.message), error.help});
+  return ok_status();
+}
+
+/// The loads of links, where they are asked for or not too many.
+Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
+  if (!(question.heat || question.heat_unasked) || !answer.cost.fabric) return ok_status();
+  Result<reshard::LinkLoads> loads = reshard::link_loads(answer.reshard);
+  if (loads) {
+    answer.loads = *std::move(loads);
+    return ok_status();
+  }
+  const Error& error = loads.error();
+  if (question.heat || error.code != ErrorCode::kTooLarge) return error;
+  answer.warnings.push_back(
+      {std::string(code_name(error.code)), cat("no picture: ", error.message), ""});
+  return ok_status();
+}
+
+/// Why nothing is simulated that was not asked for; empty when it is.
+std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
+  if (!answer.cost.fabric) return answer.reshard.ground().why_no_fabric;
+  if (question.simulate == SimulateWhen::kNever) return "not asked for";
+  if (question.simulate == SimulateWhen::kAlways || !question.trace.empty()) return "";
+  if (answer.cost.fabric->link_hops > kMostAutoHops) {
+    return cat(answer.cost.fabric->link_hops, " wavelet-hops take a while (--simulate always)");
+  }
+  if (answer.cost.messages > kMostAutoMessages) {
+    return cat(answer.cost.messages, " messages take a while (--simulate always)");
+  }
+  return "";
+}
+
+/// Refuses a simulation that has no end in sight before its messages are listed.
+Status check_hops(const reshard::ReshardCost& cost) {
+  const std::int64_t most = fabric::SimulateOptions().max_hops;
+  if (cost.fabric->link_hops <= most) return ok_status();
+  return Error{ErrorCode::kTooLarge,
+               cat("the messages take ", cost.fabric->link_hops, " hops, and at most ", most,
+                   " are simulated"),
+               std::nullopt, "simulate a smaller tensor, or fewer places"};
+}
+
+/// Simulates where that is asked for or quick, and writes the trace.
+Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
+  answer.why_not_simulated = why_not(answer, question);
+  if (!answer.why_not_simulated.empty()) return ok_status();
+  TESSERA_CHECK_OK(check_hops(answer.cost));
+  const bool traced = !question.trace.empty();
+  const bool unasked = question.simulate == SimulateWhen::kAuto && !traced;
+  Result<SimulatedReshard> simulated =
+      simulate_messages(answer.reshard, question.mode, kMostMessages, traced);
+  if (!simulated && unasked) {
+    answer.why_not_simulated = simulated.error().message;
+    return ok_status();
+  }
+  if (!simulated) return simulated.error();
+  if (traced) {
+    const std::string title =
+        cat(reshard::kind_name(answer.kind), " of ", answer.cost.bytes, " bytes on ",
+            answer.reshard.ground().mesh.to_string(), " places");
+    TESSERA_TRY(const std::string text,
+                trace_text(title, answer.reshard.ground().mesh, simulated->messages));
+    TESSERA_CHECK_OK(write_whole(question.trace, text));
+  }
+  answer.simulation = std::move(simulated->simulation);
+  return ok_status();
+}
+
+}  // namespace
+
+std::optional<double> ReshardAnswer::seconds() const {
+  if (!clock_hz || !cost.fabric) return std::nullopt;
+  return static_cast<double>(cost.fabric->cycles) / static_cast<double>(*clock_hz);
+}
+
+Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
+                                     const ReshardQuestion& question) {
+  std::optional<Machine> machine;
+  if (!question.target.empty()) {
+    TESSERA_TRY(machine, read_target(question.target));
+  }
+  TESSERA_TRY(
+      const reshard::Ground ground,
+      machine ? reshard::Ground::of(*machine) : reshard::Ground::around(a.placement, b.placement));
+  TESSERA_CHECK_OK(check_routes(ground, question));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, ground));
+  std::optional<reshard::Relabelled> relabelled;
+  if (question.relabel) {
+    TESSERA_TRY(relabelled, reshard::relabel(reshard));
+    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, relabelled->to, ground));
+  }
+  ReshardAnswer answer{.target = machine ? machine->name : std::string(),
+                       .clock_hz = machine ? machine->clock_hz : std::nullopt,
+                       .reshard = std::move(reshard),
+                       .kind = {},
+                       .cost = {},
+                       .relabelled = std::move(relabelled),
+                       .memory = {},
+                       .chunks = {},
+                       .loads = {},
+                       .pairs = {},
+                       .simulation = {},
+                       .why_not_simulated = {},
+                       .warnings = {}};
+  TESSERA_TRY(answer.kind, reshard::kind_of(answer.reshard));
+  if (machine) TESSERA_CHECK_OK(ask_memory(*machine, answer));
+  TESSERA_TRY(answer.cost, reshard::cost_of(answer.reshard));
+  if (question.staging_bytes) {
+    TESSERA_TRY(answer.chunks, reshard::chunk(answer.reshard, *question.staging_bytes));
+  }
+  TESSERA_CHECK_OK(ask_heat(question, answer));
+  if (question.pairs) {
+    TESSERA_TRY(answer.pairs, reshard::pairs_of(answer.reshard, kMostPairs));
+  }
+  TESSERA_CHECK_OK(ask_simulation(question, answer));
+  return answer;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/reshard/reshard_move.h"
+
+#include <array>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/reshard/ground.h"
+#include "tessera/reshard/reshard.h"
+#include "tools/files/shard_files.h"
+#include "tools/files/shard_names.h"
+#include "tools/reshard/rank_work.h"
+#include "tools/targets/read_target.h"
+#include "tools/terminal/progress.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+/// What all ranks work out alike before they talk.
+struct Prepared {
+  ShardNames in;
+  ShardNames out;
+  reshard::Reshard reshard;
+  Tensor to;  ///< B, on its new places with --relabel
+  RankMaps maps;
+  std::optional<reshard::Relabelled> relabelled;
+};
+
+/// Without a target places are their numbers, as files are: place 3 of A and of B are the same one.
+Result<reshard::Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
+  if (target.empty()) return reshard::Ground::in_a_row(a.placement, b.placement);
+  TESSERA_TRY(const Machine machine, read_target(target));
+  return reshard::Ground::of(machine);
+}
+
+Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move, int ranks) {
+  TESSERA_TRY(ShardNames in, ShardNames::parse(move.in, "--in", a.placement.places()));
+  TESSERA_TRY(ShardNames out, ShardNames::parse(move.out, "--out", b.placement.places()));
+  if (in.pattern() == out.pattern()) {
+    return Error{ErrorCode::kIo, cat("--in and --out are the same files, ", quote(move.in)),
+                 std::nullopt, "name other files for --out"};
+  }
+  TESSERA_TRY(const reshard::Ground ground, ground_of(a, b, move.target));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, ground));
+  std::optional<reshard::Relabelled> relabelled;
+  Tensor to = b;
+  if (move.relabel) {
+    TESSERA_TRY(relabelled, reshard::relabel(reshard));
+  }
+  if (relabelled && relabelled->changed) {
+    TESSERA_TRY(to, parse_tensor(print_native(relabelled->to)));
+    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, to.placement, ground));
+  }
+  TESSERA_TRY(RankMaps maps, rank_maps_of(move.ranks_of_places, reshard, ranks));
+  return Prepared{std::move(in), std::move(out),  std::move(reshard),
+                  std::move(to), std::move(maps), std::move(relabelled)};
+}
+
+/// Microseconds since the last call.
+class Stopwatch {
+ public:
+  std::int64_t lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(now - last_);
+    last_ = now;
+    return passed.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// Work that may take long, and whose outcome all ranks share.
+Status settled(exchange::Council& council, const std::function<Status()>& work) {
+  return council.settle(while_answering(council, work));
+}
+
+/// Brings the figures of all ranks together.
+Status add_up(exchange::Council& council, ShardMoved& moved) {
+  ShardMoved::Largest& largest = moved.largest;
+  const std::array<std::int64_t*, 6> sums = {&moved.sent_bytes,    &moved.local_bytes,
+                                             &moved.packets,       &moved.files_read,
+                                             &moved.files_written, &moved.file_bytes};
+  const std::array<std::int64_t*, 8> tops = {
+      &largest.sent_bytes,  &largest.received_bytes, &largest.partners,  &largest.staged_bytes,
+      &largest.planning_us, &largest.reading_us,     &largest.moving_us, &largest.writing_us};
+  std::vector<std::int64_t> mine;
+  for (const std::int64_t* number : sums) mine.push_back(*number);
+  TESSERA_TRY(const std::vector<std::int64_t> all, council.sums(mine));
+  for (std::size_t i = 0; i < sums.size(); ++i) *sums[i] = all[i];
+  mine.clear();
+  for (const std::int64_t* number : tops) mine.push_back(*number);
+  TESSERA_TRY(const std::vector<std::int64_t> most, council.largest(mine));
+  for (std::size_t i = 0; i < tops.size(); ++i) *tops[i] = most[i];
+  return ok_status();
+}
+
+/// The files of A and B that this rank has to do with.
+struct RankFiles {
+  std::optional<ShardSource> source;
+  std::optional<ShardOutput> output;
+};
+
+Status commit_all(exchange::Council& council, RankFiles& files) {
+  const Status committed = settled(council, [&] { return files.output->commit(); });
+  if (committed) return committed;
+  Error error = committed.error();
+  error.help += cat(error.help.empty() ? "" : "; ",
+                    "other files may be there already, each of them whole: run it again");
+  return error;
+}
+
+}  // namespace
+
+Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
+                               exchange::Council& council, Console& console) {
+  Stopwatch watch;
+  ShardMoved moved;
+  moved.ranks = council.ranks();
+  std::optional<Prepared> prepared;
+  const Status planned = settled(council, [&]() -> Status {
+    TESSERA_TRY(prepared, prepare(a, b, move, council.ranks()));
+    return ok_status();
+  });
+  TESSERA_CHECK_OK(planned);
+  TESSERA_TRY(exchange::Resharder resharder,
+              exchange::Resharder::make(council.exchange(), prepared->reshard, prepared->maps.from,
+                                        prepared->maps.to, move.options));
+  moved.largest.planning_us = watch.lap();
+
+  RankFiles files;
+  const ShardFiles in{a, prepared->in, resharder.from(), council.rank(), move.raw};
+  const ShardFiles out{prepared->to, prepared->out, resharder.to(), council.rank(), move.raw};
+  const Status was_read = settled(council, [&]() -> Status {
+    TESSERA_TRY(files.source, ShardSource::read(in));
+    const bool by_rank = prepared->in.key() == ShardKey::kRank;
+    return check_apart(prepared->in, by_rank ? council.ranks() : a.placement.places(), out);
+  });
+  TESSERA_CHECK_OK(was_read);
+  moved.largest.reading_us = watch.lap();
+  const Status created = settled(council, [&]() -> Status {
+    TESSERA_TRY(files.output, ShardOutput::create(out));
+    return ok_status();
+  });
+  TESSERA_CHECK_OK(created);
+  moved.largest.writing_us = watch.lap();
+
+  const exchange::RankTotals totals = resharder.totals();
+  {
+    ProgressBar bar(console.err, move.progress, totals.received_bytes + totals.local_bytes,
+                    console.terminal.width);
+    resharder.on_progress(
+        [&bar](std::int64_t done, std::int64_t /*all*/) { bar.done().store(done); });
+    const Status ran = resharder.run(files.source->bytes(), files.output->bytes());
+    resharder.on_progress({});
+    TESSERA_CHECK_OK(ran);
+  }
+  moved.largest.moving_us = watch.lap();
+
+  const Status finished = settled(council, [&]() -> Status {
+    TESSERA_CHECK_OK(files.source->check());
+    return files.output->finish();
+  });
+  TESSERA_CHECK_OK(finished);
+  TESSERA_CHECK_OK(commit_all(council, files));
+  moved.largest.writing_us += watch.lap();
+
+  moved.from_places = a.placement.places();
+  moved.to_places = b.placement.places();
+  moved.relabelled = std::move(prepared->relabelled);
+  moved.sent_bytes = moved.largest.sent_bytes = totals.sent_bytes;
+  moved.largest.received_bytes = totals.received_bytes;
+  moved.largest.partners = totals.partners;
+  moved.largest.staged_bytes = totals.staged_bytes;
+  moved.local_bytes = totals.local_bytes;
+  moved.packets = totals.packets_sent;
+  moved.files_read = files.source->files();
+  moved.files_written = files.output->files();
+  moved.file_bytes = files.output->file_bytes();
+  moved.array = files.output->array();
+  TESSERA_CHECK_OK(add_up(council, moved));
+  return moved;
+}
+
+}  // namespace tessera::tools

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tessera/base/result.h"
+#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/rank_map.h"
+#include "tessera/exchange/resharder.h"
+#include "tessera/notation/notation.h"
+#include "tessera/reshard/relabel.h"
+#include "tessera/reshard/reshard.h"
+#include "tools/command/command.h"
+
+namespace tessera::tools {
+
+/// A reshard of files: what `tessera reshard --in .. --out ..` is asked beside the two tensors.
+struct ShardMove {
+  std::string in;   ///< names of the files of A (shard_names.h)
+  std::string out;  ///< and of B
+  bool raw = false;
+  std::string target;           ///< a machine's name or file; empty for places by number
+  std::string ranks_of_places;  ///< as for rank_maps_of
+  bool relabel = false;
+  exchange::ResharderOptions options;
+  bool progress = false;  ///< a bar on the error stream
+};
+
+/// What was done, of all ranks together.
+struct ShardMoved {
+  int ranks = 1;
+  std::int64_t from_places = 0;
+  std::int64_t to_places = 0;
+  std::optional<reshard::Relabelled> relabelled;
+  std::int64_t sent_bytes = 0;  ///< from rank to rank
+  std::int64_t local_bytes = 0;
+  std::int64_t packets = 0;
+  std::int64_t files_read = 0;
+  std::int64_t files_written = 0;
+  std::int64_t file_bytes = 0;  ///< written
+  std::string array;            ///< in a file of this rank
+  /// The largest of any rank.
+  struct Largest {
+    std::int64_t sent_bytes = 0;
+    std::int64_t received_bytes = 0;
+    std::int64_t partners = 0;
+    std::int64_t staged_bytes = 0;
+    std::int64_t planning_us = 0;
+    std::int64_t reading_us = 0;
+    std::int64_t moving_us = 0;
+    std::int64_t writing_us = 0;
+  } largest;
+};
+
+/// Which rank has which physical place of A, and which of B.
+struct RankMaps {
+  exchange::RankMap from;
+  exchange::RankMap to;
+};
+/// What --ranks-of-places says:
+///
+///   "blocks" or ""  the places that A has, in order, as many on each rank as on any other, or one
+///                   less; those of B by themselves in the same way
+///   "cyclic"        the same, dealt out one by one
+///   "0,0,1,1"       a rank for each physical place of the ground, for A and B alike
+///
+/// Errors: kUnknownName, kBadNumber, kUsage for a list of another length, those of RankMap.
+Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks);
+
+/// Reads the files of A, moves, and writes those of B, all ranks together: every rank those of its
+/// places. No file of B has its name before all ranks have written theirs.
+/// The same outcome on all ranks. Errors: those of the files (shard_files.h), of Reshard and
+/// Resharder, and of the flags; after an error no file was named, but when giving them their names
+/// is what failed.
+Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
+                               exchange::Council& council, Console& console);
+
+void print_moved_json(const ShardMove& move, const ShardMoved& moved, std::ostream& out);
+void print_moved_words(const ShardMove& move, const ShardMoved& moved, std::ostream& out,
+                       const Terminal& terminal);
+
+}  // namespace tessera::tools

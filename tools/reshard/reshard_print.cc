@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/reshard/reshard_print.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ostream>
+
+#include "tessera/base/text.h"
+#include "tessera/target/size_text.h"
+#include "tools/json/json.h"
+#include "tools/reshard/reshard_heat.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::size_t kMostPairsInWords = 32;
+
+Json chunks_json(const reshard::Chunks& chunks) {
+  Json json;
+  json["rounds"] = chunks.rounds;
+  json["cuts"] = Json::array();
+  for (const reshard::ChunkCut& cut : chunks.cuts) {
+    json["cuts"].push_back({{"dim", cut.dim}, {"parts", cut.parts}, {"dealt", cut.dealt}});
+  }
+  json["staging_bytes"] = chunks.staging_bytes;
+  json["whole_bytes"] = chunks.whole_bytes;
+  return json;
+}
+
+Json memory_json(const reshard::Feasibility& memory) {
+  Json json;
+  json["space"] = memory.space;
+  json["place"] = memory.place;
+  json["from_bytes"] = memory.from_bytes;
+  json["to_bytes"] = memory.to_bytes;
+  json["received_bytes"] = memory.received_bytes;
+  json["rounds"] = memory.rounds;
+  json["available_bytes"] = memory.available_bytes;
+  return json;
+}
+
+Json simulation_json(const fabric::Simulation& simulation) {
+  Json json;
+  json["cycles"] = simulation.cycles;
+  json["hops"] = simulation.hops;
+  json["phases"] = simulation.phases;
+  json["colours"] = simulation.colours;
+  return json;
+}
+
+std::string where_text(const ReshardAnswer& answer) {
+  const reshard::Ground& ground = answer.reshard.ground();
+  const std::string mesh =
+      ground.mesh.rank() == 0 ? "one place" : cat(ground.mesh.to_string(), " places");
+  return answer.target.empty() ? cat("on ", mesh, ", just enough for both")
+                               : cat("on ", answer.target, " (", mesh, ")");
+}
+
+/// What a kind means, for those who do not know the word.
+std::string_view kind_words(reshard::ReshardKind kind) {
+  switch (kind) {
+    case reshard::ReshardKind::kIdentity:
+      return "everything is where it shall be";
+    case reshard::ReshardKind::kReduce:
+      return "partial results are combined";
+    case reshard::ReshardKind::kScatter:
+      return "one place gives to many";
+    case reshard::ReshardKind::kGather:
+      return "many places give to one";
+    case reshard::ReshardKind::kReplicate:
+      return "more copies of the same tiles";
+    case reshard::ReshardKind::kTranspose:
+      return "the same tiles, rows and columns of places exchanged";
+    case reshard::ReshardKind::kRedistribute:
+      return "the same tiles on other places";
+    case reshard::ReshardKind::kReshard:
+      return "tiles are cut anew";
+  }
+  return "";
+}
+
+class Words {
+ public:
+  Words(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
+
+  void heading(const std::string& text) {
+    const std::string lines = wrap(text, terminal_.width, "", "  ");
+    out_ << paint(terminal_, Paint::kHeading, lines.substr(0, lines.size() - 1)) << '\n';
+  }
+  void line(const std::string& text) { out_ << wrap(text, terminal_.width, "  ", "    "); }
+  void warning(const std::string& text) {
+    const std::string lines = wrap(text, terminal_.width, "", "  ");
+    out_ << paint(terminal_, Paint::kWarning, lines.substr(0, lines.size() - 1)) << '\n';
+  }
+  void picture(const std::string& text) { out_ << text; }
+  const Terminal& terminal() const { return terminal_; }
+
+ private:
+  std::ostream& out_;
+  const Terminal& terminal_;
+};
+
+void say_fabric(const ReshardAnswer& answer, Words& words) {
+  const reshard::Ground& ground = answer.reshard.ground();
+  if (!answer.cost.fabric) {
+    words.line(cat("links, distances and cycles are not known: ", ground.why_no_fabric));
+    return;
+  }
+  const reshard::FabricCost& fabric = *answer.cost.fabric;
+  if (answer.cost.messages == 0) return;
+  words.line(cat(count_of(fabric.hops, "wavelet-hop"), ", ",
+                 fabric.link_hops == fabric.hops
+                     ? std::string()
+                     : cat(fabric.link_hops, " over links as multicasts go once over each, "),
+                 "the longest way has ", count_of(fabric.longest_distance, "step")));
+  words.line(cat("at most ", count_of(fabric.max_link_wavelets, "wavelet"), " over one link, ",
+                 fabric.max_ramp_wavelets, " into or out of one place"));
+  const std::optional<double> seconds = answer.seconds();
+  words.line(cat("about ", count_of(fabric.cycles, "cycle"),
+                 seconds ? cat(", ", seconds_text(*seconds), " at the clock of ", answer.target)
+                         : std::string()));
+  if (answer.simulation) {
+    const fabric::Simulation& simulation = *answer.simulation;
+    std::string text = cat("simulated: ", count_of(simulation.cycles, "cycle"));
+    if (simulation.colours > 0) {
+      text += cat(" in ", count_of(simulation.phases, "phase"), " with ",
+                  count_of(simulation.colours, "colour"));
+    }
+    words.line(text);
+  } else {
+    words.line(cat("not simulated: ", answer.why_not_simulated));
+  }
+}
+
+void say_chunks(const reshard::Chunks& chunks, Words& words) {
+  if (chunks.rounds == 1) {
+    words.line(cat("one round is enough: at most ", bytes_text(chunks.whole_bytes),
+                   " arrive at one place"));
+    return;
+  }
+  std::string how;
+  for (const reshard::ChunkCut& cut : chunks.cuts) {
+    how += cat(how.empty() ? "" : ", ", "dim ", cut.dim, cut.dealt ? " dealt to " : " in ",
+               cut.parts, cut.dealt ? "" : " blocks");
+  }
+  words.line(cat("in ", count_of(chunks.rounds, "round"), " (", how, ") at most ",
+                 bytes_text(chunks.staging_bytes), " arrive at one place, instead of ",
+                 bytes_text(chunks.whole_bytes), " at once"));
+}
+
+void say_memory(const reshard::Feasibility& memory, Words& words) {
+  if (!memory.available_bytes) return;
+  words.line(cat("place ", bracketed(memory.place), " holds ", bytes_text(memory.resident_bytes()),
+                 " of A and B together, of ", target::size_text(*memory.available_bytes),
+                 " for data in ", memory.space,
+                 memory.rounds == 1
+                     ? std::string()
+                     : cat("; the rest takes what arrives in ", count_of(memory.rounds, "round"))));
+}
+
+}  // namespace
+
+std::string seconds_text(double seconds) {
+  const auto [scale, unit] = seconds < 1e-6   ? std::pair(1e9, "ns")
+                             : seconds < 1e-3 ? std::pair(1e6, "us")
+                             : seconds < 1    ? std::pair(1e3, "ms")
+                                              : std::pair(1.0, "s");
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.3g", seconds * scale);
+  return cat(buffer.data(), " ", unit);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  const std::string exact = count_of(bytes, "byte");
+  const std::string rounded = target::size_text(bytes);
+  return rounded == exact || bytes == 1 ? exact : cat(rounded, " (", exact, ")");
+}
+
+Json relabel_json(const reshard::Relabelled& relabelled) {
+  Json json;
+  json["changed"] = relabelled.changed;
+  json["bytes_before"] = relabelled.bytes_before;
+  json["bytes_after"] = relabelled.bytes_after;
+  json["saved_bytes"] = relabelled.saved_bytes();
+  json["optimal"] = relabelled.optimal;
+  json["tensor"] = print_native(relabelled.to);
+  return json;
+}
+
+void print_relabelled(const reshard::Relabelled& relabelled, std::ostream& out,
+                      const Terminal& terminal) {
+  Words words(out, terminal);
+  if (!relabelled.changed) {
+    words.line(cat("no other choice of places for B moves less",
+                   relabelled.optimal ? "" : ", among those looked at"));
+    return;
+  }
+  words.line(cat("with B on other places ", bytes_text(relabelled.bytes_after),
+                 " cross instead of ", bytes_text(relabelled.bytes_before),
+                 relabelled.optimal ? ": the fewest possible" : ""));
+  words.line(cat("B is then ", print_native(relabelled.to)));
+}
+
+void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
+  const reshard::ReshardCost& cost = answer.cost;
+  const auto routed = [&](std::int64_t reshard::FabricCost::* field) {
+    return cost.fabric ? Json((*cost.fabric).*field) : Json();
+  };
+  Json json;
+  json["kind"] = reshard::kind_name(answer.kind);
+  json["bytes"] = cost.bytes;
+  json["local_bytes"] = cost.local_bytes;
+  json["messages"] = cost.messages;
+  json["wavelets"] = cost.wavelets;
+  json["hops"] = routed(&reshard::FabricCost::hops);
+  json["link_hops"] = routed(&reshard::FabricCost::link_hops);
+  json["max_link_wavelets"] = routed(&reshard::FabricCost::max_link_wavelets);
+  json["max_ramp_wavelets"] = routed(&reshard::FabricCost::max_ramp_wavelets);
+  json["longest_distance"] = routed(&reshard::FabricCost::longest_distance);
+  json["depth"] = routed(&reshard::FabricCost::depth);
+  json["cycles"] = routed(&reshard::FabricCost::cycles);
+  json["seconds"] = answer.seconds();
+  json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json();
+  if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
+  json["target"] = answer.target.empty() ? Json() : Json(answer.target);
+  json["mesh"] = answer.reshard.ground().mesh.extents();
+  if (answer.simulation) json["simulation"] = simulation_json(*answer.simulation);
+  if (answer.relabelled) json["relabel"] = relabel_json(*answer.relabelled);
+  if (answer.chunks) json["chunks"] = chunks_json(*answer.chunks);
+  if (answer.memory) json["memory"] = memory_json(*answer.memory);
+  if (answer.loads) json["heat"] = heat_json(*answer.loads);
+  json["warnings"] = Json::array();
+  for (const ReshardWarning& warning : answer.warnings) {
+    json["warnings"].push_back(
+        {{"code", warning.code}, {"message", warning.message}, {"help", warning.help}});
+  }
+  std::string text = dump(json);
+  if (!answer.pairs) {
+    out << text << '\n';
+    return;
+  }
+  // There may be a million of them: each is printed as it comes.
+  text.back() = ',';
+  out << text << "\"pairs\":[";
+  const Shape& mesh = answer.reshard.ground().mesh;
+  bool first = true;
+  for (const reshard::PairBytes& pair : *answer.pairs) {
+    out << (first ? "" : ",") << "{\"source\":[" << join(mesh.delinear(pair.source), ",")
+        << "],\"destination\":[" << join(mesh.delinear(pair.destination), ",")
+        << "],\"bytes\":" << pair.bytes << '}';
+    first = false;
+  }
+  out << "]}\n";
+}
+
+void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal) {
+  Words words(out, terminal);
+  const reshard::ReshardCost& cost = answer.cost;
+  words.heading(cat(reshard::kind_name(answer.kind), ": ", kind_words(answer.kind), ", ",
+                    where_text(answer)));
+  words.line(cost.messages == 0 ? std::string("nothing crosses places")
+                                : cat(bytes_text(cost.bytes), " cross places in ",
+                                      count_of(cost.messages, "message"), ", ",
+                                      count_of(cost.wavelets, "wavelet")));
+  if (cost.local_bytes > 0) {
+    words.line(cat(bytes_text(cost.local_bytes), " are copied inside places"));
+  }
+  say_fabric(answer, words);
+  if (answer.relabelled) print_relabelled(*answer.relabelled, out, terminal);
+  if (answer.chunks) say_chunks(*answer.chunks, words);
+  if (answer.memory) say_memory(*answer.memory, words);
+  for (const ReshardWarning& warning : answer.warnings) {
+    words.warning(cat("warning[", warning.code, "]: ", warning.message));
+    if (!warning.help.empty()) words.line(warning.help);
+  }
+  if (answer.pairs) {
+    const Shape& mesh = answer.reshard.ground().mesh;
+    const std::size_t shown = std::min(answer.pairs->size(), kMostPairsInWords);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const reshard::PairBytes& pair = (*answer.pairs)[i];
+      words.line(cat(bracketed(mesh.delinear(pair.source)), " to ",
+                     bracketed(mesh.delinear(pair.destination)), ": ",
+                     count_of(pair.bytes, "byte")));
+    }
+    if (shown < answer.pairs->size()) {
+      words.line(cat("and ", answer.pairs->size() - shown, " more pairs (--json lists them all)"));
+    }
+  }
+  if (answer.loads && cost.messages > 0) words.picture(heat_words(*answer.loads, terminal));
+}
+
+}  // namespace tessera::tools

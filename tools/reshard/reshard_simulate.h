@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/fabric/simulate.h"
+#include "tessera/reshard/reshard.h"
+#include "tools/reshard/reshard_trace.h"
+
+namespace tessera::tools {
+
+/// A reshard carried out wavelet by wavelet, and when its messages were under way.
+struct SimulatedReshard {
+  fabric::Simulation simulation;
+  std::vector<TraceMessage> messages;  ///< only when asked for
+};
+
+/// Sends at most `most` messages (reshard/simulation/traffic.h cuts what is sent into several).
+/// Errors: those of traffic_of and simulate; those of check_trace_size when they are to be traced.
+Result<SimulatedReshard> simulate_messages(const reshard::Reshard& reshard, fabric::FabricMode mode,
+                                           std::int64_t most, bool traced);
+
+}  // namespace tessera::tools

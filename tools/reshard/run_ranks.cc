@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/reshard/run_ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <ostream>
+#include <sstream>
+
+#include "tessera/base/text.h"
+#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/version.h"
+#include "tools/command/run.h"
+#include "tools/reshard/mpi_module.h"
+#include "tools/terminal/words.h"
+
+namespace tessera::tools {
+namespace {
+
+constexpr std::string_view kFlag = "--mpi";
+
+bool asks_for(const std::vector<std::string>& args, std::string_view flag) {
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::find(args.begin(), end, flag) != end;
+}
+
+/// The value of a flag as people would write it; "not given" without one.
+std::string said(const Request& request, const Flag& flag) {
+  if (!request.has(flag.name)) return "not given";
+  switch (flag.kind) {
+    case ValueKind::kSwitch:
+      return "given";
+    case ValueKind::kText:
+      return request.text(flag.name);
+    case ValueKind::kNumber:
+      return std::to_string(request.number(flag.name));
+    case ValueKind::kNumbers:
+      return join(request.numbers(flag.name), ",");
+  }
+  return "";
+}
+
+exchange::Fact fact(std::string name, const std::string& text) {
+  exchange::Fingerprint print;
+  print.add(text);
+  return {std::move(name), print.value(), quote(text)};
+}
+
+/// What all ranks must have alike: everything but --threads, which is each machine's own affair.
+std::vector<exchange::Fact> facts_of(const Verb& verb, const Asked& asked) {
+  std::vector<exchange::Fact> facts = {fact("version", std::string(kVersion))};
+  for (const auto& [name, text] : asked.texts) facts.push_back(fact(upper_case(name), text));
+  for (const Flag& flag : flags_of(verb)) {
+    if (flag.name == "threads" || flag.name == "help" || flag.name == "batch") continue;
+    facts.push_back(fact(cat("--", flag.name), said(asked.request, flag)));
+  }
+  return facts;
+}
+
+/// mpirun gives its standard input to rank 0 alone.
+Status check_input(const Verb& verb, const Request& request) {
+  for (const Positional& positional : verb.positionals) {
+    if (request.text(positional.name) != "-") continue;
+    return Error{ErrorCode::kUsage,
+                 cat(upper_case(positional.name), " is -, but with ", kFlag,
+                     " standard input reaches rank 0 alone"),
+                 std::nullopt, "write it to a file and name that: @a.txt"};
+  }
+  return ok_status();
+}
+
+Asked read_alone(const Verb& verb, const std::vector<std::string>& args) {
+  std::istringstream no_input;
+  Asked asked = read_request(verb, args, no_input);
+  const Status status = check_input(verb, asked.request);
+  if (!status) asked.failure = Failure{status.error(), ""};
+  return asked;
+}
+
+/// How long ranks wait for each other; --patience is checked by the verb, once all have read it.
+exchange::Patience patience_of(const Request& request) {
+  const bool is_said = request.has("patience");
+  const std::int64_t seconds = request.number("patience");
+  return is_said && seconds >= 1 && seconds <= kLongestPatience ? patience_for(seconds)
+                                                                : exchange::Patience();
+}
+
+}  // namespace
+
+exchange::Patience patience_for(std::int64_t seconds) {
+  exchange::Patience patience;
+  patience.silence = std::chrono::seconds(seconds);
+  patience.answer = std::min(patience.answer, patience.silence);
+  return patience;
+}
+
+bool wants_ranks(const Verb& verb, const std::vector<std::string>& args) {
+  const bool has_flag = std::any_of(verb.flags.begin(), verb.flags.end(),
+                                    [](const Flag& flag) { return flag.name == "mpi"; });
+  return has_flag && asks_for(args, kFlag) && !asks_for(args, "--help") && !asks_for(args, "-h");
+}
+
+RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
+                          exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
+                          const Terminal& terminal) {
+  const bool json = wants_json(args);
+  const Asked asked = read_alone(verb, args);
+  exchange::Council council(exchange, patience_of(asked.request));
+  const auto answer = [&]() -> Result<Verdict> {
+    TESSERA_CHECK_OK(council.settle(asked.failure ? Status(asked.failure->error) : ok_status()));
+    TESSERA_CHECK_OK(council.same(facts_of(verb, asked)));
+    std::istringstream no_input;
+    std::ostream nowhere(nullptr);
+    const bool prints = council.rank() == 0;
+    Console console{no_input, prints ? out : nowhere, prints ? err : nowhere, json, terminal,
+                    &council};
+    return verb.run(asked.request, console);
+  };
+  const Result<Verdict> verdict = answer();
+  RankedStatus status{exit_status(verb, verdict), false};
+  if (verdict) return status;
+  if (council.speaks()) {
+    // Rank 0's own error is shown in its own text, and the number would be no news.
+    const bool is_own = council.rank() == 0 && asked.failure;
+    Failure failure = is_own ? *asked.failure : Failure{verdict.error(), ""};
+    if (!is_own) failure.error.span.reset();  // in a text that another rank has
+    report(failure, json, out, err);
+    out.flush();
+    err.flush();
+  }
+  status.is_abandoned = council.is_over();
+  if (status.is_abandoned && council.speaks()) exchange.abandon(status.exit);
+  return status;
+}
+
+int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
+                 std::ostream& err, const Terminal& terminal) {
+  mpi::MpiOptions options;
+  options.shared_memory = !asks_for(args, "--no-shared-memory");
+  Result<std::unique_ptr<exchange::Exchange>> exchange = load_mpi_exchange(options);
+  if (!exchange) {
+    if (!is_first_here()) wait_to_be_ended(kExitBadInput);
+    report({exchange.error(), ""}, wants_json(args), out, err);
+    return kExitBadInput;
+  }
+  const RankedStatus status = run_on_ranks(verb, args, **exchange, out, err, terminal);
+  if (!status.is_abandoned) return status.exit;
+  // The processes cannot part as usual, because one of them is not there.
+  out.flush();
+  err.flush();
+  wait_to_be_ended(status.exit);
+}
+
+}  // namespace tessera::tools

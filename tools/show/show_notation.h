@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/notation/notation.h"
+#include "tools/json/json.h"
+
+namespace tessera::tools {
+
+/// What `show` tells in the words of the notation that a tensor was written in, besides the numbers
+/// that every layout has.
+struct NotationFacts {
+  std::string name;  ///< the field of the JSON answer; empty when it has nothing to add
+  Json json;         ///< its value
+  std::vector<std::string> lines;  ///< the same for people
+  /// Where the notation has a word of its own for a general number: the share of one core or bank
+  /// of an interleaved tensor, the shard that the notation divides by.
+  std::optional<std::int64_t> shard_bytes;
+  std::optional<std::vector<std::int64_t>> shard_shape;
+  std::optional<std::vector<std::int64_t>> atoms_shape;
+};
+
+Result<NotationFacts> notation_facts(const Tensor& tensor);
+
+/// The tiles that places hold, as one length a dim, and how many places hold each; full tiles
+/// first.
+struct TileShape {
+  std::int64_t places = 0;
+  std::vector<std::int64_t> shape;
+};
+/// For layouts whose folds are one dim each. kTooLarge for more than 2^12 kinds of tiles.
+Result<std::vector<TileShape>> tile_shapes(const Layout& layout);
+
+}  // namespace tessera::tools

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "tessera/notation/notation.h"
+#include "tools/show/show_facts.h"
+#include "tools/show/show_notation.h"
+#include "tools/terminal/terminal.h"
+
+namespace tessera::tools {
+
+/// The layout for a reader: what happens to each line, sizes, padding by cause, kinds of places,
+/// warnings. No line is longer than the terminal is wide.
+std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
+                       const Terminal& terminal);
+
+}  // namespace tessera::tools
