@@ -4,18 +4,59 @@
 # Nothing in it names the prefix, so it may be moved.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tessera EXPORT tessera-targets)
+# The public interface: what tessera/tessera.h includes, and what these include in turn. Every header
+# of the set compiles alone (target all_verify_interface_header_sets); nothing else is installed.
+set(TESSERA_PUBLIC_HEADERS
+    tessera/tessera.h
+    tessera/base/array.h tessera/base/dtype.h tessera/base/error.h tessera/base/result.h
+    tessera/base/shape.h tessera/base/thread_pool.h
+    tessera/check/check.h
+    tessera/fabric/mesh.h
+    tessera/layout/atom.h tessera/layout/box.h tessera/layout/compare.h tessera/layout/device_map.h
+    tessera/layout/fold.h tessera/layout/form.h tessera/layout/layout.h tessera/layout/lines.h
+    tessera/layout/locator.h tessera/layout/padding.h tessera/layout/piecewise.h
+    tessera/layout/place_set.h tessera/layout/placement.h tessera/layout/places.h
+    tessera/layout/refine.h tessera/layout/runs.h tessera/layout/view.h
+    tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
+    tessera/notation/convert.h tessera/notation/tensor.h
+    tessera/relayout/emit_c.h tessera/relayout/plan.h tessera/relayout/program.h
+    tessera/relayout/verify.h
+    tessera/reshard/cost.h tessera/reshard/kind.h tessera/reshard/physical_mesh.h
+    tessera/reshard/reshard.h tessera/reshard/transfers.h
+    tessera/target/fit.h tessera/target/machine.h tessera/target/machine_json.h)
+# Ranks that exchange data: for tessera::mpi, and for transports that users write.
+set(TESSERA_EXCHANGE_HEADERS
+    tessera/exchange/agreement.h tessera/exchange/exchange.h tessera/exchange/in_process.h
+    tessera/exchange/rank_map.h tessera/exchange/rank_side.h tessera/exchange/resharder.h
+    tessera/exchange/timeouts.h)
+# The interface of PyFlame programs.
+set(TESSERA_PYFLAME_HEADERS
+    tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
+    tessera/memory/mesh/tensor_places.h tessera/memory/mesh_plan.h tessera/memory/shortfall.h
+    tessera/notation/pyflame/pyflame.h tessera/pyflame/layout_transform.h
+    tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h tessera/pyflame/pe_graph.h
+    tessera/pyflame/pe_memory_planner.h)
+
+set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+foreach(set PUBLIC EXCHANGE PYFLAME)
+  list(TRANSFORM TESSERA_${set}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
+  target_sources(tessera PUBLIC FILE_SET ${set} TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                 FILES ${headers})
+endforeach()
+target_sources(tessera PUBLIC FILE_SET generated TYPE HEADERS
+  BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${PROJECT_BINARY_DIR}/generated/tessera/version.h)
+install(TARGETS tessera EXPORT tessera-targets
+        FILE_SET PUBLIC FILE_SET EXCHANGE FILE_SET PYFLAME FILE_SET generated)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()
 if(TARGET tessera_mpi)
-  # A set of its own: only who asks for the component `mpi` needs MPI.
-  install(TARGETS tessera_mpi EXPORT tessera-mpi-targets)
+  # An export of its own: only who asks for the component `mpi` needs MPI.
+  target_sources(tessera_mpi PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                 FILES ${PROJECT_SOURCE_DIR}/tessera/mpi/mpi_exchange.h)
+  install(TARGETS tessera_mpi EXPORT tessera-mpi-targets FILE_SET HEADERS)
   install(TARGETS tessera_mpi_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/tessera ${PROJECT_BINARY_DIR}/generated/tessera
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)

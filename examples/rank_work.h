@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
 
@@ -43,10 +43,10 @@ inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
 
   // Meshes of 4 and of 2x2 meet by number: place p of A and place p of B are on the same rank.
-  TESSERA_TRY(const tessera::reshard::Ground ground,
-              tessera::reshard::Ground::in_a_row(a.placement, b.placement));
+  TESSERA_TRY(const tessera::reshard::PhysicalMesh physical,
+              tessera::reshard::PhysicalMesh::in_a_row(a.placement, b.placement));
   TESSERA_TRY(const tessera::reshard::Reshard reshard,
-              tessera::reshard::Reshard::make(a.placement, b.placement, ground));
+              tessera::reshard::Reshard::make(a.placement, b.placement, physical));
   TESSERA_TRY(const tessera::exchange::RankMap ranks,
               tessera::exchange::RankMap::blocks(4, exchange.ranks()));
 
@@ -62,8 +62,8 @@ inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
     std::memcpy(bytes, &value, sizeof value);
   };
   // What one rank finds out alone becomes the outcome of all: none is left waiting.
-  tessera::exchange::Council council(exchange, options.patience);
-  TESSERA_CHECK_OK(council.settle(for_each_element(a.placement, resharder.from(), from, write)));
+  tessera::exchange::Agreement agreement(exchange, options.timeouts);
+  TESSERA_CHECK_OK(agreement.settle(for_each_element(a.placement, resharder.from(), from, write)));
 
   TESSERA_CHECK_OK(resharder.run(from, to));
 
@@ -77,7 +77,7 @@ inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
         tessera::Error{tessera::ErrorCode::kContradiction,
                        std::to_string(wrong) + " elements are wrong", std::nullopt, "report a bug"};
   }
-  return council.settle(checked);
+  return agreement.settle(checked);
 }
 
 }  // namespace example

@@ -98,12 +98,13 @@ std::string refusal(exchange::Exchange& exchange, const reshard::Reshard& reshar
 }
 
 void check_pair(const test::ReshardPair& pair, Choices& choices, std::string_view text) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return;
-  require(test::naive_refusals(pair.from, pair.to, pair.ground).empty(), "nothing speaks against",
+  require(test::naive_refusals(pair.from, pair.to, pair.physical).empty(), "nothing speaks against",
           text);
   const auto ranks = static_cast<int>(1 + choices.below(4));
-  const std::int64_t places = pair.ground.mesh.elements();
+  const std::int64_t places = pair.physical.mesh.elements();
   const exchange::RankMap from = any_ranks(choices, places, ranks);
   const exchange::RankMap to = choices.below(2) == 0 ? from : any_ranks(choices, places, ranks);
   exchange::ResharderOptions options = any_options(choices);
@@ -120,7 +121,7 @@ void check_pair(const test::ReshardPair& pair, Choices& choices, std::string_vie
   for (const std::string& words : said) {
     require(words == said.front(), "an error of one rank is the error of all", text);
   }
-  const test::NaiveReshard moves = test::naive_reshard(pair.from, pair.to, pair.ground);
+  const test::NaiveReshard moves = test::naive_reshard(pair.from, pair.to, pair.physical);
   if (!said.front().empty() || !test::can_be_exchanged(pair, moves)) return;
 
   const test::ExchangeCase data = test::exchange_case(pair, moves);
@@ -139,12 +140,12 @@ void check_text(std::string_view text) {
   const Result<Tensor> b = parse_tensor(text.substr(first + 1, second - first - 1));
   if (!a.ok() || !b.ok() || !is_small(a->placement) || !is_small(b->placement)) return;
   Choices choices(text.substr(second + 1));
-  const Result<reshard::Ground> ground = choices.below(2) == 0
-                                             ? reshard::Ground::in_a_row(a->placement, b->placement)
-                                             : reshard::Ground::around(a->placement, b->placement);
-  constexpr std::int64_t kMostGround = 1 << 9;
-  if (!ground.ok() || ground->mesh.elements() > kMostGround) return;
-  check_pair({a->placement, b->placement, *ground}, choices, text);
+  const Result<reshard::PhysicalMesh> physical =
+      choices.below(2) == 0 ? reshard::PhysicalMesh::in_a_row(a->placement, b->placement)
+                            : reshard::PhysicalMesh::around(a->placement, b->placement);
+  constexpr std::int64_t kMostPlaces = 1 << 9;
+  if (!physical.ok() || physical->mesh.elements() > kMostPlaces) return;
+  check_pair({a->placement, b->placement, *physical}, choices, text);
 }
 
 }  // namespace

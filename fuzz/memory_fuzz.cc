@@ -14,6 +14,7 @@
 #include "fuzz/laws.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera {
 namespace {
@@ -53,7 +54,7 @@ bool check_raised(const Notation& notation, const Layout& layout, std::string_vi
 
 /// XLA texts of very many tiles may have no shorter words.
 bool may_lack_words(const Tensor& tensor) {
-  const auto* words = std::get_if<notation::XlaLayout>(&tensor.words);
+  const auto* words = std::get_if<notation::XlaLayout>(&notation::terms_of(tensor));
   return tensor.notation == "cute" || (words != nullptr && words->tiles.size() > 4);
 }
 

@@ -19,6 +19,7 @@
 #include "tessera/notation/morello/contiguity.h"
 #include "tessera/notation/morello/facts.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera {
 namespace {
@@ -91,7 +92,7 @@ void check_text(std::string_view text) {
     return;
   }
   if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
-  const auto* words = std::get_if<notation::MorelloLayout>(&tensor->words);
+  const auto* words = std::get_if<notation::MorelloLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return;
   check_words(*tensor, text);
   check_raised(tensor->layout(), text);

@@ -17,8 +17,8 @@
 
 #include "fuzz/laws.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/ground.h"
 #include "tessera/reshard/kind.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
@@ -99,7 +99,7 @@ void check_cost(const reshard::Reshard& reshard, const reshard::ReshardCost& cos
       require(local_bytes == cost.local_bytes, "local transfers add up", text);
     }
   }
-  if (reshard.ground().mesh.elements() > kMostPlaces) return;
+  if (reshard.physical().mesh.elements() > kMostPlaces) return;
   const Result<reshard::LinkLoads> loads = reshard::link_loads(reshard);
   const reshard::LinkLoads* links = answer(loads, text);
   if (links == nullptr || !cost.fabric) return;
@@ -121,10 +121,11 @@ void check_text(std::string_view text) {
   const Result<Tensor> from = parse_tensor(text.substr(0, end));
   const Result<Tensor> to = parse_tensor(text.substr(end + 1));
   if (!from.ok() || !to.ok()) return;
-  const Result<reshard::Ground> ground = reshard::Ground::around(from->placement, to->placement);
-  if (answer(ground, text) == nullptr) return;
+  const Result<reshard::PhysicalMesh> physical =
+      reshard::PhysicalMesh::around(from->placement, to->placement);
+  if (answer(physical, text) == nullptr) return;
   const Result<reshard::Reshard> reshard =
-      reshard::Reshard::make(from->placement, to->placement, *ground);
+      reshard::Reshard::make(from->placement, to->placement, *physical);
   if (answer(reshard, text) == nullptr) return;
   const Result<reshard::ReshardKind> kind = reshard::kind_of(*reshard);
   if (answer(kind, text) != nullptr) {

@@ -20,6 +20,7 @@
 #include "tessera/notation/spyre/cores.h"
 #include "tessera/notation/spyre/facts.h"
 #include "tessera/notation/spyre/restickify.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera {
 namespace {
@@ -113,12 +114,13 @@ void check_text(std::string_view text) {
     return;
   }
   if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
-  const auto* words = std::get_if<notation::SpyreLayout>(&tensor->words);
+  const auto* words = std::get_if<notation::SpyreLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return;
   const Layout& layout = tensor->layout();
   const std::string printed = print_tensor(*tensor);
   const Result<Tensor> again = parse_tensor(printed);
-  require(again.ok() && again->words == tensor->words, "parse(print(x)) says the same", printed);
+  require(again.ok() && notation::terms_of(*again) == notation::terms_of(*tensor),
+          "parse(print(x)) says the same", printed);
   require(layout.shard_bytes() % 128 == 0, "whole sticks", text);
   check_words(*words, layout, text);
   check_transfer(*words, layout, text);

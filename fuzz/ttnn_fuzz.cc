@@ -18,6 +18,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/ttnn/mesh.h"
 
 namespace tessera {
@@ -52,10 +53,11 @@ void check_raise(const Tensor& tensor, std::string_view text) {
 
 void check_facts(const Tensor& tensor, std::string_view text) {
   const Shape& shape = tensor.layout().shape();
-  const auto* words = std::get_if<notation::TtnnLayout>(&tensor.words);
+  const auto* words = std::get_if<notation::TtnnLayout>(&notation::terms_of(tensor));
   const Result<notation::TtnnFacts> facts =
-      words != nullptr ? notation::facts_of(*words, shape)
-                       : notation::facts_of(std::get<notation::TtnnTerms>(tensor.words), shape);
+      words != nullptr
+          ? notation::facts_of(*words, shape)
+          : notation::facts_of(std::get<notation::TtnnTerms>(notation::terms_of(tensor)), shape);
   require(facts.ok() || is_too_large(facts.error()), "every tensor has its facts", text);
   if (facts.ok()) require(facts->stride.size() == shape.rank() + 1, "rank + 1 strides", text);
   if (words != nullptr) require(notation::share_bytes(*words) >= 0, "a share has bytes", text);

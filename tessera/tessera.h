@@ -9,8 +9,8 @@
 ///     const auto where = tiles->placement.locate({40, 33});                 // place and slot
 ///     auto program = tessera::relayout::make_program(rows->placement, tiles->placement);
 ///
-/// Every call that can fail returns a Result: a value, or an Error with a code, a sentence, the span
-/// of the text it speaks of, and help. Nothing throws or prints. docs/cpp.md is the reference.
+/// Every call that can fail returns a Result: a value, or an Error with a code, a sentence, the
+/// span of the text it speaks of, and help. Nothing throws or prints. docs/cpp.md is the reference.
 
 #include "tessera/base/dtype.h"
 #include "tessera/base/error.h"
@@ -31,14 +31,14 @@
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tessera/notation/convert.h"
-#include "tessera/notation/notation.h"
+#include "tessera/notation/tensor.h"
 #include "tessera/relayout/emit_c.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/verify.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/ground.h"
 #include "tessera/reshard/kind.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/target/fit.h"

@@ -8,6 +8,7 @@
 #include "tessera/layout/waste.h"
 #include "tessera/notation/mlir/core_ranges.h"
 #include "tessera/notation/tensor_fit.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::check {
 namespace {
@@ -41,7 +42,7 @@ std::string_view unit_of(std::int64_t count) { return count == 1 ? "" : "s"; }
 
 void warn_of_waste(const Tensor& tensor, Span layout, double most, Reading& reading) {
   // Today's metal layouts are aligned to tiles, tiled or not.
-  const bool today = std::holds_alternative<notation::MetalTodayLayout>(tensor.words);
+  const bool today = std::holds_alternative<notation::MetalTodayLayout>(notation::terms_of(tensor));
   const Atom& atom = tensor.layout().atom();
   const std::int64_t least = today ? 32 : 1;
   const Waste waste =
@@ -72,7 +73,7 @@ void warn_of_cores(const Tensor& tensor, std::string_view text, Span layout, Rea
              core.places() - empty == 1 ? "s" : "", " all of it: use a smaller grid"),
          {}});
   }
-  const auto* const ttnn = std::get_if<notation::TtnnLayout>(&tensor.words);
+  const auto* const ttnn = std::get_if<notation::TtnnLayout>(&notation::terms_of(tensor));
   if (ttnn == nullptr || ttnn->core_ranges.empty() || notation::are_canonical(ttnn->core_ranges))
     return;
   reading.findings.push_back({Severity::kWarning,

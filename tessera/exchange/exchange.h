@@ -25,7 +25,7 @@ namespace tessera::exchange {
 //
 //   packets   the data, through a Lane: written once into memory of the lane, and read in place by
 //             the receiver where both share memory, or from a copy that the network made
-//   notes     a few bytes beside the data: questions, answers, agreements (council.h)
+//   notes     a few bytes beside the data: questions, answers, agreements (agreement.h)
 //
 // Packets from one rank to another on one lane arrive in the order in which they were sent; so do
 // notes. Nothing blocks: a call does what can be done now, and whoever waits calls idle() in
@@ -78,7 +78,7 @@ class SharedArray {
   virtual std::optional<std::span<const std::byte>> of(int rank) const = 0;
 };
 
-struct CouncilMemory;  // council_state.h
+struct AgreementMemory;  // agreement_state.h
 
 /// A few bytes from another rank.
 struct RankNote {
@@ -107,7 +107,7 @@ class Exchange {
 
   /// There is nothing to do for now: lets messages come along and others have the processor.
   virtual void idle() = 0;
-  /// The time by which ranks lose patience with each other. A test may have a clock of its own.
+  /// The clock of all timeouts. A test may have a clock of its own.
   virtual std::chrono::steady_clock::time_point now() const {
     return std::chrono::steady_clock::now();
   }
@@ -115,11 +115,12 @@ class Exchange {
   /// In one process: no rank hears of another from then on, and all calls answer an error.
   virtual void abandon(int status) = 0;
 
-  /// For council.h alone: what it keeps from one decision to the next, whichever Council takes it.
-  std::shared_ptr<CouncilMemory>& council_memory() { return council_memory_; }
+  /// For agreement.h alone: what it keeps from one decision to the next, whichever Agreement takes
+  /// it.
+  std::shared_ptr<AgreementMemory>& agreement_memory() { return agreement_memory_; }
 
  private:
-  std::shared_ptr<CouncilMemory> council_memory_;
+  std::shared_ptr<AgreementMemory> agreement_memory_;
 };
 
 }  // namespace tessera::exchange

@@ -38,10 +38,10 @@ reshard::Reshard rows_to_columns(const std::string& to = "pyflame.ColPartition(3
   const Tensor a = tensor("pyflame.RowPartition(3)");
   const Tensor b = tensor(to);
   return *reshard::Reshard::make(a.placement, b.placement,
-                                 *reshard::Ground::around(a.placement, b.placement));
+                                 *reshard::PhysicalMesh::around(a.placement, b.placement));
 }
 
-/// The ranks of rows 0 1 2 (places 0, 3, 6 of a 3x3 ground) and of columns (places 0, 1, 2).
+/// The ranks of rows 0 1 2 (places 0, 3, 6 of a 3x3 physical mesh) and of columns (places 0, 1, 2).
 RankMap by_row() { return *RankMap::table({0, 0, 0, 1, 1, 1, 2, 2, 2}, kRanks); }
 RankMap by_column() { return *RankMap::table({0, 1, 2, 0, 1, 2, 0, 1, 2}, kRanks); }
 
@@ -49,7 +49,7 @@ ResharderOptions small_packets() {
   ResharderOptions options;
   options.packet_bytes = 1024;
   options.staging_bytes = 16 * 1024;
-  options.patience = {milliseconds(120'000), milliseconds(60'000)};
+  options.timeouts = {milliseconds(120'000), milliseconds(60'000)};
   return options;
 }
 
@@ -166,7 +166,7 @@ TEST(Faults, ASlowRankIsNone) {
     faults.delays.push_back({call, 2, milliseconds(200)});
   }
   ResharderOptions options = small_packets();
-  options.patience = {milliseconds(50), milliseconds(2000)};
+  options.timeouts = {milliseconds(50), milliseconds(2000)};
   for (const Outcome& outcome : with_faults(2, faults, options)) {
     EXPECT_TRUE(outcome.first.ok());
     EXPECT_TRUE(outcome.second.ok());
@@ -181,7 +181,7 @@ Status while_another_is_busy(int source, bool in_place) {
   const auto all = test::paced_exchange(pace, kRanks);
   const reshard::Reshard reshard = rows_to_columns();
   ResharderOptions options = small_packets();
-  options.patience = {milliseconds(40), milliseconds(400)};
+  options.timeouts = {milliseconds(40), milliseconds(400)};
   const RankMap from = *RankMap::table(std::vector<std::int32_t>(9, source), kRanks);
   const RankMap to = *RankMap::table(std::vector<std::int32_t>(9, 0), kRanks);
   const auto work = [&](Exchange& exchange) -> Outcome {
@@ -224,7 +224,7 @@ void expect_hung_rank_is_named(int hung, ExchangeCall call) {
   const auto all = test::paced_exchange(pace, kRanks, hung, faults);
   auto& hanging = static_cast<FaultyExchange&>(*all[static_cast<std::size_t>(hung)]);
   ResharderOptions options = small_packets();
-  options.patience = {milliseconds(40), milliseconds(600)};
+  options.timeouts = {milliseconds(40), milliseconds(600)};
   const reshard::Reshard reshard = rows_to_columns();
   std::atomic<int> done = 0;
   const auto work = [&](Exchange& exchange) {
@@ -337,7 +337,7 @@ TEST(Faults, ATransportThatBreaksOnOneRankIsTheErrorOfAll) {
     ASSERT_FALSE(outcome.second.ok()) << "it is over";
     EXPECT_EQ(outcome.second.error().message, "rank 1: the card is gone");
   }
-  // At once: nobody's patience of two minutes has to end first.
+  // At once: no timeout of two minutes has to end first.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 

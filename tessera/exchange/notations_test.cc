@@ -62,16 +62,16 @@ TEST(Notations, ArriveOnAnyNumberOfRanks) {
     const auto b = parse_tensor(pair.to);
     ASSERT_TRUE(a.ok()) << pair.name << ": " << render(a.error(), pair.from);
     ASSERT_TRUE(b.ok()) << pair.name << ": " << render(b.error(), pair.to);
-    auto ground = reshard::Ground::in_a_row(a->placement, b->placement);
-    ASSERT_TRUE(ground.ok()) << pair.name << ": " << ground.error().message;
-    const test::ReshardPair question{a->placement, b->placement, *ground};
+    auto physical = reshard::PhysicalMesh::in_a_row(a->placement, b->placement);
+    ASSERT_TRUE(physical.ok()) << pair.name << ": " << physical.error().message;
+    const test::ReshardPair question{a->placement, b->placement, *physical};
     const test::NaiveReshard moves =
-        test::naive_reshard(question.from, question.to, question.ground);
+        test::naive_reshard(question.from, question.to, question.physical);
     ASSERT_TRUE(test::can_be_exchanged(question, moves)) << pair.name;
     const test::ExchangeCase data = test::exchange_case(question, moves);
     for (const int ranks : {1, 2, 3, 4, 6}) {
-      const RankMap from = *dealt_out(question.from, *ground, ranks);
-      const RankMap to = *dealt_out(question.to, *ground, ranks, RankOrder::kCyclic);
+      const RankMap from = *dealt_out(question.from, *physical, ranks);
+      const RankMap to = *dealt_out(question.to, *physical, ranks, RankOrder::kCyclic);
       test::RankCase rank_case{question, data, from, to, {}, false, 1};
       rank_case.options.packet_bytes = 512;
       rank_case.options.staging_bytes = 4096;
@@ -99,8 +99,9 @@ TEST(Notations, BlockFloatsMoveByWholeTiles) {
   const auto b = parse_tensor(block_float("1x4", "4x1", "width_sharded"));
   ASSERT_TRUE(a.ok()) << a.error().message;
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const reshard::Ground ground = *reshard::Ground::in_a_row(a->placement, b->placement);
-  const auto reshard = reshard::Reshard::make(a->placement, b->placement, ground);
+  const reshard::PhysicalMesh physical =
+      *reshard::PhysicalMesh::in_a_row(a->placement, b->placement);
+  const auto reshard = reshard::Reshard::make(a->placement, b->placement, physical);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
   // Which tile is where: straight from locate.
   const auto tiles_of = [](const Placement& placement, const RankSide& side) {
@@ -117,8 +118,8 @@ TEST(Notations, BlockFloatsMoveByWholeTiles) {
     return tiles;
   };
   for (const int ranks : {1, 2, 4}) {
-    const RankMap map = *dealt_out(a->placement, ground, ranks);
-    const RankMap to_map = *dealt_out(b->placement, ground, ranks, RankOrder::kCyclic);
+    const RankMap map = *dealt_out(a->placement, physical, ranks);
+    const RankMap to_map = *dealt_out(b->placement, physical, ranks, RankOrder::kCyclic);
     const std::string mistakes = test::on_ranks(ranks, [&](Exchange& exchange) -> std::string {
       auto made = Resharder::make(exchange, *reshard, map, to_map);
       if (!made.ok()) return made.error().message;
@@ -149,10 +150,11 @@ TEST(Notations, BlockFloatsThatFallApartAreRefused) {
       "tensor<128x128xbfp_bf8, native<mesh=[8], {d0} / (16 -> m0, 1 -> mem*128), {d1} / (1 -> "
       "mem), atom=tile(32x32, bfp_bf8)>>");
   ASSERT_TRUE(b.ok()) << b.error().message;
-  const reshard::Ground ground = *reshard::Ground::in_a_row(a->placement, b->placement);
-  const auto reshard = reshard::Reshard::make(a->placement, b->placement, ground);
+  const reshard::PhysicalMesh physical =
+      *reshard::PhysicalMesh::in_a_row(a->placement, b->placement);
+  const auto reshard = reshard::Reshard::make(a->placement, b->placement, physical);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
-  const RankMap map = *RankMap::blocks(ground.mesh.elements(), 1);
+  const RankMap map = *RankMap::blocks(physical.mesh.elements(), 1);
   EXPECT_EQ(test::on_ranks(1,
                            [&](Exchange& exchange) {
                              const auto made = Resharder::make(exchange, *reshard, map, map);

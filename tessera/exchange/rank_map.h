@@ -8,7 +8,7 @@
 
 namespace tessera::exchange {
 
-/// Which rank has which place of a reshard's ground (physical places, numbered row-major).
+/// Which rank has which place of a reshard's physical mesh (physical places, numbered row-major).
 class RankMap {
  public:
   static constexpr std::int64_t kMostPlaces = std::int64_t{1} << 24;

@@ -7,6 +7,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/reshard/flows/place_map.h"
+#include "tessera/reshard/physical_mesh.h"
 
 namespace tessera::exchange {
 
@@ -14,10 +16,10 @@ std::int64_t RankSide::position(std::int64_t place) const {
   return std::lower_bound(places.begin(), places.end(), place) - places.begin();
 }
 
-Result<RankMap> dealt_out(const Placement& placement, const reshard::Ground& ground, int ranks,
-                          RankOrder order) {
-  TESSERA_TRY(const reshard::PlaceMap map, place_map_of(placement, ground));
-  const std::int64_t places = ground.mesh.elements();
+Result<RankMap> dealt_out(const Placement& placement, const reshard::PhysicalMesh& physical,
+                          int ranks, RankOrder order) {
+  TESSERA_TRY(const reshard::PlaceMap map, place_map_of(placement, physical));
+  const std::int64_t places = physical.mesh.elements();
   TESSERA_CHECK_OK(RankMap::check(places, ranks));
   std::vector<bool> used(static_cast<std::size_t>(places), false);
   for (std::int64_t v = 0; v < map.mesh().elements(); ++v) {
@@ -34,7 +36,8 @@ Result<RankMap> dealt_out(const Placement& placement, const reshard::Ground& gro
   return RankMap::table(std::move(rank_of), ranks);
 }
 
-Result<reshard::PlaceMap> place_map_of(const Placement& placement, const reshard::Ground& ground) {
+Result<reshard::PlaceMap> place_map_of(const Placement& placement,
+                                       const reshard::PhysicalMesh& physical) {
   const DeviceMap identity;
   const DeviceMap* map = nullptr;
   for (const FormPiece& piece : form_pieces(placement)) {
@@ -46,7 +49,7 @@ Result<reshard::PlaceMap> place_map_of(const Placement& placement, const reshard
     }
     map = here;
   }
-  return reshard::PlaceMap::make(placement.mesh(), map != nullptr ? *map : identity, ground);
+  return reshard::PlaceMap::make(placement.mesh(), map != nullptr ? *map : identity, physical);
 }
 
 Result<RankSide> side_of(const Placement& placement, const reshard::PlaceMap& map,

@@ -8,8 +8,11 @@
 #include "tessera/exchange/rank_map.h"
 #include "tessera/layout/placement.h"
 #include "tessera/relayout/program.h"
-#include "tessera/reshard/flows/place_map.h"
-#include "tessera/reshard/ground.h"
+
+namespace tessera::reshard {
+struct PhysicalMesh;
+class PlaceMap;
+}  // namespace tessera::reshard
 
 namespace tessera::exchange {
 
@@ -29,15 +32,16 @@ enum class RankOrder : std::uint8_t {
   kCyclic,  ///< one after the other, round and round
 };
 
-/// The places that a placement has on the ground, by rising number, dealt out to ranks: where A and
-/// B have the same places they have the same ranks; and a row of 4 places that becomes a column of
-/// 4 is on 4 ranks before and after. Places that it does not have are on rank 0.
-Result<RankMap> dealt_out(const Placement& placement, const reshard::Ground& ground, int ranks,
-                          RankOrder order = RankOrder::kBlocks);
+/// The places that a placement has on the physical mesh, by rising number, dealt out to ranks:
+/// where A and B have the same places they have the same ranks; and a row of 4 places that becomes
+/// a column of 4 is on 4 ranks before and after. Places that it does not have are on rank 0.
+Result<RankMap> dealt_out(const Placement& placement, const reshard::PhysicalMesh& physical,
+                          int ranks, RankOrder order = RankOrder::kBlocks);
 
-/// Where the (virtual) places of a placement are on the ground.
+/// Where the (virtual) places of a placement are on the physical mesh.
 /// Error kNotSupported for pieces with device maps of their own: no rank would have all of a place.
-Result<reshard::PlaceMap> place_map_of(const Placement& placement, const reshard::Ground& ground);
+Result<reshard::PlaceMap> place_map_of(const Placement& placement,
+                                       const reshard::PhysicalMesh& physical);
 
 /// What `rank` has of a placement whose places are where `map` says. Error kOverflow.
 Result<RankSide> side_of(const Placement& placement, const reshard::PlaceMap& map,

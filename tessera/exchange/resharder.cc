@@ -61,10 +61,10 @@ std::string_view padding_name(relayout::PaddingRule rule) {
 
 struct Resharder::Body {
   Body(Exchange& exchange, const ResharderOptions& asked)
-      : options(asked), council(exchange, asked.patience), pool(asked.threads) {}
+      : options(asked), agreement(exchange, asked.timeouts), pool(asked.threads) {}
 
   ResharderOptions options;
-  Council council;
+  Agreement agreement;
   ThreadPool pool;
   LaneSize size;
   std::uint64_t hash = 0;
@@ -109,17 +109,17 @@ class SourceArray final : public SharedArray {
 Status Resharder::Body::make(const reshard::Reshard& reshard, const RankMap& from,
                              const RankMap& to) {
   for (const RankMap* map : {&from, &to}) {
-    if (map->ranks() == council.ranks()) continue;
+    if (map->ranks() == agreement.ranks()) continue;
     return Error{ErrorCode::kMeshMismatch,
-                 cat("a map to ", map->ranks(), " ranks for an exchange of ", council.ranks()),
-                 std::nullopt, cat("give every place a rank below ", council.ranks())};
+                 cat("a map to ", map->ranks(), " ranks for an exchange of ", agreement.ranks()),
+                 std::nullopt, cat("give every place a rank below ", agreement.ranks())};
   }
   TESSERA_TRY(size, lane_size(options));
   TESSERA_TRY(RankPlan made, RankPlan::make(std::make_shared<const reshard::Reshard>(reshard), from,
-                                            to, council.rank()));
+                                            to, agreement.rank()));
   plan.emplace(std::move(made));
   movers.emplace(plan->from().memory.atom, plan->to().bytes());
-  TESSERA_TRY(packets, Packets::make(*plan, council.ranks(), size.packet_bytes, *movers));
+  TESSERA_TRY(packets, Packets::make(*plan, agreement.ranks(), size.packet_bytes, *movers));
   TESSERA_TRY(start, RankStart::make(reshard, plan->to(), options.padding));
   return ok_status();
 }
@@ -161,8 +161,8 @@ Result<Resharder> Resharder::make(Exchange& exchange, const reshard::Reshard& re
           padding_name(options.padding));
   const std::vector<Fact> facts = facts_of(reshard, from, to, agreed);
   body->hash = tessera::exchange::plan_hash(facts);
-  TESSERA_CHECK_OK(body->council.same(facts));
-  TESSERA_CHECK_OK(body->council.settle(body->make(reshard, from, to)));
+  TESSERA_CHECK_OK(body->agreement.same(facts));
+  TESSERA_CHECK_OK(body->agreement.settle(body->make(reshard, from, to)));
   TESSERA_TRY(body->lane, exchange.open(body->size));
   body->count();
   return Resharder(std::move(body));
@@ -178,12 +178,12 @@ void Resharder::on_progress(std::function<void(std::int64_t, std::int64_t)> tell
 
 Result<std::unique_ptr<SharedArray>> Resharder::share_source() {
   Body& body = *body_;
-  auto array = body.council.exchange().share(body.plan->from().bytes());
+  auto array = body.agreement.exchange().share(body.plan->from().bytes());
   Status made = array.ok() ? ok_status() : Status(array.error());
   auto shared = std::make_shared<Body::Shared>();
   if (array.ok()) {
-    for (int rank = 0; rank < body.council.ranks(); ++rank) {
-      shared->near.push_back(rank != body.council.rank() && array.value()->of(rank).has_value());
+    for (int rank = 0; rank < body.agreement.ranks(); ++rank) {
+      shared->near.push_back(rank != body.agreement.rank() && array.value()->of(rank).has_value());
     }
     auto reads = DirectReads::make(*body.plan, shared->near, body.size.packet_bytes, *body.movers);
     if (reads.ok()) {
@@ -192,7 +192,7 @@ Result<std::unique_ptr<SharedArray>> Resharder::share_source() {
       made = reads.error();
     }
   }
-  TESSERA_CHECK_OK(body.council.settle(made));
+  TESSERA_CHECK_OK(body.agreement.settle(made));
   shared->array = array.value().get();
   body.shared = shared;
   std::weak_ptr<Body::Shared> ends = shared;
@@ -218,7 +218,7 @@ Status Resharder::run(std::span<const std::byte> from, std::span<std::byte> to) 
   Body& body = *body_;
   Status ready = check_size("A", from.size(), body.plan->from().bytes());
   if (ready.ok()) ready = check_size("B", to.size(), body.plan->to().bytes());
-  TESSERA_CHECK_OK(body.council.settle(ready));
+  TESSERA_CHECK_OK(body.agreement.settle(ready));
   bool direct = false;
   if (body.shared) {
     // Sources are read in place when all ranks have them there.
@@ -226,18 +226,18 @@ Status Resharder::run(std::span<const std::byte> from, std::span<std::byte> to) 
                           ? from.data() == body.shared->array->mine().data()
                           : body.shared->array != nullptr;
     const std::int64_t elsewhere = mine ? 0 : 1;
-    TESSERA_TRY(const std::vector<std::int64_t> others, body.council.sums({&elsewhere, 1}));
+    TESSERA_TRY(const std::vector<std::int64_t> others, body.agreement.sums({&elsewhere, 1}));
     direct = others[0] == 0;
   }
   const Status begun = body.start.run(to, body.pool);
-  PacketRun run({body.council, *body.lane, *body.movers, body.pool, body.size, body.hash,
+  PacketRun run({body.agreement, *body.lane, *body.movers, body.pool, body.size, body.hash,
                  body.options.checksums},
                 body.packets, from, to);
   if (direct) run.read_directly(body.shared->near, body.shared->reads, *body.shared->array);
   run.on_progress(body.on_progress);
   const Status ran = run.all();
-  if (!ran.ok()) return body.council.give_up(ran.error());
-  return body.council.settle(begun.ok() ? run.outcome() : begun);
+  if (!ran.ok()) return body.agreement.give_up(ran.error());
+  return body.agreement.settle(begun.ok() ? run.outcome() : begun);
 }
 
 }  // namespace tessera::exchange

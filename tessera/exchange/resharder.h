@@ -11,10 +11,10 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/exchange/agreement/council.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/rank_map.h"
-#include "tessera/exchange/ranks/rank_plan.h"
+#include "tessera/exchange/rank_side.h"
+#include "tessera/exchange/timeouts.h"
 #include "tessera/relayout/program.h"
 #include "tessera/reshard/reshard.h"
 
@@ -28,7 +28,7 @@ struct ResharderOptions {
   int threads = 1;         ///< that pack and unpack on this rank
   bool checksums = false;  ///< every packet carries one, and is compared with it
   relayout::PaddingRule padding = relayout::PaddingRule::kPromised;
-  Patience patience;
+  Timeouts timeouts;
 };
 
 /// What a rank moves in one run.
@@ -54,7 +54,7 @@ class Resharder {
   /// Collective. All ranks give the same reshard, maps and options (but for threads); that they do
   /// is agreed on first (kPlansDiffer), and an error of one rank is the error of all.
   /// `from` and `to` say which rank has which physical place of A and of B; both have
-  /// exchange.ranks() ranks and the places of the ground.
+  /// exchange.ranks() ranks and the places of the physical mesh.
   /// Errors besides: kTooLarge where a rank has more than 2^22 pairs of places or 2^23 packets;
   /// kNotSupported for block floats whose tiles do not move as a whole, and for reductions that
   /// combine.h does not have; kOutOfRange for options that leave no room for a packet.

@@ -22,7 +22,7 @@ std::string exchange_mistake(const test::ReshardPair& pair, const test::NaiveRes
   seed.add(test::describe(pair));
   Dice dice(seed.value());
   const auto ranks = static_cast<int>(dice.between(1, 6));
-  const std::int64_t places = pair.ground.mesh.elements();
+  const std::int64_t places = pair.physical.mesh.elements();
   const RankMap from = test::random_ranks(dice, places, ranks);
   const RankMap to = dice.chance(50) ? from : test::random_ranks(dice, places, ranks);
   const test::ExchangeCase data = test::exchange_case(pair, moves);
@@ -52,7 +52,8 @@ TEST(Resharder, RefusesMorePacketsThanCanBeListed) {
   const std::string extents = "tensor<1000000000x1000000000xi8, ";
   const Placement a = parse_tensor(extents + "pyflame.RowPartition(2)>")->placement;
   const Placement b = parse_tensor(extents + "pyflame.ColPartition(2)>")->placement;
-  const reshard::Reshard reshard = *reshard::Reshard::make(a, b, *reshard::Ground::in_a_row(a, b));
+  const reshard::Reshard reshard =
+      *reshard::Reshard::make(a, b, *reshard::PhysicalMesh::in_a_row(a, b));
   // A quarter of 10^18 bytes to the other rank, from it and inside, in packets of 2^18 - 64.
   const std::string said = "rank 0: 2861721611724 packets of 262144 bytes are more than 8388608";
   const auto mistake = [&](Exchange& exchange) -> std::string {

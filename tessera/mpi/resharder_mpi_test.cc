@@ -51,7 +51,7 @@ void random_pairs_arrive(bool shared_memory, int cases, test::ReshardSource sour
         exchange::Fingerprint seed;
         seed.add(test::describe(pair));
         Dice dice(seed.value());
-        const std::int64_t places = pair.ground.mesh.elements();
+        const std::int64_t places = pair.physical.mesh.elements();
         const exchange::RankMap from = test::random_ranks(dice, places, exchange->ranks());
         const exchange::RankMap to = test::random_ranks(dice, places, exchange->ranks());
         const test::ExchangeCase data = test::exchange_case(pair, moves);
@@ -91,10 +91,10 @@ Square square(std::int64_t side, int ranks) {
   };
   Tensor a = tensor("pyflame.RowPartition");
   Tensor b = tensor("pyflame.ColPartition");
-  const reshard::Ground ground = *reshard::Ground::around(a.placement, b.placement);
-  reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, ground);
-  exchange::RankMap from = *exchange::dealt_out(a.placement, ground, ranks);
-  exchange::RankMap to = *exchange::dealt_out(b.placement, ground, ranks);
+  const reshard::PhysicalMesh physical = *reshard::PhysicalMesh::around(a.placement, b.placement);
+  reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, physical);
+  exchange::RankMap from = *exchange::dealt_out(a.placement, physical, ranks);
+  exchange::RankMap to = *exchange::dealt_out(b.placement, physical, ranks);
   return {std::move(a), std::move(b), std::move(reshard), std::move(from), std::move(to)};
 }
 
@@ -145,20 +145,20 @@ TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
 
 /// Nobody is called silent in a test that is not about silence, however busy the machine; in one
 /// that is, those who are there have seconds to answer.
-constexpr exchange::Patience kPatient{std::chrono::seconds(60), std::chrono::seconds(60)};
-constexpr exchange::Patience kHasty{std::chrono::milliseconds(200), std::chrono::seconds(4)};
+constexpr exchange::Timeouts kPatient{std::chrono::seconds(60), std::chrono::seconds(60)};
+constexpr exchange::Timeouts kHasty{std::chrono::milliseconds(200), std::chrono::seconds(4)};
 
-exchange::ResharderOptions small_packets(const exchange::Patience& patience) {
+exchange::ResharderOptions small_packets(const exchange::Timeouts& timeouts) {
   exchange::ResharderOptions options;
   options.packet_bytes = 4096;
   options.staging_bytes = 64 << 10;
   options.checksums = true;
-  options.patience = patience;
+  options.timeouts = timeouts;
   return options;
 }
 
 /// What a run between all ranks says on `exchange` when the last of them may have another plan.
-std::string error_of(exchange::Exchange& exchange, const exchange::Patience& patience,
+std::string error_of(exchange::Exchange& exchange, const exchange::Timeouts& timeouts,
                      const std::string& other_layout = "") {
   const int last = exchange.ranks() - 1;
   const bool faulty = exchange.rank() == last;
@@ -166,11 +166,12 @@ std::string error_of(exchange::Exchange& exchange, const exchange::Patience& pat
   reshard::Reshard reshard = data.reshard;
   if (faulty && !other_layout.empty()) {
     const Tensor other = *parse_tensor(other_layout);
-    reshard = *reshard::Reshard::make(data.a.placement, other.placement,
-                                      *reshard::Ground::around(data.a.placement, data.b.placement));
+    reshard =
+        *reshard::Reshard::make(data.a.placement, other.placement,
+                                *reshard::PhysicalMesh::around(data.a.placement, data.b.placement));
   }
   auto resharder =
-      exchange::Resharder::make(exchange, reshard, data.from, data.to, small_packets(patience));
+      exchange::Resharder::make(exchange, reshard, data.from, data.to, small_packets(timeouts));
   if (!resharder.ok())
     return cat(code_name(resharder.error().code), ": ", resharder.error().message);
   const std::vector<std::byte> from(static_cast<std::size_t>(resharder->from().bytes()));

@@ -8,6 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/runs.h"
+#include "tessera/notation/notation.h"
 #include "tessera/notation/raising/one_rule.h"
 
 namespace tessera::notation {
@@ -202,6 +203,11 @@ Result<Conversion> convert(const Tensor& tensor, const Notation& to) {
   TESSERA_TRY(Conversion conversion, raise_by_any_rule(tensor.placement, to));
   TESSERA_CHECK_OK(check_same(tensor.placement, conversion, to));
   return conversion;
+}
+
+Result<Conversion> convert(const Tensor& tensor, std::string_view to) {
+  TESSERA_TRY(const Notation* const notation, find_notation(to));
+  return convert(tensor, *notation);
 }
 
 }  // namespace tessera::notation

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/notation/notation.h"
+#include "tessera/notation/tensor.h"
 
 namespace tessera::notation {
 
-/// A tensor in the words of another notation.
+struct Notation;  // notation.h
+
+/// A tensor in another notation.
 struct Conversion {
   std::string text;  ///< the whole tensor
   /// What was said of the tensor besides where its elements are, and is not said any more: "the
@@ -21,10 +24,14 @@ struct Conversion {
 /// The same tensor in another notation.
 /// Law: parse_tensor(text) puts every element in the same slot of the same places, in an allocation
 /// of the same size, element by element of the same type. It is compared each time, not believed.
-/// Error kNotSupported with the reason when the notation has no words for it; kTooLarge when the
+/// Error kNotSupported with the reason when the notation cannot express it; kTooLarge when the
 /// comparison would take too long.
 /// Example: tensor<4x6xf32, pyflame.SinglePE()> in strided is tensor<4x6xf32, strided<[6, 1]>>.
 Result<Conversion> convert(const Tensor& tensor, const Notation& to);
+
+/// The same, by the name of the notation (notation_names() lists them). Error kUnknownNotation with
+/// the nearest name as help.
+Result<Conversion> convert(const Tensor& tensor, std::string_view to);
 
 }  // namespace tessera::notation
 

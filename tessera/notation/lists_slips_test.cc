@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/placement_checks.h"
 
 namespace tessera::notation {
@@ -44,7 +45,7 @@ std::string answer_mistake(const std::string& text) {
   }
   const std::string printed = print_tensor(*tensor);
   const Result<Tensor> again = parse_tensor(printed);
-  if (!again || again->words != tensor->words) return cat(text, "\n  prints ", printed);
+  if (!again || terms_of(*again) != terms_of(*tensor)) return cat(text, "\n  prints ", printed);
   const std::string wrong = raised_mistake(tensor->placement, **find_notation(tensor->notation));
   return wrong.empty() ? wrong : cat(text, "\n  ", wrong);
 }

@@ -6,6 +6,7 @@
 #include "tessera/notation/native/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {
@@ -157,6 +158,17 @@ std::string print_tensor(const Tensor& tensor) {
 Result<std::string> print_tensor(const Placement& placement, const Notation& notation) {
   TESSERA_TRY(const WrittenTensor written, raise(placement, notation));
   return join(written);
+}
+
+std::vector<std::string_view> notation_names() {
+  std::vector<std::string_view> names;
+  for (const Notation& notation : notations()) names.push_back(notation.name);
+  return names;
+}
+
+const AnyTerms& terms_of(const Tensor& tensor) {
+  static const AnyTerms none;
+  return tensor.terms ? tensor.terms->value : none;
 }
 
 std::string print_native(const Placement& placement) {

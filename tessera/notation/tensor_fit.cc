@@ -6,20 +6,21 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre/cores.h"
+#include "tessera/notation/terms.h"
 #include "tessera/target/size_text.h"
 
 namespace tessera::notation {
 namespace {
 
 target::Spread spread_of(const Tensor& tensor) {
-  const auto* const words = std::get_if<TtnnLayout>(&tensor.words);
+  const auto* const words = std::get_if<TtnnLayout>(&terms_of(tensor));
   const bool interleaved = words != nullptr && words->memory == TtnnLayout::Memory::kInterleaved;
   return interleaved ? target::Spread::kInterleaved : target::Spread::kWhole;
 }
 
 /// Pages of a tensor interleaved in the places' own memory are dealt over its grid.
 void check_interleaved_grid(const Tensor& tensor, const Machine& machine, target::Fit& fit) {
-  const auto* const words = std::get_if<TtnnLayout>(&tensor.words);
+  const auto* const words = std::get_if<TtnnLayout>(&terms_of(tensor));
   if (words == nullptr || words->memory != TtnnLayout::Memory::kInterleaved ||
       fit.owner != target::MemorySpace::Owner::kPlace) {
     return;
@@ -38,7 +39,7 @@ void check_interleaved_grid(const Tensor& tensor, const Machine& machine, target
 /// Pieces of a Spyre tensor stay where they are in the undivided one, so the span of a core is that
 /// of its piece there, which is longer than the piece itself.
 Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit, target::Fit& fit) {
-  const auto* const words = std::get_if<SpyreLayout>(&tensor.words);
+  const auto* const words = std::get_if<SpyreLayout>(&terms_of(tensor));
   if (words == nullptr || words->cores.empty() || !limit) return ok_status();
   TESSERA_TRY(const std::vector<SpyreSpan> spans,
               core_spans(*words, tensor.shape(), tensor.dtype()));

@@ -37,9 +37,9 @@ TransformType type_of(reshard::ReshardKind kind) {
   return TransformType::RESHARD;
 }
 
-PECoord pe_at(std::int64_t number, const Shape& ground) {
-  return {static_cast<std::int32_t>(number / ground[1]),
-          static_cast<std::int32_t>(number % ground[1])};
+PECoord pe_at(std::int64_t number, const Shape& physical) {
+  return {static_cast<std::int32_t>(number / physical[1]),
+          static_cast<std::int32_t>(number % physical[1])};
 }
 
 }  // namespace
@@ -47,15 +47,15 @@ PECoord pe_at(std::int64_t number, const Shape& ground) {
 Result<reshard::Reshard> LayoutTransform::reshard() const {
   TESSERA_TRY(const Layout from, from_layout.lower(tensor_shape, dtype));
   TESSERA_TRY(const Layout to, to_layout.lower(tensor_shape, dtype));
-  TESSERA_TRY(const reshard::Ground ground, reshard::Ground::around(from, to));
-  return reshard::Reshard::make(from, to, ground);
+  TESSERA_TRY(const reshard::PhysicalMesh physical, reshard::PhysicalMesh::around(from, to));
+  return reshard::Reshard::make(from, to, physical);
 }
 
 Result<std::int64_t> LayoutTransform::estimated_cost() const {
   TESSERA_TRY(const reshard::Reshard change, reshard());
   TESSERA_TRY(const reshard::ReshardCost cost, reshard::cost_of(change));
   if (cost.fabric) return cost.fabric->hops;
-  return Error{ErrorCode::kNotSupported, cat("hops need routes: ", change.ground().why_no_fabric),
+  return Error{ErrorCode::kNotSupported, cat("hops need routes: ", change.physical().why_no_fabric),
                std::nullopt, "use layouts whose PEs fit a rectangle of 2^31 PEs"};
 }
 
@@ -79,8 +79,8 @@ Result<LayoutTransform::CommunicationPattern> LayoutTransform::generate_pattern(
                        "for_each_transfer visits them one by one"};
         }
         CommunicationPattern::Transfer transfer;
-        transfer.source = pe_at(part.source, change.ground().mesh);
-        transfer.dest = pe_at(part.destination, change.ground().mesh);
+        transfer.source = pe_at(part.source, change.physical().mesh);
+        transfer.dest = pe_at(part.destination, change.physical().mesh);
         transfer.start_offset = part.source_slot * bytes;
         transfer.dest_offset = part.destination_slot * bytes;
         transfer.size = part.elements * bytes;

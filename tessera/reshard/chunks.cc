@@ -150,7 +150,7 @@ class CutSearch {
   /// What arrives in round `round`.
   Result<std::int64_t> bytes_in(const Chunks& chunks, std::int64_t round) {
     std::int64_t along_axes = 0;
-    for (const std::int64_t extent : reshard_.ground().mesh.extents()) along_axes += extent;
+    for (const std::int64_t extent : reshard_.physical().mesh.extents()) along_axes += extent;
     trials_ += 1 + along_axes / kPlacesOfATrial;
     if (trials_ > kMaxTrials) {
       return Error{
@@ -261,7 +261,7 @@ ChunkSlice slice_of(const Chunks& chunks, const Shape& shape, std::int64_t round
 Result<Reshard> restricted(const Reshard& reshard, const ChunkSlice& slice) {
   TESSERA_TRY(const Placement from, sliced(reshard.from(), slice));
   TESSERA_TRY(const Placement to, sliced(reshard.to(), slice));
-  return Reshard::make(from, to, reshard.ground());
+  return Reshard::make(from, to, reshard.physical());
 }
 
 Result<Chunks> chunk(const Reshard& reshard, std::int64_t staging_bytes) {

@@ -65,9 +65,9 @@ ChunkSlice slice_of(const Chunks& chunks, const Shape& shape, std::int64_t round
 /// in the whole. Its indices count along the slice.
 Result<Reshard> restricted(const Reshard& reshard, const ChunkSlice& slice);
 
-/// The most bytes that one place receives from others, and such a place on the ground; -1 where
-/// nothing crosses. From the product form (flow_tables.h); where there is none, pairs of places are
-/// listed, and kTooLarge beyond 2^22 of them.
+/// The most bytes that one place receives from others, and such a place on the physical mesh; -1
+/// where nothing crosses. From the product form (flow_tables.h); where there is none, pairs of
+/// places are listed, and kTooLarge beyond 2^22 of them.
 struct MostReceived {
   std::int64_t bytes = 0;
   std::int64_t place = -1;

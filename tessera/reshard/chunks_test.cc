@@ -11,6 +11,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
+#include "tessera/reshard/part.h"
 #include "tessera/target/machine_json.h"
 #include "tessera/testing/relayout/held.h"
 
@@ -26,7 +27,7 @@ Placement tensor(const std::string& text) {
 }
 
 Reshard reshard_of(const Placement& from, const Placement& to) {
-  Result<Reshard> reshard = Reshard::make(from, to, *Ground::around(from, to));
+  Result<Reshard> reshard = Reshard::make(from, to, *PhysicalMesh::around(from, to));
   EXPECT_TRUE(reshard.ok()) << reshard.error().message;
   return *std::move(reshard);
 }
@@ -84,7 +85,7 @@ TEST(Chunks, RoundsFitCoverAndAreFew) {
     SCOPED_TRACE(notation::write(words[0]) + " to " + notation::write(words[1]) + " of " +
                  shape.to_string());
     const Reshard reshard = reshard_of(*a, *b);
-    const std::vector<test::Want> wants = test::wants_of(*a, *b, reshard.ground());
+    const std::vector<test::Want> wants = test::wants_of(*a, *b, reshard.physical());
     const std::int64_t whole = test::most_crossing(wants);
     const MostReceived most = *most_received(reshard);
     EXPECT_EQ(most.bytes, 2 * whole);
@@ -112,7 +113,7 @@ TEST(Chunks, RoundsFitCoverAndAreFew) {
       // The round is a reshard of its own, which says the same.
       const Result<Reshard> part = restricted(reshard, slice);
       ASSERT_TRUE(part.ok()) << part.error().message;
-      const auto part_wants = test::wants_of(part->from(), part->to(), part->ground());
+      const auto part_wants = test::wants_of(part->from(), part->to(), part->physical());
       EXPECT_EQ(test::crossing(part_wants), test::crossing(in));
       EXPECT_EQ(test::most_crossing(part_wants), test::most_crossing(in));
       crossing += test::crossing(part_wants);
@@ -149,7 +150,7 @@ TEST(Chunks, MostReceivedOfAnyLayout) {
     const Result<MostReceived> most = most_received(*reshard);
     ASSERT_TRUE(most.ok());
     EXPECT_EQ(most->bytes,
-              reshard->bytes(test::most_crossing(test::wants_of(a, b, reshard->ground()))));
+              reshard->bytes(test::most_crossing(test::wants_of(a, b, reshard->physical()))));
     ++tried;
   }
   EXPECT_GT(tried, 200);
@@ -203,7 +204,7 @@ TEST(Chunks, Piecewise) {
   ASSERT_NE(a.pieces(), nullptr);
   const Placement b = tensor("tensor<5x6xf32, dtensor<mesh=[2, 2], [Replicate(), Shard(1)]>>");
   const Reshard reshard = reshard_of(a, b);
-  const std::vector<test::Want> wants = test::wants_of(a, b, reshard.ground());
+  const std::vector<test::Want> wants = test::wants_of(a, b, reshard.physical());
   EXPECT_EQ(most_received(reshard)->bytes, 4 * test::most_crossing(wants));
   const Chunks chunks = *chunk(reshard, 24);
   EXPECT_GT(chunks.rounds, 1);
@@ -211,7 +212,7 @@ TEST(Chunks, Piecewise) {
   for (std::int64_t round = 0; round < chunks.rounds; ++round) {
     const ChunkSlice slice = slice_of(chunks, reshard.to().shape(), round);
     const Reshard part = *restricted(reshard, slice);
-    const auto part_wants = test::wants_of(part.from(), part.to(), part.ground());
+    const auto part_wants = test::wants_of(part.from(), part.to(), part.physical());
     EXPECT_LE(4 * test::most_crossing(part_wants), 24);
     crossing += test::crossing(part_wants);
   }
@@ -231,7 +232,7 @@ Machine small_wafer() {
 }
 
 Result<Feasibility> fit_of(const std::string& a, const std::string& b, const Machine& on) {
-  const Result<Reshard> reshard = Reshard::make(tensor(a), tensor(b), *Ground::of(on));
+  const Result<Reshard> reshard = Reshard::make(tensor(a), tensor(b), *PhysicalMesh::of(on));
   EXPECT_TRUE(reshard.ok()) << reshard.error().message;
   return feasible(*reshard, on);
 }

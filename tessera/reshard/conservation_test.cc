@@ -58,7 +58,7 @@ TEST(Conservation, NoticesEverySlip) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Dice dice(seed);
     const ReshardPair pair = random_reshard(dice, {});
-    const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
+    const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.physical);
     const auto count = static_cast<std::int64_t>(moves.messages.size() + moves.local.size());
     if (count == 0) continue;
     const Slip& slip = kSlips[seed % kSlips.size()];

@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/reshard/costs/flow_cost.h"
 #include "tessera/reshard/costs/listed_cost.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
@@ -19,7 +20,7 @@ Rates rates_of(const Reshard& reshard) { return {reshard.byte_rate(), reshard.wa
 Status count_cycles(const Reshard& reshard, ReshardCost& cost) {
   if (!cost.fabric) return ok_status();
   FabricCost& fabric = *cost.fabric;
-  const Checked ramps = Checked(2) * reshard.ground().fabric->ramp_cycles + 1;
+  const Checked ramps = Checked(2) * reshard.physical().fabric->ramp_cycles + 1;
   const Checked cycles =
       ramps * fabric.depth +
       std::max(fabric.max_ramp_wavelets, fabric.max_link_wavelets + fabric.longest_distance);
@@ -32,15 +33,15 @@ Status count_cycles(const Reshard& reshard, ReshardCost& cost) {
 Result<ReshardCost> cost_of(const Reshard& reshard) {
   ReshardCost cost;
   if (reshard.parts().empty()) {
-    if (reshard.ground().fabric) cost.fabric = FabricCost{};
+    if (reshard.physical().fabric) cost.fabric = FabricCost{};
     return cost;
   }
-  const fabric::FabricMesh mesh = rows_and_columns(reshard.ground());
+  const fabric::FabricMesh mesh = rows_and_columns(reshard.physical());
   const Rates rates = rates_of(reshard);
   TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
   if (tables && has_classes_for(rates)) {
     cost = flow_cost(*tables, mesh, rates);
-    if (!reshard.ground().fabric) cost.fabric.reset();
+    if (!reshard.physical().fabric) cost.fabric.reset();
   } else {
     TESSERA_TRY(cost, listed_cost(reshard));
   }
@@ -49,12 +50,12 @@ Result<ReshardCost> cost_of(const Reshard& reshard) {
 }
 
 Result<LinkLoads> link_loads(const Reshard& reshard) {
-  if (!reshard.ground().fabric) {
+  if (!reshard.physical().fabric) {
     return Error{ErrorCode::kNotSupported,
-                 cat("no link can be said to carry anything: ", reshard.ground().why_no_fabric),
+                 cat("no link can be said to carry anything: ", reshard.physical().why_no_fabric),
                  std::nullopt, "name a target whose places are a mesh, as wse2"};
   }
-  const fabric::FabricMesh& mesh = *reshard.ground().fabric;
+  const fabric::FabricMesh& mesh = *reshard.physical().fabric;
   if (mesh.nodes() > kMaxLoadedRouters) {
     return Error{ErrorCode::kTooLarge,
                  cat("the loads of the links of ", mesh.nodes(),

@@ -10,6 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/chunks.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/relabelling/overlap.h"
 #include "tessera/target/fit.h"
 #include "tessera/target/size_text.h"
@@ -64,18 +65,18 @@ Result<Side> side_of(const Placement& placement, const Machine& machine) {
 }
 
 /// The first place that is in both meshes: axis by axis where both run along the axes of the
-/// ground, else through the list that one of the device maps is.
+/// physical mesh, else through the list that one of the device maps is.
 std::optional<std::int64_t> common_place(const PlaceMap& a, const PlaceMap& b,
-                                         const Ground& ground) {
-  const std::optional<AxisSeats> seats_a = axis_seats(a, ground);
-  const std::optional<AxisSeats> seats_b = axis_seats(b, ground);
+                                         const PhysicalMesh& physical) {
+  const std::optional<AxisSeats> seats_a = axis_seats(a, physical);
+  const std::optional<AxisSeats> seats_b = axis_seats(b, physical);
   if (seats_a && seats_b) {
-    Place place(ground.mesh.rank(), 0);
+    Place place(physical.mesh.rank(), 0);
     for (std::size_t j = 0; j < place.size(); ++j) {
-      const std::size_t axis = seats_a->ground_axis[j];
+      const std::size_t axis = seats_a->physical_axis[j];
       const auto beside = static_cast<std::size_t>(
-          std::find(seats_b->ground_axis.begin(), seats_b->ground_axis.end(), axis) -
-          seats_b->ground_axis.begin());
+          std::find(seats_b->physical_axis.begin(), seats_b->physical_axis.end(), axis) -
+          seats_b->physical_axis.begin());
       std::vector<std::int64_t> x = seats_a->coords[j];
       std::vector<std::int64_t> y = seats_b->coords[beside];
       std::sort(x.begin(), x.end());
@@ -86,7 +87,7 @@ std::optional<std::int64_t> common_place(const PlaceMap& a, const PlaceMap& b,
       if (both == x.end()) return std::nullopt;
       place[axis] = *both;
     }
-    return ground.mesh.linear(place);
+    return physical.mesh.linear(place);
   }
   std::unordered_set<std::int64_t> of_a;
   for (std::int64_t v = 0; v < a.mesh().elements(); ++v) of_a.insert(a.physical(v));
@@ -108,7 +109,7 @@ std::optional<std::int64_t> common_place(const Reshard& reshard) {
     last_a = &part.map_a;
     last_b = &part.map_b;
     if (again) continue;
-    const auto place = common_place(part.map_a, part.map_b, reshard.ground());
+    const auto place = common_place(part.map_a, part.map_b, reshard.physical());
     if (place && (!first || *place < *first)) first = place;
   }
   return first;
@@ -165,7 +166,7 @@ Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine) {
       need.to_bytes = 0;
     }
   }
-  if (by_place) need.place = reshard.ground().mesh.delinear(place);
+  if (by_place) need.place = reshard.physical().mesh.delinear(place);
   TESSERA_TRY(std::ignore, (Checked(need.from_bytes) + need.to_bytes).value("what a place holds"));
   if (need.available_bytes && need.resident_bytes() > *need.available_bytes) {
     return does_not_fit(need, to.space->owner, reshard);

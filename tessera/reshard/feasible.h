@@ -38,12 +38,11 @@ struct Feasibility {
 /// Example: [1024, 1024] f32 gathered from Grid(32, 32) on wse2: "place [0, 0] needs 4100 KB (4 KB
 /// of A, 4 MB of B), and sram has 36 KB for data".
 ///
-/// `machine` is the one that the reshard's ground was made of. Memories that are not one a place
-/// (banks, shared) hold what A and B hold of them as target/fit.h counts it, and nothing is staged
-/// there. Where A is in another memory than B it takes no room. A and B that are one description
-/// are one memory. Figures are in closed form; places are visited only where a device map is a
-/// table.
-/// Errors besides: those of chunk() for the rounds, kOverflow.
+/// `machine` is the one that the reshard's physical mesh was made of. Memories that are not one a
+/// place (banks, shared) hold what A and B hold of them as target/fit.h counts it, and nothing is
+/// staged there. Where A is in another memory than B it takes no room. A and B that are one
+/// description are one memory. Figures are in closed form; places are visited only where a device
+/// map is a table. Errors besides: those of chunk() for the rounds, kOverflow.
 Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine);
 
 }  // namespace tessera::reshard

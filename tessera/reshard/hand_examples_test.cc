@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/part.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 
 namespace tessera::test {
@@ -18,12 +19,12 @@ ReshardPair pair_of(std::string_view from, std::string_view to, std::vector<std:
   const Result<Tensor> b = parse_tensor(to);
   EXPECT_TRUE(a.ok()) << from;
   EXPECT_TRUE(b.ok()) << to;
-  return {a->placement, b->placement, ground_of(*Shape::make(std::move(mesh)))};
+  return {a->placement, b->placement, physical_of(*Shape::make(std::move(mesh)))};
 }
 
 void costs(const ReshardPair& pair, const reshard::ReshardCost& cost) {
-  const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
-  EXPECT_EQ(cost_text(naive_cost(moves, pair.from, pair.ground)), cost_text(cost))
+  const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.physical);
+  EXPECT_EQ(cost_text(naive_cost(moves, pair.from, pair.physical)), cost_text(cost))
       << describe(pair);
   for (const auto law :
        {transfer_mistake, pairs_mistake, cost_mistake, loads_mistake, kind_mistake}) {
@@ -32,8 +33,8 @@ void costs(const ReshardPair& pair, const reshard::ReshardCost& cost) {
 }
 
 void is_kind(const ReshardPair& pair, reshard::ReshardKind kind) {
-  const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
-  EXPECT_EQ(reshard::kind_name(naive_kind(moves, pair.from, pair.to, pair.ground)),
+  const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.physical);
+  EXPECT_EQ(reshard::kind_name(naive_kind(moves, pair.from, pair.to, pair.physical)),
             reshard::kind_name(kind))
       << describe(pair);
   EXPECT_EQ(kind_mistake(pair, moves), "") << describe(pair);
@@ -48,10 +49,10 @@ TEST(HandExamples, TheNearestCopySends) {
       from, "tensor<4xf32, native<mesh=[1, 5], {d0} / (1 -> mem), fixed(m0=0), fixed(m1=2)>>",
       {1, 5});
   costs(middle, {16, 0, 1, 4, reshard::FabricCost{8, 8, 4, 4, 2, 1, 11}});
-  EXPECT_EQ(
-      naive_loads(naive_reshard(middle.from, middle.to, middle.ground), middle.from, middle.ground)
-          .east,
-      (std::vector<std::int64_t>{4, 4, 0, 0, 0}));
+  EXPECT_EQ(naive_loads(naive_reshard(middle.from, middle.to, middle.physical), middle.from,
+                        middle.physical)
+                .east,
+            (std::vector<std::int64_t>{4, 4, 0, 0, 0}));
   costs(pair_of(from,
                 "tensor<4xf32, native<mesh=[1, 5], {d0} / (1 -> mem), fixed(m0=0), fixed(m1=3)>>",
                 {1, 5}),
@@ -108,7 +109,7 @@ TEST(HandExamples, AMulticastIsATree) {
               {3, 3});
   costs(pair, {64, 8, 8, 16, reshard::FabricCost{24, 16, 2, 2, 2, 1, 9}});
   const reshard::LinkLoads loads =
-      naive_loads(naive_reshard(pair.from, pair.to, pair.ground), pair.from, pair.ground);
+      naive_loads(naive_reshard(pair.from, pair.to, pair.physical), pair.from, pair.physical);
   EXPECT_EQ(loads.east, (std::vector<std::int64_t>{0, 0, 0, 0, 2, 0, 0, 0, 0}));
   EXPECT_EQ(loads.west, (std::vector<std::int64_t>{0, 0, 0, 0, 2, 0, 0, 0, 0}));
   EXPECT_EQ(loads.north, (std::vector<std::int64_t>{0, 0, 0, 2, 2, 2, 0, 0, 0}));
@@ -141,8 +142,8 @@ TEST(HandExamples, ALineRunsFromAxisToAxis) {
 
 // Virtual places (r, c) of 2x3 are numbers 3r + c of a machine two wide: (0, 0), (0, 1), (1, 0), ..
 // The numbers are sums of one list an axis and the coordinates are not, which shows where the
-// ground is wider than the map: 3x3. All five others come to (0, 0), west and then north: ways of
-// 1, 1, 2, 2 and 3, four elements over the last link north. max(5, 4 + 3) + 5.
+// physical mesh is wider than the map: 3x3. All five others come to (0, 0), west and then north:
+// ways of 1, 1, 2, 2 and 3, four elements over the last link north. max(5, 4 + 3) + 5.
 TEST(HandExamples, AVirtualMeshCountedOnANarrowerOne) {
   const ReshardPair pair = pair_of(
       "tensor<6xf32, native<mesh=[2, 3], {d0} / (3 -> m0, 1 -> m1), "

@@ -9,6 +9,7 @@
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/flows/part_facts.h"
 #include "tessera/reshard/flows/tiles.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
@@ -55,16 +56,16 @@ Result<bool> same_layers(const PartFacts& facts, const Reshard& reshard) {
 }
 
 /// Whether rows and columns change places between A and B, and for some element this is a change:
-/// those of the virtual meshes where both have two axes, else those of the ground.
-Result<bool> transposed(const std::vector<PartFacts>& parts, const Ground& ground) {
+/// those of the virtual meshes where both have two axes, else those of the physical mesh.
+Result<bool> transposed(const std::vector<PartFacts>& parts, const PhysicalMesh& physical) {
   bool changes = false;
   for (const PartFacts& facts : parts) {
     const bool on_mesh = facts.part.a.mesh.rank() == 2 && facts.part.b.mesh.rank() == 2;
-    if (!on_mesh && ground.mesh.rank() != 2) return false;
+    if (!on_mesh && physical.mesh.rank() != 2) return false;
     const Coordinates a =
-        on_mesh ? Coordinates::on_mesh(facts.a) : Coordinates::on_ground(facts.a, ground);
+        on_mesh ? Coordinates::on_mesh(facts.a) : Coordinates::on_physical(facts.a, physical);
     const Coordinates b =
-        on_mesh ? Coordinates::on_mesh(facts.b) : Coordinates::on_ground(facts.b, ground);
+        on_mesh ? Coordinates::on_mesh(facts.b) : Coordinates::on_physical(facts.b, physical);
     TESSERA_TRY(const bool here, same_places(facts.flows, {facts.a, a}, {facts.b, b}, true));
     if (!here) return false;
     TESSERA_TRY(const bool stays, same_places(facts.flows, {facts.a, a}, {facts.a, a}, true));
@@ -99,12 +100,12 @@ std::string_view kind_name(ReshardKind kind) {
 
 Result<ReshardKind> kind_of(const Reshard& reshard) {
   if (reshard.parts().empty()) return ReshardKind::kIdentity;
-  const Ground& ground = reshard.ground();
+  const PhysicalMesh& physical = reshard.physical();
   std::vector<PartFacts> parts;
   bool reduces = false;
   bool keeps_shares = false;
   for (const ReshardPart& part : reshard.parts()) {
-    TESSERA_TRY(PartFacts facts, facts_of(part, ground));
+    TESSERA_TRY(PartFacts facts, facts_of(part, physical));
     parts.push_back(std::move(facts));
     reduces = reduces || part.shares.reduces();
     keeps_shares = keeps_shares || part.shares.to > 1;
@@ -113,8 +114,8 @@ Result<ReshardKind> kind_of(const Reshard& reshard) {
   bool identical = true;
   for (const PartFacts& facts : parts) {
     if (!stays) break;
-    const Coordinates a = Coordinates::on_ground(facts.a, ground);
-    const Coordinates b = Coordinates::on_ground(facts.b, ground);
+    const Coordinates a = Coordinates::on_physical(facts.a, physical);
+    const Coordinates b = Coordinates::on_physical(facts.b, physical);
     TESSERA_TRY(stays, same_places(facts.flows, {facts.a, a}, {facts.b, b}, false));
     identical = identical && stays && facts.part.shares.alike && same_slots(facts.flows);
     if (!identical) continue;
@@ -136,7 +137,7 @@ Result<ReshardKind> kind_of(const Reshard& reshard) {
     more = more || facts.b.copy_count() > facts.a.copy_count();
   }
   if (more && !fewer) return ReshardKind::kReplicate;
-  TESSERA_TRY(const bool exchanged, transposed(parts, ground));
+  TESSERA_TRY(const bool exchanged, transposed(parts, physical));
   return exchanged ? ReshardKind::kTranspose : ReshardKind::kRedistribute;
 }
 

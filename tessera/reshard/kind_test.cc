@@ -19,9 +19,9 @@ namespace {
 using namespace test;
 
 std::string kind_between(const Placement& a, const Placement& b) {
-  const Result<Ground> ground = Ground::around(a, b);
-  if (!ground.ok()) return ground.error().message;
-  const Result<Reshard> reshard = Reshard::make(a, b, *ground);
+  const Result<PhysicalMesh> physical = PhysicalMesh::around(a, b);
+  if (!physical.ok()) return physical.error().message;
+  const Result<Reshard> reshard = Reshard::make(a, b, *physical);
   if (!reshard.ok()) return reshard.error().message;
   const Result<ReshardKind> kind = kind_of(*reshard);
   return kind.ok() ? std::string(kind_name(*kind)) : kind.error().message;
@@ -119,8 +119,8 @@ TEST(Kind, KindsOfRandomPairsAreThoseOfEveryElement) {
 TEST(Kind, AWaferTakesNoWalk) {
   const Placement a = placed("tensor<8192x8192xf32, pyflame.Grid(994, 750)>");
   const Placement b = placed("tensor<8192x8192xf32, pyflame.Grid(750, 994, dim_to_pe=[1, 0])>");
-  const Result<Ground> ground = Ground::around(a, b);
-  const Result<Reshard> reshard = Reshard::make(a, b, *ground);
+  const Result<PhysicalMesh> physical = PhysicalMesh::around(a, b);
+  const Result<Reshard> reshard = Reshard::make(a, b, *physical);
   ASSERT_TRUE(reshard.ok());
   // 745,500 places and more pairs: a walk takes tens of milliseconds. The best of several runs,
   // because others use the machine too.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tessera/reshard/flows/flow_tables.h"
+#include "tessera/reshard/part.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 #include "tessera/testing/reshard/reshard_runs.h"
 
@@ -22,10 +23,11 @@ std::string cost_and_loads_mistake(const ReshardPair& pair, const NaiveReshard& 
 
 /// Whether the cost comes from the product form, not from a list of messages.
 bool has_product_form(const ReshardPair& pair) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
-  if (!reshard.ok() || reshard->parts().size() != 1 || !pair.ground.fabric) return false;
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
+  if (!reshard.ok() || reshard->parts().size() != 1 || !pair.physical.fabric) return false;
   const Result<std::optional<reshard::FlowTables>> tables =
-      reshard::flow_tables(reshard->parts().front(), *pair.ground.fabric);
+      reshard::flow_tables(reshard->parts().front(), *pair.physical.fabric);
   return tables.ok() && tables->has_value();
 }
 

@@ -52,8 +52,8 @@ int one(std::uint64_t seed, const ReshardLimits& limits) {
   Dice dice(seed);
   const ReshardPair pair = random_reshard(dice, limits);
   std::printf("%s\n", describe(pair).c_str());
-  const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.ground);
-  std::printf("%s\n", cost_text(naive_cost(moves, pair.from, pair.ground)).c_str());
+  const NaiveReshard moves = naive_reshard(pair.from, pair.to, pair.physical);
+  std::printf("%s\n", cost_text(naive_cost(moves, pair.from, pair.physical)).c_str());
   const std::string mistake = any_mistake(pair, moves);
   if (!mistake.empty()) std::printf("%s\n", mistake.c_str());
   return mistake.empty() ? 0 : 1;

@@ -17,7 +17,7 @@ Result<MostReceived> most_received(const Reshard& reshard) {
   PlaceLoad most;
   TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
   if (tables) {
-    most = busiest_destination(*tables, rows_and_columns(reshard.ground()));
+    most = busiest_destination(*tables, rows_and_columns(reshard.physical()));
   } else {
     TESSERA_TRY(const std::vector<PairBytes> pairs, pairs_of(reshard, kMaxPairs));
     std::unordered_map<std::int64_t, std::int64_t> received;

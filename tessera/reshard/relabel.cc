@@ -9,6 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/cost.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/relabelling/overlap.h"
 #include "tessera/reshard/relabelling/relabel_choice.h"
 
@@ -107,7 +108,7 @@ Status count_bytes(const Reshard& reshard, Relabelled& answer) {
   TESSERA_TRY(const ReshardCost before, cost_of(reshard));
   answer.bytes_before = answer.bytes_after = before.bytes;
   if (!answer.changed) return ok_status();
-  TESSERA_TRY(const Reshard moved, Reshard::make(reshard.from(), answer.to, reshard.ground()));
+  TESSERA_TRY(const Reshard moved, Reshard::make(reshard.from(), answer.to, reshard.physical()));
   TESSERA_TRY(const ReshardCost after, cost_of(moved));
   if (after.bytes <= before.bytes) {
     answer.bytes_after = after.bytes;
@@ -127,7 +128,7 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
   Relabelled answer{.to = reshard.to()};
   answer.optimal = true;
   if (reshard.parts().empty()) return answer;
-  const Ground& ground = reshard.ground();
+  const PhysicalMesh& physical = reshard.physical();
   const ReshardPart& first = reshard.parts().front();
   std::vector<Overlap> overlaps;
   for (const ReshardPart& part : reshard.parts()) {
@@ -138,11 +139,11 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
 
   std::optional<std::int64_t> kept;  // with B as it is
   std::optional<Choice> best;
-  const std::optional<AxisSeats> own = axis_seats(first.map_b, ground);
+  const std::optional<AxisSeats> own = axis_seats(first.map_b, physical);
   if (own && overlaps.size() == 1) {
-    if (const auto product = product_overlap(first, overlaps.front(), ground, std::nullopt)) {
+    if (const auto product = product_overlap(first, overlaps.front(), physical, std::nullopt)) {
       kept = kept_by_axis(*product, *own);
-      TESSERA_TRY(best, choose_by_axis(*product, *own, first.map_b.mesh(), ground, seats));
+      TESSERA_TRY(best, choose_by_axis(*product, *own, first.map_b.mesh(), physical, seats));
     }
   }
   if (!kept || !best || !best->optimal) {
@@ -151,7 +152,7 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
                                                   : std::nullopt;
     if (pairs) {
       kept = kept_by_place(*pairs, first.map_b);
-      TESSERA_TRY(Choice choice, choose_by_place(*pairs, first.map_b, ground, seats));
+      TESSERA_TRY(Choice choice, choose_by_place(*pairs, first.map_b, physical, seats));
       if (!best || choice.kept > best->kept) {
         best = std::move(choice);
       } else {

@@ -65,7 +65,7 @@ struct Relabelled {
 };
 
 /// B where the fewest elements cross.
-/// Law: never more than with B as it was; Reshard::make(A, result.to, ground) has exactly
+/// Law: never more than with B as it was; Reshard::make(A, result.to, physical mesh) has exactly
 /// `elements_after` elements in messages; the places of `to` are seats, and each plays one role.
 /// Errors: kTooLarge for more than 2^20 overlaps that are not a product of rows and columns;
 /// kNotSupported where B's places are stacked on one physical place, where pieces have device maps

@@ -25,19 +25,19 @@ Placement tensor(const std::string& text) {
 }
 
 Reshard reshard_of(const Placement& from, const Placement& to) {
-  const Result<Ground> ground = Ground::around(from, to);
-  EXPECT_TRUE(ground.ok()) << ground.error().message;
-  Result<Reshard> reshard = Reshard::make(from, to, *ground);
+  const Result<PhysicalMesh> physical = PhysicalMesh::around(from, to);
+  EXPECT_TRUE(physical.ok()) << physical.error().message;
+  Result<Reshard> reshard = Reshard::make(from, to, *physical);
   EXPECT_TRUE(reshard.ok()) << reshard.error().message;
   return *std::move(reshard);
 }
 
 /// The physical number of each virtual place.
-Numbers places_of(const Placement& placement, const Ground& ground) {
+Numbers places_of(const Placement& placement, const PhysicalMesh& physical) {
   const FormPiece piece = form_pieces(placement).front();
   const PlaceMap map = *PlaceMap::make(
       placement.mesh(), piece.device_map != nullptr ? *piece.device_map : DeviceMap::identity(),
-      ground);
+      physical);
   Numbers places;
   for (std::int64_t v = 0; v < placement.places(); ++v) places.push_back(map.physical(v));
   return places;
@@ -109,17 +109,17 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
     SCOPED_TRACE(notation::write(words[0]) + " to " + notation::write(words[1]) + " of " +
                  shape.to_string());
     const Reshard reshard = reshard_of(*a, *b);
-    const Ground& ground = reshard.ground();
-    const std::vector<test::Want> wants = test::wants_of(*a, *b, ground);
+    const PhysicalMesh& physical = reshard.physical();
+    const std::vector<test::Want> wants = test::wants_of(*a, *b, physical);
     const auto total = static_cast<std::int64_t>(wants.size());
-    const Numbers seats = places_of(*b, ground);
+    const Numbers seats = places_of(*b, physical);
     for (const Seats choice : {Seats::kOfB, Seats::kOfBoth}) {
       const Result<Relabelled> relabelled = relabel(reshard, choice);
       ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
       ++tried;
       EXPECT_EQ(relabelled->elements_before, test::crossing(wants));
       EXPECT_EQ(relabelled->bytes_before, cost_of(reshard)->bytes);
-      const Result<Reshard> after = Reshard::make(*a, relabelled->to, ground);
+      const Result<Reshard> after = Reshard::make(*a, relabelled->to, physical);
       ASSERT_TRUE(after.ok()) << after.error().message;
       EXPECT_EQ(relabelled->bytes_after, cost_of(*after)->bytes);
       EXPECT_LE(relabelled->bytes_after, relabelled->bytes_before);
@@ -131,9 +131,9 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
       EXPECT_LE(relabelled->elements_after, relabelled->elements_before);
       EXPECT_EQ(relabelled->changed, relabelled->elements_after < relabelled->elements_before);
       // The new B is a placement like any other, on seats, and moves as much as was said.
-      EXPECT_EQ(test::crossing(test::wants_of(*a, relabelled->to, ground)),
+      EXPECT_EQ(test::crossing(test::wants_of(*a, relabelled->to, physical)),
                 relabelled->elements_after);
-      Numbers now = places_of(relabelled->to, ground);
+      Numbers now = places_of(relabelled->to, physical);
       std::sort(now.begin(), now.end());
       EXPECT_EQ(std::adjacent_find(now.begin(), now.end()), now.end());
       if (choice == Seats::kOfB) {
@@ -143,7 +143,7 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
         EXPECT_EQ(relabelled->elements_after, total - best_of_all_orders(wants, seats));
       } else {
         std::set<std::int64_t> both(seats.begin(), seats.end());
-        for (const std::int64_t place : places_of(*a, ground)) both.insert(place);
+        for (const std::int64_t place : places_of(*a, physical)) both.insert(place);
         EXPECT_EQ(relabelled->elements_after,
                   total - best_of_all_choices(wants, b->places(), {both.begin(), both.end()}));
       }
@@ -167,13 +167,13 @@ TEST(Relabel, WorksOnAnyLayoutOfTheCore) {
     SCOPED_TRACE(print_native(a) + " to " + print_native(b));
     const Result<Relabelled> relabelled = relabel(*reshard);
     ASSERT_TRUE(relabelled.ok()) << relabelled.error().message;
-    const std::vector<test::Want> wants = test::wants_of(a, b, reshard->ground());
+    const std::vector<test::Want> wants = test::wants_of(a, b, reshard->physical());
     EXPECT_EQ(relabelled->elements_before, test::crossing(wants));
-    EXPECT_EQ(test::crossing(test::wants_of(a, relabelled->to, reshard->ground())),
+    EXPECT_EQ(test::crossing(test::wants_of(a, relabelled->to, reshard->physical())),
               relabelled->elements_after);
     EXPECT_EQ(relabelled->elements_after,
               static_cast<std::int64_t>(wants.size()) -
-                  best_of_all_orders(wants, places_of(b, reshard->ground())));
+                  best_of_all_orders(wants, places_of(b, reshard->physical())));
     ++tried;
   }
   EXPECT_GT(tried, 150);
@@ -226,19 +226,19 @@ TEST(Relabel, BestPlaceForAGather) {
   EXPECT_FALSE(relabel(gather)->changed);
   const Relabelled moved = *relabel(gather, Seats::kOfBoth);
   EXPECT_EQ(moved.bytes_after, 12);
-  EXPECT_EQ(places_of(moved.to, gather.ground()), Numbers{0});
+  EXPECT_EQ(places_of(moved.to, gather.physical()), Numbers{0});
 }
 
 TEST(Relabel, DeadPlacesAreNoSeats) {
   // Columns 0 and 1 exchanged on two rows; the union of A's and B's rows and columns has a dead PE.
   const Placement a = tensor("tensor<4xf32, pyflame.Custom(2, 1, [(0, 0), (1, 1)])>");
   const Placement b = tensor("tensor<4xf32, pyflame.Custom(2, 1, [(1, 1), (2, 2)])>");
-  Ground ground = *Ground::around(a, b);
-  ground.dead = {ground.mesh.linear({0, 1}), ground.mesh.linear({1, 0})};
-  const Reshard reshard = *Reshard::make(a, b, ground);
+  PhysicalMesh physical = *PhysicalMesh::around(a, b);
+  physical.dead = {physical.mesh.linear({0, 1}), physical.mesh.linear({1, 0})};
+  const Reshard reshard = *Reshard::make(a, b, physical);
   const Relabelled best = *relabel(reshard, Seats::kOfBoth);
   EXPECT_EQ(best.elements_after, 0);
-  EXPECT_EQ(places_of(best.to, ground), places_of(a, ground));
+  EXPECT_EQ(places_of(best.to, physical), places_of(a, physical));
 }
 
 TEST(Relabel, PiecewiseAndViews) {
@@ -294,7 +294,7 @@ TEST(Relabel, AWaferWithItsRowsShifted) {
   EXPECT_EQ(relabelled->bytes_after, 0);
   EXPECT_TRUE(relabelled->optimal);
   EXPECT_EQ(relabelled->to.layout()->spec().device_map.kind(), DeviceMap::Kind::kFolded);
-  const Result<ReshardCost> after = cost_of(*Reshard::make(a, relabelled->to, reshard.ground()));
+  const Result<ReshardCost> after = cost_of(*Reshard::make(a, relabelled->to, reshard.physical()));
   ASSERT_TRUE(after.ok()) << after.error().message;
   EXPECT_EQ(after->bytes, 0);
   EXPECT_EQ(cost_of(reshard)->bytes, relabelled->bytes_before);

@@ -10,13 +10,14 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/merge_dims.h"
 #include "tessera/layout/compare.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
 
 constexpr std::size_t kMaxMeetings = std::size_t{1} << 16;
 constexpr std::int64_t kDefaultWaveletBits = 32;
-constexpr std::int64_t kMaxGround = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxPhysicalPlaces = std::int64_t{1} << 26;
 
 Reshard::Rate lowest_terms(std::int64_t numerator, std::int64_t denominator) {
   const std::int64_t g = std::gcd(numerator, denominator);
@@ -89,7 +90,7 @@ Status check_sums(const Reshard& reshard) {
   most *= copies;
   // Rounding up adds less than a wavelet a message, and no message is empty.
   most *= reshard.wavelet_rate().numerator + reshard.wavelet_rate().denominator;
-  if (const std::optional<fabric::FabricMesh>& fabric = reshard.ground().fabric) {
+  if (const std::optional<fabric::FabricMesh>& fabric = reshard.physical().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
   }
   const Result<std::int64_t> fits = most.value("the bits that move, times the longest way,");
@@ -120,10 +121,10 @@ Result<Refinement> refine_joined(const Form& a, const Form& b) {
 /// The same device map again and again, as the pieces of a piecewise placement have, is one map.
 class MapCache {
  public:
-  Result<PlaceMap> get(const Shape& mesh, const DeviceMap* map, const Ground& ground) {
+  Result<PlaceMap> get(const Shape& mesh, const DeviceMap* map, const PhysicalMesh& physical) {
     const DeviceMap& wanted = map != nullptr ? *map : identity_;
     if (last_ && last_->first == wanted && last_->second.mesh() == mesh) return last_->second;
-    TESSERA_TRY(PlaceMap made, PlaceMap::make(mesh, wanted, ground));
+    TESSERA_TRY(PlaceMap made, PlaceMap::make(mesh, wanted, physical));
     last_.emplace(wanted, made);
     return made;
   }
@@ -140,7 +141,8 @@ Error of_side(Error error, std::string_view side) {
 
 }  // namespace
 
-Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const Ground& ground) {
+Result<Reshard> Reshard::make(const Placement& from, const Placement& to,
+                              const PhysicalMesh& physical) {
   if (from.shape() != to.shape()) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("A has the shape ", bracketed(from.shape().extents()), " and B ",
@@ -148,37 +150,40 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to, const 
                  std::nullopt, "a reshard moves one tensor: give A and B the same shape"};
   }
   TESSERA_CHECK_OK(check_types(from, to));
-  if (ground.mesh.elements() > kMaxGround) {
-    return Error{ErrorCode::kTooLarge,
-                 cat("a target of ", ground.mesh.elements(), " places is more than ", kMaxGround),
-                 std::nullopt, "describe the part of it that the tensors are on"};
+  if (physical.mesh.elements() > kMaxPhysicalPlaces) {
+    return Error{
+        ErrorCode::kTooLarge,
+        cat("a target of ", physical.mesh.elements(), " places is more than ", kMaxPhysicalPlaces),
+        std::nullopt, "describe the part of it that the tensors are on"};
   }
   if (const View* view = to.view()) TESSERA_CHECK_OK(check_writable(view->form()));
-  Reshard reshard(from, to, ground);
+  Reshard reshard(from, to, physical);
   const Rate bits = bits_of(from.atom().storage);
   const std::int64_t wavelet_bits =
-      ground.fabric ? ground.fabric->wavelet_bits : kDefaultWaveletBits;
+      physical.fabric ? physical.fabric->wavelet_bits : kDefaultWaveletBits;
   reshard.byte_rate_ = lowest_terms(bits.numerator, bits.denominator * 8);
   reshard.wavelet_rate_ = lowest_terms(bits.numerator, bits.denominator * wavelet_bits);
+  std::vector<ReshardPart> parts;
   MapCache maps_a;
   MapCache maps_b;
   TESSERA_CHECK_OK(for_each_meeting(from, to, [&](const Meeting& meeting) -> Status {
-    Result<PlaceMap> map_a = maps_a.get(meeting.a.mesh, meeting.map_a, ground);
+    Result<PlaceMap> map_a = maps_a.get(meeting.a.mesh, meeting.map_a, physical);
     if (!map_a) return of_side(map_a.error(), "A");
-    Result<PlaceMap> map_b = maps_b.get(meeting.b.mesh, meeting.map_b, ground);
+    Result<PlaceMap> map_b = maps_b.get(meeting.b.mesh, meeting.map_b, physical);
     if (!map_b) return of_side(map_b.error(), "B");
     if (meeting.a.shape.empty()) return ok_status();
     TESSERA_TRY(const Shares shares, meet_shares(meeting.a, meeting.b));
-    if (reshard.parts_.size() == kMaxMeetings) {
+    if (parts.size() == kMaxMeetings) {
       return Error{ErrorCode::kTooLarge,
                    cat("boxes of the two placements meet more than ", kMaxMeetings, " times"),
                    std::nullopt, "use placements of fewer pieces"};
     }
     TESSERA_TRY(Refinement refinement, refine_joined(meeting.a, meeting.b));
-    reshard.parts_.push_back({meeting.box, meeting.a, meeting.b, std::move(refinement),
-                              *std::move(map_a), *std::move(map_b), shares});
+    parts.push_back({meeting.box, meeting.a, meeting.b, std::move(refinement), *std::move(map_a),
+                     *std::move(map_b), shares});
     return ok_status();
   }));
+  reshard.parts_ = std::make_shared<const std::vector<ReshardPart>>(std::move(parts));
   TESSERA_CHECK_OK(check_sums(reshard));
   return reshard;
 }

@@ -2,20 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/box.h"
 #include "tessera/layout/placement.h"
-#include "tessera/layout/refine.h"
-#include "tessera/reshard/flows/place_map.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 
-/// reshard/: layout A to layout B when the data live on many places. Two Placements and a Ground
-/// come in; exact transfers (transfers.h), their cost (cost.h), their kind (kind.h), a better
-/// choice of places (relabel.h), and whether memory allows it (feasible.h) go out. Pure: no files,
-/// no threads.
+/// reshard/: layout A to layout B when the data live on many places. Two Placements and a
+/// PhysicalMesh come in; exact transfers (transfers.h), their cost (cost.h), their kind (kind.h), a
+/// better choice of places (relabel.h), and whether memory allows it (feasible.h) go out. Pure: no
+/// files, no threads.
 namespace tessera::reshard {
 
 // =================================================================================================
@@ -47,27 +45,7 @@ namespace tessera::reshard {
 // slots are, so costs are sums of products (cost.h), and transfers are listed only when asked for.
 // =================================================================================================
 
-/// How values that were shared over places in A meet in B.
-struct Shares {
-  std::int64_t from = 1;  ///< shares in A
-  std::int64_t to = 1;    ///< shares in B
-  bool alike = true;      ///< share i goes to share i; else all of A's go to share 0 of B
-  Reduction reduction = Reduction::kSum;  ///< what combines A's shares, when not alike
-  bool reduces() const { return !alike && from > 1; }
-};
-
-/// What one box of the tensor does: both placements have one rule there.
-struct ReshardPart {
-  Box box;
-  Form a;
-  Form b;
-  /// Places are the first ones of each element, on the virtual meshes. Its dims are those of the
-  /// box, or several of them as one where both forms only count them together.
-  Refinement refinement;
-  PlaceMap map_a;
-  PlaceMap map_b;
-  Shares shares;
-};
+struct ReshardPart;  // part.h: what one box of the tensor does
 
 /// A reshard, checked. See the essay above.
 class Reshard {
@@ -75,15 +53,16 @@ class Reshard {
   /// Errors: kShapeMismatch; kBadDType when element types or their types in memory differ (a
   /// reshard moves bits; relayout converts them); kNotInjective when elements share a slot of `to`;
   /// kNotSupported for shares of several reductions that are not alike; those of PlaceMap for
-  /// places outside the ground or dead; kTooLarge as for refine; kOverflow when bits times the
-  /// longest way do not fit.
-  static Result<Reshard> make(const Placement& from, const Placement& to, const Ground& ground);
+  /// places outside the physical mesh or dead; kTooLarge as for refine; kOverflow when bits times
+  /// the longest way do not fit.
+  static Result<Reshard> make(const Placement& from, const Placement& to,
+                              const PhysicalMesh& physical);
 
   const Placement& from() const { return from_; }
   const Placement& to() const { return to_; }
-  const Ground& ground() const { return ground_; }
+  const PhysicalMesh& physical() const { return physical_; }
   /// One, or one for each pair of boxes of piecewise placements that meet. Empty boxes have none.
-  const std::vector<ReshardPart>& parts() const { return parts_; }
+  const std::vector<ReshardPart>& parts() const { return *parts_; }
 
   /// What `elements` elements take together, rounded up: bytes of memory, and wavelets (of 32 bits
   /// where there is no fabric). Elements of block floats count their share of a tile.
@@ -101,12 +80,12 @@ class Reshard {
   Rate byte_rate() const { return byte_rate_; }
 
  private:
-  Reshard(Placement from, Placement to, Ground ground)
-      : from_(std::move(from)), to_(std::move(to)), ground_(std::move(ground)) {}
+  Reshard(Placement from, Placement to, PhysicalMesh physical)
+      : from_(std::move(from)), to_(std::move(to)), physical_(std::move(physical)) {}
   Placement from_;
   Placement to_;
-  Ground ground_;
-  std::vector<ReshardPart> parts_;
+  PhysicalMesh physical_;
+  std::shared_ptr<const std::vector<ReshardPart>> parts_;  // never null
   Rate byte_rate_;
   Rate wavelet_rate_;
 };

@@ -71,18 +71,19 @@ Placement placed(std::int64_t rows, std::int64_t cols, const std::string& layout
 void holds(const Example& example) {
   const Placement from = placed(example.rows / 16, example.cols / 16, example.from);
   const Placement to = placed(example.rows / 16, example.cols / 16, example.to);
-  const reshard::Ground ground = ground_of(naive_around(from, to).value());
-  const NaiveReshard moves = naive_reshard(from, to, ground);
-  EXPECT_EQ(cost_text(naive_cost(moves, from, ground)),
+  const reshard::PhysicalMesh physical = physical_of(naive_around(from, to).value());
+  const NaiveReshard moves = naive_reshard(from, to, physical);
+  EXPECT_EQ(cost_text(naive_cost(moves, from, physical)),
             cost_text(cost_in(example.units, example.units.wavelets / 256)));
-  EXPECT_EQ(naive_kind(moves, from, to, ground), example.kind);
+  EXPECT_EQ(naive_kind(moves, from, to, physical), example.kind);
 
   const Placement full_from = placed(example.rows, example.cols, example.from);
   const Placement full_to = placed(example.rows, example.cols, example.to);
-  const Result<reshard::Ground> around = reshard::Ground::around(full_from, full_to);
+  const Result<reshard::PhysicalMesh> around = reshard::PhysicalMesh::around(full_from, full_to);
   ASSERT_TRUE(around.ok());
-  EXPECT_EQ(around->mesh, ground.mesh);
-  for (const reshard::Ground& on : {*around, reshard::Ground::of(**find_machine("wse2")).value()}) {
+  EXPECT_EQ(around->mesh, physical.mesh);
+  for (const reshard::PhysicalMesh& on :
+       {*around, reshard::PhysicalMesh::of(**find_machine("wse2")).value()}) {
     const Result<reshard::Reshard> reshard = reshard::Reshard::make(full_from, full_to, on);
     ASSERT_TRUE(reshard.ok());
     const Result<reshard::ReshardCost> cost = reshard::cost_of(*reshard);
@@ -253,13 +254,13 @@ TEST(SeedExamples, WorkedExampleOfTheEssay) {
   const Result<Tensor> from = parse_tensor("tensor<4xf32, pyflame.RowPartition(2)>");
   const Result<Tensor> to = parse_tensor("tensor<4xf32, pyflame.Grid(2, 2, replicate=[0, 1])>");
   ASSERT_TRUE(from.ok() && to.ok());
-  const reshard::Ground ground = ground_of(*Shape::make({2, 2}));
-  const NaiveReshard moves = naive_reshard(from->placement, to->placement, ground);
+  const reshard::PhysicalMesh physical = physical_of(*Shape::make({2, 2}));
+  const NaiveReshard moves = naive_reshard(from->placement, to->placement, physical);
   reshard::ReshardCost cost{48, 16, 6, 12, reshard::FabricCost{16, 12, 2, 4, 2, 1, 9}};
-  EXPECT_EQ(cost_text(naive_cost(moves, from->placement, ground)), cost_text(cost));
-  EXPECT_EQ(cost_mistake({from->placement, to->placement, ground}, moves), "");
-  EXPECT_EQ(loads_mistake({from->placement, to->placement, ground}, moves), "");
-  const reshard::LinkLoads loads = naive_loads(moves, from->placement, ground);
+  EXPECT_EQ(cost_text(naive_cost(moves, from->placement, physical)), cost_text(cost));
+  EXPECT_EQ(cost_mistake({from->placement, to->placement, physical}, moves), "");
+  EXPECT_EQ(loads_mistake({from->placement, to->placement, physical}, moves), "");
+  const reshard::LinkLoads loads = naive_loads(moves, from->placement, physical);
   EXPECT_EQ(loads.east, (std::vector<std::int64_t>{2, 0, 2, 0}));
   EXPECT_EQ(loads.south, (std::vector<std::int64_t>{2, 2, 0, 0}));
   EXPECT_EQ(loads.north, (std::vector<std::int64_t>{0, 0, 2, 2}));

@@ -10,6 +10,7 @@
 #include "tessera/reshard/flows/expand.h"
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/flows/walk.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
@@ -174,7 +175,7 @@ Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
                          const std::function<Status(const Transfer&)>& visit) {
   Listing listing{choice};
   for (const ReshardPart& part : reshard.parts()) {
-    TESSERA_TRY(const Flows flows, flows_of(part, reshard.ground()));
+    TESSERA_TRY(const Flows flows, flows_of(part, reshard.physical()));
     TESSERA_CHECK_OK(check_tries(flows));
     if (reshard.parts().size() == 1 && flows.distinct) {
       Stream stream{choice, visit};
@@ -193,7 +194,7 @@ Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t mos
   PairList list(most, choice);
   bool fits = true;
   for (const ReshardPart& part : reshard.parts()) {
-    TESSERA_TRY(const Flows flows, flows_of(part, reshard.ground()));
+    TESSERA_TRY(const Flows flows, flows_of(part, reshard.physical()));
     TESSERA_CHECK_OK(check_tries(flows));
     fits = fits && walk(part, flows, choice, list);
   }

@@ -24,7 +24,7 @@ struct BoxLoop {
 /// read at source_slot + Σ i·source_stride and written at destination_slot + Σ
 /// i·destination_stride.
 struct Transfer {
-  std::int64_t source = 0;          ///< physical numbers, row-major on the ground
+  std::int64_t source = 0;          ///< physical numbers, row-major on the physical mesh
   std::int64_t destination = 0;     ///< equal to `source` for a local copy
   std::int64_t source_virtual = 0;  ///< numbers on the placements' own meshes: whose memory it is
   std::int64_t destination_virtual = 0;

@@ -12,6 +12,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/part.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/naive.h"
@@ -29,9 +30,9 @@ Placement placed(const std::string& text) {
 }
 
 Reshard reshard_of(const Placement& a, const Placement& b) {
-  const Result<Ground> ground = Ground::around(a, b);
-  EXPECT_TRUE(ground.ok());
-  Result<Reshard> made = Reshard::make(a, b, *ground);
+  const Result<PhysicalMesh> physical = PhysicalMesh::around(a, b);
+  EXPECT_TRUE(physical.ok());
+  Result<Reshard> made = Reshard::make(a, b, *physical);
   EXPECT_TRUE(made.ok()) << made.error().message;
   return *std::move(made);
 }
@@ -66,7 +67,7 @@ std::vector<std::string> lines(const Reshard& reshard, const TransferChoice& cho
 /// The law of for_each_transfer on every element: where each value comes from, and nothing else.
 void check_law(const Reshard& reshard, const std::string& what) {
   SCOPED_TRACE(what);
-  const Shape& ground = reshard.ground().mesh;
+  const Shape& physical = reshard.physical().mesh;
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // place, slot, share of A
   using From =
       std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // physical, place's slot, combines
@@ -87,11 +88,11 @@ void check_law(const Reshard& reshard, const std::string& what) {
       for (std::size_t share = 0; share < from.shares.size(); ++share) {
         for (const std::int64_t q : to.shares[part.shares.alike ? share : 0]) {
           const std::int64_t at = part.map_b.physical(q);
-          const Place at_place = ground.delinear(at);
+          const Place at_place = physical.delinear(at);
           std::pair<std::int64_t, std::int64_t> best{-1, -1};
           for (const std::int64_t p : from.shares[share]) {
             const std::int64_t physical = part.map_a.physical(p);
-            const Place place = ground.delinear(physical);
+            const Place place = physical.delinear(physical);
             std::int64_t distance = 0;
             for (std::size_t k = 0; k < place.size(); ++k)
               distance += std::abs(place[k] - at_place[k]);
@@ -156,7 +157,7 @@ void check_law(const Reshard& reshard, const std::string& what) {
   EXPECT_EQ(by_list, crossing);
   // What one place sends or gets is the same as picking it out of everything.
   const auto all = lines(reshard);
-  for (std::int64_t place = 0; place < std::min<std::int64_t>(ground.elements(), 6); ++place) {
+  for (std::int64_t place = 0; place < std::min<std::int64_t>(physical.elements(), 6); ++place) {
     std::vector<std::string> sent, got;
     EXPECT_TRUE(for_each_transfer(reshard, {}, [&](const Transfer& t) {
                   if (t.source == place) sent.push_back(line(t));
@@ -175,7 +176,7 @@ TEST(Transfers, RowsToColumnsByHand) {
   // slots 2·row + (column mod 2). Place 0 keeps rows 0, 1 of columns 0, 1 and sends the other two
   // columns: source slots 2, 3 and 6, 7; they arrive at rows 0, 1 of place 1: slots 0, 1 and 2, 3,
   // one run there but not at the source.
-  // Places are (row p, column 0) and (row 0, column q) on a 2x2 ground: 0, 2 and 0, 1.
+  // Places are (row p, column 0) and (row 0, column q) on a 2x2 physical mesh: 0, 2 and 0, 1.
   const Reshard r =
       reshard_of(grid("4x4xf32", "RowPartition(2)"), grid("4x4xf32", "ColPartition(2)"));
   EXPECT_EQ(lines(r), (std::vector<std::string>{
@@ -338,9 +339,9 @@ TEST(Transfers, LawOfRandomPairs) {
     if (!a) continue;
     const std::optional<Layout> b = random_layout_of(dice, a->shape(), a->dtype(), limits);
     if (!b) continue;
-    const Result<Ground> ground = Ground::around(Placement(*a), Placement(*b));
-    if (!ground.ok()) continue;
-    const Result<Reshard> made = Reshard::make(Placement(*a), Placement(*b), *ground);
+    const Result<PhysicalMesh> physical = PhysicalMesh::around(Placement(*a), Placement(*b));
+    if (!physical.ok()) continue;
+    const Result<Reshard> made = Reshard::make(Placement(*a), Placement(*b), *physical);
     if (!made.ok()) continue;
     ++tried;
     check_law(*made, cat("seed ", seed, ": ", describe(a->form()), " -> ", describe(b->form())));

@@ -13,7 +13,7 @@
 
 #include "tessera/base/dtype.h"
 #include "tessera/base/result.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/bench/peers/mpi_peer.h"
 #include "tools/command/command.h"
@@ -112,21 +112,22 @@ inline constexpr double kLeastOverPeers = 3;
 /// The ranks of a benchmark, which measure together and fail together.
 class Crew {
  public:
-  Crew(exchange::Council& council, const MpiPeers& peers) : council_(council), peers_(peers) {}
-  int rank() const { return council_.rank(); }
-  int ranks() const { return council_.ranks(); }
-  exchange::Exchange& exchange() { return council_.exchange(); }
+  Crew(exchange::Agreement& agreement, const MpiPeers& peers)
+      : agreement_(agreement), peers_(peers) {}
+  int rank() const { return agreement_.rank(); }
+  int ranks() const { return agreement_.ranks(); }
+  exchange::Exchange& exchange() { return agreement_.exchange(); }
   const MpiPeers& peers() const { return peers_; }
 
-  /// See Council.
-  Status settle(const Status& mine) { return council_.settle(mine); }
+  /// See Agreement.
+  Status settle(const Status& mine) { return agreement_.settle(mine); }
   Result<std::int64_t> largest(std::int64_t mine);
 
   /// What `work` takes the slowest rank, all starting together; settled.
   Result<double> seconds_of(const std::function<Status()>& work);
 
  private:
-  exchange::Council& council_;
+  exchange::Agreement& agreement_;
   const MpiPeers& peers_;
 };
 
@@ -146,7 +147,7 @@ Result<MpiReport> bench_mpi(const MpiBenchOptions& options, Crew& crew,
                             const std::function<void(const MpiRow& row)>& measured);
 
 /// How long ranks of a benchmark wait: a peer at work answers no questions.
-inline constexpr exchange::Patience kBenchPatience = {std::chrono::minutes(10),
+inline constexpr exchange::Timeouts kBenchPatience = {std::chrono::minutes(10),
                                                       std::chrono::minutes(1)};
 
 /// The module beside the command; kIo says how to get it.

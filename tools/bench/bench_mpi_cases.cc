@@ -181,10 +181,10 @@ Result<reshard::Reshard> mpi_reshard(const MpiCase& bench_case) {
   };
   TESSERA_TRY(const Tensor from, parse_tensor(text(bench_case.from)));
   TESSERA_TRY(const Tensor to, parse_tensor(text(bench_case.to)));
-  reshard::Ground ground;
-  TESSERA_TRY(ground.mesh, Shape::make({bench_case.from.grid_rows * bench_case.from.grid_cols}));
-  ground.why_no_fabric = "ranks are joined by MPI";
-  return reshard::Reshard::make(from.placement, to.placement, ground);
+  reshard::PhysicalMesh physical;
+  TESSERA_TRY(physical.mesh, Shape::make({bench_case.from.grid_rows * bench_case.from.grid_cols}));
+  physical.why_no_fabric = "ranks are joined by MPI";
+  return reshard::Reshard::make(from.placement, to.placement, physical);
 }
 
 std::vector<std::int64_t> bytes_to(const MpiCase& bench_case, int from) {

@@ -34,12 +34,12 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   if (!options) return told_once(options.error());
   auto exchange = load_mpi_exchange({});
   if (!exchange) return told_once(exchange.error());
-  exchange::Council council(**exchange, kBenchPatience);
-  const bool tells = council.rank() == 0;
+  exchange::Agreement agreement(**exchange, kBenchPatience);
+  const bool tells = agreement.rank() == 0;
   const auto measure = [&]() -> Result<MpiReport> {
     const auto peers = load_mpi_peers();
-    TESSERA_CHECK_OK(council.settle(peers ? ok_status() : Status(peers.error())));
-    Crew crew(council, **peers);
+    TESSERA_CHECK_OK(agreement.settle(peers ? ok_status() : Status(peers.error())));
+    Crew crew(agreement, **peers);
     bool is_first = true;
     return bench_mpi(*options, crew, [&](const MpiRow& row) {
       if (!tells || console.json) return;
@@ -50,13 +50,13 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   const Result<MpiReport> report = measure();
   if (!report) {
     // Told before the ranks part: mpirun ends all of them as soon as one has failed.
-    if (council.speaks()) {
+    if (agreement.speaks()) {
       tools::report({report.error(), ""}, console.json, console.out, console.err);
       console.out.flush();
       console.err.flush();
     }
-    if (council.is_over()) {  // they cannot part from a rank that is not there
-      if (council.speaks()) (*exchange)->abandon(kExitBadInput);
+    if (agreement.is_over()) {  // they cannot part from a rank that is not there
+      if (agreement.speaks()) (*exchange)->abandon(kExitBadInput);
       wait_to_be_ended(kExitBadInput);
     }
     return Verdict::kBadInput;

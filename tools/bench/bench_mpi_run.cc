@@ -160,7 +160,7 @@ Result<Planned> plan(const MpiCase& bench_case, int threads, bool quick, Crew& c
   TESSERA_TRY(const exchange::RankMap map, exchange::RankMap::blocks(crew.ranks(), crew.ranks()));
   exchange::ResharderOptions options;
   options.threads = threads;
-  options.patience = kBenchPatience;
+  options.timeouts = kBenchPatience;
   std::optional<exchange::Resharder> made;
   std::vector<double> samples;
   for (int i = 0; i < (quick ? 1 : kPlans); ++i) {
@@ -234,7 +234,7 @@ Status run_with_threads(const MpiCase& bench_case, int threads, const MpiBenchOp
 }  // namespace
 
 Result<std::int64_t> Crew::largest(std::int64_t mine) {
-  TESSERA_TRY(const std::vector<std::int64_t> numbers, council_.largest({&mine, 1}));
+  TESSERA_TRY(const std::vector<std::int64_t> numbers, agreement_.largest({&mine, 1}));
   return numbers.front();
 }
 

@@ -38,23 +38,23 @@ std::vector<std::int64_t> planned_ranks(std::int64_t ranks, bool quick) {
 struct Layouts {
   Placement from;
   Placement to;
-  reshard::Ground ground;
+  reshard::PhysicalMesh physical;
 };
 
 Result<Layouts> layouts_of(const RanksCase& ranks_case) {
   TESSERA_TRY(Tensor from, parse_tensor(ranks_case.from));
   TESSERA_TRY(Tensor to, parse_tensor(ranks_case.to));
-  reshard::Ground ground;
-  ground.mesh = from.placement.mesh();
-  ground.why_no_fabric = "ranks are joined by messages";
-  return Layouts{std::move(from.placement), std::move(to.placement), std::move(ground)};
+  reshard::PhysicalMesh physical;
+  physical.mesh = from.placement.mesh();
+  physical.why_no_fabric = "ranks are joined by messages";
+  return Layouts{std::move(from.placement), std::move(to.placement), std::move(physical)};
 }
 
 Result<exchange::RankPlan> plan_rank(const Layouts& layouts, int ranks, int rank) {
   TESSERA_TRY(reshard::Reshard reshard,
-              reshard::Reshard::make(layouts.from, layouts.to, layouts.ground));
+              reshard::Reshard::make(layouts.from, layouts.to, layouts.physical));
   TESSERA_TRY(const exchange::RankMap map,
-              exchange::RankMap::blocks(layouts.ground.mesh.elements(), ranks));
+              exchange::RankMap::blocks(layouts.physical.mesh.elements(), ranks));
   return exchange::RankPlan::make(std::make_shared<const reshard::Reshard>(std::move(reshard)), map,
                                   map, rank);
 }

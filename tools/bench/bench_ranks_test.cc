@@ -65,9 +65,9 @@ TEST(BenchRanks, GrowthIsAnExponentBetweenTheTwoLargest) {
 std::vector<exchange::RankPlan> plans_of(const RanksCase& ranks_case) {
   const auto from = parse_tensor(ranks_case.from);
   const auto to = parse_tensor(ranks_case.to);
-  reshard::Ground ground;
-  ground.mesh = from->placement.mesh();
-  const auto reshard = reshard::Reshard::make(from->placement, to->placement, ground);
+  reshard::PhysicalMesh physical;
+  physical.mesh = from->placement.mesh();
+  const auto reshard = reshard::Reshard::make(from->placement, to->placement, physical);
   const auto shared = std::make_shared<const reshard::Reshard>(*reshard);
   const auto map = exchange::RankMap::blocks(ranks_case.ranks, static_cast<int>(ranks_case.ranks));
   std::vector<exchange::RankPlan> plans;

@@ -64,7 +64,7 @@ std::vector<Change> changes(const Mesh& mesh) {
 /// The two layouts of a change, and the mesh that they stand on.
 struct Scene {
   Tensor from, to;
-  reshard::Ground ground;
+  reshard::PhysicalMesh physical;
 };
 
 Result<Scene> scene_of(const Change& change, const Mesh& mesh, std::string_view dtype) {
@@ -73,17 +73,17 @@ Result<Scene> scene_of(const Change& change, const Mesh& mesh, std::string_view 
   };
   TESSERA_TRY(Tensor from, parse_tensor(text(change.from)));
   TESSERA_TRY(Tensor to, parse_tensor(text(change.to)));
-  reshard::Ground ground;
-  TESSERA_TRY(ground.mesh, Shape::make({mesh.rows, mesh.cols}));
-  ground.fabric.emplace();
-  ground.fabric->rows = static_cast<std::int32_t>(mesh.rows);
-  ground.fabric->cols = static_cast<std::int32_t>(mesh.cols);
-  return Scene{std::move(from), std::move(to), std::move(ground)};
+  reshard::PhysicalMesh physical;
+  TESSERA_TRY(physical.mesh, Shape::make({mesh.rows, mesh.cols}));
+  physical.fabric.emplace();
+  physical.fabric->rows = static_cast<std::int32_t>(mesh.rows);
+  physical.fabric->cols = static_cast<std::int32_t>(mesh.cols);
+  return Scene{std::move(from), std::move(to), std::move(physical)};
 }
 
 Result<reshard::ReshardCost> cost_in(const Scene& scene) {
   TESSERA_TRY(const reshard::Reshard reshard,
-              reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
+              reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.physical));
   return reshard::cost_of(reshard);
 }
 
@@ -92,7 +92,7 @@ Result<reshard::ReshardCost> cost_in(const Scene& scene) {
 Status add_peer(const Scene& scene, const reshard::ReshardCost& cost, const MeasureOptions& measure,
                 BenchCase& result) {
   TESSERA_TRY(const reshard::Reshard reshard,
-              reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
+              reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.physical));
   const auto totals = [&] {
     return totals_by_pairs(scene.from.layout(), scene.to.layout(), reshard);
   };
@@ -181,7 +181,7 @@ Status bench_reshard_transfers(const BenchOptions& options, BenchReport& report)
     if (change.name != "grid" && change.name != "cyclic" && change.name != "transpose") continue;
     TESSERA_TRY(const Scene scene, scene_of(change, mesh, "f32"));
     TESSERA_TRY(const reshard::Reshard reshard,
-                reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.ground));
+                reshard::Reshard::make(scene.from.placement, scene.to.placement, scene.physical));
     std::int64_t transfers = 0;
     std::int64_t elements = 0;
     const auto expand = [&] {

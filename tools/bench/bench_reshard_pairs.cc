@@ -56,8 +56,8 @@ PairTotals totals_by_pairs(const Layout& from, const Layout& to, const reshard::
           row.length * column.length;
     }
   }
-  const std::int64_t rows = reshard.ground().mesh[0];
-  const std::int64_t cols = reshard.ground().mesh[1];
+  const std::int64_t rows = reshard.physical().mesh[0];
+  const std::int64_t cols = reshard.physical().mesh[1];
   std::vector<std::int64_t> links(static_cast<std::size_t>(rows * cols * 4), 0);
   PairTotals totals;
   for (const auto& [pair, count] : elements) {

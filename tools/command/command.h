@@ -14,7 +14,7 @@
 #include "tools/terminal/terminal.h"
 
 namespace tessera::exchange {
-class Council;
+class Agreement;
 }
 
 /// tools/: the `tessera` command. Arguments and JSON requests come in, answers go out; whatever is
@@ -82,7 +82,7 @@ struct Console {
   std::ostream& err;  ///< for what went wrong in a part of the question; see Verdict::kBadInput
   bool json = false;  ///< one JSON object on one line instead of words
   Terminal terminal;
-  exchange::Council* council =
+  exchange::Agreement* agreement =
       nullptr;  ///< the ranks that answer together; null for a process by itself
 };
 

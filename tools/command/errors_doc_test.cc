@@ -13,7 +13,7 @@
 
 #include "tessera/base/host_allocator.h"
 #include "tessera/base/host_memory_pool.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/in_process.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/layout/piecewise.h"
@@ -86,8 +86,8 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const Machine& wafer = **find_machine("wse2");
          const Tensor grid = *parse_tensor("tensor<1024x1024xf32, pyflame.Grid(32, 32)>");
          const Tensor one = *parse_tensor("tensor<1024x1024xf32, pyflame.SinglePE()>");
-         const reshard::Reshard gather =
-             *reshard::Reshard::make(grid.placement, one.placement, *reshard::Ground::of(wafer));
+         const reshard::Reshard gather = *reshard::Reshard::make(grid.placement, one.placement,
+                                                                 *reshard::PhysicalMesh::of(wafer));
          return render(reshard::feasible(gather, wafer).error(), "");
        }},
       {"plans_differ",
@@ -96,11 +96,12 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const auto make = [&](exchange::Exchange& exchange, const std::string& layout) {
            const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.SinglePE()>");
            const Tensor b = *parse_tensor("tensor<64x64xf32, " + layout + ">");
-           const reshard::Ground ground = *reshard::Ground::around(a.placement, b.placement);
+           const reshard::PhysicalMesh physical =
+               *reshard::PhysicalMesh::around(a.placement, b.placement);
            const reshard::Reshard reshard =
-               *reshard::Reshard::make(a.placement, b.placement, ground);
+               *reshard::Reshard::make(a.placement, b.placement, physical);
            const exchange::RankMap map =
-               *exchange::RankMap::blocks(ground.mesh.elements(), exchange.ranks());
+               *exchange::RankMap::blocks(physical.mesh.elements(), exchange.ranks());
            return exchange::Resharder::make(exchange, reshard, map, map);
          };
          std::thread other([&] { (void)make(*ranks[1], "pyflame.BlockCyclic(2, 1, 8, 64)"); });
@@ -117,9 +118,11 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          ranks[1] = std::make_unique<test::FaultyExchange>(std::move(ranks[1]), faults);
          const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.Grid(2, 1)>");
          const Tensor b = *parse_tensor("tensor<64x64xf32, pyflame.BlockCyclic(2, 1, 8, 64)>");
-         const reshard::Ground ground = *reshard::Ground::around(a.placement, b.placement);
-         const reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, ground);
-         const exchange::RankMap map = *exchange::RankMap::blocks(ground.mesh.elements(), 2);
+         const reshard::PhysicalMesh physical =
+             *reshard::PhysicalMesh::around(a.placement, b.placement);
+         const reshard::Reshard reshard =
+             *reshard::Reshard::make(a.placement, b.placement, physical);
+         const exchange::RankMap map = *exchange::RankMap::blocks(physical.mesh.elements(), 2);
          const auto run = [&](exchange::Exchange& exchange) {
            exchange::Resharder resharder = *exchange::Resharder::make(exchange, reshard, map, map);
            const std::vector<std::byte> from(static_cast<std::size_t>(resharder.from().bytes()));
@@ -135,8 +138,9 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
        [] {
          auto ranks = exchange::in_process_exchange(2);
          ranks[1].reset();  // it ends while rank 0 still counts on it
-         exchange::Council council(*ranks[0], exchange::Patience{.silence = 20ms, .answer = 50ms});
-         return render(council.settle(ok_status()).error(), "");
+         exchange::Agreement agreement(*ranks[0],
+                                       exchange::Timeouts{.silence = 20ms, .answer = 50ms});
+         return render(agreement.settle(ok_status()).error(), "");
        }},
       {"out_of_memory",
        [] {

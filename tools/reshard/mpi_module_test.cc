@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/in_process.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
 #include "tools/reshard/rank_work.h"
@@ -74,11 +74,11 @@ TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
 /// Rank 0 waits for rank 1, which is busy for much longer than anyone is patient, by a clock that
 /// waits for both.
 Status wait_for_busy(bool is_answering) {
-  const exchange::Patience patience{milliseconds(50), milliseconds(400)};
+  const exchange::Timeouts patience{milliseconds(50), milliseconds(400)};
   const auto pace = std::make_shared<test::Pace>(2);
   const auto exchanges = test::paced_exchange(pace, 2);
   std::thread busy([&] {
-    exchange::Council council(*exchanges[1], patience);
+    exchange::Agreement agreement(*exchanges[1], patience);
     const auto work = [&] {
       if (is_answering) {  // the steps are those of whoever answers
         const auto end = pace->now() + milliseconds(1000);
@@ -88,10 +88,10 @@ Status wait_for_busy(bool is_answering) {
       }
       return ok_status();
     };
-    (void)council.settle(is_answering ? while_answering(council, work) : work());
+    (void)agreement.settle(is_answering ? while_answering(agreement, work) : work());
   });
-  exchange::Council council(*exchanges[0], patience);
-  Status status = council.settle(ok_status());
+  exchange::Agreement agreement(*exchanges[0], patience);
+  Status status = agreement.settle(ok_status());
   pace->leave(0);
   busy.join();
   return status;
@@ -106,8 +106,8 @@ TEST(RankWork, WhoAnswersIsNotTakenForSilent) {
 
 TEST(RankWork, WhatItThrowsIsAnError) {
   const auto exchanges = exchange::in_process_exchange(1);
-  exchange::Council council(*exchanges[0], exchange::Patience());
-  const Status status = while_answering(council, []() -> Status { throw std::bad_alloc(); });
+  exchange::Agreement agreement(*exchanges[0], exchange::Timeouts());
+  const Status status = while_answering(agreement, []() -> Status { throw std::bad_alloc(); });
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kTooLarge);
 }

@@ -54,9 +54,9 @@ Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks)
 }  // namespace
 
 Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks) {
-  const reshard::Ground& ground = reshard.ground();
+  const reshard::PhysicalMesh& physical = reshard.physical();
   if (!text.empty() && text.find_first_not_of("0123456789, ") == std::string::npos) {
-    return listed(text, ground.mesh.elements(), ranks);
+    return listed(text, physical.mesh.elements(), ranks);
   }
   const bool is_cyclic = text == "cyclic";
   if (!is_cyclic && !text.empty() && text != "blocks") {
@@ -66,8 +66,8 @@ Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& r
   }
   const exchange::RankOrder order =
       is_cyclic ? exchange::RankOrder::kCyclic : exchange::RankOrder::kBlocks;
-  TESSERA_TRY(exchange::RankMap from, exchange::dealt_out(reshard.from(), ground, ranks, order));
-  TESSERA_TRY(exchange::RankMap to, exchange::dealt_out(reshard.to(), ground, ranks, order));
+  TESSERA_TRY(exchange::RankMap from, exchange::dealt_out(reshard.from(), physical, ranks, order));
+  TESSERA_TRY(exchange::RankMap to, exchange::dealt_out(reshard.to(), physical, ranks, order));
   return RankMaps{std::move(from), std::move(to)};
 }
 

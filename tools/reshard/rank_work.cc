@@ -26,8 +26,8 @@ Status guarded(const std::function<Status()>& work) {
 
 }  // namespace
 
-Status while_answering(exchange::Council& council, const std::function<Status()>& work) {
-  if (council.ranks() == 1) return guarded(work);
+Status while_answering(exchange::Agreement& agreement, const std::function<Status()>& work) {
+  if (agreement.ranks() == 1) return guarded(work);
   Status outcome = ok_status();
   std::atomic<bool> is_done{false};
   std::optional<std::thread> worker;
@@ -41,7 +41,7 @@ Status while_answering(exchange::Council& council, const std::function<Status()>
   }
   Status heard = ok_status();
   while (!is_done.load()) {
-    if (heard) heard = council.wait(council.rank(), council.exchange().now());
+    if (heard) heard = agreement.wait(agreement.rank(), agreement.exchange().now());
     std::this_thread::sleep_for(kBetween);
   }
   worker->join();

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/in_process.h"
 #include "tools/command/command.h"
 #include "tools/relayout/relayout_files.h"
@@ -144,24 +144,24 @@ Result<Verdict> move(const Request& request, Console& console) {
   options.padding = relayout::PaddingRule::kZero;  // so that equal tensors are equal files
   options.checksums = request.has("checksums");
   if (request.has("staging")) options.staging_bytes = request.number("staging");
-  if (request.has("patience")) options.patience = patience_for(request.number("patience"));
+  if (request.has("patience")) options.timeouts = patience_for(request.number("patience"));
   const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
   move.progress = is_watched || (request.has("progress") && console.err.good());
 
   std::vector<std::unique_ptr<exchange::Exchange>> alone;
-  std::optional<exchange::Council> one;
-  if (console.council == nullptr) {
+  std::optional<exchange::Agreement> one;
+  if (console.agreement == nullptr) {
     TESSERA_CHECK_OK(check_alone(request));
     alone = exchange::in_process_exchange(1);
-    one.emplace(*alone.front(), options.patience);
+    one.emplace(*alone.front(), options.timeouts);
   }
-  exchange::Council& council = one ? *one : *console.council;
+  exchange::Agreement& agreement = one ? *one : *console.agreement;
   // Each rank may have a number of its own, so that only together they know whether all are right.
   const Result<int> threads = threads_of(request, one.has_value());
-  Status status = council.settle(threads ? ok_status() : Status(threads.error()));
+  Status status = agreement.settle(threads ? ok_status() : Status(threads.error()));
   if (status) options.threads = *threads;
   const Result<ShardMoved> moved =
-      status ? move_shards(request.tensor("a"), request.tensor("b"), move, council, console)
+      status ? move_shards(request.tensor("a"), request.tensor("b"), move, agreement, console)
              : status.error();
   if (!moved) return one ? unnumbered(moved.error()) : moved.error();
   if (console.json) {

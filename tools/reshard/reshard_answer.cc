@@ -14,11 +14,11 @@ namespace {
 constexpr std::int64_t kMostMessages = std::int64_t{1} << 22;  // of a simulation
 
 /// What the network of a target without known routes leaves unanswered, when it was asked for.
-Status check_routes(const reshard::Ground& ground, const ReshardQuestion& question) {
-  if (ground.fabric) return ok_status();
+Status check_routes(const reshard::PhysicalMesh& physical, const ReshardQuestion& question) {
+  if (physical.fabric) return ok_status();
   const bool always = question.simulate == SimulateWhen::kAlways;
   if (!always && question.trace.empty()) return ok_status();
-  return Error{ErrorCode::kNotSupported, cat("nothing can be simulated: ", ground.why_no_fabric),
+  return Error{ErrorCode::kNotSupported, cat("nothing can be simulated: ", physical.why_no_fabric),
                std::nullopt,
                cat("leave out ", always ? "--simulate always" : "--trace",
                    ", or name a target whose network is a mesh")};
@@ -57,7 +57,7 @@ Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
 
 /// Why nothing is simulated that was not asked for; empty when it is.
 std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
-  if (!answer.cost.fabric) return answer.reshard.ground().why_no_fabric;
+  if (!answer.cost.fabric) return answer.reshard.physical().why_no_fabric;
   if (question.simulate == SimulateWhen::kNever) return "not asked for";
   if (question.simulate == SimulateWhen::kAlways || !question.trace.empty()) return "";
   if (answer.cost.fabric->link_hops > kMostAutoHops) {
@@ -96,9 +96,9 @@ Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   if (traced) {
     const std::string title =
         cat(reshard::kind_name(answer.kind), " of ", answer.cost.bytes, " bytes on ",
-            answer.reshard.ground().mesh.to_string(), " places");
+            answer.reshard.physical().mesh.to_string(), " places");
     TESSERA_TRY(const std::string text,
-                trace_text(title, answer.reshard.ground().mesh, simulated->messages));
+                trace_text(title, answer.reshard.physical().mesh, simulated->messages));
     TESSERA_CHECK_OK(write_whole(question.trace, text));
   }
   answer.simulation = std::move(simulated->simulation);
@@ -118,15 +118,15 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   if (!question.target.empty()) {
     TESSERA_TRY(machine, read_target(question.target));
   }
-  TESSERA_TRY(
-      const reshard::Ground ground,
-      machine ? reshard::Ground::of(*machine) : reshard::Ground::around(a.placement, b.placement));
-  TESSERA_CHECK_OK(check_routes(ground, question));
-  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, ground));
+  TESSERA_TRY(const reshard::PhysicalMesh physical,
+              machine ? reshard::PhysicalMesh::of(*machine)
+                      : reshard::PhysicalMesh::around(a.placement, b.placement));
+  TESSERA_CHECK_OK(check_routes(physical, question));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, physical));
   std::optional<reshard::Relabelled> relabelled;
   if (question.relabel) {
     TESSERA_TRY(relabelled, reshard::relabel(reshard));
-    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, relabelled->to, ground));
+    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, relabelled->to, physical));
   }
   ReshardAnswer answer{.target = machine ? machine->name : std::string(),
                        .clock_hz = machine ? machine->clock_hz : std::nullopt,

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/files/shard_files.h"
 #include "tools/files/shard_names.h"
@@ -30,10 +30,11 @@ struct Prepared {
 };
 
 /// Without a target places are their numbers, as files are: place 3 of A and of B are the same one.
-Result<reshard::Ground> ground_of(const Tensor& a, const Tensor& b, const std::string& target) {
-  if (target.empty()) return reshard::Ground::in_a_row(a.placement, b.placement);
+Result<reshard::PhysicalMesh> physical_of(const Tensor& a, const Tensor& b,
+                                          const std::string& target) {
+  if (target.empty()) return reshard::PhysicalMesh::in_a_row(a.placement, b.placement);
   TESSERA_TRY(const Machine machine, read_target(target));
-  return reshard::Ground::of(machine);
+  return reshard::PhysicalMesh::of(machine);
 }
 
 Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move, int ranks) {
@@ -43,8 +44,8 @@ Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move
     return Error{ErrorCode::kIo, cat("--in and --out are the same files, ", quote(move.in)),
                  std::nullopt, "name other files for --out"};
   }
-  TESSERA_TRY(const reshard::Ground ground, ground_of(a, b, move.target));
-  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, ground));
+  TESSERA_TRY(const reshard::PhysicalMesh physical, physical_of(a, b, move.target));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, physical));
   std::optional<reshard::Relabelled> relabelled;
   Tensor to = b;
   if (move.relabel) {
@@ -52,7 +53,7 @@ Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move
   }
   if (relabelled && relabelled->changed) {
     TESSERA_TRY(to, parse_tensor(print_native(relabelled->to)));
-    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, to.placement, ground));
+    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, to.placement, physical));
   }
   TESSERA_TRY(RankMaps maps, rank_maps_of(move.ranks_of_places, reshard, ranks));
   return Prepared{std::move(in), std::move(out),  std::move(reshard),
@@ -74,12 +75,12 @@ class Stopwatch {
 };
 
 /// Work that may take long, and whose outcome all ranks share.
-Status settled(exchange::Council& council, const std::function<Status()>& work) {
-  return council.settle(while_answering(council, work));
+Status settled(exchange::Agreement& agreement, const std::function<Status()>& work) {
+  return agreement.settle(while_answering(agreement, work));
 }
 
 /// Brings the figures of all ranks together.
-Status add_up(exchange::Council& council, ShardMoved& moved) {
+Status add_up(exchange::Agreement& agreement, ShardMoved& moved) {
   ShardMoved::Largest& largest = moved.largest;
   const std::array<std::int64_t*, 6> sums = {&moved.sent_bytes,    &moved.local_bytes,
                                              &moved.packets,       &moved.files_read,
@@ -89,11 +90,11 @@ Status add_up(exchange::Council& council, ShardMoved& moved) {
       &largest.planning_us, &largest.reading_us,     &largest.moving_us, &largest.writing_us};
   std::vector<std::int64_t> mine;
   for (const std::int64_t* number : sums) mine.push_back(*number);
-  TESSERA_TRY(const std::vector<std::int64_t> all, council.sums(mine));
+  TESSERA_TRY(const std::vector<std::int64_t> all, agreement.sums(mine));
   for (std::size_t i = 0; i < sums.size(); ++i) *sums[i] = all[i];
   mine.clear();
   for (const std::int64_t* number : tops) mine.push_back(*number);
-  TESSERA_TRY(const std::vector<std::int64_t> most, council.largest(mine));
+  TESSERA_TRY(const std::vector<std::int64_t> most, agreement.largest(mine));
   for (std::size_t i = 0; i < tops.size(); ++i) *tops[i] = most[i];
   return ok_status();
 }
@@ -104,8 +105,8 @@ struct RankFiles {
   std::optional<ShardOutput> output;
 };
 
-Status commit_all(exchange::Council& council, RankFiles& files) {
-  const Status committed = settled(council, [&] { return files.output->commit(); });
+Status commit_all(exchange::Agreement& agreement, RankFiles& files) {
+  const Status committed = settled(agreement, [&] { return files.output->commit(); });
   if (committed) return committed;
   Error error = committed.error();
   error.help += cat(error.help.empty() ? "" : "; ",
@@ -116,32 +117,32 @@ Status commit_all(exchange::Council& council, RankFiles& files) {
 }  // namespace
 
 Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
-                               exchange::Council& council, Console& console) {
+                               exchange::Agreement& agreement, Console& console) {
   Stopwatch watch;
   ShardMoved moved;
-  moved.ranks = council.ranks();
+  moved.ranks = agreement.ranks();
   std::optional<Prepared> prepared;
-  const Status planned = settled(council, [&]() -> Status {
-    TESSERA_TRY(prepared, prepare(a, b, move, council.ranks()));
+  const Status planned = settled(agreement, [&]() -> Status {
+    TESSERA_TRY(prepared, prepare(a, b, move, agreement.ranks()));
     return ok_status();
   });
   TESSERA_CHECK_OK(planned);
   TESSERA_TRY(exchange::Resharder resharder,
-              exchange::Resharder::make(council.exchange(), prepared->reshard, prepared->maps.from,
-                                        prepared->maps.to, move.options));
+              exchange::Resharder::make(agreement.exchange(), prepared->reshard,
+                                        prepared->maps.from, prepared->maps.to, move.options));
   moved.largest.planning_us = watch.lap();
 
   RankFiles files;
-  const ShardFiles in{a, prepared->in, resharder.from(), council.rank(), move.raw};
-  const ShardFiles out{prepared->to, prepared->out, resharder.to(), council.rank(), move.raw};
-  const Status was_read = settled(council, [&]() -> Status {
+  const ShardFiles in{a, prepared->in, resharder.from(), agreement.rank(), move.raw};
+  const ShardFiles out{prepared->to, prepared->out, resharder.to(), agreement.rank(), move.raw};
+  const Status was_read = settled(agreement, [&]() -> Status {
     TESSERA_TRY(files.source, ShardSource::read(in));
     const bool by_rank = prepared->in.key() == ShardKey::kRank;
-    return check_apart(prepared->in, by_rank ? council.ranks() : a.placement.places(), out);
+    return check_apart(prepared->in, by_rank ? agreement.ranks() : a.placement.places(), out);
   });
   TESSERA_CHECK_OK(was_read);
   moved.largest.reading_us = watch.lap();
-  const Status created = settled(council, [&]() -> Status {
+  const Status created = settled(agreement, [&]() -> Status {
     TESSERA_TRY(files.output, ShardOutput::create(out));
     return ok_status();
   });
@@ -160,12 +161,12 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
   }
   moved.largest.moving_us = watch.lap();
 
-  const Status finished = settled(council, [&]() -> Status {
+  const Status finished = settled(agreement, [&]() -> Status {
     TESSERA_CHECK_OK(files.source->check());
     return files.output->finish();
   });
   TESSERA_CHECK_OK(finished);
-  TESSERA_CHECK_OK(commit_all(council, files));
+  TESSERA_CHECK_OK(commit_all(agreement, files));
   moved.largest.writing_us += watch.lap();
 
   moved.from_places = a.placement.places();
@@ -181,7 +182,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
   moved.files_written = files.output->files();
   moved.file_bytes = files.output->file_bytes();
   moved.array = files.output->array();
-  TESSERA_CHECK_OK(add_up(council, moved));
+  TESSERA_CHECK_OK(add_up(agreement, moved));
   return moved;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tessera/base/result.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/rank_map.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
@@ -64,7 +64,7 @@ struct RankMaps {
 ///   "blocks" or ""  the places that A has, in order, as many on each rank as on any other, or one
 ///                   less; those of B by themselves in the same way
 ///   "cyclic"        the same, dealt out one by one
-///   "0,0,1,1"       a rank for each physical place of the ground, for A and B alike
+///   "0,0,1,1"       a rank for each physical place of the physical mesh, for A and B alike
 ///
 /// Errors: kUnknownName, kBadNumber, kUsage for a list of another length, those of RankMap.
 Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks);
@@ -75,7 +75,7 @@ Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& r
 /// Resharder, and of the flags; after an error no file was named, but when giving them their names
 /// is what failed.
 Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
-                               exchange::Council& council, Console& console);
+                               exchange::Agreement& agreement, Console& console);
 
 void print_moved_json(const ShardMove& move, const ShardMoved& moved, std::ostream& out);
 void print_moved_words(const ShardMove& move, const ShardMoved& moved, std::ostream& out,

@@ -12,6 +12,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/in_process.h"
+#include "tessera/reshard/part.h"
 #include "tools/reshard/run_ranks.h"
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
@@ -129,8 +130,9 @@ TEST(RankMaps, BothSidesAreSpreadOverAllRanks) {
   const Tensor rows = *parse_tensor(tensor("40x24xf32", "pyflame.RowPartition(4)"));
   const Tensor columns = *parse_tensor(tensor("40x24xf32", "pyflame.ColPartition(4)"));
   const auto ranks_of = [](const Tensor& a, const Tensor& b, const std::string& text, int ranks) {
-    const reshard::Ground ground = *reshard::Ground::in_a_row(a.placement, b.placement);
-    const reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, ground);
+    const reshard::PhysicalMesh physical =
+        *reshard::PhysicalMesh::in_a_row(a.placement, b.placement);
+    const reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, physical);
     const RankMaps maps = *rank_maps_of(text, reshard, ranks);
     std::string all;
     for (const auto& [tensor, map, part] :

@@ -51,9 +51,9 @@ Json simulation_json(const fabric::Simulation& simulation) {
 }
 
 std::string where_text(const ReshardAnswer& answer) {
-  const reshard::Ground& ground = answer.reshard.ground();
+  const reshard::PhysicalMesh& physical = answer.reshard.physical();
   const std::string mesh =
-      ground.mesh.rank() == 0 ? "one place" : cat(ground.mesh.to_string(), " places");
+      physical.mesh.rank() == 0 ? "one place" : cat(physical.mesh.to_string(), " places");
   return answer.target.empty() ? cat("on ", mesh, ", just enough for both")
                                : cat("on ", answer.target, " (", mesh, ")");
 }
@@ -103,9 +103,9 @@ class Words {
 };
 
 void say_fabric(const ReshardAnswer& answer, Words& words) {
-  const reshard::Ground& ground = answer.reshard.ground();
+  const reshard::PhysicalMesh& physical = answer.reshard.physical();
   if (!answer.cost.fabric) {
-    words.line(cat("links, distances and cycles are not known: ", ground.why_no_fabric));
+    words.line(cat("links, distances and cycles are not known: ", physical.why_no_fabric));
     return;
   }
   const reshard::FabricCost& fabric = *answer.cost.fabric;
@@ -225,7 +225,7 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json();
   if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
   json["target"] = answer.target.empty() ? Json() : Json(answer.target);
-  json["mesh"] = answer.reshard.ground().mesh.extents();
+  json["mesh"] = answer.reshard.physical().mesh.extents();
   if (answer.simulation) json["simulation"] = simulation_json(*answer.simulation);
   if (answer.relabelled) json["relabel"] = relabel_json(*answer.relabelled);
   if (answer.chunks) json["chunks"] = chunks_json(*answer.chunks);
@@ -244,7 +244,7 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   // There may be a million of them: each is printed as it comes.
   text.back() = ',';
   out << text << "\"pairs\":[";
-  const Shape& mesh = answer.reshard.ground().mesh;
+  const Shape& mesh = answer.reshard.physical().mesh;
   bool first = true;
   for (const reshard::PairBytes& pair : *answer.pairs) {
     out << (first ? "" : ",") << "{\"source\":[" << join(mesh.delinear(pair.source), ",")
@@ -276,7 +276,7 @@ void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const T
     if (!warning.help.empty()) words.line(warning.help);
   }
   if (answer.pairs) {
-    const Shape& mesh = answer.reshard.ground().mesh;
+    const Shape& mesh = answer.reshard.physical().mesh;
     const std::size_t shown = std::min(answer.pairs->size(), kMostPairsInWords);
     for (std::size_t i = 0; i < shown; ++i) {
       const reshard::PairBytes& pair = (*answer.pairs)[i];

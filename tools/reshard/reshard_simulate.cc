@@ -25,8 +25,8 @@ struct Traced {
 
   /// Without times, which only the simulation knows.
   Traced(const reshard::Reshard& reshard, const reshard::ReshardTraffic& sent) {
-    const Shape& mesh = reshard.ground().mesh;
-    const fabric::FabricMesh& fabric = *reshard.ground().fabric;
+    const Shape& mesh = reshard.physical().mesh;
+    const fabric::FabricMesh& fabric = *reshard.physical().fabric;
     std::unordered_map<std::uint32_t, std::size_t> number;  // by dispatch
     std::vector<std::int64_t> elements;
     for (std::size_t part = 0; part < sent.traffic.messages.size(); ++part) {
@@ -91,7 +91,7 @@ Result<SimulatedReshard> simulate_messages(const reshard::Reshard& reshard, fabr
   options.mode = mode;
   SimulatedReshard simulated;
   TESSERA_TRY(simulated.simulation,
-              fabric::simulate(*reshard.ground().fabric, sent.traffic, options, sink));
+              fabric::simulate(*reshard.physical().fabric, sent.traffic, options, sink));
   if (traced) {
     for (std::size_t part = 0; part < sent.traffic.messages.size(); ++part) {
       trace->leaves(part, simulated.simulation.messages[part]);

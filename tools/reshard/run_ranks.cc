@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/agreement/fingerprint.h"
 #include "tessera/version.h"
 #include "tools/command/run.h"
@@ -79,17 +79,17 @@ Asked read_alone(const Verb& verb, const std::vector<std::string>& args) {
 }
 
 /// How long ranks wait for each other; --patience is checked by the verb, once all have read it.
-exchange::Patience patience_of(const Request& request) {
+exchange::Timeouts patience_of(const Request& request) {
   const bool is_said = request.has("patience");
   const std::int64_t seconds = request.number("patience");
   return is_said && seconds >= 1 && seconds <= kLongestPatience ? patience_for(seconds)
-                                                                : exchange::Patience();
+                                                                : exchange::Timeouts();
 }
 
 }  // namespace
 
-exchange::Patience patience_for(std::int64_t seconds) {
-  exchange::Patience patience;
+exchange::Timeouts patience_for(std::int64_t seconds) {
+  exchange::Timeouts patience;
   patience.silence = std::chrono::seconds(seconds);
   patience.answer = std::min(patience.answer, patience.silence);
   return patience;
@@ -106,31 +106,31 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
                           const Terminal& terminal) {
   const bool json = wants_json(args);
   const Asked asked = read_alone(verb, args);
-  exchange::Council council(exchange, patience_of(asked.request));
+  exchange::Agreement agreement(exchange, patience_of(asked.request));
   const auto answer = [&]() -> Result<Verdict> {
-    TESSERA_CHECK_OK(council.settle(asked.failure ? Status(asked.failure->error) : ok_status()));
-    TESSERA_CHECK_OK(council.same(facts_of(verb, asked)));
+    TESSERA_CHECK_OK(agreement.settle(asked.failure ? Status(asked.failure->error) : ok_status()));
+    TESSERA_CHECK_OK(agreement.same(facts_of(verb, asked)));
     std::istringstream no_input;
     std::ostream nowhere(nullptr);
-    const bool prints = council.rank() == 0;
-    Console console{no_input, prints ? out : nowhere, prints ? err : nowhere, json, terminal,
-                    &council};
+    const bool prints = agreement.rank() == 0;
+    Console console{no_input,  prints ? out : nowhere, prints ? err : nowhere, json, terminal,
+                    &agreement};
     return verb.run(asked.request, console);
   };
   const Result<Verdict> verdict = answer();
   RankedStatus status{exit_status(verb, verdict), false};
   if (verdict) return status;
-  if (council.speaks()) {
+  if (agreement.speaks()) {
     // Rank 0's own error is shown in its own text, and the number would be no news.
-    const bool is_own = council.rank() == 0 && asked.failure;
+    const bool is_own = agreement.rank() == 0 && asked.failure;
     Failure failure = is_own ? *asked.failure : Failure{verdict.error(), ""};
     if (!is_own) failure.error.span.reset();  // in a text that another rank has
     report(failure, json, out, err);
     out.flush();
     err.flush();
   }
-  status.is_abandoned = council.is_over();
-  if (status.is_abandoned && council.speaks()) exchange.abandon(status.exit);
+  status.is_abandoned = agreement.is_over();
+  if (status.is_abandoned && agreement.speaks()) exchange.abandon(status.exit);
   return status;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 #include "tools/command/command.h"
 #include "tools/terminal/terminal.h"
@@ -30,7 +30,7 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
 
 inline constexpr std::int64_t kLongestPatience = 86'400;
 /// What --patience says: how long without progress, and as long for an answer, up to 5 seconds.
-exchange::Patience patience_for(std::int64_t seconds);
+exchange::Timeouts patience_for(std::int64_t seconds);
 
 /// Whether the arguments of a verb ask for ranks.
 bool wants_ranks(const Verb& verb, const std::vector<std::string>& args);

@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/morello/facts.h"
 #include "tessera/notation/spyre/facts.h"
+#include "tessera/notation/terms.h"
 #include "tools/terminal/words.h"
 
 namespace tessera::tools {
@@ -145,7 +146,7 @@ struct Teller {
 }  // namespace
 
 Result<NotationFacts> notation_facts(const Tensor& tensor) {
-  return std::visit(Teller{tensor}, tensor.words);
+  return std::visit(Teller{tensor}, notation::terms_of(tensor));
 }
 
 }  // namespace tessera::tools

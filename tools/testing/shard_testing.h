@@ -12,7 +12,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/testing/reshard/naive_reshard.h"
 #include "tools/files/npy.h"
 
@@ -26,9 +26,9 @@ class ShardCase {
       : a_text(a), b_text(b), a_(*parse_tensor(a)), b_(*parse_tensor(b)) {
     // Which places are near each other does not change what they hold in the end.
     const std::int64_t most = std::max(places_of(a_.placement), places_of(b_.placement));
-    reshard::Ground ground;
-    ground.mesh = *Shape::make({most});
-    const test::NaiveReshard moves = test::naive_reshard(a_.placement, b_.placement, ground);
+    reshard::PhysicalMesh physical;
+    physical.mesh = *Shape::make({most});
+    const test::NaiveReshard moves = test::naive_reshard(a_.placement, b_.placement, physical);
     inputs_ = memory_of(a_.placement, '\xa5');
     outputs_ = memory_of(b_.placement, '\0');
     for (std::size_t e = 0; e < moves.from.size(); ++e) {

@@ -5,6 +5,7 @@
 #include "tessera/exchange/agreement/fingerprint.h"
 #include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::exchange {
 namespace {
@@ -82,9 +83,9 @@ std::vector<Fact> facts_of(const reshard::Reshard& reshard, const RankMap& from,
   Fingerprint tensor;
   add(tensor, shape.extents());
   tensor.add(dtype_name(reshard.from().dtype()));
-  Fingerprint ground;
-  add(ground, reshard.ground().mesh.extents());
-  add(ground, reshard.ground().dead);
+  Fingerprint physical;
+  add(physical, reshard.physical().mesh.extents());
+  add(physical, reshard.physical().dead);
   Fingerprint options;
   options.add(agreed);
   return {
@@ -92,7 +93,7 @@ std::vector<Fact> facts_of(const reshard::Reshard& reshard, const RankMap& from,
        cat(shape.rank() == 0 ? "" : shape.to_string() + "x", dtype_name(reshard.from().dtype()))},
       side_fact("layout of A", reshard.from(), reshard.parts(), &reshard::ReshardPart::map_a),
       side_fact("layout of B", reshard.to(), reshard.parts(), &reshard::ReshardPart::map_b),
-      {"mesh", ground.value(), cat(mesh_text(reshard.ground().mesh), " places")},
+      {"mesh", physical.value(), cat(mesh_text(reshard.physical().mesh), " places")},
       ranks_fact("ranks of A's places", from),
       ranks_fact("ranks of B's places", to),
       {"options", options.value(), agreed}};

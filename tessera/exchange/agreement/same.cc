@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council_state.h"
+#include "tessera/exchange/agreement/agreement_state.h"
 #include "tessera/exchange/agreement/fingerprint.h"
 
 // Comparing plans. Ranks that agree, which is nearly always, are done after one vote. Else a second
@@ -70,7 +70,7 @@ std::string fact_words(const Ballot& told, std::size_t half) {
 
 }  // namespace
 
-Status Council::same(std::span<const Fact> facts) {
+Status Agreement::same(std::span<const Fact> facts) {
   Fingerprint whole;
   for (const Fact& fact : facts) whole.add(fact_hash(fact));
   const auto hash = static_cast<std::int64_t>(whole.value());

@@ -28,15 +28,15 @@ std::string listed(const std::vector<int>& ranks) {
 }
 
 Error silent_error(const std::vector<int>& silent, int waits, int waited_for,
-                   const Patience& patience) {
+                   const Timeouts& timeouts) {
   const bool one = silent.size() == 1;
   return {ErrorCode::kRankSilent,
           cat(listed(silent), one ? " is" : " are", " silent: rank ", waits, " waits for ",
               one ? std::string("it") : cat("rank ", waited_for), ", and ",
-              one ? "it gives" : "they give", " no answer within ", patience.answer.count(), " ms"),
+              one ? "it gives" : "they give", " no answer within ", timeouts.answer.count(), " ms"),
           std::nullopt,
           cat("see what ", listed(silent), one ? " does" : " do",
-              ", or be more patient: ranks ask after ", patience.silence.count(),
+              ", or be more patient: ranks ask after ", timeouts.silence.count(),
               " ms without progress")};
 }
 
@@ -59,12 +59,12 @@ void Inquiry::start(Stage stage, Moment now) {
   looks_ = 0;
 }
 
-bool Inquiry::in_time(const Patience& patience, Moment now) const {
-  return looks_ < kLooks || now - begun_ < patience.answer;
+bool Inquiry::in_time(const Timeouts& timeouts, Moment now) const {
+  return looks_ < kLooks || now - begun_ < timeouts.answer;
 }
 
-bool Inquiry::time_to_repeat(const Patience& patience, Moment now) {
-  if (repeated_ || now - begun_ < patience.answer / 2) return false;
+bool Inquiry::time_to_repeat(const Timeouts& timeouts, Moment now) {
+  if (repeated_ || now - begun_ < timeouts.answer / 2) return false;
   repeated_ = true;
   return true;
 }
@@ -73,11 +73,11 @@ bool Inquiry::is_silent(int rank) const {
   return std::binary_search(silent_.begin(), silent_.end(), rank);
 }
 
-void Inquiry::add_silent(int rank, const Patience& patience) {
+void Inquiry::add_silent(int rank, const Timeouts& timeouts) {
   if (is_silent(rank)) return;
   silent_.insert(std::lower_bound(silent_.begin(), silent_.end(), rank), rank);
   if (waited_for_ != Waiting::kNobody) {
-    finding_ = silent_error(silent_, waits_, waited_for_, patience);
+    finding_ = silent_error(silent_, waits_, waited_for_, timeouts);
   }
 }
 
@@ -111,16 +111,16 @@ void Inquiry::ask_next(Exchange& exchange, int rank, Moment now) {
   ask(exchange, rank);
 }
 
-void Inquiry::follow(Exchange& exchange, const Patience& patience, Moment now) {
+void Inquiry::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
   const Link& last = chain_.back();
   if (!last.said) {
-    if (in_time(patience, now)) {
-      if (time_to_repeat(patience, now)) ask(exchange, last.rank);
+    if (in_time(timeouts, now)) {
+      if (time_to_repeat(timeouts, now)) ask(exchange, last.rank);
       return;
     }
     waited_for_ = last.rank;
     waits_ = chain_.size() == 1 ? exchange.rank() : chain_[chain_.size() - 2].rank;
-    add_silent(last.rank, patience);
+    add_silent(last.rank, timeouts);
     stage_ = Stage::kAccusing;
     told_ = false;
     return;
@@ -141,7 +141,7 @@ void Inquiry::follow(Exchange& exchange, const Patience& patience, Moment now) {
   }
 }
 
-/// `circle` leaves out this rank when it is on it: its own patience has run out for sure.
+/// `circle` leaves out this rank when it is on it: its own timeout has run out for sure.
 void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now) {
   const bool with_me = circle.back().said->on == exchange.rank();
   std::vector<int> ranks;
@@ -174,16 +174,16 @@ void Inquiry::tell_finding(Exchange& exchange) {
   (void)exchange.tell(candidate(exchange), note.bytes());
 }
 
-std::optional<Error> Inquiry::press(Exchange& exchange, const Patience& patience, Moment now) {
+std::optional<Error> Inquiry::press(Exchange& exchange, const Timeouts& timeouts, Moment now) {
   if (candidate(exchange) == exchange.rank()) return finding_;
   if (!told_) {
     told_ = true;
     start(Stage::kAccusing, now);
     tell_finding(exchange);
-  } else if (!in_time(patience, now)) {
-    add_silent(candidate(exchange), patience);
+  } else if (!in_time(timeouts, now)) {
+    add_silent(candidate(exchange), timeouts);
     call_all(exchange, now);
-  } else if (time_to_repeat(patience, now)) {
+  } else if (time_to_repeat(timeouts, now)) {
     tell_finding(exchange);
   }
   return std::nullopt;
@@ -198,28 +198,28 @@ void Inquiry::call_all(Exchange& exchange, Moment now) {
   }
 }
 
-void Inquiry::end_call(const Exchange& exchange, const Patience& patience, Moment now) {
+void Inquiry::end_call(const Exchange& exchange, const Timeouts& timeouts, Moment now) {
   bool all = true;
   for (int rank = 0; rank < exchange.rank(); ++rank) {
     all = all && (is_silent(rank) || called_[static_cast<std::size_t>(rank)]);
   }
-  if (!all && in_time(patience, now)) return;
+  if (!all && in_time(timeouts, now)) return;
   for (int rank = 0; rank < exchange.rank(); ++rank) {
-    if (!called_[static_cast<std::size_t>(rank)]) add_silent(rank, patience);
+    if (!called_[static_cast<std::size_t>(rank)]) add_silent(rank, timeouts);
   }
   start(Stage::kAccusing, now);
   told_ = false;
 }
 
-std::optional<Error> Inquiry::look(Exchange& exchange, const Patience& patience,
+std::optional<Error> Inquiry::look(Exchange& exchange, const Timeouts& timeouts,
                                    const Waiting& mine, Moment now) {
   ++looks_;
-  const bool impatient = now - mine.since >= patience.silence;
+  const bool impatient = now - mine.since >= timeouts.silence;
   const bool asking = stage_ == Stage::kAsking || stage_ == Stage::kPausing;
   if (asking && !impatient) stage_ = Stage::kNone;
   switch (stage_) {
     case Stage::kPausing:
-      if (now - begun_ < patience.answer / 8) break;
+      if (now - begun_ < timeouts.answer / 8) break;
       [[fallthrough]];
     case Stage::kNone:
       chain_.clear();
@@ -230,12 +230,12 @@ std::optional<Error> Inquiry::look(Exchange& exchange, const Patience& patience,
       }
       break;
     case Stage::kAsking:
-      follow(exchange, patience, now);
+      follow(exchange, timeouts, now);
       break;
     case Stage::kAccusing:
-      return press(exchange, patience, now);
+      return press(exchange, timeouts, now);
     case Stage::kCalling:
-      end_call(exchange, patience, now);
+      end_call(exchange, timeouts, now);
       break;
   }
   return std::nullopt;

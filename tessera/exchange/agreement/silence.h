@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 
 namespace tessera::exchange {
@@ -26,7 +26,7 @@ struct Here {
   std::int64_t question = 0;
   std::int64_t on = Waiting::kNobody;  ///< for whom the answering rank waits
   std::int64_t waited_ms = 0;          ///< without progress
-  bool impatient = false;              ///< that is longer than its Patience::silence
+  bool impatient = false;              ///< that is longer than its Timeouts::silence
 };
 
 // =================================================================================================
@@ -49,7 +49,7 @@ class Inquiry {
  public:
   /// One look, after all notes that had arrived were read. The answer is what this rank has to tell
   /// all others, when it is for this rank to do so.
-  std::optional<Error> look(Exchange& exchange, const Patience& patience, const Waiting& mine,
+  std::optional<Error> look(Exchange& exchange, const Timeouts& timeouts, const Waiting& mine,
                             Moment now);
   /// An answer of rank `from`.
   void heard(int from, const Here& here);
@@ -66,19 +66,19 @@ class Inquiry {
   };
 
   void start(Stage stage, Moment now);
-  bool in_time(const Patience& patience, Moment now) const;
-  bool time_to_repeat(const Patience& patience, Moment now);
+  bool in_time(const Timeouts& timeouts, Moment now) const;
+  bool time_to_repeat(const Timeouts& timeouts, Moment now);
   void ask(Exchange& exchange, int rank);
   void ask_next(Exchange& exchange, int rank, Moment now);
-  void follow(Exchange& exchange, const Patience& patience, Moment now);
+  void follow(Exchange& exchange, const Timeouts& timeouts, Moment now);
   void close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now);
   void call_all(Exchange& exchange, Moment now);
-  void end_call(const Exchange& exchange, const Patience& patience, Moment now);
-  std::optional<Error> press(Exchange& exchange, const Patience& patience, Moment now);
+  void end_call(const Exchange& exchange, const Timeouts& timeouts, Moment now);
+  std::optional<Error> press(Exchange& exchange, const Timeouts& timeouts, Moment now);
   void tell_finding(Exchange& exchange);
   int candidate(const Exchange& exchange) const;
   bool is_silent(int rank) const;
-  void add_silent(int rank, const Patience& patience);
+  void add_silent(int rank, const Timeouts& timeouts);
 
   Stage stage_ = Stage::kNone;
   Moment begun_;           ///< this stage

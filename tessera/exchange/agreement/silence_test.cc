@@ -59,7 +59,7 @@ struct Outcome {
 };
 
 Outcome inquire(int on, const std::map<int, Manner>& manners, bool candidate_acts = true) {
-  const Patience patience{milliseconds(50), milliseconds(20)};
+  const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
   Inquiry inquiry;
   Outcome outcome;
@@ -68,7 +68,7 @@ Outcome inquire(int on, const std::map<int, Manner>& manners, bool candidate_act
   for (int ms = 0; ms < 400; ++ms) {
     outcome.took_ms = ms;
     outcome.pronounced =
-        inquiry.look(exchange, patience, Waiting{on, start}, start + milliseconds(ms));
+        inquiry.look(exchange, timeouts, Waiting{on, start}, start + milliseconds(ms));
     if (outcome.pronounced) return outcome;
     for (; read < exchange.told.size(); ++read) {
       const RankNote& note = exchange.told[read];
@@ -104,40 +104,40 @@ TEST(Inquiry, FollowsTheChainToTheSilentRank) {
 }
 
 TEST(Inquiry, NobodyIsAskedWhileThereIsPatience) {
-  const Patience patience{milliseconds(50), milliseconds(20)};
+  const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
   Inquiry inquiry;
   const Moment start;
   for (int ms = 0; ms < 500; ++ms) {  // progress every 40 ms
     const Waiting waiting{5, start + milliseconds(ms / 40 * 40)};
-    ASSERT_FALSE(inquiry.look(exchange, patience, waiting, start + milliseconds(ms)));
+    ASSERT_FALSE(inquiry.look(exchange, timeouts, waiting, start + milliseconds(ms)));
   }
   EXPECT_TRUE(exchange.told.empty());
 }
 
 TEST(Inquiry, ProgressEndsTheAsking) {
-  const Patience patience{milliseconds(50), milliseconds(20)};
+  const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
   Inquiry inquiry;
   const Moment start;
   for (int ms = 0; ms < 200; ++ms) {  // nobody answers, but progress comes at 65 ms
     const Waiting waiting{5, start + milliseconds(ms < 65 ? 0 : 160)};
-    ASSERT_FALSE(inquiry.look(exchange, patience, waiting, start + milliseconds(ms)));
+    ASSERT_FALSE(inquiry.look(exchange, timeouts, waiting, start + milliseconds(ms)));
   }
   EXPECT_EQ(exchange.told.size(), 2u) << "one question, and once again at half time";
   EXPECT_FALSE(inquiry.under_way());
 }
 
 TEST(Inquiry, ARankThatDidNotLookHoldsNothingAgainstOthers) {
-  const Patience patience{milliseconds(50), milliseconds(20)};
+  const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
   Inquiry inquiry;
   const Moment start;
-  (void)inquiry.look(exchange, patience, {5, start}, start + milliseconds(50));
+  (void)inquiry.look(exchange, timeouts, {5, start}, start + milliseconds(50));
   ASSERT_EQ(exchange.told.size(), 1u);
   // Busy for a second with other things; the answer takes a look or two to come along.
   for (int looks = 0; looks < 3; ++looks) {
-    (void)inquiry.look(exchange, patience, {5, start}, start + milliseconds(1050));
+    (void)inquiry.look(exchange, timeouts, {5, start}, start + milliseconds(1050));
   }
   for (const RankNote& note : exchange.told) {
     NoteReader reader(note.bytes);

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/in_process.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
 
-/// Councils of ranks that are threads, some of which hang, leave, lag or lose notes. Patience is
+/// Agreements of ranks that are threads, some of which hang, leave, lag or lose notes. Timeouts is
 /// lost by a clock that waits for all ranks that are there, so that a busy machine silences nobody.
 namespace tessera::exchange {
 namespace {
@@ -27,8 +27,8 @@ using test::FaultyExchange;
 using test::Pace;
 
 /// Nobody is called silent in a test that is not about silence, however busy the machine.
-constexpr Patience kPatient{milliseconds(120'000), milliseconds(60'000)};
-constexpr Patience kHasty{milliseconds(40), milliseconds(400)};
+constexpr Timeouts kPatient{milliseconds(120'000), milliseconds(60'000)};
+constexpr Timeouts kHasty{milliseconds(40), milliseconds(400)};
 
 void on_threads(int ranks, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
@@ -53,7 +53,7 @@ struct Ending {
 /// Every rank calls `work` until it answers an error, which it must go on to answer; `silent` does
 /// not take part, and is gone for good when `gone`.
 Ending ended(int ranks, const std::vector<int>& silent, bool gone,
-             const std::function<Status(Council&, steady_clock::time_point)>& work) {
+             const std::function<Status(Agreement&, steady_clock::time_point)>& work) {
   const auto pace = std::make_shared<Pace>(ranks);
   auto all = test::paced_exchange(pace, ranks);
   Ending ending;
@@ -66,20 +66,20 @@ Ending ended(int ranks, const std::vector<int>& silent, bool gone,
   }
   on_threads(ranks, *pace, [&](int rank) {
     if (std::find(silent.begin(), silent.end(), rank) != silent.end()) return;
-    Council council(*all[static_cast<std::size_t>(rank)], kHasty);
+    Agreement agreement(*all[static_cast<std::size_t>(rank)], kHasty);
     const auto since = pace->now();
     Status status = ok_status();
     while (status.ok() && pace->now() - since < std::chrono::seconds(60)) {
-      status = work(council, since);
+      status = work(agreement, since);
     }
     if (status.ok()) return;
     ending.errors[static_cast<std::size_t>(rank)] = status.error();
-    if (council.speaks()) {
+    if (agreement.speaks()) {
       ++speakers;
       speaker = rank;
     }
-    const Status settled = council.settle(ok_status());
-    const auto sums = council.sums(std::vector<std::int64_t>{1});
+    const Status settled = agreement.settle(ok_status());
+    const auto sums = agreement.sums(std::vector<std::int64_t>{1});
     if (settled.ok() || settled.error().message != status.error().message) ++changed;
     if (sums.ok() || sums.error().message != status.error().message) ++changed;
   });
@@ -110,8 +110,8 @@ void expect_silent(const Ending& ending, int silent, const std::string& what) {
 TEST(SilentRank, IsNamedWhereverItSitsInADecision) {
   for (int ranks = 2; ranks <= 6; ++ranks) {
     on_threads(ranks, [&](int silent) {  // all positions at the same time
-      const Ending ending = ended(ranks, {silent}, silent % 2 == 0, [](Council& council, auto) {
-        return council.settle(ok_status());
+      const Ending ending = ended(ranks, {silent}, silent % 2 == 0, [](Agreement& agreement, auto) {
+        return agreement.settle(ok_status());
       });
       expect_silent(ending, silent, cat(silent, " of ", ranks));
     });
@@ -123,8 +123,8 @@ TEST(SilentRank, IsNamedAtTheEndOfAChain) {
   on_threads(3, [](int which) {
     const int ranks = 2 + 2 * which;
     const Ending ending =
-        ended(ranks, {ranks - 1}, false, [](Council& council, steady_clock::time_point since) {
-          return council.wait(council.rank() + 1, since);
+        ended(ranks, {ranks - 1}, false, [](Agreement& agreement, steady_clock::time_point since) {
+          return agreement.wait(agreement.rank() + 1, since);
         });
     expect_silent(ending, ranks - 1, cat("a chain of ", ranks));
   });
@@ -132,16 +132,18 @@ TEST(SilentRank, IsNamedAtTheEndOfAChain) {
 
 TEST(SilentRank, IsNamedWhenOthersWaitInADecision) {
   // Rank 1 moves data and waits for rank 2, which is silent; the others are done and agree.
-  const Ending ending = ended(4, {2}, false, [](Council& council, steady_clock::time_point since) {
-    return council.rank() == 1 ? council.wait(2, since) : council.settle(ok_status());
-  });
+  const Ending ending =
+      ended(4, {2}, false, [](Agreement& agreement, steady_clock::time_point since) {
+        return agreement.rank() == 1 ? agreement.wait(2, since) : agreement.settle(ok_status());
+      });
   expect_silent(ending, 2, "from both sides");
 }
 
 TEST(SilentRank, TwoOfThemLeaveOneVerdict) {
-  const Ending ending = ended(
-      6, {0, 5}, true,
-      [](Council& council, steady_clock::time_point since) { return council.wait(5, since); });
+  const Ending ending =
+      ended(6, {0, 5}, true, [](Agreement& agreement, steady_clock::time_point since) {
+        return agreement.wait(5, since);
+      });
   for (const int rank : {2, 3, 4}) {
     const auto& error = ending.errors[static_cast<std::size_t>(rank)];
     ASSERT_TRUE(error);
@@ -161,11 +163,11 @@ TEST(SilentRank, HangsInsideADecision) {
   std::vector<std::optional<Status>> outcomes(4);
   std::atomic<int> done = 0;
   on_threads(4, *pace, [&](int rank) {
-    Council council(*all[static_cast<std::size_t>(rank)], kHasty);
+    Agreement agreement(*all[static_cast<std::size_t>(rank)], kHasty);
     if (rank == 3) {  // late, so that rank 2 has to wait for it
       while (!hanging.hangs()) std::this_thread::sleep_for(milliseconds(1));
     }
-    outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());
+    outcomes[static_cast<std::size_t>(rank)] = agreement.settle(ok_status());
     if (++done == 3) hanging.let_go();
   });
   for (const auto& outcome : outcomes) {
@@ -178,17 +180,17 @@ TEST(SilentRank, HangsInsideADecision) {
 }
 
 TEST(SilentRank, IsNotOneThatIsSlow) {
-  // Rank 1 packs for three times the patience, and answers in time once it waits; rank 2 comes back
+  // Rank 1 packs for three times the timeout, and answers in time once it waits; rank 2 comes back
   // to its waiting only after half the time that an answer may take.
   const auto pace = std::make_shared<Pace>(3);
   const auto all = test::paced_exchange(pace, 3);
   std::vector<std::optional<Status>> outcomes(3);
-  const Patience patience{milliseconds(40), milliseconds(600)};
+  const Timeouts timeouts{milliseconds(40), milliseconds(600)};
   on_threads(3, *pace, [&](int rank) {
-    Council council(*all[static_cast<std::size_t>(rank)], patience);
-    if (rank == 1) pace->pass(rank, 3 * patience.silence);
-    if (rank == 2) pace->pass(rank, patience.answer / 2);
-    outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());
+    Agreement agreement(*all[static_cast<std::size_t>(rank)], timeouts);
+    if (rank == 1) pace->pass(rank, 3 * timeouts.silence);
+    if (rank == 2) pace->pass(rank, timeouts.answer / 2);
+    outcomes[static_cast<std::size_t>(rank)] = agreement.settle(ok_status());
   });
   for (const auto& outcome : outcomes) EXPECT_TRUE(outcome->ok());
 }
@@ -199,8 +201,8 @@ TEST(SilentRank, ALostNoteNamesBothRanks) {
   const auto all = test::paced_exchange(pace, 4, 3, Faults{{{2, 0}}, {}, {}, {}, {}});
   std::vector<std::optional<Status>> outcomes(4);
   on_threads(4, *pace, [&](int rank) {
-    Council council(*all[static_cast<std::size_t>(rank)], kHasty);
-    outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());
+    Agreement agreement(*all[static_cast<std::size_t>(rank)], kHasty);
+    outcomes[static_cast<std::size_t>(rank)] = agreement.settle(ok_status());
   });
   for (const auto& outcome : outcomes) {
     ASSERT_FALSE(outcome->ok());
@@ -214,17 +216,17 @@ TEST(SilentRank, ALostQuestionIsNoSilence) {
   // Rank 0 asks rank 1 in vain once; the question comes again, and rank 1 answers it.
   const auto pace = std::make_shared<Pace>(2);
   const auto all = test::paced_exchange(pace, 2, 0, Faults{{{1, 0}}, {}, {}, {}, {}});
-  const Patience patience{milliseconds(20), milliseconds(200)};
+  const Timeouts timeouts{milliseconds(20), milliseconds(200)};
   std::vector<std::optional<Status>> outcomes(2);
   on_threads(2, *pace, [&](int rank) {
-    Council council(*all[static_cast<std::size_t>(rank)], patience);
-    if (rank == 1) {  // at work, answering in between, for longer than all patience
+    Agreement agreement(*all[static_cast<std::size_t>(rank)], timeouts);
+    if (rank == 1) {  // at work, answering in between, for longer than any timeout
       const auto start = pace->now();
       while (pace->now() - start < milliseconds(300)) {
-        ASSERT_TRUE(council.wait(-1, pace->now()).ok());
+        ASSERT_TRUE(agreement.wait(-1, pace->now()).ok());
       }
     }
-    outcomes[static_cast<std::size_t>(rank)] = council.settle(ok_status());
+    outcomes[static_cast<std::size_t>(rank)] = agreement.settle(ok_status());
   });
   for (const auto& outcome : outcomes) EXPECT_TRUE(outcome->ok());
 }
@@ -234,14 +236,14 @@ TEST(SilentRank, AMalformedNoteIsOneErrorForAll) {
   std::vector<std::optional<Status>> outcomes(5);
   on_threads(5, [&](int rank) {
     Exchange& exchange = *all[static_cast<std::size_t>(rank)];
-    Council council(exchange, kPatient);
+    Agreement agreement(exchange, kPatient);
     const std::vector<std::byte> noise(17, std::byte{99});
     if (rank == 3) {
       EXPECT_TRUE(exchange.tell(4, noise).ok());
     }
     // Rank 3 comes to the second decision only once it has heard the verdict.
-    Status status = council.settle(ok_status());
-    while (status.ok()) status = council.settle(ok_status());
+    Status status = agreement.settle(ok_status());
+    while (status.ok()) status = agreement.settle(ok_status());
     outcomes[static_cast<std::size_t>(rank)] = status;
   });
   for (const auto& outcome : outcomes) {

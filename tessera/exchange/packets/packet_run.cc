@@ -42,7 +42,7 @@ Status PacketRun::all() {
     }
   }
   if (reads_ != nullptr) TESSERA_CHECK_OK(read_all());
-  last_ = tools_.council.exchange().now();
+  last_ = tools_.agreement.exchange().now();
   while (true) {
     skip_near();
     TESSERA_CHECK_OK(expect_more());
@@ -59,7 +59,7 @@ Status PacketRun::all() {
     }
     skip_near();
     if (next_send_ == packets_.sends.size() && first_missing_ == packets_.receives.size()) break;
-    TESSERA_CHECK_OK(tools_.council.wait(awaited(), last_));
+    TESSERA_CHECK_OK(tools_.agreement.wait(awaited(), last_));
   }
   return ok_status();
 }
@@ -116,10 +116,10 @@ Status PacketRun::read_all() {
 /// Something was done. Now and then this rank listens: others, who are through, may wait for long.
 Status PacketRun::attend() {
   constexpr std::chrono::milliseconds kBetween{10};
-  last_ = tools_.council.exchange().now();
+  last_ = tools_.agreement.exchange().now();
   if (last_ - attended_ < kBetween) return ok_status();
   attended_ = last_;
-  return tools_.council.wait(tools_.council.rank(), last_);
+  return tools_.agreement.wait(tools_.agreement.rank(), last_);
 }
 
 /// Passes over what does not travel, and over what has arrived.

@@ -10,7 +10,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/packets/packets.h"
 
@@ -18,7 +18,7 @@ namespace tessera::exchange {
 
 /// What a run needs besides the packets.
 struct PacketTools {
-  Council& council;
+  Agreement& agreement;
   Lane& lane;
   const SlabMovers& movers;
   ThreadPool& pool;
@@ -29,7 +29,7 @@ struct PacketTools {
 
 /// One run of a plan: sends, receives and copies what is left, as each becomes possible. While
 /// packets are on their way, others are packed; while none can be sent or taken, this rank copies
-/// what it has itself; and when there is nothing at all to do it waits with the council. Also one
+/// what it has itself; and when there is nothing at all to do it waits with the agreement. Also one
 /// that has much to do answers those who ask whether it is there.
 class PacketRun {
  public:

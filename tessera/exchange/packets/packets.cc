@@ -7,6 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/jobs/flat_nest.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::exchange {
 namespace {

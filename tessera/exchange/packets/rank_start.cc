@@ -9,6 +9,7 @@
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/refine.h"
 #include "tessera/relayout/jobs/combine.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::exchange {
 namespace {

@@ -26,13 +26,14 @@ using test::Dice;
 std::shared_ptr<const reshard::Reshard> reshard_of(const std::string& from, const std::string& to) {
   const Tensor a = parse_tensor(from).value();
   const Tensor b = parse_tensor(to).value();
-  const reshard::Ground ground = reshard::Ground::around(a.placement, b.placement).value();
+  const reshard::PhysicalMesh physical =
+      reshard::PhysicalMesh::around(a.placement, b.placement).value();
   return std::make_shared<const reshard::Reshard>(
-      reshard::Reshard::make(a.placement, b.placement, ground).value());
+      reshard::Reshard::make(a.placement, b.placement, physical).value());
 }
 
 RankMap blocks(const reshard::Reshard& reshard, int ranks) {
-  return RankMap::blocks(reshard.ground().mesh.elements(), ranks).value();
+  return RankMap::blocks(reshard.physical().mesh.elements(), ranks).value();
 }
 
 std::vector<RankLoad> loads_of(const std::string& from, const std::string& to, int ranks,

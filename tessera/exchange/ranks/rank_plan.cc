@@ -10,6 +10,7 @@
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/placement.h"
 #include "tessera/reshard/flows/walk.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::exchange {
 namespace {
@@ -300,13 +301,13 @@ class ParcelList {
 
 Result<RankPlan> RankPlan::make(std::shared_ptr<const reshard::Reshard> reshard,
                                 const RankMap& from, const RankMap& to, int rank) {
-  const std::int64_t places = reshard->ground().mesh.elements();
+  const std::int64_t places = reshard->physical().mesh.elements();
   for (const RankMap* map : {&from, &to}) {
     if (map->places() == places && map->ranks() == from.ranks()) continue;
     return Error{ErrorCode::kMeshMismatch,
                  cat("a map of ", map->places(), " places on ", map->ranks(),
-                     " ranks for a ground of ", places, " places and ", from.ranks(), " ranks"),
-                 std::nullopt, "give every place of the ground a rank, for A and for B"};
+                     " ranks for a physical of ", places, " places and ", from.ranks(), " ranks"),
+                 std::nullopt, "give every place of the physical a rank, for A and for B"};
   }
   if (rank < 0 || rank >= from.ranks()) {
     return Error{ErrorCode::kOutOfRange, cat("rank ", rank, " of ", from.ranks()), std::nullopt,
@@ -317,15 +318,15 @@ Result<RankPlan> RankPlan::make(std::shared_ptr<const reshard::Reshard> reshard,
   plan.from_ranks_ = from;
   plan.rank_ = rank;
   const std::vector<reshard::ReshardPart>& parts = plan.reshard_->parts();
-  const reshard::Ground& ground = plan.reshard_->ground();
-  TESSERA_TRY(plan.from_map_, place_map_of(plan.reshard_->from(), ground));
-  TESSERA_TRY(const reshard::PlaceMap to_map, place_map_of(plan.reshard_->to(), ground));
+  const reshard::PhysicalMesh& physical = plan.reshard_->physical();
+  TESSERA_TRY(plan.from_map_, place_map_of(plan.reshard_->from(), physical));
+  TESSERA_TRY(const reshard::PlaceMap to_map, place_map_of(plan.reshard_->to(), physical));
   TESSERA_TRY(plan.from_, plan.from_of(rank));
   TESSERA_TRY(plan.to_, side_of(plan.reshard_->to(), to_map, to, rank));
   std::vector<reshard::Flows> flows;
   flows.reserve(parts.size());
   for (const reshard::ReshardPart& part : parts) {
-    TESSERA_TRY(reshard::Flows of_part, reshard::flows_of(part, ground));
+    TESSERA_TRY(reshard::Flows of_part, reshard::flows_of(part, physical));
     flows.push_back(std::move(of_part));
   }
   plan.flows_ = std::make_shared<const std::vector<reshard::Flows>>(std::move(flows));

@@ -22,7 +22,7 @@ namespace tessera::exchange {
 // that a place q of B wants comes
 //
 //   from its own rank   when that keeps a copy: the one on the place of the smallest number
-//   from the nearest    copy on the ground otherwise, as in reshard.h
+//   from the nearest    copy on the physical mesh otherwise, as in reshard.h
 //
 // and what several places of one rank want from the same place of A travels once.
 //
@@ -59,11 +59,10 @@ struct RankRoute {
 /// See the essay above.
 class RankPlan {
  public:
-  /// Both maps have the places of the reshard's ground and the same number of ranks, and `rank` is
-  /// one of them.
-  /// Errors: kMeshMismatch for maps of other places or ranks; kTooLarge where the places of this
-  /// rank take part in more than 2^22 parcels; kNotSupported for pieces with device maps of their
-  /// own; those of flows_of.
+  /// Both maps have the places of the reshard's physical mesh and the same number of ranks, and
+  /// `rank` is one of them. Errors: kMeshMismatch for maps of other places or ranks; kTooLarge
+  /// where the places of this rank take part in more than 2^22 parcels; kNotSupported for pieces
+  /// with device maps of their own; those of flows_of.
   static Result<RankPlan> make(std::shared_ptr<const reshard::Reshard> reshard, const RankMap& from,
                                const RankMap& to, int rank);
 

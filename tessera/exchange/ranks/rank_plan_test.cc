@@ -104,11 +104,11 @@ std::string plan_mistake(const test::ReshardPair& pair, const test::NaiveReshard
   seed.add(test::describe(pair));
   Dice dice(seed.value());
   const auto ranks = static_cast<int>(dice.between(1, 6));
-  const std::int64_t places = pair.ground.mesh.elements();
+  const std::int64_t places = pair.physical.mesh.elements();
   const RankMap from = test::random_ranks(dice, places, ranks);
   const RankMap to = test::random_ranks(dice, places, ranks);
   const auto reshard = std::make_shared<const reshard::Reshard>(
-      *reshard::Reshard::make(pair.from, pair.to, pair.ground));
+      *reshard::Reshard::make(pair.from, pair.to, pair.physical));
   std::vector<RankPlan> plans;
   for (int rank = 0; rank < ranks; ++rank) {
     auto plan = RankPlan::make(reshard, from, to, rank);

@@ -10,16 +10,16 @@
 
 namespace tessera::memory {
 
-/// Packs from the ground up. The skyline is the height reached in each section; its lowest flat
-/// stretch gets the first block of an order that lives within it, and is filled up to the lower of
-/// its neighbours when none does. O(n log n) on traces; no pairs of blocks are looked at.
+/// Packs from the physical mesh up. The skyline is the height reached in each section; its lowest
+/// flat stretch gets the first block of an order that lives within it, and is filled up to the
+/// lower of its neighbours when none does. O(n log n) on traces; no pairs of blocks are looked at.
 ///
 /// Law: every member is put down where nothing under it is higher, so plans never overlap.
 /// Example: lives [0, 4) and [1, 3) in that order: the first at 0, the second on top of it.
 class Skyline {
  public:
-  /// `members` will be put down; all other blocks are the ground, where `offsets` says they are.
-  /// False when memory is refused.
+  /// `members` will be put down; all other blocks are the physical mesh, where `offsets` says they
+  /// are. False when memory is refused.
   [[nodiscard]] bool build(const Packing& packing, std::span<const std::int32_t> members,
                            std::span<const std::int64_t> offsets);
 
@@ -51,7 +51,7 @@ class Skyline {
 
   const Packing* packing_ = nullptr;
   Waiting waiting_;
-  Array<std::int64_t> ground_;  // height of each section before anything is put down
+  Array<std::int64_t> physical_;  // height of each section before anything is put down
   Array<Stretch> stretches_;
   Array<Low> lows_;  // a heap; entries whose stretch has changed are stale
 };

@@ -10,6 +10,7 @@
 #include "tessera/notation/cute/text.h"
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -151,7 +152,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_TRY(CuteText text, read_cute(source, type.shape));
   Result<Placement> placed = lower(text.words, type.shape, type.dtype());
   if (!placed) return placed.error().at(text.whole);
-  return Tensor{*std::move(placed), "cute", std::move(text.words)};
+  return Tensor{*std::move(placed), "cute", make_terms(std::move(text.words))};
 }
 
 template <typename LayoutOrView>
@@ -162,7 +163,7 @@ Result<WrittenTensor> raise(const LayoutOrView& placed) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.shape(), tensor.dtype()),
-          write(std::get<CuteLayout>(tensor.words))};
+          write(std::get<CuteLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/dtensor/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -28,7 +29,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_TRY(DtensorText text, read_dtensor(source, type.shape));
   Result<Placement> placed = lower(text.words, type.shape, type.dtype());
   if (!placed) return placed.error().at(Span{text.mesh.from, text.placements.to});
-  return Tensor{*std::move(placed), "dtensor", std::move(text.words)};
+  return Tensor{*std::move(placed), "dtensor", make_terms(std::move(text.words))};
 }
 
 template <typename Rule>
@@ -39,7 +40,7 @@ Result<WrittenTensor> raise(const Rule& rule) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.shape(), tensor.dtype()),
-          write(std::get<DtensorLayout>(tensor.words))};
+          write(std::get<DtensorLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

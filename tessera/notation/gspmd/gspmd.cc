@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/gspmd/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -34,7 +35,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_TRY(GspmdText text, read_gspmd(source));
   Result<Placement> placed = lower(text.words, type.shape, type.dtype());
   if (!placed) return placed.error().at(text.devices.to > 0 ? text.devices : text.whole);
-  return Tensor{*std::move(placed), "gspmd", std::move(text.words)};
+  return Tensor{*std::move(placed), "gspmd", make_terms(std::move(text.words))};
 }
 
 template <typename Rule>
@@ -45,7 +46,7 @@ Result<WrittenTensor> raise(const Rule& rule) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.shape(), tensor.dtype()),
-          write(std::get<GspmdLayout>(tensor.words))};
+          write(std::get<GspmdLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

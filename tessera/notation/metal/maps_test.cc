@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tessera/notation/metal/metal.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/metal_checks.h"
 
 namespace tessera::notation {
@@ -105,7 +106,7 @@ TEST(MetalMaps, Spellings) {
       "memref<64x64xf32, #l1_>, block_sharded>>";
   EXPECT_EQ(print_tensor(parsed(sharded)), sharded);
   const Tensor tensor = parsed(sharded);
-  EXPECT_EQ(std::get<MetalLayout>(tensor.words).memory_layout, "block_sharded");
+  EXPECT_EQ(std::get<MetalLayout>(terms_of(tensor)).memory_layout, "block_sharded");
 }
 
 TEST(MetalMaps, SpacesAndOutOfBoundsValues) {

@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/metal/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/tensor_type.h"
 
 namespace tessera::notation {
@@ -118,7 +119,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_CHECK_OK(read_rest(cursor, words, spans));
   TESSERA_CHECK_OK(cursor.expect_end());
   TESSERA_TRY(Layout layout, lower(words, type.shape, type.dtype(), &spans));
-  return Tensor{std::move(layout), "metal", std::move(words)};
+  return Tensor{std::move(layout), "metal", make_terms(std::move(words))};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) {
@@ -128,7 +129,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
-          write(std::get<MetalLayout>(tensor.words))};
+          write(std::get<MetalLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/metal_checks.h"
 
 namespace tessera::notation {
@@ -48,7 +49,7 @@ TEST(Metal, Walkthrough) {
   EXPECT_EQ(location.slot, 262 * 128 + 100);
   EXPECT_EQ(location.places, (std::vector<Place>{{0, 0}}));
   const Tensor tensor = parsed(text);
-  const auto& words = std::get<MetalLayout>(tensor.words);
+  const auto& words = std::get<MetalLayout>(terms_of(tensor));
   EXPECT_EQ(words.linear.results[0].at({1, 1, 6, 100}), 262);
   EXPECT_EQ(words.linear.results[1].at({1, 1, 6, 100}), 100);
   EXPECT_EQ(parsed(text).layout().spec().space, "l1");
@@ -254,7 +255,7 @@ TEST(Metal, StridesAreBumped) {
 TEST(Metal, Facts) {
   const auto facts = [](std::string_view text) {
     const Tensor tensor = parsed(text);
-    return facts_of(std::get<MetalLayout>(tensor.words), tensor.layout().shape()).value();
+    return facts_of(std::get<MetalLayout>(terms_of(tensor)), tensor.layout().shape()).value();
   };
   const MetalFacts collapsed = facts(metal(
       "2x3x64x128xf32", "(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3)", "2x4", "192x32xf32"));

@@ -5,6 +5,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/notation/metal/metal.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/sanitized.h"
 
@@ -215,7 +216,7 @@ TEST(MetalRule, MadeAndChangedAttributesFollowTheRule) {
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
     const Shape& shape = tensor->layout().shape();
-    const auto& words = std::get<MetalLayout>(tensor->words);
+    const auto& words = std::get<MetalLayout>(terms_of(*tensor));
     for (std::int64_t& places : rule.grid) places = dice.between(1, 9);
     const Result<MetalLayout> regridded = with_grid(words, shape, rule.grid);
     ASSERT_TRUE(regridded.ok()) << regridded.error().message;

@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/metal/metal.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/notation/rule_ttnn.h"
 
@@ -256,7 +257,7 @@ TEST(MetalSeed, BumpedStride) {
   const MetalRule bumped = metal({2, 8, 32}, {{{{0, 32}, {1, 1}}}, dim(2)}, {1, 2}, {32, 32});
   const Result<Tensor> tensor = parse_tensor(packed.text());
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), packed.text());
-  const auto& words = std::get<MetalLayout>(tensor->words);
+  const auto& words = std::get<MetalLayout>(terms_of(*tensor));
   const Result<AffineMap> map = bump_stride(words.linear, 0, 32);
   ASSERT_TRUE(map.ok()) << map.error().message;
   EXPECT_EQ(write_affine_map(*map), "(d0, d1, d2) -> (d0 * 32 + d1, d2)");

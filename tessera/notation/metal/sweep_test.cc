@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/notation/metal/metal.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/metal_checks.h"
 
 namespace tessera::notation {
@@ -53,7 +54,7 @@ void check(const MetalLayout& words, const Shape& shape, const std::vector<Naive
   SCOPED_TRACE(text);
   const Tensor tensor = parsed(text);
   ASSERT_EQ(tensor.notation, "metal");
-  EXPECT_TRUE(std::get<MetalLayout>(tensor.words).memref.shape == words.memref.shape);
+  EXPECT_TRUE(std::get<MetalLayout>(terms_of(tensor)).memref.shape == words.memref.shape);
   EXPECT_EQ(print_tensor(tensor), text);
   for (std::size_t line = 0; line < lines.size(); ++line) {
     EXPECT_EQ(words.memref.shape[line], lines[line].room());

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/metal_checks.h"
 
 namespace tessera::notation {
@@ -156,7 +157,7 @@ TEST(MetalToday, SpacesPaddingAndMemoryLayout) {
 TEST(MetalToday, Facts) {
   const Tensor tensor = parsed(today("8x1x3x1x!ttcore.tile<32x32, f32>", "9x43x7", "256x32x32",
                                      "dense<[[0, -1]]> : tensor<1x2xi64>"));
-  const MetalFacts facts = facts_of(std::get<MetalTodayLayout>(tensor.words)).value();
+  const MetalFacts facts = facts_of(std::get<MetalTodayLayout>(terms_of(tensor))).value();
   EXPECT_EQ(facts.linear, "(d0, d1, d2) -> (d0 * 64 + d1, d2)");
   EXPECT_EQ(facts.collapsed_intervals, (CollapseIntervals{{0, -1}}));
   EXPECT_EQ(facts.grid, (Numbers{8, 1}));

@@ -6,6 +6,7 @@
 #include "tessera/notation/metal/text.h"
 #include "tessera/notation/metal_today/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -169,7 +170,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {
-  const auto& words = std::get<MetalTodayLayout>(tensor.words);
+  const auto& words = std::get<MetalTodayLayout>(terms_of(tensor));
   return {words.device_type, write(words)};
 }
 
@@ -197,7 +198,7 @@ Result<Tensor> read_metal_today(Cursor& cursor, std::string_view dialect, const 
     spans.device_shape = {type.extents_at->from, type.extents_at->to - 1};  // without the last 'x'
   }
   TESSERA_TRY(Layout layout, lower(words, &spans));
-  return Tensor{std::move(layout), "metal-today", std::move(words)};
+  return Tensor{std::move(layout), "metal-today", make_terms(std::move(words))};
 }
 
 std::string write_intervals(const CollapseIntervals& intervals) {

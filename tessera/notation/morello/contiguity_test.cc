@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/notation/rule_morello.h"
 
@@ -27,7 +28,7 @@ struct Case {
 Case read(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
-  const auto& words = std::get<MorelloLayout>(tensor->words);
+  const auto& words = std::get<MorelloLayout>(terms_of(*tensor));
   const Shape& shape = tensor->layout().shape();
   return {words, shape, *physical_sizes(words, shape), text};
 }

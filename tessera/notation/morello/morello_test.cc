@@ -8,6 +8,7 @@
 
 #include "tessera/notation/morello/facts.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/laws.h"
 #include "tessera/testing/notation/text_checks.h"
 
@@ -35,12 +36,13 @@ std::vector<std::int64_t> slots(const std::string& text) {
 
 std::vector<std::int64_t> sizes(const std::string& text) {
   const Tensor tensor = read(text);
-  return facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout().shape())->physical_sizes;
+  return facts_of(std::get<MorelloLayout>(terms_of(tensor)), tensor.layout().shape())
+      ->physical_sizes;
 }
 
 std::string expression(const std::string& text) {
   const Tensor tensor = read(text);
-  return facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout().shape())->expression;
+  return facts_of(std::get<MorelloLayout>(terms_of(tensor)), tensor.layout().shape())->expression;
 }
 
 // The seed's two pictures of a 6x8 matrix, computed by its formulas: 8·d0 + d1, and (erratum 28)
@@ -164,8 +166,9 @@ TEST(Morello, AWholeTensorIsContiguousWhenItsElementsAreInOrder) {
       {"tensor<0x4xf32, morello.row_major()>", true}};
   for (const auto& [text, contiguous] : cases) {
     const Tensor tensor = read(text);
-    EXPECT_EQ(facts_of(std::get<MorelloLayout>(tensor.words), tensor.layout().shape())->contiguous,
-              contiguous)
+    EXPECT_EQ(
+        facts_of(std::get<MorelloLayout>(terms_of(tensor)), tensor.layout().shape())->contiguous,
+        contiguous)
         << text;
   }
 }

@@ -6,6 +6,7 @@
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/morello/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {
@@ -112,7 +113,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   }
   TESSERA_CHECK_OK(cursor.expect_end());
   TESSERA_TRY(Layout layout, lower_said(words, type.shape, type.dtype(), spans));
-  return Tensor{std::move(layout), "morello", std::move(words)};
+  return Tensor{std::move(layout), "morello", make_terms(std::move(words))};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) {
@@ -122,7 +123,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
-          write(std::get<MorelloLayout>(tensor.words))};
+          write(std::get<MorelloLayout>(terms_of(tensor)))};
 }
 
 template <typename Value, std::size_t n>

@@ -11,6 +11,7 @@
 #include "tessera/notation/morello/contiguity.h"
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_morello.h"
 #include "tessera/testing/notation/rule_morello_laws.h"
 #include "tessera/testing/sanitized.h"
@@ -44,7 +45,7 @@ std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor || tensor->notation != "morello" || !test::is_small(tensor->layout())) return {};
   MorelloRule rule;
-  for (const MorelloDim& dim : std::get<MorelloLayout>(tensor->words).dims) {
+  for (const MorelloDim& dim : std::get<MorelloLayout>(terms_of(*tensor)).dims) {
     rule.parts.push_back({dim.dim, static_cast<Kind>(dim.kind), dim.size});
   }
   const Numbers& shape = tensor->layout().shape().extents();
@@ -144,7 +145,7 @@ TEST(MorelloRule, ContiguityOfRandomTiles) {
       failures.add(text + "\n  refused");
       continue;
     }
-    const auto& words = std::get<MorelloLayout>(tensor->words);
+    const auto& words = std::get<MorelloLayout>(terms_of(*tensor));
     const Shape& all = tensor->layout().shape();
     const std::string where = cat(text, "\n  tile ", bracketed(tile), " at ", bracketed(origin));
     const TileContiguity expected =

@@ -6,6 +6,7 @@
 
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_morello.h"
 #include "tessera/testing/notation/rule_morello_laws.h"
 
@@ -35,7 +36,7 @@ std::string expression_of(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return tensor.error().message;
   const auto expression =
-      index_expression(std::get<MorelloLayout>(tensor->words), tensor->layout().shape());
+      index_expression(std::get<MorelloLayout>(terms_of(*tensor)), tensor->layout().shape());
   return expression ? *expression : expression.error().message;
 }
 

@@ -163,17 +163,17 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   switch (text.kind) {
     case NativeAny::Kind::kLayout: {
       TESSERA_TRY(Layout layout, lower(text.layout, type.shape, type.dtype()));
-      return Tensor{std::move(layout), "native", {}};
+      return Tensor{std::move(layout), "native"};
     }
     case NativeAny::Kind::kView: {
       TESSERA_TRY(View view, lower_view(text.layout, type.shape, type.dtype()));
-      return Tensor{std::move(view), "native", {}};
+      return Tensor{std::move(view), "native"};
     }
     case NativeAny::Kind::kPieces:
       break;
   }
   TESSERA_TRY(Piecewise pieces, lower_pieces(text, type.shape, type.dtype()));
-  return Tensor{std::move(pieces), "native", {}};
+  return Tensor{std::move(pieces), "native"};
 }
 
 WrittenTensor written(const Placement& placement) {

@@ -9,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/raising/physical_dims.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {
@@ -26,7 +27,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_CHECK_OK(cursor.expect_end());
   Result<Layout> layout = lower(words, type.shape, type.dtype());
   if (!layout) return layout.error().at(tag.span);
-  return Tensor{*std::move(layout), "onednn", std::move(words)};
+  return Tensor{*std::move(layout), "onednn", make_terms(std::move(words))};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) {
@@ -36,7 +37,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
-          write(std::get<OnednnLayout>(tensor.words))};
+          write(std::get<OnednnLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

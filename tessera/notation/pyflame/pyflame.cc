@@ -7,6 +7,7 @@
 #include "tessera/notation/pyflame/raise.h"
 #include "tessera/notation/pyflame/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -31,7 +32,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_TRY(PyflameText text, read_pyflame(source));
   TESSERA_TRY(Layout layout,
               lower_pyflame(text.words, type.shape, type.dtype(), PyflameBlame(text.spans)));
-  return Tensor{std::move(layout), "pyflame", std::move(text.words)};
+  return Tensor{std::move(layout), "pyflame", make_terms(std::move(text.words))};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) {
@@ -43,7 +44,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
-          write(std::get<PyflameLayout>(tensor.words))};
+          write(std::get<PyflameLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

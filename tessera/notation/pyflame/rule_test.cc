@@ -7,6 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/places.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_pyflame.h"
 #include "tessera/testing/sanitized.h"
 
@@ -91,7 +92,7 @@ PyflameRule rule_of(const PyflameLayout& words) {
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor || tensor->notation != "pyflame" || !test::is_small(tensor->layout())) return {};
-  const PyflameRule rule = rule_of(std::get<PyflameLayout>(tensor->words));
+  const PyflameRule rule = rule_of(std::get<PyflameLayout>(terms_of(*tensor)));
   const Numbers& shape = tensor->layout().shape().extents();
   const std::string dtype(dtype_name(tensor->layout().dtype()));
   return test::mistake(test::ruled(rule, shape, dtype));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/rule_spyre_laws.h"
 #include "tessera/testing/sanitized.h"
@@ -35,7 +36,7 @@ TEST(SpyreRule, RandomLayoutsAreWhereTheRuleSays) {
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor || tensor->notation != "spyre" || !test::is_small(tensor->layout())) return {};
-  const auto& words = std::get<SpyreLayout>(tensor->words);
+  const auto& words = std::get<SpyreLayout>(terms_of(*tensor));
   // Offsets that the plain loops below cannot add up are left to the library.
   constexpr std::int64_t kFar = std::int64_t{1} << 40;
   const auto far = [](std::int64_t number) { return number > kFar || number < -kFar; };

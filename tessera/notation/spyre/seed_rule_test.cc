@@ -8,6 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/rule_spyre_laws.h"
 
@@ -29,7 +30,7 @@ Tensor read(const std::string& text) {
 
 SpyreLayout spelled(const std::string& text) {
   const Tensor tensor = read(text);
-  const auto out = spelled_out(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+  const auto out = spelled_out(std::get<SpyreLayout>(terms_of(tensor)), tensor.layout().shape(),
                                tensor.layout().dtype());
   EXPECT_TRUE(out.ok()) << text;
   return out ? *out : SpyreLayout{};
@@ -37,7 +38,7 @@ SpyreLayout spelled(const std::string& text) {
 
 Numbers strides_of(const std::string& text) {
   const Tensor tensor = read(text);
-  const auto out = stride_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+  const auto out = stride_map_of(std::get<SpyreLayout>(terms_of(tensor)), tensor.layout().shape(),
                                  tensor.layout().dtype());
   EXPECT_TRUE(out.ok()) << text;
   return out ? *out : Numbers{};
@@ -137,7 +138,7 @@ TEST(SpyreSeed, AStickifiedMatrix) {
 
 std::vector<SpyreNest> nests_of(const std::string& text) {
   const Tensor tensor = read(text);
-  const auto out = transfer_nests(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+  const auto out = transfer_nests(std::get<SpyreLayout>(terms_of(tensor)), tensor.layout().shape(),
                                   tensor.layout().dtype());
   EXPECT_TRUE(out.ok()) << text;
   return out ? *out : std::vector<SpyreNest>{};
@@ -243,7 +244,7 @@ TEST(SpyreFacts, AFusedViewHasNoDimMap) {
   EXPECT_EQ(test::spyre_mistake(rule), "");
   const Tensor tensor = read(text);
   EXPECT_EQ(tensor.layout().locate({7, 0, 70})->slot, ((2 * 2 + 1) * 3 + 1) * 64 + 6);
-  const auto dims = dim_map_of(std::get<SpyreLayout>(tensor.words), tensor.layout().shape(),
+  const auto dims = dim_map_of(std::get<SpyreLayout>(terms_of(tensor)), tensor.layout().shape(),
                                tensor.layout().dtype());
   EXPECT_FALSE(dims.ok());
   // The [3, 5, 128] tensor that it is a view of: today's default.

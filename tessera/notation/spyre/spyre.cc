@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/registry.h"
 #include "tessera/notation/spyre/lines.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -14,7 +15,7 @@ Result<Tensor> read(std::string_view text, const TensorType& type) {
   TESSERA_TRY(spyre::Parsed parsed, spyre::parse(text));
   TESSERA_TRY(Layout layout,
               spyre::lower_text(parsed.words, type.shape, type.dtype(), parsed.spans));
-  return Tensor{std::move(layout), "spyre", std::move(parsed.words)};
+  return Tensor{std::move(layout), "spyre", make_terms(std::move(parsed.words))};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) {
@@ -24,7 +25,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
-          write(std::get<SpyreLayout>(tensor.words))};
+          write(std::get<SpyreLayout>(terms_of(tensor)))};
 }
 
 /// `key=value` entries, separated by commas.

@@ -12,6 +12,7 @@
 #include "tessera/layout/runs.h"
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {
@@ -61,7 +62,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   if (!cursor.accept(">")) return cursor.expected(offset ? "'>'" : "',' or '>'", kHelp);
   TESSERA_CHECK_OK(cursor.expect_end());
   Result<Placement> placed = lower(words, type.shape, type.dtype());
-  if (placed) return Tensor{*std::move(placed), "strided", std::move(words)};
+  if (placed) return Tensor{*std::move(placed), "strided", make_terms(std::move(words))};
   const bool too_low = placed.error().code == ErrorCode::kOutOfRange;
   return placed.error().at(too_low ? offset.value_or(list) : list);
 }
@@ -79,7 +80,7 @@ Result<WrittenTensor> raise(const LayoutOrView& placed) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.shape(), tensor.dtype()),
-          write(std::get<StridedLayout>(tensor.words))};
+          write(std::get<StridedLayout>(terms_of(tensor)))};
 }
 
 /// The first element that is not where the first steps along each dim lead.

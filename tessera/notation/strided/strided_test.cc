@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/testing/notation/text_checks.h"
 
 namespace tessera::notation {
@@ -85,7 +86,7 @@ TEST(Strided, ElementsThatShareASlotAreAView) {
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
     ASSERT_NE(tensor->placement.view(), nullptr);
     EXPECT_EQ(print_tensor(*tensor), text);
-    const auto& words = std::get<StridedLayout>(tensor->words);
+    const auto& words = std::get<StridedLayout>(terms_of(*tensor));
     std::int64_t last = 0;
     for (std::int64_t i = 0; i < tensor->shape().elements(); ++i) {
       const Index index = tensor->shape().delinear(i);

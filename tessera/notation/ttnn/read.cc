@@ -4,6 +4,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 #include "tessera/notation/text/tensor_type.h"
 #include "tessera/notation/ttnn/rule.h"
@@ -131,7 +132,7 @@ Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {
   spans.memref = spans.memory = spans.memory_item = spans.cores = cursor.since(from);
   TESSERA_CHECK_OK(read_items(cursor, words, spans));
   TESSERA_TRY(Layout layout, lower_ttnn(words, type.shape, type.dtype(), &spans));
-  return Tensor{std::move(layout), "ttnn", std::move(words)};
+  return Tensor{std::move(layout), "ttnn", make_terms(std::move(words))};
 }
 
 Result<Tensor> read(std::string_view source, const TensorType& type) {
@@ -152,8 +153,8 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   const TensorType type = TensorType::of(tensor.layout().shape(), tensor.layout().dtype());
-  if (const auto* terms = std::get_if<TtnnTerms>(&tensor.words)) return {type, write(*terms)};
-  return {type, write(std::get<TtnnLayout>(tensor.words))};
+  if (const auto* terms = std::get_if<TtnnTerms>(&terms_of(tensor))) return {type, write(*terms)};
+  return {type, write(std::get<TtnnLayout>(terms_of(tensor)))};
 }
 
 }  // namespace

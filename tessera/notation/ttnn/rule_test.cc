@@ -4,6 +4,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/ttnn/ttnn.h"
 #include "tessera/testing/notation/rule_ttnn.h"
 #include "tessera/testing/sanitized.h"
@@ -36,7 +37,7 @@ std::string cores_mistake(const TtnnRule& rule, const Layout& layout) {
 }
 
 std::string facts_mistake(const TtnnRule& rule, const Tensor& tensor) {
-  const auto& words = std::get<TtnnLayout>(tensor.words);
+  const auto& words = std::get<TtnnLayout>(terms_of(tensor));
   const Result<TtnnFacts> facts = facts_of(words, tensor.layout().shape());
   if (!facts) return facts.error().message;
   if (facts->physical_shape != rule.physical()) {
@@ -82,7 +83,7 @@ std::string terms_mistake(const TermsRule& rule) {
   if (!found.empty()) return found;
   const Result<Tensor> tensor = parse_tensor(rule.text());
   const Result<TtnnFacts> facts =
-      facts_of(std::get<TtnnTerms>(tensor->words), tensor->layout().shape());
+      facts_of(std::get<TtnnTerms>(terms_of(*tensor)), tensor->layout().shape());
   if (!facts) return facts.error().message;
   const Numbers padded = {test::round_up(rule.shard[0], rule.tile[0]),
                           test::round_up(rule.shard[1], rule.tile[1])};
@@ -190,7 +191,7 @@ TEST(TtnnRule, MakingAnAttributeFollowsTheRule) {
     }
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
-    const auto& words = std::get<TtnnLayout>(tensor->words);
+    const auto& words = std::get<TtnnLayout>(terms_of(*tensor));
     const Shape& shape = tensor->layout().shape();
     const Result<AffineMap> map = ttnn_collapse(shape, words.memref.element);
     ASSERT_TRUE(map.ok()) << rule.text();

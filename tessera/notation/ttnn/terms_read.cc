@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 #include "tessera/notation/ttnn/terms.h"
 
@@ -89,7 +90,7 @@ Result<Tensor> read_ttnn_terms(std::string_view source, const TensorType& type) 
     return Error{ErrorCode::kSyntax, cat("ttnn<> without ", name), all, std::string(kHelp)};
   }
   TESSERA_TRY(Layout layout, lower_terms(words, type.shape, type.dtype(), &spans));
-  return Tensor{std::move(layout), "ttnn", std::move(words)};
+  return Tensor{std::move(layout), "ttnn", make_terms(std::move(words))};
 }
 
 std::string write(const TtnnTerms& words) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/notation/terms.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +23,7 @@ Tensor read(const std::string& text) {
 
 TtnnFacts facts(const Tensor& tensor) {
   const Result<TtnnFacts> told =
-      facts_of(std::get<TtnnTerms>(tensor.words), tensor.layout().shape());
+      facts_of(std::get<TtnnTerms>(terms_of(tensor)), tensor.layout().shape());
   EXPECT_TRUE(told.ok());
   return told.ok() ? *told : TtnnFacts{};
 }

@@ -11,6 +11,7 @@
 #include "tessera/layout/compare.h"
 #include "tessera/layout/padding.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::notation {
 namespace {
@@ -179,8 +180,8 @@ TEST(Ttnn, InterleavedTensorsIgnoreTheirGrid) {
   ASSERT_TRUE(same.ok());
   EXPECT_TRUE(same->equal);
   EXPECT_EQ(spread.layout().slots(), 65536);
-  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(spread.words)), 2048);
-  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(single.words)), 131072);
+  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(terms_of(spread))), 2048);
+  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(terms_of(single))), 131072);
 }
 
 TEST(Ttnn, MapsThatDoNotCollapseAreTheSameInOnePlace) {
@@ -229,7 +230,7 @@ TEST(Ttnn, TheStorageTypeMayDiffer) {
       "tensor<32x32xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
       "memref<1x1x!ttcore.tile<32x32, bfp_bf8>, #dram>, <interleaved>>>");
   EXPECT_EQ(tensor.layout().shard_bytes(), 1088);
-  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(tensor.words)), 1088);
+  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(terms_of(tensor))), 1088);
   EXPECT_EQ(tensor.layout().dtype(), DType::kBF16);
 }
 
@@ -263,7 +264,7 @@ TEST(Ttnn, TextsComeBackAsWritten) {
 TEST(Ttnn, FactsOfTheAttribute) {
   const Tensor block = read(kBlock53x63);
   const Result<TtnnFacts> facts =
-      facts_of(std::get<TtnnLayout>(block.words), block.layout().shape());
+      facts_of(std::get<TtnnLayout>(terms_of(block)), block.layout().shape());
   ASSERT_TRUE(facts.ok());
   EXPECT_EQ(facts->grid_shape, (std::vector<std::int64_t>{3, 2}));
   EXPECT_EQ(facts->stride, (std::vector<std::int64_t>{4096, 64, 1}));
@@ -275,14 +276,15 @@ TEST(Ttnn, FactsOfTheAttribute) {
   const Tensor seed = read(
       "tensor<2x3x64x128xf32, #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, "
       "d3), <8x8>, memref<1x1x!ttcore.tile<32x32, f32>, #l1>, <interleaved>>>");
-  const Result<TtnnFacts> whole = facts_of(std::get<TtnnLayout>(seed.words), seed.layout().shape());
+  const Result<TtnnFacts> whole =
+      facts_of(std::get<TtnnLayout>(terms_of(seed)), seed.layout().shape());
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(whole->grid_shape, (std::vector<std::int64_t>{1, 1}));
   EXPECT_EQ(whole->stride, (std::vector<std::int64_t>{49152, 24576, 8192, 128, 1}));
   EXPECT_EQ(whole->physical_shape, (std::vector<std::int64_t>{384, 128}));
   EXPECT_EQ(whole->shard_shape, (std::vector<std::int64_t>{384, 128}));
   EXPECT_EQ(whole->physical_shard_shape, (std::vector<std::int64_t>{384, 128}));
-  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(seed.words)), 4096);  // 48 tiles on 64 cores
+  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(terms_of(seed))), 4096);  // 48 tiles on 64 cores
 }
 
 TEST(Ttnn, MakesWhatTheRuleDerives) {

@@ -5,6 +5,7 @@
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/notation/registry.h"
+#include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
 #include "tessera/notation/xla/xla.h"
 
@@ -151,7 +152,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_CHECK_OK(cursor.expect("}", kHelp));
   TESSERA_CHECK_OK(cursor.expect_end());
   TESSERA_TRY(Layout layout, lower(words, type.shape, type.dtype(), &spans));
-  return Tensor{std::move(layout), "xla", std::move(words)};
+  return Tensor{std::move(layout), "xla", make_terms(std::move(words))};
 }
 
 Result<WrittenTensor> raise(const Layout& layout) {
@@ -161,7 +162,7 @@ Result<WrittenTensor> raise(const Layout& layout) {
 
 WrittenTensor write_tensor(const Tensor& tensor) {
   return {TensorType::of(tensor.layout().shape(), tensor.layout().dtype()),
-          write(std::get<XlaLayout>(tensor.words))};
+          write(std::get<XlaLayout>(terms_of(tensor)))};
 }
 
 std::string tile_text(const std::vector<std::int64_t>& tile) {

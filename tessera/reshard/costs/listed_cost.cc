@@ -99,7 +99,7 @@ Result<Dispatches> all_dispatches(const Reshard& reshard) {
 }
 
 LinkLoads loads_of(const Reshard& reshard, const Dispatches& dispatches) {
-  TreeLoads loads(*reshard.ground().fabric);
+  TreeLoads loads(*reshard.physical().fabric);
   for (const Dispatch& dispatch : dispatches.list) {
     loads.add(dispatch.source, dispatches.sets[dispatch.set], reshard.wavelets(dispatch.elements));
   }
@@ -119,7 +119,7 @@ void count_messages(const Reshard& reshard, const std::vector<PairBytes>& pairs,
     cost.wavelets += wavelets;
     ++cost.messages;
     if (!cost.fabric) continue;
-    const std::int64_t cols = reshard.ground().fabric->cols;
+    const std::int64_t cols = reshard.physical().fabric->cols;
     const std::int64_t far = std::abs(pair.source / cols - pair.destination / cols) +
                              std::abs(pair.source % cols - pair.destination % cols);
     cost.fabric->longest_distance = std::max(cost.fabric->longest_distance, far);
@@ -136,14 +136,14 @@ Result<LinkLoads> listed_loads(const Reshard& reshard) {
 
 Result<ReshardCost> listed_cost(const Reshard& reshard) {
   ReshardCost cost;
-  if (reshard.ground().fabric) cost.fabric = FabricCost{};
+  if (reshard.physical().fabric) cost.fabric = FabricCost{};
   TESSERA_TRY(const std::vector<PairBytes> pairs,
               pairs_of(reshard, kMaxMessages, {.messages = true, .local = true}));
   count_messages(reshard, pairs, cost);
   if (!cost.fabric) return cost;
   FabricCost& fabric = *cost.fabric;
   TESSERA_TRY(const Dispatches dispatches, all_dispatches(reshard));
-  const auto nodes = static_cast<std::size_t>(reshard.ground().fabric->nodes());
+  const auto nodes = static_cast<std::size_t>(reshard.physical().fabric->nodes());
   std::vector<std::int64_t> out(nodes, 0);
   std::vector<std::int64_t> in(nodes, 0);
   for (const Dispatch& dispatch : dispatches.list) {

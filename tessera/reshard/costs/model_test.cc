@@ -218,9 +218,9 @@ struct Comparison {
     const Result<Tensor> a = parse_tensor(made.a);
     const Result<Tensor> b = parse_tensor(made.b);
     ASSERT_TRUE(a.ok() && b.ok()) << made.a << " " << made.b;
-    const Result<Ground> ground = Ground::around(a->placement, b->placement);
-    ASSERT_TRUE(ground.ok());
-    const Result<Reshard> reshard = Reshard::make(a->placement, b->placement, *ground);
+    const Result<PhysicalMesh> physical = PhysicalMesh::around(a->placement, b->placement);
+    ASSERT_TRUE(physical.ok());
+    const Result<Reshard> reshard = Reshard::make(a->placement, b->placement, *physical);
     ASSERT_TRUE(reshard.ok());
     const Result<ReshardCost> cost = cost_of(*reshard);
     ASSERT_TRUE(cost.ok());
@@ -230,13 +230,14 @@ struct Comparison {
       const Result<ReshardTraffic> made_traffic = traffic_of(*reshard, 1 << 22, {.parts = parts});
       EXPECT_TRUE(made_traffic.ok());
       const Result<fabric::Simulation> run =
-          fabric::simulate(*ground->fabric, made_traffic->traffic);
+          fabric::simulate(*physical->fabric, made_traffic->traffic);
       EXPECT_TRUE(run.ok());
       // The loads that the model speaks of are those that were carried.
       EXPECT_EQ(*std::max_element(run->links.begin(), run->links.end()),
                 cost->fabric->max_link_wavelets);
       EXPECT_EQ(run->hops, cost->fabric->link_hops);
-      const std::int64_t least = LowerBound(*ground->fabric, made_traffic->traffic, *run).cycles();
+      const std::int64_t least =
+          LowerBound(*physical->fabric, made_traffic->traffic, *run).cycles();
       EXPECT_GE(run->cycles, least) << made.a << " -> " << made.b;
       return std::pair(run->cycles, least);
     };

@@ -66,10 +66,10 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
   const Result<Tensor> a = parse_tensor(cat("tensor<", shape_and_type, ", ", from, ">"));
   const Result<Tensor> b = parse_tensor(cat("tensor<", shape_and_type, ", ", to, ">"));
   ASSERT_TRUE(a.ok() && b.ok());
-  const Result<reshard::Ground> ground = reshard::Ground::of(**find_machine(machine));
-  ASSERT_TRUE(ground.ok());
+  const Result<reshard::PhysicalMesh> physical = reshard::PhysicalMesh::of(**find_machine(machine));
+  ASSERT_TRUE(physical.ok());
   const Result<reshard::Reshard> reshard =
-      reshard::Reshard::make(a->placement, b->placement, *ground);
+      reshard::Reshard::make(a->placement, b->placement, *physical);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
   const Result<reshard::ReshardCost> cost = reshard::cost_of(*reshard);
   ASSERT_TRUE(cost.ok()) << cost.error().message;
@@ -77,15 +77,15 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
       reshard::pairs_of(*reshard, std::int64_t{1} << 23);
   ASSERT_TRUE(pairs.ok()) << pairs.error().message;
 
-  Travel travel{ground->mesh[0], ground->mesh[1]};
+  Travel travel{physical->mesh[0], physical->mesh[1]};
   reshard::ReshardCost expected;
   reshard::FabricCost fabric;
   std::int64_t crossing = 0;
-  std::vector<std::int64_t> in(at(ground->mesh.elements()), 0);
+  std::vector<std::int64_t> in(at(physical->mesh.elements()), 0);
   std::vector<std::int64_t> out = in;
   for (const reshard::PairBytes& pair : *pairs) {
-    const std::int64_t wavelets = naive_wavelets(a->placement, *ground, pair.elements);
-    const std::int64_t distance = naive_distance(*ground, pair.source, pair.destination);
+    const std::int64_t wavelets = naive_wavelets(a->placement, *physical, pair.elements);
+    const std::int64_t distance = naive_distance(*physical, pair.source, pair.destination);
     expected.bytes += naive_bytes(a->placement, pair.elements);
     ++expected.messages;
     expected.wavelets += wavelets;
@@ -110,7 +110,7 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
   fabric.depth = 1;
   fabric.cycles =
       std::max(fabric.max_ramp_wavelets, fabric.max_link_wavelets + fabric.longest_distance) +
-      2 * ground->fabric->ramp_cycles + 1;
+      2 * physical->fabric->ramp_cycles + 1;
   expected.fabric = fabric;
   EXPECT_EQ(cost_text(*cost), cost_text(expected));
   const Result<reshard::LinkLoads> answer = reshard::link_loads(*reshard);

@@ -23,7 +23,7 @@ using AxisCopies =
     std::array<Copies, 2>;  ///< along the row coordinate, along the column coordinate
 
 /// How the replicas of a form repeat along the physical axes, or nothing when they do not evenly.
-/// Example: replicate(m1#3*2) on a 4x8 mesh that is the ground's repeats columns: {3, 2, 0}.
+/// Example: replicate(m1#3*2) on a 4x8 mesh that is the physical mesh's repeats columns: {3, 2, 0}.
 std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols);
 
 /// What one physical axis of a flow becomes with copies on either side.

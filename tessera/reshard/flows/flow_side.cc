@@ -49,11 +49,11 @@ std::optional<std::int64_t> even_step(const Values& along) {
 
 }  // namespace
 
-bool one_to_one(const PlaceMap& map, std::int64_t ground_places) {
+bool one_to_one(const PlaceMap& map, std::int64_t physical_places) {
   // Lists that nest are: each step of one goes further than all of the smaller ones together. Any
   // others are counted.
   const std::int64_t places = map.mesh().elements();
-  if (places > ground_places) return false;
+  if (places > physical_places) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> gap_and_range;
   for (std::size_t axis = 0; map.separable() && axis < map.mesh().rank(); ++axis) {
     const Values& along = map.along(axis);
@@ -72,7 +72,7 @@ bool one_to_one(const PlaceMap& map, std::int64_t ground_places) {
     range += own;
   }
   if (nested) return true;
-  std::vector<bool> seen(static_cast<std::size_t>(ground_places), false);
+  std::vector<bool> seen(static_cast<std::size_t>(physical_places), false);
   for (std::int64_t v = 0; v < places; ++v) {
     const auto physical = static_cast<std::size_t>(map.physical(v));
     if (seen[physical]) return false;
@@ -131,9 +131,9 @@ void FlowSide::add_copies(std::size_t axis, const OffsetSet& copies) {
   numbers_.push_back(std::move(moved));
 }
 
-/// Where coordinates add, so do physical numbers if every axis runs evenly over the ground or one
-/// factor alone moves along it. Where they carry, physical numbers must be evenly those of the
-/// mesh.
+/// Where coordinates add, so do physical numbers if every axis runs evenly over the physical mesh
+/// or one factor alone moves along it. Where they carry, physical numbers must be evenly those of
+/// the mesh.
 bool FlowSide::parts_add() const {
   if (!map_.separable()) return false;
   std::optional<std::int64_t> scale;
@@ -162,7 +162,7 @@ bool FlowSide::place(std::vector<FlowFactor>& factors) const {
   return true;
 }
 
-bool FlowSide::distinct(std::int64_t ground_places) const {
+bool FlowSide::distinct(std::int64_t physical_places) const {
   if (carries_) {
     if (!sums_are_distinct(numbers_, map_.mesh().elements())) return false;
   } else {
@@ -170,7 +170,7 @@ bool FlowSide::distinct(std::int64_t ground_places) const {
       if (!sums_are_distinct(moved_by_[axis], map_.mesh()[axis])) return false;
     }
   }
-  return one_to_one(map_, ground_places);
+  return one_to_one(map_, physical_places);
 }
 
 }  // namespace tessera::reshard

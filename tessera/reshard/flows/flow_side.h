@@ -29,7 +29,7 @@ class FlowSide {
   /// The copies of a source along a virtual axis, which are more places that a sum may be.
   void add_copies(std::size_t axis, const OffsetSet& copies);
   /// Whether different sums of parts are different physical places.
-  bool distinct(std::int64_t ground_places) const;
+  bool distinct(std::int64_t physical_places) const;
 
  private:
   using Values = std::vector<std::int64_t>;

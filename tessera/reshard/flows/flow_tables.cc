@@ -11,6 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/reshard/flows/axis_copies.h"
 #include "tessera/reshard/flows/point_table.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
@@ -288,21 +289,22 @@ Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part,
   return TableMaker(part, fabric).make();
 }
 
-fabric::FabricMesh rows_and_columns(const Ground& ground) {
-  if (ground.fabric) return *ground.fabric;
+fabric::FabricMesh rows_and_columns(const PhysicalMesh& physical) {
+  if (physical.fabric) return *physical.fabric;
   fabric::FabricMesh mesh;
-  if (ground.mesh.rank() > 0) mesh.cols = static_cast<std::int32_t>(ground.mesh.extents().back());
-  mesh.rows = static_cast<std::int32_t>(ground.mesh.elements() / mesh.cols);
+  if (physical.mesh.rank() > 0)
+    mesh.cols = static_cast<std::int32_t>(physical.mesh.extents().back());
+  mesh.rows = static_cast<std::int32_t>(physical.mesh.elements() / mesh.cols);
   return mesh;
 }
 
 Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard) {
   if (reshard.parts().size() != 1) return std::optional<FlowTables>();
   const ReshardPart& part = reshard.parts().front();
-  if (reshard.ground().mesh.rank() > 2 && part.a.replicas() > 1) {
+  if (reshard.physical().mesh.rank() > 2 && part.a.replicas() > 1) {
     return std::optional<FlowTables>();
   }
-  const fabric::FabricMesh mesh = rows_and_columns(reshard.ground());
+  const fabric::FabricMesh mesh = rows_and_columns(reshard.physical());
   if (const std::int32_t longest = std::max(mesh.rows, mesh.cols); longest > kMaxAxis) {
     return Error{ErrorCode::kTooLarge,
                  cat("an axis of ", longest, " places is longer than ", kMaxAxis), std::nullopt,

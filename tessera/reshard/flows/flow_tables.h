@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
@@ -74,19 +75,19 @@ struct FlowTables {
   }
 };
 
-/// The tables of a part on a ground with a fabric, or nothing where there are none: replicas that
-/// do not repeat evenly along one physical axis, or whose places are shared by different elements.
-/// Law: no two choices of flows have both the same source and a destination in common.
+/// The tables of a part on a physical mesh with a fabric, or nothing where there are none: replicas
+/// that do not repeat evenly along one physical axis, or whose places are shared by different
+/// elements. Law: no two choices of flows have both the same source and a destination in common.
 /// Error kTooLarge when a table would have more than 2^22 flows, or one that decides both rows and
 /// columns more than 2^23 destinations.
 Result<std::optional<FlowTables>> flow_tables(const ReshardPart& part,
                                               const fabric::FabricMesh& fabric);
 
-/// The places of the ground as rows and columns. Where routes are not known this only tells places
-/// apart.
-fabric::FabricMesh rows_and_columns(const Ground& ground);
+/// The places of the physical mesh as rows and columns. Where routes are not known this only tells
+/// places apart.
+fabric::FabricMesh rows_and_columns(const PhysicalMesh& physical);
 
-/// The tables of a reshard that is one product, or nothing: also for several parts, and on grounds
+/// The tables of a reshard that is one product, or nothing: also for several parts, and on meshes
 /// of more than two axes where A keeps copies, because rows that stand for several axes do not tell
 /// which copy is nearest. Error kTooLarge also for more than 2^22 rows or columns of places.
 Result<std::optional<FlowTables>> flow_tables(const Reshard& reshard);

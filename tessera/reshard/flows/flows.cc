@@ -9,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/reshard/flows/flow_side.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
@@ -23,7 +24,7 @@ struct PlacedSegment {
   Segment segment;
 };
 
-/// A factor before its parts are known on the ground.
+/// A factor before its parts are known on the physical mesh.
 struct RawFactor {
   std::vector<PlacedSegment> segments;
   std::vector<BoxLoop> loops;
@@ -212,7 +213,7 @@ std::int64_t Flows::choices() const {
   return product.saturated();
 }
 
-Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice choice) {
+Result<Flows> flows_of(const ReshardPart& part, const PhysicalMesh& physical, FlowChoice choice) {
   std::vector<RawFactor> raw;
   if (choice.shares) TESSERA_CHECK_OK(add_shares(part, raw));
   if (choice.copies) TESSERA_CHECK_OK(add_copies(part.b, raw));
@@ -240,14 +241,14 @@ Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice
   flows.source_adds = from.place(flows.factors);
   flows.destination_adds = to.place(flows.factors);
   if (choice.copies) {
-    TESSERA_TRY(flows.nearest, NearestSource::make(part.a, part.map_a, ground.mesh));
+    TESSERA_TRY(flows.nearest, NearestSource::make(part.a, part.map_a, physical.mesh));
     for (std::size_t axis = 0; axis < part.a.mesh.rank(); ++axis) {
       const OffsetSet copies =
           replica_offsets(part.a.fills, static_cast<int>(axis), Fill::Kind::kReplicate);
       if (copies.size() > 1) from.add_copies(axis, copies);
     }
   }
-  const std::int64_t places = ground.mesh.elements();
+  const std::int64_t places = physical.mesh.elements();
   flows.distinct = from.distinct(places) && to.distinct(places);
   return flows;
 }

@@ -6,6 +6,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/reshard/flows/nearest.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
@@ -79,7 +80,7 @@ struct Flows {
 };
 
 /// Whether different virtual places are different physical ones: no map of layers.
-bool one_to_one(const PlaceMap& map, std::int64_t ground_places);
+bool one_to_one(const PlaceMap& map, std::int64_t physical_places);
 
 /// What of a part is wanted, besides the dims.
 struct FlowChoice {
@@ -88,6 +89,7 @@ struct FlowChoice {
 };
 
 /// Error kTooLarge when a factor has more than 2^22 segments.
-Result<Flows> flows_of(const ReshardPart& part, const Ground& ground, FlowChoice choice = {});
+Result<Flows> flows_of(const ReshardPart& part, const PhysicalMesh& physical,
+                       FlowChoice choice = {});
 
 }  // namespace tessera::reshard

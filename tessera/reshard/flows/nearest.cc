@@ -23,7 +23,7 @@ std::optional<std::int64_t> even_step(const std::vector<std::int64_t>& list) {
   return step;
 }
 
-/// {i + j}, each sum once, by rising ground offset and then virtual number.
+/// {i + j}, each sum once, by rising physical mesh offset and then virtual number.
 using Offsets = std::vector<std::pair<std::int64_t, std::int64_t>>;
 Offsets sums(const Offsets& x, const Offsets& y) {
   Offsets all;
@@ -53,15 +53,16 @@ std::int64_t coordinate(const Shape& mesh, const std::vector<std::int64_t>& stri
   return axis == 0 ? above : above % mesh[axis];
 }
 
-std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& ground) {
+std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& physical) {
   if (!map.separable()) return std::nullopt;
-  const std::vector<std::int64_t> strides = ground.row_major_strides();
+  const std::vector<std::int64_t> strides = physical.row_major_strides();
   Alignment found;
-  // The box of coordinates that the whole mesh reaches: inside the ground on every axis, so that
-  // numbers add without a carry.
-  std::vector<std::int64_t> low(ground.rank());
+  // The box of coordinates that the whole mesh reaches: inside the physical mesh on every axis, so
+  // that numbers add without a carry.
+  std::vector<std::int64_t> low(physical.rank());
   const std::int64_t first = map.physical(0);
-  for (std::size_t g = 0; g < ground.rank(); ++g) low[g] = coordinate(ground, strides, first, g);
+  for (std::size_t g = 0; g < physical.rank(); ++g)
+    low[g] = coordinate(physical, strides, first, g);
   std::vector<std::int64_t> high = low;
   for (std::size_t v = 0; v < map.mesh().rank(); ++v) {
     const std::optional<std::int64_t> step = even_step(map.along(v));
@@ -70,10 +71,10 @@ std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& ground) 
     bool fits = *step == 0;
     found.axis.push_back(0);
     found.step.push_back(0);
-    for (std::size_t g = 0; g < ground.rank() && !fits; ++g) {
+    for (std::size_t g = 0; g < physical.rank() && !fits; ++g) {
       if (*step % strides[g] != 0) continue;
       const std::int64_t move = *step / strides[g];
-      if (std::abs(move) * last >= ground[g]) continue;
+      if (std::abs(move) * last >= physical[g]) continue;
       (move > 0 ? high : low)[g] += move * last;
       found.axis.back() = g;
       found.step.back() = move;
@@ -81,17 +82,17 @@ std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& ground) 
     }
     if (!fits) return std::nullopt;
   }
-  for (std::size_t g = 0; g < ground.rank(); ++g) {
-    if (low[g] < 0 || high[g] >= ground[g]) return std::nullopt;
+  for (std::size_t g = 0; g < physical.rank(); ++g) {
+    if (low[g] < 0 || high[g] >= physical[g]) return std::nullopt;
   }
   return found;
 }
 
 Result<NearestSource> NearestSource::make(const Form& form, const PlaceMap& map,
-                                          const Shape& ground) {
+                                          const Shape& physical) {
   NearestSource made;
-  made.ground_ = ground;
-  made.strides_ = ground.row_major_strides();
+  made.physical_ = physical;
+  made.strides_ = physical.row_major_strides();
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
   std::vector<OffsetSet> sets;
   bool repeated = false;
@@ -100,8 +101,8 @@ Result<NearestSource> NearestSource::make(const Form& form, const PlaceMap& map,
     repeated = repeated || sets.back().size() > 1;
   }
   if (!repeated) return made;
-  if (const std::optional<Alignment> alignment = alignment_of(map, ground)) {
-    for (std::size_t g = 0; g < ground.rank(); ++g) {
+  if (const std::optional<Alignment> alignment = alignment_of(map, physical)) {
+    for (std::size_t g = 0; g < physical.rank(); ++g) {
       Offsets offsets = {{0, 0}};
       for (std::size_t v = 0; v < sets.size(); ++v) {
         if (sets[v].size() <= 1 || alignment->axis[v] != g) continue;
@@ -114,7 +115,7 @@ Result<NearestSource> NearestSource::make(const Form& form, const PlaceMap& map,
       if (offsets.size() <= 1 && offsets.front() == std::pair<std::int64_t, std::int64_t>{0, 0}) {
         continue;
       }
-      Axis axis{made.strides_[g], ground[g], 0, {}, {}};
+      Axis axis{made.strides_[g], physical[g], 0, {}, {}};
       for (const auto& [offset, place] : offsets) {
         axis.offsets.push_back(offset);
         axis.virtuals.push_back(place);
@@ -180,9 +181,9 @@ PlacePart NearestSource::nearest(PlacePart first, std::int64_t to) const {
     const std::int64_t place = first.place + offset;
     const PlacePart tried{place, map_->physical(place)};
     std::int64_t distance = 0;
-    for (std::size_t g = 0; g < ground_.rank(); ++g) {
-      distance += std::abs(coordinate(ground_, strides_, tried.physical, g) -
-                           coordinate(ground_, strides_, to, g));
+    for (std::size_t g = 0; g < physical_.rank(); ++g) {
+      distance += std::abs(coordinate(physical_, strides_, tried.physical, g) -
+                           coordinate(physical_, strides_, to, g));
     }
     const bool nearer =
         least < 0 || distance < least || (distance == least && tried.physical < best.physical);

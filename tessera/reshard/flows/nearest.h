@@ -12,7 +12,7 @@
 namespace tessera::reshard {
 
 /// A place, or a part of one that adds to others: its number on the placement's own mesh and on the
-/// ground.
+/// physical mesh.
 struct PlacePart {
   std::int64_t place = 0;
   std::int64_t physical = 0;
@@ -26,24 +26,25 @@ struct PlacePart {
 std::int64_t coordinate(const Shape& mesh, const std::vector<std::int64_t>& strides,
                         std::int64_t place, std::size_t axis);
 
-/// How virtual axes lie on the ground when each runs along one axis of it: one step along virtual
-/// axis v moves `step[v]` along ground axis `axis[v]`, and nothing ever wraps around.
+/// How virtual axes lie on the physical mesh when each runs along one axis of it: one step along
+/// virtual axis v moves `step[v]` along physical mesh axis `axis[v]`, and nothing ever wraps
+/// around.
 struct Alignment {
   std::vector<std::size_t> axis;
   std::vector<std::int64_t> step;
 };
 /// The alignment of a map, or nothing when it has none (tables, 64 devices in a row on 8x8).
-std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& ground);
+std::optional<Alignment> alignment_of(const PlaceMap& map, const Shape& physical);
 
 /// Which of the places that keep an element is nearest to one that wants it: the fewest steps, and
-/// among equals the smallest number on the ground.
+/// among equals the smallest number on the physical mesh.
 ///
 /// Replicas along the axes of an aligned map are found axis by axis, in constant time where they
 /// stand at even distances and by bisection otherwise. On any other map all of them are tried.
 class NearestSource {
  public:
   /// Error kTooLarge for a map that is not aligned and more than 2^22 replicas.
-  static Result<NearestSource> make(const Form& form, const PlaceMap& map, const Shape& ground);
+  static Result<NearestSource> make(const Form& form, const PlaceMap& map, const Shape& physical);
 
   /// Elements have one place each.
   bool trivial() const { return axes_.empty() && offsets_.empty(); }
@@ -55,9 +56,9 @@ class NearestSource {
   PlacePart nearest(PlacePart first, std::int64_t to) const;
 
  private:
-  /// The replicas along one axis of the ground.
+  /// The replicas along one axis of the physical mesh.
   struct Axis {
-    std::int64_t stride = 1;  // of the ground
+    std::int64_t stride = 1;  // of the physical mesh
     std::int64_t extent = 1;
     std::int64_t step = 0;               // between replicas that stand at even distances, or 0
     std::vector<std::int64_t> offsets;   // rising, relative to the first place
@@ -66,7 +67,7 @@ class NearestSource {
   std::vector<Axis> axes_;
   std::vector<std::int64_t> offsets_;  // on the virtual mesh, where all are tried
   const PlaceMap* map_ = nullptr;      // only then
-  Shape ground_;
+  Shape physical_;
   std::vector<std::int64_t> strides_;
 };
 

@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/reshard/flows/walk.h"
+#include "tessera/reshard/part.h"
 
 // Most questions are whether two functions of an element agree everywhere. Each is a sum over the
 // factors, and a sum of terms that vary independently is zero exactly when every term is constant
@@ -14,12 +15,13 @@
 namespace tessera::reshard {
 namespace {
 
-Result<SideFacts> side_of(const Form& form, const PlaceMap& map, bool is_a, const Ground& ground) {
+Result<SideFacts> side_of(const Form& form, const PlaceMap& map, bool is_a,
+                          const PhysicalMesh& physical) {
   SideFacts side{form,
                  map,
                  is_a ? &Flows::source : &Flows::destination,
                  is_a ? &SegmentGroup::source : &SegmentGroup::destination,
-                 one_to_one(map, ground.mesh.elements()),
+                 one_to_one(map, physical.mesh.elements()),
                  {},
                  {Index(form.mesh.rank(), 0)}};
   for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
@@ -83,10 +85,10 @@ std::int64_t SideFacts::place_count() const {
   return (Checked(copy_count()) * static_cast<std::int64_t>(shares.size())).saturated();
 }
 
-Result<PartFacts> facts_of(const ReshardPart& part, const Ground& ground) {
-  TESSERA_TRY(Flows flows, flows_of(part, ground, {.shares = false, .copies = false}));
-  TESSERA_TRY(SideFacts a, side_of(part.a, part.map_a, true, ground));
-  TESSERA_TRY(SideFacts b, side_of(part.b, part.map_b, false, ground));
+Result<PartFacts> facts_of(const ReshardPart& part, const PhysicalMesh& physical) {
+  TESSERA_TRY(Flows flows, flows_of(part, physical, {.shares = false, .copies = false}));
+  TESSERA_TRY(SideFacts a, side_of(part.a, part.map_a, true, physical));
+  TESSERA_TRY(SideFacts b, side_of(part.b, part.map_b, false, physical));
   return PartFacts{part, std::move(flows), std::move(a), std::move(b)};
 }
 

@@ -12,11 +12,12 @@
 #include "tessera/base/result.h"
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/flows/nearest.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/reshard.h"
 
 /// What kind.cc asks of one part of a reshard: where each side keeps elements, and whether both
 /// keep them on the same places. Most answers come from one look at each segment; where maps are no
-/// sums along the axes of the ground, all choices of groups are walked, within a limit.
+/// sums along the axes of the physical mesh, all choices of groups are walked, within a limit.
 namespace tessera::reshard {
 
 using Values = std::vector<std::int64_t>;
@@ -52,18 +53,18 @@ struct PartFacts {
   SideFacts b;
 };
 
-Result<PartFacts> facts_of(const ReshardPart& part, const Ground& ground);
+Result<PartFacts> facts_of(const ReshardPart& part, const PhysicalMesh& physical);
 
-/// Where coordinates are read: on the ground through a map, or on the virtual mesh itself.
+/// Where coordinates are read: on the physical mesh through a map, or on the virtual mesh itself.
 struct Coordinates {
   const Shape& mesh;
   const PlaceMap* map = nullptr;
   std::optional<Alignment> alignment = std::nullopt;
   Values strides = {};
 
-  static Coordinates on_ground(const SideFacts& side, const Ground& ground) {
-    return {ground.mesh, &side.map, alignment_of(side.map, ground.mesh),
-            ground.mesh.row_major_strides()};
+  static Coordinates on_physical(const SideFacts& side, const PhysicalMesh& physical) {
+    return {physical.mesh, &side.map, alignment_of(side.map, physical.mesh),
+            physical.mesh.row_major_strides()};
   }
   static Coordinates on_mesh(const SideFacts& side) {
     const Shape& mesh = side.form.mesh;

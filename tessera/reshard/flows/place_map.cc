@@ -16,58 +16,61 @@ namespace {
 
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 22;
 
-/// How coordinates of a mesh are numbers on the ground: one stride a coordinate, and how far each
-/// may go.
+/// How coordinates of a mesh are numbers on the physical mesh: one stride a coordinate, and how far
+/// each may go.
 struct Numbering {
   std::vector<std::int64_t> strides;
   std::vector<std::int64_t> extents;
 };
 
-Result<Numbering> numbering(const Shape& mesh, const Shape& ground) {
-  if (mesh.rank() == ground.rank()) return Numbering{ground.row_major_strides(), ground.extents()};
+Result<Numbering> numbering(const Shape& mesh, const Shape& physical) {
+  if (mesh.rank() == physical.rank())
+    return Numbering{physical.row_major_strides(), physical.extents()};
   if (mesh.elements() == 1) {
     return Numbering{std::vector<std::int64_t>(mesh.rank(), 0), mesh.extents()};
   }
-  if (mesh.rank() == 1) return Numbering{{1}, {ground.elements()}};
-  if (ground.rank() == 1) {
-    if (mesh.elements() > ground.elements()) {
+  if (mesh.rank() == 1) return Numbering{{1}, {physical.elements()}};
+  if (physical.rank() == 1) {
+    if (mesh.elements() > physical.elements()) {
       return Error{ErrorCode::kOutOfRange,
                    cat("a mesh of ", mesh.elements(), " places (", mesh.to_string(),
-                       ") does not fit the ", ground.elements(), " of the target"),
+                       ") does not fit the ", physical.elements(), " of the target"),
                    std::nullopt, "use fewer places, or a target that has more"};
     }
     return Numbering{mesh.row_major_strides(), mesh.extents()};
   }
-  return Error{ErrorCode::kMeshMismatch,
-               cat("a mesh of rank ", mesh.rank(), " (", mesh.to_string(),
-                   ") has no place on one of rank ", ground.rank(), " (", ground.to_string(), ")"),
-               std::nullopt, "use a mesh of the target's rank, or device numbers"};
+  return Error{
+      ErrorCode::kMeshMismatch,
+      cat("a mesh of rank ", mesh.rank(), " (", mesh.to_string(), ") has no place on one of rank ",
+          physical.rank(), " (", physical.to_string(), ")"),
+      std::nullopt, "use a mesh of the target's rank, or device numbers"};
 }
 
-Error outside(std::int64_t coordinate, std::size_t axis, std::int64_t extent, const Shape& ground) {
-  if (ground.rank() > 1 && extent == ground.elements()) {  // a device number
+Error outside(std::int64_t coordinate, std::size_t axis, std::int64_t extent,
+              const Shape& physical) {
+  if (physical.rank() > 1 && extent == physical.elements()) {  // a device number
     return Error{ErrorCode::kOutOfRange,
-                 cat("place number ", coordinate, " is outside the ", ground.to_string(),
+                 cat("place number ", coordinate, " is outside the ", physical.to_string(),
                      " places of the target: they are numbered 0 to ", extent - 1),
                  std::nullopt, "use fewer places, or a larger target"};
   }
   return Error{ErrorCode::kOutOfRange,
                cat("place coordinate ", coordinate, " on axis ", axis, " is outside the ",
-                   ground.to_string(), " places of the target: that axis has ", extent),
+                   physical.to_string(), " places of the target: that axis has ", extent),
                std::nullopt, "use fewer places, another origin, or a larger target"};
 }
 
-/// The row-major number on the ground of a place of the mesh that `numbers` counts.
+/// The row-major number on the physical mesh of a place of the mesh that `numbers` counts.
 std::int64_t number_of(const Place& place, const Numbering& numbers) {
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < numbers.strides.size(); ++k) sum += place[k] * numbers.strides[k];
   return sum;
 }
 
-/// A physical mesh of rank 0 has one place, which any ground has.
-Status check_inside(const Place& place, const Numbering& numbers, const Shape& ground) {
+/// A physical mesh of rank 0 has one place, which any physical mesh has.
+Status check_inside(const Place& place, const Numbering& numbers, const Shape& physical) {
   for (std::size_t k = 0; k < numbers.extents.size(); ++k) {
-    if (place[k] >= numbers.extents[k]) return outside(place[k], k, numbers.extents[k], ground);
+    if (place[k] >= numbers.extents[k]) return outside(place[k], k, numbers.extents[k], physical);
   }
   return ok_status();
 }
@@ -82,11 +85,12 @@ Error too_many(std::int64_t places) {
 using AxisLists = std::vector<std::vector<std::int64_t>>;
 
 /// The identity: a coordinate adds as often its axis' stride.
-Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers, const Shape& ground) {
+Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers,
+                                 const Shape& physical) {
   AxisLists lists(mesh.rank());
   for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
     if (mesh[axis] > numbers.extents[axis]) {
-      return outside(mesh[axis] - 1, axis, numbers.extents[axis], ground);
+      return outside(mesh[axis] - 1, axis, numbers.extents[axis], physical);
     }
     if (mesh[axis] > kMaxTable) return too_many(mesh[axis]);
     const std::int64_t stride = numbers.strides[axis];
@@ -100,7 +104,7 @@ Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers, co
 /// the place of zeros by. Nothing where such moves together leave the map's mesh: the numbers of
 /// places still add up then, but carry from one coordinate to the next.
 Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numbering& numbers,
-                                              const Shape& ground) {
+                                              const Shape& physical) {
   const Shape& mesh = lines.shape;
   Index index(mesh.rank(), 0);
   const Place base = lines.mesh.delinear(lines.spot(index).place);
@@ -126,19 +130,19 @@ Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numberin
   for (std::size_t k = 0; k < largest.size(); ++k) {
     if (smallest[k] < 0 || largest[k] >= lines.mesh[k]) return std::optional<AxisLists>();
   }
-  TESSERA_CHECK_OK(check_inside(largest, numbers, ground));
+  TESSERA_CHECK_OK(check_inside(largest, numbers, physical));
   return std::optional(std::move(lists));
 }
 
 /// A table as lists a virtual axis, where it is a sum of them: not only the numbers, which may
-/// carry from one axis of the ground to the next, but the coordinates on each.
+/// carry from one axis of the physical mesh to the next, but the coordinates on each.
 std::optional<AxisLists> lists_of(const std::vector<std::int64_t>& table, const Shape& mesh,
-                                  const Shape& ground) {
+                                  const Shape& physical) {
   const std::vector<std::int64_t> strides = mesh.row_major_strides();
-  const std::vector<std::int64_t> ground_strides = ground.row_major_strides();
-  for (std::size_t k = 0; k < ground.rank(); ++k) {
+  const std::vector<std::int64_t> physical_strides = physical.row_major_strides();
+  for (std::size_t k = 0; k < physical.rank(); ++k) {
     const auto coordinate = [&](std::int64_t v) {
-      return table[static_cast<std::size_t>(v)] / ground_strides[k] % ground[k];
+      return table[static_cast<std::size_t>(v)] / physical_strides[k] % physical[k];
     };
     const std::int64_t first = coordinate(0);
     AxisLists moves(mesh.rank());
@@ -166,8 +170,8 @@ std::optional<AxisLists> lists_of(const std::vector<std::int64_t>& table, const 
   return lists;
 }
 
-Error dead(std::int64_t first, std::int64_t count, const Shape& ground) {
-  const std::string place = bracketed(ground.delinear(first));
+Error dead(std::int64_t first, std::int64_t count, const Shape& physical) {
+  const std::string place = bracketed(physical.delinear(first));
   return Error{ErrorCode::kOutOfRange,
                count == 1
                    ? cat("place ", place, " of the layout is dead on the target")
@@ -177,21 +181,22 @@ Error dead(std::int64_t first, std::int64_t count, const Shape& ground) {
 
 }  // namespace
 
-Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const Ground& ground) {
+Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map,
+                                const PhysicalMesh& physical) {
   const bool mapped = map.kind() != DeviceMap::Kind::kIdentity;
   const Shape& physical = mapped ? map.physical() : mesh;
-  TESSERA_TRY(const Numbering numbers, numbering(physical, ground.mesh));
+  TESSERA_TRY(const Numbering numbers, numbering(physical, physical.mesh));
   Rule rule;
   rule.mesh = mesh;
   rule.along.resize(mesh.rank());
   if (mesh.empty()) return PlaceMap(std::move(rule));
   if (!mapped) {
-    TESSERA_TRY(rule.along, identity_lists(mesh, numbers, ground.mesh));
+    TESSERA_TRY(rule.along, identity_lists(mesh, numbers, physical.mesh));
   } else if (mesh.elements() > kMaxTable) {
     return too_many(mesh.elements());
   } else if (map.kind() == DeviceMap::Kind::kTable) {
     for (const Place& place : map.places()) {
-      TESSERA_CHECK_OK(check_inside(place, numbers, ground.mesh));
+      TESSERA_CHECK_OK(check_inside(place, numbers, physical.mesh));
       rule.table.push_back(number_of(place, numbers));
     }
   } else {
@@ -199,10 +204,10 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const G
     std::optional<AxisLists> lists;
     if (mesh.rank() == 0) {
       const Place place = lines.mesh.delinear(lines.base.place);
-      TESSERA_CHECK_OK(check_inside(place, numbers, ground.mesh));
+      TESSERA_CHECK_OK(check_inside(place, numbers, physical.mesh));
       rule.base = number_of(place, numbers);
     } else if (lines.separable()) {
-      TESSERA_TRY(lists, folded_lists(lines, numbers, ground.mesh));
+      TESSERA_TRY(lists, folded_lists(lines, numbers, physical.mesh));
     }
     if (lists) {
       rule.along = *std::move(lists);
@@ -210,7 +215,7 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const G
       Index index(mesh.rank(), 0);
       do {
         const Place place = lines.mesh.delinear(lines.spot(index).place);
-        TESSERA_CHECK_OK(check_inside(place, numbers, ground.mesh));
+        TESSERA_CHECK_OK(check_inside(place, numbers, physical.mesh));
         rule.table.push_back(number_of(place, numbers));
       } while (mesh.next(index));
     }
@@ -219,18 +224,18 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map, const G
     if (mesh.rank() == 0) {
       rule.base = rule.table.front();
       rule.table.clear();
-    } else if (std::optional<AxisLists> lists = lists_of(rule.table, mesh, ground.mesh)) {
+    } else if (std::optional<AxisLists> lists = lists_of(rule.table, mesh, physical.mesh)) {
       rule.along = *std::move(lists);
       rule.table.clear();
     }
   }
   PlaceMap made(std::move(rule));
-  TESSERA_CHECK_OK(made.refuse_dead(!mapped && mesh.rank() == ground.mesh.rank(), ground));
+  TESSERA_CHECK_OK(made.refuse_dead(!mapped && mesh.rank() == physical.mesh.rank(), physical));
   return made;
 }
 
-Status PlaceMap::refuse_dead(bool is_corner, const Ground& ground) const {
-  if (ground.dead.empty()) return ok_status();
+Status PlaceMap::refuse_dead(bool is_corner, const PhysicalMesh& physical) const {
+  if (physical.dead.empty()) return ok_status();
   std::int64_t count = 0;
   std::int64_t first = 0;
   const auto meet = [&](std::int64_t place) {
@@ -238,18 +243,18 @@ Status PlaceMap::refuse_dead(bool is_corner, const Ground& ground) const {
     ++count;
   };
   if (is_corner) {
-    for (const std::int64_t place : ground.dead) {
-      if (mesh().contains(ground.mesh.delinear(place))) meet(place);
+    for (const std::int64_t place : physical.dead) {
+      if (mesh().contains(physical.mesh.delinear(place))) meet(place);
     }
   } else {
     const std::int64_t places = mesh().elements();
     if (places > kMaxTable) return too_many(places);
     for (std::int64_t v = 0; v < places; ++v) {
       const std::int64_t place = physical(v);
-      if (std::binary_search(ground.dead.begin(), ground.dead.end(), place)) meet(place);
+      if (std::binary_search(physical.dead.begin(), physical.dead.end(), place)) meet(place);
     }
   }
-  if (count > 0) return dead(first, count, ground.mesh);
+  if (count > 0) return dead(first, count, physical.mesh);
   return ok_status();
 }
 

@@ -10,26 +10,28 @@
 #include "tessera/base/shape.h"
 #include "tessera/layout/device_map.h"
 #include "tessera/layout/locator.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 
 namespace tessera::reshard {
 
-/// From the places of a layout's (virtual) mesh to those of the ground, both numbered row-major.
+/// From the places of a layout's (virtual) mesh to those of the physical mesh, both numbered
+/// row-major.
 ///
-/// A virtual place goes through the device map, and its coordinates are then those on the ground.
-/// Where ranks differ: a single place is the ground's first, places of rank 1 (device numbers) are
-/// the ground's row-major numbers, and on a ground of rank 1 places are their own row-major
-/// numbers. Virtual places that the device map stacks are one physical place.
+/// A virtual place goes through the device map, and its coordinates are then those on the physical
+/// mesh. Where ranks differ: a single place is the physical mesh's first, places of rank 1 (device
+/// numbers) are the physical mesh's row-major numbers, and on a physical mesh of rank 1 places are
+/// their own row-major numbers. Virtual places that the device map stacks are one physical place.
 ///
 /// Most maps are *separable*: the physical place is a sum of one function a virtual axis,
 ///     physical(v) = Σ along(axis)[v[axis]],
 /// so that nothing is ever listed place by place. A table of devices is not.
 class PlaceMap {
  public:
-  /// Errors: kOutOfRange for a place outside the ground and for a dead one (both named, with their
-  /// number of such places); kMeshMismatch for ranks that cannot be brought together; kTooLarge for
-  /// a map that is not separable with more than 2^22 places.
-  static Result<PlaceMap> make(const Shape& mesh, const DeviceMap& map, const Ground& ground);
+  /// Errors: kOutOfRange for a place outside the physical mesh and for a dead one (both named, with
+  /// their number of such places); kMeshMismatch for ranks that cannot be brought together;
+  /// kTooLarge for a map that is not separable with more than 2^22 places.
+  static Result<PlaceMap> make(const Shape& mesh, const DeviceMap& map,
+                               const PhysicalMesh& physical);
 
   /// The physical number of a virtual one.
   std::int64_t physical(std::int64_t place) const;
@@ -64,8 +66,8 @@ class PlaceMap {
       return a.mesh == b.mesh && a.base == b.base && a.along == b.along && a.table == b.table;
     }
   };
-  /// `is_corner`: the places are those of the ground with coordinates inside the mesh.
-  Status refuse_dead(bool is_corner, const Ground& ground) const;
+  /// `is_corner`: the places are those of the physical mesh with coordinates inside the mesh.
+  Status refuse_dead(bool is_corner, const PhysicalMesh& physical) const;
   explicit PlaceMap(Rule rule);
   std::shared_ptr<const Rule> rule_;  // shared by the many parts of a piecewise placement
 };

@@ -4,6 +4,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/flows/flow_tables.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/reshard/flows/flow_tables.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
@@ -56,41 +57,41 @@ struct AxisEntry {
   friend auto operator<=>(const AxisEntry&, const AxisEntry&) = default;
 };
 
-/// One axis of B's mesh beside one axis of the ground.
+/// One axis of B's mesh beside one axis of the physical mesh.
 struct AxisOverlap {
-  std::size_t ground_axis = 0;
+  std::size_t physical_axis = 0;
   std::vector<AxisEntry> held;      ///< by role and seat
   std::vector<std::int64_t> wants;  ///< one number a role: what it holds in B, and each share of it
 };
 
-/// The overlap as a product of axes: axis j of B's mesh is beside `axes[j].ground_axis`, and
-///     held(place, role)  = rest · Π_j held_j(place[ground_axis_j], role[j])
+/// The overlap as a product of axes: axis j of B's mesh is beside `axes[j].physical_axis`, and
+///     held(place, role)  = rest · Π_j held_j(place[physical_axis_j], role[j])
 ///     wanted(role)       = rest · Π_j wants_j(role[j])
 struct ProductOverlap {
   std::int64_t rest = 1;
   std::vector<AxisOverlap> axes;
 };
 
-/// Where the part is a product: each factor moves A along one axis of the ground at most, and B
-/// along the axis beside it. `beside`, if there is one, fixes which axis of B's mesh is beside
-/// which of the ground; otherwise it is found, and axes that nothing ties stay as B's device map
-/// has them. Nothing where it is no product.
+/// Where the part is a product: each factor moves A along one axis of the physical mesh at most,
+/// and B along the axis beside it. `beside`, if there is one, fixes which axis of B's mesh is
+/// beside which of the physical mesh; otherwise it is found, and axes that nothing ties stay as B's
+/// device map has them. Nothing where it is no product.
 std::optional<ProductOverlap> product_overlap(
-    const ReshardPart& part, const Overlap& overlap, const Ground& ground,
+    const ReshardPart& part, const Overlap& overlap, const PhysicalMesh& physical,
     const std::optional<std::vector<std::size_t>>& beside);
 
-/// B's own places where each axis of its mesh runs along one axis of the ground and no two places
-/// of the mesh are one place there.
+/// B's own places where each axis of its mesh runs along one axis of the physical mesh and no two
+/// places of the mesh are one place there.
 struct AxisSeats {
-  std::vector<std::size_t> ground_axis;           ///< of each axis of the mesh; all different
+  std::vector<std::size_t> physical_axis;         ///< of each axis of the mesh; all different
   std::vector<std::vector<std::int64_t>> coords;  ///< [axis of the mesh][coordinate on the mesh]
 };
-std::optional<AxisSeats> axis_seats(const PlaceMap& map, const Ground& ground);
+std::optional<AxisSeats> axis_seats(const PlaceMap& map, const PhysicalMesh& physical);
 
 /// What the roles of B have where they are now, as (role on axis 0, role on axis 1) → elements, for
-/// products of two axes that lie beside each other's axis of the ground (as in a transpose). An
-/// entry of the one axis that is local determines its entry of the other, so there are no more than
-/// entries along an axis; all other roles have nothing.
+/// products of two axes that lie beside each other's axis of the physical mesh (as in a transpose).
+/// An entry of the one axis that is local determines its entry of the other, so there are no more
+/// than entries along an axis; all other roles have nothing.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> kept_where_exchanged(
     const ProductOverlap& product, const AxisSeats& own);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/relabelling/overlap.h"
 
 namespace tessera::reshard {
@@ -10,10 +11,10 @@ namespace {
 constexpr std::size_t kMaxAxisEntries = std::size_t{1} << 22;
 constexpr std::size_t kNoAxis = SIZE_MAX;
 
-/// What a factor does along axes: each entry moves A by `seat` along one axis of the ground and B
-/// by `role` along one axis of its mesh.
+/// What a factor does along axes: each entry moves A by `seat` along one axis of the physical mesh
+/// and B by `role` along one axis of its mesh.
 struct AxisFactor {
-  std::size_t ground_axis = kNoAxis;
+  std::size_t physical_axis = kNoAxis;
   std::size_t mesh_axis = kNoAxis;
   std::vector<AxisEntry> entries;
   std::vector<bool> mesh_axes_a;  // which axes of A's own mesh it moves along
@@ -48,9 +49,9 @@ class Displacements {
 };
 
 std::optional<AxisFactor> along_axes(const OverlapFactor& factor, const Overlap& overlap,
-                                     const ReshardPart& part, const Ground& ground) {
+                                     const ReshardPart& part, const PhysicalMesh& physical) {
   AxisFactor along;
-  Displacements seats(ground.mesh, part.map_a.physical(overlap.first_a));
+  Displacements seats(physical.mesh, part.map_a.physical(overlap.first_a));
   Displacements roles(part.map_b.mesh(), overlap.first_b);
   const Shape& mesh_a = part.map_a.mesh();
   const std::vector<std::int64_t> strides_a = mesh_a.row_major_strides();
@@ -68,7 +69,7 @@ std::optional<AxisFactor> along_axes(const OverlapFactor& factor, const Overlap&
       if (place_a / strides_a[axis] % mesh_a[axis] != first_a[axis]) along.mesh_axes_a[axis] = true;
     }
   }
-  along.ground_axis = seats.axis();
+  along.physical_axis = seats.axis();
   along.mesh_axis = roles.axis();
   return along;
 }
@@ -81,10 +82,11 @@ bool is_affine(const std::vector<std::int64_t>& list) {
 }
 
 /// Whether the displacements of all factors add up to the coordinates of the place that they lead
-/// to together: an axis of A's mesh that several move along must be a plain stride on the ground,
-/// and no sum of coordinates may leave the ground (numbers would carry into the next axis).
+/// to together: an axis of A's mesh that several move along must be a plain stride on the physical
+/// mesh, and no sum of coordinates may leave the physical mesh (numbers would carry into the next
+/// axis).
 bool adds_up(const std::vector<AxisFactor>& factors, const Overlap& overlap,
-             const ReshardPart& part, const Ground& ground) {
+             const ReshardPart& part, const PhysicalMesh& physical) {
   if (!part.map_a.separable()) return false;
   for (std::size_t axis = 0; axis < part.map_a.mesh().rank(); ++axis) {
     const auto movers = std::count_if(factors.begin(), factors.end(), [&](const AxisFactor& f) {
@@ -92,19 +94,19 @@ bool adds_up(const std::vector<AxisFactor>& factors, const Overlap& overlap,
     });
     if (movers > 1 && !is_affine(part.map_a.along(axis))) return false;
   }
-  const Place first = ground.mesh.delinear(part.map_a.physical(overlap.first_a));
+  const Place first = physical.mesh.delinear(part.map_a.physical(overlap.first_a));
   for (std::size_t axis = 0; axis < first.size(); ++axis) {
     std::int64_t low = first[axis];
     std::int64_t high = first[axis];
     for (const AxisFactor& factor : factors) {
-      if (factor.ground_axis != axis) continue;
+      if (factor.physical_axis != axis) continue;
       const auto [least, most] = std::minmax_element(
           factor.entries.begin(), factor.entries.end(),
           [](const AxisEntry& x, const AxisEntry& y) { return x.seat < y.seat; });
       low += least->seat;
       high += most->seat;
     }
-    if (low < 0 || high >= ground.mesh[axis]) return false;
+    if (low < 0 || high >= physical.mesh[axis]) return false;
   }
   return true;
 }
@@ -137,24 +139,25 @@ bool convolve(std::vector<AxisEntry>& entries, const std::vector<AxisEntry>& by)
   return true;
 }
 
-/// Which axis of the ground is beside each axis of B's mesh, as the factors tie them.
+/// Which axis of the physical mesh is beside each axis of B's mesh, as the factors tie them.
 std::optional<std::vector<std::size_t>> tied_axes(const std::vector<AxisFactor>& factors,
-                                                  const ReshardPart& part, const Ground& ground) {
-  const std::size_t rank = ground.mesh.rank();
+                                                  const ReshardPart& part,
+                                                  const PhysicalMesh& physical) {
+  const std::size_t rank = physical.mesh.rank();
   std::vector<std::size_t> beside(rank, kNoAxis);
   std::vector<bool> taken(rank, false);
   for (const AxisFactor& factor : factors) {
-    if (factor.ground_axis == kNoAxis || factor.mesh_axis == kNoAxis) continue;
+    if (factor.physical_axis == kNoAxis || factor.mesh_axis == kNoAxis) continue;
     std::size_t& tied = beside[factor.mesh_axis];
-    if (tied == factor.ground_axis) continue;
-    if (tied != kNoAxis || taken[factor.ground_axis]) return std::nullopt;
-    tied = factor.ground_axis;
-    taken[factor.ground_axis] = true;
+    if (tied == factor.physical_axis) continue;
+    if (tied != kNoAxis || taken[factor.physical_axis]) return std::nullopt;
+    tied = factor.physical_axis;
+    taken[factor.physical_axis] = true;
   }
-  const std::optional<AxisSeats> own = axis_seats(part.map_b, ground);
+  const std::optional<AxisSeats> own = axis_seats(part.map_b, physical);
   for (std::size_t axis = 0; axis < rank && own; ++axis) {
-    if (beside[axis] != kNoAxis || taken[own->ground_axis[axis]]) continue;
-    beside[axis] = own->ground_axis[axis];
+    if (beside[axis] != kNoAxis || taken[own->physical_axis[axis]]) continue;
+    beside[axis] = own->physical_axis[axis];
     taken[beside[axis]] = true;
   }
   for (std::size_t& axis : beside) {
@@ -167,17 +170,17 @@ std::optional<std::vector<std::size_t>> tied_axes(const std::vector<AxisFactor>&
 
 }  // namespace
 
-std::optional<AxisSeats> axis_seats(const PlaceMap& map, const Ground& ground) {
-  const std::size_t rank = ground.mesh.rank();
+std::optional<AxisSeats> axis_seats(const PlaceMap& map, const PhysicalMesh& physical) {
+  const std::size_t rank = physical.mesh.rank();
   if (!map.separable() || map.mesh().rank() != rank || map.mesh().empty()) return std::nullopt;
   AxisSeats seats;
-  seats.ground_axis.assign(rank, kNoAxis);
+  seats.physical_axis.assign(rank, kNoAxis);
   seats.coords.resize(rank);
   const std::int64_t origin = map.physical(0);
-  const Place first = ground.mesh.delinear(origin);
+  const Place first = physical.mesh.delinear(origin);
   std::vector<bool> taken(rank, false);
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    Displacements moved(ground.mesh, origin);
+    Displacements moved(physical.mesh, origin);
     const std::vector<std::int64_t>& list = map.along(axis);
     for (const std::int64_t number : list) {
       const auto by = moved.of(origin + number - list.front());
@@ -189,17 +192,17 @@ std::optional<AxisSeats> axis_seats(const PlaceMap& map, const Ground& ground) {
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return std::nullopt;
     if (moved.axis() == kNoAxis) continue;
     if (taken[moved.axis()]) return std::nullopt;
-    seats.ground_axis[axis] = moved.axis();
+    seats.physical_axis[axis] = moved.axis();
     taken[moved.axis()] = true;
   }
   // Axes of one place: in order, on what is left; their own axis where it is free.
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (seats.ground_axis[axis] != kNoAxis || taken[axis]) continue;
-    seats.ground_axis[axis] = axis;
+    if (seats.physical_axis[axis] != kNoAxis || taken[axis]) continue;
+    seats.physical_axis[axis] = axis;
     taken[axis] = true;
   }
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    std::size_t& beside = seats.ground_axis[axis];
+    std::size_t& beside = seats.physical_axis[axis];
     if (beside == kNoAxis) {
       beside =
           static_cast<std::size_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
@@ -211,46 +214,46 @@ std::optional<AxisSeats> axis_seats(const PlaceMap& map, const Ground& ground) {
 }
 
 std::optional<ProductOverlap> product_overlap(
-    const ReshardPart& part, const Overlap& overlap, const Ground& ground,
+    const ReshardPart& part, const Overlap& overlap, const PhysicalMesh& physical,
     const std::optional<std::vector<std::size_t>>& beside) {
-  const std::size_t rank = ground.mesh.rank();
+  const std::size_t rank = physical.mesh.rank();
   if (part.map_b.mesh().rank() != rank || rank == 0) return std::nullopt;
   std::vector<AxisFactor> factors;
   for (const std::vector<OverlapFactor>* list : {&overlap.factors, &overlap.copies_a}) {
     for (const OverlapFactor& factor : *list) {
-      std::optional<AxisFactor> along = along_axes(factor, overlap, part, ground);
+      std::optional<AxisFactor> along = along_axes(factor, overlap, part, physical);
       if (!along) return std::nullopt;
       factors.push_back(*std::move(along));
     }
   }
-  if (!adds_up(factors, overlap, part, ground)) return std::nullopt;
-  const auto axes = beside ? beside : tied_axes(factors, part, ground);
+  if (!adds_up(factors, overlap, part, physical)) return std::nullopt;
+  const auto axes = beside ? beside : tied_axes(factors, part, physical);
   if (!axes) return std::nullopt;
 
   ProductOverlap product;
-  const Place first_seat = ground.mesh.delinear(part.map_a.physical(overlap.first_a));
+  const Place first_seat = physical.mesh.delinear(part.map_a.physical(overlap.first_a));
   const Place first_role = part.map_b.mesh().delinear(overlap.first_b);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     AxisOverlap along;
-    along.ground_axis = (*axes)[axis];
-    along.held = {{first_role[axis], first_seat[along.ground_axis], 1}};
+    along.physical_axis = (*axes)[axis];
+    along.held = {{first_role[axis], first_seat[along.physical_axis], 1}};
     product.axes.push_back(std::move(along));
   }
   const auto axis_of = [&](const AxisFactor& factor) {
     if (factor.mesh_axis != kNoAxis) return factor.mesh_axis;
-    return static_cast<std::size_t>(std::find(axes->begin(), axes->end(), factor.ground_axis) -
+    return static_cast<std::size_t>(std::find(axes->begin(), axes->end(), factor.physical_axis) -
                                     axes->begin());
   };
   for (std::size_t f = 0; f < overlap.factors.size(); ++f) {
     const AxisFactor& factor = factors[f];
-    if (factor.mesh_axis == kNoAxis && factor.ground_axis == kNoAxis) {
+    if (factor.mesh_axis == kNoAxis && factor.physical_axis == kNoAxis) {
       std::int64_t elements = 0;
       for (const AxisEntry& entry : factor.entries) elements += entry.count;
       product.rest *= elements;
       continue;
     }
     AxisOverlap& along = product.axes[axis_of(factor)];
-    if (factor.ground_axis != kNoAxis && along.ground_axis != factor.ground_axis) {
+    if (factor.physical_axis != kNoAxis && along.physical_axis != factor.physical_axis) {
       return std::nullopt;
     }
     if (!convolve(along.held, factor.entries)) return std::nullopt;
@@ -263,7 +266,7 @@ std::optional<ProductOverlap> product_overlap(
     }
     std::vector<AxisEntry> copies = {{0, 0, 1}};
     for (std::size_t f = overlap.factors.size(); f < factors.size(); ++f) {
-      if (factors[f].ground_axis != along.ground_axis) continue;
+      if (factors[f].physical_axis != along.physical_axis) continue;
       if (!convolve(copies, factors[f].entries)) return std::nullopt;
       for (AxisEntry& copy : copies) copy.count = 1;  // two copies on one place are one
     }

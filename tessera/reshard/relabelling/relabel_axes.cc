@@ -12,12 +12,12 @@ namespace tessera::reshard {
 namespace {
 
 /// The seats from which roles along one axis may choose, the role's own at its number where the
-/// axis stays on the axis of the ground that it is on.
+/// axis stays on the axis of the physical mesh that it is on.
 std::vector<std::int64_t> candidates(const AxisOverlap& along, const AxisSeats& own,
                                      std::size_t axis, Seats seats) {
   const auto beside = static_cast<std::size_t>(
-      std::find(own.ground_axis.begin(), own.ground_axis.end(), along.ground_axis) -
-      own.ground_axis.begin());
+      std::find(own.physical_axis.begin(), own.physical_axis.end(), along.physical_axis) -
+      own.physical_axis.begin());
   std::vector<std::int64_t> coords = own.coords[beside == axis ? axis : beside];
   if (seats == Seats::kOfB) return coords;
   std::vector<std::int64_t> have = coords;
@@ -79,12 +79,13 @@ Result<std::optional<AxisChoice>> choose_along(const AxisOverlap& along,
 }
 
 bool meets_dead(const std::vector<std::size_t>& axis_of,
-                const std::vector<std::vector<std::int64_t>>& coords, const Ground& ground) {
-  if (ground.dead.empty()) return false;
+                const std::vector<std::vector<std::int64_t>>& coords,
+                const PhysicalMesh& physical) {
+  if (physical.dead.empty()) return false;
   std::vector<std::vector<std::int64_t>> sorted = coords;
   for (std::vector<std::int64_t>& list : sorted) std::sort(list.begin(), list.end());
-  return std::any_of(ground.dead.begin(), ground.dead.end(), [&](std::int64_t number) {
-    const Place place = ground.mesh.delinear(number);
+  return std::any_of(physical.dead.begin(), physical.dead.end(), [&](std::int64_t number) {
+    const Place place = physical.mesh.delinear(number);
     for (std::size_t j = 0; j < sorted.size(); ++j) {
       if (!std::binary_search(sorted[j].begin(), sorted[j].end(), place[axis_of[j]])) return false;
     }
@@ -95,7 +96,8 @@ bool meets_dead(const std::vector<std::size_t>& axis_of,
 }  // namespace
 
 Result<std::optional<Choice>> choose_by_axis(const ProductOverlap& product, const AxisSeats& own,
-                                             const Shape& mesh, const Ground& ground, Seats seats) {
+                                             const Shape& mesh, const PhysicalMesh& physical,
+                                             Seats seats) {
   std::vector<std::size_t> axis_of;
   std::vector<std::vector<std::int64_t>> coords;
   Choice choice;
@@ -112,19 +114,19 @@ Result<std::optional<Choice>> choose_by_axis(const ProductOverlap& product, cons
     by_roles *= best->best_of_roles;
     by_seats *= best->best_of_seats;
     searched = searched && best->optimal;
-    axis_of.push_back(along.ground_axis);
+    axis_of.push_back(along.physical_axis);
     coords.push_back(std::move(best->coords));
   }
-  if (meets_dead(axis_of, coords, ground)) return std::optional<Choice>();
+  if (meets_dead(axis_of, coords, physical)) return std::optional<Choice>();
   choice.optimal = searched && choice.kept == std::min(by_roles.saturated(), by_seats.saturated());
-  TESSERA_TRY(choice.map, map_of_axes(mesh, ground.mesh, axis_of, coords));
+  TESSERA_TRY(choice.map, map_of_axes(mesh, physical.mesh, axis_of, coords));
   return std::optional(std::move(choice));
 }
 
 std::optional<std::int64_t> kept_by_axis(const ProductOverlap& product, const AxisSeats& own) {
   bool straight = true;
   for (std::size_t j = 0; j < product.axes.size(); ++j) {
-    straight = straight && product.axes[j].ground_axis == own.ground_axis[j];
+    straight = straight && product.axes[j].physical_axis == own.physical_axis[j];
   }
   if (straight) {
     std::int64_t kept = product.rest;

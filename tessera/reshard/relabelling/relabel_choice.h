@@ -25,7 +25,8 @@ struct Choice {
 /// every role has its best seat, or every seat its best role. Nothing when the seats of an axis are
 /// too few, or a place would be dead.
 Result<std::optional<Choice>> choose_by_axis(const ProductOverlap& product, const AxisSeats& own,
-                                             const Shape& mesh, const Ground& ground, Seats seats);
+                                             const Shape& mesh, const PhysicalMesh& physical,
+                                             Seats seats);
 
 /// Elements that stay where they are with B as it is; nothing where it takes a listing to know.
 std::optional<std::int64_t> kept_by_axis(const ProductOverlap& product, const AxisSeats& own);
@@ -39,8 +40,8 @@ std::optional<OverlapPairs> list_overlaps(const Reshard& reshard,
                                           const std::vector<Overlap>& overlaps);
 
 /// Any role on any seat; `map` says where B's roles are now.
-Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map, const Ground& ground,
-                               Seats seats);
+Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map,
+                               const PhysicalMesh& physical, Seats seats);
 std::int64_t kept_by_place(const OverlapPairs& pairs, const PlaceMap& map);
 
 }  // namespace tessera::reshard

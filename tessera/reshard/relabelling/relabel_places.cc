@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/relabelling/assignment.h"
 #include "tessera/reshard/relabelling/relabel_choice.h"
 #include "tessera/reshard/relabelling/seat_map.h"
@@ -44,8 +45,8 @@ std::int64_t kept_by_place(const OverlapPairs& pairs, const PlaceMap& map) {
   return kept;
 }
 
-Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map, const Ground& ground,
-                               Seats seats) {
+Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map,
+                               const PhysicalMesh& physical, Seats seats) {
   const auto roles = static_cast<std::size_t>(map.mesh().elements());
   std::vector<std::int64_t> places;
   std::unordered_map<std::int64_t, std::int32_t> column;
@@ -66,7 +67,7 @@ Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map, c
   choice.optimal = best.optimal;
   std::vector<std::int64_t> chosen;
   for (const std::int32_t c : best.column_of) chosen.push_back(places[static_cast<std::size_t>(c)]);
-  TESSERA_TRY(choice.map, map_of_places(map.mesh(), ground.mesh, chosen));
+  TESSERA_TRY(choice.map, map_of_places(map.mesh(), physical.mesh, chosen));
   return choice;
 }
 

@@ -14,6 +14,7 @@
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/flows/nearest.h"
 #include "tessera/reshard/flows/walk.h"
+#include "tessera/reshard/part.h"
 
 namespace tessera::reshard {
 namespace {
@@ -51,13 +52,13 @@ class Lister {
  public:
   Lister(Dispatches& out, const DispatchChoice& choice) : out_(out), choice_(choice) {}
 
-  Status add(const ReshardPart& part, std::uint32_t number, const Ground& ground) {
+  Status add(const ReshardPart& part, std::uint32_t number, const PhysicalMesh& physical) {
     part_ = &part;
     number_ = number;
-    places_ = ground.mesh.elements();
-    TESSERA_TRY(const Flows flows, flows_of(part, ground, {.shares = true, .copies = false}));
+    places_ = physical.mesh.elements();
+    TESSERA_TRY(const Flows flows, flows_of(part, physical, {.shares = true, .copies = false}));
     TESSERA_TRY(offsets_, copy_offsets(part.b, choice_.most));
-    TESSERA_TRY(nearest_, NearestSource::make(part.a, part.map_a, ground.mesh));
+    TESSERA_TRY(nearest_, NearestSource::make(part.a, part.map_a, physical.mesh));
     const Checked work =
         Checked(flows.choices()) * static_cast<std::int64_t>(offsets_.size()) * nearest_.tries();
     if (work.saturated() > kMaxWork) return too_many();
@@ -187,7 +188,7 @@ Result<Dispatches> dispatches_of(const Reshard& reshard, const DispatchChoice& c
   Lister lister(found, choice);
   for (std::size_t i = 0; i < reshard.parts().size(); ++i) {
     TESSERA_CHECK_OK(
-        lister.add(reshard.parts()[i], static_cast<std::uint32_t>(i), reshard.ground()));
+        lister.add(reshard.parts()[i], static_cast<std::uint32_t>(i), reshard.physical()));
   }
   return found;
 }

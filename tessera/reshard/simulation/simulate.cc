@@ -11,6 +11,7 @@
 #include "tessera/relayout/jobs/combine.h"
 #include "tessera/reshard/flows/expand.h"
 #include "tessera/reshard/flows/flows.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/simulation/dispatch.h"
 #include "tessera/reshard/simulation/element_memory.h"
 #include "tessera/reshard/simulation/traffic.h"
@@ -68,7 +69,7 @@ Status fill_neutral(const Reshard& reshard, Memories& memories) {
   for (const ReshardPart& part : reshard.parts()) {
     if (part.shares.alike) continue;
     TESSERA_TRY(const Flows flows,
-                flows_of(part, reshard.ground(), {.shares = false, .copies = false}));
+                flows_of(part, reshard.physical(), {.shares = false, .copies = false}));
     const auto fill = [&](Reduction reduction, bool first_too) -> Status {
       TESSERA_TRY(const relayout::Combiner combiner, relayout::combiner_of(reduction, storage));
       NeutralFill neutral{memories, places_of_shares(part.b, first_too), combiner.neutral};
@@ -168,7 +169,7 @@ class Run {
     }
     received_.assign(static_cast<std::size_t>(received.raw()), 0);
     return fabric::simulate(
-        *reshard_.ground().fabric, made_.traffic, options, [&](const fabric::Delivery& d) {
+        *reshard_.physical().fabric, made_.traffic, options, [&](const fabric::Delivery& d) {
           const auto m = static_cast<std::size_t>(d.message);
           const std::uint32_t dispatch = made_.dispatches[m];
           const std::int64_t words = reshard_.wavelets(dispatches_.list[dispatch].elements);

@@ -15,6 +15,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/relayout/jobs/combine.h"
 #include "tessera/reshard/cost.h"
+#include "tessera/reshard/part.h"
 #include "tessera/reshard/simulation/dispatch.h"
 #include "tessera/reshard/simulation/traffic.h"
 #include "tessera/reshard/transfers.h"
@@ -31,9 +32,9 @@ Reshard reshard_of(const std::string& a, const std::string& b) {
   const Result<Tensor> from = parse_tensor(a);
   const Result<Tensor> to = parse_tensor(b);
   EXPECT_TRUE(from.ok() && to.ok()) << a << " " << b;
-  const Result<Ground> ground = Ground::around(from->placement, to->placement);
-  EXPECT_TRUE(ground.ok());
-  Result<Reshard> made = Reshard::make(from->placement, to->placement, *ground);
+  const Result<PhysicalMesh> physical = PhysicalMesh::around(from->placement, to->placement);
+  EXPECT_TRUE(physical.ok());
+  Result<Reshard> made = Reshard::make(from->placement, to->placement, *physical);
   EXPECT_TRUE(made.ok()) << made.error().message;
   return *std::move(made);
 }
@@ -209,9 +210,9 @@ TEST(Simulate, DataArriveInEveryType) {
 
 TEST(Simulate, DataOfRandomPairsArrive) {
   const auto law = [](const ReshardPair& pair, const NaiveReshard& moves) -> std::string {
-    const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.ground);
+    const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.physical);
     if (!reshard.ok()) return reshard.error().message;
-    const bool fits = pair.ground.fabric && pair.ground.fabric->wavelet_bits == 32 &&
+    const bool fits = pair.physical.fabric && pair.physical.fabric->wavelet_bits == 32 &&
                       !pair.from.shape().empty() && dtype_bits(pair.from.atom().storage);
     if (!fits) return "";
     // Dispatches are the naive multicasts.

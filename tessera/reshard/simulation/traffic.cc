@@ -182,10 +182,10 @@ Error too_many_words(std::int64_t words) {
 
 /// The fabric that messages travel on, before anything is sized by it.
 Result<fabric::FabricMesh> routes_of(const Reshard& reshard) {
-  const std::optional<fabric::FabricMesh>& mesh = reshard.ground().fabric;
+  const std::optional<fabric::FabricMesh>& mesh = reshard.physical().fabric;
   if (!mesh) {
     return Error{ErrorCode::kNotSupported,
-                 cat("messages have no routes: ", reshard.ground().why_no_fabric), std::nullopt,
+                 cat("messages have no routes: ", reshard.physical().why_no_fabric), std::nullopt,
                  "name a target whose places are joined by rows and columns"};
   }
   TESSERA_CHECK_OK(fabric::Traffic().check(*mesh));

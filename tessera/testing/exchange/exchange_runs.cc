@@ -182,7 +182,7 @@ std::string rank_mistake(exchange::Exchange& exchange, const RankCase& question)
     return cat("rank ", exchange.rank(), ": ", code_name(error.code), ": ", error.message, "\n");
   };
   const auto reshard =
-      reshard::Reshard::make(question.pair.from, question.pair.to, question.pair.ground);
+      reshard::Reshard::make(question.pair.from, question.pair.to, question.pair.physical);
   if (!reshard.ok()) return failed(reshard.error());
   auto resharder =
       exchange::Resharder::make(exchange, *reshard, question.from, question.to, question.options);

@@ -10,7 +10,7 @@ namespace tessera::test {
 
 /// A clock of ranks that are threads, which no busy machine can hurry: it moves on by kStep when
 /// every rank that is there has called step(). A rank that waits for a processor holds the time
-/// still for all of them, so that nobody loses patience with it.
+/// still for all of them, so that nobody loses timeouts with it.
 /// Law: between now() = t and now() = t + n * kStep every rank that is there stepped n - 1 times.
 /// Example: of ranks 0 and 1 only 0 steps: the time stands still until 1 steps, or leaves.
 class Pace {

@@ -30,13 +30,14 @@ std::int64_t side_of(std::int64_t ranks) {
 Result<ScalingPoint> point_of(const ScalingCase& question, int ranks, std::int64_t extent) {
   TESSERA_TRY(const Tensor from, parse_tensor(question.from));
   TESSERA_TRY(const Tensor to, parse_tensor(question.to));
-  reshard::Ground ground;
-  ground.mesh = from.placement.mesh();
-  ground.why_no_fabric = "ranks are joined by messages";
-  TESSERA_TRY(reshard::Reshard made, reshard::Reshard::make(from.placement, to.placement, ground));
+  reshard::PhysicalMesh physical;
+  physical.mesh = from.placement.mesh();
+  physical.why_no_fabric = "ranks are joined by messages";
+  TESSERA_TRY(reshard::Reshard made,
+              reshard::Reshard::make(from.placement, to.placement, physical));
   const auto reshard = std::make_shared<const reshard::Reshard>(std::move(made));
   TESSERA_TRY(const exchange::RankMap map,
-              exchange::RankMap::blocks(ground.mesh.elements(), ranks));
+              exchange::RankMap::blocks(physical.mesh.elements(), ranks));
   const exchange::Cluster slow = exchange::Cluster::of_100_gb();
   const exchange::Cluster fast = exchange::Cluster::of_400_gb();
   TESSERA_TRY(const std::vector<exchange::RankLoad> loads,

@@ -16,6 +16,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 
 /// What the tests of both metal attributes share: the naive evaluation of a list of lines, and the
 /// laws that every tensor must obey.
@@ -141,7 +142,7 @@ inline void check_round_trip(const Tensor& tensor) {
   const std::string text = print_tensor(tensor);
   const Tensor again = parsed(text);
   EXPECT_EQ(again.notation, tensor.notation) << text;
-  EXPECT_TRUE(again.words == tensor.words) << text;
+  EXPECT_TRUE(terms_of(again) == terms_of(tensor)) << text;
   EXPECT_TRUE(again.layout() == tensor.layout()) << text;
   EXPECT_EQ(print_tensor(again), text);
 }

@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::test {
 namespace {
@@ -118,7 +119,8 @@ std::string printed_mistake(const Tensor& tensor, std::string_view printed) {
   const Result<Tensor> again = parse_tensor(printed);
   if (!again) return cat("what it prints is refused: ", printed, ": ", again.error().message);
   if (again->notation != tensor.notation) return cat("became ", again->notation);
-  if (again->words != tensor.words) return cat("other words after printing as ", printed);
+  if (notation::terms_of(*again) != notation::terms_of(tensor))
+    return cat("other words after printing as ", printed);
   if (!(again->layout() == tensor.layout()))
     return cat("another layout after printing as ", printed);
   return {};

@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::test {
 namespace {
@@ -15,7 +16,7 @@ std::string words_mistake(const MorelloRule& rule, const Numbers& extents,
                           const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return text + "\n  refused";
-  const auto* words = std::get_if<notation::MorelloLayout>(&tensor->words);
+  const auto* words = std::get_if<notation::MorelloLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return text + "\n  has other words";
   const Result<std::vector<std::int64_t>> sizes =
       notation::physical_sizes(*words, tensor->layout().shape());

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tessera/base/text.h"
+#include "tessera/notation/terms.h"
 
 namespace tessera::test {
 namespace {
@@ -33,7 +34,7 @@ std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// The maps between the forms: spelled_out and stride_map_of say what the rule says, and
 /// host offset = Σ device coordinate · stride for every element.
 std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
-  const auto& words = std::get<notation::SpyreLayout>(tensor.words);
+  const auto& words = std::get<notation::SpyreLayout>(notation::terms_of(tensor));
   const Shape& shape = tensor.layout().shape();
   const DType dtype = tensor.layout().dtype();
   const Result<notation::SpyreLayout> spelled = notation::spelled_out(words, shape, dtype);
@@ -68,8 +69,8 @@ std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// A dim_map that a stride_map has says the same function.
 std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& expected) {
   const Result<std::vector<std::int64_t>> dims =
-      notation::dim_map_of(std::get<notation::SpyreLayout>(tensor.words), tensor.layout().shape(),
-                           tensor.layout().dtype());
+      notation::dim_map_of(std::get<notation::SpyreLayout>(notation::terms_of(tensor)),
+                           tensor.layout().shape(), tensor.layout().dtype());
   if (!dims) return rule.form == Form::kStrideMap ? "" : cat("dim_map_of: ", dims.error().message);
   SpyreRule said = rule;
   said.form = Form::kDimMap;
@@ -127,7 +128,7 @@ std::string causes_mistake(const SpyreRule& rule, const Tensor& tensor) {
 /// put it to its slot, and nothing else; the sticks that they touch are counted.
 std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& whole,
                           const std::vector<notation::SpyreRange>* part) {
-  const auto& words = std::get<notation::SpyreLayout>(tensor.words);
+  const auto& words = std::get<notation::SpyreLayout>(notation::terms_of(tensor));
   const Shape& shape = tensor.layout().shape();
   const DType dtype = tensor.layout().dtype();
   const std::vector<Numbers> indices = all_tuples(rule.shape);
@@ -225,7 +226,7 @@ std::string spyre_mistake(const SpyreRule& rule) {
   std::string failure = mistake(expected);
   if (!failure.empty()) return failure;
   const Result<Tensor> tensor = parse_tensor(expected.text);
-  if (!std::holds_alternative<notation::SpyreLayout>(tensor->words))
+  if (!std::holds_alternative<notation::SpyreLayout>(notation::terms_of(*tensor)))
     return expected.text + "\n  other words";
   // Transfers run to and from the undivided device tensor.
   SpyreRule undivided = rule;

@@ -11,7 +11,7 @@
 
 #include "tessera/layout/placement.h"
 #include "tessera/notation/pyflame/pyflame.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 
@@ -22,8 +22,8 @@ namespace tessera::test {
 struct Want {
   Index index;
   std::int64_t role = 0;           ///< number on B's mesh
-  std::int64_t place = 0;          ///< where the role is played, on the ground
-  std::set<std::int64_t> holders;  ///< places of the ground that have it in A
+  std::int64_t place = 0;          ///< where the role is played, on the physical mesh
+  std::set<std::int64_t> holders;  ///< places of the physical mesh that have it in A
 };
 
 /// The places of one element, share by share: virtual and physical numbers.
@@ -33,7 +33,7 @@ struct ShareHolders {
 };
 
 inline std::vector<ShareHolders> holders_of(const Placement& placement, const Index& index,
-                                            const reshard::Ground& ground) {
+                                            const reshard::PhysicalMesh& physical) {
   for (const FormPiece& piece : form_pieces(placement)) {
     if (!piece.box.contains(index)) continue;
     const Form& form = *piece.form;
@@ -64,9 +64,10 @@ inline std::vector<ShareHolders> holders_of(const Placement& placement, const In
         out.back().roles.push_back(form.mesh.linear(place));
         const Place there =
             piece.device_map != nullptr ? piece.device_map->map(form.mesh, place).place : place;
-        out.back().places.push_back(there.size() == ground.mesh.rank() ? ground.mesh.linear(there)
-                                    : there.empty()                    ? 0
-                                                                       : there.front());
+        out.back().places.push_back(there.size() == physical.mesh.rank()
+                                        ? physical.mesh.linear(there)
+                                    : there.empty() ? 0
+                                                    : there.front());
       }
     }
     return out;
@@ -86,12 +87,12 @@ inline std::vector<std::pair<std::int64_t, Reduction>> reductions_of(const Form&
 
 /// Everything that B wants, by the rule of the essay in reshard/reshard.h.
 inline std::vector<Want> wants_of(const Placement& from, const Placement& to,
-                                  const reshard::Ground& ground) {
+                                  const reshard::PhysicalMesh& physical) {
   std::vector<Want> wants;
   for (std::int64_t i = 0; i < from.shape().elements(); ++i) {
     const Index index = from.shape().delinear(i);
-    const std::vector<ShareHolders> a = holders_of(from, index, ground);
-    const std::vector<ShareHolders> b = holders_of(to, index, ground);
+    const std::vector<ShareHolders> a = holders_of(from, index, physical);
+    const std::vector<ShareHolders> b = holders_of(to, index, physical);
     const bool alike =
         reductions_of(*from.form_at(index).first) == reductions_of(*to.form_at(index).first);
     for (std::size_t share = 0; share < a.size(); ++share) {
@@ -157,16 +158,17 @@ inline notation::PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
   return words;
 }
 
-/// A checked reshard between two random layouts of the core, on the smallest ground; nothing where
-/// the draw has none (another storage type, meshes that do not meet, shares of several reductions).
+/// A checked reshard between two random layouts of the core, on the smallest physical mesh; nothing
+/// where the draw has none (another storage type, meshes that do not meet, shares of several
+/// reductions).
 inline std::optional<reshard::Reshard> random_core_reshard(Dice& dice, const Limits& limits) {
   const std::optional<Layout> a = random_layout(dice, limits);
   if (!a) return std::nullopt;
   const auto b = random_layout_of(dice, a->shape(), a->dtype(), limits);
   if (!b || b->atom().storage != a->atom().storage) return std::nullopt;
-  const Result<reshard::Ground> ground = reshard::Ground::around(*a, *b);
-  if (!ground) return std::nullopt;
-  Result<reshard::Reshard> reshard = reshard::Reshard::make(*a, *b, *ground);
+  const Result<reshard::PhysicalMesh> physical = reshard::PhysicalMesh::around(*a, *b);
+  if (!physical) return std::nullopt;
+  Result<reshard::Reshard> reshard = reshard::Reshard::make(*a, *b, *physical);
   if (!reshard) return std::nullopt;
   return *std::move(reshard);
 }

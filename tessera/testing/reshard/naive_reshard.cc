@@ -40,7 +40,7 @@ std::vector<Place> offsets(const Form& form, Fill::Kind kind) {
   return list;
 }
 
-std::vector<Rule> rules_of(const Placement& placement, const reshard::Ground& ground) {
+std::vector<Rule> rules_of(const Placement& placement, const reshard::PhysicalMesh& physical) {
   std::vector<Rule> rules;
   const std::vector<std::int64_t>& extents = placement.shape().extents();
   if (const Piecewise* pieces = placement.pieces()) {
@@ -58,7 +58,7 @@ std::vector<Rule> rules_of(const Placement& placement, const reshard::Ground& gr
     rule.shares = offsets(*rule.form, Fill::Kind::kPartial);
     rule.copies = offsets(*rule.form, Fill::Kind::kReplicate);
     for_each_tuple(rule.form->mesh.extents(), [&](const std::vector<std::int64_t>& place) {
-      rule.places.push_back(naive_physical(rule.form->mesh, rule.map, place, ground));
+      rule.places.push_back(naive_physical(rule.form->mesh, rule.map, place, physical));
     });
   }
   return rules;
@@ -90,8 +90,8 @@ NaiveHome home_of(const Rule& rule, const Index& index) {
   return home;
 }
 
-std::vector<NaiveHome> homes_of(const Placement& placement, const reshard::Ground& ground) {
-  const std::vector<Rule> rules = rules_of(placement, ground);
+std::vector<NaiveHome> homes_of(const Placement& placement, const reshard::PhysicalMesh& physical) {
+  const std::vector<Rule> rules = rules_of(placement, physical);
   std::vector<NaiveHome> homes;
   for_each_tuple(placement.shape().extents(), [&](const std::vector<std::int64_t>& index) {
     for (const Rule& rule : rules) {
@@ -109,20 +109,20 @@ std::vector<NaiveHome> homes_of(const Placement& placement, const reshard::Groun
   return homes;
 }
 
-/// Places of any rule that are not on the ground, or dead.
-void refuse_places(const Placement& placement, const reshard::Ground& ground,
+/// Places of any rule that are not on the physical mesh, or dead.
+void refuse_places(const Placement& placement, const reshard::PhysicalMesh& physical,
                    std::set<ErrorCode>& codes) {
-  for (const Rule& rule : rules_of(placement, ground)) {
+  for (const Rule& rule : rules_of(placement, physical)) {
     const bool mapped = rule.map != nullptr && rule.map->kind() != DeviceMap::Kind::kIdentity;
     const std::size_t rank = (mapped ? rule.map->physical() : rule.form->mesh).rank();
-    if (rank != ground.mesh.rank() && rank != 1 && ground.mesh.rank() != 1 &&
+    if (rank != physical.mesh.rank() && rank != 1 && physical.mesh.rank() != 1 &&
         rule.form->mesh.elements() != 1) {
       codes.insert(ErrorCode::kMeshMismatch);
       continue;
     }
     for (const std::optional<NaivePlace>& place : rule.places) {
-      const bool fine = place && std::find(ground.dead.begin(), ground.dead.end(),
-                                           place->physical) == ground.dead.end();
+      const bool fine = place && std::find(physical.dead.begin(), physical.dead.end(),
+                                           place->physical) == physical.dead.end();
       if (!fine) codes.insert(ErrorCode::kOutOfRange);
     }
   }
@@ -157,39 +157,40 @@ std::pair<Place, std::int64_t> naive_coordinates(const Shape& mesh, const Device
 }
 
 std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map,
-                                         const Place& place, const reshard::Ground& ground) {
+                                         const Place& place,
+                                         const reshard::PhysicalMesh& physical) {
   const auto [there, layer] = naive_coordinates(mesh, map, place);
   NaivePlace result{mesh.linear(place), 0, layer};
-  if (there.size() == ground.mesh.rank()) {
-    if (!ground.mesh.contains(there)) return std::nullopt;
-    result.physical = ground.mesh.linear(there);
+  if (there.size() == physical.mesh.rank()) {
+    if (!physical.mesh.contains(there)) return std::nullopt;
+    result.physical = physical.mesh.linear(there);
   } else if (mesh.elements() == 1) {
-    if (ground.mesh.empty()) return std::nullopt;
+    if (physical.mesh.empty()) return std::nullopt;
   } else {
     const bool mapped = map != nullptr && map->kind() != DeviceMap::Kind::kIdentity;
     const std::int64_t number = (mapped ? map->physical() : mesh).linear(there);
-    if (there.size() != 1 && ground.mesh.rank() != 1) return std::nullopt;
-    if (number >= ground.mesh.elements()) return std::nullopt;
+    if (there.size() != 1 && physical.mesh.rank() != 1) return std::nullopt;
+    if (number >= physical.mesh.elements()) return std::nullopt;
     result.physical = number;
   }
   return result;
 }
 
-std::int64_t naive_distance(const reshard::Ground& ground, std::int64_t p, std::int64_t q) {
+std::int64_t naive_distance(const reshard::PhysicalMesh& physical, std::int64_t p, std::int64_t q) {
   std::int64_t steps = 0;
-  for (std::size_t axis = ground.mesh.rank(); axis-- > 0;) {
-    steps += std::abs(p % ground.mesh[axis] - q % ground.mesh[axis]);
-    p /= ground.mesh[axis];
-    q /= ground.mesh[axis];
+  for (std::size_t axis = physical.mesh.rank(); axis-- > 0;) {
+    steps += std::abs(p % physical.mesh[axis] - q % physical.mesh[axis]);
+    p /= physical.mesh[axis];
+    q /= physical.mesh[axis];
   }
   return steps;
 }
 
-std::int64_t naive_nearest(const reshard::Ground& ground, const std::vector<NaivePlace>& places,
-                           std::int64_t q) {
+std::int64_t naive_nearest(const reshard::PhysicalMesh& physical,
+                           const std::vector<NaivePlace>& places, std::int64_t q) {
   std::pair<std::int64_t, std::int64_t> best = {INT64_MAX, INT64_MAX};
   for (const NaivePlace& place : places) {
-    best = std::min(best, {naive_distance(ground, place.physical, q), place.physical});
+    best = std::min(best, {naive_distance(physical, place.physical, q), place.physical});
   }
   return best.second;
 }
@@ -203,16 +204,16 @@ bool naive_reduces(const NaiveHome& from, const NaiveHome& to) {
 }
 
 std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
-                                   const reshard::Ground& ground) {
+                                   const reshard::PhysicalMesh& physical) {
   std::set<ErrorCode> codes;
   if (from.shape() != to.shape()) codes.insert(ErrorCode::kShapeMismatch);
   if (from.dtype() != to.dtype() || from.atom().storage != to.atom().storage) {
     codes.insert(ErrorCode::kBadDType);
   }
-  refuse_places(from, ground, codes);
-  refuse_places(to, ground, codes);
-  const std::vector<NaiveHome> sources = homes_of(from, ground);
-  const std::vector<NaiveHome> destinations = homes_of(to, ground);
+  refuse_places(from, physical, codes);
+  refuse_places(to, physical, codes);
+  const std::vector<NaiveHome> sources = homes_of(from, physical);
+  const std::vector<NaiveHome> destinations = homes_of(to, physical);
   std::set<std::pair<std::int64_t, std::int64_t>> taken;
   for (std::size_t x = 0; x < destinations.size(); ++x) {
     for (const std::vector<NaivePlace>& share : destinations[x].shares) {
@@ -232,10 +233,10 @@ std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
 }
 
 NaiveReshard naive_reshard(const Placement& from, const Placement& to,
-                           const reshard::Ground& ground) {
+                           const reshard::PhysicalMesh& physical) {
   NaiveReshard moves;
-  moves.from = homes_of(from, ground);
-  moves.to = homes_of(to, ground);
+  moves.from = homes_of(from, physical);
+  moves.to = homes_of(to, physical);
   for (std::size_t x = 0; x < moves.from.size(); ++x) {
     const NaiveHome& source = moves.from[x];
     const NaiveHome& destination = moves.to[x];
@@ -244,7 +245,7 @@ NaiveReshard naive_reshard(const Placement& from, const Placement& to,
       std::map<std::int64_t, std::set<std::int64_t>> crossing;
       for (const NaivePlace& wanted : destination.shares[into]) {
         const std::int64_t q = wanted.physical;
-        const std::int64_t p = naive_nearest(ground, source.shares[share], q);
+        const std::int64_t p = naive_nearest(physical, source.shares[share], q);
         if (p == q) {
           ++moves.local[p];
         } else {

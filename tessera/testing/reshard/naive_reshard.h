@@ -11,16 +11,16 @@
 
 #include "tessera/layout/placement.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/ground.h"
 #include "tessera/reshard/kind.h"
+#include "tessera/reshard/physical_mesh.h"
 
 /// What a reshard must do, from the essay in reshard/reshard.h alone: by loops over every element,
 /// share, copy and destination, and every link of every route. Nothing here calls an operation of
 /// layout/, fabric/ or reshard/; their structs are read as they are.
 namespace tessera::test {
 
-/// One place that holds a value: its number on the placement's own mesh, on the ground, and which
-/// of the places stacked there it is.
+/// One place that holds a value: its number on the placement's own mesh, on the physical mesh, and
+/// which of the places stacked there it is.
 struct NaivePlace {
   std::int64_t place = 0;
   std::int64_t physical = 0;
@@ -40,21 +40,21 @@ struct NaiveHome {
 std::pair<Place, std::int64_t> naive_coordinates(const Shape& mesh, const DeviceMap* map,
                                                  const Place& place);
 
-/// The physical place and layer of a virtual place, or nothing when it is not on the ground. Dead
-/// places are on it.
+/// The physical place and layer of a virtual place, or nothing when it is not on the physical mesh.
+/// Dead places are on it.
 std::optional<NaivePlace> naive_physical(const Shape& mesh, const DeviceMap* map,
-                                         const Place& place, const reshard::Ground& ground);
+                                         const Place& place, const reshard::PhysicalMesh& physical);
 
-/// Steps along rows and columns between two places of the ground.
-std::int64_t naive_distance(const reshard::Ground& ground, std::int64_t p, std::int64_t q);
+/// Steps along rows and columns between two places of the physical mesh.
+std::int64_t naive_distance(const reshard::PhysicalMesh& physical, std::int64_t p, std::int64_t q);
 
-/// The nearest of `places` to q on the ground, and among equals the smallest number.
-std::int64_t naive_nearest(const reshard::Ground& ground, const std::vector<NaivePlace>& places,
-                           std::int64_t q);
+/// The nearest of `places` to q on the physical mesh, and among equals the smallest number.
+std::int64_t naive_nearest(const reshard::PhysicalMesh& physical,
+                           const std::vector<NaivePlace>& places, std::int64_t q);
 
 /// Every reason why a reshard must be refused, by looking at each element and each virtual place.
 std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
-                                   const reshard::Ground& ground);
+                                   const reshard::PhysicalMesh& physical);
 
 /// All that moves. Only for pairs without refusals.
 struct NaiveReshard {
@@ -67,7 +67,7 @@ struct NaiveReshard {
   std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, std::int64_t> multicasts;
 };
 NaiveReshard naive_reshard(const Placement& from, const Placement& to,
-                           const reshard::Ground& ground);
+                           const reshard::PhysicalMesh& physical);
 
 /// Whether share i of an element goes to its share i, and whether shares of it are combined.
 bool naive_alike(const NaiveHome& from, const NaiveHome& to);
@@ -76,20 +76,20 @@ bool naive_reduces(const NaiveHome& from, const NaiveHome& to);
 /// Bits, bytes and wavelets of elements of this type in memory, rounded up.
 std::int64_t naive_bits(const Placement& placement, std::int64_t elements);
 std::int64_t naive_bytes(const Placement& placement, std::int64_t elements);
-std::int64_t naive_wavelets(const Placement& placement, const reshard::Ground& ground,
+std::int64_t naive_wavelets(const Placement& placement, const reshard::PhysicalMesh& physical,
                             std::int64_t elements);
 
 /// The load of every directed link. Only where there is a fabric.
 reshard::LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement,
-                               const reshard::Ground& ground);
+                               const reshard::PhysicalMesh& physical);
 
 /// Every field of the cost, by walking routes link by link.
 reshard::ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement,
-                                const reshard::Ground& ground);
+                                const reshard::PhysicalMesh& physical);
 
 /// The first kind that fits, from the sets of places of each element.
 reshard::ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from,
-                                const Placement& to, const reshard::Ground& ground);
+                                const Placement& to, const reshard::PhysicalMesh& physical);
 
 /// What B's memory holds at the end.
 struct NaiveContent {

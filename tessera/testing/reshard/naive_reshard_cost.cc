@@ -34,20 +34,20 @@ void walk(const fabric::FabricMesh& fabric, std::int64_t p, std::int64_t q, std:
 }
 
 reshard::FabricCost fabric_cost(const NaiveReshard& moves, const Placement& placement,
-                                const reshard::Ground& ground) {
+                                const reshard::PhysicalMesh& physical) {
   reshard::FabricCost cost;
   for (const auto& [pair, elements] : moves.messages) {
     std::set<Link> links;
-    walk(*ground.fabric, pair.first, pair.second, links);
+    walk(*physical.fabric, pair.first, pair.second, links);
     const auto distance = static_cast<std::int64_t>(links.size());
-    cost.hops += naive_wavelets(placement, ground, elements) * distance;
+    cost.hops += naive_wavelets(placement, physical, elements) * distance;
     cost.longest_distance = std::max(cost.longest_distance, distance);
     cost.depth = 1;
   }
   std::map<std::int64_t, std::int64_t> in;
   std::map<std::int64_t, std::int64_t> out;
   for (const auto& [tree, elements] : moves.multicasts) {
-    const std::int64_t wavelets = naive_wavelets(placement, ground, elements);
+    const std::int64_t wavelets = naive_wavelets(placement, physical, elements);
     out[tree.first] += wavelets;
     for (const std::int64_t q : tree.second) in[q] += wavelets;
   }
@@ -56,7 +56,7 @@ reshard::FabricCost fabric_cost(const NaiveReshard& moves, const Placement& plac
       cost.max_ramp_wavelets = std::max(cost.max_ramp_wavelets, wavelets);
     }
   }
-  const reshard::LinkLoads loads = naive_loads(moves, placement, ground);
+  const reshard::LinkLoads loads = naive_loads(moves, placement, physical);
   for (const auto& direction : {loads.east, loads.west, loads.south, loads.north}) {
     for (const std::int64_t load : direction) {
       cost.link_hops += load;
@@ -64,7 +64,7 @@ reshard::FabricCost fabric_cost(const NaiveReshard& moves, const Placement& plac
     }
   }
   cost.cycles = std::max(cost.max_ramp_wavelets, cost.max_link_wavelets + cost.longest_distance) +
-                (2 * ground.fabric->ramp_cycles + 1) * cost.depth;
+                (2 * physical.fabric->ramp_cycles + 1) * cost.depth;
   return cost;
 }
 
@@ -107,13 +107,13 @@ std::vector<std::set<Place>> coordinates(const NaiveHome& home, const Shape& mes
 }
 
 bool is_transposed(const NaiveReshard& moves, const Placement& from, const Placement& to,
-                   const reshard::Ground& ground) {
+                   const reshard::PhysicalMesh& physical) {
   const bool is_virtual = from.mesh().rank() == 2 && to.mesh().rank() == 2;
-  if (!is_virtual && ground.mesh.rank() != 2) return false;
+  if (!is_virtual && physical.mesh.rank() != 2) return false;
   bool differs = false;
   for (std::size_t x = 0; x < moves.from.size(); ++x) {
-    const Shape& mesh_a = is_virtual ? from.mesh() : ground.mesh;
-    const Shape& mesh_b = is_virtual ? to.mesh() : ground.mesh;
+    const Shape& mesh_a = is_virtual ? from.mesh() : physical.mesh;
+    const Shape& mesh_b = is_virtual ? to.mesh() : physical.mesh;
     const auto exchanged = coordinates(moves.from[x], mesh_a, is_virtual, true);
     if (exchanged != coordinates(moves.to[x], mesh_b, is_virtual, false)) return false;
     differs = differs || exchanged != coordinates(moves.from[x], mesh_a, is_virtual, false);
@@ -145,48 +145,49 @@ std::int64_t naive_bytes(const Placement& placement, std::int64_t elements) {
   return ceil_of(naive_bits(placement, elements), 8);
 }
 
-std::int64_t naive_wavelets(const Placement& placement, const reshard::Ground& ground,
+std::int64_t naive_wavelets(const Placement& placement, const reshard::PhysicalMesh& physical,
                             std::int64_t elements) {
-  return ceil_of(naive_bits(placement, elements), ground.fabric ? ground.fabric->wavelet_bits : 32);
+  return ceil_of(naive_bits(placement, elements),
+                 physical.fabric ? physical.fabric->wavelet_bits : 32);
 }
 
 reshard::LinkLoads naive_loads(const NaiveReshard& moves, const Placement& placement,
-                               const reshard::Ground& ground) {
+                               const reshard::PhysicalMesh& physical) {
   reshard::LinkLoads loads;
-  loads.rows = ground.fabric->rows;
-  loads.cols = ground.fabric->cols;
+  loads.rows = physical.fabric->rows;
+  loads.cols = physical.fabric->cols;
   const auto links = at(loads.rows) * at(loads.cols);
   loads.east = loads.west = loads.south = loads.north = std::vector<std::int64_t>(links, 0);
   const std::array<std::vector<std::int64_t>*, 4> ways = {&loads.east, &loads.west, &loads.south,
                                                           &loads.north};
   for (const auto& [tree, elements] : moves.multicasts) {
     std::set<Link> used;
-    for (const std::int64_t q : tree.second) walk(*ground.fabric, tree.first, q, used);
+    for (const std::int64_t q : tree.second) walk(*physical.fabric, tree.first, q, used);
     for (const auto& [node, port] : used) {
       (*ways[static_cast<std::size_t>(port)])[at(node)] +=
-          naive_wavelets(placement, ground, elements);
+          naive_wavelets(placement, physical, elements);
     }
   }
   return loads;
 }
 
 reshard::ReshardCost naive_cost(const NaiveReshard& moves, const Placement& placement,
-                                const reshard::Ground& ground) {
+                                const reshard::PhysicalMesh& physical) {
   reshard::ReshardCost cost;
   for (const auto& [place, elements] : moves.local) {
     cost.local_bytes += naive_bytes(placement, elements);
   }
   for (const auto& [pair, elements] : moves.messages) {
     cost.bytes += naive_bytes(placement, elements);
-    cost.wavelets += naive_wavelets(placement, ground, elements);
+    cost.wavelets += naive_wavelets(placement, physical, elements);
     ++cost.messages;
   }
-  if (ground.fabric) cost.fabric = fabric_cost(moves, placement, ground);
+  if (physical.fabric) cost.fabric = fabric_cost(moves, placement, physical);
   return cost;
 }
 
 reshard::ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from,
-                                const Placement& to, const reshard::Ground& ground) {
+                                const Placement& to, const reshard::PhysicalMesh& physical) {
   bool identity = true;
   bool reduces = false;
   bool keeps = false;
@@ -215,7 +216,7 @@ reshard::ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from
   if (all_a.size() > 1 && all_b.size() == 1) return reshard::ReshardKind::kGather;
   if (tiles(a) != tiles(b) || a == b) return reshard::ReshardKind::kReshard;
   if (more && !fewer) return reshard::ReshardKind::kReplicate;
-  if (is_transposed(moves, from, to, ground)) return reshard::ReshardKind::kTranspose;
+  if (is_transposed(moves, from, to, physical)) return reshard::ReshardKind::kTranspose;
   return reshard::ReshardKind::kRedistribute;
 }
 

@@ -32,25 +32,27 @@ std::string cost_text(const reshard::ReshardCost& cost) {
 }
 
 std::string cost_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   const Result<reshard::ReshardCost> cost = reshard::cost_of(*reshard);
   if (!cost.ok()) return refused("cost_of", cost.error());
-  const reshard::ReshardCost expected = naive_cost(moves, pair.from, pair.ground);
+  const reshard::ReshardCost expected = naive_cost(moves, pair.from, pair.physical);
   if (*cost == expected) return "";
   return cat("cost_of\n    is ", cost_text(*cost), "\n    not ", cost_text(expected));
 }
 
 std::string loads_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   const Result<reshard::LinkLoads> loads = reshard::link_loads(*reshard);
-  if (!pair.ground.fabric) {
+  if (!pair.physical.fabric) {
     if (!loads.ok() && loads.error().code == ErrorCode::kNotSupported) return "";
-    return "link_loads of a ground without routes";
+    return "link_loads of a physical without routes";
   }
   if (!loads.ok()) return refused("link_loads", loads.error());
-  const reshard::LinkLoads expected = naive_loads(moves, pair.from, pair.ground);
+  const reshard::LinkLoads expected = naive_loads(moves, pair.from, pair.physical);
   const auto differs = [](const char* way, const std::vector<std::int64_t>& is,
                           const std::vector<std::int64_t>& not_) {
     return is == not_ ? std::string()
@@ -67,11 +69,12 @@ std::string loads_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
 }
 
 std::string kind_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   const Result<reshard::ReshardKind> kind = reshard::kind_of(*reshard);
   if (!kind.ok()) return refused("kind_of", kind.error());
-  const reshard::ReshardKind expected = naive_kind(moves, pair.from, pair.to, pair.ground);
+  const reshard::ReshardKind expected = naive_kind(moves, pair.from, pair.to, pair.physical);
   if (*kind == expected) return "";
   return cat("kind_of is ", kind_text(*kind), ", not ", kind_text(expected));
 }

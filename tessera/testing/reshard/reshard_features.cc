@@ -150,7 +150,7 @@ void ReshardFeatures::add(const ReshardPair& pair, const NaiveReshard& moves) {
       note("fills: fixed beyond 0", has_fill(*form, Fill::Kind::kFixed, 1));
       note("mesh: rank 0", form->mesh.rank() == 0);
       note("mesh: device numbers",
-           form->mesh.rank() == 1 && pair.ground.mesh.rank() > 1 &&
+           form->mesh.rank() == 1 && pair.physical.mesh.rank() > 1 &&
                (map == nullptr || map->kind() == DeviceMap::Kind::kIdentity));
       if (map == nullptr) continue;
       note("map: folded", map->kind() == DeviceMap::Kind::kFolded);
@@ -218,11 +218,11 @@ void ReshardFeatures::add(const ReshardPair& pair, const NaiveReshard& moves) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kI8, DType::kI4}) {
     counts_[cat("type: ", dtype_name(dtype))] += pair.from.atom().storage == dtype ? 1 : 0;
   }
-  count("ground: rank 1", pair.ground.mesh.rank() == 1);
-  count("ground: no fabric", !pair.ground.fabric);
-  count("ground: dead places", !pair.ground.dead.empty());
-  count("ground: wavelets of other sizes",
-        pair.ground.fabric && pair.ground.fabric->wavelet_bits != 32);
+  count("physical: rank 1", pair.physical.mesh.rank() == 1);
+  count("physical: no fabric", !pair.physical.fabric);
+  count("physical: dead places", !pair.physical.dead.empty());
+  count("physical: wavelets of other sizes",
+        pair.physical.fabric && pair.physical.fabric->wavelet_bits != 32);
   bool multicast = false;
   for (const auto& [tree, elements] : moves.multicasts) {
     multicast = multicast || tree.second.size() > 1;

@@ -5,18 +5,18 @@
 #include <optional>
 
 #include "tessera/layout/layout.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/testing/generate.h"
 
 namespace tessera::test {
 
-/// A mesh of a layout's own, and where its places are on the ground.
+/// A mesh of a layout's own, and where its places are on the physical mesh.
 struct Arrangement {
   Shape mesh;
   DeviceMap map;
 };
-/// Any arrangement on this ground; `plain` ones need no device map.
-Arrangement random_arrangement(Dice& dice, const Shape& ground, bool plain);
+/// Any arrangement on this physical mesh; `plain` ones need no device map.
+Arrangement random_arrangement(Dice& dice, const Shape& physical, bool plain);
 
 /// The shares that a side should keep, where an axis has room for them.
 struct WantedShares {

@@ -125,7 +125,7 @@ class Witness {
       return wrong(transfer, "has places that are not where its memories are");
     }
     if (transfer.source !=
-        naive_nearest(pair_.ground, from.shares[at(transfer.share)], transfer.destination)) {
+        naive_nearest(pair_.physical, from.shares[at(transfer.share)], transfer.destination)) {
       return wrong(transfer, cat("does not take element ", x, " from the nearest place"));
     }
     ++written_[destination][transfer.share];
@@ -161,8 +161,9 @@ std::string refused(std::string_view what, const Error& error) {
 std::string make_mistake(const ReshardPair& pair) {
   // Boxes of pieces without elements meet nothing, so whether their places are there is not asked.
   if (pair.from.shape().empty() && (pair.from.pieces() || pair.to.pieces())) return "";
-  const std::set<ErrorCode> codes = naive_refusals(pair.from, pair.to, pair.ground);
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const std::set<ErrorCode> codes = naive_refusals(pair.from, pair.to, pair.physical);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (reshard.ok() && codes.empty()) return "";
   if (reshard.ok()) return cat("made, in spite of ", code_name(*codes.begin()));
   if (codes.empty() || !codes.contains(reshard.error().code)) {
@@ -177,7 +178,8 @@ std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves)
 
 std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
                          const TransferLister& list) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   constexpr reshard::TransferChoice kChoices[] = {
       {.messages = true, .local = true},
@@ -200,11 +202,12 @@ std::string list_mistake(const ReshardPair& pair, const NaiveReshard& moves,
 }
 
 std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> all = moves.messages;
   for (const auto& [place, elements] : moves.local) all[{place, place}] = elements;
-  const std::int64_t places = pair.ground.mesh.elements();
+  const std::int64_t places = pair.physical.mesh.elements();
   // One place as a source, another as a destination: these differ from pair to pair.
   for (const bool by_source : {true, false}) {
     const std::int64_t place = (static_cast<std::int64_t>(all.size()) * 7 + by_source) % places;
@@ -230,7 +233,8 @@ std::string filter_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
 }
 
 std::string pairs_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
-  const Result<reshard::Reshard> reshard = reshard::Reshard::make(pair.from, pair.to, pair.ground);
+  const Result<reshard::Reshard> reshard =
+      reshard::Reshard::make(pair.from, pair.to, pair.physical);
   if (!reshard.ok()) return refused("Reshard::make", reshard.error());
   std::vector<reshard::PairBytes> expected;
   for (const auto& [ends, elements] : moves.messages) {

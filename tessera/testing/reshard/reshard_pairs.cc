@@ -38,29 +38,29 @@ DType random_type(Dice& dice) {
   return kTypes[at(dice.below(kTypes.size()))];
 }
 
-reshard::Ground random_ground(Dice& dice, const ReshardLimits& limits) {
+reshard::PhysicalMesh random_physical(Dice& dice, const ReshardLimits& limits) {
   const std::int64_t rows = dice.between(1, limits.max_rows);
   const std::int64_t cols = dice.between(1, limits.max_cols);
   const std::int64_t kind = dice.below(20);
-  reshard::Ground ground = ground_of(*Shape::make({rows, cols}));
-  if (kind >= 17) ground = ground_of(*Shape::make({dice.between(1, 2 * limits.max_cols)}));
+  reshard::PhysicalMesh physical = physical_of(*Shape::make({rows, cols}));
+  if (kind >= 17) physical = physical_of(*Shape::make({dice.between(1, 2 * limits.max_cols)}));
   if (kind == 16) {
-    ground =
-        reshard::Ground{*Shape::make({dice.between(1, 3), dice.between(1, 3), dice.between(1, 3)}),
-                        std::nullopt,
-                        "there are three axes",
-                        {}};
+    physical = reshard::PhysicalMesh{
+        *Shape::make({dice.between(1, 3), dice.between(1, 3), dice.between(1, 3)}),
+        std::nullopt,
+        "there are three axes",
+        {}};
   }
   if (kind == 15) {
-    ground.fabric.reset();
-    ground.why_no_fabric = "routes on a torus are not known";
+    physical.fabric.reset();
+    physical.why_no_fabric = "routes on a torus are not known";
   }
-  if (ground.fabric && dice.chance(15)) {
+  if (physical.fabric && dice.chance(15)) {
     constexpr std::array<std::int64_t, 4> kBits = {16, 64, 8, 24};
-    ground.fabric->wavelet_bits = kBits[at(dice.below(4))];
-    ground.fabric->ramp_cycles = dice.below(6);
+    physical.fabric->wavelet_bits = kBits[at(dice.below(4))];
+    physical.fabric->ramp_cycles = dice.below(6);
   }
-  return ground;
+  return physical;
 }
 
 std::int64_t copies_of(const std::vector<NaiveHome>& homes) {
@@ -73,28 +73,28 @@ std::int64_t copies_of(const std::vector<NaiveHome>& homes) {
 
 /// Places that neither side names may be dead.
 void bury(Dice& dice, ReshardPair& pair) {
-  for (std::int64_t p = 0; p < pair.ground.mesh.elements(); ++p) {
+  for (std::int64_t p = 0; p < pair.physical.mesh.elements(); ++p) {
     if (!dice.chance(20)) continue;
-    pair.ground.dead.push_back(p);
-    if (!naive_refusals(pair.from, pair.to, pair.ground).empty()) pair.ground.dead.pop_back();
+    pair.physical.dead.push_back(p);
+    if (!naive_refusals(pair.from, pair.to, pair.physical).empty()) pair.physical.dead.pop_back();
   }
 }
 
 }  // namespace
 
-reshard::Ground ground_of(const Shape& mesh) {
-  reshard::Ground ground;
-  ground.mesh = mesh;
+reshard::PhysicalMesh physical_of(const Shape& mesh) {
+  reshard::PhysicalMesh physical;
+  physical.mesh = mesh;
   fabric::FabricMesh fabric;
   fabric.rows = static_cast<std::int32_t>(mesh.rank() == 2 ? mesh[0] : 1);
   fabric.cols = static_cast<std::int32_t>(mesh.rank() == 0 ? 1 : mesh[mesh.rank() - 1]);
-  ground.fabric = fabric;
-  return ground;
+  physical.fabric = fabric;
+  return physical;
 }
 
 ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits) {
   while (true) {
-    const reshard::Ground ground = random_ground(dice, limits);
+    const reshard::PhysicalMesh physical = random_physical(dice, limits);
     const Shape shape = random_shape(dice, limits.max_elements);
     const DType dtype = random_type(dice);
     WantedShares from_shares;
@@ -106,15 +106,15 @@ ReshardPair random_reshard(Dice& dice, const ReshardLimits& limits) {
       if (kind == 4 || kind == 5) to_shares = {count, reduction};
       if (kind == 4 && dice.chance(30)) to_shares.count = 5 - count;
     }
-    std::optional<Placement> from = random_side(dice, shape, dtype, ground, from_shares);
+    std::optional<Placement> from = random_side(dice, shape, dtype, physical, from_shares);
     if (!from) continue;
     std::optional<Placement> to = dice.chance(15)
-                                      ? related_side(dice, *from, ground)
-                                      : random_side(dice, shape, dtype, ground, to_shares);
+                                      ? related_side(dice, *from, physical)
+                                      : random_side(dice, shape, dtype, physical, to_shares);
     if (!to) continue;
-    ReshardPair pair{*std::move(from), *std::move(to), ground};
-    if (!naive_refusals(pair.from, pair.to, ground).empty()) continue;
-    const NaiveReshard moves = naive_reshard(pair.from, pair.to, ground);
+    ReshardPair pair{*std::move(from), *std::move(to), physical};
+    if (!naive_refusals(pair.from, pair.to, physical).empty()) continue;
+    const NaiveReshard moves = naive_reshard(pair.from, pair.to, physical);
     if (copies_of(moves.from) + copies_of(moves.to) > limits.max_copies) continue;
     if (dice.chance(5)) bury(dice, pair);
     return pair;
@@ -126,14 +126,14 @@ ReshardPair random_unfit_reshard(Dice& dice, const ReshardLimits& limits) {
   const std::int64_t kind = dice.below(7);
   const Shape& shape = pair.from.shape();
   if (kind == 1) {
-    std::vector<std::int64_t> extents = pair.ground.mesh.extents();
+    std::vector<std::int64_t> extents = pair.physical.mesh.extents();
     std::int64_t& extent = extents[at(dice.below(static_cast<std::int64_t>(extents.size())))];
     extent = std::max<std::int64_t>(extent - dice.between(1, 2), 1);
-    pair.ground = ground_of(*Shape::make(extents));
-    if (extents.size() > 2) pair.ground.fabric.reset();
+    pair.physical = physical_of(*Shape::make(extents));
+    if (extents.size() > 2) pair.physical.fabric.reset();
   } else if (kind == 2) {
-    const std::int64_t places = pair.ground.mesh.elements();
-    pair.ground.dead = {dice.below(places)};
+    const std::int64_t places = pair.physical.mesh.elements();
+    pair.physical.dead = {dice.below(places)};
   } else if (kind == 3) {
     pair.to = *Layout::row_major(shape, DType::kI16);
   } else if (kind == 4) {
@@ -202,14 +202,14 @@ std::optional<Shape> naive_around(const Placement& a, const Placement& b) {
 
 std::string describe(const ReshardPair& pair) {
   std::string text = cat(print_native(pair.from), "\n  to ", print_native(pair.to), "\n  on ",
-                         bracketed(pair.ground.mesh.extents()));
-  if (const auto& fabric = pair.ground.fabric) {
+                         bracketed(pair.physical.mesh.extents()));
+  if (const auto& fabric = pair.physical.fabric) {
     text += cat(", wavelets of ", fabric->wavelet_bits, " bits, ramps of ", fabric->ramp_cycles,
                 " cycles");
   } else {
     text += ", no fabric";
   }
-  if (!pair.ground.dead.empty()) text += cat(", dead: ", bracketed(pair.ground.dead));
+  if (!pair.physical.dead.empty()) text += cat(", dead: ", bracketed(pair.physical.dead));
   return text;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/layout/placement.h"
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/reshard/naive_reshard.h"
 
@@ -20,7 +20,7 @@ namespace tessera::test {
 struct ReshardPair {
   Placement from;
   Placement to;
-  reshard::Ground ground;
+  reshard::PhysicalMesh physical;
 };
 
 /// How large pairs grow.
@@ -51,7 +51,7 @@ ReshardPair random_unfit_reshard(Dice& dice, const ReshardLimits& limits);
 std::optional<Shape> naive_around(const Placement& a, const Placement& b);
 
 /// A mesh as a machine whose links are known; of rank 1 or 2.
-reshard::Ground ground_of(const Shape& mesh);
+reshard::PhysicalMesh physical_of(const Shape& mesh);
 
 /// The pair in native words, and the machine's mesh, figures and dead places.
 std::string describe(const ReshardPair& pair);

@@ -18,7 +18,7 @@ ReshardPair draw(Dice& dice, ReshardSource source, const ReshardLimits& limits) 
 /// What there is to compare with; nothing for pairs that cannot be.
 NaiveReshard moves_of(const ReshardPair& pair, ReshardSource source) {
   if (source == ReshardSource::kUnfit) return {};
-  return naive_reshard(pair.from, pair.to, pair.ground);
+  return naive_reshard(pair.from, pair.to, pair.physical);
 }
 
 }  // namespace

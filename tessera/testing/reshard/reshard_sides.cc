@@ -18,7 +18,7 @@ struct Side {
   Dice& dice;
   const Shape& shape;
   DType dtype;
-  const reshard::Ground& ground;
+  const reshard::PhysicalMesh& physical;
   WantedShares shares;
 
   LayoutSpec spec(Form form, DeviceMap map = {}) const {
@@ -31,7 +31,7 @@ struct Side {
   }
 
   std::optional<Placement> whole() {
-    const Arrangement arrangement = random_arrangement(dice, ground.mesh, false);
+    const Arrangement arrangement = random_arrangement(dice, physical.mesh, false);
     Form form = random_mesh_form(dice, shape, arrangement.mesh, shares);
     Result<Layout> layout = Layout::make(spec(std::move(form), arrangement.map));
     if (!layout.ok()) return std::nullopt;
@@ -40,7 +40,7 @@ struct Side {
 
   /// Places by any strides, and copies that overlap: only a view may.
   std::optional<Placement> overlapping() {
-    const Arrangement arrangement = random_arrangement(dice, ground.mesh, true);
+    const Arrangement arrangement = random_arrangement(dice, physical.mesh, true);
     Form form = random_mesh_form(dice, shape, arrangement.mesh, shares);
     for (Fold& fold : form.folds) {
       for (Cut& cut : fold.cuts) {
@@ -75,7 +75,7 @@ struct Side {
     }
     if (kind == 2) extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(dim));
     const Shape base_shape = *Shape::make(extents);
-    const Arrangement arrangement = random_arrangement(dice, ground.mesh, true);
+    const Arrangement arrangement = random_arrangement(dice, physical.mesh, true);
     const Result<Layout> base =
         Layout::make(spec(random_mesh_form(dice, base_shape, arrangement.mesh, shares)));
     if (!base.ok()) return std::nullopt;
@@ -99,7 +99,7 @@ struct Side {
     if (shape.rank() == 0) return std::nullopt;
     const auto dim = at(dice.below(static_cast<std::int64_t>(shape.rank())));
     const std::int64_t boxes = dice.between(2, 3);
-    const Arrangement arrangement = random_arrangement(dice, ground.mesh, false);
+    const Arrangement arrangement = random_arrangement(dice, physical.mesh, false);
     std::vector<LayoutPiece> pieces;
     std::int64_t from = 0;
     std::int64_t slots = 0;
@@ -125,9 +125,9 @@ struct Side {
     return Placement(*std::move(whole_tensor));
   }
 
-  /// Anything that fold, cut and place can say and that lies on the ground.
+  /// Anything that fold, cut and place can say and that lies on the physical mesh.
   std::optional<Placement> wild() {
-    const Limits limits{.max_mesh_rank = 2, .max_places = ground.mesh.elements()};
+    const Limits limits{.max_mesh_rank = 2, .max_places = physical.mesh.elements()};
     const std::optional<Layout> layout = random_layout_of(dice, shape, dtype, limits, 3);
     if (!layout) return std::nullopt;
     if (dice.chance(70)) return Placement(*layout);
@@ -149,12 +149,13 @@ struct Side {
 }  // namespace
 
 std::optional<Placement> random_side(Dice& dice, const Shape& shape, DType dtype,
-                                     const reshard::Ground& ground, const WantedShares& shares) {
-  return Side{dice, shape, dtype, ground, shares}.any();
+                                     const reshard::PhysicalMesh& physical,
+                                     const WantedShares& shares) {
+  return Side{dice, shape, dtype, physical, shares}.any();
 }
 
 std::optional<Placement> related_side(Dice& dice, const Placement& other,
-                                      const reshard::Ground& ground) {
+                                      const reshard::PhysicalMesh& physical) {
   if (other.layout() == nullptr) return other;
   LayoutSpec changed = other.layout()->spec();
   Form& form = changed.form;
@@ -172,11 +173,11 @@ std::optional<Placement> related_side(Dice& dice, const Placement& other,
   if (kind == 1) {
     changed.device_map = DeviceMap::identity();
     std::vector<Place> places;
-    for (const std::size_t p : dice.order(at(ground.mesh.elements()))) {
+    for (const std::size_t p : dice.order(at(physical.mesh.elements()))) {
       if (places.size() == at(form.mesh.elements())) break;
-      places.push_back(ground.mesh.delinear(static_cast<std::int64_t>(p)));
+      places.push_back(physical.mesh.delinear(static_cast<std::int64_t>(p)));
     }
-    if (dice.chance(60)) changed.device_map = DeviceMap::table(ground.mesh, places);
+    if (dice.chance(60)) changed.device_map = DeviceMap::table(physical.mesh, places);
   }
   for (Fill& fill : form.fills) {
     if (kind != 2) continue;

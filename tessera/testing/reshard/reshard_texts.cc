@@ -105,8 +105,8 @@ ReshardPair random_reshard_texts(Dice& dice) {
     if (!mesh || mesh->rank() > 2 || mesh->elements() > 80) continue;
     std::vector<std::int64_t> extents = mesh->extents();
     for (std::int64_t& extent : extents) extent += dice.chance(20) ? dice.between(1, 2) : 0;
-    ReshardPair pair{from->placement, to->placement, ground_of(*Shape::make(extents))};
-    if (naive_refusals(pair.from, pair.to, pair.ground).empty()) return pair;
+    ReshardPair pair{from->placement, to->placement, physical_of(*Shape::make(extents))};
+    if (naive_refusals(pair.from, pair.to, pair.physical).empty()) return pair;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,15 @@
 #include <random>
 #include <string>
 
+#include "tessera/exchange/agreement/agreement_state.h"
 #include "tessera/exchange/agreement/ballot.h"
-#include "tessera/exchange/agreement/council_state.h"
 #include "tessera/exchange/agreement/note.h"
 #include "tessera/exchange/agreement/silence.h"
 #include "tessera/exchange/agreement/tree.h"
 #include "tessera/exchange/in_process.h"
 
-/// The parts of a council, one thread at a time: the tree, notes, ballots, and notes that no rank
-/// would send.
+/// The parts of an agreement, one thread at a time: the tree, notes, ballots, and notes that no
+/// rank would send.
 namespace tessera::exchange {
 namespace {
 
@@ -165,22 +165,22 @@ TEST(Ballot, WhatDoesNotFitIsAFault) {
             "rank 3 brings 1 numbers to a decision where rank 2 brings 2");
 }
 
-/// What a council of rank 0 answers when rank 1 of `ranks` sends it `note`.
+/// What an agreement of rank 0 answers when rank 1 of `ranks` sends it `note`.
 Status after_note(std::span<const std::byte> note, int ranks) {
   std::vector<std::unique_ptr<Exchange>> all = in_process_exchange(ranks);
-  Council council(*all[0], {milliseconds(60'000), milliseconds(60'000)});
+  Agreement agreement(*all[0], {milliseconds(60'000), milliseconds(60'000)});
   EXPECT_TRUE(all[1]->tell(0, note).ok());
   Status status = ok_status();
   for (int i = 0; i < 20 && status.ok(); ++i) {
-    status = council.wait(1, std::chrono::steady_clock::now());
+    status = agreement.wait(1, std::chrono::steady_clock::now());
   }
   if (!status.ok()) {
-    EXPECT_EQ(council.settle(ok_status()).error().message, status.error().message);
+    EXPECT_EQ(agreement.settle(ok_status()).error().message, status.error().message);
   }
   return status;
 }
 
-TEST(Council, HostileNotesAreErrors) {
+TEST(Agreement, HostileNotesAreErrors) {
   std::mt19937 random(11);
   const auto expect_refused = [](std::span<const std::byte> note, const std::string& what) {
     const Status status = after_note(note, 3);
@@ -212,7 +212,7 @@ TEST(Council, HostileNotesAreErrors) {
   expect_refused(verdict.bytes(), "a speaker that does not exist");
 }
 
-TEST(Council, NoNoteAtAllEndsInACrash) {
+TEST(Agreement, NoNoteAtAllEndsInACrash) {
   // Notes with a few bytes changed, cut or added: fine, or an error, and soon.
   std::mt19937 random(12);
   std::vector<NoteWriter> notes;
@@ -246,12 +246,12 @@ TEST(Council, NoNoteAtAllEndsInACrash) {
   EXPECT_LT(errors, 4000);
 }
 
-TEST(Council, WhatWasWaitedForOnceIsNotComplainedAbout) {
+TEST(Agreement, WhatWasWaitedForOnceIsNotComplainedAbout) {
   // Rank 0 waited for rank 1 long ago; when it is asked next, it has just come to a decision.
   const auto all = in_process_exchange(2);
-  Council council(*all[0], {std::chrono::hours(1), std::chrono::hours(1)});
+  Agreement agreement(*all[0], {std::chrono::hours(1), std::chrono::hours(1)});
   const auto long_ago = std::chrono::steady_clock::now() - std::chrono::minutes(30);
-  ASSERT_TRUE(council.wait(1, long_ago).ok());
+  ASSERT_TRUE(agreement.wait(1, long_ago).ok());
   NoteWriter question(NoteKind::kAsk);
   question.number(77);
   ASSERT_TRUE(all[1]->tell(0, question.bytes()).ok());
@@ -259,7 +259,7 @@ TEST(Council, WhatWasWaitedForOnceIsNotComplainedAbout) {
   ballot.number(0);
   write(ballot, {Motion::kSettle, std::nullopt, {}, {}});
   ASSERT_TRUE(all[1]->tell(0, ballot.bytes()).ok());
-  EXPECT_TRUE(council.settle(ok_status()).ok());
+  EXPECT_TRUE(agreement.settle(ok_status()).ok());
   const auto answer = *all[1]->heard();
   ASSERT_TRUE(answer);
   NoteReader reader(answer->bytes);
@@ -271,29 +271,30 @@ TEST(Council, WhatWasWaitedForOnceIsNotComplainedAbout) {
   EXPECT_TRUE(reader.done());
 }
 
-TEST(Council, OneRankDecidesAlone) {
+TEST(Agreement, OneRankDecidesAlone) {
   const auto all = in_process_exchange(1);
-  Council council(*all[0], {});
-  EXPECT_TRUE(council.settle(ok_status()).ok());
-  const Status bad = council.settle(Error{ErrorCode::kIo, "no room", Span{1, 2}, "clean up", "x"});
+  Agreement agreement(*all[0], {});
+  EXPECT_TRUE(agreement.settle(ok_status()).ok());
+  const Status bad =
+      agreement.settle(Error{ErrorCode::kIo, "no room", Span{1, 2}, "clean up", "x"});
   EXPECT_EQ(bad.error().message, "rank 0: no room");
   EXPECT_EQ(bad.error().span, (Span{1, 2}));
   EXPECT_EQ(bad.error().help, "clean up");
   EXPECT_EQ(bad.error().correction, "x");
-  EXPECT_TRUE(council.same(std::vector<Fact>{{"a", 1, "one"}}).ok());
-  EXPECT_EQ(*council.sums(std::vector<std::int64_t>{1, -2}), (std::vector<std::int64_t>{1, -2}));
-  EXPECT_EQ(*council.largest({}), std::vector<std::int64_t>{});
-  EXPECT_TRUE(council.speaks());
+  EXPECT_TRUE(agreement.same(std::vector<Fact>{{"a", 1, "one"}}).ok());
+  EXPECT_EQ(*agreement.sums(std::vector<std::int64_t>{1, -2}), (std::vector<std::int64_t>{1, -2}));
+  EXPECT_EQ(*agreement.largest({}), std::vector<std::int64_t>{});
+  EXPECT_TRUE(agreement.speaks());
 }
 
-TEST(Council, AnAbandonedExchangeIsAnError) {
+TEST(Agreement, AnAbandonedExchangeIsAnError) {
   const auto all = in_process_exchange(2);
-  Council council(*all[0], {});
+  Agreement agreement(*all[0], {});
   all[1]->abandon(3);
-  EXPECT_FALSE(council.settle(ok_status()).ok());
+  EXPECT_FALSE(agreement.settle(ok_status()).ok());
   Status status = ok_status();
   const auto since = std::chrono::steady_clock::now();
-  for (int i = 0; i < 8 && status.ok(); ++i) status = council.wait(1, since);
+  for (int i = 0; i < 8 && status.ok(); ++i) status = agreement.wait(1, since);
   EXPECT_FALSE(status.ok());
 }
 

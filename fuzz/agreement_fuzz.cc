@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 
-// Whatever notes arrive, a council decides or says why it cannot, and from a verdict on says the
+// Whatever notes arrive, an agreement decides or says why it cannot, and from a verdict on says the
 // same for ever.
 namespace tessera {
 namespace {
@@ -66,7 +66,7 @@ class Rumours final : public exchange::Exchange {
 void check(std::span<const std::uint8_t> input) {
   Rumours exchange(input);
   // No patience: whoever is waited for in vain is silent at once.
-  exchange::Council council(exchange, {milliseconds(0), milliseconds(0)});
+  exchange::Agreement agreement(exchange, {milliseconds(0), milliseconds(0)});
   const std::vector<exchange::Fact> facts = {{"a", 1, "one"}, {"b", 2, "two"}};
   const std::vector<std::int64_t> numbers = {1, -1};
   std::optional<Error> last;
@@ -74,33 +74,33 @@ void check(std::span<const std::uint8_t> input) {
     Status status = ok_status();
     switch (i % 4) {
       case 0:
-        status = council.settle(ok_status());
+        status = agreement.settle(ok_status());
         break;
       case 1:
-        status = council.same(facts);
+        status = agreement.same(facts);
         break;
       case 2:
-        if (const auto sums = council.sums(numbers); !sums) {
+        if (const auto sums = agreement.sums(numbers); !sums) {
           status = sums.error();
         } else {
           require(sums->size() == numbers.size(), "as many sums as numbers", "");
         }
         break;
       default:
-        status = council.wait(3, {});
+        status = agreement.wait(3, {});
         break;
     }
     if (!status) last = status.error();
     if (last) require(!last->message.empty(), "errors have words", "");
   }
   // All notes are heard, what came early is used up, and nobody answers any more: a verdict.
-  while (!exchange.over()) (void)council.wait(3, {});
-  (void)council.settle(ok_status());
-  const Status first = council.settle(ok_status());
+  while (!exchange.over()) (void)agreement.wait(3, {});
+  (void)agreement.settle(ok_status());
+  const Status first = agreement.settle(ok_status());
   require(!first.ok(), "nobody answers", "");
-  const Status second = council.settle(Error{ErrorCode::kIo, "another"});
+  const Status second = agreement.settle(Error{ErrorCode::kIo, "another"});
   require(!second.ok() && second.error().message == first.error().message, "one verdict", "");
-  (void)council.speaks();
+  (void)agreement.speaks();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 
 #include <gtest/gtest.h>
 
@@ -14,16 +14,16 @@ namespace {
 
 Placement placement(const std::string& text) { return parse_tensor(text).value().placement; }
 
-TEST(Ground, InARowPlacesAreNumbers) {
+TEST(PhysicalMesh, InARowPlacesAreNumbers) {
   // Four devices in a row against a 2x2 grid: device p is the place of row-major number p.
   const Placement devices = placement("tensor<8x8xf32, gspmd{devices=[2,2]<=[4]}>");
   const Placement grid = placement("tensor<8x8xf32, pyflame.Grid(2, 2)>");
-  EXPECT_EQ(Ground::around(devices, grid).error().code, ErrorCode::kMeshMismatch);
-  const Ground ground = Ground::in_a_row(devices, grid).value();
-  EXPECT_EQ(ground.mesh, Shape::make({4}).value());
-  EXPECT_FALSE(ground.fabric.has_value());
-  EXPECT_FALSE(ground.why_no_fabric.empty());
-  const Reshard same = Reshard::make(devices, grid, ground).value();
+  EXPECT_EQ(PhysicalMesh::around(devices, grid).error().code, ErrorCode::kMeshMismatch);
+  const PhysicalMesh physical = PhysicalMesh::in_a_row(devices, grid).value();
+  EXPECT_EQ(physical.mesh, Shape::make({4}).value());
+  EXPECT_FALSE(physical.fabric.has_value());
+  EXPECT_FALSE(physical.why_no_fabric.empty());
+  const Reshard same = Reshard::make(devices, grid, physical).value();
   std::int64_t transfers = 0;
   std::int64_t crossing = 0;
   const Status listed = for_each_transfer(same, {}, [&](const Transfer& transfer) -> Status {
@@ -36,16 +36,16 @@ TEST(Ground, InARowPlacesAreNumbers) {
   EXPECT_EQ(crossing, 0);  // block (i, j) is on device 2·i + j, and so on place [i, j]
 }
 
-TEST(Ground, InARowIsAsLongAsTheLarger) {
+TEST(PhysicalMesh, InARowIsAsLongAsTheLarger) {
   const Placement six = placement("tensor<12x2xf32, pyflame.Grid(3, 2)>");
   const Placement four = placement("tensor<12x2xf32, pyflame.Grid(1, 4)>");
   const Placement one = placement("tensor<12x2xf32, strided<[2, 1]>>");
   const Placement eight = placement("tensor<12x2xf32, gspmd{devices=[8,1]<=[8]}>");
-  EXPECT_EQ(Ground::in_a_row(six, four).value().mesh, Shape::make({6}).value());
-  EXPECT_EQ(Ground::in_a_row(one, six).value().mesh, Shape::make({6}).value());
-  EXPECT_EQ(Ground::in_a_row(one, one).value().mesh, Shape::make({1}).value());
-  EXPECT_EQ(Ground::in_a_row(six, eight).value().mesh, Shape::make({8}).value());
-  EXPECT_EQ(Ground::in_a_row(eight, six).value().mesh, Shape::make({8}).value());
+  EXPECT_EQ(PhysicalMesh::in_a_row(six, four).value().mesh, Shape::make({6}).value());
+  EXPECT_EQ(PhysicalMesh::in_a_row(one, six).value().mesh, Shape::make({6}).value());
+  EXPECT_EQ(PhysicalMesh::in_a_row(one, one).value().mesh, Shape::make({1}).value());
+  EXPECT_EQ(PhysicalMesh::in_a_row(six, eight).value().mesh, Shape::make({8}).value());
+  EXPECT_EQ(PhysicalMesh::in_a_row(eight, six).value().mesh, Shape::make({8}).value());
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/agreement/ballot.h"
-#include "tessera/exchange/agreement/council.h"
 #include "tessera/exchange/agreement/silence.h"
 
 namespace tessera::exchange {
@@ -18,7 +18,7 @@ struct Verdict {
 };
 
 /// What a rank keeps for an exchange from one decision to the next.
-struct CouncilMemory {
+struct AgreementMemory {
   /// Of the decision that is under way, or the next to begin. Law: notes of the tree that arrive
   /// have this number: a child sends one of the next decision only once it knows the outcome of
   /// this one, which this rank hands down as the last thing that it does for it.
@@ -29,10 +29,10 @@ struct CouncilMemory {
   std::optional<Verdict> verdict;
 };
 
-struct Council::State {
+struct Agreement::State {
   Exchange& exchange;
-  Patience patience;
-  std::shared_ptr<CouncilMemory> memory;
+  Timeouts timeouts;
+  std::shared_ptr<AgreementMemory> memory;
   int calls_of_wait = 0;
 
   /// One decision: the ballots of all ranks merged, the same answer on all; the error of a fault.

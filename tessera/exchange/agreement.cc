@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council_state.h"
+#include "tessera/exchange/agreement/agreement_state.h"
 
 namespace tessera::exchange {
 namespace {
@@ -47,15 +47,15 @@ std::string wide_text(std::int64_t high, std::uint64_t low) {
 
 }  // namespace
 
-Council::Council(Exchange& exchange, Patience patience) : exchange_(exchange) {
-  std::shared_ptr<CouncilMemory>& memory = exchange.council_memory();
-  if (!memory) memory = std::make_shared<CouncilMemory>();
-  state_ = std::make_unique<State>(State{exchange, patience, memory});
+Agreement::Agreement(Exchange& exchange, Timeouts timeouts) : exchange_(exchange) {
+  std::shared_ptr<AgreementMemory>& memory = exchange.agreement_memory();
+  if (!memory) memory = std::make_shared<AgreementMemory>();
+  state_ = std::make_unique<State>(State{exchange, timeouts, memory});
 }
 
-Council::~Council() = default;
+Agreement::~Agreement() = default;
 
-Status Council::settle(const Status& mine) {
+Status Agreement::settle(const Status& mine) {
   Ballot ballot{Motion::kSettle, std::nullopt, {}, {}};
   if (!mine) {
     Error error = mine.error();
@@ -66,7 +66,7 @@ Status Council::settle(const Status& mine) {
   return ok_status();
 }
 
-Result<std::vector<std::int64_t>> Council::sums(std::span<const std::int64_t> mine) {
+Result<std::vector<std::int64_t>> Agreement::sums(std::span<const std::int64_t> mine) {
   std::vector<std::int64_t> sums;
   sums.reserve(mine.size());
   do {
@@ -93,7 +93,7 @@ Result<std::vector<std::int64_t>> Council::sums(std::span<const std::int64_t> mi
   return sums;
 }
 
-Result<std::vector<std::int64_t>> Council::largest(std::span<const std::int64_t> mine) {
+Result<std::vector<std::int64_t>> Agreement::largest(std::span<const std::int64_t> mine) {
   std::vector<std::int64_t> largest;
   largest.reserve(mine.size());
   do {
@@ -107,7 +107,7 @@ Result<std::vector<std::int64_t>> Council::largest(std::span<const std::int64_t>
   return largest;
 }
 
-Status Council::wait(int on, steady_clock::time_point since) {
+Status Agreement::wait(int on, steady_clock::time_point since) {
   exchange_.idle();
   // Without progress the calls follow each other closely, and every fourth is soon enough.
   const bool same = state_->memory->waiting.since == since;
@@ -115,7 +115,7 @@ Status Council::wait(int on, steady_clock::time_point since) {
   return state_->listen_waiting({on, since});
 }
 
-Error Council::give_up(const Error& error) {
+Error Agreement::give_up(const Error& error) {
   const std::optional<Verdict>& verdict = state_->memory->verdict;
   if (!verdict) {
     Error told = error;
@@ -125,9 +125,9 @@ Error Council::give_up(const Error& error) {
   return verdict->error;
 }
 
-bool Council::is_over() const { return state_->memory->verdict.has_value(); }
+bool Agreement::is_over() const { return state_->memory->verdict.has_value(); }
 
-bool Council::speaks() const {
+bool Agreement::speaks() const {
   const std::optional<Verdict>& verdict = state_->memory->verdict;
   return rank() == (verdict ? verdict->speaker : 0);
 }

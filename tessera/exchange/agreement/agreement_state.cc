@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/agreement/council_state.h"
+#include "tessera/exchange/agreement/agreement_state.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,14 +15,14 @@ constexpr int kNotesAtOnce = 1024;
 
 }  // namespace
 
-Status Council::State::send(int to, NoteKind kind, const Ballot& ballot) {
+Status Agreement::State::send(int to, NoteKind kind, const Ballot& ballot) {
   NoteWriter note(kind);
   note.number(memory->decision);
   write(note, ballot);
   return exchange.tell(to, note.bytes());
 }
 
-Result<Ballot> Council::State::await(int from) {
+Result<Ballot> Agreement::State::await(int from) {
   const Waiting waiting{from, exchange.now()};
   for (;;) {
     TESSERA_CHECK_OK(listen_waiting(waiting));
@@ -36,7 +36,7 @@ Result<Ballot> Council::State::await(int from) {
   }
 }
 
-Result<Ballot> Council::State::decide(Ballot ballot) {
+Result<Ballot> Agreement::State::decide(Ballot ballot) {
   memory->waiting = Waiting{};  // whatever this rank waited for last, it has it
   TESSERA_CHECK_OK(listen());
   const int rank = exchange.rank();
@@ -76,7 +76,7 @@ Result<Ballot> Council::State::decide(Ballot ballot) {
   return ballot;
 }
 
-Status Council::State::listen() {
+Status Agreement::State::listen() {
   std::optional<Error> found;
   for (int i = 0; i < kNotesAtOnce; ++i) {
     TESSERA_TRY(const std::optional<RankNote> note, exchange.heard());
@@ -89,17 +89,17 @@ Status Council::State::listen() {
   return ok_status();
 }
 
-Status Council::State::listen_waiting(const Waiting& waiting) {
+Status Agreement::State::listen_waiting(const Waiting& waiting) {
   memory->waiting = waiting;
   TESSERA_CHECK_OK(listen());
   const std::optional<Error> found =
-      memory->inquiry.look(exchange, patience, waiting, exchange.now());
+      memory->inquiry.look(exchange, timeouts, waiting, exchange.now());
   if (!found) return ok_status();
   pronounce(*found);
   return memory->verdict->error;
 }
 
-void Council::State::take(const RankNote& note, std::optional<Error>& found) {
+void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
   NoteReader reader(note.bytes);
   bool good = false;
   if (const std::optional<NoteKind> kind = reader.kind()) {
@@ -151,7 +151,7 @@ void Council::State::take(const RankNote& note, std::optional<Error>& found) {
        "start all ranks with the same build of Tessera, and nothing else between them"});
 }
 
-bool Council::State::take_ballot(int from, NoteKind kind, NoteReader& reader) {
+bool Agreement::State::take_ballot(int from, NoteKind kind, NoteReader& reader) {
   const std::int64_t decision = reader.number();
   Ballot ballot = read_ballot(reader);
   const int rank = exchange.rank();
@@ -161,7 +161,7 @@ bool Council::State::take_ballot(int from, NoteKind kind, NoteReader& reader) {
          memory->arrived.emplace(from, std::move(ballot)).second;
 }
 
-void Council::State::answer(int from, std::int64_t question) {
+void Agreement::State::answer(int from, std::int64_t question) {
   if (memory->verdict) {
     tell_verdict(from);
     return;
@@ -172,18 +172,18 @@ void Council::State::answer(int from, std::int64_t question) {
   note.number(question);
   note.number(memory->waiting.on);
   note.number(waits ? std::chrono::duration_cast<std::chrono::milliseconds>(waited).count() : 0);
-  note.byte(waits && waited >= patience.silence ? 1 : 0);
+  note.byte(waits && waited >= timeouts.silence ? 1 : 0);
   (void)exchange.tell(from, note.bytes());  // or else this rank is silent for `from`
 }
 
-void Council::State::tell_verdict(int to) {
+void Agreement::State::tell_verdict(int to) {
   NoteWriter note(NoteKind::kVerdict);
   note.number(memory->verdict->speaker);
   note.error(memory->verdict->error);
   (void)exchange.tell(to, note.bytes());  // who cannot be told finds out by asking
 }
 
-void Council::State::pronounce(const Error& error) {
+void Agreement::State::pronounce(const Error& error) {
   // The same texts here as for those who are told.
   NoteWriter note(NoteKind::kVerdict);
   note.error(error);

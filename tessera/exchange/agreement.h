@@ -10,16 +10,9 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
+#include "tessera/exchange/timeouts.h"
 
 namespace tessera::exchange {
-
-/// How long ranks wait for each other.
-struct Patience {
-  /// Without any progress for this long, whoever is waited for is asked whether it is still there.
-  std::chrono::milliseconds silence{60'000};
-  /// How long an answer may take.
-  std::chrono::milliseconds answer{5'000};
-};
 
 /// Something that all ranks must have alike before data move: "source layout", a hash of it, and
 /// words that show a person what it is.
@@ -35,24 +28,24 @@ struct Fact {
 // All of it is notes along a binomial tree with rank 0 at the root: 2·log2(ranks) steps, whatever
 // is decided. Decisions are collective: all ranks call the same functions in the same order.
 //
-// The silent. A rank that has waited in vain for `Patience::silence` asks the rank that it waits
+// The silent. A rank that has waited in vain for `Timeouts::silence` asks the rank that it waits
 // for "are you there?". Whoever is inside one of the waits of this class answers at once, and says
 // for whom it waits itself; the question then goes to that one, and so on to a rank that gives no
-// answer within `Patience::answer`. That rank is silent: the lowest rank that is not tells all
+// answer within `Timeouts::answer`. That rank is silent: the lowest rank that is not tells all
 // others the verdict, and every call from then on answers the same error kRankSilent, which names
 // it. A circle of ranks that all answer, and none of which has seen progress for its `silence`, is
 // a message that was lost between two of them, and names both. A note that no rank could have sent
 // is a verdict too (kBadPacket).
 //
-// Several councils may take turns on one exchange: numbers of decisions, notes that came early and
-// the verdict belong to the exchange.
+// Several agreements may take turns on one exchange: numbers of decisions, notes that came early
+// and the verdict belong to the exchange.
 // =================================================================================================
-class Council {
+class Agreement {
  public:
-  Council(Exchange& exchange, Patience patience);
-  ~Council();
-  Council(const Council&) = delete;
-  Council& operator=(const Council&) = delete;
+  Agreement(Exchange& exchange, Timeouts timeouts);
+  ~Agreement();
+  Agreement(const Agreement&) = delete;
+  Agreement& operator=(const Agreement&) = delete;
 
   int rank() const { return exchange_.rank(); }
   int ranks() const { return exchange_.ranks(); }

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/council.h"
+#include "tessera/exchange/agreement.h"
 #include "tessera/exchange/in_process.h"
 
-/// Councils of ranks that are threads. What ranks decide is collected and compared afterwards.
+/// Agreements of ranks that are threads. What ranks decide is collected and compared afterwards.
 namespace tessera::exchange {
 namespace {
 
@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// Nobody is called silent in a test that is not about silence, however busy the machine.
-constexpr Patience kPatient{milliseconds(120'000), milliseconds(60'000)};
+constexpr Timeouts kPatient{milliseconds(120'000), milliseconds(60'000)};
 
 void on_threads(int ranks, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
@@ -33,30 +33,31 @@ void on_threads(int ranks, const std::function<void(int)>& work) {
 
 /// Calls `work` for every rank on a thread of its own, and returns what each answers.
 template <typename T>
-std::vector<T> decided(int ranks, const std::function<T(Council&)>& work) {
+std::vector<T> decided(int ranks, const std::function<T(Agreement&)>& work) {
   const auto all = in_process_exchange(ranks);
   std::vector<std::optional<T>> answers(static_cast<std::size_t>(ranks));
   on_threads(ranks, [&](int rank) {
-    Council council(*all[static_cast<std::size_t>(rank)], kPatient);
-    answers[static_cast<std::size_t>(rank)].emplace(work(council));
+    Agreement agreement(*all[static_cast<std::size_t>(rank)], kPatient);
+    answers[static_cast<std::size_t>(rank)].emplace(work(agreement));
   });
   std::vector<T> out;
   for (std::optional<T>& answer : answers) out.push_back(*std::move(answer));
   return out;
 }
 
-TEST(CouncilOfThreads, SettlesOnTheErrorOfTheLowestRank) {
+TEST(AgreementOfThreads, SettlesOnTheErrorOfTheLowestRank) {
   std::mt19937 random(1);
   for (int ranks = 1; ranks <= 17; ++ranks) {
     for (int round = 0; round < 4; ++round) {
       std::vector<bool> bad(static_cast<std::size_t>(ranks));
       for (auto&& is_bad : bad) is_bad = round > 0 && random() % (round == 1 ? ranks : 2) == 0;
       const auto first = std::find(bad.begin(), bad.end(), true);
-      const auto outcomes = decided<Status>(ranks, [&](Council& council) -> Status {
-        const int rank = council.rank();
-        if (!bad[static_cast<std::size_t>(rank)]) return council.settle(ok_status());
-        return council.settle(Error{ErrorCode::kDoesNotFit, cat("shard ", 10 * rank, " does not"),
-                                    Span{rank, rank + 5}, cat("help ", rank), cat("right ", rank)});
+      const auto outcomes = decided<Status>(ranks, [&](Agreement& agreement) -> Status {
+        const int rank = agreement.rank();
+        if (!bad[static_cast<std::size_t>(rank)]) return agreement.settle(ok_status());
+        return agreement.settle(Error{ErrorCode::kDoesNotFit, cat("shard ", 10 * rank, " does not"),
+                                      Span{rank, rank + 5}, cat("help ", rank),
+                                      cat("right ", rank)});
       });
       for (const Status& outcome : outcomes) {
         ASSERT_EQ(outcome.ok(), first == bad.end());
@@ -72,13 +73,13 @@ TEST(CouncilOfThreads, SettlesOnTheErrorOfTheLowestRank) {
   }
 }
 
-TEST(CouncilOfThreads, LongErrorsAreTheSameOnAllRanks) {
+TEST(AgreementOfThreads, LongErrorsAreTheSameOnAllRanks) {
   std::string name;
   for (int i = 0; i < 3000; ++i) name += "ß";
-  const auto outcomes = decided<Status>(5, [&](Council& council) {
-    return council.settle(council.rank() == 0
-                              ? Status(Error{ErrorCode::kIo, name, std::nullopt, name})
-                              : ok_status());
+  const auto outcomes = decided<Status>(5, [&](Agreement& agreement) {
+    return agreement.settle(agreement.rank() == 0
+                                ? Status(Error{ErrorCode::kIo, name, std::nullopt, name})
+                                : ok_status());
   });
   for (const Status& outcome : outcomes) {
     EXPECT_EQ(outcome.error().message, outcomes[0].error().message);
@@ -90,13 +91,13 @@ TEST(CouncilOfThreads, LongErrorsAreTheSameOnAllRanks) {
 
 /// Ranks in `odd` have another tile than the others.
 std::vector<Status> compared(int ranks, const std::vector<int>& odd) {
-  return decided<Status>(ranks, [&](Council& council) {
-    const bool differs = std::find(odd.begin(), odd.end(), council.rank()) != odd.end();
+  return decided<Status>(ranks, [&](Agreement& agreement) {
+    const bool differs = std::find(odd.begin(), odd.end(), agreement.rank()) != odd.end();
     const std::vector<Fact> facts = {
         {"source layout", 17, "Grid(2, 2)"},
         {"destination layout", differs ? 6u : 5u, differs ? "tiles of 64" : "tiles of 32"},
         {"options", differs ? 2u : 1u, "threads"}};
-    return council.same(facts);
+    return agreement.same(facts);
   });
 }
 
@@ -108,7 +109,7 @@ void expect_message(const std::vector<Status>& outcomes, const std::string& mess
   }
 }
 
-TEST(CouncilOfThreads, NamesTheRankThatDiffersFromMost) {
+TEST(AgreementOfThreads, NamesTheRankThatDiffersFromMost) {
   for (int ranks = 1; ranks <= 17; ranks += ranks < 6 ? 1 : 3) {
     for (const Status& outcome : compared(ranks, {})) EXPECT_TRUE(outcome.ok());
     if (ranks < 3) continue;
@@ -136,15 +137,15 @@ TEST(CouncilOfThreads, NamesTheRankThatDiffersFromMost) {
                  "tiles of 64");
 }
 
-TEST(CouncilOfThreads, FindsTheFirstOfManyFactsThatDiffers) {
+TEST(AgreementOfThreads, FindsTheFirstOfManyFactsThatDiffers) {
   const auto outcome_of = [](std::size_t count, std::size_t first, std::size_t count_odd) {
-    const auto outcomes = decided<Status>(3, [&](Council& council) {
+    const auto outcomes = decided<Status>(3, [&](Agreement& agreement) {
       std::vector<Fact> facts;
-      const bool odd = council.rank() == 1;
+      const bool odd = agreement.rank() == 1;
       for (std::size_t i = 0; i < (odd ? count_odd : count); ++i) {
         facts.push_back({cat("fact ", i), i + (odd && i >= first ? 1 : 0), cat("said ", odd)});
       }
-      return council.same(facts);
+      return agreement.same(facts);
     });
     for (const Status& outcome : outcomes) {
       EXPECT_EQ(outcome.error().message, outcomes[0].error().message);
@@ -164,10 +165,10 @@ TEST(CouncilOfThreads, FindsTheFirstOfManyFactsThatDiffers) {
             "rank 1 has another fact 0 than 2 of 3 ranks: said 1 instead of nothing");
 }
 
-TEST(CouncilOfThreads, WhatIsSaidAlikeShowsItsHash) {
-  const auto outcomes = decided<Status>(3, [](Council& council) {
-    const std::uint64_t hash = council.rank() == 2 ? 0xfedcba9876543210 : 16;
-    return council.same(std::vector<Fact>{{"map", hash, "4 places"}});
+TEST(AgreementOfThreads, WhatIsSaidAlikeShowsItsHash) {
+  const auto outcomes = decided<Status>(3, [](Agreement& agreement) {
+    const std::uint64_t hash = agreement.rank() == 2 ? 0xfedcba9876543210 : 16;
+    return agreement.same(std::vector<Fact>{{"map", hash, "4 places"}});
   });
   expect_message(outcomes,
                  "rank 2 has another map than 2 of 3 ranks: 4 places (hash fedcba9876543210) "
@@ -176,7 +177,7 @@ TEST(CouncilOfThreads, WhatIsSaidAlikeShowsItsHash) {
 
 using Numbers = std::vector<std::int64_t>;
 
-TEST(CouncilOfThreads, AddsUpAndFindsTheLargest) {
+TEST(AgreementOfThreads, AddsUpAndFindsTheLargest) {
   for (const int ranks : {1, 2, 3, 6, 13, 17}) {
     for (const std::size_t count : {0u, 1u, 3u, 249u, 250u, 251u, 499u, 500u, 1203u}) {
       const auto number = [](int rank, std::size_t i) {
@@ -190,10 +191,10 @@ TEST(CouncilOfThreads, AddsUpAndFindsTheLargest) {
           largest[i] = std::max(largest[i], number(rank, i));
         }
       }
-      const auto outcomes = decided<std::vector<Numbers>>(ranks, [&](Council& council) {
+      const auto outcomes = decided<std::vector<Numbers>>(ranks, [&](Agreement& agreement) {
         Numbers mine;
-        for (std::size_t i = 0; i < count; ++i) mine.push_back(number(council.rank(), i));
-        return std::vector<Numbers>{*council.sums(mine), *council.largest(mine)};
+        for (std::size_t i = 0; i < count; ++i) mine.push_back(number(agreement.rank(), i));
+        return std::vector<Numbers>{*agreement.sums(mine), *agreement.largest(mine)};
       });
       for (const auto& outcome : outcomes) {
         EXPECT_EQ(outcome[0], sums) << ranks << " " << count;
@@ -204,12 +205,12 @@ TEST(CouncilOfThreads, AddsUpAndFindsTheLargest) {
 }
 
 std::vector<Result<Numbers>> summed(const std::vector<Numbers>& mine) {
-  return decided<Result<Numbers>>(static_cast<int>(mine.size()), [&](Council& council) {
-    return council.sums(mine[static_cast<std::size_t>(council.rank())]);
+  return decided<Result<Numbers>>(static_cast<int>(mine.size()), [&](Agreement& agreement) {
+    return agreement.sums(mine[static_cast<std::size_t>(agreement.rank())]);
   });
 }
 
-TEST(CouncilOfThreads, OnlyTheSumMustFit) {
+TEST(AgreementOfThreads, OnlyTheSumMustFit) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
   for (const auto& outcome : summed({{0}, {kMost}, {kMost}, {kLeast}, {kLeast}, {2}, {0}})) {
@@ -232,15 +233,15 @@ TEST(CouncilOfThreads, OnlyTheSumMustFit) {
   }
 }
 
-TEST(CouncilOfThreads, RanksAtDifferentPointsAreTold) {
+TEST(AgreementOfThreads, RanksAtDifferentPointsAreTold) {
   for (const auto& outcome : summed({{1, 2}, {1, 2}, {1}, {1, 2}})) {
     EXPECT_EQ(outcome.error().code, ErrorCode::kPlansDiffer);
     EXPECT_EQ(outcome.error().message,
               "rank 3 brings 2 numbers to a decision where rank 2 brings 1");
   }
-  const auto outcomes = decided<Status>(4, [](Council& council) -> Status {
-    if (council.rank() != 3) return council.settle(ok_status());
-    return council.largest(Numbers{1}).error();
+  const auto outcomes = decided<Status>(4, [](Agreement& agreement) -> Status {
+    if (agreement.rank() != 3) return agreement.settle(ok_status());
+    return agreement.largest(Numbers{1}).error();
   });
   for (const Status& outcome : outcomes) {
     EXPECT_EQ(outcome.error().code, ErrorCode::kPlansDiffer);
@@ -248,8 +249,8 @@ TEST(CouncilOfThreads, RanksAtDifferentPointsAreTold) {
   }
 }
 
-TEST(CouncilOfThreads, ManyDecisionsAndCouncilsInTurn) {
-  // All kinds of decisions in a random order that all ranks know, through several councils, with
+TEST(AgreementOfThreads, ManyDecisionsAndAgreementsInTurn) {
+  // All kinds of decisions in a random order that all ranks know, through several agreements, with
   // ranks that are ahead and ranks that lag, some of which wait for others in between.
   constexpr int kDecisions = 400;
   for (const int ranks : {2, 5, 8}) {
@@ -259,28 +260,30 @@ TEST(CouncilOfThreads, ManyDecisionsAndCouncilsInTurn) {
       Exchange& exchange = *all[static_cast<std::size_t>(rank)];
       std::mt19937 plan(ranks);              // the same on all ranks
       std::mt19937 own(100 * ranks + rank);  // its own
-      std::vector<std::unique_ptr<Council>> councils;
-      for (int i = 0; i < 3; ++i) councils.push_back(std::make_unique<Council>(exchange, kPatient));
+      std::vector<std::unique_ptr<Agreement>> agreements;
+      for (int i = 0; i < 3; ++i)
+        agreements.push_back(std::make_unique<Agreement>(exchange, kPatient));
       for (int i = 0; i < kDecisions; ++i) {
         if (own() % 32 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
         for (auto waits = own() % 3; waits > 0; --waits) {
           const int on = static_cast<int>(own() % static_cast<std::uint32_t>(ranks));
-          if (!councils[own() % 3]->wait(on, steady_clock::now()).ok()) ++wrong;
+          if (!agreements[own() % 3]->wait(on, steady_clock::now()).ok()) ++wrong;
         }
         const auto which = plan() % 4;
         const int who = static_cast<int>(plan() % static_cast<std::uint32_t>(ranks));
-        Council& council = *councils[plan() % 3];
+        Agreement& agreement = *agreements[plan() % 3];
         if (which == 0) {
           const Status status =
-              council.settle(rank >= who ? Status(Error{ErrorCode::kIo, cat(i)}) : ok_status());
+              agreement.settle(rank >= who ? Status(Error{ErrorCode::kIo, cat(i)}) : ok_status());
           if (status.ok() || status.error().message != cat("rank ", who, ": ", i)) ++wrong;
         } else if (which == 1) {
-          const auto sums = council.sums(Numbers{i, rank});
+          const auto sums = agreement.sums(Numbers{i, rank});
           if (!sums || *sums != Numbers{ranks * i, ranks * (ranks - 1) / 2}) ++wrong;
         } else if (which == 2) {
-          const auto largest = council.largest(Numbers{rank == who ? i : -i - 1});
+          const auto largest = agreement.largest(Numbers{rank == who ? i : -i - 1});
           if (!largest || *largest != Numbers{i}) ++wrong;
-        } else if (!council.same(std::vector<Fact>{{"round", static_cast<std::uint64_t>(i), ""}})) {
+        } else if (!agreement.same(
+                       std::vector<Fact>{{"round", static_cast<std::uint64_t>(i), ""}})) {
           ++wrong;
         }
       }

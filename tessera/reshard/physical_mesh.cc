@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/ground.h"
+#include "tessera/reshard/physical_mesh.h"
 
 #include <algorithm>
 
@@ -26,21 +26,21 @@ void hold(const Placement& placement, std::vector<std::vector<std::int64_t>>& me
 
 }  // namespace
 
-Result<Ground> Ground::of(const Machine& machine) {
+Result<PhysicalMesh> PhysicalMesh::of(const Machine& machine) {
   TESSERA_CHECK_OK(machine.check());
-  Ground ground;
-  ground.mesh = machine.shape();
-  ground.dead = machine.dead_places();
+  PhysicalMesh physical;
+  physical.mesh = machine.shape();
+  physical.dead = machine.dead_places();
   Result<fabric::FabricMesh> fabric = fabric::fabric_of(machine);
   if (fabric) {
-    ground.fabric = *fabric;
+    physical.fabric = *fabric;
   } else {
-    ground.why_no_fabric = fabric.error().message;
+    physical.why_no_fabric = fabric.error().message;
   }
-  return ground;
+  return physical;
 }
 
-Result<Ground> Ground::around(const Placement& a, const Placement& b) {
+Result<PhysicalMesh> PhysicalMesh::around(const Placement& a, const Placement& b) {
   std::vector<std::vector<std::int64_t>> meshes;
   hold(a, meshes);
   hold(b, meshes);
@@ -62,22 +62,22 @@ Result<Ground> Ground::around(const Placement& a, const Placement& b) {
       extents[axis] = std::max(extents[axis], mesh[axis]);
     }
   }
-  Ground ground;
-  TESSERA_TRY(ground.mesh, Shape::make(extents));
+  PhysicalMesh physical;
+  TESSERA_TRY(physical.mesh, Shape::make(extents));
   if (extents.size() > 2) {
-    ground.why_no_fabric = cat("a mesh of ", extents.size(), " axes has no rows and columns");
-  } else if (ground.mesh.elements() > kMostNodes) {
-    ground.why_no_fabric = cat("a mesh of ", ground.mesh.elements(), " places");
+    physical.why_no_fabric = cat("a mesh of ", extents.size(), " axes has no rows and columns");
+  } else if (physical.mesh.elements() > kMostNodes) {
+    physical.why_no_fabric = cat("a mesh of ", physical.mesh.elements(), " places");
   } else {
     fabric::FabricMesh fabric;
     if (extents.size() == 2) fabric.rows = static_cast<std::int32_t>(extents[0]);
     if (!extents.empty()) fabric.cols = static_cast<std::int32_t>(extents.back());
-    ground.fabric = fabric;
+    physical.fabric = fabric;
   }
-  return ground;
+  return physical;
 }
 
-Result<Ground> Ground::in_a_row(const Placement& a, const Placement& b) {
+Result<PhysicalMesh> PhysicalMesh::in_a_row(const Placement& a, const Placement& b) {
   std::vector<std::vector<std::int64_t>> meshes;
   hold(a, meshes);
   hold(b, meshes);
@@ -86,10 +86,10 @@ Result<Ground> Ground::in_a_row(const Placement& a, const Placement& b) {
     TESSERA_TRY(const Shape shape, Shape::make(mesh));
     most = std::max(most, shape.elements());
   }
-  Ground ground;
-  TESSERA_TRY(ground.mesh, Shape::make({most}));
-  ground.why_no_fabric = "places are numbered, and nothing says how they are joined";
-  return ground;
+  PhysicalMesh physical;
+  TESSERA_TRY(physical.mesh, Shape::make({most}));
+  physical.why_no_fabric = "places are numbered, and nothing says how they are joined";
+  return physical;
 }
 
 }  // namespace tessera::reshard
