@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 # The public interface: what tessera/tessera.h includes, and what these include in turn. Every header
 # of the set compiles alone (target all_verify_interface_header_sets); nothing else is installed.
-set(TESSERA_PUBLIC_HEADERS
+set(TESSERA_CORE_HEADERS
     tessera/tessera.h
     tessera/base/array.h tessera/base/dtype.h tessera/base/error.h tessera/base/result.h
     tessera/base/shape.h tessera/base/thread_pool.h
@@ -38,15 +38,16 @@ set(TESSERA_PYFLAME_HEADERS
     tessera/pyflame/pe_memory_planner.h)
 
 set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-foreach(set PUBLIC EXCHANGE PYFLAME)
-  list(TRANSFORM TESSERA_${set}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
+foreach(set core exchange pyflame)
+  string(TOUPPER ${set} SET)
+  list(TRANSFORM TESSERA_${SET}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
   target_sources(tessera PUBLIC FILE_SET ${set} TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                  FILES ${headers})
 endforeach()
 target_sources(tessera PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${PROJECT_BINARY_DIR}/generated/tessera/version.h)
 install(TARGETS tessera EXPORT tessera-targets
-        FILE_SET PUBLIC FILE_SET EXCHANGE FILE_SET PYFLAME FILE_SET generated)
+        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET generated)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()

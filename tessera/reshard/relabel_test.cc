@@ -9,6 +9,7 @@
 
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/cost.h"
+#include "tessera/reshard/flows/place_map.h"
 #include "tessera/reshard/relabelling/seat_map.h"
 #include "tessera/testing/relayout/held.h"
 

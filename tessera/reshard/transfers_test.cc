@@ -91,12 +91,12 @@ void check_law(const Reshard& reshard, const std::string& what) {
           const Place at_place = physical.delinear(at);
           std::pair<std::int64_t, std::int64_t> best{-1, -1};
           for (const std::int64_t p : from.shares[share]) {
-            const std::int64_t physical = part.map_a.physical(p);
-            const Place place = physical.delinear(physical);
+            const std::int64_t number = part.map_a.physical(p);
+            const Place place = physical.delinear(number);
             std::int64_t distance = 0;
             for (std::size_t k = 0; k < place.size(); ++k)
               distance += std::abs(place[k] - at_place[k]);
-            if (best.first < 0 || std::pair(distance, physical) < best) best = {distance, physical};
+            if (best.first < 0 || std::pair(distance, number) < best) best = {distance, number};
           }
           const bool fresh =
               wanted

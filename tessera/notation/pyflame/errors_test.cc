@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
+#include "tessera/notation/pyflame/pyflame.h"
 #include "tessera/testing/notation/text_checks.h"
 
 namespace tessera::notation {

@@ -9,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/pyflame/pyflame.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/notation/rule_pyflame.h"
 

@@ -7,6 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/ttnn/ttnn.h"
 
 /// The arithmetic of the seed's TTNN terms, shared by what reads, lowers, raises and explains them.
 namespace tessera::notation {

@@ -184,8 +184,8 @@ Error dead(std::int64_t first, std::int64_t count, const Shape& physical) {
 Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map,
                                 const PhysicalMesh& physical) {
   const bool mapped = map.kind() != DeviceMap::Kind::kIdentity;
-  const Shape& physical = mapped ? map.physical() : mesh;
-  TESSERA_TRY(const Numbering numbers, numbering(physical, physical.mesh));
+  const Shape& own = mapped ? map.physical() : mesh;
+  TESSERA_TRY(const Numbering numbers, numbering(own, physical.mesh));
   Rule rule;
   rule.mesh = mesh;
   rule.along.resize(mesh.rank());
@@ -250,7 +250,7 @@ Status PlaceMap::refuse_dead(bool is_corner, const PhysicalMesh& physical) const
     const std::int64_t places = mesh().elements();
     if (places > kMaxTable) return too_many(places);
     for (std::int64_t v = 0; v < places; ++v) {
-      const std::int64_t place = physical(v);
+      const std::int64_t place = this->physical(v);
       if (std::binary_search(physical.dead.begin(), physical.dead.end(), place)) meet(place);
     }
   }
