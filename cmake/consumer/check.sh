@@ -22,6 +22,7 @@ by_cmake() {
 
 by_cmake "$examples" "$work/cpp"
 "$work/cpp/tour"
+"$work/cpp/reference" >/dev/null
 
 by_cmake "$here" "$work/mpi"
 case $cxxflags in
