@@ -8,7 +8,7 @@
 #   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with a main of its own, run by mpirun
 #                                                          with 2 and 4 ranks, label `mpi`
 #   tools/*_mpi_test.cc               tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
-#   examples/x.cc, examples/cpp/x.cc  example_x            passes when it returns 0
+#   examples/x.cc                     example_x            passes when it returns 0
 # Tests run in the root of the source tree, where they find their data files.
 #
 # A long executable is cut in n parts that run in parallel by a line such as

@@ -48,7 +48,7 @@ tessera::Status read_a_layout() {
             << placement.slots() << " slots and " << placement.shard_bytes() << " bytes each\n";
   std::cout << tessera::print_tensor(tensor) << "\n";            // in its own notation
   std::cout << tessera::print_native(tensor.placement) << "\n";  // in the native one
-  expect(placement.places() == 6 && placement.slots() == 18 * 32);
+  expect(placement.places() == 6 && placement.slots() == 576);
   return tessera::ok_status();
 }
 
@@ -264,7 +264,7 @@ tessera::Status reshard_transfers() {
         elements += transfer.elements;  // strided loops over both sides are in transfer.loops
         return tessera::ok_status();
       }));
-  expect(!pairs.empty() && elements == 64 * 64);
+  expect(!pairs.empty() && elements == 4096);
   return tessera::ok_status();
 }
 
