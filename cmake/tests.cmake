@@ -142,7 +142,8 @@ if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIE
     PROCESSORS 2)
 endif()
 
-file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc)
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc
+     ${PROJECT_SOURCE_DIR}/examples/cpp/*.cc)
 foreach(example IN LISTS examples)
   cmake_path(GET example STEM stem)
   add_executable(example_${stem} ${example})

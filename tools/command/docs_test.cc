@@ -19,14 +19,15 @@ std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// What the command prints in a plain terminal; errors as they appear below the command.
-std::string printed(const DocExample& example) {
-  const Answer answer = run(example.args);
+/// What the command prints; errors as they appear below the command.
+std::string printed(const DocExample& example, const Terminal& terminal) {
+  const Answer answer = run(example.args, "", terminal);
   return answer.out + answer.err;
 }
 
-/// Every `$ tessera ..` in the pages prints what the page says. With TESSERA_UPDATE_DOCS set, the
-/// pages are rewritten instead; read the difference before you commit it.
+/// Every `$ tessera ..` in the pages prints what the page says: in a plain terminal, and in
+/// README.md in one with box drawing characters, which most readers have. With TESSERA_UPDATE_DOCS
+/// set, the pages are rewritten instead; read the difference before you commit it.
 TEST(Docs, EveryExampleOfEveryPagePrintsWhatThePageSays) {
   std::size_t examples = 0;
   std::vector<std::filesystem::path> pages = {"README.md"};
@@ -35,11 +36,12 @@ TEST(Docs, EveryExampleOfEveryPagePrintsWhatThePageSays) {
   }
   for (const std::filesystem::path& path : pages) {
     const std::string page = read_file(path);
+    const Terminal terminal{.unicode = path == "README.md"};
     std::vector<std::string> outputs;
     for (const DocExample& example : doc_examples(page)) {
       // Absolute times differ from run to run.
       const bool timed = !example.args.empty() && example.args.front() == "bench";
-      outputs.push_back(timed ? example.output : printed(example));
+      outputs.push_back(timed ? example.output : printed(example, terminal));
       ++examples;
       if (std::getenv("TESSERA_UPDATE_DOCS") != nullptr) continue;
       EXPECT_EQ(outputs.back(), example.output) << path << ":" << example.line;
