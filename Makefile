@@ -95,9 +95,11 @@ bench: build ## measure layouts, moves between them against memcpy and peers, re
 	  for ranks in 2 4; do $(MPIRUN) -n $$ranks build/tessera bench mpi || exit 1; done; \
 	else echo 'No mpirun, or no MPI to build with: tessera bench mpi is left out.'; fi
 
-check: ## formatting and static analysis, of the code around peers as well
+check: ## formatting, static analysis, one definition of each type; of the code around peers as well
 	$(call packages,build test clang peers)
 	clang-format-19 --dry-run -Werror $(SOURCES)
+	cmake --preset odr
+	cmake --build --preset odr -j $(JOBS)
 	cmake --preset clang
 	printf '%s\n' $(filter-out $(NOT_ANALYSED),$(filter %.cc,$(SOURCES))) | \
 	  xargs -P $(JOBS) -n 1 clang-tidy-19 -p build/clang --quiet

@@ -20,7 +20,7 @@ set(TESSERA_CORE_HEADERS
     tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
     tessera/notation/convert.h tessera/notation/tensor.h
     tessera/relayout/emit_c.h tessera/relayout/plan.h tessera/relayout/program.h
-    tessera/relayout/verify.h
+    tessera/relayout/rounding.h tessera/relayout/verify.h
     tessera/reshard/cost.h tessera/reshard/kind.h tessera/reshard/physical_mesh.h
     tessera/reshard/reshard.h tessera/reshard/transfers.h
     tessera/target/fit.h tessera/target/machine.h tessera/target/machine_json.h)

@@ -9,7 +9,7 @@
 #   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with a main of its own, run by mpirun
 #                                                          with 2 and 4 ranks, label `mpi`
 #   tools/**/*_mpi_test.cc            tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
-#   examples/x.cc                     example_x            passes when it returns 0
+#   examples/x.cc, examples/cpp/x.cc  example_x            passes when it returns 0
 # Tests run in the root of the source tree, where they find their data files.
 #
 # A long executable is cut in n parts that run in parallel by a line such as
@@ -142,6 +142,22 @@ if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIE
     PROCESSORS 2)
 endif()
 
+# One translation unit that includes every header: two that define the same name differently, or that
+# cannot stand side by side, do not compile.
+file(GLOB_RECURSE all_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+     ${PROJECT_SOURCE_DIR}/tessera/*.h ${PROJECT_SOURCE_DIR}/tools/*.h ${PROJECT_SOURCE_DIR}/bench/*.h)
+if(NOT TARGET tessera_mpi)
+  list(FILTER all_headers EXCLUDE REGEX "^tessera/mpi/|mpi_peer\\.h$")
+endif()
+list(TRANSFORM all_headers REPLACE "(.+)" "#include \"\\1\"\n")
+list(JOIN all_headers "" all_headers)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/all_headers.cc CONTENT "${all_headers}")
+add_library(tessera_all_headers OBJECT ${PROJECT_BINARY_DIR}/generated/all_headers.cc)
+target_link_libraries(tessera_all_headers PRIVATE tessera_testing tessera_tools PkgConfig::HWY
+                      $<TARGET_NAME_IF_EXISTS:MPI::MPI_CXX>)
+target_compile_definitions(tessera_all_headers PRIVATE TESSERA_COMMAND="")
+target_compile_options(tessera_all_headers PRIVATE -O0 -Wno-shadow)  # of names in other headers
+
 file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc
      ${PROJECT_SOURCE_DIR}/examples/cpp/*.cc)
 foreach(example IN LISTS examples)
@@ -154,6 +170,10 @@ endforeach()
 # The installed tree must serve a stranger's project, through CMake and through pkg-config.
 tessera_add_test(consumer install ${PROJECT_SOURCE_DIR}/cmake/consumer/check.sh
   ${PROJECT_BINARY_DIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CXX_COMPILER} "${CMAKE_CXX_FLAGS}")
+
+# Every public header compiles alone.
+tessera_add_test(public_headers install ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR}
+  --target all_verify_interface_header_sets)
 
 # Optional scripts: their libraries may be missing, their syntax may not be wrong.
 find_package(Python3 QUIET COMPONENTS Interpreter)

@@ -35,6 +35,7 @@
 #include "tessera/relayout/emit_c.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
+#include "tessera/relayout/rounding.h"
 #include "tessera/relayout/verify.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/kind.h"

@@ -137,13 +137,12 @@ tessera::Status compare() {
 tessera::Status convert() {
   TESSERA_TRY(const tessera::Tensor tensor,
               tessera::parse_tensor("tensor<64x64xf16, pyflame.Grid(2, 2)>"));
-  TESSERA_TRY(const tessera::Notation* dtensor, tessera::find_notation("dtensor"));
-  TESSERA_TRY(const tessera::Conversion converted, tessera::convert(tensor, *dtensor));
+  TESSERA_TRY(const tessera::Conversion converted, tessera::convert(tensor, "dtensor"));
   std::cout << converted.text << "\n";
   for (const std::string& fact : converted.lost) std::cout << "not said any more: " << fact << "\n";
 
-  for (const tessera::Notation& notation : tessera::notations()) {
-    std::cout << notation.name << ", for example " << notation.example << "\n";
+  for (const std::string_view notation : tessera::notation_names()) {
+    std::cout << notation << "\n";
   }
   expect(converted.text == "tensor<64x64xf16, dtensor<mesh=[2,2], [Shard(0), Shard(1)]>>");
   return tessera::ok_status();
@@ -232,9 +231,9 @@ tessera::Status reshard_cost() {
   TESSERA_TRY(const tessera::Tensor destination,
               tessera::parse_tensor("tensor<64x64xf32, pyflame.Grid(8, 8, dim_to_pe=[1, 0])>"));
   TESSERA_TRY(const tessera::Machine* wafer, tessera::find_machine("wse2"));
-  TESSERA_TRY(const auto ground, tessera::reshard::Ground::of(*wafer));
+  TESSERA_TRY(const auto physical, tessera::reshard::PhysicalMesh::of(*wafer));
   TESSERA_TRY(const auto reshard,
-              tessera::reshard::Reshard::make(source.placement, destination.placement, ground));
+              tessera::reshard::Reshard::make(source.placement, destination.placement, physical));
   TESSERA_TRY(const auto kind, tessera::reshard::kind_of(reshard));
   TESSERA_TRY(const auto cost, tessera::reshard::cost_of(reshard));
   std::cout << tessera::reshard::kind_name(kind) << ": " << cost.bytes << " bytes in "
@@ -250,10 +249,10 @@ tessera::Status reshard_transfers() {
               tessera::parse_tensor("tensor<64x64xf32, pyflame.Grid(2, 2)>"));
   TESSERA_TRY(const tessera::Tensor destination,
               tessera::parse_tensor("tensor<64x64xf32, pyflame.Grid(4, 1)>"));
-  TESSERA_TRY(const auto ground,
-              tessera::reshard::Ground::around(source.placement, destination.placement));
+  TESSERA_TRY(const auto physical,
+              tessera::reshard::PhysicalMesh::around(source.placement, destination.placement));
   TESSERA_TRY(const auto reshard,
-              tessera::reshard::Reshard::make(source.placement, destination.placement, ground));
+              tessera::reshard::Reshard::make(source.placement, destination.placement, physical));
   TESSERA_TRY(const auto pairs, tessera::reshard::pairs_of(reshard, /*most=*/1000));
   for (const tessera::reshard::PairBytes& pair : pairs) {
     std::cout << pair.source << " -> " << pair.destination << ": " << pair.bytes << " bytes\n";
@@ -321,9 +320,10 @@ tessera::Status reshard_on_a_rank(tessera::exchange::Exchange& exchange) {
   TESSERA_TRY(const tessera::Tensor b,
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
   // Place p of either side is the same place, and 4 places are dealt to the ranks in blocks.
-  TESSERA_TRY(const auto ground, tessera::reshard::Ground::in_a_row(a.placement, b.placement));
+  TESSERA_TRY(const auto physical,
+              tessera::reshard::PhysicalMesh::in_a_row(a.placement, b.placement));
   TESSERA_TRY(const auto reshard,
-              tessera::reshard::Reshard::make(a.placement, b.placement, ground));
+              tessera::reshard::Reshard::make(a.placement, b.placement, physical));
   TESSERA_TRY(const auto ranks, tessera::exchange::RankMap::blocks(4, exchange.ranks()));
   TESSERA_TRY(auto resharder, tessera::exchange::Resharder::make(exchange, reshard, ranks, ranks));
   std::vector<std::byte> from(static_cast<std::size_t>(resharder.from().bytes()));

@@ -25,8 +25,7 @@ Status locate(const Tensor& tensor) {
 
 /// 2. The same placement of every element, in the words of another system.
 Status translate(const Tensor& tensor) {
-  TESSERA_TRY(const tessera::Notation* dtensor, tessera::find_notation("dtensor"));
-  TESSERA_TRY(const tessera::Conversion converted, tessera::convert(tensor, *dtensor));
+  TESSERA_TRY(const tessera::Conversion converted, tessera::convert(tensor, "dtensor"));
   std::cout << "in PyTorch's words\n  " << converted.text << "\n";
   return tessera::ok_status();
 }
@@ -56,12 +55,12 @@ Status move(const Tensor& source, const Tensor& destination) {
 /// 4. What a machine needs to move a tensor between its places.
 Status price(const Tensor& source, const Tensor& destination) {
   TESSERA_TRY(const tessera::Machine* wafer, tessera::find_machine("wse2"));
-  TESSERA_TRY(const reshard::Ground ground, reshard::Ground::of(*wafer));
+  TESSERA_TRY(const reshard::PhysicalMesh physical, reshard::PhysicalMesh::of(*wafer));
   TESSERA_TRY(const reshard::Reshard change,
-              reshard::Reshard::make(source.placement, destination.placement, ground));
+              reshard::Reshard::make(source.placement, destination.placement, physical));
   TESSERA_TRY(const reshard::ReshardKind kind, reshard::kind_of(change));
   TESSERA_TRY(const reshard::ReshardCost cost, reshard::cost_of(change));
-  if (!cost.fabric) return Error{ErrorCode::kNotSupported, ground.why_no_fabric};
+  if (!cost.fabric) return Error{ErrorCode::kNotSupported, physical.why_no_fabric};
   std::cout << reshard::kind_name(kind) << " on " << wafer->name << ": " << cost.bytes
             << " bytes in " << cost.messages << " messages, " << cost.fabric->cycles << " cycles\n";
   return tessera::ok_status();

@@ -10,8 +10,8 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/relayout/casts/cast.h"
 #include "tessera/relayout/program.h"
+#include "tessera/relayout/rounding.h"
 
 namespace tessera::relayout {
 
