@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Precompiled headers: reading the standard library again for every file takes a third of a cold
-# build. Every file still includes what it uses: the clang presets build without precompiled
-# headers, and each header is compiled alone (all_verify_interface_header_sets).
+# build. Every file still includes what it uses: the preset `clang` builds without precompiled
+# headers, and each public header is compiled alone.
 #
 #   tessera_precompile(TARGET [HEADER..])   the standard headers below, then HEADER..
 
