@@ -4,7 +4,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement/fingerprint.h"
 #include "tessera/layout/placement.h"
-#include "tessera/notation/notation.h"
+#include "tessera/notation/tensor.h"
 #include "tessera/reshard/part.h"
 
 namespace tessera::exchange {
