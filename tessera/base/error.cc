@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
+#include "tessera/base/result.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -180,6 +183,18 @@ std::string render(const Error& error, std::string_view source) {
   }
   if (!error.help.empty()) out += cat("help: ", error.help, "\n");
   return out;
+}
+
+void missing_value(const Error& error) {
+  const std::string_view code = code_name(error.code);
+  std::fprintf(stderr, "tessera: bug: the value of a failed Result was used: error[%.*s]: %s\n",
+               static_cast<int>(code.size()), code.data(), error.message.c_str());
+  std::abort();
+}
+
+void missing_error() {
+  std::fputs("tessera: bug: the error of a Result that has a value was used\n", stderr);
+  std::abort();
 }
 
 }  // namespace tessera

@@ -192,5 +192,14 @@ TEST(Result, MovesItsValueOut) {
   EXPECT_EQ(taken, "abc");
 }
 
+/// Also in builds without assertions: a bug must not become a wrong answer.
+TEST(ResultDeathTest, TakingWhatIsNotThereIsLoud) {
+  const Result<int> failed = Error{ErrorCode::kTooLarge, "more than 7"};
+  EXPECT_DEATH((void)*failed, "too_large.*more than 7");
+  EXPECT_DEATH((void)failed.value(), "too_large");
+  const Result<int> good = 3;
+  EXPECT_DEATH((void)good.error(), "has a value");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cassert>
 #include <utility>
 #include <variant>
 
@@ -9,7 +8,14 @@
 
 namespace tessera {
 
-/// An answer of type T, or the Error that says why there is none.
+/// Ends the program: the value of a Result was taken without asking whether there is one, which is
+/// a bug in the program. Writes the error that the Result holds to standard error first.
+[[noreturn]] void missing_value(const Error& error);
+/// The same for the error of a Result that has a value.
+[[noreturn]] void missing_error();
+
+/// An answer of type T, or the Error that says why there is none. Taking the value of a Result that
+/// has none ends the program, in every build.
 /// Example:
 ///     Result<Shape> shape = Shape::make({53, 63});
 ///     if (!shape) return shape.error();
@@ -25,15 +31,15 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   const T& value() const& {
-    assert(ok());
+    require_value();
     return *std::get_if<0>(&state_);
   }
   T& value() & {
-    assert(ok());
+    require_value();
     return *std::get_if<0>(&state_);
   }
   T&& value() && {
-    assert(ok());
+    require_value();
     return std::move(*std::get_if<0>(&state_));
   }
   const T& operator*() const& { return value(); }
@@ -43,11 +49,15 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
 
   const Error& error() const {
-    assert(!ok());
+    if (ok()) missing_error();
     return *std::get_if<1>(&state_);
   }
 
  private:
+  void require_value() const {
+    if (!ok()) missing_value(*std::get_if<1>(&state_));
+  }
+
   std::variant<T, Error> state_;
 };
 

@@ -153,7 +153,9 @@ Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine) {
   need.available_bytes = to.space->data_bytes();
   need.to_bytes = stays ? 0 : to.held_bytes;  // a tensor that stays has one memory
   std::int64_t room = need.available_bytes.value_or(0) - need.to_bytes;
-  std::int64_t place = reshard.parts().empty() ? 0 : reshard.parts().front().map_b.physical(0);
+  // A tensor without elements has no parts; its places need memory all the same.
+  const ReshardPart* const part = reshard.parts().empty() ? nullptr : &reshard.parts().front();
+  std::int64_t place = part != nullptr ? part->map_b.physical(0) : 0;
   if (from.space == to.space) {
     const std::optional<std::int64_t> both = by_place ? common_place(reshard) : place;
     if (both) {
@@ -161,7 +163,7 @@ Result<Feasibility> feasible(const Reshard& reshard, const Machine& machine) {
       need.from_bytes = from.held_bytes;
       room -= need.from_bytes;
     } else if (from.held_bytes > to.held_bytes) {  // on other places than B's
-      place = reshard.parts().front().map_a.physical(0);
+      place = part != nullptr ? part->map_a.physical(0) : 0;
       need.from_bytes = from.held_bytes;
       need.to_bytes = 0;
     }

@@ -305,5 +305,15 @@ TEST(Dtensor, HostileNumbers) {
   EXPECT_EQ(raised_mistake(split, **find_notation("dtensor")), "");
 }
 
+/// Block floats have no scalar atom, so no layout of plain elements.
+TEST(Dtensor, BlockFloatsAreRefused) {
+  for (const char* shape : {"64x64x", "0x64x", "1x"}) {
+    const Result<Tensor> tensor =
+        parse_tensor(cat("tensor<", shape, "bfp_bf8, dtensor<mesh=[2], [Shard(0)]>>"));
+    ASSERT_FALSE(tensor.ok()) << shape;
+    EXPECT_EQ(tensor.error().code, ErrorCode::kBadDType) << shape << tensor.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::notation

@@ -94,7 +94,6 @@ class Lowering {
 
   /// The box of one run a dim, its shards row-major in their own extents.
   Result<LayoutPiece> piece(const std::vector<std::size_t>& choice) const {
-    LayoutPiece piece{{}, *Layout::row_major(Shape(), dtype_)};
     Form form;
     form.mesh = mesh_;
     Checked stride = 1;
@@ -103,11 +102,11 @@ class Lowering {
     std::vector<Fold> folds(shape_.rank());
     std::vector<bool> used(mesh_.rank(), false);
     std::vector<std::int64_t> first(mesh_.rank(), 0);
-    piece.box = Box::whole(shape_);
+    Box box = Box::whole(shape_);
     for (std::size_t dim = shape_.rank(); dim-- > 0;) {
       const ChunkRun& run = runs_[dim][choice[dim]];
-      piece.box.from[dim] = run.from;
-      piece.box.to[dim] = run.to;
+      box.from[dim] = run.from;
+      box.to[dim] = run.to;
       extents[dim] = run.to - run.from;
       TESSERA_TRY(folds[dim], fold_of(run, static_cast<int>(dim), stride));
       for (std::size_t level = 0; level < levels_[dim].size(); ++level) {
@@ -123,8 +122,8 @@ class Lowering {
     TESSERA_TRY(form.offset, offset.value("a slot"));
     form.folds = std::move(folds);
     form.fills = fills(used, first);
-    TESSERA_TRY(piece.layout, make(std::move(form)));
-    return piece;
+    TESSERA_TRY(Layout layout, make(std::move(form)));
+    return LayoutPiece{std::move(box), std::move(layout)};
   }
 
   Result<Fold> fold_of(const ChunkRun& run, int dim, Checked stride) const {

@@ -146,7 +146,8 @@ std::string random_native_text(Dice& dice, bool plain) {
 std::string random_pyflame_text(Dice& dice, bool plain) {
   if (!plain) {
     const Numbers shape = random_shape(dice, 4, 120);
-    return tensor_text(shape, plain_dtype(dice), random_pyflame(dice, shape).text());
+    const std::string layout = random_pyflame(dice, shape).text();
+    return tensor_text(shape, plain_dtype(dice), layout);
   }
   const Numbers shape = plain_shape(dice, 1, 4);
   PyflameRule rule;
@@ -249,7 +250,8 @@ std::string random_ttnn_text(Dice& dice, bool plain) {
 
 std::string random_morello_text(Dice& dice, bool plain) {
   const Numbers shape = any_shape(dice, plain, plain ? 1 : 0, 4);
-  return tensor_text(shape, plain_dtype(dice), random_morello(dice, shape).text());
+  const std::string layout = random_morello(dice, shape).text();
+  return tensor_text(shape, plain_dtype(dice), layout);
 }
 
 }  // namespace tessera::test
