@@ -33,13 +33,14 @@ struct Here {
 // The failure detector
 //
 //   asking     the rank that I wait for, the rank that it waits for, and so on along the chain
-//                no answer in time             -> that rank is silent: accusing
+//                no answer in time             -> that rank is silent: reporting
 //                the chain is a cycle          -> a lost message, once all ranks on the cycle have
-//                                                 exceeded their timeout: accusing; else pausing
+//                                                 exceeded their timeout: reporting; else pausing
 //   pausing    a moment, then asking again from the start
-//   accusing   the finding is sent to the lowest rank that is not silent, which tells all others
+//   reporting  (kAccusing) the finding is sent to the lowest rank that is not silent, which tells
+//              all others
 //                no verdict in time            -> it is silent too: calling
-//   calling    all are asked at once; the finding is sent to the lowest that answers: accusing
+//   calling    all are asked at once; the finding is sent to the lowest that answers: reporting
 //
 // Every stage ends, and the last rank to be told is this one. Questions are repeated after half the
 // timeout, because a lost question does not mean that a rank is silent. A rank is not blamed for
