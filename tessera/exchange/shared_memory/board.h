@@ -63,7 +63,7 @@ class Board {
   /// The oldest packet of `from` that is not released, if there is one; kBadPacket where its header
   /// is invalid.
   Result<std::optional<std::span<const std::byte>>> arrived(int from);
-  /// Returns the packet that `arrived` gave to its sender.
+  /// Gives the packet that `arrived` returned back to its sender.
   Status release(int from);
 
  private:

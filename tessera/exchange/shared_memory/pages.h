@@ -13,7 +13,7 @@ namespace tessera::exchange {
 struct PagesKey {
   std::int64_t process = 0;
   std::int64_t descriptor = -1;
-  std::uint64_t mark = 0;  ///< random mark, so that no other memory is mistaken for these pages
+  std::uint64_t mark = 0;  ///< unique mark, so that no other memory is mistaken for these pages
   std::int64_t bytes = 0;
 };
 

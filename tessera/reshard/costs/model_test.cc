@@ -207,7 +207,7 @@ struct Comparison {
   std::string worst;
   double worst_error = 0;
   /// Cases where the model is more than 4 % too low; those of them where a ramp carries more than
-  /// any link; and all cases where sending at once takes no longer than the model predicts.
+  /// any link; and those of them where sending at once takes no longer than the model predicts.
   int too_low = 0;
   int too_low_by_ramp = 0;
   int too_low_only_paced = 0;

@@ -30,9 +30,9 @@ namespace tessera::reshard {
 // another factor. The copies that A keeps are not a factor: only the nearest of them is read
 // (nearest.h).
 //
-// Example: 8 elements from 2 places of 4 to 4 places of 2. The refinement is one piece of loops
-// 4 (a pair each) and 2; unrolled, it is the segments {0 → 0}, {0 → 1}, {1 → 2}, {1 → 3} of 2
-// elements, each in a separate group.
+// Example: 8 elements from 2 places of 4 to 4 places of 2. The refinement is one piece with a loop
+// of 4, which changes the places, and a loop of 2. Unrolled, it is the segments {0 → 0}, {0 → 1},
+// {1 → 2}, {1 → 3} of 2 elements, each in a separate group.
 // =================================================================================================
 
 struct Segment {

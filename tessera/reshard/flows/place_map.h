@@ -28,9 +28,9 @@ namespace tessera::reshard {
 /// so nothing is listed place by place. A table of devices is not separable.
 class PlaceMap {
  public:
-  /// Errors: kOutOfRange for a place outside the physical mesh and for a dead place (the error
-  /// names one and counts all of them); kMeshMismatch for ranks that do not match; kTooLarge for a
-  /// map that is not separable and has more than 2^22 places.
+  /// Errors: kOutOfRange for a place outside the physical mesh and for dead places (the error names
+  /// the place, or the first dead place and their number); kMeshMismatch for ranks that do not
+  /// match; kTooLarge for a map that is not separable and has more than 2^22 places.
   static Result<PlaceMap> make(const Shape& mesh, const DeviceMap& map,
                                const PhysicalMesh& physical);
 
