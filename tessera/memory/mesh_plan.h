@@ -69,8 +69,8 @@ Problem problem_of(std::span<const Buffer> buffers, const PlaceSizes& sizes, std
 /// Per class: `solve` runs for every class that no other class dominates; the others use the plan
 /// of their dominator. Only the peak of the mesh counts: no class is planned lower than the
 /// capacity or, when minimising without a capacity, the largest bound of a class. If there are more
-/// than 64 classes, plans that serve many classes at once are tried first. In lock step:
-/// `lock_step` (lock_step.h).
+/// than 64 classes, plans that serve many classes at once are tried first.
+/// In lock step: `lock_step` (lock_step.h).
 /// Errors: those of check(), kTooLarge for more than 2^23 sizes of maximal classes, kOutOfMemory. A
 /// capacity that is too small is an outcome, never an error.
 Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& sizes,
