@@ -5,18 +5,17 @@
 #include <cstdlib>
 #include <new>
 
-/// The global allocation functions, all of them in terms of three, for a program that counts or
-/// refuses what is allocated: there is no other way to do so without a hook in what it looks at.
-/// These are definitions: exactly one source of a program includes this file, and defines the
-/// three.
+/// All global allocation functions, defined in terms of three functions, for a program that counts
+/// or refuses allocations: without a hook in the code under test there is no other way. These are
+/// definitions: exactly one source file of a program includes this file, and defines the three.
 ///
-/// Every form is here, because a sanitizer brings its own for those that are left out, and memory
-/// of one kind must not be released by the other.
+/// Every form is defined here, because a sanitizer provides its own version of any form that is
+/// missing, and memory of one kind must not be released by the other.
 namespace tessera::bench {
 
-/// Asked before an allocation; with false it is refused.
+/// Called before an allocation; if it returns false, the allocation is refused.
 bool may_allocate();
-/// Told about memory (never null) after it was given, and before it is released.
+/// Called with memory (never null) after it was allocated, and before it is released.
 void allocated(void* memory);
 void releases(void* memory);
 

@@ -77,7 +77,7 @@ class Dissection {
   std::int64_t count() const { return static_cast<std::int64_t>(pieces_.size()); }
   std::int64_t missing() const { return wanted_ - count(); }
 
-  /// The largest of a few, so that not all cuts go into what is small already.
+  /// The largest of a few, so that not all cuts go into pieces that are already small.
   std::size_t pick() {
     std::size_t chosen = dice_.index(pieces_.size());
     for (int i = 1; i < (options_.even ? 12 : 4); ++i) {
@@ -87,8 +87,8 @@ class Dissection {
     return chosen;
   }
 
-  /// Whether a piece is longer than high, when its life is counted in those that pieces would have
-  /// if all were alike, and its height too: life · n / (T · layers) > height · layers / H.
+  /// True when a piece is longer than high, with its lifetime and its height measured in units of
+  /// the average piece: life · n / (T · layers) > height · layers / H.
   bool longer_in_time(const Piece& piece) const {
     return piece.life() * wanted_ * whole_.height() >
            piece.height() * layers_ * layers_ * whole_.life();
@@ -127,7 +127,7 @@ class Dissection {
     return true;
   }
 
-  /// Something that can be cut: there is such a piece while there are fewer pieces than grains.
+  /// Cuts some piece that can be cut: there is one while there are fewer pieces than grains.
   void cut_any() {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       if (cut(i, true) || cut(i, false)) return;
@@ -142,8 +142,8 @@ class Dissection {
   std::vector<Piece> pieces_;
 };
 
-/// Takes parts of pieces away, and knows what lives in each section: between two moments at which
-/// some piece begins or ends.
+/// Removes parts of pieces, and tracks what is live in each section. A section lies between two
+/// moments at which some piece begins or ends.
 class Waste {
  public:
   Waste(std::vector<Piece>& pieces, Dice& dice) : pieces_(pieces), dice_(dice) {
@@ -159,13 +159,13 @@ class Waste {
     taken_ = 0;
   }
 
-  /// Keeps about so many of the sections full, one at least.
+  /// Keeps about this share of the sections full, and at least one.
   void keep_full(std::int64_t percent) {
     for (auto&& is_full : full_) is_full = dice_.chance(percent);
     full_[dice_.index(full_.size())] = true;
   }
 
-  /// Makes pieces lower until nowhere more than `top` lives, or nothing can be made lower.
+  /// Makes pieces lower until no section has more than `top` live, or nothing can be made lower.
   void lower_to(std::int64_t top) {
     for (std::size_t s = 0; s < live_.size(); ++s) {
       for (std::int64_t tries = 0; live_[s] > top && tries < 1000; ++tries) {
@@ -176,9 +176,9 @@ class Waste {
     }
   }
 
-  /// Takes away about `area`, where nothing has to stay full; from lives only, or from both.
+  /// Removes about `area`, where nothing has to stay full; only from lifetimes, or from both.
   void take(std::int64_t area, bool lives_only) {
-    // Most lives touch a section that stays full, and most ends of lives do not.
+    // Most lifetimes touch a section that stays full, but most ends of lifetimes do not.
     for (std::size_t tries = 0; taken_ < area && tries < 64 * pieces_.size(); ++tries) {
       Piece& piece = pieces_[dice_.index(pieces_.size())];
       const std::int64_t most = std::max<std::int64_t>(1, (area - taken_) / piece.life());
@@ -215,12 +215,12 @@ class Waste {
     if (most < 1) return;
     add(piece, -1);
     const std::int64_t less = dice_.between(1, most);
-    // The plan keeps either its bottom or its top where it was.
+    // In the plan, either its bottom or its top stays where it was.
     dice_.chance(50) ? piece.top -= less : piece.bottom += less;
     add(piece, 1);
   }
 
-  /// Up to the next section that has to stay full.
+  /// Up to the next section that must stay full.
   void trim_life(Piece& piece, bool at_the_end) {
     const auto [from, to] = sections(piece);
     std::ptrdiff_t most = 0;
@@ -263,7 +263,7 @@ HardInstance hard_instance(const HardOptions& options) {
   waste.take(whole.area() / 1000 * std::clamp<std::int64_t>(options.waste_permille, 0, 1000),
              options.even);
 
-  // The order of the cuts says too much about the plan.
+  // The order of the cuts would reveal the plan.
   for (std::size_t i = pieces.size(); i > 1; --i) std::swap(pieces[i - 1], pieces[dice.index(i)]);
   const std::int64_t grain = std::max<std::int64_t>(options.grain, 1);
   HardInstance instance;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostHeld = 4096;
 
-/// The plain way: one list of free blocks, one lock.
+/// The simple solution: one list of free blocks, one lock.
 class OneMutex {
  public:
   explicit OneMutex(std::size_t block_bytes) : block_bytes_(block_bytes) {}
@@ -46,7 +46,7 @@ class OneMutex {
   std::vector<void*> free_;
 };
 
-/// Seconds until all threads are done; below 0 when a block could not be had.
+/// Seconds until all threads are done; negative when a block could not be acquired.
 template <typename Acquire, typename Release>
 double seconds_of(ThreadPool& threads, const PoolLoad& load, const Acquire& acquire,
                   const Release& release) {

@@ -8,17 +8,17 @@
 
 namespace tessera::bench {
 
-/// What every thread does: takes `held` blocks and gives them back, again and again, `pairs` times
-/// in all. The first byte of each block is written.
+/// The work of every thread: it acquires `held` blocks and releases them, repeatedly, `pairs` times
+/// in total. The first byte of each block is written.
 struct PoolLoad {
   std::size_t block_bytes = 4096;
-  std::int64_t pairs = 1000000;  ///< of acquire and release, a thread
-  std::int64_t held = 16;        ///< blocks a thread has at a time; at most 4096
+  std::int64_t pairs = 1000000;  ///< of acquire and release, per thread
+  std::int64_t held = 16;        ///< blocks that a thread holds at a time; at most 4096
   int rounds = 5;                ///< the contenders take turns; the best round of each counts
 };
 
-/// Elapsed nanoseconds over all pairs of all threads: with twice the processors at work, half as
-/// much, unless threads wait for each other.
+/// Elapsed nanoseconds divided by all pairs of all threads: twice as many processors halve it,
+/// unless threads wait for each other.
 struct PoolTimes {
   int threads = 1;
   double pool_ns = 0;       ///< HostMemoryPool
@@ -26,7 +26,7 @@ struct PoolTimes {
   double malloc_ns = 0;     ///< malloc and free
 };
 
-/// The three ways to have blocks, side by side. kOutOfRange for fewer than one thread, pair, block
+/// Compares the three allocators. kOutOfRange for fewer than one thread, pair, block
 /// or round, and for more than 1024 threads or 4096 blocks held.
 Result<PoolTimes> time_pool(int threads, const PoolLoad& load = {});
 

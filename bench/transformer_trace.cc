@@ -25,7 +25,7 @@ class Trace {
   void infer();
   void scatter(std::int64_t span);
 
-  /// All buffers; those that live to the end do so.
+  /// All buffers; those without a death live to the end.
   std::vector<Buffer> finish();
   std::int64_t now() const { return now_; }
 
@@ -37,7 +37,7 @@ class Trace {
   }
   bool full() const { return left_ == 0; }
   void add(std::int64_t lower, std::int64_t upper, std::int64_t elements);
-  /// The output of an op that `uses` further ops read.
+  /// The output of an op, read by `uses` further ops.
   void output(std::int64_t elements, std::int64_t uses) { add(now_, now_ + 1 + uses, elements); }
   std::int64_t forward_ops() const { return 4 + 2 * options_.heads + 2 * options_.experts; }
   std::int64_t backward_ops() const { return 1 + options_.heads + 2 * options_.experts; }
@@ -66,7 +66,7 @@ void Trace::add(std::int64_t lower, std::int64_t upper, std::int64_t elements) {
   buffers_.push_back(buffer);
 }
 
-/// One layer; what the backward pass needs dies in reverse, the first op's at `last`.
+/// One layer. What the backward pass needs dies in reverse order, that of the first op at `last`.
 void Trace::forward(std::int64_t last) {
   const std::int64_t whole = options_.tokens * options_.hidden;
   const std::int64_t started = now_;
@@ -79,7 +79,7 @@ void Trace::forward(std::int64_t last) {
   for (std::int64_t head = 0; head < options_.heads; ++head) {
     keep(3 * whole / options_.heads);                  // queries, keys, values
     output(options_.tokens * options_.tokens / 4, 1);  // scores
-    keep(whole / options_.heads);                      // what the head attends to
+    keep(whole / options_.heads);                      // the output of the head
   }
   output(whole, 2);  // projection
   ++now_;
@@ -97,7 +97,7 @@ void Trace::forward(std::int64_t last) {
   ++now_;
 }
 
-/// One layer, in reverse: gradients live from an op to the one or two before it in the network.
+/// One layer, in reverse: gradients are live from an op to the one or two before it in the network.
 void Trace::backward() {
   const std::int64_t whole = options_.tokens * options_.hidden;
   for (std::int64_t expert = 0; expert < options_.experts; ++expert) {
@@ -140,7 +140,7 @@ void Trace::infer() {
   constexpr std::int64_t kPage = 16;  // tokens
   const std::int64_t per_layer = options_.heads + options_.experts + 4;
   const std::int64_t per_step = per_layer * options_.layers;
-  std::vector<std::int64_t> ends(kRequests, 0);  // the step before which each request is done
+  std::vector<std::int64_t> ends(kRequests, 0);  // the step before which each request ends
   for (std::int64_t step = 0; !full(); ++step) {
     for (std::int64_t& end : ends) {
       if (step >= end) end = step + 1 + below(20 * kPage);
@@ -171,7 +171,7 @@ void Trace::infer() {
 }
 
 void Trace::scatter(std::int64_t span) {
-  const auto octave = [this](int most) {  // every order of magnitude as likely as the next
+  const auto octave = [this](int most) {  // every order of magnitude is equally likely
     const std::int64_t low = std::int64_t{1} << below(most);
     return low + below(low);
   };

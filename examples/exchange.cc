@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reshard between ranks of one process, each a thread with memory of its own.
+// A reshard between ranks of one process. Each rank is a thread with its own memory.
 #include <cstdio>
 #include <memory>
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank of a reshard does, whatever passes its packets: exchange.cc runs it on threads,
+// The work of one rank of a reshard, for any kind of exchange: exchange.cc runs it on threads,
 // mpi/exchange.cc on the processes of mpirun.
 #pragma once
 
@@ -34,15 +34,16 @@ tessera::Status for_each_element(const tessera::Placement& placement,
   return tessera::ok_status();
 }
 
-/// Four row shards, as PyTorch keeps them, become 64x64 blocks dealt to a 2x2 grid, as ScaLAPACK
-/// wants them. Every rank of `exchange` calls this.
+/// Four row shards, as in PyTorch, become 64x64 blocks distributed over a 2x2 grid, as in
+/// ScaLAPACK. Every rank of `exchange` calls this.
 inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
   TESSERA_TRY(const tessera::Tensor a,
               tessera::parse_tensor("tensor<512x512xf32, dtensor<mesh=[4], [Shard(0)]>>"));
   TESSERA_TRY(const tessera::Tensor b,
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
 
-  // Meshes of 4 and of 2x2 meet by number: place p of A and place p of B are on the same rank.
+  // Meshes of 4 and of 2x2 are matched by number: place p of A and place p of B are on the same
+  // rank.
   TESSERA_TRY(const tessera::reshard::PhysicalMesh physical,
               tessera::reshard::PhysicalMesh::in_a_row(a.placement, b.placement));
   TESSERA_TRY(const tessera::reshard::Reshard reshard,
@@ -50,7 +51,7 @@ inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
   TESSERA_TRY(const tessera::exchange::RankMap ranks,
               tessera::exchange::RankMap::blocks(4, exchange.ranks()));
 
-  // The plan is made once, and run as often as wanted.
+  // The plan is made once, and can be run any number of times.
   tessera::exchange::ResharderOptions options;
   options.checksums = true;
   TESSERA_TRY(tessera::exchange::Resharder resharder,
@@ -61,7 +62,7 @@ inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
   const auto write = [](std::byte* bytes, float value) {
     std::memcpy(bytes, &value, sizeof value);
   };
-  // What one rank finds out alone becomes the outcome of all: none is left waiting.
+  // An error that one rank finds alone becomes the outcome of all ranks: none is left waiting.
   tessera::exchange::Agreement agreement(exchange, options.timeouts);
   TESSERA_CHECK_OK(agreement.settle(for_each_element(a.placement, resharder.from(), from, write)));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph planned for all 745,500 PEs of a wafer: what does not fit, what would help, and the plan
-// once that advice is followed.
+// after following that advice.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -51,5 +51,5 @@ int main() {
                 plan.saved_percent());
     return plan.valid ? 0 : 1;
   }
-  return 1;  // nothing would have been enough
+  return 1;  // no advice was enough
 }

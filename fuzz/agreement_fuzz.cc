@@ -13,15 +13,15 @@
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 
-// Whatever notes arrive, an agreement decides or says why it cannot, and from a verdict on says the
-// same for ever.
+// Whatever notes arrive, an agreement decides or reports why it cannot. After a verdict, it always
+// reports the same.
 namespace tessera {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// Rank 2 of 5, which hears what the input says. Input: the rank and the length of a note, its
-/// bytes, and so on; a note as long as 255 waits until the rank has idled once.
+/// Rank 2 of 5, which receives the notes in the input. Input: the rank and the length of a note,
+/// its bytes, and so on; a note of length 255 waits until the rank has idled once.
 class Rumours final : public exchange::Exchange {
  public:
   explicit Rumours(std::span<const std::uint8_t> input) : rest_(input) {}
@@ -65,7 +65,7 @@ class Rumours final : public exchange::Exchange {
 
 void check(std::span<const std::uint8_t> input) {
   Rumours exchange(input);
-  // No patience: whoever is waited for in vain is silent at once.
+  // No timeout: a rank that does not answer is silent at once.
   exchange::Agreement agreement(exchange, {milliseconds(0), milliseconds(0)});
   const std::vector<exchange::Fact> facts = {{"a", 1, "one"}, {"b", 2, "two"}};
   const std::vector<std::int64_t> numbers = {1, -1};
@@ -93,7 +93,7 @@ void check(std::span<const std::uint8_t> input) {
     if (!status) last = status.error();
     if (last) require(!last->message.empty(), "errors have words", "");
   }
-  // All notes are heard, what came early is used up, and nobody answers any more: a verdict.
+  // All notes are read, early notes are used up, and nobody answers any more: a verdict.
   while (!exchange.over()) (void)agreement.wait(3, {});
   (void)agreement.settle(ok_status());
   const Status first = agreement.settle(ok_status());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a file of buffers. What is refused must point into the text; what is read
-// and small must obey
-//   the plan that is found has no flaw, is as high as it says, and not below its bounds;
-//   written into the file and read again, every buffer is fixed where the plan has it, and then
-//   that is the only plan; its picture is no larger than pictures are.
+// Any bytes are read as a file of buffers. An error must point into the text; a problem that is
+// read and small must obey
+//   the plan that is found has no flaw, its height is as reported, and not below its bounds;
+//   written into the file and read again, every buffer is fixed at its offset in the plan, and
+//   that is then the only plan; its picture is not larger than the limit for pictures.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ constexpr std::size_t kLargestPicture = 1'500'000;
 memory::SolveOptions few_nodes() {
   memory::SolveOptions options;
   options.minimize = true;
-  options.seconds = 1e6;  // the nodes are the limit, so that a finding can be repeated
+  options.seconds = 1e6;  // the nodes are the limit, so that a finding is reproducible
   options.nodes = kNodes;
   return options;
 }

@@ -8,7 +8,7 @@
 #include "fuzz/laws.h"
 #include "tessera/check/check.h"
 
-// Any text is checked without harm, what is said points into it, and fixes do what they promise.
+// Any text is checked without harm, diagnostics point into it, and fixes do what they promise.
 namespace tessera {
 namespace {
 
@@ -36,7 +36,7 @@ void check_report(const check::CheckReport& report, std::string_view text) {
   require(report.tensors >= 0 && report.unknown >= 0 && report.silenced >= 0, "counts", text);
 }
 
-/// One fix alone is never lost to another: checking again does not tell its diagnostic again.
+/// No fix is lost to another: after a fix, checking again does not report its diagnostic again.
 void check_fix(const check::Diagnostic& fixed, std::string_view text) {
   const std::string after = check::fixed_text(text, {fixed});
   const Result<check::CheckReport> report = check::check_mlir(after);

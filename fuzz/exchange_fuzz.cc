@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two lines are two tensors of one shape, what follows are choices: how many ranks, which places
-// they have, how packets are cut, what becomes of padding.
-//   All ranks take a reshard on, or all refuse it with one error.
-//   Afterwards every rank has what moving element by element says that B holds, again and again.
+// Two lines are two tensors of one shape. The following bytes are choices: how many ranks, which
+// places they have, how packets are cut, the rule for padding.
+//   All ranks accept a reshard, or all refuse it with the same error.
+//   Afterwards every rank holds what moving element by element gives for B, in every run.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-/// Reads choices off the bytes; when they are used up, every choice is the first.
+/// Reads choices from the bytes; when they are used up, every choice is the first.
 class Choices {
  public:
   explicit Choices(std::string_view bytes) : rest_(bytes) {}
@@ -39,7 +39,7 @@ class Choices {
   std::string_view rest_;
 };
 
-/// Small enough to follow element by element many times a second.
+/// Small enough to check element by element many times per second.
 bool is_small(const Placement& placement) {
   constexpr std::int64_t kMostElements = 1 << 10;
   constexpr std::int64_t kMostPlaces = 1 << 7;
@@ -76,7 +76,8 @@ exchange::ResharderOptions any_options(Choices& choices) {
   return options;
 }
 
-/// Whether padding of B may be asked to be zero: some layouts promise another value, which wins.
+/// True when padding of B may be requested to be zero: some layouts promise another value, which
+/// wins.
 bool promises_nothing(const Placement& placement) {
   const auto is_open = [](const Layout& layout) {
     return layout.spec().padding.kind == PaddingValue::Kind::kUndef;
@@ -87,7 +88,7 @@ bool promises_nothing(const Placement& placement) {
                                           [&](const auto& piece) { return is_open(piece.layout); });
 }
 
-/// What a rank says to a reshard: nothing when it takes it on.
+/// The error of a rank for a reshard; empty when it accepts.
 std::string refusal(exchange::Exchange& exchange, const reshard::Reshard& reshard,
                     const exchange::RankMap& from, const exchange::RankMap& to,
                     const exchange::ResharderOptions& options) {

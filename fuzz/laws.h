@@ -10,8 +10,8 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 
-/// What the fuzz targets of all notations demand. A broken law prints the text and aborts, which is
-/// how libFuzzer learns of it.
+/// The laws that the fuzz targets of all notations check. A broken law prints the text and aborts,
+/// which libFuzzer reports.
 namespace tessera {
 
 inline void require(bool law, const char* what, std::string_view text) {
@@ -20,7 +20,7 @@ inline void require(bool law, const char* what, std::string_view text) {
   std::abort();
 }
 
-/// An error points into the text and has words.
+/// An error points into the text and has a message.
 inline void check_refusal(const Error& error, std::string_view text) {
   const auto size = static_cast<std::int64_t>(text.size());
   require(error.span.has_value(), "an error has a span", text);
@@ -29,7 +29,7 @@ inline void check_refusal(const Error& error, std::string_view text) {
   require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
 }
 
-/// A tensor prints, reads back as the same words and layout, and prints the same again.
+/// A tensor prints, reads back as the same notation terms and layout, and prints the same again.
 inline void check_words(const Tensor& tensor, std::string_view text) {
   const std::string printed = print_tensor(tensor);
   const Result<Tensor> again = parse_tensor(printed);
@@ -40,7 +40,7 @@ inline void check_words(const Tensor& tensor, std::string_view text) {
   require(print_tensor(*again) == printed, "printing is stable", printed);
 }
 
-/// An element that is on one place is what its slot holds, or finding out takes too long.
+/// An element that is on one place is what its slot holds, or the lookup takes too long.
 inline void check_element(const Layout& layout, const Index& index, std::string_view text) {
   const Result<Location> location = layout.locate(index);
   require(location.ok() && location->places.size() == 1, "every element has one place", text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a tensor. What is refused must point into the text; a GSPMD or DTensor
-// tensor that is read must obey the laws of the notation:
-//   it prints as the same words, and the same words are the same placement;
+// Any bytes are read as a tensor. An error must point into the text; a GSPMD or DTensor tensor that
+// is read must obey the laws of the notation:
+//   it prints as the same notation text, and the same text is the same placement;
 //   what is raised from the bare placement is the same placement with the same slots;
 //   an element is found again where it is located.
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kFew = 64;             // pieces that are compared with all others
-constexpr std::int64_t kReplicas = 1 << 10;  // places that are told one by one
+constexpr std::int64_t kReplicas = 1 << 10;  // places that are listed one by one
 
 void check_printed(const Tensor& tensor, std::string_view text) {
   const std::string printed = print_tensor(tensor);

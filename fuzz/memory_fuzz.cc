@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a tensor. What is refused must point into the text; a layout of one memory
-// (xla, onednn, cute, strided) that is read must obey the laws of its notation:
-//   it prints as the same words, and locate and element_at are inverse;
+// Any bytes are read as a tensor. An error must point into the text; a layout of one memory (xla,
+// onednn, cute, strided) that is read must obey the laws of its notation:
+//   it prints as the same notation text, and locate and element_at are inverse;
 //   its own notation raises it;
-//   what any of the four raises reads as the same function in as many slots, and what it cannot say
-//   has a reason.
+//   what any of the four raises reads as the same function in as many slots, and what it cannot
+//   express has a reason.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ void check_elements(const Layout& layout, std::string_view text) {
   }
 }
 
-/// Whether the notation has words for the layout.
+/// True when the notation can express the layout.
 bool check_raised(const Notation& notation, const Layout& layout, std::string_view text) {
   const Result<std::string> raised = print_tensor(layout, notation);
   if (!raised.ok()) {
@@ -52,7 +52,7 @@ bool check_raised(const Notation& notation, const Layout& layout, std::string_vi
   return true;
 }
 
-/// XLA texts of very many tiles may have no shorter words.
+/// XLA texts of very many tiles may have no shorter text.
 bool may_lack_words(const Tensor& tensor) {
   const auto* words = std::get_if<notation::XlaLayout>(&notation::terms_of(tensor));
   return tensor.notation == "cute" || (words != nullptr && words->tiles.size() > 4);
@@ -69,7 +69,7 @@ void check_text(std::string_view text) {
   };
   if (!is_memory(tensor->notation)) return;
   check_words(*tensor, text);
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
   check_elements(tensor->layout(), text);
   for (const Notation& notation : notations()) {
     if (!is_memory(notation.name)) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes are read as a tensor, and bytes that do not begin one as the inside of `tensor<..>`, so
-// that both metal attributes are met soon. What is refused must point into the text; what is read
-// must obey the laws of the two notations:
-//   parse(print(x)) says the same words, and printing again gives the same text;
-//   what either attribute can say reads back as the same function, slots and atom;
-//   element_at is the inverse of locate, or says that finding out would take too long.
+// that both metal attributes are reached soon. An error must point into the text; what is read must
+// obey the laws of the two notations:
+//   parse(print(x)) gives the same terms, and printing again gives the same text;
+//   what either attribute can express reads back as the same function, slots and atom;
+//   element_at is the inverse of locate, or reports that the lookup would take too long.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -47,7 +47,7 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
   if (tensor->notation != "metal" && tensor->notation != "metal-today") return;
   check_words(*tensor, text);
   check_raise(*tensor, "metal", text);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a tensor. What is refused must point into the text; a Morello layout that
-// is read must obey the laws of the notation:
-//   it prints as the same words, and what is raised from the bare layout is the same function;
+// Any bytes are read as a tensor. An error must point into the text; a Morello layout that is read
+// must obey the laws of the notation:
+//   it prints as the same notation text, and what is raised from the bare layout is the same
+//   function;
 //   physical sizes multiply to the elements, and no slot is padding;
 //   a tile of a small tensor is contiguous exactly when its slots are.
 #include <algorithm>
@@ -24,7 +25,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kSmall = 256;  // elements that are looked at one by one
+constexpr std::int64_t kSmall = 256;  // elements that are checked one by one
 
 void check_raised(const Layout& layout, std::string_view text) {
   const Result<notation::MorelloLayout> words = notation::raise_morello(layout);
@@ -58,7 +59,7 @@ void check_elements(const Layout& layout, std::string_view text) {
   }
 }
 
-/// A tile whose extents and origin follow from the text, so that they vary with it.
+/// A tile whose extents and origin are derived from the text, so that they vary with it.
 void check_tile(const notation::MorelloLayout& words, const Layout& layout, std::string_view text) {
   const Shape& shape = layout.shape();
   std::vector<std::int64_t> extents;
@@ -91,7 +92,7 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
   const auto* words = std::get_if<notation::MorelloLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return;
   check_words(*tensor, text);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a tensor. What is refused must point into the text; what is read must obey
-// the laws of the notation and of the layout:
+// Any bytes are read as a tensor. An error must point into the text; what is read must obey the
+// laws of the notation and of the layout:
 //   parse(print(x)) == x, and printing again gives the same text;
-//   what strides can say reads back as the same function;
-//   element_at is the inverse of locate, or says that finding out would take too long.
+//   what strides can express reads back as the same function;
+//   element_at is the inverse of locate, or reports that the lookup would take too long.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -8,8 +8,8 @@
 #include "fuzz/laws.h"
 #include "tools/files/npy.h"
 
-// Any bytes are read as the header of an array or refused with the byte that is wrong, and what is
-// read is what writing it again says.
+// Any bytes are read as the header of an array, or refused with the position of the wrong byte.
+// Writing a header that was read gives the same header.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using tessera::require;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);

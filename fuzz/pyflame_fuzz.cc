@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as the PyFlame layout of a tensor: a first line `4x6xf32`, then what stands in
-// the parentheses and before them. What is refused must point into the text; what is read must obey
-// the laws of the notation:
-//   it prints, reads back as the same words, and prints the same again;
+// Any bytes are read as the PyFlame layout of a tensor: a first line `4x6xf32`, then the text in
+// the parentheses and before them. An error must point into the text; what is read must obey the
+// laws of the notation:
+//   it prints, reads back as the same terms, and prints the same again;
 //   raised from its bare layout it is the same function with the same allocation and PEs;
 //   element_at is the inverse of locate.
 #include <algorithm>
@@ -60,7 +60,7 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
   if (tensor->notation != "pyflame") return;
   const Layout& layout = tensor->layout();
   check_words(*tensor, text);
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     tessera::check_text(input);
     return 0;
   }
-  // The frame of the text is always right, so that mutations meet the notation itself.
+  // The frame of the text is always correct, so that mutations reach the notation itself.
   const std::size_t line = std::min(input.find('\n'), input.size());
   const std::string_view rest = input.substr(std::min(line + 1, input.size()));
   tessera::check_text("tensor<" + std::string(input.substr(0, line)) + ", pyflame." +

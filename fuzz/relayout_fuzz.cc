@@ -2,7 +2,7 @@
 // Any bytes are choices: a shape, a source (a layout, or a view of one), a destination, a type and
 // a rule for padding. What can be moved must obey the laws of relayout:
 //   the verifier finds nothing wrong with the program, or the program was refused;
-//   the plan leaves the destination as moving element by element does, byte by byte, whatever the
+//   the plan gives the same destination as moving element by element, byte by byte, for any
 //   threads and stores.
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-/// Reads choices off the bytes; when they are used up, every choice is the first.
+/// Reads choices from the bytes; when they are used up, every choice is the first.
 class Choices {
  public:
   Choices(const std::uint8_t* bytes, std::size_t size) : next_(bytes), end_(bytes + size) {}
@@ -52,7 +52,7 @@ struct Digit {
   std::int64_t* stride;
 };
 
-/// Strides in an order of choice, each beyond what those before reach, with gaps.
+/// Strides in a chosen order, each beyond the reach of the previous ones, with gaps.
 std::int64_t spread(Choices& choices, std::vector<Digit> digits) {
   std::int64_t reach = 0;
   while (!digits.empty()) {
@@ -146,7 +146,7 @@ LayoutSpec any_spec(Choices& choices, const Shape& shape, DType dtype) {
   return spec;
 }
 
-/// Small enough to follow spot by spot many times a second.
+/// Small enough to check spot by spot many times per second.
 bool is_small(const Placement& placement) {
   return placement.slots() <= 1 << 18 && placement.places() * placement.slots() <= 1 << 18;
 }
@@ -157,7 +157,7 @@ std::optional<Layout> any_layout(Choices& choices, const Shape& shape, DType dty
   return *std::move(layout);
 }
 
-/// A view after up to three operations; those that cannot be said are skipped.
+/// A view after up to three operations; those that cannot be expressed are skipped.
 View any_view(Choices& choices, const Layout& layout) {
   View view = View::of(layout);
   for (std::int64_t more = choices.below(4); more > 0; --more) {

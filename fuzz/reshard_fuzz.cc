@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two lines are two tensors of one shape. Whatever can be moved between them on the smallest mesh
-// that holds both is counted in several ways, which must agree:
+// Two lines are two tensors of one shape. Everything that can be moved between them on the smallest
+// mesh that holds both is counted in several ways, which must agree:
 //   the pairs are the messages of the cost, with their bytes and wavelets;
 //   the transfers add up to the pairs and the local bytes;
 //   the largest link load and the sum of all are those of the cost;
-//   nothing that is refused is refused without words, and large tensors take no longer than small.
+//   every refusal has a message, and large tensors take no longer than small ones.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ constexpr std::int64_t kMostPairs = 2000;
 constexpr std::int64_t kMostTransfers = 20000;
 constexpr std::int64_t kMostPlaces = 1 << 16;
 
-/// Nothing, where the answer was refused with words.
+/// Empty, if the result was refused with a message.
 template <typename T>
 const T* answer(const Result<T>& result, std::string_view text) {
   if (result.ok()) return &*result;
@@ -39,8 +39,8 @@ const T* answer(const Result<T>& result, std::string_view text) {
 
 using Pairs = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
 
-/// Elements of each (source, destination), local ones too; nothing when there are too many
-/// transfers to follow.
+/// The elements of each (source, destination), including local ones; empty when there are too many
+/// transfers to list.
 std::optional<Pairs> follow(const reshard::Reshard& reshard, std::string_view text) {
   Pairs pairs;
   std::int64_t seen = 0;

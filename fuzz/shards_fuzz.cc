@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line is a pattern of names, the next a tensor, and what follows begins a file of one of its
-// places.
-//   A pattern is refused with words, or gives every number a name of its own.
+// One line is a pattern of names, the next a tensor, and the following bytes begin a file of one of
+// its places.
+//   A pattern is refused with a message, or gives every number a different name.
 //   The array that is written for a place, or for several, has its bytes, and can be read back.
-//   A file that is taken for a place has exactly the bytes of the place.
+//   A file that is accepted for a place has exactly the bytes of the place.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@ void check_names(std::string_view pattern, std::int64_t places) {
   }
 }
 
-/// The header that is written for an array says its bytes, and is accepted.
+/// The header that is written for an array states its size, and is accepted.
 void check_written(const FileArray& array, DType storage, std::int64_t bytes,
                    std::string_view text) {
   const bool is_fortran = array.order == FileArray::Order::kColumnMajor;
@@ -53,7 +53,7 @@ void check_written(const FileArray& array, DType storage, std::int64_t bytes,
   require(check_shard_header(array, storage, *read, "x").ok(), "what is written is right", text);
 }
 
-/// A header from anywhere is refused with words, or says as many bytes as there is room for.
+/// Any header is refused with a message, or states as many bytes as there is room for.
 void check_read(const FileArray& array, DType storage, std::int64_t bytes, const NpyHeader& header,
                 std::string_view text) {
   const Status taken = check_shard_header(array, storage, header, "x");

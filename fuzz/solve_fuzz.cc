@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are a small problem of memory, with alignments, fixed offsets, hints and aliases, and
-// techniques to be switched off. Whatever check accepts must obey
-//   the plan has no flaw and is as high as it says, and the bounds are below it;
+// Any bytes are a small memory problem, with alignments, fixed offsets, hints and aliases, and
+// techniques to switch off. Every problem that check accepts must obey
+//   the plan has no flaw and its height is as reported, and the bounds are below it;
 //   no bound is above the lowest plan of all, which trying every order finds, and `optimal` is it;
-//   a search that was not stopped proves it; fits and does not fit are what that plan says;
+//   a search that was not stopped proves it; fits and does_not_fit agree with that plan;
 //   the same problem has the same offsets again.
 #include <algorithm>
 #include <cstddef>
@@ -20,10 +20,10 @@
 namespace tessera::memory {
 namespace {
 
-constexpr std::size_t kMostBuffers = 7;  // of which every order is tried
+constexpr std::size_t kMostBuffers = 7;  // for which every order is tried
 constexpr std::int64_t kNodes = 20000;
 
-/// The bytes one after the other, zeros when there are no more.
+/// The bytes one after the other; zeros when there are no more.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -58,7 +58,7 @@ Buffer next_buffer(Bytes& bytes, std::size_t count, std::int64_t unit) {
 
 SolveOptions next_options(Bytes& bytes) {
   SolveOptions options;
-  options.seconds = 1e6;  // the nodes are the limit, so that a finding can be repeated
+  options.seconds = 1e6;  // the nodes are the limit, so that a finding is reproducible
   options.nodes = kNodes;
   options.minimize = true;
   const std::int64_t low = bytes.below(256);

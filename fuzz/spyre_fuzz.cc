@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a tensor in Spyre's notation. What is refused must point into the text;
-// what is read must obey the laws of the notation:
-//   parse(print(x)) says the same words;
-//   the explicit words, and what is raised from the layout, mean the same layout;
+// Any bytes are read as a tensor in Spyre's notation. An error must point into the text; what is
+// read must obey the laws of the notation:
+//   parse(print(x)) gives the same terms;
+//   the explicit terms, and what is raised from the layout, mean the same layout;
 //   Σ device coordinate · stride is the host offset of an element;
 //   the first and last element of every nest are where the layout and the host put them;
 //   the spans of cores lie inside the device tensor.
@@ -113,7 +113,7 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
   const auto* words = std::get_if<notation::SpyreLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return;
   const Layout& layout = tensor->layout();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are read as a machine. What is refused must point into the text; what is read must obey
-//   check(m) is fine;
+// Any bytes are read as a machine. An error must point into the text; what is read must obey
+//   check(m) succeeds;
 //   parse(to_json(m)) == m, and printing again gives the same text;
-//   every question about a layout on it has an answer or an error, and whatever fits is not larger
+//   every query about a layout on it has an answer or an error, and whatever fits is not larger
 //   than the data budget.
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes are read as a tensor, and bytes that do not begin one as the inside of `tensor<..>`, so
-// that TTNN's attribute and terms are met soon. What is refused must point into the text; what is
-// read must obey the laws of the notation:
-//   parse(print(x)) says the same words, and printing again gives the same text;
-//   TTNN raises everything that it says, as the same function, slots, atom and cores;
+// that TTNN's attribute and terms are reached soon. An error must point into the text; what is read
+// must obey the laws of the notation:
+//   parse(print(x)) gives the same terms, and printing again gives the same text;
+//   TTNN raises everything that it can express, as the same function, slots, atom and cores;
 //   every tensor has its facts;
-//   element_at is the inverse of locate, or says that finding out would take too long.
+//   element_at is the inverse of locate, or reports that the lookup would take too long.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -69,7 +69,7 @@ void check_text(std::string_view text) {
     check_refusal(tensor.error(), text);
     return;
   }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz looks at those
+  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
   if (tensor->layout().mesh().rank() > 2) {
     const Result<notation::TtnnMesh> mesh = notation::raise_ttnn_mesh(tensor->layout());
     require(mesh.ok() || !mesh.error().message.empty(), "a reason has words", text);

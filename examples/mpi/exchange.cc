@@ -6,7 +6,7 @@
 #include "tessera/mpi/mpi_exchange.h"
 
 int main() {
-  auto exchange = tessera::mpi::mpi_exchange();  // initialises MPI where nobody has
+  auto exchange = tessera::mpi::mpi_exchange();  // initialises MPI if necessary
   if (!exchange.ok()) {
     std::fprintf(stderr, "%s\n", exchange.error().message.c_str());
     return 1;

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Numbers that fit a note beside the rest of a ballot.
+/// The number of values that fit in a note beside the rest of a ballot.
 constexpr std::size_t kNumbersInNote = 500;
 
 /// `high` · 2^64 + `low` in decimal.
@@ -109,7 +109,7 @@ Result<std::vector<std::int64_t>> Agreement::largest(std::span<const std::int64_
 
 Status Agreement::wait(int on, steady_clock::time_point since) {
   exchange_.idle();
-  // Without progress the calls follow each other closely, and every fourth is soon enough.
+  // Without progress the calls follow each other closely, and every fourth is sufficient.
   const bool same = state_->memory->waiting.since == since;
   if (same && ++state_->calls_of_wait % 4 != 0) return ok_status();
   return state_->listen_waiting({on, since});

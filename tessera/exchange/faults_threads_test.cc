@@ -15,8 +15,8 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
 
-/// What goes wrong on one of three ranks that bring 96x96 f32 from rows to columns: one clear
-/// error, the same on all of them, and none where nothing is wrong.
+/// Faults on one of three ranks that move 96x96 f32 from rows to columns: one clear error, the same
+/// on all of them, and none without a fault.
 namespace tessera::exchange {
 namespace {
 
@@ -53,13 +53,13 @@ ResharderOptions small_packets() {
   return options;
 }
 
-/// Runs twice, as other programs do, and answers what went wrong: of make, or of the first run and
-/// of the second.
+/// Runs twice, as other programs do, and returns the errors: of make, or of the first and the
+/// second run.
 struct Outcome {
   Status made = ok_status();
   Status first = ok_status();
   Status second = ok_status();
-  bool right = false;  ///< what B holds after the second
+  bool right = false;  ///< the contents of B after the second run
 };
 
 Outcome outcome_of(Exchange& exchange, const reshard::Reshard& reshard,
@@ -91,7 +91,7 @@ Outcome outcome_of(Exchange& exchange, const reshard::Reshard& reshard,
   return outcome;
 }
 
-/// Every rank does as `work` says, on a thread of its own, and leaves `pace` where there is one.
+/// Every rank runs `work` on a separate thread, and leaves `pace` if there is one.
 std::vector<Outcome> on_all(const std::vector<std::unique_ptr<Exchange>>& all,
                             const std::function<Outcome(Exchange&)>& work, Pace* pace = nullptr) {
   std::vector<Outcome> outcomes(all.size());
@@ -114,8 +114,8 @@ std::vector<Outcome> with_faults(int rank, const Faults& faults, const Resharder
       all, [&](Exchange& exchange) { return outcome_of(exchange, reshard, options); }, pace.get());
 }
 
-/// The first run ends in one error on all ranks, in which `reader` complains about `sender`; the
-/// second is fine.
+/// The first run ends in one error on all ranks, in which `reader` reports `sender`; the second
+/// succeeds.
 void expect_bad_packet(const std::vector<Outcome>& outcomes, int reader, int sender,
                        const std::string& complaint) {
   for (const Outcome& outcome : outcomes) {
@@ -174,7 +174,7 @@ TEST(Faults, ASlowRankIsNone) {
   }
 }
 
-/// Rank 0 gets all of B, which is on rank `source`, and takes its time: what goes wrong on rank 2,
+/// Rank 0 receives all of B, which is on rank `source`, and is slow. Returns the error on rank 2,
 /// which only waits.
 Status while_another_is_busy(int source, bool in_place) {
   const auto pace = std::make_shared<Pace>(kRanks);
@@ -235,7 +235,7 @@ void expect_hung_rank_is_named(int hung, ExchangeCall call) {
   const auto outcomes = on_all(all, work, pace.get());
   std::string message;
   for (const Outcome& outcome : outcomes) {
-    // The hung rank learns of it, too, once it goes on.
+    // The hung rank learns of it too, once it continues.
     const Status& status = !outcome.made.ok() ? outcome.made : outcome.second;
     ASSERT_FALSE(status.ok()) << static_cast<int>(call) << " on " << hung;
     EXPECT_EQ(status.error().code, ErrorCode::kRankSilent);
@@ -337,7 +337,7 @@ TEST(Faults, ATransportThatBreaksOnOneRankIsTheErrorOfAll) {
     ASSERT_FALSE(outcome.second.ok()) << "it is over";
     EXPECT_EQ(outcome.second.error().message, "rank 1: the card is gone");
   }
-  // At once: no timeout of two minutes has to end first.
+  // At once: no timeout of two minutes has to expire first.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 

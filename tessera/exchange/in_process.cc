@@ -18,14 +18,14 @@
 namespace tessera::exchange {
 namespace {
 
-/// Notes that wait for one rank.
+/// The notes that wait for one rank.
 struct Mailbox {
   std::mutex mutex;
-  std::atomic<bool> any = false;  ///< whoever asks in vain takes no lock
+  std::atomic<bool> any = false;  ///< lets a rank without notes skip the lock
   std::deque<RankNote> notes;
 };
 
-/// The memory of one lane: the parts of all ranks. The first rank that opens the lane makes it, and
+/// The memory of one lane: the parts of all ranks. The first rank that opens the lane allocates it;
 /// pages that a rank never touches take no memory.
 struct LaneMemory {
   LaneSize size;
@@ -34,7 +34,7 @@ struct LaneMemory {
   int opened = 0;
 };
 
-/// The memory of one call of share(): the rows of all ranks, once they have come, or the first
+/// The memory of one call of share(): the rows of all ranks, once they have joined, or the first
 /// error of one of them, which is then the error of all.
 struct ArrayMemory {
   std::vector<Pages> rows;
@@ -42,8 +42,8 @@ struct ArrayMemory {
   std::atomic<int> shared = 0;
 };
 
-/// What the ranks of one exchange have in common. It stays as long as one of them, or anything that
-/// one of them has opened.
+/// The state that the ranks of one exchange share. It lives as long as one of them, or anything
+/// that one of them has opened.
 struct Hub {
   explicit Hub(int ranks)
       : mailboxes(static_cast<std::size_t>(ranks)), gone(static_cast<std::size_t>(ranks)) {}
@@ -61,7 +61,7 @@ struct Hub {
   std::atomic<int> status = 0;
   std::atomic<bool> abandoned = false;
 
-  std::mutex mutex;  ///< of the two below: lanes and arrays that not all ranks have opened yet
+  std::mutex mutex;  ///< protects the next two: lanes and arrays that not all ranks have opened yet
   std::map<std::int64_t, std::shared_ptr<LaneMemory>> lanes;
   std::map<std::int64_t, std::shared_ptr<ArrayMemory>> arrays;
 };
@@ -155,7 +155,7 @@ class InProcessExchange final : public Exchange {
   }
 
  private:
-  /// Waits for all ranks to have come; kRankSilent when one of them is gone and cannot.
+  /// Waits for all ranks to join; kRankSilent when one of them is gone and cannot.
   Status all_shared(const ArrayMemory& memory) const;
 
   std::shared_ptr<Hub> hub_;
@@ -204,7 +204,7 @@ Status InProcessExchange::all_shared(const ArrayMemory& memory) const {
   while (memory.shared.load(std::memory_order_acquire) < ranks()) {
     TESSERA_CHECK_OK(hub_->alive());
     for (int rank = 0; rank < ranks(); ++rank) {
-      // Looked at again after a rank is gone: it may have come before it went.
+      // Checked again after a rank is gone: it may have joined before that.
       if (!hub_->gone[static_cast<std::size_t>(rank)].load(std::memory_order_acquire)) continue;
       if (memory.shared.load(std::memory_order_acquire) == ranks()) break;
       return Error{ErrorCode::kRankSilent, cat("rank ", rank, " has left the exchange"),

@@ -8,9 +8,9 @@
 
 namespace tessera::exchange {
 
-/// `ranks` ranks inside this process, which share memory and are each used by a thread of their
-/// own: for tests, for many places in one process, and as the model of any other exchange.
-/// A rank may be dropped before the others, which then wait for it in vain.
+/// `ranks` ranks inside this process, which share memory and are each used by a separate thread:
+/// for tests, for many places in one process, and as the model of any other exchange. A rank may be
+/// destroyed before the others; ranks that wait for it then run into their timeout.
 std::vector<std::unique_ptr<Exchange>> in_process_exchange(int ranks);
 
 }  // namespace tessera::exchange

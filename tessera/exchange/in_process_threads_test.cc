@@ -16,7 +16,7 @@ namespace {
 
 using Ranks = std::vector<std::unique_ptr<Exchange>>;
 
-/// Runs `work` for every rank, each on a thread of its own.
+/// Runs `work` for every rank, each on a separate thread.
 void on_all(Ranks& ranks, const std::function<void(Exchange&)>& work) {
   std::vector<std::thread> threads;
   threads.reserve(ranks.size());
@@ -43,7 +43,7 @@ TEST(InProcess, HasNoRanksBelowOne) {
   EXPECT_TRUE(in_process_exchange(-3).empty());
 }
 
-/// A number goes round all ranks and grows by one at each.
+/// A number visits all ranks in turn and grows by one at each.
 TEST(InProcess, HundredsOfRanksWorkOnFewProcessors) {
   Ranks all = in_process_exchange(300);
   std::atomic<std::int64_t> end = 0;
@@ -150,7 +150,7 @@ TEST(InProcess, WhatADroppedRankSentCanStillBeRead) {
   EXPECT_EQ((*lanes[1]->arrived(0))->front(), std::byte{9});
   EXPECT_TRUE(lanes[1]->release(0).ok());
   EXPECT_EQ((*all[1]->heard())->from, 0);
-  EXPECT_TRUE(lanes[1]->send(0, 1).ok());  // waits for nobody
+  EXPECT_TRUE(lanes[1]->send(0, 1).ok());  // does not block
   EXPECT_TRUE(all[1]->tell(0, {}).ok());
 
   const auto array = all[1]->share(10);

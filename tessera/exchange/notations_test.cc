@@ -10,7 +10,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/exchange/exchange_runs.h"
 
-/// Checkpoints between the notations that people have them in, on 1 to 6 ranks.
+/// Checkpoints between the notations in common use, on 1 to 6 ranks.
 namespace tessera::exchange {
 namespace {
 
@@ -103,7 +103,7 @@ TEST(Notations, BlockFloatsMoveByWholeTiles) {
       *reshard::PhysicalMesh::in_a_row(a->placement, b->placement);
   const auto reshard = reshard::Reshard::make(a->placement, b->placement, physical);
   ASSERT_TRUE(reshard.ok()) << reshard.error().message;
-  // Which tile is where: straight from locate.
+  // The position of each tile, directly from locate.
   const auto tiles_of = [](const Placement& placement, const RankSide& side) {
     std::vector<int> tiles(static_cast<std::size_t>(side.bytes() / kTileBytes), -1);
     for (std::int64_t tile = 0; tile < 16; ++tile) {

@@ -8,20 +8,20 @@
 
 namespace tessera::exchange {
 
-/// Which rank has which place of a reshard's physical mesh (physical places, numbered row-major).
+/// Maps each place of a reshard's physical mesh to its rank (physical places, numbered row-major).
 class RankMap {
  public:
   static constexpr std::int64_t kMostPlaces = std::int64_t{1} << 24;
 
-  /// kOutOfRange for no ranks, kTooLarge for more than kMostPlaces places.
+  /// kOutOfRange for zero ranks, kTooLarge for more than kMostPlaces places.
   static Status check(std::int64_t places, int ranks);
 
-  /// Places in order, as many on each rank as on any other, or one less: rank r has the places that
+  /// Places in order, in blocks whose sizes differ by at most one: rank r has the places that
   /// ThreadPool::share would give it. Example: 10 places on 4 ranks: 0-2, 3-5, 6-7, 8-9.
   static Result<RankMap> blocks(std::int64_t places, int ranks);
   /// Place p on rank p mod ranks.
   static Result<RankMap> cyclic(std::int64_t places, int ranks);
-  /// One rank a place. kOutOfRange for a rank that is not below `ranks`.
+  /// One rank per place. kOutOfRange for a rank that is not below `ranks`.
   static Result<RankMap> table(std::vector<std::int32_t> rank_of, int ranks);
 
   int ranks() const { return ranks_; }

@@ -14,7 +14,7 @@
 namespace tessera::exchange {
 namespace {
 
-/// How large packets are, and how many may be on their way.
+/// The size of packets, and how many may be in flight.
 Result<LaneSize> lane_size(const ResharderOptions& options) {
   constexpr std::int64_t kGoodPacket = std::int64_t{256} << 10;
   constexpr std::int64_t kSmallPacket = std::int64_t{64} << 10;
@@ -76,7 +76,7 @@ struct Resharder::Body {
   RankTotals totals;
   std::function<void(std::int64_t, std::int64_t)> on_progress;
 
-  /// What share_source() made, as long as its owner keeps it.
+  /// The array of share_source(), as long as its owner keeps it.
   struct Shared {
     SharedArray* array = nullptr;
     std::vector<bool> near;
@@ -90,7 +90,7 @@ struct Resharder::Body {
 
 namespace {
 
-/// The array of share_source, which tells the resharder when it goes.
+/// The array of share_source, which notifies the resharder when it is destroyed.
 class SourceArray final : public SharedArray {
  public:
   SourceArray(std::unique_ptr<SharedArray> array, std::function<void()> on_end)

@@ -21,41 +21,41 @@
 namespace tessera::exchange {
 
 struct ResharderOptions {
-  /// The most memory that packets on their way may take on one rank, in and out together.
+  /// The maximum memory for packets in flight on one rank, sent and received together.
   std::int64_t staging_bytes = std::int64_t{64} << 20;
-  /// The longest packet; 0 chooses one that stays in the caches.
+  /// The longest packet; 0 chooses a length that stays in the caches.
   std::int64_t packet_bytes = 0;
-  int threads = 1;         ///< that pack and unpack on this rank
-  bool checksums = false;  ///< every packet carries one, and is compared with it
+  int threads = 1;         ///< threads that pack and unpack on this rank
+  bool checksums = false;  ///< every packet carries a checksum, which the receiver checks
   relayout::PaddingRule padding = relayout::PaddingRule::kPromised;
   Timeouts timeouts;
 };
 
-/// What a rank moves in one run.
+/// The amount of data that a rank moves in one run.
 struct RankTotals {
   std::int64_t sent_bytes = 0;  ///< to other ranks
   std::int64_t received_bytes = 0;
-  std::int64_t local_bytes = 0;  ///< from its places to its places
+  std::int64_t local_bytes = 0;  ///< from its own places to its own places
   std::int64_t packets_sent = 0;
   std::int64_t packets_received = 0;
   std::int64_t partners = 0;      ///< ranks that it sends to or receives from
-  std::int64_t staged_bytes = 0;  ///< memory for packets on their way
+  std::int64_t staged_bytes = 0;  ///< memory for packets in flight
 };
 
-/// A reshard made ready to be carried out by the ranks of an exchange, as often as wanted.
+/// A reshard prepared for the ranks of an exchange. It can be run any number of times.
 ///
-/// Law: when every rank has the memory of its places of A in `from`, then after run() every rank
-/// has that of its places of B in `to`, as carrying out the transfers of the reshard would leave it
-/// (partial sums combined), padding as asked. Reductions combine in an order that depends only on
-/// the plan and on whether sources are read in place, so that results do not change from run to
-/// run; sums of floats may differ in their last bits between the two.
+/// Law: if every rank has the memory of its places of A in `from`, then after run() every rank has
+/// the memory of its places of B in `to`, as if the transfers of the reshard had been carried out
+/// (partial sums combined), with padding as requested. The order in which reductions combine
+/// depends only on the plan and on whether sources are read in place, so results do not change from
+/// run to run. Sums of floats may differ in their last bits between reading in place and packets.
 class Resharder {
  public:
-  /// Collective. All ranks give the same reshard, maps and options (but for threads); that they do
-  /// is agreed on first (kPlansDiffer), and an error of one rank is the error of all.
-  /// `from` and `to` say which rank has which physical place of A and of B; both have
-  /// exchange.ranks() ranks and the places of the physical mesh.
-  /// Errors besides: kTooLarge where a rank has more than 2^22 pairs of places or 2^23 packets;
+  /// Collective. All ranks give the same reshard, maps and options (except for threads). This is
+  /// checked first (kPlansDiffer), and an error of one rank is the error of all. `from` and `to`
+  /// map each physical place of A and of B to its rank; both have exchange.ranks() ranks and the
+  /// places of the physical mesh.
+  /// Other errors: kTooLarge where a rank has more than 2^22 pairs of places or 2^23 packets;
   /// kNotSupported for block floats whose tiles do not move as a whole, and for reductions that
   /// combine.h does not have; kOutOfRange for options that leave no room for a packet.
   static Result<Resharder> make(Exchange& exchange, const reshard::Reshard& reshard,
@@ -71,19 +71,19 @@ class Resharder {
   /// The same on all ranks.
   std::uint64_t plan_hash() const;
 
-  /// Collective. `from` and `to` have the bytes of this rank's sides and do not overlap. `from` may
-  /// be the mine() of an array that this rank got from `share_source`: ranks near it then read it
-  /// in place, and nothing is packed for them.
+  /// Collective. `from` and `to` have the size of this rank's sides and do not overlap. `from` may
+  /// be the mine() of an array that this rank got from `share_source`: the ranks near it then read
+  /// it in place, and nothing is packed for them.
   /// Errors, the same on all ranks: kOutOfRange for a buffer of another size; kBadPacket for a
-  /// packet of another length or checksum than it should have; kRankSilent. After an error `to`
-  /// holds no promise.
+  /// packet with a wrong length or checksum; kRankSilent. After an error the contents of `to` are
+  /// unspecified.
   Status run(std::span<const std::byte> from, std::span<std::byte> to);
 
-  /// Collective: memory for `from` that ranks near this one can read.
+  /// Collective: memory for `from` that the ranks near this one can read.
   Result<std::unique_ptr<SharedArray>> share_source();
 
-  /// Called on this rank as the work goes on, with the bytes that have arrived so far (also from
-  /// itself) and those of the whole.
+  /// Sets a function that is called on this rank during run(), with the bytes that have arrived so
+  /// far (also from this rank itself) and the total.
   void on_progress(std::function<void(std::int64_t done, std::int64_t all)> tell);
 
  private:

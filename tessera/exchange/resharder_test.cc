@@ -15,7 +15,7 @@ namespace {
 
 using test::Dice;
 
-/// B holds what it must, on any ranks, with packets small and large, and read in place.
+/// B holds what it must, on any ranks, with small and large packets, and when read in place.
 std::string exchange_mistake(const test::ReshardPair& pair, const test::NaiveReshard& moves) {
   if (!test::can_be_exchanged(pair, moves)) return "";
   Fingerprint seed;

@@ -7,9 +7,10 @@ namespace tessera::exchange {
 
 /// How long ranks wait for each other.
 struct Timeouts {
-  /// After this long without progress, a rank that others wait for is asked whether it is alive.
+  /// After this time without progress, a waiting rank asks the rank it waits for whether it is
+  /// alive.
   std::chrono::milliseconds silence{60'000};
-  /// How long its answer may take.
+  /// The timeout for its answer.
   std::chrono::milliseconds answer{5'000};
 };
 

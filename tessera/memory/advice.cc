@@ -12,7 +12,7 @@
 namespace tessera::memory {
 namespace {
 
-constexpr std::size_t kMaxTried = 64;  ///< pairs of an op that are tried in place
+constexpr std::size_t kMaxTried = 64;  ///< pairs of an op for which in-place is tried
 
 /// Bytes of a panel of `panel` steps when only `steps` are kept at a time.
 std::int64_t panel_bytes(const Scratch& scratch, std::int64_t steps) {
@@ -54,7 +54,7 @@ class Adviser {
   std::string name(std::size_t v) const {
     return program_.values[v].name.empty() ? cat("value ", v) : quote_name(program_.values[v].name);
   }
-  /// Whether the place of the shortfall has this scratch of the op.
+  /// True when the place of the shortfall has this scratch of the op.
   bool is_here(std::size_t i) const { return sizes_[scratch_ + i] > 0; }
 
   void add(Advice advice) {
@@ -74,7 +74,7 @@ class Adviser {
     return saved;
   }
 
-  /// The most steps of K that save what is missing, or one step when even that does not.
+  /// The most steps of K that save the missing bytes, or one step when even that does not.
   void try_panels() {
     std::set<std::int64_t> panels;
     for (std::size_t i = 0; i < op().scratch.size(); ++i) {
@@ -114,7 +114,7 @@ class Adviser {
       advice.scratch = i;
       advice.buffers = scratch.buffers;
       advice.bytes = left <= 0 ? 0 : left / scratch.buffers / align_ * align_;
-      if (advice.bytes == 0) {  // smaller ones are not enough: then one, which overlaps nothing
+      if (advice.bytes == 0) {  // smaller ones are not enough: then one buffer, without overlap
         advice.buffers = 1;
         advice.bytes = one;
       }
@@ -158,7 +158,7 @@ class Adviser {
   const Shortfall& shortfall_;
   std::int64_t align_;
   std::size_t op_;
-  std::size_t scratch_;  ///< the buffer of the op's first scratch
+  std::size_t scratch_;  ///< the index of the op's first scratch among the buffers
   std::vector<Advice> found_;
 };
 
@@ -173,7 +173,7 @@ std::int64_t live_at(const Lifetimes& lives, std::span<const std::int64_t> sizes
     std::int64_t upper = INT64_MIN;
   };
   std::vector<Group> groups(count);
-  std::vector<std::pair<std::size_t, std::int64_t>> root(count);  // and the bytes from its start
+  std::vector<std::pair<std::size_t, std::int64_t>> root(count);  // with the bytes from its start
   std::vector<bool> known(count, false);
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::size_t> chain;

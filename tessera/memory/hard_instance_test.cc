@@ -91,7 +91,7 @@ TEST(HardInstance, KeepsItsLaws) {
 TEST(HardInstance, WithoutWasteFillsTheWholeRectangle) {
   HardOptions options;
   options.full_percent = 100;
-  options.waste_permille = 100;  // of which nothing can be taken
+  options.waste_permille = 100;  // of which nothing can be removed
   const HardInstance instance = hard_instance(options);
   const Facts facts = facts_of(instance);
   EXPECT_DOUBLE_EQ(facts.used, 1);
@@ -99,9 +99,9 @@ TEST(HardInstance, WithoutWasteFillsTheWholeRectangle) {
 }
 
 TEST(HardInstance, IsLikeThePublicFamily) {
-  // Distinct births and deaths, most alive at one moment, share of the rectangle in use and share
-  // of the capacity that lives at most, of A, B, C, D, F and K of the public family. Any one is a
-  // draw of many, so the mean of twenty of ours has to be near.
+  // Distinct births and deaths, most live at one moment, share of the rectangle in use and maximum
+  // live share of the capacity, of A, B, C, D, F and K of the public family. Each is one draw of
+  // many, so the mean of twenty of ours has to be near.
   struct Like {
     double moments, most_alive, used, top;
   };
@@ -127,7 +127,7 @@ TEST(HardInstance, IsLikeThePublicFamily) {
 }
 
 TEST(HardInstance, IsTheSameEverywhere) {
-  // The sum is ours: it is here for other compilers, libraries and machines to agree with.
+  // This sum is our own: other compilers, libraries and machines must reproduce it.
   std::uint64_t sum = 0;
   for (const HardOptions& options :
        {HardOptions{}, HardOptions{.pinwheel_percent = 20}, HardOptions{.even = true},
@@ -146,7 +146,7 @@ TEST(HardInstance, IsTheSameEverywhere) {
 }
 
 TEST(HardInstance, IsNotHurtByOddOptions) {
-  // A rectangle of 2 x 3 grains has six pieces and no more.
+  // A rectangle of 2 x 3 grains has at most six pieces.
   const HardInstance small =
       hard_instance({.buffers = 100, .capacity = 20, .span = 30, .grain = 10, .waste_permille = 0});
   EXPECT_EQ(small.problem.buffers.size(), 6U);

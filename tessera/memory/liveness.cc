@@ -213,8 +213,7 @@ class Analysis {
     return ok_status();
   }
 
-  /// Forgets members that nobody asks for any more, so that long chains cost no more than short
-  /// ones.
+  /// Removes members that are no longer needed, so that long chains cost no more than short ones.
   void forget_the_dead(std::size_t group, std::int64_t now) {
     std::erase_if(members_[group], [&](std::size_t v) {
       return last_[v] < now && defined_[v] < now && !values_[v].output &&
@@ -222,7 +221,7 @@ class Analysis {
     });
   }
 
-  /// Why `wish` of op k must not be, or nothing.
+  /// The reason why the in-place hint `wish` of op k must not be used; empty if there is none.
   std::optional<std::string> objection(const InPlace& wish, std::size_t k) const {
     const auto now = static_cast<std::int64_t>(k);
     for (const std::size_t v : members_[group_[wish.input]]) {
@@ -248,7 +247,7 @@ class Analysis {
   Status share_in_place(std::size_t k) {
     for (const InPlace& wish : ops_[k].in_place) {
       const std::optional<Alias>& taken = found_.buffers[wish.output].alias;
-      if (taken && !wish.required) continue;  // an earlier wish, or a view
+      if (taken && !wish.required) continue;  // by an earlier hint, or a view
       forget_the_dead(group_[wish.input], static_cast<std::int64_t>(k));
       std::optional<std::string> reason = objection(wish, k);
       if (taken) {

@@ -213,7 +213,8 @@ TEST(Liveness, RefusesProgramsThatCannotBe) {
   EXPECT_EQ(refused(program, {1, 2}).message, "3 values, but 2 sizes");
 }
 
-// What in-place promises, by running programs: every op's inputs still hold what was computed.
+// The promise of in-place, checked by running programs: every op's inputs still hold what was
+// computed.
 TEST(Liveness, NeverOverwritesWhatIsStillRead) {
   std::mt19937_64 random(8);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -243,8 +244,8 @@ TEST(Liveness, NeverOverwritesWhatIsStillRead) {
     std::vector<std::int64_t> sizes(program.values.size());
     for (std::int64_t& size : sizes) size = 4;
     const Lifetimes found = live(program, sizes);
-    // The cell of a value is that of what it shares; a cell remembers what was written last. A view
-    // holds what it shows.
+    // Values that share memory share a cell; a cell stores what was written last. A view holds what
+    // it shows.
     std::vector<std::size_t> cell(sizes.size());
     std::vector<std::size_t> holds(sizes.size(), SIZE_MAX);
     std::vector<std::size_t> content(sizes.size());

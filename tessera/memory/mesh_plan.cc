@@ -25,7 +25,7 @@ void set_sizes(Problem& problem, const std::vector<std::int64_t>& sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) problem.buffers[i].size = sizes[i];
 }
 
-/// Plans for classes that share none.
+/// Separate plans for each class.
 class PerClass {
  public:
   PerClass(const Problem& lives, const ClassSizes& sizes, const std::vector<std::int64_t>& bounds,
@@ -42,7 +42,7 @@ class PerClass {
 
   Status run() {
     plan_.outcome = Outcome::kFits;
-    // The hardest first: what it needs, no other has to do without.
+    // The hardest class first: no other class needs a lower peak than this one reaches.
     hardest_ = static_cast<std::size_t>(std::max_element(bounds_.begin(), bounds_.end()) -
                                         bounds_.begin());
     TESSERA_CHECK_OK(solve_one(hardest_));
@@ -58,7 +58,7 @@ class PerClass {
   }
 
  private:
-  /// One plan for all of [from, to) if a quick one is low enough, else one for each half.
+  /// One plan for all of [from, to) if a quick one is low enough, otherwise one for each half.
   Status solve_range(std::size_t from, std::size_t to) {
     if (to - from == 1) return from == hardest_ ? ok_status() : solve_one(from);
     std::vector<std::int64_t> largest = sizes_[from];
@@ -69,7 +69,7 @@ class PerClass {
     }
     set_sizes(problem_, largest);
     const Result<Solution> solution = solve_quickly(false);
-    // Buffers may be fixed on the same bytes of different classes.
+    // Buffers of different classes may be fixed on the same bytes.
     if (!solution && solution.error().code != ErrorCode::kBadBuffer) return solution.error();
     if (!solution || solution->peak > enough_) {
       const std::size_t middle = from + (to - from) / 2;
@@ -80,7 +80,7 @@ class PerClass {
     return ok_status();
   }
 
-  /// The first plan found that is not above `enough_`, if any is.
+  /// The first plan found that is not above `enough_`, if there is one.
   Result<Solution> solve_quickly(bool repair) {
     SolveOptions quick = options_;
     quick.capacity = enough_;
@@ -92,7 +92,8 @@ class PerClass {
 
   Status solve_one(std::size_t i) {
     set_sizes(problem_, sizes_[i]);
-    // What cannot fit is told as an outcome, with a plan, so the solver is not told the capacity.
+    // A class that cannot fit is reported as an outcome, with a plan, so the solver gets no
+    // capacity.
     const bool hopeless = options_.capacity && bounds_[i] > *options_.capacity;
     TESSERA_TRY(const Solution quick, solve_quickly(true));
     if (quick.peak <= enough_ || hopeless) {
@@ -124,7 +125,7 @@ class PerClass {
     found_by_.push_back(solution.found_by);
   }
 
-  /// Of all plans as they are used: a plan for many classes may have taken one's place.
+  /// Measures all plans as they are used: a plan for many classes may have replaced that of one.
   void measure() {
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const std::vector<std::int64_t>& at = plan_.offsets[plan_.plan_of[i]];
@@ -144,7 +145,7 @@ class PerClass {
   double end_;
   std::int64_t enough_;  ///< no class needs a lower plan than this
   std::size_t hardest_ = 0;
-  std::int64_t proven_ = 0;  ///< no plans of all classes have a lower peak
+  std::int64_t proven_ = 0;  ///< no set of plans for all classes has a lower peak
   std::vector<std::string_view> found_by_;
   MeshPlan& plan_;
 };
@@ -172,7 +173,7 @@ std::int64_t MeshPlan::used(const PlaceSizes& sizes, std::size_t c) const {
 }
 
 std::vector<std::int64_t> MeshPlan::used_by_class(const PlaceSizes& sizes) const {
-  // Buffers of a plan by how high they reach at most: the first few decide, as a rule.
+  // Buffers of a plan, sorted by their highest possible end: usually the first few decide.
   std::vector<std::vector<std::uint32_t>> orders(offsets.size());
   std::vector<std::int64_t> used(sizes.classes());
   for (std::size_t c = 0; c < used.size(); ++c) {

@@ -15,17 +15,17 @@
 
 namespace tessera::memory {
 
-/// Who shares offsets.
+/// Which places share offsets.
 enum class OffsetMode : std::uint8_t {
-  kLockStep,  ///< a tensor has one offset, on every place: one program runs everywhere
-  kPerClass,  ///< each class of places has offsets of its own
+  kLockStep,  ///< a tensor has the same offset on every place: one program runs everywhere
+  kPerClass,  ///< each class of places has its own offsets
 };
 std::string_view offset_mode_name(OffsetMode mode);  ///< "lock_step", "per_class"
 
 struct MeshPlanOptions {
   OffsetMode mode = OffsetMode::kLockStep;
-  /// Capacity, time and techniques. The capacity is that of every place; the time is for the whole
-  /// mesh.
+  /// Capacity, time and techniques. The capacity applies to every place; the time limit to the
+  /// whole mesh.
   SolveOptions solve = {};
 };
 
@@ -37,18 +37,18 @@ struct MeshPlan {
   OffsetMode mode = OffsetMode::kLockStep;
   Outcome outcome = Outcome::kUnknown;
   std::int64_t peak = 0;  ///< one past the highest byte used on any place
-  /// The most that lives at one moment on one place, or more where alignments keep bytes apart, and
+  /// The most that is live at one moment on one place (more where alignments keep bytes apart), and
   /// at least the end of every fixed buffer.
   std::int64_t lower_bound = 0;
   bool optimal = false;       ///< no plan of this mode has a lower peak
-  std::string_view found_by;  ///< what found the highest of the plans
+  std::string_view found_by;  ///< the technique that found the highest of the plans
   double seconds = 0;
-  std::uint32_t worst = 0;  ///< the class that the bound comes from, one of maximal()
+  std::uint32_t worst = 0;  ///< the class that determines the bound, one of maximal()
 
-  std::vector<std::vector<std::int64_t>> offsets;  ///< plans; one entry a buffer
+  std::vector<std::vector<std::int64_t>> offsets;  ///< plans; one entry per buffer
   std::vector<std::uint32_t> plan_of;              ///< the plan of each of maximal()
 
-  double gap() const;  ///< peak over lower_bound, less 1; 0 when nothing lives
+  double gap() const;  ///< peak / lower_bound - 1; 0 when nothing is live
 
   /// The plan of a class.
   const std::vector<std::int64_t>& offsets_of(const PlaceSizes& sizes, std::size_t c) const {
@@ -56,7 +56,7 @@ struct MeshPlan {
   }
   /// One past the highest byte used on the places of a class.
   std::int64_t used(const PlaceSizes& sizes, std::size_t c) const;
-  /// The same of every class; one pass over them.
+  /// The same for every class, in one pass.
   std::vector<std::int64_t> used_by_class(const PlaceSizes& sizes) const;
 };
 
@@ -64,15 +64,15 @@ struct MeshPlan {
 Problem problem_of(std::span<const Buffer> buffers, const PlaceSizes& sizes, std::size_t c);
 
 /// Offsets for buffers whose sizes differ from place to place: buffer i is tensor i of `sizes`, and
-/// what `buffers` say about size is not read.
+/// the sizes in `buffers` are ignored.
 ///
-/// Per class: `solve` for every class that no other dominates; the rest uses its dominator's plan.
-/// It is the peak of the mesh that counts: no class is planned lower than the capacity or, without
-/// one and to minimise, the largest bound of a class. Where there are more than 64 classes, plans
-/// that serve many at once are tried first.
+/// Per class: `solve` runs for every class that no other class dominates; the others use the plan
+/// of their dominator. Only the peak of the mesh counts: no class is planned lower than the
+/// capacity or, when minimising without a capacity, the largest bound of a class. If there are more
+/// than 64 classes, plans that serve many classes at once are tried first.
 /// In lock step: `lock_step` (lock_step.h).
-/// Errors: those of check(), kTooLarge for more than 2^23 sizes of maximal classes, kOutOfMemory.
-/// A capacity that is not enough is an outcome, never an error.
+/// Errors: those of check(), kTooLarge for more than 2^23 sizes of maximal classes, kOutOfMemory. A
+/// capacity that is too small is an outcome, never an error.
 Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& sizes,
                            const MeshPlanOptions& options);
 

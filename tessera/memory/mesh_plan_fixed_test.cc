@@ -37,8 +37,8 @@ TEST(MeshPlan, KeepsFixedOffsetsAndTellsWhenTheyAreTooHigh) {
 }
 
 TEST(MeshPlan, CountsWhatIsFixedThroughAnAlias) {
-  // The second tensor begins 16 bytes into the first, at 116, and has 16 bytes of its own; so the
-  // lowest capacity that any plan fits in is 132, which no buffer says by itself.
+  // The second tensor begins 16 bytes into the first, at 116, and has 16 bytes itself; so the
+  // lowest capacity of any plan is 132, which no single buffer shows.
   MeshCase the_case;
   the_case.mesh = shape({1, 2});
   the_case.layouts = {lowered(grid(1, 1), {1, 4}), lowered(grid(1, 1), {1, 4})};
@@ -59,8 +59,8 @@ TEST(MeshPlan, CountsWhatIsFixedThroughAnAlias) {
   }
 }
 
-// Each place has a tensor of its own, and all are fixed at one address; one more is everywhere.
-// Below and above 64 classes, from where on plans per class are shared.
+// Each place has a separate tensor, and all are fixed at one address; one more is everywhere. Below
+// and above 64 classes, where plans per class begin to be shared.
 TEST(MeshPlan, TensorsOfDifferentPlacesMayBeFixedOnTheSameBytes) {
   for (const std::int64_t places : {3, 70}) {
     MeshCase the_case;

@@ -25,7 +25,7 @@ using test::MeshCase;
 using test::planned;
 using test::shape;
 
-// Two halves of a mesh with tensors of their own: in lock step they share addresses.
+// Two halves of a mesh with separate tensors: in lock step they share addresses.
 TEST(MeshPlan, SharesMemoryBetweenTensorsThatShareNoPlace) {
   MeshCase the_case;
   the_case.mesh = shape({2, 4});
@@ -41,9 +41,9 @@ TEST(MeshPlan, SharesMemoryBetweenTensorsThatShareNoPlace) {
   EXPECT_EQ(plan.found_by, "pairs");
 }
 
-// Below b only what a has on the places of both must be cleared: a is larger elsewhere.
+// Below b, only what a has on the places of both must be cleared: a is larger elsewhere.
 TEST(MeshPlan, ClearsOnlyWhatIsOnPlacesOfBoth) {
-  // a: 40 and 4 bytes on places 0 and 1; b: 60 bytes on place 1. Apart: 44 and 64 bytes.
+  // a: 40 and 4 bytes on places 0 and 1; b: 60 bytes on place 1. Separately: 44 and 64 bytes.
   const ClassSizes sizes = {{40, 0}, {4, 60}};
   Problem lives;
   lives.buffers = {alive(0, 1), alive(0, 1)};
@@ -90,7 +90,8 @@ TEST(MeshPlan, KeepsTheLawOnSmallMeshes) {
   }
 }
 
-// Naive: each place planned alone. Classes lose nothing by it, lock step little.
+// Naive: each place is planned alone. Planning per class loses nothing against it, lock step
+// little.
 TEST(MeshPlan, IsNoWorseThanPlanningEveryPlace) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Dice dice(seed);
@@ -152,7 +153,7 @@ TEST(MeshPlan, RefusesBuffersWithoutSizes) {
   EXPECT_EQ(plan_mesh(backwards, sizes, {}).error().code, ErrorCode::kBadBuffer);
 }
 
-/// 100 tensors on a wafer, each on a grid of its own, from one corner or from anywhere.
+/// 100 tensors on a wafer, each on a different grid, from one corner or from anywhere.
 MeshCase wafer(bool anywhere) {
   MeshCase the_case;
   the_case.mesh = shape({994, 750});
@@ -167,7 +168,7 @@ MeshCase wafer(bool anywhere) {
   return the_case;
 }
 
-// A map with an entry a place takes half a minute; milliseconds are for `bench memory` to measure.
+// A map with one entry per place takes half a minute; milliseconds are measured by `bench memory`.
 TEST(MeshPlan, PlansAWaferOfGridsInMilliseconds) {
   const MeshCase the_case = wafer(false);
   for (const OffsetMode mode : {OffsetMode::kLockStep, OffsetMode::kPerClass}) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 61;
 
-/// That a problem is refused with this code and message, about this buffer; by solve() too.
+/// Checks that a problem is refused with this code and message, about this buffer; also by solve().
 void expect_refused(const Problem& problem, ErrorCode code, std::int64_t buffer,
                     std::string_view message, const std::vector<std::string>& names = {}) {
   const Status status = check(problem, names);
@@ -31,16 +31,16 @@ TEST(Problem, AcceptsWhatCanBe) {
   EXPECT_TRUE(check({{{.lower = INT64_MIN, .upper = INT64_MAX, .size = 1}}}).ok());
   EXPECT_TRUE(check({{{.lower = 0, .upper = 1, .size = kMost}}}).ok());
   EXPECT_TRUE(check({{{.lower = 0, .upper = 1, .size = 5, .alignment = 12, .fixed = 24}}}).ok());
-  // Fixed on the same bytes one after the other, and side by side.
+  // Fixed on the same bytes one after the other in time, and side by side.
   EXPECT_TRUE(check({{{.lower = 0, .upper = 2, .size = 4, .fixed = 8},
                       {.lower = 2, .upper = 3, .size = 4, .fixed = 8},
                       {.lower = 0, .upper = 3, .size = 4, .fixed = 4}}})
                   .ok());
-  // Fixed on the same bytes, but without any.
+  // Fixed on the same position, but without bytes.
   EXPECT_TRUE(check({{{.lower = 0, .upper = 2, .size = 0, .fixed = 8},
                       {.lower = 0, .upper = 2, .size = 4, .fixed = 6}}})
                   .ok());
-  // A chain of aliases that is fixed twice, in agreement.
+  // A chain of aliases that is fixed twice, consistently.
   EXPECT_TRUE(check({{{.lower = 0, .upper = 2, .size = 1, .fixed = 11, .alias = Alias{1, 1}},
                       {.lower = 0, .upper = 2, .size = 4, .alias = Alias{2, 2}},
                       {.lower = 0, .upper = 2, .size = 8, .fixed = 8}}})
@@ -84,7 +84,7 @@ TEST(Problem, RefusesFixedBuffersThatMeet) {
   expect_refused(problem, ErrorCode::kBadBuffer, 2,
                  "out and in are fixed on the same bytes [4, 8) at moment 3",
                  {"free", "in", "out"});
-  // Equal ones, of which none is above the other.
+  // Equal ones, neither of which is above the other.
   expect_refused({{{.lower = 0, .upper = 2, .size = 3, .fixed = 5},
                    {.lower = 0, .upper = 2, .size = 3, .fixed = 5}}},
                  ErrorCode::kBadBuffer, 1,
@@ -121,7 +121,8 @@ TEST(Problem, RefusesAliasesThatCannotBe) {
 }
 
 TEST(Problem, RefusesAFixedOffsetThatAnAliasCannotFollow) {
-  // Each fits its own alignment; the whole has that of its part, 16, which 8 is no multiple of.
+  // Each matches its own alignment; the whole has that of its part, 16, and 8 is not a multiple of
+  // it.
   const Problem problem{{
       {.lower = 0, .upper = 1, .size = 32, .alignment = 8, .fixed = 8},
       {.lower = 0, .upper = 1, .size = 8, .alignment = 16, .alias = Alias{0, 16}},
@@ -147,7 +148,7 @@ TEST(Problem, RefusesSumsThatDoNotFit) {
                  ErrorCode::kOverflow, 0, message(0));
   expect_refused({{{.lower = 0, .upper = 1, .size = 1, .fixed = INT64_MAX}}}, ErrorCode::kOverflow,
                  0, message(0));
-  // A hint is only a wish.
+  // A hint is not a requirement.
   const Problem hinted{{{.lower = 0, .upper = 1, .size = 1, .hint = INT64_MAX}}};
   EXPECT_TRUE(check(hinted).ok());
   EXPECT_EQ(solve(hinted, {})->peak, 1);
@@ -201,7 +202,7 @@ TEST(Problem, CountsAlignmentsThatAreCertainToCost) {
   const Buffer five{.lower = 0, .upper = 1, .size = 5, .alignment = 8};
   EXPECT_EQ(max_live({{five, five, five}})->bytes, 21);
   EXPECT_EQ(max_live({{five}})->bytes, 5);
-  // A single byte that may go into any hole keeps it from being certain by this argument alone.
+  // A single byte that may go into any hole prevents this argument from being certain.
   const Problem problem{{five, {.lower = 0, .upper = 1, .size = 1}}};
   EXPECT_EQ(max_live(problem)->bytes, 6);
 }

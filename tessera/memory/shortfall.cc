@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNamed = 5;  ///< live buffers that a sentence names
 
-/// The section at which most is needed, and how much; nothing when `capacity` is enough for all.
+/// The section with the largest need, and its size; empty when `capacity` is enough for all.
 struct Worst {
   std::int32_t section = 0;
   std::int64_t needed = 0;
@@ -30,7 +30,7 @@ std::optional<Worst> worst_section(const Problem& problem, const Packing& packin
     if (live > worst.needed) worst = {s, live};
   }
   if (worst.needed > capacity) return worst;
-  // Then fixed blocks reach too far, or the plan has holes: where it is highest.
+  // Then fixed blocks end too high, or the plan has holes: take the section where it is highest.
   std::int64_t end = 0;
   std::int32_t highest = -1;
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
@@ -62,7 +62,7 @@ Result<std::optional<Shortfall>> shortfall(const Problem& problem, std::int64_t 
   out.needed = worst->needed;
   out.certain = worst->certain;
   out.moment = packing.moment[static_cast<std::size_t>(worst->section)];
-  // Of the buffers of a block, the largest that lives now speaks for it.
+  // Of the buffers of a block, the largest that is live now represents it.
   std::vector<std::int64_t> speaker(packing.blocks.size(), -1);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     if (packing.block_of[i] < 0) continue;

@@ -15,32 +15,32 @@
 
 namespace tessera::memory {
 
-/// Why buffers do not fit, on one place.
+/// Why the buffers of one place do not fit.
 struct Shortfall {
   std::int64_t capacity = 0;
   std::int64_t needed = 0;  ///< above the capacity
-  std::int64_t moment = 0;  ///< the first at which so much is needed
-  /// No plan can fit. Else the buffers would fit one by one, but no plan was found in which they
-  /// do: `needed` is the peak of the best.
+  std::int64_t moment = 0;  ///< the first moment at which that much is needed
+  /// True when no plan can fit. Otherwise the live bytes would fit at every moment, but no fitting
+  /// plan was found, and `needed` is the peak of the best plan.
   bool certain = true;
   struct Live {
-    std::size_t buffer = 0;  ///< the one that lives then, of those that share its memory
-    std::int64_t bytes = 0;  ///< of all that share it
+    std::size_t buffer = 0;  ///< the one that is live then, of those that share its memory
+    std::int64_t bytes = 0;  ///< of all buffers that share it
   };
-  std::vector<Live> live;  ///< at the moment, by falling bytes
+  std::vector<Live> live;  ///< at that moment, by descending bytes
 
   std::int64_t missing() const { return needed - capacity; }
 };
 
-/// The shortfall of a problem that has no plan within `capacity`: where most lives at once, or,
-/// when that much would fit, where `offsets`, the best plan that was found, is highest. Nothing
-/// when the plan is within the capacity.
-/// Law: where it is certain and no alignment is lost, the bytes of `live` sum up to `needed`.
+/// The shortfall of a problem that has no plan within `capacity`: at the moment with the most live
+/// bytes or, when those would fit, where `offsets`, the best plan found, is highest. Empty when the
+/// plan is within the capacity.
+/// Law: if it is certain and alignment costs no bytes, the bytes of `live` sum up to `needed`.
 Result<std::optional<Shortfall>> shortfall(const Problem& problem, std::int64_t capacity,
                                            std::span<const std::int64_t> offsets);
 
-/// The shortfall as a sentence. `names` are those of the buffers, `when` is what the moment is
-/// called, and `where` the place:
+/// The shortfall as a sentence. `names` are the names of the buffers, `when` the name of the
+/// moment, and `where` the place:
 ///     "at 'softmax' 40960 bytes live at once, 4096 more than the 36864 there are: 'scores' 16384,
 ///     'q' 8192 and 2 more of 16384"
 std::string describe(const Shortfall& shortfall, const std::vector<std::string>& names,
@@ -53,49 +53,49 @@ Error does_not_fit(const Shortfall& shortfall, const std::vector<std::string>& n
 enum class Remedy : std::uint8_t {
   kInPlace,         ///< compute an output in the memory of an input that dies there
   kSmallerPanel,    ///< fewer steps of K at a time
-  kSmallerBuffers,  ///< smaller parts to fill while others are used, or fewer of them
+  kSmallerBuffers,  ///< smaller parts that are filled while others are used, or fewer of them
   kFinerGrid,       ///< more places for a tensor
-  kSmallerReserve,  ///< less of the target's memory set aside
+  kSmallerReserve,  ///< less of the target's memory reserved
 };
 std::string_view remedy_name(Remedy remedy);  ///< "in_place", "smaller_panel", ..
 
-/// Something that would help. Every number has been tried out: with the change made, that many
-/// bytes less live at the moment of the shortfall (with a finer grid: at the worst moment of the
-/// worst place; with a smaller reserve: that many less are missing there).
+/// A change that would help. Every number was verified: after the change, that many bytes less are
+/// live at the moment of the shortfall (with a finer grid: at the worst moment of the worst place;
+/// with a smaller reserve: that many less are missing there).
 struct Advice {
   Remedy remedy = Remedy::kInPlace;
   std::int64_t saves_bytes = 0;
-  bool enough = false;  ///< with this alone the program fits
+  bool enough = false;  ///< this change alone makes the program fit
   std::string text;     ///< what to do
 
-  // What is changed, as far as the remedy says.
+  // The change, as far as the remedy defines it.
   std::size_t op = 0;
-  std::size_t output = 0;      ///< in place: a value ..
+  std::size_t output = 0;      ///< in place: this value ..
   std::size_t input = 0;       ///< .. in the memory of this one
-  std::int64_t panel = 0;      ///< steps of K ..
-  std::int64_t panel_was = 0;  ///< .. of the op's panels that had so many
-  std::size_t scratch = 0;     ///< of the op: buffers ..
-  std::int64_t buffers = 0;    ///< .. so many ..
-  std::int64_t bytes = 0;      ///< .. of so many bytes each; or bytes of a reserve
+  std::int64_t panel = 0;      ///< new number of steps of K per panel of the op
+  std::int64_t panel_was = 0;  ///< old number of steps
+  std::size_t scratch = 0;     ///< the scratch of the op whose buffers change
+  std::int64_t buffers = 0;    ///< new number of buffers
+  std::int64_t bytes = 0;      ///< new bytes per buffer; or bytes of a reserve
   std::int64_t rows = 0;       ///< of the finer grid
   std::int64_t cols = 0;
 
-  /// What to do and what it saves: "block K: panels of 42 steps instead of 64 in 'matmul' (2112
+  /// The change and what it saves: "block K: panels of 42 steps instead of 64 in 'matmul' (2112
   /// bytes less)".
   std::string sentence() const;
 };
 
-/// The program with an advice followed; remedies that are no matter of programs change nothing.
+/// The program after following an advice; remedies that do not concern programs change nothing.
 Program followed(const Program& program, const Advice& advice, std::int64_t align_bytes);
 
-/// Bytes that live at a moment, memory that is shared counted once; sizes[i] is of buffer i.
+/// Bytes that are live at a moment; shared memory counts once. sizes[i] is the size of buffer i.
 std::int64_t live_at(const Lifetimes& lives, std::span<const std::int64_t> sizes,
                      std::int64_t moment);
 
-/// What the op of the moment could do, on a place where value and scratch sizes are `sizes`
-/// (positions as in Lifetimes). In-place is only advised where liveness would grant it; whether the
-/// op can do it is for its author to know. `enough` means enough at this moment: planning again
-/// tells the rest.
+/// Changes to the op of that moment, on a place where value and scratch sizes are `sizes` (indices
+/// as in Lifetimes). In-place is advised only where liveness would allow it; whether the op
+/// supports it is for its author to decide. `enough` means enough at this moment; only a new plan
+/// shows the rest.
 std::vector<Advice> advise(const Program& program, const FitsInside& inside,
                            std::span<const std::int64_t> sizes, const Shortfall& shortfall,
                            std::int64_t align_bytes);

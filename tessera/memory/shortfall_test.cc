@@ -82,7 +82,8 @@ std::int64_t naive_live(const Lifetimes& lives, const std::vector<std::int64_t>&
     std::size_t root = i;
     while (lives.buffers[root].alias) root = lives.buffers[root].alias->of;
     bytes[root] = std::max(bytes[root], sizes[i]);
-    // One memory lives from its first birth to its last death; chains in place leave no gaps.
+    // A shared memory is live from its first birth to its last death; in-place chains leave no
+    // gaps.
     live[root] =
         live[root] || (lives.buffers[i].lower <= moment && moment < lives.buffers[i].upper);
   }
@@ -114,7 +115,7 @@ FitsInside inside(const std::vector<std::int64_t>& sizes) {
   };
 }
 
-/// Each advice, followed, needs that much less at the moment.
+/// Checks that each advice, when followed, needs that much less at the moment.
 void check_advice(const Program& program, const std::vector<std::int64_t>& values,
                   std::int64_t capacity, std::vector<Advice>* out = nullptr) {
   const std::vector<std::int64_t> sizes = with_scratch(program, values);
@@ -153,7 +154,7 @@ TEST(Advice, BlocksKSoThatItFits) {
   std::vector<Advice> list;
   check_advice(matmul(), {1024, 1024, 1024, 1024}, 8192, &list);
   ASSERT_GE(list.size(), 2u);
-  // 3072 + 4096 + 2048 + 1024 = 10240, 2048 too many; 96 bytes a step: 42 steps save 2112.
+  // 3072 + 4096 + 2048 + 1024 = 10240, 2048 too many; 96 bytes per step: 42 steps save 2112.
   const auto panel = std::find_if(list.begin(), list.end(), [](const Advice& advice) {
     return advice.remedy == Remedy::kSmallerPanel;
   });

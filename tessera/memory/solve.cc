@@ -17,7 +17,8 @@
 namespace tessera::memory {
 namespace {
 
-/// What no plan can change: a buffer that alone, or where it is fixed, passes the capacity.
+/// Checks what no plan can change: a buffer that exceeds the capacity by its size or its fixed
+/// offset.
 Status check_capacity(const Problem& problem, const Packing& packing, std::int64_t capacity) {
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     const std::int32_t b = packing.block_of[i];
@@ -37,7 +38,7 @@ Status check_capacity(const Problem& problem, const Packing& packing, std::int64
   return ok_status();
 }
 
-/// A plan without any thought: all blocks on top of each other, above the fixed ones.
+/// A trivial plan: all blocks on top of each other, above the fixed ones.
 [[nodiscard]] bool stack_up(const Packing& packing, Array<std::int64_t>& offsets) {
   if (!offsets.assign(packing.blocks.size(), 0)) return false;
   std::int64_t end = 0;
@@ -56,7 +57,7 @@ Status check_capacity(const Problem& problem, const Packing& packing, std::int64
   return true;
 }
 
-/// One solve() while it runs: the packing, the best plan of its blocks, and what it is known to be.
+/// The state of one solve() call: the packing, the best plan of its blocks, and its bounds.
 class Solver {
  public:
   Solver(const Packing& packing, const SolveOptions& options)
@@ -65,7 +66,7 @@ class Solver {
   Status run(Solution& solution);
 
  private:
-  /// Whether a lower plan is wanted and may be found.
+  /// True when a lower plan is wanted and possible.
   bool wants_less() {
     return peak_ > std::max(good_enough_, proven_bound_) && !is_hopeless() &&
            patience_.look_at_the_clock();
@@ -77,7 +78,7 @@ class Solver {
   Status repair_plan(std::int64_t rounds);
   Status search(std::int64_t nodes);
   Status improve();
-  /// A part and the search that it has had so far, to go on with.
+  /// A part and the state of its search, to be continued.
   struct Searched {
     std::int32_t from = 0;
     std::int32_t to = 0;
@@ -97,7 +98,7 @@ class Solver {
   std::int64_t proven_bound_ = 0;
   std::int64_t good_enough_ = 0;
   std::string_view found_by_;
-  std::unique_ptr<Searched> searched_;  // of the part that was searched last
+  std::unique_ptr<Searched> searched_;  // for the part that was searched last
 };
 
 Status Solver::plan_quickly() {
@@ -117,7 +118,8 @@ Status Solver::repair_plan(std::int64_t rounds) {
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
   repairs.rounds = rounds;
-  repairs.seconds = patience_.seconds_left();  // rounds end it first, the same on every machine
+  repairs.seconds = patience_.seconds_left();  // the limit on rounds ends it first, the same on
+                                               // every machine
   repairs.patience = &patience_;
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
@@ -183,7 +185,7 @@ Status Solver::search(std::int64_t nodes) {
     return a.peak != b.peak ? a.peak > b.peak : a.from < b.from;
   });
   for (Part& part : parts) {
-    // No part has to be lower than what the whole needs.
+    // No part has to be lower than the bound of the whole.
     const std::int64_t target = std::max(good_enough_, proven_bound_);
     if (part.peak <= target || patience_.is_spent()) break;
     TESSERA_CHECK_OK(search_part(part, target));
@@ -194,8 +196,8 @@ Status Solver::search(std::int64_t nodes) {
   return ok_status();
 }
 
-/// Search and repair in turns, each time longer: most searches that end well end soon, long before
-/// a repair would, and what neither finds soon may be the other's.
+/// Search and repair in turns, each time longer: most successful searches end soon, long before a
+/// repair would, and what one does not find soon the other may.
 Status Solver::improve() {
   const auto look = [this](std::int64_t nodes) {
     return options_.techniques.exact && wants_less() ? search(nodes) : ok_status();
@@ -205,19 +207,19 @@ Status Solver::improve() {
     return is_worth_it ? repair_plan(rounds) : ok_status();
   };
   const auto nodes_left = [this] { return options_.nodes - patience_.nodes(); };
-  // Twenty rounds for each block of few, so that small problems are soon left to the search; four
-  // for each of many.
+  // Twenty rounds per block for few blocks, so that small problems soon go to the search; four per
+  // block for many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
   const std::int64_t soon = std::max(4 * blocks, std::min(RepairOptions().rounds, 20 * blocks));
   constexpr std::int64_t kGlance = 4000;
   TESSERA_CHECK_OK(look(kGlance));
   TESSERA_CHECK_OK(mend(soon));
-  const bool is_searched = patience_.nodes() > 0;  // else all parts are too large for that
+  const bool is_searched = patience_.nodes() > 0;  // otherwise all parts are too large for that
   constexpr std::int64_t kLook = 1 << 17;
   constexpr std::int64_t kLookRounds = 200'000;
   TESSERA_CHECK_OK(look(kLook));
   if (is_searched && nodes_left() > 0) TESSERA_CHECK_OK(mend(std::min(kLookRounds, 100 * soon)));
-  // Who asks for a capacity gets all the time, or all the nodes, of which a round then is one.
+  // With a capacity, all the time is used, or all the nodes; then a round counts as one node.
   const bool is_asked = options_.techniques.exact && options_.capacity && !options_.minimize;
   TESSERA_CHECK_OK(look(INT64_MAX));
   return is_asked ? mend(nodes_left()) : ok_status();

@@ -12,7 +12,7 @@
 #include "tessera/testing/memory/naive_alloc.h"
 #include "tessera/testing/sanitized.h"
 
-// Memory is refused to the whole program, while a test has armed this; tests that do run on one
+// While a test has armed this, memory is refused to the whole program; such tests run on one
 // thread.
 namespace {
 
@@ -39,7 +39,7 @@ void tessera::bench::releases(void*) {
 namespace tessera::memory {
 namespace {
 
-/// What one solve() with refused allocations came to.
+/// The result of one solve() with refused allocations.
 struct Trial {
   bool solved = false;
   bool escaped = false;  // an exception came out of it
@@ -80,7 +80,7 @@ Trial solve_without(const Problem& problem, const SolveOptions& options, std::in
 }
 
 /// Refuses the k-th allocation, alone and with all that follow, for every k until nothing is
-/// refused any more: solve() says so or does without, and leaks nothing.
+/// refused any more: solve() reports it or continues without, and leaks nothing.
 void expect_survives(const Problem& problem, const SolveOptions& options, std::string_view what) {
   SCOPED_TRACE(what);
   ASSERT_TRUE(solve(problem, options).ok());
@@ -120,7 +120,7 @@ Problem hard(std::int64_t buffers, std::uint64_t seed) {
       .problem;
 }
 
-/// The first hard problem of so many buffers with which the exact search has some work to do.
+/// The first hard problem with this many buffers that gives the exact search some work.
 Problem harder(std::int64_t buffers, const SolveOptions& options) {
   for (std::uint64_t seed = 1;; ++seed) {
     Problem problem = hard(buffers, seed);
@@ -141,7 +141,7 @@ TEST(SolveFailures, SurvivesRefusalsInRulesOfThumb) {
   options.techniques.repair = false;
   options.techniques.exact = false;
   expect_survives(hard(30, 1), options, "greedy");
-  // Enough of them for a ring, which is what serves lives of one length best.
+  // Enough of them for a ring, which is best for equal lifetimes.
   Problem pipeline;
   for (std::int64_t i = 0; i < 2100; ++i) pipeline.buffers.push_back({i, i + 9, 1 + i * 37 % 101});
   expect_survives(pipeline, options, "ring");
@@ -193,7 +193,7 @@ TEST(SolveFailures, SurvivesRefusalsWithFixedBuffersAndAliases) {
 }
 
 TEST(SolveFailures, SurvivesRefusalsWhereManyStatesFail) {
-  // More failures than the first table of them holds, which is 512.
+  // More failures than the first table holds, which is 512.
   SolveOptions options = bounded(3000);
   options.techniques.greedy = false;
   options.techniques.repair = false;
@@ -203,7 +203,7 @@ TEST(SolveFailures, SurvivesRefusalsWhereManyStatesFail) {
 }
 
 TEST(SolveFailures, SurvivesRefusalsInPartsOfTime) {
-  // The same problem three times, one after the other: each is searched by itself.
+  // The same problem three times, one after the other: each is searched separately.
   SolveOptions options = bounded(300);
   options.techniques.repair = false;
   const Problem once = harder(30, options);
@@ -219,7 +219,7 @@ TEST(SolveFailures, SurvivesRefusalsInPartsOfTime) {
 }
 
 TEST(SolveFailures, SurvivesRefusalsAroundWhatIsPinned) {
-  // So many that only those which meet a fixed or hinted buffer are taken up again.
+  // So many that only those which overlap a fixed or hinted buffer are placed again.
   SolveOptions options = bounded(0);
   options.techniques.exact = false;
   Problem problem = hard(2300, 1);
@@ -243,7 +243,7 @@ TEST(SolveFailures, SaysThatMemoryIsOutWithoutAskingForMore) {
 }
 
 TEST(SolveFailures, ADeepSearchRarelyAsksForMemory) {
-  // Down to 500 blocks that are put down: what has to be undone grows by doubling, not by steps.
+  // Down to 500 placed blocks: the undo list grows by doubling, not by steps.
   SolveOptions options = bounded(2000);
   options.minimize = false;
   options.capacity = 76;
@@ -256,7 +256,7 @@ TEST(SolveFailures, ADeepSearchRarelyAsksForMemory) {
 }
 
 TEST(SolveFailures, TheTestCanFail) {
-  // An allocation that throws is seen as one that escapes, and one that is kept as a leak.
+  // A throwing allocation is detected as an escaped exception, and one that is kept as a leak.
   first_refused = 1;
   last_refused = 1;
   asked = 0;

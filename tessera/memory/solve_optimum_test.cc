@@ -18,7 +18,7 @@ using test::expect_laws;
 using test::few;
 using test::ProblemLimits;
 
-/// Whether there is a plan below `peak`: every offset of every buffer is tried.
+/// True when there is a plan below `peak`: every offset of every buffer is tried.
 bool has_plan_below(const Problem& problem, std::int64_t peak) {
   if (peak == 0) return false;
   std::vector<std::int64_t> offsets(problem.buffers.size());
@@ -67,7 +67,7 @@ TEST(SolveOptimum, FindsTheLowestPeakOfTinyProblems) {
     SolveOptions options;
     options.minimize = true;
     if (dice.chance(30)) options.capacity = lowest->peak + dice.between(0, 5);
-    // Rules of thumb find most of these: without them the search has to.
+    // Heuristics find most of these: without them the search has to.
     options.techniques.greedy = dice.chance(50);
     options.techniques.repair = dice.chance(5);
     const Result<Solution> solution = solve(problem, options);
@@ -83,8 +83,8 @@ TEST(SolveOptimum, FindsTheLowestPeakOfTinyProblems) {
 
 TEST(SolveOptimum, FindsTheLowestPeakHoweverManyBytesItIsAboveTheBound) {
   // The hole under the fixed buffer is too small for the last one, so the optimum is 199.5 GB above
-  // what lives, with a grain of one byte between: 49,053,442,094 + 443,319,909,479 is the end of
-  // the fixed one, 492,373,351,573; the next multiple of 8 is 492,373,351,576.
+  // the live bytes, with a grain of one byte between: 49,053,442,094 + 443,319,909,479 is the end
+  // of the fixed one, 492,373,351,573; the next multiple of 8 is 492,373,351,576.
   const Problem few_bytes_apart{{{0, 2, 49'053'442'094, 1, 443'319'909'479},
                                  {0, 2, 243'819'548'238},
                                  {1, 2, 784'471'570'241, 8}}};

@@ -23,7 +23,7 @@ SolveOptions random_options(Dice& dice, const Problem& problem) {
     options.capacity = test::naive_max_live(problem).bytes + dice.between(-3, 8);
   }
   options.minimize = dice.chance(30);
-  options.techniques.repair = dice.chance(15);  // which takes longer than all else together
+  options.techniques.repair = dice.chance(15);  // it takes longer than everything else together
   options.nodes = dice.chance(30) ? dice.below(50) : 1000;
   if (dice.chance(30)) {
     const auto& names = technique_names();

@@ -115,7 +115,7 @@ Result<StreamSchedule> schedule_stream(std::span<const Chunk> chunks,
     unlimited = std::max(unlimited, times.loads) + chunks[k].compute;
   }
   times.total = computed;
-  times.bound = std::min(unlimited, computed);  // equal ones may differ in their last digit
+  times.bound = std::min(unlimited, computed);  // equal values may differ in their last digit
   if (!std::isfinite(times.without_overlap())) {
     return Error{ErrorCode::kOverflow, "the times of the chunks have no finite sum", std::nullopt,
                  "use a larger unit of time"};

@@ -12,19 +12,19 @@
 
 namespace tessera::memory {
 
-/// Streaming: data too large for a memory go through it in chunks, and while one is computed on,
-/// the next is loaded.
+/// Streaming: data that are too large for a memory go through it in chunks. While one chunk is
+/// computed, the next is loaded.
 ///
-/// The model. Chunks are loaded in order, one at a time, and computed on in order, one at a time; a
-/// load and a compute may run together. Chunk k goes into buffer k mod `buffers`:
-///   load k     begins when load k-1 has ended, and compute k-buffers (its buffer is free)
-///   compute k  begins when load k has ended, and compute k-1
-/// With one buffer nothing runs together. Two are double buffering:
+/// The model. Chunks are loaded in order, one at a time, and computed in order, one at a time. A
+/// load and a compute may run at the same time. Chunk k goes into buffer k mod `buffers`:
+///   load k     begins when load k-1 and compute k-buffers have ended (its buffer is free)
+///   compute k  begins when load k and compute k-1 have ended
+/// With one buffer nothing overlaps. Two buffers are double buffering:
 ///
 ///     buffer A  load 0 | compute 0 | load 2    | compute 2
 ///     buffer B         | load 1    | compute 1 | load 3    ..
 ///
-/// Times are in any one unit, such as seconds or cycles, and never negative.
+/// All times use the same unit, such as seconds or cycles, and are never negative.
 struct Chunk {
   std::int64_t bytes = 0;
   double load = 0;
@@ -35,7 +35,7 @@ struct Chunk {
 struct StreamOptions {
   std::int64_t budget_bytes = 0;
   std::int64_t buffers = 2;        ///< 1 to kMostStreamBuffers
-  std::int64_t scratch_bytes = 0;  ///< for the computation itself, beside the buffers
+  std::int64_t scratch_bytes = 0;  ///< for the computation itself, in addition to the buffers
   std::int64_t alignment = 1;      ///< of each buffer and of the scratch
 };
 inline constexpr std::int64_t kMostStreamBuffers = 4096;
@@ -46,28 +46,30 @@ struct StreamRegion {
   std::int64_t bytes = 0;
 };
 
-/// Where a stream's buffers are: side by side from 0, then the scratch.
+/// The positions of a stream's buffers: side by side from 0, then the scratch.
 struct StreamMemory {
-  Array<StreamRegion> buffers;  ///< as many as there are chunks, if those are fewer
+  Array<StreamRegion> buffers;  ///< as many as there are chunks, if there are fewer chunks than
+                                ///< buffers
   StreamRegion scratch;
   std::int64_t used_bytes = 0;  ///< one past the last byte; at most the budget
 };
 
-/// How long a stream takes, beside what it would take otherwise.
+/// How long a stream takes, compared with no overlap and with perfect overlap.
 ///
-/// Law: bound <= total <= loads + computes. At every moment something runs, so what total is less
-/// than the sum is just the time in which a load is hidden behind a compute.
+/// Law: bound <= total <= loads + computes. Something runs at every moment, so the difference
+/// between the sum and total is exactly the time in which a load is hidden behind a compute.
 struct StreamTimes {
   double total = 0;
   double loads = 0;     ///< of all chunks
   double computes = 0;  ///< of all chunks
-  /// With a buffer for every chunk: the longest chain that leads through loads 0..k and computes
-  /// k..last. Among them all loads and the last compute, the first load and all computes.
+  /// The time with one buffer per chunk: the longest chain through loads 0..k and computes k..last.
+  /// This includes the chains of all loads and the last compute, and of the first load and all
+  /// computes.
   double bound = 0;
 
   double without_overlap() const { return loads + computes; }
   double hidden() const;
-  /// The share of load time that is hidden, 0 to 1; 1 when there is nothing to load.
+  /// The fraction of load time that is hidden, 0 to 1; 1 when there is nothing to load.
   double overlap() const;
 };
 
@@ -81,7 +83,7 @@ struct StreamStep {
 
 struct StreamSchedule {
   StreamMemory memory;
-  Array<StreamStep> steps;  ///< one a chunk
+  Array<StreamStep> steps;  ///< one per chunk
   StreamTimes times;
 };
 
@@ -89,21 +91,21 @@ struct StreamSchedule {
 /// Example: chunks of 16 KB with loads and computes of 1 in 36 KB, of which 4 KB are scratch: two
 /// buffers at 0 and 16 KB, scratch at 32 KB; chunk k is loaded in [k, k+1) and computed in
 /// [k+1, k+2). All loads but the first are hidden.
-/// Errors: kOutOfRange for a number that cannot be; kBadAlignment; kOverflow; kDoesNotFit with the
-/// bytes that are missing and what would help; kOutOfMemory.
+/// Errors: kOutOfRange for an invalid number; kBadAlignment; kOverflow; kDoesNotFit with the
+/// missing bytes and what would help; kOutOfMemory.
 Result<StreamSchedule> schedule_stream(std::span<const Chunk> chunks, const StreamOptions& options);
 
-/// Where buffers of these sizes go; what schedule_stream answers in `memory`.
+/// The positions of buffers of these sizes, as in the `memory` of schedule_stream.
 Result<StreamMemory> place_stream(std::span<const std::int64_t> buffer_bytes,
                                   const StreamOptions& options);
 
 /// The buffers and the scratch as memory that an op needs from `lower` to `upper`, to be planned
-/// together with everything else that lives then. kOutOfRange for a life that ends before it
+/// together with everything else that is live then. kOutOfRange for a lifetime that ends before it
 /// begins.
 Result<std::vector<Buffer>> stream_buffers(const StreamMemory& memory, std::int64_t alignment,
                                            std::int64_t lower, std::int64_t upper);
 
-/// kOutOfRange or kBadAlignment for options that cannot be.
+/// kOutOfRange or kBadAlignment for invalid options.
 Status check(const StreamOptions& options);
 
 }  // namespace tessera::memory

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kKb = 1024;
 
-/// The words of streaming.h, played moment by moment. Times are small whole numbers.
+/// The definition in streaming.h, simulated moment by moment. Times are small integers.
 struct Played {
   std::vector<StreamStep> steps;
   std::int64_t total = 0;
@@ -84,7 +84,7 @@ std::vector<Chunk> random_chunks(std::mt19937& random) {
   return chunks;
 }
 
-/// Everything that the header promises about a schedule, seen from the played one.
+/// Everything that the header promises about a schedule, checked against the simulated one.
 void expect_schedule(const std::vector<Chunk>& chunks, const StreamOptions& options) {
   const Result<StreamSchedule> schedule = schedule_stream(chunks, options);
   ASSERT_TRUE(schedule.ok()) << schedule.error().message;
@@ -104,7 +104,7 @@ void expect_schedule(const std::vector<Chunk>& chunks, const StreamOptions& opti
   ASSERT_EQ(times.bound, static_cast<double>(play(chunks, chunks.size()).total));
   ASSERT_LE(times.bound, times.total);
 
-  // Chunks as buffers that are loaded, used and gone, where the schedule has them.
+  // Chunks as buffers that are loaded, used and released at their positions in the schedule.
   Problem problem;
   std::vector<std::int64_t> offsets;
   const StreamMemory& memory = schedule->memory;
@@ -141,7 +141,7 @@ TEST(Streaming, KeepsToItsModelOnRandomChains) {
     options.alignment = static_cast<std::int64_t>(1 + random() % 8);
     options.budget_bytes = 1000;
     ASSERT_NO_FATAL_FAILURE(expect_schedule(chunks, options)) << "case " << i;
-    // The budget may shrink to what is used, and not by a byte more.
+    // The budget may shrink to what is used, and not one byte further.
     const std::int64_t used = schedule_stream(chunks, options)->memory.used_bytes;
     options.budget_bytes = used;
     ASSERT_TRUE(schedule_stream(chunks, options).ok());
@@ -151,8 +151,9 @@ TEST(Streaming, KeepsToItsModelOnRandomChains) {
   }
 }
 
-/// PyFlame's picture: [A: 16 KB][B: 16 KB][scratch: 4 KB], which are the 36 KB that a PE of wse2
-/// has for data; T0 loads A, T1 computes on A and loads B, T2 computes on B and loads A.
+/// The picture of the PyFlame document: [A: 16 KB][B: 16 KB][scratch: 4 KB], which are the 36 KB
+/// that a PE of wse2 has for data; T0 loads A, T1 computes on A and loads B, T2 computes on B and
+/// loads A.
 TEST(Streaming, DoubleBuffersAsPyFlameDraws) {
   StreamOptions options;
   options.budget_bytes = 36 * kKb;

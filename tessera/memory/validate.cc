@@ -10,10 +10,10 @@
 namespace tessera::memory {
 namespace {
 
-/// Holds every sum of two 64-bit numbers, so that no end of a hostile offset wraps round.
+/// Holds every sum of two 64-bit numbers, so that the end of a hostile offset cannot wrap around.
 using Wide = __int128;
 
-/// A number of 128 bits in words: none that is printed here passes 65 bits.
+/// A 128-bit number as text: no number printed here needs more than 65 bits.
 std::string words(Wide number) {
   if (number < 0) return "-" + words(-number);
   std::string digits;
@@ -27,17 +27,18 @@ std::string words(Wide number) {
 /// "[16, 24)".
 std::string range(Wide from, Wide to) { return cat("[", words(from), ", ", words(to), ")"); }
 
-/// Memory that is one range for a while: a buffer, with all parts of it that are in their place.
+/// Memory that is one range for some time: a buffer, with all of its parts that are at their
+/// positions.
 struct Extent {
-  std::size_t buffer = 0;  ///< that all the others are part of
-  std::size_t family = 0;  ///< which extents share memory by aliases, torn or not
+  std::size_t buffer = 0;  ///< that contains all the others
+  std::size_t family = 0;  ///< extents that share memory by aliases, correctly placed or not
   std::size_t members = 0;
   bool has_bytes = false;
   std::int64_t birth = INT64_MAX;
   std::int64_t death = INT64_MIN;
   std::int64_t first = INT64_MAX;  ///< byte, used or not
-  /// Byte that is used, included, and INT64_MAX when it is past that. First bytes never are, so
-  /// that comparing them with this one gives the same answer as with the true one.
+  /// The last used byte, inclusive; INT64_MAX when it is beyond that. First bytes never are, so
+  /// comparing them with this value gives the same answer as with the true one.
   std::int64_t last = INT64_MIN;
 
   void add(const Buffer& part, std::int64_t offset) {
@@ -79,7 +80,7 @@ class Validator {
     if (!enough()) findings_.push_back({flaw, buffer, other, std::move(text)});
   }
 
-  /// What can be wrong with a buffer by itself, or with where it is in the one it is part of.
+  /// What can be wrong with a buffer alone, or with its position in the buffer that it is part of.
   void one(std::size_t i) {
     const Buffer& buffer = buffers_[i];
     const std::int64_t offset = offsets_[i];
@@ -114,8 +115,8 @@ class Validator {
            Wide{offsets_[alias.of]} + alias.delta != Wide{offsets_[i]};
   }
 
-  /// For each buffer the one at the end of its chain of aliases, `whole` ones only or all of them.
-  /// A chain that goes round in a circle ends where it closes.
+  /// For each buffer, the end of its chain of aliases: of correctly placed ones only if `whole`,
+  /// otherwise of all. A cyclic chain ends where it closes.
   std::vector<std::size_t> ends_of_chains(bool whole) const {
     constexpr std::size_t kUnknown = SIZE_MAX;
     constexpr std::size_t kOnTheWay = SIZE_MAX - 1;
@@ -151,9 +152,9 @@ class Validator {
     return extents;
   }
 
-  /// Whether no two of these, by birth, share a byte at any moment. As long as that is so, those
-  /// alive lie one above the other, and one that is born can only meet the one that begins below it
-  /// or the one that begins above: so millions that live together take no longer than they must.
+  /// True when no two of these, sorted by birth, share a byte at any moment. As long as that holds,
+  /// live extents lie one above the other, and a new one can only overlap the one that begins below
+  /// it or the one that begins above. So millions that are live together can be checked quickly.
   static bool lie_apart(const std::vector<Extent>& by_birth) {
     std::vector<const Extent*> by_death;
     for (const Extent& extent : by_birth) by_death.push_back(&extent);
@@ -171,14 +172,14 @@ class Validator {
     return true;
   }
 
-  /// Every extent against all those that are alive when it is born.
+  /// Compares every extent with all those that are live when it is born.
   void pairs() {
     std::vector<Extent> all = extents();
     std::sort(all.begin(), all.end(), [](const Extent& a, const Extent& b) {
       return std::tie(a.birth, a.buffer) < std::tie(b.birth, b.buffer);
     });
     if (lie_apart(all)) return;
-    // What is compared, by itself, so that many can be alive and still be in cache.
+    // Only the data that are compared, so that many live extents stay in cache.
     struct Living {
       std::int64_t first, last, death;
       const Extent* extent;

@@ -15,7 +15,7 @@ using test::Dice;
 
 using Offsets = std::vector<std::int64_t>;
 
-/// That a plan has this one flaw and no other, and says so with these words.
+/// Checks that a plan has exactly this flaw, reported with this text.
 void expect_only(const std::vector<Finding>& findings, Flaw flaw, std::size_t buffer,
                  std::optional<std::size_t> other, std::string_view message) {
   ASSERT_EQ(findings.size(), 1U);
@@ -25,7 +25,7 @@ void expect_only(const std::vector<Finding>& findings, Flaw flaw, std::size_t bu
   EXPECT_EQ(findings[0].message, message);
 }
 
-/// Two that live together, one that comes after, a view of the first and one without bytes.
+/// Two that are live together, one that comes after, a view of the first and one without bytes.
 Problem five() {
   return Problem{{
       {.lower = 0, .upper = 4, .size = 16, .alignment = 8},
@@ -98,8 +98,8 @@ TEST(Validate, TakesLivesThatTouchForApart) {
 }
 
 TEST(Validate, TakesWhatSharesMemoryForOneRange) {
-  // The part lives on after its whole has died, which keeps all of the whole; and the two parts of
-  // the first keep what is between them.
+  // The part lives longer than its whole, which keeps all of the whole; and the two parts of the
+  // first keep what is between them.
   const Problem problem{{
       {.lower = 0, .upper = 2, .size = 16},
       {.lower = 5, .upper = 7, .size = 4, .alias = Alias{0, 0}},
@@ -123,7 +123,7 @@ TEST(Validate, TakesWhatSharesMemoryForOneRange) {
   EXPECT_EQ(validate(hollow, Offsets{0, 4, 0}).size(), 1U);
   EXPECT_TRUE(validate(hollow, Offsets{0, 4, 8}).empty());
   EXPECT_TRUE(validate(hollow, Offsets{4, 8, 0}).empty());
-  // A part without bytes lives for all of them.
+  // The lifetime of a part without bytes counts for all of them.
   const Problem empty{{
       {.lower = 0, .upper = 2, .size = 4},
       {.lower = 2, .upper = 9, .size = 0, .alias = Alias{0, 4}},
@@ -155,7 +155,7 @@ TEST(Validate, FindsEndsBeyondTheLargestNumber) {
               "buffer 0 at offset 9223372036854775804 with 8 bytes ends at 9223372036854775812, "
               "above 2^63 - 1");
   EXPECT_TRUE(validate(one, Offsets{INT64_MAX - 8}).empty());
-  // Two at the far end meet there, although the end of neither can be written down.
+  // Two at the far end overlap there, although the end of neither is representable.
   const Problem two{
       {{.lower = 0, .upper = 1, .size = INT64_MAX}, {.lower = 0, .upper = 1, .size = 1}}};
   const std::vector<Finding> findings = validate(two, Offsets{INT64_MAX, INT64_MAX});
@@ -163,14 +163,14 @@ TEST(Validate, FindsEndsBeyondTheLargestNumber) {
   EXPECT_EQ(findings[0].flaw, Flaw::kBeyondCapacity);
   EXPECT_EQ(findings[1].flaw, Flaw::kOverlap);
   EXPECT_EQ(findings[2].flaw, Flaw::kBeyondCapacity);
-  // From one end of all numbers to the other.
+  // From one end of the int64 range to the other.
   const std::vector<Finding> lowest = validate(two, Offsets{INT64_MIN, -1});
   ASSERT_EQ(lowest.size(), 2U);
   EXPECT_EQ(lowest[0].flaw, Flaw::kNegative);
   EXPECT_EQ(lowest[1].flaw, Flaw::kNegative);
   const std::vector<Finding> meet = validate(two, Offsets{INT64_MIN, -2});
   EXPECT_EQ(meet.size(), 3U);
-  // A part whose place overflows is not in its place, although it wraps round to there.
+  // A part whose position overflows is not at its position, although it wraps around to it.
   const Problem part{{{.lower = 0, .upper = 1, .size = 1},
                       {.lower = 0, .upper = 1, .size = 0, .alias = Alias{0, INT64_MAX}}}};
   const std::vector<Finding> torn = validate(part, Offsets{2, INT64_MIN + 1});
@@ -248,7 +248,7 @@ TEST(Validate, CountsEveryPairThatMeets) {
 }
 
 TEST(Validate, ChecksAHundredThousandBuffers) {
-  // 500 alive at each moment, in shelves of 16 bytes: those of one shelf follow each other.
+  // 500 live at each moment, in shelves of 16 bytes: those of one shelf follow each other.
   constexpr std::int64_t kShelves = 500;
   Problem problem;
   Offsets offsets;

@@ -106,7 +106,7 @@ TEST(MpiExchange, ALongerMessageIsAnErrorThatNamesItsRank) {
               "a packet of rank 0 has more than the 400000 bytes that packets of this lane have");
     EXPECT_FALSE((*lane)->arrived(0).ok());  // and stays one
   }
-  EXPECT_TRUE((*session)->settle(ok_status()).ok());  // MPI itself goes on
+  EXPECT_TRUE((*session)->settle(ok_status()).ok());  // MPI itself continues
 }
 
 }  // namespace

@@ -11,14 +11,14 @@
 #include "tessera/mpi/mpi_exchange.h"
 #include "tessera/version.h"
 
-/// The door of the module tessera_mpi.so, for programs that load MPI only when they need it:
+/// The entry point of the module tessera_mpi.so, for programs that load MPI only when they need it:
 ///
 ///     void* module = dlopen("tessera_mpi.so", RTLD_NOW | RTLD_LOCAL);
 ///     auto ask = reinterpret_cast<MpiModuleFunction>(dlsym(module, kMpiModuleSymbol));
 ///     if (ask()->version == kMpiModuleVersion) exchange = ask()->open(options);
 ///
-/// Values of C++ pass through the door, so that both sides must be of one version and one compiler;
-/// `version` is all that may be read before that is known. The module stays loaded for good.
+/// C++ values pass through this interface, so both sides must have the same version and compiler.
+/// Before that is checked, only `version` may be read. The module is never unloaded.
 namespace tessera::mpi {
 
 struct MpiModule {
@@ -31,7 +31,7 @@ inline constexpr const char* kMpiModuleSymbol = "tessera_mpi_module";
 
 namespace module_detail {
 
-/// The version of Tessera, and of the compiler that these lines pass through.
+/// The version of Tessera, and of the compiler that compiles this header.
 inline constexpr auto kStamp = [] {
   constexpr std::string_view kCompiler = __VERSION__;
   constexpr std::string_view kBetween = " by compiler ";

@@ -54,18 +54,18 @@ class MpiExchange final : public exchange::Exchange {
   void abandon(int status) override { session_->abandon(status); }
 
  private:
-  /// A note on its way from or to another rank.
+  /// A note in transit from or to another rank.
   struct Letter {
     int other = 0;
     std::vector<std::byte> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  using Letters = std::list<Letter>;  // a list, so that notes on their way do not move
+  using Letters = std::list<Letter>;  // a list, so that notes in transit do not move
 
-  /// Forgets notes that have left.
+  /// Removes notes that have been sent.
   Status collect_told();
-  /// Begins to receive the next note, if there is one. Long ones need their sender to take part,
-  /// who may be silent: nobody waits for that, and notes of others overtake it.
+  /// Begins to receive the next note, if there is one. Long notes need their sender to take part,
+  /// which may be silent: nobody waits for that, and notes of others may overtake it.
   Status receive_next();
   void keep(Letters letters);
 
@@ -75,7 +75,7 @@ class MpiExchange final : public exchange::Exchange {
 };
 
 MpiExchange::~MpiExchange() {
-  // Whoever is told something as this rank goes should hear it; whoever has gone never will.
+  // A last note of this rank should still arrive; a rank that is gone will never receive it.
   int ended = 0;
   if (MPI_Finalized(&ended) != MPI_SUCCESS || ended) return;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
@@ -175,7 +175,7 @@ Result<std::optional<exchange::RankNote>> MpiExchange::heard() {
 
 void MpiExchange::idle() {
   if (session_->alive().ok()) {
-    // Messages come along inside any call of MPI; what this one answers does not matter.
+    // MPI makes progress inside any of its calls; the result of this one does not matter.
     int there = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, kNoteTag, session_->notes(), &there, MPI_STATUS_IGNORE);
   }

@@ -24,7 +24,7 @@ std::vector<std::byte*> starts(const NearMemory& memory) {
   return parts;
 }
 
-/// The memory of a lane, which outlives it while messages are on their way.
+/// The memory of a lane, which outlives it while messages are in flight.
 struct LaneMemory {
   std::shared_ptr<NearMemory> near;
   exchange::Pages receiving;
@@ -60,14 +60,14 @@ class MpiLane final : public exchange::Lane {
   struct Incoming {
     MPI_Request request = MPI_REQUEST_NULL;
     int buffer = 0;
-    std::optional<Result<std::int64_t>> bytes;  ///< once it is there
+    std::optional<Result<std::int64_t>> bytes;  ///< once it has arrived
   };
 
   bool is_near(int rank) const { return session_->seat_of(rank) >= 0; }
   std::byte* buffer(int index) const { return memory_->receiving.bytes().data() + index * stride_; }
-  /// Frees the slots of messages that have left.
+  /// Frees the slots of messages that have been sent.
   Status collect_sent();
-  /// Looks whether a message is there.
+  /// Checks whether a message has arrived.
   Status look(int from, Incoming& message);
 
   std::shared_ptr<Session> session_;

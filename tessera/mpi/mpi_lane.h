@@ -10,8 +10,8 @@
 namespace tessera::mpi {
 
 /// Collective: a lane through shared memory to ranks near this one, and through messages to the
-/// rest. Messages leave from the slots that near ranks read, and arrive in memory of this rank that
-/// waits for them, so that the network need not keep them.
+/// others. Messages are sent from the same slots that near ranks read, and are received into memory
+/// of this rank that is already waiting for them, so the network need not buffer them.
 Result<std::unique_ptr<exchange::Lane>> open_mpi_lane(std::shared_ptr<Session> session,
                                                       const exchange::LaneSize& size);
 

@@ -11,8 +11,8 @@
 namespace tessera::mpi {
 namespace {
 
-/// Untouched pages take no memory, so that a size beyond the machine would be granted and the
-/// process killed later.
+/// Untouched pages take no memory. Without this check, a size beyond the machine would be granted
+/// and the process killed later.
 Status check_machine(Session& session, const std::vector<exchange::PagesKey>& keys) {
   Checked asked(0);
   for (const exchange::PagesKey& key : keys) asked += key.bytes;
@@ -25,7 +25,7 @@ Status check_machine(Session& session, const std::vector<exchange::PagesKey>& ke
                std::nullopt, "use shorter packets, fewer at once, or fewer ranks a machine"};
 }
 
-/// The parts of the others, once all have made theirs.
+/// Maps the parts of the other ranks, after all have made theirs.
 Status find_parts(Session& session, NearMemory& memory,
                   const std::vector<exchange::PagesKey>& keys) {
   TESSERA_CHECK_OK(check_machine(session, keys));

@@ -11,14 +11,14 @@
 
 namespace tessera::mpi {
 
-/// Memory of this rank that the ranks near it see, and theirs, by seat. It is not an MPI window: to
-/// free one is collective, and would wait for a rank that is silent. Whoever is done with this
-/// lets go of it alone; others keep what they see.
+/// Memory of this rank that the ranks near it can read, and their memory, by seat. It is not an MPI
+/// window: freeing a window is collective, and would wait for a silent rank. Each rank releases its
+/// own memory independently; other ranks keep what they have mapped.
 struct NearMemory {
   std::vector<exchange::Pages> parts;
 
-  /// Collective: each rank has `bytes` of its own. On all ranks the same error, kTooLarge, when the
-  /// ranks of some machine ask for more memory than it has.
+  /// Collective: each rank gets `bytes` of its own. The same error on all ranks, kTooLarge, when
+  /// the ranks of some machine ask for more memory than it has.
   static Result<std::shared_ptr<NearMemory>> make(Session& session, std::int64_t bytes);
 };
 

@@ -10,7 +10,7 @@
 #include "tessera/mpi/mpi_exchange.h"
 #include "tessera/testing/exchange/exchange_laws.h"
 
-// Nothing here initialises MPI but the exchange itself.
+// Only the exchange itself initialises MPI here.
 namespace tessera::mpi {
 namespace {
 
@@ -20,7 +20,7 @@ TEST(OwnMpi, IsBegunAndEndedByTheExchange) {
     ASSERT_TRUE(exchange.ok()) << exchange.error().message;
     EXPECT_GE((*exchange)->ranks(), 2);
     EXPECT_EQ(test::exchange_mistake(**exchange, test::Nearness::kAll, 7), "");
-    // What nobody will ever read or send must not keep MPI from ending.
+    // Messages that nobody will ever read or send must not keep MPI from ending.
     auto lane = (*exchange)->open({1'000'000, 1, 1});
     ASSERT_TRUE(lane.ok());
     ASSERT_TRUE((*exchange)->tell(0, {}).ok());
@@ -41,13 +41,13 @@ TEST(OwnMpi, TheModuleOpensWhereVersionAndCompilerAreTheSame) {
   const auto ask = reinterpret_cast<MpiModuleFunction>(dlsym(module, kMpiModuleSymbol));
   ASSERT_NE(ask, nullptr) << dlerror();
   ASSERT_EQ(ask()->version, kMpiModuleVersion);
-  // The module and this program have one MPI, which the test before has ended.
+  // The module and this program share one MPI, which the previous test has ended.
   const auto exchange = ask()->open({});
   ASSERT_FALSE(exchange.ok());
   EXPECT_EQ(exchange.error().message, "MPI has been finalised in this process");
 }
 
-/// The last rank ends all others, which wait for ever.
+/// The last rank ends all others, which wait forever.
 int abandon_all() {
   const auto exchange = mpi_exchange();
   if (!exchange) return 1;

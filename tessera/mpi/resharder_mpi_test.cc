@@ -22,7 +22,7 @@
 #include "tessera/testing/exchange/faulty_exchange.h"
 #include "tessera/testing/reshard/reshard_runs.h"
 
-/// Reshards between processes: all ranks draw the same pairs, and each looks at its own places.
+/// Reshards between processes: all ranks draw the same pairs, and each checks its own places.
 namespace tessera::mpi {
 namespace {
 
@@ -34,7 +34,7 @@ std::unique_ptr<exchange::Exchange> world(bool shared_memory) {
   return exchange.ok() ? std::move(*exchange) : nullptr;
 }
 
-/// What is wrong on any rank is wrong on all, so that all go on to the same next pair.
+/// An error on any rank is an error on all, so that all continue with the same next pair.
 std::string told_to_all(const std::string& mine) {
   const int bad = mine.empty() ? 0 : 1;
   int any = 0;
@@ -76,7 +76,7 @@ TEST(ResharderMpi, NotationsThroughBoth) {
   random_pairs_arrive(false, 100, test::ReshardSource::kTexts);
 }
 
-/// Square row shards to column shards, one place a rank.
+/// Square row shards to column shards, one place per rank.
 struct Square {
   Tensor a;
   Tensor b;
@@ -107,16 +107,16 @@ std::int64_t status_kib(const std::string& name) {
   return -1;
 }
 
-/// By how much the kernel may be wrong about these lines, which proc(5) calls inaccurate: every
-/// processor counts a batch of pages on its own before it tells.
+/// The possible error of these lines, which proc(5) calls inaccurate: every processor counts a
+/// batch of pages before it reports them.
 std::int64_t status_error_kib() {
   const std::int64_t processors = sysconf(_SC_NPROCESSORS_CONF);
   const std::int64_t batch_pages = std::max<std::int64_t>(32, 2 * processors);
   return processors * batch_pages * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/// A run takes no more memory than staging, besides what does not grow with the data: scratch of a
-/// worker, and what MPI keeps for itself.
+/// A run takes no more memory than staging, except for memory that does not grow with the data: the
+/// scratch of a worker, and MPI's own memory.
 TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
   constexpr std::int64_t kScratchKib = 6 << 10;
   for (const bool shared_memory : {true, false}) {
@@ -133,7 +133,7 @@ TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
     const std::vector<std::byte> from(static_cast<std::size_t>(resharder->from().bytes()),
                                       std::byte{1});
     std::vector<std::byte> to(static_cast<std::size_t>(resharder->to().bytes()), std::byte{2});
-    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+    std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
     const std::int64_t before = status_kib("VmRSS");
     ASSERT_TRUE(resharder->run(from, to).ok());
     const std::int64_t peak = status_kib("VmHWM");
@@ -143,8 +143,8 @@ TEST(ResharderMpi, MemoryStaysWithinTheParameter) {
   }
 }
 
-/// Nobody is called silent in a test that is not about silence, however busy the machine; in one
-/// that is, those who are there have seconds to answer.
+/// No rank is reported as silent in a test that is not about silence, however busy the machine; in
+/// a test about silence, the present ranks have seconds to answer.
 constexpr exchange::Timeouts kPatient{std::chrono::seconds(60), std::chrono::seconds(60)};
 constexpr exchange::Timeouts kHasty{std::chrono::milliseconds(200), std::chrono::seconds(4)};
 
@@ -157,7 +157,7 @@ exchange::ResharderOptions small_packets(const exchange::Timeouts& timeouts) {
   return options;
 }
 
-/// What a run between all ranks says on `exchange` when the last of them may have another plan.
+/// The error of a run between all ranks on `exchange` when the last of them may have another plan.
 std::string error_of(exchange::Exchange& exchange, const exchange::Timeouts& timeouts,
                      const std::string& other_layout = "") {
   const int last = exchange.ranks() - 1;
@@ -248,7 +248,7 @@ TEST(FaultsMpi, ARankWithAnotherPlanIsNamed) {
   EXPECT_NE(error.find(cat("rank ", last_rank())), std::string::npos) << error;
 }
 
-/// The rank comes back to itself after the others have given it up, and hears of it.
+/// The rank resumes after the others have given it up, and learns of it.
 TEST(FaultsMpi, AHungRankIsNamed) {
   if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
   const SharedCount done;

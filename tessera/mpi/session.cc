@@ -14,7 +14,7 @@
 namespace tessera::mpi {
 namespace {
 
-/// An error in so few bytes that ranks can pass it on.
+/// An error in a small fixed number of bytes that ranks can send.
 struct PlainError {
   ErrorCode code = ErrorCode::kIo;
   std::array<char, 400> message{};
@@ -110,9 +110,9 @@ Session::~Session() {
     MPI_Finalize();
     return;
   }
-  // Where MPI is someone else's, the communicators stay: freeing them is collective, and ranks may
-  // go at different times or not at all. MPI may still write into memory of messages on their way,
-  // so that stays as well.
+  // If this session did not initialise MPI, the communicators stay: freeing them is collective, and
+  // ranks may end at different times or not at all. MPI may still write into the memory of messages
+  // in flight, so that memory stays as well.
   if (!kept_.empty()) static_cast<void>(new std::vector<Kept>(std::move(kept_)));
 }
 
@@ -166,7 +166,7 @@ Status Session::settle(const Status& mine) {
 }
 
 Result<bool> Session::alike(std::vector<std::int64_t> numbers) {
-  // The largest of x and of -1 - x, which fits as well: alike when they belong to one x.
+  // The largest of x and of -1 - x, which fits as well: all are equal when both give the same x.
   const std::size_t count = numbers.size();
   for (std::size_t i = 0; i < count; ++i) numbers.push_back(-1 - numbers[i]);
   std::vector<std::int64_t> largest(numbers.size());

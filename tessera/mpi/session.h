@@ -13,14 +13,14 @@
 
 namespace tessera::mpi {
 
-/// MPI as one exchange uses it, with everything that it has opened: communicators of its own, the
+/// MPI as used by one exchange, with everything that it has opened: its own communicators, the
 /// ranks near this one, and whether MPI can still be called. MPI is finalised when the last holder
-/// goes, where this began it and nothing has gone wrong; after an error of MPI or abandon() it is
-/// left alone, since finalising would wait for ranks that may not come.
+/// is destroyed, if this session initialised it and nothing has failed. After an error of MPI or
+/// abandon() it is not finalised, because finalising would wait for ranks that may never come.
 class Session {
  public:
-  /// Collective. kPlansDiffer on all ranks when their options differ. Ranks of one machine that
-  /// give different `part`s share no memory, as if they were on several: for tests.
+  /// Collective. kPlansDiffer on all ranks when their options differ. Ranks of one machine with
+  /// different `part`s share no memory, as if they were on different machines: for tests.
   static Result<std::shared_ptr<Session>> begin(const MpiOptions& options, int part = 0);
   ~Session();
   Session(const Session&) = delete;
@@ -31,8 +31,8 @@ class Session {
   MPI_Comm packets() const { return packets_; }
   MPI_Comm notes() const { return notes_; }
 
-  /// The ranks that share memory with this one, itself among them, by rising number. The place of a
-  /// rank in this list is its seat.
+  /// The ranks that share memory with this one, including itself, by ascending number. The index of
+  /// a rank in this list is its seat.
   const std::vector<int>& near() const { return near_; }
   int seat() const { return seat_of_[static_cast<std::size_t>(rank_)]; }
   /// -1 for a rank that shares no memory with this one.
@@ -40,28 +40,28 @@ class Session {
   /// All ranks of this machine (or part of it), in the order of near() where memory is shared.
   MPI_Comm machine() const { return machine_; }
 
-  /// A number that messages of no other lane carry, the same on all ranks that have asked as often.
+  /// A tag that no other lane uses, the same on all ranks that have called this equally often.
   int new_tag();
 
-  /// An error where MPI has failed or was abandoned: ask before every call of MPI.
+  /// An error if MPI has failed or was abandoned. Check this before every MPI call.
   Status alive() const;
-  /// What `code`, the answer of MPI's function `call`, says. Errors end the session.
+  /// Converts `code`, the result of MPI's function `call`, to a Status. Errors end the session.
   Status answer(int code, std::string_view call);
-  /// Waits for a request of a collective call, and yields in between: MPI's own waiting would keep
-  /// a processor from ranks that have still to come.
+  /// Waits for a request of a collective call, and yields in between: MPI's own wait would keep the
+  /// processor busy while other ranks still need it.
   Status finish(MPI_Request& request, std::string_view call);
 
-  /// Collective: the same outcome on all ranks, that of the lowest rank with an error, which is
-  /// named. Fine only where all ranks are.
+  /// Collective: the same outcome on all ranks. Success only if all ranks succeed; otherwise the
+  /// error of the lowest rank that has one, which is named.
   Status settle(const Status& mine);
 
-  /// Collective: whether all ranks have the same numbers.
+  /// Collective: true when all ranks have the same numbers.
   Result<bool> alike(std::vector<std::int64_t> numbers);
 
-  /// Takes over messages that are still on their way when their lane goes, with the memory that
-  /// they need.
+  /// Takes over messages that are still in flight when their lane is destroyed, with the memory
+  /// that they need.
   void keep(std::vector<MPI_Request> requests, std::shared_ptr<void> memory);
-  /// Lets go of those that are through.
+  /// Releases those that are complete.
   void sweep();
 
   void abandon(int status);
@@ -78,7 +78,7 @@ class Session {
   int rank_ = 0;
   int ranks_ = 1;
   int tags_ = 0;
-  int most_tag_ = 32767;  // MPI promises as many
+  int most_tag_ = 32767;  // the minimum that MPI guarantees
   bool began_ = false;
   bool dead_ = false;
   MPI_Comm packets_ = MPI_COMM_NULL;

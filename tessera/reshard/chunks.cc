@@ -12,7 +12,7 @@
 namespace tessera::reshard {
 namespace {
 
-/// A trial takes time for the places along the axes, so that long ones have fewer.
+/// The time of a trial grows with the places along the axes, so long axes get fewer trials.
 constexpr std::int64_t kMaxTrials = std::int64_t{1} << 15;
 constexpr std::int64_t kPlacesOfATrial = 1024;
 
@@ -32,8 +32,8 @@ Result<Layout> sliced(const Layout& layout, const ChunkSlice& slice) {
   return Layout::make(std::move(spec));
 }
 
-/// What of a slice is in a box, counted from the box's corner; `from` and `to` are the box in the
-/// slice's own indices.
+/// The part of a slice inside a box, counted from the box's corner; `from` and `to` are the box in
+/// the slice's own indices.
 struct SliceInBox {
   ChunkSlice slice;
   Box box;
@@ -73,12 +73,12 @@ Result<Placement> sliced(const Placement& placement, const ChunkSlice& slice) {
     pieces.push_back({in->box, std::move(part)});
   }
   TESSERA_TRY(Shape shape, Shape::make(slice.count));
-  // The slots are those of the whole, where pieces do not meet.
+  // The slots are those of the whole placement, where pieces do not overlap.
   TESSERA_TRY(Piecewise part, Piecewise::by_rule(std::move(shape), std::move(pieces)));
   return Placement(std::move(part));
 }
 
-/// Looks for cuts that keep what arrives below a budget.
+/// Searches for cuts that keep the incoming bytes within a budget.
 class CutSearch {
  public:
   CutSearch(const Reshard& reshard, std::int64_t budget) : reshard_(reshard), budget_(budget) {}
@@ -89,7 +89,7 @@ class CutSearch {
     chunks.whole_bytes = chunks.staging_bytes = whole.bytes;
     if (whole.bytes <= budget_) return chunks;
     if (budget_ < reshard_.bytes(1)) return one_element_is_too_much(reshard_.bytes(1));
-    // Rounds divide what a place receives among them, so there are at least so many.
+    // Rounds divide what a place receives, so there are at least this many.
     std::int64_t least = 1;
     TESSERA_CHECK_OK(multiply(least, ceil_div(whole.bytes, budget_)));
     const std::size_t rank = reshard_.to().shape().rank();
@@ -147,7 +147,7 @@ class CutSearch {
         std::nullopt, "give a place more staging"};
   }
 
-  /// What arrives in round `round`.
+  /// The bytes that arrive in round `round`.
   Result<std::int64_t> bytes_in(const Chunks& chunks, std::int64_t round) {
     std::int64_t along_axes = 0;
     for (const std::int64_t extent : reshard_.physical().mesh.extents()) along_axes += extent;
@@ -179,7 +179,7 @@ class CutSearch {
     return chunks;
   }
 
-  /// `chunks` with the most that arrives in a round, or nothing when it is over the budget.
+  /// `chunks` with the most that arrives in a round; empty when that is over the budget.
   Result<std::optional<Chunks>> within_budget(Chunks chunks) {
     chunks.staging_bytes = 0;
     for (std::int64_t round = 0; round < chunks.rounds; ++round) {
@@ -190,8 +190,8 @@ class CutSearch {
     return std::optional(std::move(chunks));
   }
 
-  /// The fewest parts of one more dim. A part that holds index 0 alone receives no more than any
-  /// other that holds it, so a dim for which that is too much is left out.
+  /// The fewest parts of one more dim. A part that holds only index 0 receives no more than any
+  /// other part that contains index 0, so a dim for which even that is too much is skipped.
   Result<std::optional<Chunks>> cut_one_more(const Chunks& base, const std::vector<bool>& is_cut,
                                              std::int64_t arriving) {
     std::vector<std::size_t> dims;

@@ -9,12 +9,12 @@
 
 namespace tessera::reshard {
 
-/// More rounds than this are refused.
+/// chunk() refuses to cut a reshard into more rounds than this.
 inline constexpr std::int64_t kMaxRounds = std::int64_t{1} << 14;
 
-/// One dim of the tensor in `parts` parts, of which each round takes one.
-///   dealt       part i has the indices i, i + parts, i + 2·parts, ..: every place takes part in
-///               every round wherever a place holds neighbouring indices
+/// One dim of the tensor, cut into `parts` parts. Each round takes one part.
+///   dealt       part i has the indices i, i + parts, i + 2·parts, ..: if a place holds
+///               neighbouring indices, it takes part in every round
 ///   in blocks   part i has the indices [i·b, (i+1)·b), b = ceil(extent / parts)
 struct ChunkCut {
   int dim = 0;
@@ -32,42 +32,45 @@ struct ChunkSlice {
   friend bool operator==(const ChunkSlice&, const ChunkSlice&) = default;
 };
 
-/// A reshard in rounds, one after the other, so that what arrives in a round fits a buffer.
+/// A reshard cut into rounds that run one after the other, so that the data that arrive in one
+/// round fit in a buffer.
 ///
-/// Staging is what a place receives from other places in one round: messages are taken in whole
-/// before they are put into B's memory. What is sent is read from A's memory as it goes out, and
-/// local copies need no buffer.
+/// The staging of a place is what it receives from other places in one round: a message must arrive
+/// completely before it is written to B's memory. Outgoing data are read from A's memory while they
+/// are sent. Local copies need no buffer.
 ///
-/// Laws: each element is in exactly one round; the rounds' messages have the elements of the whole
-/// reshard's, so bytes add up to the same (types below a byte round up once a message); in no round
-/// does a place receive more than `staging_bytes`.
+/// Laws: each element is in exactly one round. The messages of all rounds together have the same
+/// elements as the messages of the whole reshard, so the bytes add up to the same sum (types
+/// smaller than a byte round up once per message). In no round does a place receive more than
+/// `staging_bytes`.
 struct Chunks {
-  std::vector<ChunkCut> cuts;  ///< none for a single round; rounds count row-major over them
+  std::vector<ChunkCut> cuts;  ///< empty for a single round; rounds are numbered row-major over the
+                               ///< cuts
   std::int64_t rounds = 1;
   std::int64_t staging_bytes = 0;  ///< the most that one place receives in one round
-  std::int64_t whole_bytes = 0;    ///< the same when all is one round
+  std::int64_t whole_bytes = 0;    ///< the same if everything is one round
 };
 
-/// The fewest rounds, of those that cut one dim, with which no place receives more than
-/// `staging_bytes` in a round; outer dims win over inner ones, and blocks over dealing, when they
-/// need equally many. Where no single dim is enough, the dim that helps most is cut into single
-/// indices and the others are looked at again.
+/// Cuts one dim into the fewest rounds such that no place receives more than `staging_bytes` in a
+/// round. On a tie, outer dims win over inner dims, and blocks win over dealing. If no single dim
+/// is enough, the dim that helps most is cut into single indices, and then the other dims are tried
+/// again.
 /// Example: [64, 64] f32 from Grid(8, 8) to one of its places: 63/64 of 16,384 bytes arrive; with
 /// 4096 bytes of staging that takes 4 rounds of 16 rows.
 /// Errors: kDoesNotFit when a single element does not fit; kTooLarge for more than kMaxRounds
-/// rounds or 2^15 trials (fewer on axes of thousands of places), and as for most_received.
+/// rounds or 2^15 trials (fewer on axes of thousands of places); and the errors of most_received.
 Result<Chunks> chunk(const Reshard& reshard, std::int64_t staging_bytes);
 
-/// What round number `round` takes.
+/// The indices that round number `round` moves.
 ChunkSlice slice_of(const Chunks& chunks, const Shape& shape, std::int64_t round);
 
-/// One round as a reshard of its own: A and B restricted to a slice, in the memory that they have
-/// in the whole. Its indices count along the slice.
+/// One round as a separate reshard: A and B restricted to a slice, with the same memory as in the
+/// whole reshard. Its indices count along the slice.
 Result<Reshard> restricted(const Reshard& reshard, const ChunkSlice& slice);
 
-/// The most bytes that one place receives from others, and such a place on the physical mesh; -1
-/// where nothing crosses. From the product form (flow_tables.h); where there is none, pairs of
-/// places are listed, and kTooLarge beyond 2^22 of them.
+/// The most bytes that one place receives from other places, and one such place on the physical
+/// mesh (-1 when nothing crosses). Computed from the product form (flow_tables.h). Where there is
+/// no product form, pairs of places are listed; kTooLarge for more than 2^22 pairs.
 struct MostReceived {
   std::int64_t bytes = 0;
   std::int64_t place = -1;

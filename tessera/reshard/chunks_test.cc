@@ -32,7 +32,7 @@ Reshard reshard_of(const Placement& from, const Placement& to) {
   return *std::move(reshard);
 }
 
-/// The wants of the elements that a slice has.
+/// The wants of the elements in a slice.
 std::vector<test::Want> wants_in(const std::vector<test::Want>& wants, const ChunkSlice& slice) {
   std::vector<test::Want> in;
   for (const test::Want& want : wants) {
@@ -47,8 +47,8 @@ std::vector<test::Want> wants_in(const std::vector<test::Want>& wants, const Chu
   return in;
 }
 
-/// The fewest parts of any one dim with which no place receives more than `budget` elements; 0 when
-/// none do.
+/// The fewest parts of any one dim with which no place receives more than `budget` elements; 0 if
+/// none.
 std::int64_t fewest_rounds(const std::vector<test::Want>& wants, const Shape& shape,
                            std::int64_t budget) {
   for (std::int64_t parts = 1; parts <= 64; ++parts) {
@@ -110,7 +110,7 @@ TEST(Chunks, RoundsFitCoverAndAreFew) {
       const std::vector<test::Want> in = wants_in(wants, slice);
       for (const test::Want& want : in) seen.insert(want.index);
       staging = std::max(staging, test::most_crossing(in));
-      // The round is a reshard of its own, which says the same.
+      // The round is a separate reshard, which must agree.
       const Result<Reshard> part = restricted(reshard, slice);
       ASSERT_TRUE(part.ok()) << part.error().message;
       const auto part_wants = test::wants_of(part->from(), part->to(), part->physical());
@@ -168,12 +168,12 @@ TEST(Chunks, ByHand) {
   EXPECT_EQ(chunks.staging_bytes, 4096);
   EXPECT_EQ(slice_of(chunks, *Shape::make({64, 64}), 3), (ChunkSlice{{48, 0}, {1, 1}, {16, 64}}));
   // 8 neighbouring rows on each of 8 places: dealt, every place takes 2 of them, 512 bytes, in each
-  // round; blocks would take a place's rows all at once.
+  // round; blocks would take all rows of a place at once.
   const Reshard turn = reshard_of(tensor("tensor<64x64xf32, pyflame.ColPartition(8)>"),
                                   tensor("tensor<64x64xf32, pyflame.RowPartition(8)>"));
   EXPECT_EQ(chunk(turn, 512)->rounds, 4);
   EXPECT_EQ(chunk(turn, 512)->cuts, (std::vector<ChunkCut>{{0, 4, true}}));
-  // A row of 64 does not fit: single rows, and those in two.
+  // A row of 64 does not fit: single rows, each cut in two.
   EXPECT_EQ(chunk(gather, 128)->rounds, 64 * 2);
   EXPECT_EQ(chunk(gather, 3).error().code, ErrorCode::kDoesNotFit);
   EXPECT_EQ(chunk(gather, 0).error().code, ErrorCode::kDoesNotFit);
@@ -187,7 +187,7 @@ TEST(Chunks, ByHand) {
 }
 
 TEST(Chunks, AWafer) {
-  // 9x11 elements a PE; columns and rows exchanged, so hardly anything is local.
+  // 9x11 elements per PE; columns and rows exchanged, so hardly anything is local.
   const Reshard turn =
       reshard_of(tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750)>"),
                  tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750, dim_to_pe=[1, 0])>"));
@@ -225,7 +225,7 @@ Machine machine(const std::string& text) {
   return *read;
 }
 
-/// 40 x 40 places of 48 KB, 12 of them not for data: what wse2 has, on fewer places.
+/// 40 x 40 places of 48 KB, of which 12 KB are not for data: like wse2, with fewer places.
 Machine small_wafer() {
   return machine(R"({"name": "mine", "mesh": [40, 40], "memory": [{"name": "sram", "per": "place",)"
                  R"( "bytes": 49152, "reserved": [{"name": "code", "bytes": 12288}]}]})");
@@ -278,7 +278,7 @@ TEST(Feasible, RoundsForWhatIsLeft) {
 }
 
 TEST(Feasible, WhoHoldsWhat) {
-  // On places of their own the larger of the two counts.
+  // On separate places the larger of the two counts.
   const Feasibility apart =
       *fit_of("tensor<64x64xf32, pyflame.Grid(2, 1)>",
               "tensor<64x64xf32, pyflame.Grid(4, 4, origin=(9, 9))>", small_wafer());
@@ -287,7 +287,7 @@ TEST(Feasible, WhoHoldsWhat) {
   // The same description is the same memory.
   const std::string same = "tensor<90x90xf32, pyflame.SinglePE()>";
   EXPECT_EQ(fit_of(same, same, small_wafer())->resident_bytes(), 32400);
-  // Another one on the same place is not.
+  // A different one on the same place is not.
   EXPECT_FALSE(
       fit_of(same,
              "tensor<90x90xf32, native<mesh=[1, 1], {d0} / (1 -> mem), {d1} / (1 -> mem*90)>>",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conservation: on random pairs each destination element is written exactly once, from the right
-// place, whatever the layouts; see reshard_laws.h for the law and reshard_pairs.h for the pairs.
+// place, for all layouts; see reshard_laws.h for the law and reshard_pairs.h for the pairs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,7 +32,7 @@ TEST(Conservation, OnePlaceCanBeAskedFor) {
   reshard_law_holds(3000, ReshardSource::kForms, filter_mistake);
 }
 
-/// A way to spoil one transfer of a list.
+/// A way to corrupt one transfer of a list.
 struct Slip {
   std::string_view name;
   void (*spoil)(reshard::Transfer& transfer);

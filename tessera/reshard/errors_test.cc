@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be moved is refused with a stable code, the numbers in question, and help.
+// What cannot be moved is refused with a stable code, the offending numbers, and help.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ PhysicalMesh physical(std::string_view mesh, std::string_view more = "") {
   return *made;
 }
 
-/// The refusal of a reshard has this code, these words in its message, and help.
+/// Checks that a reshard is refused with this code, this text in its message, and help.
 void refuses(std::string_view from, std::string_view to, const PhysicalMesh& on, ErrorCode code,
              const std::vector<std::string>& words) {
   const Result<Reshard> reshard = Reshard::make(placed(from), placed(to), on);
@@ -57,7 +57,7 @@ TEST(ReshardErrors, ShapesDiffer) {
 TEST(ReshardErrors, TypesDiffer) {
   refuses("tensor<8x8xf32, pyflame.Grid(2, 2)>", "tensor<8x8xbf16, pyflame.Grid(2, 2)>",
           physical("[4, 4]"), ErrorCode::kBadDType, {"f32", "bf16"});
-  // The same logical type, kept as block floats on one side.
+  // The same logical type, stored as block floats on one side.
   refuses(
       "tensor<8x8xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "
       "memref<1x1x!tt.tile<32x32, bfp_bf8>, #tt.memory_space<l1>>>>",
@@ -75,7 +75,7 @@ TEST(ReshardErrors, PlacesOutsideTheTarget) {
           ErrorCode::kOutOfRange, {"number 16", "4x4", "0 to 15"});
   refuses(inside, "tensor<8x8xf32, pyflame.Custom(2, 1, [(0, 0), (4, 1)])>", physical("[4, 4]"),
           ErrorCode::kOutOfRange, {"4"});
-  // Tiles without elements are places, too: the layout allocates there.
+  // Tiles without elements are places, too: the layout allocates memory there.
   refuses(inside, "tensor<8x8xf32, pyflame.Grid(5, 1, dim_to_pe=[-1, -1])>", physical("[4, 4]"),
           ErrorCode::kOutOfRange, {"4x4"});
 }
@@ -124,7 +124,7 @@ TEST(ReshardErrors, SinglePlacesMeetEveryRank) {
 TEST(ReshardErrors, DestinationsWhoseElementsShareSlots) {
   refuses("tensor<8x8xf32, strided<[8, 1]>>", "tensor<8x8xf32, strided<[1, 1]>>",
           physical("[4, 4]"), ErrorCode::kNotInjective, {"[0, 1]", "[1, 0]"});
-  // As a source that is fine: elements are read as often as they are wanted.
+  // As a source this is valid: elements are read as often as needed.
   EXPECT_TRUE(Reshard::make(placed("tensor<8x8xf32, strided<[0, 1]>>"),
                             placed("tensor<8x8xf32, strided<[8, 1]>>"), physical("[4, 4]"))
                   .ok());

@@ -64,8 +64,8 @@ Result<Side> side_of(const Placement& placement, const Machine& machine) {
   return side;
 }
 
-/// The first place that is in both meshes: axis by axis where both run along the axes of the
-/// physical mesh, else through the list that one of the device maps is.
+/// The first place that is in both meshes: axis by axis if both run along the axes of the physical
+/// mesh, otherwise through the list of one of the device maps.
 std::optional<std::int64_t> common_place(const PlaceMap& a, const PlaceMap& b,
                                          const PhysicalMesh& physical) {
   const std::optional<AxisSeats> seats_a = axis_seats(a, physical);
@@ -105,7 +105,7 @@ std::optional<std::int64_t> common_place(const Reshard& reshard) {
   const PlaceMap* last_b = nullptr;
   for (const ReshardPart& part : reshard.parts()) {
     const bool again =
-        last_a != nullptr && part.map_a == *last_a && part.map_b == *last_b;  // as pieces often are
+        last_a != nullptr && part.map_a == *last_a && part.map_b == *last_b;  // common for pieces
     last_a = &part.map_a;
     last_b = &part.map_b;
     if (again) continue;
@@ -115,7 +115,7 @@ std::optional<std::int64_t> common_place(const Reshard& reshard) {
   return first;
 }
 
-/// What could be done instead, with figures.
+/// The alternatives, with figures.
 std::string ways_out(const Feasibility& need, const Reshard& reshard) {
   const std::int64_t tensor = reshard.bytes(reshard.to().shape().elements());
   std::string help = cat("go through the host (", target::size_text(tensor), " out and in again)");
@@ -123,7 +123,7 @@ std::string ways_out(const Feasibility& need, const Reshard& reshard) {
   if (left <= 0) return help + ", or begin with an A that is spread over more places";
   help += cat(", in ", ceil_div(need.to_bytes, left), " chunks of at most ",
               target::size_text(left), " that are handed on one by one");
-  const std::int64_t places = std::max<std::int64_t>(2, ceil_div(tensor, left));  // not as it is
+  const std::int64_t places = std::max<std::int64_t>(2, ceil_div(tensor, left));  // at least 2
   return help + cat(", or spread B over ", places, " places or more");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small reshards with every number by hand, each against the reference and the library.
+// Small reshards with every number computed by hand, compared with the reference and the library.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -40,7 +40,7 @@ void is_kind(const ReshardPair& pair, reshard::ReshardKind kind) {
   EXPECT_EQ(kind_mistake(pair, moves), "") << describe(pair);
 }
 
-// Copies in columns 0 and 4 of one row. Column 2 is as near to either: the smaller number sends.
+// Copies in columns 0 and 4 of one row. Column 2 is equally near to both: the smaller number sends.
 // Column 3 is one step from column 4.
 TEST(HandExamples, TheNearestCopySends) {
   const std::string from =
@@ -59,8 +59,8 @@ TEST(HandExamples, TheNearestCopySends) {
         {16, 0, 1, 4, reshard::FabricCost{4, 4, 4, 4, 1, 1, 10}});
 }
 
-// A row of 3 places keeps shares of 4 elements; the first gets the others' and has its own. West
-// out of column 2: 4 wavelets, out of column 1: 8. max(8, 8 + 2) + 5 cycles.
+// A row of 3 places keeps shares of 4 elements; the first place receives the others' shares and has
+// its own. West out of column 2: 4 wavelets, out of column 1: 8. max(8, 8 + 2) + 5 cycles.
 TEST(HandExamples, SharesAreCombined) {
   const ReshardPair pair = pair_of(
       "tensor<4xf32, native<mesh=[1, 3], {d0} / (1 -> mem), fixed(m0=0), partial(m1, sum)>>",
@@ -69,7 +69,7 @@ TEST(HandExamples, SharesAreCombined) {
   is_kind(pair, reshard::ReshardKind::kReduce);
 }
 
-// The other way round share 0 is the value, and the other shares begin as 0: nothing crosses.
+// In the other direction share 0 is the value, and the other shares start as 0: nothing crosses.
 TEST(HandExamples, SharesAreBorn) {
   const ReshardPair pair = pair_of(
       "tensor<4xf32, pyflame.SinglePE()>",
@@ -91,7 +91,7 @@ TEST(HandExamples, SharesAlikeMoveOneByOne) {
   is_kind(pair, reshard::ReshardKind::kRedistribute);
 }
 
-// Six pages over two banks hold one element each; then the first three are on bank 0. Element 1
+// Six pages over two banks hold one element each; in B the first three are on bank 0. Element 1
 // crosses from bank 1, element 4 from bank 0, the others change slots.
 TEST(HandExamples, StackedPagesAreOnePlace) {
   costs(pair_of("tensor<6xf32, native<mesh=[6], {d0} / (1 -> m0), "
@@ -101,7 +101,7 @@ TEST(HandExamples, StackedPagesAreOnePlace) {
 }
 
 // Two elements from the middle of 3x3 to all: east and west, then north and south in each of three
-// columns: 8 links. Four places are 1 step away, four 2.
+// columns: 8 links. Four places are 1 step away, four 2 steps.
 TEST(HandExamples, AMulticastIsATree) {
   const ReshardPair pair =
       pair_of("tensor<2xf32, native<mesh=[3, 3], {d0} / (1 -> mem), fixed(m0=1), fixed(m1=1)>>",
@@ -116,8 +116,8 @@ TEST(HandExamples, AMulticastIsATree) {
   EXPECT_EQ(loads.south, (std::vector<std::int64_t>{0, 0, 0, 2, 2, 2, 0, 0, 0}));
 }
 
-// Element 0 goes to columns 1 and 2, element 1 to column 1 alone: two trees of a wavelet each, both
-// over the first link, though the message to column 1 would fit one wavelet.
+// Element 0 goes to columns 1 and 2, element 1 only to column 1: two trees of one wavelet each,
+// both over the first link, although the message to column 1 would fit in one wavelet.
 TEST(HandExamples, TreesRoundUpOneByOne) {
   costs(pair_of("tensor<2xi4, native<mesh=[1, 3], {d0} / (1 -> mem), fixed(m0=0), fixed(m1=0)>>",
                 "tensor<2xi4, native.pieces<[0:1] native<mesh=[1, 3], {d0} / (1 -> mem), "
@@ -127,9 +127,10 @@ TEST(HandExamples, TreesRoundUpOneByOne) {
         {2, 0, 2, 2, reshard::FabricCost{3, 3, 2, 2, 2, 1, 9}});
 }
 
-// Element n on virtual place n of 3x2, counted row by row, which is at (n mod 2, n div 2) on 2x3: a
-// step of d0 is three places on, from one row of the virtual mesh into another. Ways are 1, 1, 2, 2
-// and 3 long; 4 elements go east from (0, 0), 2 further; 5 leave by its ramp. max(5, 4 + 3) + 5.
+// Element n is on virtual place n of 3x2, counted row by row, which is at (n mod 2, n div 2) on
+// 2x3: a step of d0 is three places further, from one row of the virtual mesh into another. Routes
+// have lengths 1, 1, 2, 2 and 3; 4 elements go east from (0, 0), 2 of them further; 5 leave by its
+// ramp. max(5, 4 + 3) + 5.
 TEST(HandExamples, ALineRunsFromAxisToAxis) {
   const ReshardPair pair =
       pair_of("tensor<2x3xf32, strided<[3, 1]>>",
@@ -141,9 +142,9 @@ TEST(HandExamples, ALineRunsFromAxisToAxis) {
 }
 
 // Virtual places (r, c) of 2x3 are numbers 3r + c of a machine two wide: (0, 0), (0, 1), (1, 0), ..
-// The numbers are sums of one list an axis and the coordinates are not, which shows where the
+// The numbers are sums of one list per axis, but the coordinates are not, which shows where the
 // physical mesh is wider than the map: 3x3. All five others come to (0, 0), west and then north:
-// ways of 1, 1, 2, 2 and 3, four elements over the last link north. max(5, 4 + 3) + 5.
+// routes of 1, 1, 2, 2 and 3, four elements over the last link north. max(5, 4 + 3) + 5.
 TEST(HandExamples, AVirtualMeshCountedOnANarrowerOne) {
   const ReshardPair pair = pair_of(
       "tensor<6xf32, native<mesh=[2, 3], {d0} / (3 -> m0, 1 -> m1), "

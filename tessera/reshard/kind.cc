@@ -30,7 +30,7 @@ bool same_slots(const Flows& flows) {
   return total == 0;
 }
 
-/// The device map that places a box, or nothing where there is none.
+/// The device map that places a box; null if there is none.
 const DeviceMap* device_map_at(const Placement& placement, const Box& box) {
   for (const FormPiece& piece : form_pieces(placement)) {
     if (piece.box.contains(box.from)) return piece.device_map;
@@ -38,10 +38,10 @@ const DeviceMap* device_map_at(const Placement& placement, const Box& box) {
   return nullptr;
 }
 
-/// Whether places that are the same are also the same layers of it, where maps stack places.
+/// True when the same places are also the same layers, for maps that stack places.
 Result<bool> same_layers(const PartFacts& facts, const Reshard& reshard) {
   if (facts.a.apart && facts.b.apart) return true;
-  // Layers are fewer than virtual places, of either mesh.
+  // There are fewer layers than virtual places of either mesh.
   const std::int64_t layers = std::max(facts.a.form.mesh.elements(), facts.b.form.mesh.elements());
   const auto key = [&](const SideFacts& side, const Placement& placement) {
     const DeviceMap* map = device_map_at(placement, facts.part.box);
@@ -55,8 +55,8 @@ Result<bool> same_layers(const PartFacts& facts, const Reshard& reshard) {
                    key(facts.b, reshard.to()));
 }
 
-/// Whether rows and columns change places between A and B, and for some element this is a change:
-/// those of the virtual meshes where both have two axes, else those of the physical mesh.
+/// True when rows and columns are exchanged between A and B, and at least one element changes: on
+/// the virtual meshes if both have two axes, otherwise on the physical mesh.
 Result<bool> transposed(const std::vector<PartFacts>& parts, const PhysicalMesh& physical) {
   bool changes = false;
   for (const PartFacts& facts : parts) {
@@ -110,7 +110,7 @@ Result<ReshardKind> kind_of(const Reshard& reshard) {
     reduces = reduces || part.shares.reduces();
     keeps_shares = keeps_shares || part.shares.to > 1;
   }
-  bool stays = true;  // every element on its places
+  bool stays = true;  // every element stays on its places
   bool identical = true;
   for (const PartFacts& facts : parts) {
     if (!stays) break;

@@ -49,7 +49,7 @@ TEST(Kind, FirstThatFits) {
        "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "IDENTITY"},
       {"8x8", "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "Grid(2, 2)", "REDUCE"},
       {"8x8", "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "SinglePE()", "REDUCE"},
-      // Two shares become four: nothing is finished, and the tiles (columns) are as before.
+      // Two shares become four: nothing is reduced, and the tiles (columns) are the same.
       {"8x8", "Grid(2, 2, partial=[0:sum], dim_to_pe=[-1, 1])",
        "Grid(4, 2, partial=[0:sum], dim_to_pe=[-1, 1])", "REDISTRIBUTE"},
       {"8x8", "SinglePE()", "Grid(2, 2)", "SCATTER"},
@@ -66,7 +66,7 @@ TEST(Kind, FirstThatFits) {
       {"8x8", "Grid(2, 2)", "Custom(2, 2, [(1, 1), (1, 0), (0, 1), (0, 0)])", "REDISTRIBUTE"},
       {"8x8", "Grid(2, 2)", "Grid(4, 1)", "RESHARD"},
       {"8x8", "Grid(2, 2)", "BlockCyclic(2, 2, 1, 1)", "RESHARD"},
-      // Columns that are cut in 4 and rows that are cut in 4 are other sets of elements.
+      // Columns cut in 4 and rows cut in 4 are different sets of elements.
       {"8x8", "RowPartition(4)", "ColPartition(4)", "RESHARD"},
   };
   for (const Case& c : cases) {
@@ -100,7 +100,7 @@ TEST(Kind, PiecesAndDeviceNumbers) {
 }
 
 TEST(Kind, TilesOfOneLineOverBothAxes) {
-  // 60 elements, 5 a place of 3x4, dealt out row by row and column by column: the same tiles.
+  // 60 elements, 5 per place of 3x4, dealt out row by row and column by column: the same tiles.
   const Layout by_rows =
       layout(form({60}, {3, 4}, {fold(x(0), {on(0, 20, 3), on(1, 5, 4), mem(1, 5, 1)})}));
   const Layout by_cols =

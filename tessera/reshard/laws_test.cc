@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs, link loads and kinds of random pairs are those that walking every element along every link
-// gives; see reshard_laws.h for the laws and reshard_pairs.h for the pairs.
+// The costs, link loads and kinds of random pairs equal those from walking every element along
+// every link; see reshard_laws.h for the laws and reshard_pairs.h for the pairs.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ std::string cost_and_loads_mistake(const ReshardPair& pair, const NaiveReshard& 
   return mistake.empty() ? loads_mistake(pair, moves) : mistake;
 }
 
-/// Whether the cost comes from the product form, not from a list of messages.
+/// True when the cost comes from the product form, not from a list of messages.
 bool has_product_form(const ReshardPair& pair) {
   const Result<reshard::Reshard> reshard =
       reshard::Reshard::make(pair.from, pair.to, pair.physical);
@@ -41,7 +41,7 @@ TEST(Laws, CostsOfRandomPairsAreThoseOfEveryElement) {
   std::printf("%sof these %lld have a product form\n", features.table().c_str(),
               static_cast<long long>(products));
   EXPECT_GE(products * 2, features.pairs());
-  // What hardly occurs proves little.
+  // A feature that hardly occurs proves little.
   for (const auto& [name, count] : features.counts()) {
     if (name == "type: block float") continue;  // only notations have them
     EXPECT_GE(count * 1000, features.pairs() * 2) << name << " in " << count << " pairs";

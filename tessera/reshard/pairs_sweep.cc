@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every law of reshard on random pairs, larger and more of them than in the tests.
+// Every law of reshard on random pairs, larger and more than in the tests.
 //   reshard_pairs_sweep --quick   some larger pairs, in a few seconds
 //   reshard_pairs_sweep --full    10^5 pairs of the tests' sizes, and thousands of larger ones
-//   reshard_pairs_sweep --seed N [--large]   one pair, in words
-// Prints how many pairs were tried and what they were like. Returns 1 when a law breaks, after
+//   reshard_pairs_sweep --seed N [--large]   one pair, printed
+// Prints how many pairs were tried and their properties. Returns 1 when a law breaks, after
 // printing up to 5 cases.
 #include <cstdint>
 #include <cstdio>

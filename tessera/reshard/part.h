@@ -10,22 +10,22 @@
 
 namespace tessera::reshard {
 
-/// How values that were shared over places in A meet in B.
+/// How values that are split into shares over places in A are combined in B.
 struct Shares {
   std::int64_t from = 1;  ///< shares in A
   std::int64_t to = 1;    ///< shares in B
-  bool alike = true;      ///< share i goes to share i; else all of A's go to share 0 of B
-  Reduction reduction = Reduction::kSum;  ///< what combines A's shares, when not alike
+  bool alike = true;      ///< share i goes to share i; otherwise all shares of A go to share 0 of B
+  Reduction reduction = Reduction::kSum;  ///< combines A's shares, when not alike
   bool reduces() const { return !alike && from > 1; }
 };
 
-/// What one box of the tensor does: both placements have one rule there.
+/// The reshard of one box of the tensor. Within the box, each placement follows a single rule.
 struct ReshardPart {
   Box box;
   Form a;
   Form b;
-  /// Places are the first ones of each element, on the virtual meshes. Its dims are those of the
-  /// box, or several of them as one where both forms only count them together.
+  /// Its places are the first place of each element, on the virtual meshes. Its dims are those of
+  /// the box; several dims are merged into one where both forms use them only together.
   Refinement refinement;
   PlaceMap map_a;
   PlaceMap map_b;

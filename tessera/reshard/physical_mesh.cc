@@ -14,7 +14,7 @@ bool is_single(const std::vector<std::int64_t>& mesh) {
   return std::all_of(mesh.begin(), mesh.end(), [](std::int64_t extent) { return extent == 1; });
 }
 
-/// The mesh that a placement's places are counted in: physical where it is mapped.
+/// The mesh in which a placement's places are counted: the physical one if it has a device map.
 void hold(const Placement& placement, std::vector<std::vector<std::int64_t>>& meshes) {
   for (const FormPiece& piece : form_pieces(placement)) {
     const bool mapped =
@@ -46,7 +46,7 @@ Result<PhysicalMesh> PhysicalMesh::around(const Placement& a, const Placement& b
   hold(b, meshes);
   std::vector<std::int64_t> extents;
   for (const std::vector<std::int64_t>& mesh : meshes) {
-    // A single place is the first of any mesh.
+    // A single place is the first place of any mesh.
     if (is_single(extents) && (mesh.size() > extents.size() || !is_single(mesh))) {
       extents.assign(mesh.size(), 1);
     }

@@ -31,7 +31,7 @@ Error not_supported(std::string message, std::string help) {
   return Error{ErrorCode::kNotSupported, std::move(message), std::nullopt, std::move(help)};
 }
 
-/// B with a device map of its own choice.
+/// B with a new device map.
 Result<Placement> with_map(const Placement& to, const DeviceMap& map) {
   if (const Layout* layout = to.layout()) {
     LayoutSpec spec = layout->spec();
@@ -65,7 +65,7 @@ Result<Placement> with_map(const Placement& to, const DeviceMap& map) {
   return Placement(std::move(made));
 }
 
-/// B has one device map, and one virtual place for each physical one.
+/// Requires that B has one device map, and one virtual place for each physical one.
 Status check_movable(const Placement& to) {
   const DeviceMap* first = nullptr;
   for (const FormPiece& piece : form_pieces(to)) {
@@ -97,8 +97,8 @@ Result<std::int64_t> wanted_in_all(const std::vector<Overlap>& overlaps) {
   return wanted.value("the elements that B holds");
 }
 
-/// Elements in bytes. Those that are no whole bytes round up once a message, so the messages are
-/// looked at; where rounding takes back what was saved, B stays as it is.
+/// Elements in bytes. Elements that are not whole bytes round up once per message, so the messages
+/// are counted. If rounding cancels the savings, B stays unchanged.
 Status count_bytes(const Reshard& reshard, Relabelled& answer) {
   if (reshard.byte_rate().denominator == 1) {
     answer.bytes_before = reshard.bytes(answer.elements_before);
@@ -137,7 +137,7 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
   }
   TESSERA_TRY(const std::int64_t wanted, wanted_in_all(overlaps));
 
-  std::optional<std::int64_t> kept;  // with B as it is
+  std::optional<std::int64_t> kept;  // with the original B
   std::optional<Choice> best;
   const std::optional<AxisSeats> own = axis_seats(first.map_b, physical);
   if (own && overlaps.size() == 1) {
@@ -166,8 +166,8 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
                    std::nullopt, "relabel layouts of fewer places, or with a dim for each axis"};
     }
   }
-  // Where rows and columns cannot be exchanged on these seats and places are too many to list, B
-  // stays as it is.
+  // If rows and columns cannot be exchanged on these seats and there are too many places to list, B
+  // stays unchanged.
   answer.optimal = best && best->optimal;
   answer.elements_before = wanted - *kept;
   answer.elements_after = wanted - (best ? std::max(*kept, best->kept) : *kept);

@@ -124,14 +124,14 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
       ASSERT_TRUE(after.ok()) << after.error().message;
       EXPECT_EQ(relabelled->bytes_after, cost_of(*after)->bytes);
       EXPECT_LE(relabelled->bytes_after, relabelled->bytes_before);
-      if (!relabelled->optimal) {  // rounding took it back
+      if (!relabelled->optimal) {  // rounding cancelled the savings
         EXPECT_EQ(dtype, DType::kI4);
         EXPECT_FALSE(relabelled->changed);
         continue;
       }
       EXPECT_LE(relabelled->elements_after, relabelled->elements_before);
       EXPECT_EQ(relabelled->changed, relabelled->elements_after < relabelled->elements_before);
-      // The new B is a placement like any other, on seats, and moves as much as was said.
+      // The new B is a normal placement, on seats, and moves as much as reported.
       EXPECT_EQ(test::crossing(test::wants_of(*a, relabelled->to, physical)),
                 relabelled->elements_after);
       Numbers now = places_of(relabelled->to, physical);
@@ -211,7 +211,8 @@ TEST(Relabel, SaysRotationsAndTransposesAsFolds) {
   EXPECT_EQ(turned.bytes_after, 0);
   EXPECT_EQ(turned.saved_bytes(), 128);
   EXPECT_EQ(turned.to.layout()->spec().device_map.kind(), DeviceMap::Kind::kFolded);
-  // 2x4 to 4x2 exchanged: on B's own places half the tiles at most can stay; on A's all of them.
+  // 2x4 to 4x2 exchanged: on B's own places at most half the tiles can stay; on A's places all of
+  // them.
   const Reshard oblong =
       reshard_of(tensor("tensor<8x8xf32, pyflame.Grid(2, 4)>"),
                  tensor("tensor<8x8xf32, pyflame.Grid(4, 2, dim_to_pe=[1, 0])>"));
@@ -220,7 +221,7 @@ TEST(Relabel, SaysRotationsAndTransposesAsFolds) {
 }
 
 TEST(Relabel, BestPlaceForAGather) {
-  // [5] over 4: tiles of 2, 2, 1, 0. One place for all of it: only another seat would help.
+  // [5] over 4: tiles of 2, 2, 1, 0. All of it on one place: only another seat would help.
   const Reshard gather = reshard_of(tensor("tensor<5xf32, pyflame.RowPartition(4)>"),
                                     tensor("tensor<5xf32, pyflame.Grid(1, 1, origin=(3, 0))>"));
   EXPECT_EQ(relabel(gather)->bytes_after, 20);
@@ -253,7 +254,7 @@ TEST(Relabel, PiecewiseAndViews) {
       *Piecewise::make(*Shape::make({8}), {{Box{{0}, {4}}, half}, {Box{{4}, {8}}, upper}});
   const Placement a = tensor("tensor<8xf32, pyflame.Custom(2, 1, [(1, 0), (0, 0)])>");
   const Reshard reshard = reshard_of(a, b);
-  // Role 0 wants 0 1 4 5 and place (1, 0) has 0..3: either way half of it stays.
+  // Role 0 needs 0 1 4 5 and place (1, 0) has 0..3: either way half of it stays.
   const Relabelled relabelled = *relabel(reshard);
   EXPECT_EQ(relabelled.elements_after, 4);
   const View view = *View::of(half).slice(0, 1, 3);
@@ -303,7 +304,7 @@ TEST(Relabel, AWaferWithItsRowsShifted) {
 }
 
 TEST(Relabel, AWaferWithItsRowsInAnyOrder) {
-  // No fold says it, so B is a table; it is still one of rows and columns, and nothing moves.
+  // No fold expresses it, so B is a table; it is still one of rows and columns, and nothing moves.
   const Placement a = tensor("tensor<994x750xf32, pyflame.Grid(994, 750)>");
   LayoutSpec spec = a.layout()->spec();
   std::vector<Numbers> coords(2);
@@ -322,7 +323,7 @@ TEST(Relabel, AWaferWithItsRowsInAnyOrder) {
 }
 
 TEST(Relabel, ATransposeOfAWaferIsCounted) {
-  // Rows and columns would have to change sides, and 994 rows are no 750 columns: B stays.
+  // Rows and columns would have to be exchanged, and 994 rows are not 750 columns: B stays.
   const Reshard turn =
       reshard_of(tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750)>"),
                  tensor("tensor<8192x8192xf32, pyflame.Grid(994, 750, dim_to_pe=[1, 0])>"));

@@ -24,7 +24,7 @@ Reshard::Rate lowest_terms(std::int64_t numerator, std::int64_t denominator) {
   return {numerator / g, denominator / g};
 }
 
-/// Bits an element: whole ones, or those of a tile shared by its elements.
+/// Bits per element: whole bits, or the bits of a tile divided by its elements.
 Reshard::Rate bits_of(DType storage) {
   if (const std::optional<std::int64_t> bits = dtype_bits(storage)) return {*bits, 1};
   constexpr std::int64_t kTileElements = 1024;
@@ -41,7 +41,7 @@ Status check_types(const Placement& from, const Placement& to) {
                std::nullopt, "a reshard moves bits; convert them with a relayout first"};
 }
 
-/// The shares of a form: how many, by which reductions.
+/// The shares of a form: how many, and with which reductions.
 struct FormShares {
   std::vector<std::pair<std::int64_t, Reduction>> fills;  // those of more than one share
   std::int64_t count = 1;
@@ -62,7 +62,7 @@ Result<Shares> meet_shares(const Form& a, const Form& b) {
   const FormShares of_b = shares_of(b);
   Shares shares{of_a.count, of_b.count, of_a.fills == of_b.fills, Reduction::kSum};
   if (shares.alike) return shares;
-  // Shares of several reductions neither combine in one step nor have one neutral element.
+  // Shares of several reductions cannot be combined in one step and have no single neutral element.
   for (const FormShares* side : {&of_a, &of_b}) {
     for (const auto& [count, reduction] : side->fills) {
       const Reduction first = side->fills.front().second;
@@ -78,7 +78,7 @@ Result<Shares> meet_shares(const Form& a, const Form& b) {
   return shares;
 }
 
-/// Every sum that is made later stays below 2^62.
+/// Checks that every later sum stays below 2^62.
 Status check_sums(const Reshard& reshard) {
   Checked most = reshard.from().shape().elements();
   std::int64_t copies = 1;
@@ -88,7 +88,7 @@ Status check_sums(const Reshard& reshard) {
     copies = std::max(copies, here.saturated());
   }
   most *= copies;
-  // Rounding up adds less than a wavelet a message, and no message is empty.
+  // Rounding up adds less than one wavelet per message, and no message is empty.
   most *= reshard.wavelet_rate().numerator + reshard.wavelet_rate().denominator;
   if (const std::optional<fabric::FabricMesh>& fabric = reshard.physical().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
@@ -98,8 +98,8 @@ Status check_sums(const Reshard& reshard) {
   return ok_status();
 }
 
-/// The refinement of two forms. Dims that both only ever count together, as a tensor that is dealt
-/// out flat, are one dim to it: no index is asked for, only places and slots.
+/// The refinement of two forms. Dims that both forms use only together, as in a tensor that is
+/// dealt out flat, are merged into one dim: only places and slots are needed, not indices.
 Result<Refinement> refine_joined(const Form& a, const Form& b) {
   const auto folds_dims = [](const Form& form) {
     return std::any_of(form.folds.begin(), form.folds.end(),
@@ -118,7 +118,7 @@ Result<Refinement> refine_joined(const Form& a, const Form& b) {
   return refine(joined_a, joined_b);
 }
 
-/// The same device map again and again, as the pieces of a piecewise placement have, is one map.
+/// Reuses equal device maps, which the pieces of a piecewise placement often have.
 class MapCache {
  public:
   Result<PlaceMap> get(const Shape& mesh, const DeviceMap* map, const PhysicalMesh& physical) {

@@ -10,62 +10,64 @@
 #include "tessera/layout/placement.h"
 #include "tessera/reshard/physical_mesh.h"
 
-/// reshard/: layout A to layout B when the data live on many places. Two Placements and a
-/// PhysicalMesh come in; exact transfers (transfers.h), their cost (cost.h), their kind (kind.h), a
-/// better choice of places (relabel.h), and whether memory allows it (feasible.h) go out. Pure: no
-/// files, no threads.
+/// reshard/: moves data from layout A to layout B when the data are spread over many places. In:
+/// two Placements and a PhysicalMesh. Out: the exact transfers (transfers.h), their cost (cost.h),
+/// their kind (kind.h), a better choice of places (relabel.h), and whether memory suffices
+/// (feasible.h). Pure: it uses no files and no threads.
 namespace tessera::reshard {
 
 // =================================================================================================
 // What moves, exactly
 //
-// A keeps element x on the places A(x): one, or one for each replica. B wants it on the places
-// B(x).
+// A keeps element x on the places A(x): one place, or one for each replica. B requires it on the
+// places B(x).
 //
 //   source       Each place q of B(x) takes x from the place of A(x) nearest to q: the fewest steps
-//                along rows and columns, and among equals the smallest number. When that is q
-//                itself, x is copied inside q; else it crosses.
-//   shares       Where A keeps partial sums, x has one value for each share. When B keeps shares of
-//                the same number and reduction (fill by fill), share i goes to share i, as if they
-//                were tensors of their own. Otherwise every share of A goes to each place of share
-//                0 of B, which combines them; the other shares of B begin as the neutral element of
-//                B's reduction, and nothing moves for them.
-//   message      All that crosses from one place p to another place q, an ordered pair. It takes
-//                ceil(bits / wavelet_bits) wavelets.
+//                along rows and columns; on a tie, the smallest place number. If that place is q
+//                itself, x is copied inside q; otherwise x crosses.
+//   shares       Where A keeps partial sums, x has one value for each share. If B keeps shares of
+//                the same number and reduction (fill by fill), share i goes to share i, as if the
+//                shares were separate tensors. Otherwise every share of A goes to each place of
+//                share 0 of B, which combines them; the other shares of B start as the neutral
+//                element of B's reduction, and nothing moves for them.
+//   message      Everything that crosses from one place p to another place q (an ordered pair). It
+//                takes ceil(bits / wavelet_bits) wavelets.
 //   multicast    Elements that leave p for the same set of other places travel together, once over
 //                each link of the tree to them.
 //
 // Worked example: [4] f32 from RowPartition(2), two elements on each of (0,0) and (1,0), to
-// Grid(2, 2, replicate=[0, 1]), all four on each of four places. x0 and x1 are on (0,0) alone, so
-// it sends them to the three others: one multicast, 3 messages of 8 bytes; so does (1,0) with x2
-// and x3. 48 bytes cross in 6 messages, and 8 bytes each are copied inside (0,0) and (1,0).
+// Grid(2, 2, replicate=[0, 1]), all four on each of four places. x0 and x1 are only on (0,0), so
+// it sends them to the three other places: one multicast, 3 messages of 8 bytes. (1,0) does the
+// same with x2 and x3. 48 bytes cross in 6 messages, and 8 bytes are copied inside each of (0,0)
+// and (1,0).
 //
 // Product form. The common refinement of A and B is a list of factors, each a short list of
-// pieces; choosing one piece a factor gives a strided nest. Places are sums over the factors as
-// slots are, so costs are sums of products (cost.h), and transfers are listed only when asked for.
+// pieces; choosing one piece per factor gives a strided nest. Places, like slots, are sums over the
+// factors, so costs are sums of products (cost.h), and transfers are listed only on request.
 // =================================================================================================
 
 struct ReshardPart;  // part.h: what one box of the tensor does
 
-/// A reshard, checked. See the essay above.
+/// A checked reshard. See the essay above.
 class Reshard {
  public:
-  /// Errors: kShapeMismatch; kBadDType when element types or their types in memory differ (a
+  /// Errors: kShapeMismatch; kBadDType when the element types or their types in memory differ (a
   /// reshard moves bits; relayout converts them); kNotInjective when elements share a slot of `to`;
   /// kNotSupported for shares of several reductions that are not alike; those of PlaceMap for
-  /// places outside the physical mesh or dead; kTooLarge as for refine; kOverflow when bits times
-  /// the longest way do not fit.
+  /// places that are dead or outside the physical mesh; kTooLarge as for refine; kOverflow when
+  /// bits times the longest route do not fit.
   static Result<Reshard> make(const Placement& from, const Placement& to,
                               const PhysicalMesh& physical);
 
   const Placement& from() const { return from_; }
   const Placement& to() const { return to_; }
   const PhysicalMesh& physical() const { return physical_; }
-  /// One, or one for each pair of boxes of piecewise placements that meet. Empty boxes have none.
+  /// One part, or one for each pair of boxes of piecewise placements that intersect. Empty boxes
+  /// have none.
   const std::vector<ReshardPart>& parts() const { return *parts_; }
 
-  /// What `elements` elements take together, rounded up: bytes of memory, and wavelets (of 32 bits
-  /// where there is no fabric). Elements of block floats count their share of a tile.
+  /// The size of `elements` elements together, rounded up: in bytes of memory, and in wavelets (of
+  /// 32 bits where there is no fabric). Elements of block floats count their share of a tile.
   std::int64_t bytes(std::int64_t elements) const { return byte_rate_.of(elements); }
   std::int64_t wavelets(std::int64_t elements) const { return wavelet_rate_.of(elements); }
   /// wavelets(n) = ceil(n · numerator / denominator), in lowest terms: 1/2 for f16, 2/1 for f64.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of the PyFlame seed (sections 5.1 and 7.1) with their true costs, by hand. What they
-// have in common: f32, so a wavelet an element; costs are counted in units of one message.
+// The examples of the PyFlame document (sections 5.1 and 7.1) with their true costs, computed by
+// hand. All use f32, so one wavelet per element; costs are counted in units of one message.
 //
-// The library is asked about the examples as they are. The reference walks each with every dim a
-// sixteenth as long, where every place sends a 256th: the same arithmetic.
+// The library gets the examples as they are. The reference walks each with every dim a sixteenth as
+// long, where every place sends a 256th: the same arithmetic.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace {
 /// A cost in units of one message's wavelets; every message has the same size.
 struct Units {
   std::int64_t wavelets = 0;  ///< of one message of the full example
-  std::int64_t local = 0;     ///< messages' worth that stays
+  std::int64_t local = 0;     ///< amount that stays, in messages
   std::int64_t messages = 0;
   std::int64_t hops = 0;
   std::int64_t link_hops = 0;
@@ -94,10 +94,10 @@ void holds(const Example& example) {
   }
 }
 
-// 5.1: A is [1024, 512] by RowPartition(4): 256x512 on each of (0..3, 0). A matmul on 4x4 PEs wants
+// 5.1: A is [1024, 512] by RowPartition(4): 256x512 on each of (0..3, 0). A matmul on 4x4 PEs needs
 // those rows on every PE of the row. The tile of 131,072 elements leaves (r, 0) once, eastwards:
 //   messages   3 in each of 4 rows; hops 4·(1 + 2 + 3); over the 3 east links of 4 rows: 12
-//   a link, a ramp in and a ramp out each carry one tile; the longest way is 3
+//   a link, a ramp in and a ramp out each carry one tile; the longest route is 3
 //   cycles     max(131072, 131072 + 3) + 2·2 + 1 = 131080
 TEST(SeedExamples, MatmulRowsAreReplicatedAlongTheRows) {
   holds({1024,
@@ -115,7 +115,7 @@ TEST(SeedExamples, MatmulRowsAreReplicatedAlongTheRows) {
           .longest = 3}});
 }
 
-// 5.1: B is [512, 256] by ColPartition(4): 512x64 on each of (0, 0..3), wanted on every PE of the
+// 5.1: B is [512, 256] by ColPartition(4): 512x64 on each of (0, 0..3), needed on every PE of the
 // column. As above with tiles of 32,768 elements and south for east; 32776 cycles.
 TEST(SeedExamples, MatmulColumnsAreReplicatedAlongTheColumns) {
   holds({512,
@@ -133,9 +133,9 @@ TEST(SeedExamples, MatmulColumnsAreReplicatedAlongTheColumns) {
           .longest = 3}});
 }
 
-// 5.1, the other way: both on Grid(4, 4). Of A, (r, 0) keeps 256x128 and sends 32,768 elements to
-// each of the 3 others in its row. No two want the same, so the first east link carries 3 messages,
-// the next 2, the last 1 (6 a row, as many as hops), and 3 leave one ramp:
+// 5.1, the alternative: both on Grid(4, 4). Of A, (r, 0) keeps 256x128 and sends 32,768 elements to
+// each of the 3 others in its row. No two need the same, so the first east link carries 3 messages,
+// the next 2, the last 1 (6 per row, as many as hops), and 3 leave one ramp:
 //   cycles     max(3·32768, 3·32768 + 3) + 5 = 98312
 TEST(SeedExamples, MatmulRowsAreDealtOutOverTheGrid) {
   holds({1024,
@@ -153,7 +153,7 @@ TEST(SeedExamples, MatmulRowsAreDealtOutOverTheGrid) {
           .longest = 3}});
 }
 
-// The same of B, 128x64 = 8,192 elements a message, southwards; 24584 cycles.
+// The same for B, 128x64 = 8,192 elements per message, southwards; 24584 cycles.
 TEST(SeedExamples, MatmulColumnsAreDealtOutOverTheGrid) {
   holds({512,
          256,
@@ -170,7 +170,7 @@ TEST(SeedExamples, MatmulColumnsAreDealtOutOverTheGrid) {
           .longest = 3}});
 }
 
-// 7.1: a [1024, 512] was Grid(2, 8), 512x64 a PE, and becomes RowPartition(4), 256x512 a PE.
+// 7.1: a [1024, 512] was Grid(2, 8), 512x64 per PE, and becomes RowPartition(4), 256x512 per PE.
 // (r, c) sends 256x64 = 16,384 elements to (2r, 0) and as many to (2r + 1, 0); (0, 0) keeps its
 // upper half. 4·8 - 1 messages.
 //   hops       c to the west, summed 4·28; |i - r| = 0, 1, 1, 2 southwards for 8 columns each: 32
@@ -197,7 +197,7 @@ TEST(SeedExamples, PropagatedGridBecomesRows) {
 }
 
 // 7.1 as c = Grid(4, 4) needs it: those rows on every PE of 4 columns. (r, c) sends each half,
-// once, to the 4 PEs of row 2r or 2r + 1; (0, 0..3) keep theirs of the upper half. 4·8·4 - 4
+// once, to the 4 PEs of row 2r or 2r + 1; (0, 0..3) keep their part of the upper half. 4·8·4 - 4
 // messages.
 //   hops       Σ |c - j| over c < 8, j < 4 is 28 + 22 + 18 + 16 = 84, for 4 (row, half): 336;
 //              |i - r| sums to 4 for 32 (c, j) each: 128
@@ -221,8 +221,9 @@ TEST(SeedExamples, PropagatedGridBecomesReplicatedRows) {
           .longest = 9}});
 }
 
-// 7.1 with a brought to the very grid of c: 512x64 a PE to 256x128 a PE. (i div 2, c) sends 256x64
-// = 16,384 elements to (i, c div 2), for i < 4 and c < 8; only (0, 0) to (0, 0) stays. 31 messages.
+// 7.1 with a moved to exactly the grid of c: 512x64 per PE to 256x128 per PE. (i div 2, c) sends
+// 256x64 = 16,384 elements to (i, c div 2), for i < 4 and c < 8; only (0, 0) to (0, 0) stays. 31
+// messages.
 //   hops       c - c div 2 sums to 0 + 1 + 1 + 2 + 2 + 3 + 3 + 4 = 16, for 4 i: 64
 //              i - i div 2 sums to 4, for 8 c: 32
 //   links      west out of column k in either row: c with c div 2 < k <= c. For k = 1..7 that are

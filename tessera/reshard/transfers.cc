@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxListed = std::int64_t{1} << 23;
 constexpr std::int64_t kMaxTries = std::int64_t{1} << 32;
 
-/// Whether a pair is wanted at all.
+/// True when a pair is selected.
 bool wanted(const TransferChoice& choice, const PairAt& pair) {
   const bool local = pair.source.physical == pair.destination.physical;
   if (!(local ? choice.local : choice.messages)) return false;
@@ -26,7 +26,7 @@ bool wanted(const TransferChoice& choice, const PairAt& pair) {
   return !choice.destination || *choice.destination == pair.destination.physical;
 }
 
-/// The virtual places that are one physical place.
+/// The virtual places that map to one physical place.
 std::vector<std::int64_t> places_at(const PlaceMap& map, std::int64_t physical) {
   std::vector<std::int64_t> found;
   const std::int64_t places = map.mesh().elements();
@@ -36,7 +36,7 @@ std::vector<std::int64_t> places_at(const PlaceMap& map, std::int64_t physical) 
   return found;
 }
 
-/// Walks what `choice` wants, by the shortest way to it.
+/// Walks what `choice` selects, with as little work as possible.
 template <typename Visitor>
 bool walk(const ReshardPart& part, const Flows& flows, const TransferChoice& choice,
           Visitor& visitor) {
@@ -56,7 +56,7 @@ bool walk(const ReshardPart& part, const Flows& flows, const TransferChoice& cho
   return groups.all();
 }
 
-/// All searches for the nearest copy together stay within reason.
+/// Limits the total number of searches for the nearest copy.
 Status check_tries(const Flows& flows) {
   const std::int64_t tries = flows.nearest.tries();
   if (tries == 1) return ok_status();
@@ -68,7 +68,7 @@ Status check_tries(const Flows& flows) {
       std::nullopt, "keep fewer replicas, or use a device map along rows and columns"};
 }
 
-/// Hands transfers on as they come.
+/// Passes transfers on immediately.
 struct Stream {
   const TransferChoice& choice;
   const std::function<Status(const Transfer&)>& visit;
@@ -83,13 +83,13 @@ struct Stream {
   }
 };
 
-/// A transfer that waits to stand beside the others of its pair.
+/// A transfer that is kept until it can be grouped with the others of its pair.
 struct Listed {
   Transfer transfer;
   std::size_t first_loop = 0;
 };
 
-/// Keeps transfers until all are there.
+/// Keeps transfers until all are listed.
 struct Listing {
   const TransferChoice& choice;
   std::vector<Listed> listed = {};
@@ -97,7 +97,7 @@ struct Listing {
 
   bool wants(const PairAt& pair) const { return wanted(choice, pair); }
   bool take(const Transfer& transfer) {
-    // Loops take memory too: as much as this when every transfer has four.
+    // Loops take memory too: the same amount when every transfer has four.
     if (static_cast<std::int64_t>(std::max(listed.size(), loops.size() / 4)) >= kMaxListed) {
       return false;
     }
@@ -131,7 +131,7 @@ Error too_many_listed(std::int64_t most) {
                std::nullopt, "ask for one destination at a time, or use placements of one piece"};
 }
 
-/// Adds up the elements of the pairs that are wanted.
+/// Adds up the elements of the selected pairs.
 class PairList {
  public:
   PairList(std::int64_t most, const TransferChoice& choice) : most_(most), choice_(choice) {}
@@ -144,7 +144,7 @@ class PairList {
     limit_ = std::max(limit_, 2 * static_cast<std::int64_t>(pairs_.size()));
     return static_cast<std::int64_t>(pairs_.size()) <= most_;
   }
-  /// Sorts, and makes one of what several boxes or shares send from one place to another.
+  /// Sorts, and merges what several boxes or shares send from one place to another.
   void join() {
     std::sort(pairs_.begin(), pairs_.end(), [](const PairBytes& x, const PairBytes& y) {
       return std::pair(x.source, x.destination) < std::pair(y.source, y.destination);

@@ -155,7 +155,7 @@ void check_law(const Reshard& reshard, const std::string& what) {
   }
   EXPECT_EQ(by_list.size(), listed->size());
   EXPECT_EQ(by_list, crossing);
-  // What one place sends or gets is the same as picking it out of everything.
+  // The transfers of one place are the same as those selected from the full list.
   const auto all = lines(reshard);
   for (std::int64_t place = 0; place < std::min<std::int64_t>(physical.elements(), 6); ++place) {
     std::vector<std::string> sent, got;
@@ -203,7 +203,7 @@ TEST(Transfers, AGridTileIsStridedInTheWhole) {
 }
 
 TEST(Transfers, EachCopyComesFromTheNearest) {
-  // The essay's example, and back: every place has all four, so nothing crosses.
+  // The example of the essay, and back: every place has all four, so nothing crosses.
   const std::string rows = grid("4xf32", "RowPartition(2)");
   const std::string all = grid("4xf32", "Grid(2, 2, replicate=[0, 1])");
   const Reshard spread = reshard_of(rows, all);
@@ -305,14 +305,14 @@ TEST(Transfers, LawOfViewsAndFlattenedLines) {
   const Result<View> turned = View::of(*grid_rows.layout()).transpose({1, 0});
   ASSERT_TRUE(turned.ok());
   check_law(reshard_of(Placement(*turned), placed(grid("6x8xf32", "RowPartition(5)"))), "turned");
-  // One line over both dims, cut where rows are not: dims are tied together.
+  // One line over both dims, cut where rows are not: the dims depend on each other.
   const Layout flat = layout(form(
       {6, 10}, {7, 1}, {fold({x(0, 10), x(1)}, {on(0, 9, 7), mem(1, 9, 1)})}, {Fill::fixed(1, 0)}));
   const Placement blocks = placed(grid("6x10xf32", "Grid(2, 2)"));
   check_law(reshard_of(Placement(flat), blocks), "flat to grid");
   check_law(reshard_of(blocks, Placement(flat)), "grid to flat");
-  // A line that is dealt out over both axes as one number, on places whose axes are exchanged:
-  // 3·x0 + x1 is place (p div 2, p mod 2) of 3x2, and coordinates carry.
+  // A line that is dealt out over both axes as one number, on places whose axes are exchanged: 3·x0
+  // + x1 is place (p div 2, p mod 2) of 3x2, and coordinates carry.
   const std::string flat_deal =
       "tensor<2x3xf32, native<mesh=[3, 2], {3*d0 + d1} / (2 -> m0, 1 -> m1)";
   const std::string exchanged = ", device=folded([2, 3], {d0} / (1 -> m1), {d1} / (1 -> m0))";

@@ -10,7 +10,7 @@
 namespace tessera::exchange {
 namespace {
 
-/// Notes that are read at once: a rank that sends without end must not keep others from deciding.
+/// The most notes that are read at once: a rank that sends without end must not block decisions.
 constexpr int kNotesAtOnce = 1024;
 
 }  // namespace
@@ -37,7 +37,7 @@ Result<Ballot> Agreement::State::await(int from) {
 }
 
 Result<Ballot> Agreement::State::decide(Ballot ballot) {
-  memory->waiting = Waiting{};  // whatever this rank waited for last, it has it
+  memory->waiting = Waiting{};  // this rank no longer waits for its last request
   TESSERA_CHECK_OK(listen());
   const int rank = exchange.rank();
   const std::vector<int> children = tree_children(rank, exchange.ranks());
@@ -53,7 +53,7 @@ Result<Ballot> Agreement::State::decide(Ballot ballot) {
                                         outcome.numbers.size() == ballot.numbers.size() &&
                                         outcome.words.size() == ballot.words.size());
     if (!fits) {
-      // The root decided about something else without saying so: no outcome can be trusted.
+      // The root decided about something else without reporting it: no outcome can be trusted.
       outcome.fault = Fault{parent,
                             {ErrorCode::kBadPacket,
                              cat("rank ", parent, " told rank ", rank,
@@ -62,13 +62,13 @@ Result<Ballot> Agreement::State::decide(Ballot ballot) {
     }
     ballot = std::move(outcome);
   } else {
-    // What the others read, with texts cut to what a note holds.
+    // What the others read, with texts cut to fit in a note.
     NoteWriter note(NoteKind::kDown);
     write(note, ballot);
     NoteReader reader(note.bytes().subspan(1));
     ballot = read_ballot(reader);
   }
-  for (std::size_t i = children.size(); i-- > 0;) {  // those with many below them first
+  for (std::size_t i = children.size(); i-- > 0;) {  // largest subtrees first
     TESSERA_CHECK_OK(send(children[i], NoteKind::kDown, ballot));
   }
   ++memory->decision;
@@ -83,7 +83,7 @@ Status Agreement::State::listen() {
     if (!note) break;
     take(*note, found);
   }
-  // Only now: a verdict may have come after the finding, from a rank that waited for this one.
+  // Only now: a verdict may have arrived after the finding, from a rank that waited for this one.
   if (found && !memory->verdict) pronounce(*found);
   if (memory->verdict) return memory->verdict->error;
   return ok_status();
@@ -173,18 +173,18 @@ void Agreement::State::answer(int from, std::int64_t question) {
   note.number(memory->waiting.on);
   note.number(waits ? std::chrono::duration_cast<std::chrono::milliseconds>(waited).count() : 0);
   note.byte(waits && waited >= timeouts.silence ? 1 : 0);
-  (void)exchange.tell(from, note.bytes());  // or else this rank is silent for `from`
+  (void)exchange.tell(from, note.bytes());  // otherwise this rank is silent for `from`
 }
 
 void Agreement::State::tell_verdict(int to) {
   NoteWriter note(NoteKind::kVerdict);
   note.number(memory->verdict->speaker);
   note.error(memory->verdict->error);
-  (void)exchange.tell(to, note.bytes());  // who cannot be told finds out by asking
+  (void)exchange.tell(to, note.bytes());  // a rank that cannot be told finds out by asking
 }
 
 void Agreement::State::pronounce(const Error& error) {
-  // The same texts here as for those who are told.
+  // The same texts here as on the ranks that are told.
   NoteWriter note(NoteKind::kVerdict);
   note.error(error);
   NoteReader reader(note.bytes().subspan(1));

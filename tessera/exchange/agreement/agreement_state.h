@@ -9,21 +9,25 @@
 #include "tessera/exchange/agreement/ballot.h"
 #include "tessera/exchange/agreement/silence.h"
 
+/// agreement/: how ranks decide together. In: this rank's contribution, and the notes of other
+/// ranks through an Exchange. Out: the same outcome on all ranks, or a verdict about a rank that
+/// failed. It must not send packets or read tensor data.
 namespace tessera::exchange {
 
-/// The end of all decisions of an exchange: why, and which rank tells people about it.
+/// The end of all decisions of an exchange: the reason, and the rank that reports it to the user.
 struct Verdict {
   Error error;
   int speaker = 0;
 };
 
-/// What a rank keeps for an exchange from one decision to the next.
+/// The state that a rank keeps for an exchange between decisions.
 struct AgreementMemory {
-  /// Of the decision that is under way, or the next to begin. Law: notes of the tree that arrive
-  /// have this number: a child sends one of the next decision only once it knows the outcome of
-  /// this one, which this rank hands down as the last thing that it does for it.
+  /// The number of the current decision, or of the next one to begin.
+  /// Law: all tree notes that arrive have this number. A child sends a note of the next decision
+  /// only after it knows the outcome of this one, and passing the outcome down is the last thing
+  /// that this rank does for it.
   std::int64_t decision = 0;
-  std::map<int, Ballot> arrived;  ///< of this decision, by the neighbour that sent it
+  std::map<int, Ballot> arrived;  ///< notes of this decision, by the neighbour that sent them
   Waiting waiting;
   Inquiry inquiry;
   std::optional<Verdict> verdict;
@@ -35,12 +39,14 @@ struct Agreement::State {
   std::shared_ptr<AgreementMemory> memory;
   int calls_of_wait = 0;
 
-  /// One decision: the ballots of all ranks merged, the same answer on all; the error of a fault.
+  /// One decision: merges the ballots of all ranks and returns the same result on all; a fault
+  /// becomes an error.
   Result<Ballot> decide(Ballot ballot);
 
-  /// Reads the notes that are there, and answers them. An error when all is over.
+  /// Reads and answers all notes that have arrived. Returns an error when no more decisions are
+  /// possible.
   Status listen();
-  /// Looks after the silent as well.
+  /// The same, and also runs the failure detector.
   Status listen_waiting(const Waiting& waiting);
   /// Makes an error the end of all decisions, and tells all ranks.
   void pronounce(const Error& error);

@@ -56,7 +56,7 @@ TEST(Note, CutsBetweenCharacters) {
   EXPECT_EQ(cut_text("aäöü", 5), "aä..");
   EXPECT_EQ(cut_text("\xf0\x9f\x98\x80xy", 5), "..");
   EXPECT_EQ(cut_text("abcdef", 2), "..");
-  // No text at all of UTF-8: still short, still the beginning.
+  // Not valid UTF-8: still short, still the beginning.
   EXPECT_EQ(cut_text(std::string(10, '\x80'), 8), std::string(3, '\x80') + "..");
 }
 
@@ -165,7 +165,7 @@ TEST(Ballot, WhatDoesNotFitIsAFault) {
             "rank 3 brings 1 numbers to a decision where rank 2 brings 2");
 }
 
-/// What an agreement of rank 0 answers when rank 1 of `ranks` sends it `note`.
+/// The result of an agreement of rank 0 when rank 1 of `ranks` sends it `note`.
 Status after_note(std::span<const std::byte> note, int ranks) {
   std::vector<std::unique_ptr<Exchange>> all = in_process_exchange(ranks);
   Agreement agreement(*all[0], {milliseconds(60'000), milliseconds(60'000)});
@@ -213,7 +213,7 @@ TEST(Agreement, HostileNotesAreErrors) {
 }
 
 TEST(Agreement, NoNoteAtAllEndsInACrash) {
-  // Notes with a few bytes changed, cut or added: fine, or an error, and soon.
+  // Notes with a few bytes changed, cut or added: success or an error, and soon.
   std::mt19937 random(12);
   std::vector<NoteWriter> notes;
   for (const NoteKind kind : {NoteKind::kUp, NoteKind::kDown}) {
@@ -247,7 +247,7 @@ TEST(Agreement, NoNoteAtAllEndsInACrash) {
 }
 
 TEST(Agreement, WhatWasWaitedForOnceIsNotComplainedAbout) {
-  // Rank 0 waited for rank 1 long ago; when it is asked next, it has just come to a decision.
+  // Rank 0 waited for rank 1 long ago; when it is asked next, it has just reached a decision.
   const auto all = in_process_exchange(2);
   Agreement agreement(*all[0], {std::chrono::hours(1), std::chrono::hours(1)});
   const auto long_ago = std::chrono::steady_clock::now() - std::chrono::minutes(30);

@@ -15,14 +15,14 @@
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/in_process.h"
 
-/// Agreements of ranks that are threads. What ranks decide is collected and compared afterwards.
+/// Agreements of ranks that are threads. The decisions are collected and compared afterwards.
 namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Nobody is called silent in a test that is not about silence, however busy the machine.
+/// No rank is reported as silent in a test that is not about silence, however busy the machine.
 constexpr Timeouts kPatient{milliseconds(120'000), milliseconds(60'000)};
 
 void on_threads(int ranks, const std::function<void(int)>& work) {
@@ -31,7 +31,7 @@ void on_threads(int ranks, const std::function<void(int)>& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// Calls `work` for every rank on a thread of its own, and returns what each answers.
+/// Calls `work` for every rank on a separate thread, and returns the result of each.
 template <typename T>
 std::vector<T> decided(int ranks, const std::function<T(Agreement&)>& work) {
   const auto all = in_process_exchange(ranks);
@@ -156,7 +156,7 @@ TEST(AgreementOfThreads, FindsTheFirstOfManyFactsThatDiffers) {
     EXPECT_EQ(outcome_of(500, first, 500), cat("rank 1 has another fact ", first,
                                                " than 2 of 3 ranks: said 1 instead of said 0"));
   }
-  // One that only some have.
+  // A fact that only some ranks have.
   EXPECT_EQ(outcome_of(200, 1000, 199),
             "rank 1 has another fact 199 than 2 of 3 ranks: nothing instead of said 0");
   EXPECT_EQ(outcome_of(200, 1000, 201),
@@ -214,7 +214,7 @@ TEST(AgreementOfThreads, OnlyTheSumMustFit) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
   for (const auto& outcome : summed({{0}, {kMost}, {kMost}, {kLeast}, {kLeast}, {2}, {0}})) {
-    EXPECT_EQ(*outcome, Numbers{0});  // on the way it was beyond both ends
+    EXPECT_EQ(*outcome, Numbers{0});  // the partial sums were beyond both ends
   }
   for (const auto& outcome : summed({{kMost, kLeast}, {-1, 1}, {1, -1}})) {
     EXPECT_EQ(*outcome, (Numbers{kMost, kLeast}));
@@ -259,7 +259,7 @@ TEST(AgreementOfThreads, ManyDecisionsAndAgreementsInTurn) {
     on_threads(ranks, [&](int rank) {
       Exchange& exchange = *all[static_cast<std::size_t>(rank)];
       std::mt19937 plan(ranks);              // the same on all ranks
-      std::mt19937 own(100 * ranks + rank);  // its own
+      std::mt19937 own(100 * ranks + rank);  // different on each rank
       std::vector<std::unique_ptr<Agreement>> agreements;
       for (int i = 0; i < 3; ++i)
         agreements.push_back(std::make_unique<Agreement>(exchange, kPatient));

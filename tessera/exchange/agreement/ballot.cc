@@ -34,7 +34,7 @@ Error at_odds(const Ballot& mine, int rank, const Ballot& below, int rank_below)
   return error;
 }
 
-/// a + b of two numbers of 128 bits, which no number of ranks can make too large.
+/// a + b of two 128-bit numbers; no number of ranks can overflow them.
 void add_wide(std::int64_t* a, const std::int64_t* b) {
   const auto low = static_cast<std::uint64_t>(a[1]) + static_cast<std::uint64_t>(b[1]);
   const std::uint64_t carry = low < static_cast<std::uint64_t>(b[1]) ? 1 : 0;
@@ -61,7 +61,7 @@ void merge_counts(std::vector<std::int64_t>& a, const std::vector<std::int64_t>&
   for (std::size_t i = Count::kFirst; i < Count::kNumbers; ++i) a[i] = std::min(a[i], b[i]);
 }
 
-/// Each half of the numbers and of the words comes from one rank, which says so by a 1 in front.
+/// Each half of the numbers and of the texts comes from one rank, which marks it with a leading 1.
 void merge_testimony(Ballot& mine, const Ballot& below) {
   for (const std::size_t half : {0, 1}) {
     const std::size_t numbers = mine.numbers.size() / 2;
@@ -114,7 +114,7 @@ void Ballot::merge(int rank, const Ballot& below, int rank_below) {
 void write(NoteWriter& note, const Ballot& ballot) {
   note.byte(static_cast<std::uint8_t>(ballot.motion));
   note.byte(ballot.fault ? 1 : 0);
-  if (ballot.fault) {  // the rest says nothing then
+  if (ballot.fault) {  // the rest is ignored then
     note.number(ballot.fault->rank);
     note.error(ballot.fault->error);
     return;

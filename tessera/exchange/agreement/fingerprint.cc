@@ -8,8 +8,8 @@
 namespace tessera::exchange {
 namespace {
 
-// Odd numbers with no pattern: the first 64 bits of the fractions of the square roots of 2, 3, 5, 7
-// and so on, the last bit set.
+// Odd numbers without a pattern: the first 64 bits of the fractions of the square roots of 2, 3, 5,
+// 7 and so on, with the last bit set.
 constexpr std::uint64_t kTwo = 0x6a09e667f3bcc909;
 constexpr std::uint64_t kThree = 0xbb67ae8584caa73b;
 constexpr std::uint64_t kFive = 0x3c6ef372fe94f82b;
@@ -19,8 +19,8 @@ constexpr std::uint64_t kThirteen = 0x9b05688c2b3e6c1f;
 constexpr std::uint64_t kSeventeen = 0x1f83d9abfb41bd6b;
 constexpr std::uint64_t kNineteen = 0x5be0cd19137e2179;
 
-/// One to one, and every bit of `x` reaches every bit of the answer: multiplying carries bits
-/// upwards, shifting brings them down.
+/// Bijective, and every bit of `x` affects every bit of the result: multiplying carries bits
+/// upwards, shifting moves them down.
 std::uint64_t avalanche(std::uint64_t x) {
   x ^= x >> 32;
   x *= kThree;
@@ -29,7 +29,7 @@ std::uint64_t avalanche(std::uint64_t x) {
   return x ^ (x >> 32);
 }
 
-/// The first 8 of `bytes` as a number, lowest byte first whatever the machine.
+/// The first 8 of `bytes` as a little-endian number, on any machine.
 std::uint64_t word_at(const std::byte* bytes) {
   std::uint64_t word = 0;
   std::memcpy(&word, bytes, sizeof word);
@@ -37,15 +37,15 @@ std::uint64_t word_at(const std::byte* bytes) {
   return word;
 }
 
-/// One to one in `lane` for every `word`, and in `word` for every `lane`: what differs once stays
-/// different. The shift brings the high bits down before the product carries all of them up, so
-/// that a flip of few bits becomes one of many, and no flip of few bits later can undo it.
+/// Bijective in `lane` for every `word`, and in `word` for every `lane`: values that differ once
+/// stay different. The shift moves the high bits down before the product carries all of them up. So
+/// a flip of few bits becomes a flip of many, and no later flip of few bits can undo it.
 std::uint64_t step(std::uint64_t lane, std::uint64_t word) {
   const std::uint64_t both = lane ^ word;
   return (both ^ (both >> 32)) * kThree;
 }
 
-// A step waits for the one before it in its lane. Eight lanes keep the multiplier busy meanwhile.
+// A step waits for the previous one in its lane. Eight lanes keep the multiplier busy meanwhile.
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kBlock = kLanes * sizeof(std::uint64_t);
 using Lanes = std::array<std::uint64_t, kLanes>;
@@ -67,7 +67,7 @@ void Fingerprint::absorb(std::uint64_t word) {
 void Fingerprint::add(std::int64_t number) { absorb(static_cast<std::uint64_t>(number)); }
 
 void Fingerprint::add(std::string_view text) {
-  // A text is two words, so that no number alone can stand for it.
+  // A text adds two words, so that no single number can equal it.
   absorb(kEleven ^ static_cast<std::uint64_t>(text.size()));
   absorb(checksum(std::as_bytes(std::span(text))));
 }

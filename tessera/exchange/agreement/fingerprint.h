@@ -8,12 +8,12 @@
 
 namespace tessera::exchange {
 
-/// 64 bits that stand for a sequence of numbers and texts, so that ranks can tell in a few bytes
-/// whether they were given the same plan. The same on every machine and in every build.
+/// A 64-bit hash of a sequence of numbers and texts, so that ranks can compare their plans with a
+/// few bytes. The same on every machine and in every build.
 ///
-/// Law: sequences that differ in exactly one number have different values, always. Other sequences
-/// that differ share a value about once in 2^64; where a sequence is divided into texts is part of
-/// it. It is no protection against someone who looks for two with the same value.
+/// Law: sequences that differ in exactly one number always have different values. Other sequences
+/// that differ collide about once in 2^64. The boundaries between texts are part of the sequence.
+/// It is not a protection against someone who searches for a collision.
 ///
 /// Example:
 ///     Fingerprint plan;
@@ -31,10 +31,11 @@ class Fingerprint {
   std::uint64_t state_ = 0;
 };
 
-/// The checksum of a packet, the same on every machine, made to keep up with memory.
+/// The checksum of a packet, the same on every machine, designed to run at memory speed.
 ///
-/// Law: a change inside one of the words [8i, 8i + 8) changes it, always, so a flipped bit does.
-/// Any other change, a lost end or a swapped block among them, passes about once in 2^64.
+/// Law: a change inside one of the words [8i, 8i + 8) always changes the checksum, so a flipped bit
+/// does. Any other change, such as a missing end or a swapped block, goes undetected about once in
+/// 2^64.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 }  // namespace tessera::exchange

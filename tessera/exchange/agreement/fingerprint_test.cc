@@ -48,7 +48,7 @@ TEST(Fingerprint, TellsApartWhatIsNearlyTheSame) {
       values.insert(of_numbers({0, a, b}));
     }
   }
-  // {0, n, 0} is there twice for each of 41 numbers.
+  // {0, n, 0} occurs twice for each of 41 numbers.
   EXPECT_EQ(values.size(), 41u + 3u * 41u * 41u - 41u);
 }
 
@@ -73,7 +73,7 @@ TEST(Fingerprint, KnowsWhereTextsEnd) {
       of_texts({std::string(1, '\0')}),
       of_texts({std::string(2, '\0')}),
   };
-  // 18 sequences, of which the first and of_numbers({}) are both nothing at all.
+  // 18 sequences, of which the first and of_numbers({}) are both empty.
   EXPECT_EQ(values.size(), 17u);
 }
 
@@ -97,7 +97,7 @@ TEST(Fingerprint, EveryBitOfANumberReachesEveryBitOfTheValue) {
 }
 
 TEST(Fingerprint, IsTheSameOnEveryMachine) {
-  // Worked out apart, in Python, from the definition: words, little end first.
+  // Computed separately, in Python, from the definition: words, little-endian.
   Fingerprint print;
   print.add(8192);
   print.add(-1);
@@ -110,7 +110,7 @@ TEST(Fingerprint, IsTheSameOnEveryMachine) {
 }
 
 TEST(Checksum, SeesOneAndTwoFlippedBits) {
-  // That all packets with one flipped bit have checksums of their own says the same of two flips.
+  // If all packets with one flipped bit have different checksums, two flips are detected too.
   for (const std::size_t count : {1u, 7u, 8u, 9u, 63u, 64u, 65u, 200u, 4096u}) {
     for (std::vector<std::byte> bytes : {random_bytes(count, 1), std::vector<std::byte>(count)}) {
       std::set<std::uint64_t> seen = {checksum(bytes)};
@@ -124,7 +124,7 @@ TEST(Checksum, SeesOneAndTwoFlippedBits) {
 }
 
 TEST(Checksum, SeesFourFlippedBits) {
-  // Random pairs of flips, all with checksums of their own.
+  // Random pairs of flips, all with different checksums.
   std::vector<std::byte> bytes = random_bytes(1024, 2);
   std::mt19937 random(9);
   std::set<std::pair<std::size_t, std::size_t>> tried;

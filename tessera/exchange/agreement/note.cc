@@ -8,7 +8,7 @@
 namespace tessera::exchange {
 namespace {
 
-// What an error may take of a note.
+// The bytes that the parts of an error may take in a note.
 constexpr std::size_t kMessageBytes = 2300;
 constexpr std::size_t kHelpBytes = 1100;
 constexpr std::size_t kCorrectionBytes = 400;
@@ -37,7 +37,7 @@ void NoteWriter::error(const Error& error) {
   }
   text(cut_text(error.message, kMessageBytes));
   text(cut_text(error.help, kHelpBytes));
-  // Half a correction would be a wrong one.
+  // A truncated correction would be wrong.
   text(error.correction.size() <= kCorrectionBytes ? error.correction : "");
 }
 

@@ -13,26 +13,26 @@
 
 namespace tessera::exchange {
 
-/// What a note is about; its first byte.
+/// The kind of a note; its first byte.
 enum class NoteKind : std::uint8_t {
   kUp,       ///< a decision, from a rank to its parent
-  kDown,     ///< what was decided, from a rank to its children
+  kDown,     ///< the outcome, from a rank to its children
   kAsk,      ///< are you there?
-  kHere,     ///< yes, and whom I wait for
-  kFound,    ///< somebody is silent: tell all
-  kVerdict,  ///< somebody is silent, and all ranks are told
+  kHere,     ///< yes, and the rank that I wait for
+  kFound,    ///< a silent rank was found: tell all
+  kVerdict,  ///< a rank is silent; sent to all ranks
 };
 inline constexpr int kNoteKinds = 6;
 
-/// Writes a note, numbers with the lowest byte first.
+/// Writes a note; numbers are little-endian.
 class NoteWriter {
  public:
   explicit NoteWriter(NoteKind kind) { byte(static_cast<std::uint8_t>(kind)); }
   void byte(std::uint8_t value) { bytes_.push_back(static_cast<std::byte>(value)); }
   void number(std::int64_t value);
-  /// A length in two bytes, and the text: at most 65535 bytes of it.
+  /// A length in two bytes, and the text; at most 65535 bytes.
   void text(std::string_view value);
-  /// All of an error, with texts cut to what a note holds beside some 200 bytes of other things.
+  /// A whole error, with texts cut to what fits in a note beside about 200 bytes of other contents.
   void error(const Error& error);
   std::span<const std::byte> bytes() const { return bytes_; }
 
@@ -40,24 +40,25 @@ class NoteWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads a note that anybody may have written: what is not there reads as 0 or empty, and good()
-/// says no from then on.
+/// Reads a note that may contain anything. A missing field reads as 0 or empty, and good() is false
+/// from then on.
 class NoteReader {
  public:
   explicit NoteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
-  /// Nothing for a byte that names no kind.
+  /// Empty for a byte that is not a valid kind.
   std::optional<NoteKind> kind();
   std::uint8_t byte();
   std::int64_t number();
   std::string text();
   Error error();
-  /// A count of things that take at least `bytes_each` bytes, all of which can still come.
+  /// A number of items that take at least `bytes_each` bytes each; fails if the rest of the note is
+  /// too short for them.
   std::int64_t count(std::int64_t bytes_each);
-  /// What was read cannot be.
+  /// Marks what was read as invalid.
   void fail() { good_ = false; }
-  /// Everything that was read was there.
+  /// True when every field that was read was present.
   bool good() const { return good_; }
-  /// Everything that is there was read, and more was not asked for.
+  /// True when the whole note was read, and nothing beyond its end.
   bool done() const { return good_ && rest_.empty(); }
 
  private:
@@ -66,8 +67,8 @@ class NoteReader {
   bool good_ = true;
 };
 
-/// The longest beginning of `text` that has at most `most` bytes and ends between two characters
-/// (of UTF-8); what was cut shows as "..". `most` is at least 2.
+/// The longest prefix of `text` that has at most `most` bytes and ends between two (UTF-8)
+/// characters; a cut is shown as "..". `most` is at least 2.
 std::string cut_text(std::string_view text, std::size_t most);
 
 }  // namespace tessera::exchange

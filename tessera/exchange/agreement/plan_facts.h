@@ -11,13 +11,13 @@
 
 namespace tessera::exchange {
 
-/// All that ranks must have been given alike, so that what one sends is what the other expects: the
-/// tensor, where A and B keep it, the physical mesh, the ranks of places, and `agreed`, a word for
-/// each option that counts.
+/// The inputs that must be the same on all ranks, so that each rank sends what the other expects:
+/// the tensor, where A and B keep it, the physical mesh, the ranks of places, and `agreed`, a text
+/// that contains every relevant option.
 std::vector<Fact> facts_of(const reshard::Reshard& reshard, const RankMap& from, const RankMap& to,
                            const std::string& agreed);
 
-/// One number for all of them.
+/// One hash for all of them.
 std::uint64_t plan_hash(const std::vector<Fact>& facts);
 
 }  // namespace tessera::exchange

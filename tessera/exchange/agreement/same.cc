@@ -6,9 +6,10 @@
 #include "tessera/exchange/agreement/agreement_state.h"
 #include "tessera/exchange/agreement/fingerprint.h"
 
-// Comparing plans. Ranks that agree, which is nearly always, are done after one vote. Else a second
-// decision finds the rank that differs and one that has what most have, and these two testify: the
-// hashes of their facts, a note full at a time, until one differs, and then what they say of it.
+// Comparing plans. Ranks that agree, which is nearly always, are done after one vote. Otherwise a
+// second decision finds the rank that differs and one from the majority. These two then send the
+// hashes of their facts to all, one full note at a time, until one hash differs, and then the texts
+// of that fact.
 namespace tessera::exchange {
 namespace {
 
@@ -23,15 +24,15 @@ std::int64_t fact_hash(const Fact& fact) {
   return static_cast<std::int64_t>(print.value());
 }
 
-/// Who differs from whom.
+/// Which rank differs from which.
 struct Odd {
   std::int64_t rank = 0;
   std::int64_t from = 0;
-  bool majority = false;  ///< what `from` has is what most have
+  bool majority = false;  ///< `from` is in the majority
 };
 
-/// A ballot for what the rank that differs, and the one that it differs from, have to say: halves
-/// of equal form, empty but for the two. The first number of a half says whether it is filled.
+/// A ballot for the data of the rank that differs and of the one that it differs from: two halves
+/// of equal form, filled only by the two. The first number of a half tells whether it is filled.
 Ballot testimony(const Odd& odd, int rank, std::vector<std::int64_t> numbers,
                  std::vector<std::string> words) {
   Ballot ballot{Motion::kTestify, std::nullopt, {}, {}};
@@ -44,7 +45,7 @@ Ballot testimony(const Odd& odd, int rank, std::vector<std::int64_t> numbers,
   return ballot;
 }
 
-/// Half 0 or 1 of what came out of one.
+/// Half 0 or 1 of the result.
 template <typename T>
 std::span<const T> half_of(const std::vector<T>& all, std::size_t half) {
   return std::span(all).subspan(half * (all.size() / 2), all.size() / 2);
@@ -58,7 +59,7 @@ std::string hex(std::int64_t number) {
   return digits;
 }
 
-/// What a half says of a fact. Where both say the same, only the hashes show that they differ.
+/// The text of a fact in one half. If both texts are equal, only the hashes show the difference.
 std::string fact_words(const Ballot& told, std::size_t half) {
   const auto words = half_of(told.words, half);
   if (words[0].empty() && words[1].empty()) return "nothing";
@@ -92,7 +93,7 @@ Status Agreement::same(std::span<const Fact> facts) {
   odd.rank = count.numbers[odd.majority ? Count::kDiffers : Count::kDiffersFromRoot];
   odd.from = odd.majority ? count.numbers[Count::kFirst] : 0;
 
-  // The first fact in which they differ; each also says how many it has.
+  // The first fact in which they differ; each half also contains the number of facts.
   std::size_t index = 0;
   for (bool found = false; !found;) {
     std::vector<std::int64_t> hashes(kHashesInNote + 1);

@@ -11,8 +11,8 @@
 namespace tessera::exchange {
 namespace {
 
-/// Looks at the notes before silence counts: a rank that was busy itself must first have read what
-/// came meanwhile, and let the exchange bring along what is on its way.
+/// Looks at the notes that are required before silence counts: a rank that was busy itself must
+/// first read the notes that arrived meanwhile, and let the exchange deliver those in transit.
 constexpr int kLooks = 8;
 
 std::string listed(const std::vector<int>& ranks) {
@@ -89,7 +89,7 @@ void Inquiry::accuse(Error finding) {
 }
 
 void Inquiry::heard(int from, const Here& here) {
-  if (here.question != question_) return;  // to a question that is no longer asked
+  if (here.question != question_) return;  // an answer to an old question
   if (stage_ == Stage::kAsking && chain_.back().rank == from) {
     chain_.back().said = here;
   } else if (stage_ == Stage::kCalling && from < static_cast<int>(called_.size())) {
@@ -97,7 +97,7 @@ void Inquiry::heard(int from, const Here& here) {
   }
 }
 
-// A note that cannot be sent is one that is not answered.
+// A note that cannot be sent counts as one that is not answered.
 void Inquiry::ask(Exchange& exchange, int rank) {
   NoteWriter note(NoteKind::kAsk);
   note.number(question_);
@@ -127,7 +127,7 @@ void Inquiry::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
   }
   const std::int64_t next = last.said->on;
   if (next < 0 || next >= exchange.ranks() || next == last.rank) {
-    start(Stage::kPausing, now);  // it is about to go on by itself
+    start(Stage::kPausing, now);  // it is about to continue by itself
     return;
   }
   const auto on_chain = std::find_if(chain_.begin(), chain_.end(),
@@ -141,7 +141,7 @@ void Inquiry::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
   }
 }
 
-/// `circle` leaves out this rank when it is on it: its own timeout has run out for sure.
+/// `circle` leaves out this rank when it is on the cycle: its own timeout has certainly expired.
 void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now) {
   const bool with_me = circle.back().said->on == exchange.rank();
   std::vector<int> ranks;
@@ -157,7 +157,7 @@ void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, M
     start(Stage::kPausing, now);
     return;
   }
-  // Whoever has waited longest waits for what was lost; the others wait for lack of it.
+  // The rank that has waited longest waits for the lost message; the others wait as a consequence.
   accuse(circle_error(std::move(ranks), longest->rank, static_cast<int>(longest->said->on)));
 }
 

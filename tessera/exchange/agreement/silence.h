@@ -14,7 +14,7 @@ namespace tessera::exchange {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-/// For whom a rank waits, and since when nothing has happened.
+/// The rank that a rank waits for, and the time of the last progress.
 struct Waiting {
   static constexpr int kNobody = -1;
   int on = kNobody;
@@ -24,38 +24,40 @@ struct Waiting {
 /// The answer to "are you there?".
 struct Here {
   std::int64_t question = 0;
-  std::int64_t on = Waiting::kNobody;  ///< for whom the answering rank waits
-  std::int64_t waited_ms = 0;          ///< without progress
-  bool impatient = false;              ///< that is longer than its Timeouts::silence
+  std::int64_t on = Waiting::kNobody;  ///< the rank that the answering rank waits for
+  std::int64_t waited_ms = 0;          ///< time without progress
+  bool impatient = false;              ///< waited_ms is longer than its Timeouts::silence
 };
 
 // =================================================================================================
-// Finding the silent
+// The failure detector
 //
-//   asking     whom I wait for, whom that one waits for, and so on along the chain
-//                no answer in time             -> that one is silent: accusing
-//                the chain closes on itself    -> a lost message, once all on the circle are
-//                                                 impatient: accusing; else pausing
+//   asking     the rank that I wait for, the rank that it waits for, and so on along the chain
+//                no answer in time             -> that rank is silent: reporting
+//                the chain is a cycle          -> a lost message, once all ranks on the cycle have
+//                                                 exceeded their timeout: reporting; else pausing
 //   pausing    a moment, then asking again from the start
-//   accusing   the lowest rank that is not silent is told what was found, and tells all others
+//   reporting  (kAccusing) the finding is sent to the lowest rank that is not silent, which tells
+//              all others
 //                no verdict in time            -> it is silent too: calling
-//   calling    all are asked at once; the lowest that answers is told what was found: accusing
+//   calling    all are asked at once; the finding is sent to the lowest that answers: reporting
 //
-// Every stage ends, and the last rank to be told is this one. Questions are repeated at half time,
-// for a lost question is no silence. Nothing is held against a rank that this one did not listen
-// to: time counts only together with a number of looks at the notes.
+// Every stage ends, and the last rank to be told is this one. Questions are repeated after half the
+// timeout, because a lost question does not mean that a rank is silent. A rank is not blamed for
+// time in which this rank did not read its notes: time counts only together with a number of looks
+// at the notes.
 // =================================================================================================
 class Inquiry {
  public:
-  /// One look, after all notes that had arrived were read. The answer is what this rank has to tell
-  /// all others, when it is for this rank to do so.
+  /// One step, after all notes that had arrived were read. Returns the error that this rank must
+  /// send to all others, if this rank has to do so.
   std::optional<Error> look(Exchange& exchange, const Timeouts& timeouts, const Waiting& mine,
                             Moment now);
-  /// An answer of rank `from`.
+  /// Takes the answer of rank `from`.
   void heard(int from, const Here& here);
-  /// What was found without asking anybody. The first finding stands.
+  /// Records a finding that needed no questions. The first finding is kept.
   void accuse(Error finding);
-  /// There is something to look after even without having waited long.
+  /// True when a stage is active, even if this rank has not waited for long.
   bool under_way() const { return stage_ != Stage::kNone; }
 
  private:
@@ -81,16 +83,17 @@ class Inquiry {
   void add_silent(int rank, const Timeouts& timeouts);
 
   Stage stage_ = Stage::kNone;
-  Moment begun_;           ///< this stage
-  bool repeated_ = false;  ///< the question of this stage
-  int looks_ = 0;          ///< in this stage
+  Moment begun_;           ///< the start of this stage
+  bool repeated_ = false;  ///< the question of this stage was repeated
+  int looks_ = 0;          ///< number of looks in this stage
   std::int64_t question_ = 0;
-  std::vector<Link> chain_;            ///< who was asked; the last one has not answered yet
-  std::vector<bool> called_;           ///< while calling: who has answered
-  std::vector<int> silent_;            ///< rising
-  int waited_for_ = Waiting::kNobody;  ///< the silent rank that the chain ended at,
-  int waits_ = Waiting::kNobody;       ///< and the one that waits for it
-  bool told_ = false;                  ///< the candidate
+  std::vector<Link> chain_;            ///< the ranks that were asked; the last one has not answered
+                                       ///< yet
+  std::vector<bool> called_;           ///< while calling: the ranks that have answered
+  std::vector<int> silent_;            ///< ascending
+  int waited_for_ = Waiting::kNobody;  ///< the silent rank at the end of the chain
+  int waits_ = Waiting::kNobody;       ///< the rank that waits for it
+  bool told_ = false;                  ///< the finding was sent to the candidate
   std::optional<Error> finding_;
 };
 

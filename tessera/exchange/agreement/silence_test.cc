@@ -11,13 +11,13 @@
 
 #include "tessera/exchange/agreement/note.h"
 
-/// Finding the silent by a clock that the test moves.
+/// The failure detector with a clock that the test controls.
 namespace tessera::exchange {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// Rank `rank` of an exchange that exists on paper only: notes that it sends are kept.
+/// Rank `rank` of a simulated exchange: the notes that it sends are recorded.
 class PaperExchange final : public Exchange {
  public:
   PaperExchange(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
@@ -33,7 +33,7 @@ class PaperExchange final : public Exchange {
   void idle() override {}
   void abandon(int) override {}
 
-  std::vector<RankNote> told;  ///< `from` is to whom
+  std::vector<RankNote> told;  ///< `from` is the receiver
 
  private:
   static Error refused() { return {ErrorCode::kNotSupported, "on paper only"}; }
@@ -41,7 +41,7 @@ class PaperExchange final : public Exchange {
   int ranks_;
 };
 
-/// How the other ranks of a paper exchange answer: for whom they wait, or not at all.
+/// How the other ranks of a simulated exchange answer: the rank they wait for, or not at all.
 struct Manner {
   bool silent = false;
   int waits_on = Waiting::kNobody;
@@ -52,7 +52,7 @@ struct Manner {
 /// Rank 3 of 6 waits for `on`, until it has something to tell all, or told another rank.
 struct Outcome {
   std::optional<Error> pronounced;
-  int told_to = -1;  ///< the finding
+  int told_to = -1;  ///< the finding was sent to this rank
   Error finding;
   std::set<int> asked;
   int took_ms = 0;
@@ -135,7 +135,7 @@ TEST(Inquiry, ARankThatDidNotLookHoldsNothingAgainstOthers) {
   const Moment start;
   (void)inquiry.look(exchange, timeouts, {5, start}, start + milliseconds(50));
   ASSERT_EQ(exchange.told.size(), 1u);
-  // Busy for a second with other things; the answer takes a look or two to come along.
+  // Busy for a second with other work; the answer takes a look or two to arrive.
   for (int looks = 0; looks < 3; ++looks) {
     (void)inquiry.look(exchange, timeouts, {5, start}, start + milliseconds(1050));
   }
@@ -169,7 +169,7 @@ TEST(Inquiry, ACircleIsALostMessage) {
   EXPECT_EQ(two.finding.code, ErrorCode::kRankSilent);
   EXPECT_EQ(two.finding.message,
             "ranks 3 and 5 wait for each other: a message between them was lost");
-  // Rank 4 has waited longest on the circle 1, 4, 2, which this rank is not on.
+  // Rank 4 has waited longest on the cycle 1, 4, 2, which does not include this rank.
   const Outcome three = inquire(
       1,
       {{0, {}}, {1, {false, 4, true, 70}}, {4, {false, 2, true, 90}}, {2, {false, 1, true, 80}}});

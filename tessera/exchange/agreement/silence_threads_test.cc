@@ -14,8 +14,9 @@
 #include "tessera/exchange/in_process.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
 
-/// Agreements of ranks that are threads, some of which hang, leave, lag or lose notes. Timeouts is
-/// lost by a clock that waits for all ranks that are there, so that a busy machine silences nobody.
+/// Agreements of ranks that are threads, some of which hang, leave, lag or lose notes. Time
+/// advances on a clock that waits for all present ranks, so that a busy machine makes no rank
+/// appear silent.
 namespace tessera::exchange {
 namespace {
 
@@ -26,7 +27,7 @@ using test::Faults;
 using test::FaultyExchange;
 using test::Pace;
 
-/// Nobody is called silent in a test that is not about silence, however busy the machine.
+/// No rank is reported as silent in a test that is not about silence, however busy the machine.
 constexpr Timeouts kPatient{milliseconds(120'000), milliseconds(60'000)};
 constexpr Timeouts kHasty{milliseconds(40), milliseconds(400)};
 
@@ -36,7 +37,7 @@ void on_threads(int ranks, const std::function<void(int)>& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// The same, on a clock that goes on without the ranks that are done.
+/// The same, on a clock that continues without the ranks that are done.
 void on_threads(int ranks, Pace& pace, const std::function<void(int)>& work) {
   on_threads(ranks, [&](int rank) {
     work(rank);
@@ -50,8 +51,8 @@ struct Ending {
   int speaker = -1;
 };
 
-/// Every rank calls `work` until it answers an error, which it must go on to answer; `silent` does
-/// not take part, and is gone for good when `gone`.
+/// Every rank calls `work` until it returns an error, which it must then keep returning. `silent`
+/// ranks do not take part, and are gone for good when `gone`.
 Ending ended(int ranks, const std::vector<int>& silent, bool gone,
              const std::function<Status(Agreement&, steady_clock::time_point)>& work) {
   const auto pace = std::make_shared<Pace>(ranks);
@@ -119,7 +120,7 @@ TEST(SilentRank, IsNamedWhereverItSitsInADecision) {
 }
 
 TEST(SilentRank, IsNamedAtTheEndOfAChain) {
-  // Every rank waits for the next one; the last waits for nobody any more.
+  // Every rank waits for the next one; the last waits for nobody.
   on_threads(3, [](int which) {
     const int ranks = 2 + 2 * which;
     const Ending ending =
@@ -155,7 +156,7 @@ TEST(SilentRank, TwoOfThemLeaveOneVerdict) {
 }
 
 TEST(SilentRank, HangsInsideADecision) {
-  // Rank 2 of 4 stops while it waits inside of settle(), and hears the verdict when it goes on.
+  // Rank 2 of 4 stops while it waits inside settle(), and receives the verdict when it continues.
   const auto pace = std::make_shared<Pace>(4);
   const auto all =
       test::paced_exchange(pace, 4, 2, Faults{{}, {}, {}, {{ExchangeCall::kIdle, 3}}, {}});
@@ -180,8 +181,8 @@ TEST(SilentRank, HangsInsideADecision) {
 }
 
 TEST(SilentRank, IsNotOneThatIsSlow) {
-  // Rank 1 packs for three times the timeout, and answers in time once it waits; rank 2 comes back
-  // to its waiting only after half the time that an answer may take.
+  // Rank 1 packs for three times the timeout, and answers in time once it waits; rank 2 resumes
+  // waiting only after half the time that an answer may take.
   const auto pace = std::make_shared<Pace>(3);
   const auto all = test::paced_exchange(pace, 3);
   std::vector<std::optional<Status>> outcomes(3);
@@ -196,7 +197,7 @@ TEST(SilentRank, IsNotOneThatIsSlow) {
 }
 
 TEST(SilentRank, ALostNoteNamesBothRanks) {
-  // The first note of rank 3 to rank 2 is its part of the decision.
+  // The first note of rank 3 to rank 2 is its contribution to the decision.
   const auto pace = std::make_shared<Pace>(4);
   const auto all = test::paced_exchange(pace, 4, 3, Faults{{{2, 0}}, {}, {}, {}, {}});
   std::vector<std::optional<Status>> outcomes(4);
@@ -213,14 +214,14 @@ TEST(SilentRank, ALostNoteNamesBothRanks) {
 }
 
 TEST(SilentRank, ALostQuestionIsNoSilence) {
-  // Rank 0 asks rank 1 in vain once; the question comes again, and rank 1 answers it.
+  // Rank 0 asks rank 1 once without an answer; the question is repeated, and rank 1 answers it.
   const auto pace = std::make_shared<Pace>(2);
   const auto all = test::paced_exchange(pace, 2, 0, Faults{{{1, 0}}, {}, {}, {}, {}});
   const Timeouts timeouts{milliseconds(20), milliseconds(200)};
   std::vector<std::optional<Status>> outcomes(2);
   on_threads(2, *pace, [&](int rank) {
     Agreement agreement(*all[static_cast<std::size_t>(rank)], timeouts);
-    if (rank == 1) {  // at work, answering in between, for longer than any timeout
+    if (rank == 1) {  // busy, answering in between, for longer than any timeout
       const auto start = pace->now();
       while (pace->now() - start < milliseconds(300)) {
         ASSERT_TRUE(agreement.wait(-1, pace->now()).ok());
@@ -241,7 +242,7 @@ TEST(SilentRank, AMalformedNoteIsOneErrorForAll) {
     if (rank == 3) {
       EXPECT_TRUE(exchange.tell(4, noise).ok());
     }
-    // Rank 3 comes to the second decision only once it has heard the verdict.
+    // Rank 3 reaches the second decision only after it has received the verdict.
     Status status = agreement.settle(ok_status());
     while (status.ok()) status = agreement.settle(ok_status());
     outcomes[static_cast<std::size_t>(rank)] = status;

@@ -34,7 +34,7 @@ void PacketRun::on_progress(const std::function<void(std::int64_t, std::int64_t)
 }
 
 Status PacketRun::all() {
-  // What is combined is combined in one order, whenever it arrives.
+  // Reductions are combined in one fixed order, independent of arrival.
   if (packets_.combines) {
     while (next_local_ < packets_.local.size()) {
       copy_local();
@@ -90,8 +90,8 @@ void PacketRun::copy_local() {
   done(slab.moved_bytes);
 }
 
-/// Copies as much of what this rank has itself as has come from others: both write the same lines
-/// of B, which are still in the caches.
+/// Copies as much local data as has arrived from others: both write the same lines of B, which are
+/// still in the caches.
 Status PacketRun::keep_up(std::size_t received) {
   const std::size_t all = packets_.receives.size();
   while (next_local_ < packets_.local.size() &&
@@ -113,7 +113,8 @@ Status PacketRun::read_all() {
   return ok_status();
 }
 
-/// Something was done. Now and then this rank listens: others, who are through, may wait for long.
+/// Records progress. Periodically this rank reads its notes: other ranks may be done and wait for
+/// long.
 Status PacketRun::attend() {
   constexpr std::chrono::milliseconds kBetween{10};
   last_ = tools_.agreement.exchange().now();
@@ -122,7 +123,7 @@ Status PacketRun::attend() {
   return tools_.agreement.wait(tools_.agreement.rank(), last_);
 }
 
-/// Passes over what does not travel, and over what has arrived.
+/// Skips packets that are read in place, and packets that have arrived.
 void PacketRun::skip_near() {
   while (next_send_ < packets_.sends.size() && is_near(packets_.sends[next_send_].peer)) {
     ++next_send_;
@@ -163,7 +164,7 @@ Result<bool> PacketRun::send_one() {
 }
 
 Result<bool> PacketRun::receive_one() {
-  // Packets of one rank come in order: behind one that is missing none of that rank is looked for.
+  // Packets of one rank arrive in order: after a missing one, no other of that rank is checked.
   passed_.clear();
   for (std::size_t i = first_missing_; i < next_expected_; ++i) {
     if (taken_[i]) continue;
@@ -213,10 +214,10 @@ Status PacketRun::check(const PacketPlan& packet, std::span<const std::byte> byt
   return ok_status();
 }
 
-/// Who has to do something before this rank can go on.
+/// The rank that must act before this rank can continue.
 int PacketRun::awaited() const {
   if (first_missing_ < packets_.receives.size()) return packets_.receives[first_missing_].peer;
-  // All memory for packets is on its way: the oldest has not been read.
+  // All memory for packets is in flight: the oldest packet has not been read.
   std::size_t oldest = next_send_;
   for (int on_way = 0; oldest > 0 && on_way < tools_.size.sending;) {
     if (!is_near(packets_.sends[--oldest].peer)) ++on_way;

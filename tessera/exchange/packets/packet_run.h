@@ -16,34 +16,34 @@
 
 namespace tessera::exchange {
 
-/// What a run needs besides the packets.
+/// The objects that a run uses besides the packets.
 struct PacketTools {
   Agreement& agreement;
   Lane& lane;
   const SlabMovers& movers;
   ThreadPool& pool;
   LaneSize size;
-  std::uint64_t plan = 0;  ///< what its packets carry
+  std::uint64_t plan = 0;  ///< the plan number in its packets
   bool checksums = false;
 };
 
-/// One run of a plan: sends, receives and copies what is left, as each becomes possible. While
-/// packets are on their way, others are packed; while none can be sent or taken, this rank copies
-/// what it has itself; and when there is nothing at all to do it waits with the agreement. Also one
-/// that has much to do answers those who ask whether it is there.
+/// One run of a plan: sends, receives and does local copies, each as soon as it is possible. While
+/// packets are in flight, it packs others. While none can be sent or received, it copies local
+/// data. When there is nothing to do, it waits through the agreement. A busy rank also answers when
+/// another rank asks whether it is alive.
 class PacketRun {
  public:
   PacketRun(const PacketTools& tools, const Packets& packets, std::span<const std::byte> from,
             std::span<std::byte> to);
 
-  /// Nothing is sent between this rank and those `near`: it reads their data in place.
+  /// Sends nothing between this rank and the ranks in `near`: their data are read in place.
   void read_directly(const std::vector<bool>& near, const DirectReads& reads,
                      const SharedArray& array);
-  /// Told of the bytes that have reached places of B, and of all that will.
+  /// Sets a function that is told the bytes that have reached places of B, and the total.
   void on_progress(const std::function<void(std::int64_t, std::int64_t)>& tell);
 
-  /// Does all of it. An error ends the exchange at once; a bad packet does not, and is the
-  /// outcome() in the end, so that no rank is left waiting.
+  /// Runs everything. An error ends the exchange at once. A bad packet does not: it is reported by
+  /// outcome() at the end, so that no rank is left waiting.
   Status all();
   const Status& outcome() const { return outcome_; }
 
@@ -76,13 +76,13 @@ class PacketRun {
 
   std::size_t next_send_ = 0;
   std::size_t next_local_ = 0;
-  std::size_t next_expected_ = 0;  // receives before it are expected or taken
-  std::size_t first_missing_ = 0;  // receives before it are taken
+  std::size_t next_expected_ = 0;  // receives before this index are expected or taken
+  std::size_t first_missing_ = 0;  // receives before this index are taken
   int expected_ = 0;
   std::size_t received_ = 0;
   std::vector<bool> taken_;
   std::vector<int> passed_;
-  std::chrono::steady_clock::time_point last_;  // when something was last done
+  std::chrono::steady_clock::time_point last_;  // time of the last progress
   std::chrono::steady_clock::time_point attended_;
   std::int64_t done_bytes_ = 0;
   std::int64_t all_bytes_ = 0;

@@ -12,10 +12,10 @@
 namespace tessera::exchange {
 namespace {
 
-/// Data begin at lines, also those of the second slab of a packet.
+/// Data are aligned to cache lines, also those of the second slab of a packet.
 std::int64_t line_up(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// As many elements as `bytes` bytes hold.
+/// The number of elements that `bytes` bytes hold.
 std::int64_t elements_in(std::int64_t bytes, const Atom& atom) {
   if (is_block_float(atom.storage)) {
     return bytes / tile_bytes_32x32(atom.storage) * slot_grain(atom);
@@ -45,7 +45,7 @@ class RouteCutter {
         packets_(packets),
         uses_(uses) {}
 
-  /// Calls add(parcel, slab, where in the packet its data begin), which appends the uses.
+  /// Calls add(parcel, slab, start of its data in the packet), which appends the uses.
   template <typename Add>
   Status cut(const Add& add) {
     const std::int64_t most = elements_in(packet_bytes_ - PacketHeader::kBytes, atom_);
@@ -74,7 +74,7 @@ class RouteCutter {
   }
 
  private:
-  /// Where the next data go, in this packet or a new one.
+  /// The position of the next data, in this packet or a new one.
   std::int64_t room_for(std::int64_t bytes) {
     if (open_) {
       const std::int64_t at = line_up(packets_.back().bytes);
@@ -112,7 +112,7 @@ Status check_count(const RankPlan& plan, std::int64_t packet_bytes) {
       std::nullopt, "use more ranks, or longer packets"};
 }
 
-/// Elements of block floats have no address: they move by whole tiles.
+/// Elements of block floats have no address: they move as whole tiles.
 Status check_tiles(const relayout::Program& program) {
   const Atom& atom = program.to.atom;
   for (std::int64_t i = 0; i < program.nests(); ++i) {
@@ -125,7 +125,7 @@ Status check_tiles(const relayout::Program& program) {
   return ok_status();
 }
 
-/// Puts packets in the order of the essay; `distance` is from this rank to a peer.
+/// Sorts packets in the order of the essay; `distance` is from this rank to a peer.
 template <typename Distance>
 void order(std::vector<PacketPlan>& packets, const Distance& distance) {
   std::sort(packets.begin(), packets.end(), [&](const PacketPlan& x, const PacketPlan& y) {

@@ -14,7 +14,7 @@ std::span<const reshard::BoxLoop> loops_of(const reshard::FlowFactor& factor,
   return std::span(factor.loops).subspan(segment.first_loop, segment.loop_count);
 }
 
-/// How many of the last loops all segments of a group share.
+/// The number of innermost loops that all segments of a group share.
 std::size_t common_loops(const reshard::FlowFactor& factor,
                          std::span<const reshard::Segment> segments) {
   const std::span<const reshard::BoxLoop> first = loops_of(factor, segments.front());
@@ -36,8 +36,8 @@ bool is_run(const AxisPiece& piece) {
          piece.loops.back().destination_stride == 1;
 }
 
-/// Puts runs that repeat with a period in the order of B, one by one; leaves an axis alone that has
-/// none, or too many, or whose runs are so short that loops move them better.
+/// Lists runs that repeat with a period one by one in the order of B. Leaves an axis unchanged if
+/// it has none, or too many, or if its runs are so short that loops move them better.
 void line_up_runs(ParcelAxis& axis, std::int64_t element_bytes) {
   constexpr std::int64_t kMostRuns = std::int64_t{1} << 13;
   constexpr std::int64_t kShortBytes = 16;
@@ -161,7 +161,7 @@ ParcelShape ParcelShape::of(const reshard::Flows& flows,
       if (loop.extent > 1) add({{{0, 0, {loop}, loop.extent}}, loop.extent, {}, {}, 0});
     }
   }
-  // Those that reach equally far stay in the order of the dims.
+  // Axes with equal reach stay in the order of the dims.
   const auto span = [](const AxisPtr& axis) {
     return axis->destination.high - axis->destination.low;
   };

@@ -14,18 +14,18 @@
 namespace tessera::exchange {
 namespace {
 
-/// More work than this for padding costs more than writing all of the memory first.
+/// More padding work than this costs more than writing the whole memory first.
 constexpr std::int64_t kMostVisited = std::int64_t{1} << 22;
 constexpr std::size_t kMostFills = 4096;
 
-/// Fills on the places of one rank, from fills on all places.
+/// Fills on the places of one rank, derived from fills on all places.
 struct OwnFills {
   const RankSide& side;
   std::int64_t visited = 0;
   std::vector<relayout::FillNest> fills = {};
 
-  /// Adds what of `nest` is on places of the rank: place after place, those that follow each other
-  /// in its memory with the same slots as one.
+  /// Adds the part of `nest` that is on places of the rank, place by place. Consecutive places in
+  /// its memory with the same slots are merged.
   void add(const relayout::FillNest& nest) {
     relayout::FillNest own;
     std::vector<relayout::FillLoop> over_places;
@@ -70,7 +70,7 @@ struct OwnFills {
   }
 };
 
-/// What writes the padding of the rank's places; nothing where there is none to write.
+/// A plan that writes the padding of the rank's places; empty where there is none to write.
 Result<std::optional<relayout::Plan>> padding_of(const Placement& to, const RankSide& side,
                                                  relayout::PaddingRule rule) {
   relayout::Program program = relayout::padding_program(to, rule);
@@ -92,7 +92,7 @@ Result<std::optional<relayout::Plan>> padding_of(const Placement& to, const Rank
   return std::optional<relayout::Plan>(std::move(plan));
 }
 
-/// The slots of a form's elements on all places that hold them, copies and shares too.
+/// The slots of a form's elements on all places that hold them, including copies and shares.
 Status add_elements(const Form& form, OwnFills& own) {
   TESSERA_TRY(const Refinement nests, refine(form));
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
@@ -125,7 +125,7 @@ Status add_elements(const Form& form, OwnFills& own) {
   return ok_status();
 }
 
-/// The neutral element of a part whose shares are combined, or begun; nothing for other parts.
+/// The neutral element of a part whose shares are combined or initialised; empty for other parts.
 Result<std::optional<std::uint64_t>> neutral_of(const reshard::ReshardPart& part, DType storage) {
   if (part.shares.alike) return std::optional<std::uint64_t>();
   std::optional<std::uint64_t> neutral;

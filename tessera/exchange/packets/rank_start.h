@@ -15,17 +15,17 @@
 
 namespace tessera::exchange {
 
-/// What a rank's memory of B holds before any data arrive: padding, and, where shares of A are
-/// combined or shares of B get no value, the neutral element of the reduction.
+/// The initial contents of a rank's memory of B before any data arrive: padding and, where shares
+/// of A are combined or shares of B get no value, the neutral element of the reduction.
 class RankStart {
  public:
-  /// Errors: kNotSupported for types that have no arithmetic (relayout/jobs/combine.h), and where
-  /// A's shares are combined by a reduction with another neutral element than B's has.
+  /// Errors: kNotSupported for types without arithmetic (relayout/jobs/combine.h), and where the
+  /// neutral element of the reduction that combines A's shares is not that of B's reduction.
   static Result<RankStart> make(const reshard::Reshard& reshard, const RankSide& side,
                                 relayout::PaddingRule rule);
 
-  /// Law: every padding slot is as make_program's fills would leave it, every slot of an element
-  /// that is combined or gets no value is neutral; others may hold anything.
+  /// Law: every padding slot is as the fills of make_program would leave it; every slot of an
+  /// element that is combined or gets no value is neutral; other slots may hold anything.
   Status run(std::span<std::byte> to, ThreadPool& pool) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace tessera::exchange {
 namespace {
 
-/// Adds the boxes that are steps [from, to) of loops `at` and later of a piece.
+/// Adds the boxes for steps [from, to) of loops `at` and later of a piece.
 void add_range(const AxisPiece& piece, std::size_t at, AxisPiece fixed, std::int64_t from,
                std::int64_t to, std::vector<AxisPiece>& out) {
   if (from == to) return;
@@ -68,7 +68,7 @@ AxisPtr range_of(const ParcelAxis& axis, std::int64_t from, std::int64_t to) {
   return finished(std::move(range));
 }
 
-/// Adds an axis to a slab, or, where it has one step, only where that leads.
+/// Adds an axis to a slab; of an axis with one step, only its offset.
 void add_axis(AxisPtr axis, Slab& slab) {
   if (axis->steps == 1) {
     slab.source += axis->pieces.front().source;
@@ -201,7 +201,7 @@ relayout::Program slab_program(const Slab& slab, SlabMove move, const Atom& atom
     factor.pieces.reserve(axis->pieces.size());
     std::int64_t before = 0;
     for (const AxisPiece& piece : axis->pieces) {
-      // Each axis counts from the lowest slot that it reaches, so that no offset is below zero.
+      // Each axis counts from the lowest slot that it reaches, so that no offset is negative.
       Piece box;
       box.at = side(piece.source - axis->source.low, piece.destination - axis->destination.low,
                     before * later);

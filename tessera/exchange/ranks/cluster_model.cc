@@ -21,7 +21,7 @@ std::int64_t packets_of(std::int64_t bytes, const PacketRule& packets) {
   return ceil_div(bytes, packets.packet_bytes - PacketHeader::kBytes);
 }
 
-/// Bytes that a route brings to places, once for each.
+/// The bytes that a route brings to places, once for each place.
 std::int64_t placed_bytes(const RankPlan& plan, const RankRoute& route) {
   std::int64_t elements = 0;
   for (const Parcel& parcel : plan.parcels(route)) {
@@ -53,12 +53,12 @@ Status Cluster::check() const {
 // (docs.nvidia.com/networking/display/ConnectX7VPI/Introduction). Latency: osu_latency with Open
 // MPI over such cards is 0.9 to 1.7 us for up to 1 KB
 // (gist.github.com/jfgrimm/3af692a5475bdd4ed836b5a18197a209).
-// Messages: one pair of ranks passes 3 million short ones a second with Open MPI
+// Messages: one pair of ranks passes 3 million short messages per second with Open MPI
 // (gist.github.com/hppritcha/8da4436a216c9d96bf10ad9d403da03f), so 0.35 us each.
-// Memory: 204.8 GB/s a socket with DDR4-3200, 460.8 with DDR5-4800
+// Memory: 204.8 GB/s per socket with DDR4-3200, 460.8 with DDR5-4800
 // (www.tomshardware.com/news/amd-confirms-12-ddr5-memory-channels-on-genoa). Four fifths of that
-// are counted on. Ranks: what one thread of a packing rank was measured at here
-// (docs/performance.md: memcpy 26 GB/s, packing 65 to 134 % of it).
+// are assumed. Ranks: the measured speed of one thread of a packing rank (docs/performance.md:
+// memcpy 26 GB/s, packing 65 to 134 % of it).
 Cluster Cluster::of_100_gb() {
   return {"100 Gb/s", 8, 1.5e-6, 0.35e-6, 12.5e9, 0.8 * 2 * 204.8e9, 20e9};
 }
@@ -100,8 +100,8 @@ RankLoad load_of(const RankPlan& plan, int ranks_per_node, const PacketRule& pac
 }
 
 std::vector<int> asked_nodes(int nodes, int most) {
-  // Multiples of the golden ratio spread evenly over [0, 1), and never fall in step with a grid
-  // (D. E. Knuth, The Art of Computer Programming, volume 3, section 6.4).
+  // Multiples of the golden ratio spread evenly over [0, 1), and never coincide with a grid (D. E.
+  // Knuth, The Art of Computer Programming, volume 3, section 6.4).
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;  // (sqrt(5) - 1) / 2 of 2^64
   std::set<int> asked;
   if (nodes <= most) {

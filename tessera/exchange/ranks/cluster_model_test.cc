@@ -43,7 +43,7 @@ std::vector<RankLoad> loads_of(const std::string& from, const std::string& to, i
   return rank_loads(reshard, map, map, ranks_per_node, packets).value();
 }
 
-/// Everything takes a second, or moves a byte a second.
+/// Everything takes one second, or moves one byte per second.
 Cluster slow_cluster() { return {"slow", 1, 0, 0, 1, 1, 1}; }
 
 // The worked example of the header: 64 bytes packed, 64 placed and 64 copied are read and written,
@@ -78,7 +78,7 @@ TEST(ClusterModel, WorkedExample) {
   EXPECT_EQ(slowest(loads, 2, cluster).bound(), "network");
 }
 
-// 16 ranks hold 4 of 64 rows each and want 4 columns: 4·4·4 bytes to each of 15 others, of whom 3
+// 16 ranks hold 4 of 64 rows each and need 4 columns: 4·4·4 bytes to each of 15 others, of which 3
 // are on the same node of 4.
 TEST(ClusterModel, NodesShareMemoryAndCards) {
   const auto loads =
@@ -94,13 +94,13 @@ TEST(ClusterModel, NodesShareMemoryAndCards) {
   cluster.ranks_per_node = 4;
   cluster.rank_bytes_per_s = 2;
   const auto node = std::span(loads).subspan(4, 4);
-  // Memory: a rank alone would take 1/2 s a byte, but four of them share 1 byte a second.
+  // Memory: a rank alone would take 1/2 s per byte, but four of them share 1 byte per second.
   EXPECT_EQ(time_of(node, 16, cluster).memory_s, 2 * (15 + 15 + 1) * 64 * 4);
   EXPECT_EQ(time_of(node, 16, cluster).network_s, 4 * 12 * 64);
   EXPECT_EQ(time_of(node, 16, cluster).node, 1);
   cluster.memory_bytes_per_s = 1000;
   EXPECT_EQ(time_of(node, 16, cluster).memory_s, 31 * 64);
-  // On one node nothing crosses, and nobody waits for a network.
+  // On one node nothing crosses, and there is no network time.
   const auto near =
       loads_of("tensor<64x64xf32, pyflame.RowPartition(16)>",
                "tensor<64x64xf32, pyflame.RowPartition(16, dim_to_pe=[-1, 0])>", 16, 16);
@@ -112,7 +112,7 @@ TEST(ClusterModel, NodesShareMemoryAndCards) {
   EXPECT_EQ(slowest(near, 16, cluster).agreement_s, 0);
 }
 
-// Three nodes of two ranks: the second sends 5 + 1 bytes, of which one rank 5; the last has one
+// Three nodes of two ranks: the second sends 5 + 1 bytes, 5 of them from one rank; the last has one
 // rank.
 TEST(ClusterModel, TheSlowestNodeCounts) {
   std::vector<RankLoad> loads(5);
@@ -147,7 +147,7 @@ TEST(ClusterModel, LatencyIsMessagesTimesLatencyOverThoseInFlight) {
 }
 
 TEST(ClusterModel, PacketsAreAsFewAsTheBytesNeed) {
-  // 8 rows of 64 to each of 3 others, 512 bytes: with 64 of 256 bytes for a header, 192 a packet.
+  // 8 rows of 64 to each of 3 others, 512 bytes: with 64 of 256 bytes for a header, 192 per packet.
   const auto loads =
       loads_of("tensor<64x64xi8, pyflame.RowPartition(4)>",
                "tensor<64x64xi8, pyflame.RowPartition(4, dim_to_pe=[-1, 0])>", 4, 1, {256, 4});
@@ -215,7 +215,7 @@ TEST(ClusterModel, IsMonotoneAndLinear) {
   }
 }
 
-/// What the model counts is what a Resharder moves.
+/// The model counts exactly what a Resharder moves.
 TEST(ClusterModel, LoadsAreWhatRanksMove) {
   struct Case {
     std::string from;
@@ -290,18 +290,18 @@ TEST(ClusterModel, AsksNodesOfEveryRowAndColumn) {
       rows.insert(node * 8 / (side * side));
       columns.insert(node % side * 8 / side);
     }
-    EXPECT_EQ(rows.size(), 8U) << side;  // every eighth of the grid, either way
+    EXPECT_EQ(rows.size(), 8U) << side;  // every eighth of the grid, in both directions
     EXPECT_EQ(columns.size(), 8U) << side;
   }
-  // All ranks of those nodes; the last has what is left.
+  // All ranks of those nodes; the last node has the remaining ones.
   const auto loads = loads_of("tensor<64x64xf32, pyflame.RowPartition(10)>",
                               "tensor<64x64xf32, pyflame.RowPartition(10)>", 10, 4);
   ASSERT_EQ(loads.size(), 10U);
   for (std::size_t i = 0; i < loads.size(); ++i) EXPECT_EQ(loads[i].rank, static_cast<int>(i));
 }
 
-// Packets are cut as Resharder cuts them unless it is asked for something else; in one process each
-// is kept once, by its sender.
+// Packets are cut as Resharder cuts them by default; in one process each is kept once, by its
+// sender.
 TEST(ClusterModel, PacketsAreThoseOfAResharder) {
   const auto reshard = reshard_of("tensor<64x64xf32, pyflame.RowPartition(2)>",
                                   "tensor<64x64xf32, pyflame.RowPartition(2, dim_to_pe=[-1, 0])>");
@@ -378,7 +378,7 @@ TEST(LineChart, PointsStandWhereTheirNumbersAre) {
   const auto lines = drawn_lines(svg);
   ASSERT_EQ(lines.size(), 2U);
   ASSERT_EQ(lines[0].size(), 3U);
-  // Equal ratios are equal distances, to the tenth of a pixel that is written.
+  // Equal ratios are equal distances, to the printed tenth of a pixel.
   EXPECT_NEAR(lines[0][1].x - lines[0][0].x, lines[0][2].x - lines[0][1].x, 0.11);
   EXPECT_NEAR(lines[0][1].y - lines[0][0].y, lines[0][2].y - lines[0][1].y, 0.11);
   EXPECT_GT(lines[0][1].y, lines[0][0].y);  // smaller is lower
@@ -405,8 +405,8 @@ TEST(ClusterModel, PageHasTheTablesAndThePicture) {
   EXPECT_EQ(test::file_mistake("docs/images/mpi_scaling.svg",
                                test::svg_text(test::scaling_chart(scaling.value()))),
             "");
-  // By hand: of 2^34 bytes from rows to columns, a rank of n has 2^34/n, and sends all but one part
-  // in n of it; all but 8 parts in n leave the node, on a card that 8 ranks share.
+  // By hand: of 2^34 bytes from rows to columns, each of n ranks has 2^34/n, and sends all but 1/n
+  // of it; all but 8/n leave the node, on a card that 8 ranks share.
   int seen = 0;
   for (const test::ScalingPoint& point : scaling.value().strong) {
     if (point.name != "rows to columns") continue;

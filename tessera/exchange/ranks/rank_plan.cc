@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostParcels = std::size_t{1} << 22;
 constexpr std::int64_t kMostHeld = std::int64_t{1} << 24;
 
-/// A choice of groups between two places, before those to several copies are put together.
+/// A choice of groups between two places, before leaves to several copies are merged.
 struct Leaf {
   std::int32_t peer = 0;
   std::uint32_t part = 0;
@@ -34,7 +34,7 @@ struct LeafList {
   std::vector<const reshard::SegmentGroup*> groups;
 };
 
-/// What the copies of an element add to the virtual number of its first place.
+/// The offsets of the copies of an element from the virtual number of its first place.
 Result<std::vector<std::int64_t>> copy_offsets(const Form& form) {
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
   std::vector<std::int64_t> offsets = {0};
@@ -57,7 +57,7 @@ Result<std::vector<std::int64_t>> copy_offsets(const Form& form) {
   return offsets;
 }
 
-/// Follows a walk, with the groups that it stands at.
+/// Follows a walk, and keeps the current groups.
 template <typename OnLeaf>
 struct Follower {
   const reshard::Flows& flows;
@@ -126,7 +126,7 @@ class ParcelList {
     return plan_.from_ranks_.rank_of(flows.map_a->physical(place));
   }
 
-  /// What the places of this rank want, from itself and from others.
+  /// The data that the places of this rank need, from itself and from others.
   bool add_arrivals(std::uint32_t part, const reshard::Flows& flows,
                     const std::vector<std::int64_t>& copies) {
     // The first place of each copy that is here, and the place that has it.
@@ -154,7 +154,7 @@ class ParcelList {
     return true;
   }
 
-  /// What others want of this rank's places, which alone have it.
+  /// The data that others need from this rank's places, which alone have them.
   bool add_departures(std::uint32_t part, const reshard::Flows& flows) {
     const auto on_leaf = [&](const reshard::PairAt& pair,
                              const std::vector<const reshard::SegmentGroup*>& groups) {
@@ -171,12 +171,12 @@ class ParcelList {
     return true;
   }
 
-  /// The same where other places have it too: only what is nearest here, and not on the rank that
-  /// wants it.
+  /// The same if other places have the data too: only data for which the nearest copy is here, and
+  /// which are not on the rank that needs them.
   bool add_departures_of_copies(std::uint32_t part, const reshard::Flows& flows,
                                 const std::vector<std::int64_t>& copies) {
     std::int64_t sender = 0;
-    std::vector<std::int32_t> holders;  // ranks that have the element, rising
+    std::vector<std::int32_t> holders;  // ranks that have the element, ascending
     bool listed = false;
     const auto on_leaf = [&](const reshard::PairAt& pair,
                              const std::vector<const reshard::SegmentGroup*>& groups) {
@@ -211,8 +211,8 @@ class ParcelList {
            plan_.reshard_->parts()[part].refinement.factors().size();
   }
 
-  /// -1, 0 or 1: the order of what two leaves of one part carry, wherever it goes. Copies of B are
-  /// factors too, which say only where.
+  /// -1, 0 or 1: the order of the data of two leaves of one part, independent of their destination.
+  /// Copies of B are factors too, but affect only the destination.
   int compare_loads(const LeafList& leaves, const Leaf& x, const Leaf& y) const {
     const auto order = [&](std::size_t f) {
       const reshard::SegmentGroup* a = leaves.groups[x.first_group + f];
@@ -228,8 +228,8 @@ class ParcelList {
     return 0;
   }
 
-  /// Puts what several places of one rank want from one place together, and adds the parcels of
-  /// each peer to the plan, in an order that both ends find.
+  /// Merges what several places of one rank need from one place, and adds the parcels of each peer
+  /// to the plan, in an order that both ends compute.
   std::vector<RankRoute> join(LeafList& leaves) {
     std::vector<Leaf>& list = leaves.list;
     std::sort(list.begin(), list.end(), [&](const Leaf& x, const Leaf& y) {

@@ -18,7 +18,7 @@ namespace {
 
 using test::Dice;
 
-/// What a parcel is, in numbers that do not depend on whose plan it is in.
+/// A parcel in numbers that do not depend on the plan that it is in.
 std::vector<std::int64_t> words_of(const RankPlan& plan, const Parcel& parcel) {
   std::vector<std::int64_t> words = {parcel.part, parcel.source, parcel.elements};
   const auto groups = plan.groups(parcel);
@@ -29,7 +29,7 @@ std::vector<std::int64_t> words_of(const RankPlan& plan, const Parcel& parcel) {
   return words;
 }
 
-/// The slots that a program's nests move between, in packed order of the destination or source.
+/// The slots between which a program's nests move, in packed order of the destination or source.
 std::multimap<std::int64_t, std::int64_t> moves_of(const Slab& slab, SlabMove move,
                                                    const Atom& atom, std::int64_t source,
                                                    std::int64_t destination) {
@@ -56,9 +56,9 @@ std::multimap<std::int64_t, std::int64_t> moves_of(const Slab& slab, SlabMove mo
   return moves;
 }
 
-/// Packing and then unpacking a slab is moving it, and fills the packed memory once.
+/// Packing and then unpacking a slab is the same as moving it, and fills the packed memory once.
 std::string slab_mistake(const RankPlan& plan, const Parcel& parcel, std::int64_t most) {
-  // Runs of two count as long here, so that small ones are put in order too.
+  // Runs of two count as long here, so that small ones are sorted too.
   constexpr std::int64_t width = 8;
   const ParcelShape shape = ParcelShape::of(plan.flows(parcel), plan.groups(parcel), width);
   if (shape.elements != parcel.elements) {
@@ -113,7 +113,7 @@ std::string plan_mistake(const test::ReshardPair& pair, const test::NaiveReshard
   for (int rank = 0; rank < ranks; ++rank) {
     auto plan = RankPlan::make(reshard, from, to, rank);
     if (!plan.ok()) {
-      // The only pairs that ranks cannot share out.
+      // The only pairs that cannot be divided between ranks.
       return plan.error().code == ErrorCode::kNotSupported ? "" : plan.error().message;
     }
     plans.push_back(std::move(*plan));

@@ -77,8 +77,8 @@ std::byte* Board::packet(int own) const {
 }
 
 void Board::put_on(std::uint32_t& list, std::uint32_t number) const {
-  // Release, so that who takes the list sees the packet, or that it has been read. Others that put
-  // slots on top in between continue this release.
+  // Release, so that the rank that takes the list sees the packet, or sees that it has been read.
+  // Other ranks that push slots in between continue this release sequence.
   const Word top(list);
   std::uint32_t below = top.load(std::memory_order_relaxed);
   do {
@@ -94,7 +94,7 @@ Result<std::vector<std::uint32_t>> Board::take_all(std::uint32_t& list) const {
   const std::uint64_t slots = parts_.size() * static_cast<std::uint64_t>(sending_);
   for (std::uint32_t number = top.exchange(0, std::memory_order_acquire); number != 0;
        number = slot(number)->next) {
-    // A list that goes in a circle would name more slots than there are.
+    // A cyclic list would name more slots than there are.
     if (number > slots || numbers.size() == slots) return bad_slot(number);
     numbers.push_back(number);
   }

@@ -11,35 +11,39 @@
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
 
+/// shared_memory/: packets between ranks that share memory. In: a LaneSize, and memory that several
+/// ranks see (pages.h). Out: a mailbox per rank (this header) with the calls of a Lane. It must not
+/// know what is in a packet, and it never blocks.
 namespace tessera::exchange {
 
 // =================================================================================================
 // Packets through memory that ranks share
 //
-// Every rank has a part of the memory, which begins with two lists and goes on with its slots:
+// Every rank has a part of the memory. It begins with two lists, followed by its slots:
 //
-//   arrived    slots of others that were handed to this rank
+//   arrived    slots of other ranks that were sent to this rank
 //   returned   slots of this rank that others have read
-//   slot 0     a line that says who sent it and how long it is, and the next slot of its list
+//   slot 0     a line with the sender, the length, and the next slot of its list
 //              the packet itself
 //   slot 1     ...
 //
-// A list is one word: the number of its newest slot. Who hands a slot over puts it on top by
-// compare and swap; the owner of the list takes all of it at once, and turns it round to have the
-// order in which slots came. So nobody waits for anybody, a rank that stops in the middle leaves
-// no lock behind, and memory grows with the number of ranks, not with that of pairs.
+// A list is one word: the number of its newest slot. A sender pushes a slot with compare and swap.
+// The owner of the list takes the whole list at once, and reverses it to get the order in which the
+// slots came. So no rank waits for another, a rank that stops in the middle leaves no lock behind,
+// and memory grows with the number of ranks, not with the number of pairs.
 //
-// Parts that hold zeros are empty, in this process as in any other that sees them: slots are called
-// by number, never by address.
+// Parts that hold zeros are empty, in every process that sees them: slots are identified by number,
+// never by address.
 // =================================================================================================
 
-/// One rank's end of such memory. Ranks are called by their seat, 0, 1, .. among those that share.
+/// One rank's end of the shared memory. Ranks are identified by their seat, 0, 1, .. among those
+/// that share.
 class Board {
  public:
-  /// Bytes of each rank's part, a whole number of lines.
+  /// The size of each rank's part in bytes, a whole number of cache lines.
   static std::int64_t part_bytes(const LaneSize& size);
 
-  /// `parts` are all ranks' parts, by seat, as this process sees them; they outlive the board.
+  /// `parts` are all ranks' parts, by seat, as mapped in this process; they outlive the mailbox.
   /// `size` has passed check_lane_size (rules.h), and parts.size() · size.sending is below 2^32.
   Board(const LaneSize& size, std::vector<std::byte*> parts, int seat);
 
@@ -48,22 +52,23 @@ class Board {
   /// Lane::send, to a seat.
   Status send(int to, std::int64_t bytes);
 
-  /// Takes room() away for a packet that goes another way, and says which slot that is.
+  /// Takes room() for a packet that is sent another way, and returns its slot.
   Result<int> lend();
-  /// That packet is gone: the slot is free again. Only while room() is empty, which it would move.
+  /// That packet was sent: the slot is free again. Only while room() is empty, because it would
+  /// move room().
   void give_back(int slot) { free_.push_back(slot); }
   /// The packet of slot `own`, which was lent.
   std::byte* packet(int own) const;
 
-  /// The oldest packet of `from` that is not released, if it is there: kBadPacket where its header
-  /// cannot be.
+  /// The oldest packet of `from` that is not released, if there is one; kBadPacket where its header
+  /// is invalid.
   Result<std::optional<std::span<const std::byte>>> arrived(int from);
-  /// The packet that `arrived` answered goes back to its sender.
+  /// Gives the packet that `arrived` returned back to its sender.
   Status release(int from);
 
  private:
   struct Slot;
-  /// Slots of one sender that have arrived, oldest first; 0 is none.
+  /// Slots of one sender that have arrived, oldest first; 0 means none.
   struct Waiting {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
@@ -71,11 +76,11 @@ class Board {
 
   std::uint32_t& arrived_list(int seat) const;
   std::uint32_t& returned_list(int seat) const;
-  /// The slot of that number; numbers start at 1, the slots of seat 0 come first.
+  /// The slot with that number. Numbers start at 1, and the slots of seat 0 come first.
   Slot* slot(std::uint32_t number) const;
   std::byte* packet_of(std::uint32_t number) const;
   void put_on(std::uint32_t& list, std::uint32_t number) const;
-  /// All of a list, oldest first, each as a number that a slot can have.
+  /// All of a list, oldest first; every number is checked to be a valid slot number.
   Result<std::vector<std::uint32_t>> take_all(std::uint32_t& list) const;
   Status collect();
 

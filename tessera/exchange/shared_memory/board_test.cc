@@ -15,7 +15,7 @@
 namespace tessera::exchange {
 namespace {
 
-/// Boards of several ranks in the memory of one test.
+/// Mailboxes of several ranks in the memory of one test.
 struct Table {
   Table(const LaneSize& size, int ranks) {
     const std::int64_t part = Pages::rounded(Board::part_bytes(size));
@@ -79,9 +79,9 @@ TEST(Board, ALentSlotIsRoomAgainWhenItIsGivenBack) {
   EXPECT_EQ(board.room()->data(), memory);
 }
 
-// A part begins with the number of the newest slot that arrived, and that of the newest that came
-// back, each on a line of 64 bytes; a slot begins with the next slot (4 bytes), its sender (4) and
-// its length (8).
+// A part begins with the number of the newest slot that arrived, and that of the newest that was
+// returned, each on a line of 64 bytes; a slot begins with the next slot (4 bytes), its sender (4)
+// and its length (8).
 constexpr std::size_t kReturned = 64;
 constexpr std::size_t kFirstSlot = 128;
 
@@ -177,7 +177,7 @@ TEST(Board, WorksBetweenProcesses) {
     const auto found = Pages::find(key);
     if (!found.ok()) ::_exit(1);
     Board board = board_of(*found, 1);
-    ::alarm(600);  // should the parent be gone
+    ::alarm(600);  // if the parent dies
     for (int turn = 0; turn < kTurns;) {
       const std::string text = text_of(board, 0);
       if (text == "nothing") {
@@ -198,7 +198,7 @@ TEST(Board, WorksBetweenProcesses) {
     if (sent < kTurns && send_text(board, 1, std::to_string(sent))) ++sent;
     const std::string text = text_of(board, 1);
     if (text == "nothing") {
-      // It may have ended between its last answer and this look; what it sent is there now.
+      // It may have ended between its last answer and this check; what it sent is there now.
       ASSERT_FALSE(has_ended) << "the child ended with " << status << " before turn " << turn;
       has_ended = ::waitpid(child, &status, WNOHANG) == child;
       ::sched_yield();

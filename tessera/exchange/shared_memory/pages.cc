@@ -56,7 +56,7 @@ Result<std::byte*> map(int flags, int descriptor, std::int64_t bytes) {
   return static_cast<std::byte*>(start);
 }
 
-/// Whether an open file is the memory of that mark.
+/// True when an open file is the memory with that mark.
 bool is_marked(int descriptor, std::uint64_t mark) {
   std::array<char, 256> target{};
   const std::string path = cat("/proc/self/fd/", descriptor);

@@ -9,16 +9,16 @@
 
 namespace tessera::exchange {
 
-/// Where another process finds shared pages: plain numbers, which can be sent.
+/// The key by which another process finds shared pages: plain numbers that can be sent.
 struct PagesKey {
   std::int64_t process = 0;
   std::int64_t descriptor = -1;
-  std::uint64_t mark = 0;  ///< so that nothing else is taken for them
+  std::uint64_t mark = 0;  ///< unique mark, so that no other memory is mistaken for these pages
   std::int64_t bytes = 0;
 };
 
-/// Memory from the system, aligned to a page, all zero at first and given back when this goes.
-/// Pages that nobody touches take no memory.
+/// Memory from the system, aligned to a page, initially zero, and freed by the destructor. Pages
+/// that are never touched take no memory.
 class Pages {
  public:
   Pages() = default;
@@ -26,21 +26,22 @@ class Pages {
   Pages& operator=(Pages&& other) noexcept;
   ~Pages();
 
-  /// The bytes of the fewest whole pages that have `bytes`, which is not above 2^62.
+  /// The size of the fewest whole pages that hold `bytes`, which is at most 2^62.
   static std::int64_t rounded(std::int64_t bytes);
 
   /// Memory of this process alone. kTooLarge when there is none.
   static Result<Pages> anonymous(std::int64_t bytes);
 
-  /// Memory that other processes of this user on this machine find by its key() until hide(), and
-  /// keep after that. It has no name in any folder: nothing is left behind by processes that die,
-  /// and the room in /dev/shm does not matter. kTooLarge when there is none, kIo when the system
-  /// refuses.
+  /// Memory that other processes of this user on this machine can find by its key() until hide(),
+  /// and keep after that. It has no name in any folder: processes that die leave nothing behind,
+  /// and the space in /dev/shm does not matter. kTooLarge when there is no memory, kIo when the
+  /// system refuses.
   static Result<Pages> shared(std::int64_t bytes);
-  /// What another process made with `shared`. kIo when it is not there, or is something else.
+  /// Maps memory that another process made with `shared`. kIo when it does not exist, or is
+  /// something else.
   static Result<Pages> find(const PagesKey& key);
   PagesKey key() const;
-  /// Nobody finds it from now on.
+  /// From now on no other process can find it.
   void hide();
 
   std::span<std::byte> bytes() const { return {start_, size_}; }
@@ -49,7 +50,7 @@ class Pages {
   Pages(std::byte* start, std::size_t size) : start_(start), size_(size) {}
   std::byte* start_ = nullptr;
   std::size_t size_ = 0;
-  int descriptor_ = -1;  ///< by which others find it
+  int descriptor_ = -1;  ///< the descriptor by which others find it
   std::uint64_t mark_ = 0;
 };
 

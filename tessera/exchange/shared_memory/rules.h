@@ -9,19 +9,20 @@
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
 
-/// What every kind of exchange asks of its callers (exchange.h), so that all ask the same.
+/// The requirements of every kind of exchange on its callers (exchange.h), checked in the same way.
 namespace tessera::exchange {
 
-/// The longest packet of any lane: lengths of MPI messages are ints.
+/// The longest packet of any lane: MPI message lengths are ints.
 inline constexpr std::int64_t kMostPacketBytes = std::int64_t{1} << 30;
-/// The most packets of one rank that a lane has on their way, or expects, at once.
+/// The most packets that a lane of one rank has in flight, or expects, at once.
 inline constexpr int kMostPackets = 1 << 16;
 
 /// kOutOfRange for a size that no lane can have.
 Status check_lane_size(const LaneSize& size);
-/// kOutOfRange for a rank that is not there.
+/// kOutOfRange for a rank that does not exist.
 Status check_rank(int rank, int ranks);
-/// kOutOfRange for a packet between `mine` and `other` that is too long, or goes nowhere.
+/// kOutOfRange for a packet between `mine` and `other` that is too long, or has no valid
+/// destination.
 Status check_packet(const LaneSize& size, int mine, int other, std::int64_t bytes);
 /// kOutOfRange for a note that is too long.
 Status check_note(std::span<const std::byte> bytes);

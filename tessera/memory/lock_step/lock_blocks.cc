@@ -8,14 +8,14 @@
 namespace tessera::memory {
 namespace {
 
-/// Twins are looked for among so many blocks of the same size, the last ones.
+/// Twins are searched among the last blocks of the same size, up to this many.
 constexpr std::size_t kTwinsTried = 16;
 
 bool is_same(const Meeting& a, const Meeting& b) {
   return a.other == b.other && a.clear_other == b.clear_other && a.clear_us == b.clear_us;
 }
 
-/// Whether blocks number a and b can change places; they have the same size and alignment.
+/// True when blocks a and b can be swapped; they have the same size and alignment.
 bool are_alike(const std::vector<LockBlock>& blocks, std::uint32_t a, std::uint32_t b) {
   const std::vector<Meeting>& of_a = blocks[a].meetings;
   const std::vector<Meeting>& of_b = blocks[b].meetings;
@@ -99,7 +99,7 @@ std::int64_t LockBlocks::lowest(std::size_t b, std::int64_t from) const {
   const LockBlock& block = blocks[b];
   std::int64_t offset = align_up(from, block.alignment);
   for (const auto& [below, above] : block.walls) {
-    if (offset <= below) break;  // and so for all that follow
+    if (offset <= below) break;  // the same holds for all that follow
     if (offset < above) offset = align_up(above, block.alignment);
   }
   return offset;

@@ -9,7 +9,7 @@ namespace tessera::memory {
 namespace {
 
 constexpr std::int64_t kMostMembers = std::int64_t{1} << 16;  ///< of all cliques together
-constexpr std::int64_t kMostWork = std::int64_t{1} << 24;     ///< meetings looked at to add blocks
+constexpr std::int64_t kMostWork = std::int64_t{1} << 24;     ///< conflicts visited to add blocks
 
 using Numbers = std::vector<std::uint32_t>;
 
@@ -59,7 +59,7 @@ class Growing {
     members_.push_back(b);
   }
 
-  /// Adds the block that adds most to the sum, as long as one does.
+  /// Adds the block that adds the most to the sum, as long as one does.
   void grow() {
     while (work_ < kMostWork) {
       std::pair<std::int64_t, std::uint32_t> best = {0, 0};
@@ -75,7 +75,7 @@ class Growing {
 
   LockClique done() {
     std::sort(members_.begin(), members_.end());
-    // Where every offset is a multiple of `step`, all but the top take whole steps.
+    // If every offset is a multiple of `step`, all blocks but the top take whole steps.
     std::int64_t step = 0;
     for (const std::uint32_t b : members_) step = std::gcd(step, blocks_.blocks[b].alignment);
     LockClique clique;
@@ -87,7 +87,7 @@ class Growing {
   }
 
  private:
-  /// What the sum of the least that has to be cleared would grow by.
+  /// The amount by which block b increases the sum of the bytes that must be cleared.
   std::int64_t gain(std::uint32_t b) {
     std::int64_t own = INT64_MAX;
     std::int64_t lost = 0;
@@ -104,8 +104,8 @@ class Growing {
   const LockBlocks& blocks_;
   std::int64_t& work_;
   Numbers members_;
-  std::vector<std::size_t> met_;      // members that a block meets
-  std::vector<std::int64_t> clears_;  // of members; -1 of others
+  std::vector<std::size_t> met_;      // number of members that conflict with a block
+  std::vector<std::int64_t> clears_;  // of members; -1 for others
 };
 
 }  // namespace

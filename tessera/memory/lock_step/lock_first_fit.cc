@@ -9,12 +9,12 @@
 namespace tessera::memory {
 namespace {
 
-constexpr std::int64_t kRepairWork = std::int64_t{1} << 22;  ///< pairs looked at by all rounds
+constexpr std::int64_t kRepairWork = std::int64_t{1} << 22;  ///< pairs visited by all rounds
 
-/// Puts the blocks of one component down and keeps the lowest plan.
+/// Places the blocks of one component and keeps the lowest plan.
 class FirstFit {
  public:
-  /// `at` has an entry for every block of the relation; those of the component are used and
+  /// `at` has an entry for every block of the relation; those of the component are read and
   /// written.
   FirstFit(const Relation& relation, const std::vector<std::uint32_t>& blocks,
            std::int64_t good_enough, Patience& patience, std::vector<std::int64_t>& at)
@@ -29,7 +29,7 @@ class FirstFit {
     }
   }
 
-  /// The peak of the best plan, whose offsets are then in `at`.
+  /// The peak of the best plan; its offsets are then in `at`.
   std::int64_t run(bool repairs) {
     try_order(order_by(0));
     for (int rule = 1; rule < 5 && goes_on(); ++rule) try_order(order_by(rule));
@@ -55,7 +55,7 @@ class FirstFit {
           return {length(b), size};
         case 3:
           return {-block(b).from, size};
-        default: {  // what has to be above or below it in all
+        default: {  // the sum of all blocks that must be above or below it
           double meets = 0;
           for (const Meeting& meeting : relation_.meetings[b]) {
             meets += static_cast<double>(meeting.clear_other);
@@ -73,7 +73,7 @@ class FirstFit {
     return order;
   }
 
-  /// The lowest offset at which nothing that is put down is met.
+  /// The lowest offset that conflicts with no placed block.
   std::int64_t lowest(std::uint32_t b) {
     walls_.clear();
     for (const Meeting& meeting : relation_.meetings[b]) {
@@ -93,7 +93,7 @@ class FirstFit {
     }
     std::int64_t offset = 0;
     for (const auto& [below, above] : walls_) {
-      if (offset <= below) break;  // and so for all that follow
+      if (offset <= below) break;  // the same holds for all that follow
       if (offset < above) offset = align_up(above, own.alignment);
     }
     return offset;
@@ -119,7 +119,8 @@ class FirstFit {
     for (std::size_t i = 0; i < blocks_.size(); ++i) best_[i] = at_[blocks_[i]];
   }
 
-  /// Puts what reaches highest, and sometimes something that it meets, down earlier.
+  /// Moves the blocks that reach highest, and sometimes one that conflicts with them, earlier in
+  /// the order.
   void repair() {
     const std::int64_t rounds = std::clamp<std::int64_t>(kRepairWork / work_, 4, 2000);
     std::mt19937_64 random(blocks_.size());
@@ -157,7 +158,7 @@ class FirstFit {
   const std::vector<std::uint32_t>& blocks_;
   std::int64_t good_enough_;
   Patience& patience_;
-  std::vector<std::int64_t>& at_;  ///< -1 for what is not put down
+  std::vector<std::int64_t>& at_;  ///< -1 for blocks that are not placed
   std::int64_t work_ = 0;
   std::uint32_t top_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> walls_;

@@ -9,12 +9,12 @@
 
 namespace tessera::memory {
 
-/// A plan of one component in lock step by first-fit: every block in turn at the lowest place that
-/// nothing put down before is in the way of (at its hint, where that is free and low enough). In
-/// several orders; then, with `repairs`, with what reaches highest put down earlier, until the peak
-/// is `good_enough` or the work is spent. One order is always tried, others while patience lasts;
-/// deterministic unless that ends. Answers the peak; the offsets of the component's blocks are in
-/// `offsets`, which has an entry for every block of the relation.
+/// A plan of one component in lock step by first-fit: every block in turn goes to the lowest offset
+/// that no earlier block obstructs (to its hint, if that is free and low enough). Several orders
+/// are tried. With `repairs`, the blocks that reach highest are then placed earlier, until the peak
+/// is `good_enough` or the work limit is reached. One order is always tried, others while the
+/// budget lasts; deterministic unless the budget runs out. Returns the peak. `offsets` has an entry
+/// for every block of the relation; the entries of the component's blocks are set.
 std::int64_t lock_first_fit(const Relation& relation, const std::vector<std::uint32_t>& component,
                             std::int64_t good_enough, bool repairs, Patience& patience,
                             std::vector<std::int64_t>& offsets);

@@ -12,18 +12,19 @@
 
 namespace tessera::memory {
 
-/// Blocks in lock step that can be put down whatever the others do, and what is known of their
-/// plan.
+/// Blocks in lock step that can be placed independently of all others, and what is known about
+/// their plan.
 struct Piece {
   std::vector<std::uint32_t> ids;  ///< in the relation, ascending
   std::int64_t peak = 0;
-  std::int64_t proven_bound = 0;  ///< what no plan of the piece can go below
+  std::int64_t proven_bound = 0;  ///< no plan of the piece has a lower peak
 
-  /// Whether it has few enough blocks.
+  /// True when it has few enough blocks.
   bool can_be_searched() const;
-  /// Looks for a plan with a peak of at most `target`, or to minimise for the lowest down to it,
-  /// and writes a lower one into `offsets`. What a search has learnt is kept for the next.
-  /// `options` and `patience` must live longer than this; `others` is the peak of all else.
+  /// Searches for a plan with a peak of at most `target` or, when minimising, for the lowest peak
+  /// down to it, and writes a better plan into `offsets`. What a search has learnt is kept for the
+  /// next. `options` and `patience` must outlive this object; `others` is the peak of everything
+  /// else.
   void search(const Relation& relation, const SolveOptions& options, std::int64_t target,
               std::int64_t others, Patience& patience, std::vector<std::int64_t>& offsets);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where blocks of a search are, and where those that wait can be.
+// The offsets of the blocks of a search, and the possible offsets of waiting blocks.
 #include <algorithm>
 
 #include "tessera/memory/lock_step/lock_search.h"
@@ -55,9 +55,9 @@ bool LockSearch::tighten() {
   return settle_stuck(has_changed);
 }
 
-/// What cannot be at its floor is stuck, and so is what is like a stuck one and comes after it.
-/// A stuck one goes down on top of something that it meets, where it has a hole of something that
-/// takes the hole. The lowest of all that waits is not stuck.
+/// A block that cannot be at its floor is stuck, and so is every later block that is like a stuck
+/// one. A stuck block is placed on top of a block that conflicts with it; if it has a hole, on top
+/// of one that takes the hole. The lowest of all waiting blocks is not stuck.
 bool LockSearch::settle_stuck(bool& has_changed) {
   std::int64_t lowest = INT64_MAX;
   for (const std::uint32_t w : waiting_) {
@@ -92,7 +92,8 @@ bool LockSearch::settle_stuck(bool& has_changed) {
   return true;
 }
 
-/// Of two that meet, one is above the other; where only one order has room, it moves both.
+/// Of two conflicting blocks, one is above the other. If only one order has room, it moves both
+/// bounds.
 bool LockSearch::order_pairs(bool& has_changed) {
   const auto put_above = [&](std::uint32_t below, std::uint32_t above, std::int64_t clear) {
     if (earliest_[below] + clear > earliest_[above]) {
@@ -128,8 +129,8 @@ bool LockSearch::cliques_fit() {
                      [&](const LockClique& clique) { return end_of(clique) <= capacity_; });
 }
 
-/// What a clique's waiting blocks of this node end at, at least: for every place, those of them
-/// that cannot be below it.
+/// A lower bound for the end of a clique's waiting blocks at this node: for every offset, the
+/// blocks that cannot be below it.
 std::int64_t LockSearch::end_of(const LockClique& clique) {
   stack_.clear();
   for (const LockClique::Member& member : clique.members) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kOrders = 4;
 constexpr std::int64_t kFirstNodes = 400;  ///< of each run of the first turn
-constexpr std::int64_t kNearShare = 8;     ///< of the nodes of a turn, for one near the bound
+constexpr std::int64_t kNearShare = 8;     ///< share of a turn's nodes for a search near the bound
 
 }  // namespace
 
@@ -54,16 +54,16 @@ SearchEnd LockSearch::lowest(std::int64_t target, std::int64_t others, std::int6
                              std::int64_t& proven_bound) {
   const std::int64_t grain = blocks_.grain;
   proven_bound = std::max(proven_bound, bound_);
-  bool is_near = true;  // as low as may be and just below the plan, in turns
-  int proofs = 0;       // of the near ones, in a row
+  bool is_near = true;  // alternates between near the bound and just below the plan
+  int proofs = 0;       // consecutive proofs of the near ones
   for (std::int64_t nodes = kFirstNodes;;) {
     const std::int64_t low = std::max(target, proven_bound);
-    const std::int64_t high = (peak - 1) / grain * grain;  // the next lower peak that can be
+    const std::int64_t high = (peak - 1) / grain * grain;  // the next lower possible peak
     if (proven_bound > high) proven_bound = std::max(proven_bound, peak);
     if (peak <= target || proven_bound >= peak) return SearchEnd::kFound;
-    // What fails just below the plan also fails just below every lower one, so that is where the
-    // proof is made in the end; but the bound is very often the optimum.
-    // A bound that rises easily rises in longer and longer steps, however far the plan is.
+    // What fails just below the plan also fails just below every lower plan, so the final proof is
+    // made there; but the bound is very often the optimum. A bound that rises easily rises in
+    // longer and longer steps, however far the plan is.
     const std::int64_t room = std::max<std::int64_t>(0, high - low) / grain;
     const std::int64_t climb =
         std::min(room, (std::int64_t{1} << std::clamp(proofs - 1, 0, 61)) - 1);
@@ -88,7 +88,7 @@ SearchEnd LockSearch::lowest(std::int64_t target, std::int64_t others, std::int6
   }
 }
 
-/// Every order once, each for at most `nodes`; later turns shuffle more and more.
+/// Every order once, each for at most `nodes`; later turns add increasing noise.
 SearchEnd LockSearch::turn(std::int64_t capacity, std::int64_t nodes, Known& known) {
   if (capacity > known.capacity) known.failures.clear();
   known.capacity = capacity;
@@ -140,7 +140,7 @@ void LockSearch::drop_frame() {
 }
 
 void LockSearch::remember(const StateKey& key) {
-  // Without memory for it the state is looked at again, which is only slower.
+  // Without memory for it the state is visited again, which is only slower.
   if (techniques_.memory_of_failures) (void)known_->failures.add(key);
 }
 
@@ -191,7 +191,7 @@ LockSearch::Step LockSearch::enter(std::size_t begin, std::size_t end) {
     frame.key = key_of();
     if (is_known(frame.key)) return Step::kDead;
   }
-  // What is changed from here on follows from the state, and is undone by the frame before.
+  // Changes from here on follow from the state, and are undone by the previous frame.
   if (!tighten()) return Step::kDead;
   if (techniques_.section_inference && !cliques_fit()) return Step::kDead;
   frame.mark = trail_.size();
@@ -225,7 +225,7 @@ bool LockSearch::split(Frame& frame) {
   return true;
 }
 
-/// A block that is at its floor or stuck, and whether it can be either.
+/// Chooses a block that is at its floor or stuck, and whether it can be either.
 void LockSearch::choose(Frame& frame) {
   double best = -1;
   for (const std::uint32_t w : waiting_) {
@@ -254,8 +254,8 @@ void LockSearch::choose(Frame& frame) {
   assert(best >= 0);
 }
 
-/// What is decided first, at least 0: where dead ends are, what has little room, what is large or
-/// low, with a noise that grows from turn to turn.
+/// The priority of a block, at least 0: blocks with dead ends, little room, a large size or a low
+/// offset come first, with a noise that grows from turn to turn.
 double LockSearch::urgency(std::uint32_t b) const {
   const std::uint64_t noise = std::min<std::uint64_t>(turns_, 8) * 8;
   const std::uint64_t draw =

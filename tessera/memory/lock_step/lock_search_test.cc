@@ -31,7 +31,7 @@ void switch_some_off(Dice& dice, Techniques& techniques) {
   }
 }
 
-// Through lock_step, with whatever finds the plan.
+// Through lock_step, with any technique that finds the plan.
 TEST(LockSearch, LockStepFindsTheLowestPeakOfTinyCases) {
   int above_the_bound = 0;
   int searched = 0;
@@ -77,7 +77,7 @@ TEST(LockSearch, LockStepFindsTheLowestPeakOfTinyCases) {
   EXPECT_GT(refused, static_cast<int>(few(100)));
 }
 
-/// A search over all buffers at once, with nothing found before it.
+/// A search over all buffers at once, without an earlier plan.
 struct Alone {
   explicit Alone(const LockCase& the_case, const SolveOptions& options)
       : packing(*pack(the_case.with_largest_sizes(), {}, FixedBlocks::kMayMeet)),
@@ -92,7 +92,7 @@ struct Alone {
     std::iota(ids.begin(), ids.end(), 0u);
     return ids;
   }
-  /// The plan that was found, as lock_step would tell it.
+  /// The plan that was found, as lock_step would report it.
   LockStep plan() const {
     Array<std::int64_t> at;
     Array<std::int64_t> of_buffers;
@@ -129,7 +129,7 @@ TEST(LockSearch, DecidesTinyCasesAlone) {
     EXPECT_LE(found.search.bound(), *lowest);
     EXPECT_EQ(found.search.within(*lowest), SearchEnd::kFound);
     expect_lock_step(the_case, found.plan());
-    // The same search goes on with what it remembers, and a new one does without.
+    // The same search continues with what it remembers, and a new one starts without.
     EXPECT_EQ(found.search.within(*lowest - 1), SearchEnd::kNone);
     Alone none(the_case, options);
     EXPECT_EQ(none.search.within(*lowest - 1), SearchEnd::kNone);
@@ -149,7 +149,7 @@ TEST(LockSearch, DecidesTinyCasesAlone) {
 }
 
 // Bytes by the quadrillion, and a single byte elsewhere, so that no grain helps: the bound cannot
-// rise one peak after the other.
+// rise one peak at a time.
 TEST(LockSearch, ClimbsHoweverFarThePlanIsAboveTheBound) {
   constexpr std::int64_t kScale = std::int64_t{1} << 50;
   int above_the_cliques = 0;
@@ -250,7 +250,7 @@ TEST(LockSearch, FindsWhatFirstFitMisses) {
   expect_lock_step(the_case, none);
 }
 
-// Every pair meets on a place of its own: no place has more than 6 bytes, all together need 9.
+// Every pair conflicts on a separate place: no place has more than 6 bytes, all together need 9.
 TEST(LockSearch, CliquesOverSeveralClassesAreABound) {
   LockCase the_case;
   the_case.lives.buffers.resize(3);

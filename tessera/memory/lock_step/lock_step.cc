@@ -14,8 +14,8 @@
 namespace tessera::memory {
 namespace {
 
-/// Most searches that end well end within so many nodes; only then is it worth to look at plans for
-/// the largest sizes again.
+/// Most successful searches end within this many nodes. Only after that is it worth searching plans
+/// for the largest sizes again.
 constexpr std::int64_t kGlance = 2000;
 
 void set_sizes(Problem& problem, const std::vector<std::int64_t>& sizes) {
@@ -34,7 +34,7 @@ Problem with_largest_sizes(const Problem& lives, const ClassSizes& sizes) {
   return problem;
 }
 
-/// One lock_step() while it runs.
+/// The state of one lock_step() call.
 class Stepper {
  public:
   Stepper(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
@@ -64,7 +64,7 @@ class Stepper {
   }
 
  private:
-  /// Fixed buffers that meet when all are as large as they ever are need not do so on any class.
+  /// Fixed buffers that overlap at their largest sizes need not overlap on any class.
   Status check_fixed() {
     if (std::count_if(lives_.buffers.begin(), lives_.buffers.end(),
                       [](const Buffer& buffer) { return buffer.fixed.has_value(); }) < 2) {
@@ -103,7 +103,7 @@ class Stepper {
     return ok_status();
   }
 
-  /// Tells of the progress of a solve for the largest sizes, whose bound is none of ours.
+  /// Reports the progress of a solve for the largest sizes; its bound does not apply here.
   static bool report(void* context, const Progress& progress) {
     const Stepper& stepper = *static_cast<const Stepper*>(context);
     Progress told = progress;
@@ -132,7 +132,7 @@ class Stepper {
     return ok_status();
   }
 
-  /// A search among plans for the largest sizes, for one of `shares` of what is left.
+  /// A search among plans for the largest sizes, with one of `shares` of the remaining budget.
   Status search_largest(std::int64_t shares) {
     if (fixed_meet_ || out_.peak <= std::max(good_enough_, largest_bound_)) return ok_status();
     SolveOptions options = options_for_largest();
@@ -173,7 +173,7 @@ class Stepper {
            (!options_.minimize && out_.proven_bound > good_enough_);
   }
 
-  /// First-fit for every component; where the plan for the largest sizes is as low, that.
+  /// First-fit for every component; where the plan for the largest sizes is as low, that plan.
   std::vector<Piece> first_fit(const Relation& relation) {
     std::vector<Piece> pieces;
     patience_.peak = out_.found_by.empty() ? INT64_MAX : out_.peak;
@@ -196,7 +196,7 @@ class Stepper {
     return pieces;
   }
 
-  /// Of the plan that there is, the pieces that are lower than those in `pieces`.
+  /// Takes the pieces of the current plan that are lower than those in `pieces`.
   void take_pieces(const Packing& packing, std::vector<Piece>& pieces) {
     std::vector<std::int64_t> at(packing.blocks.size(), 0);
     for (std::size_t i = 0; i < packing.block_of.size(); ++i) {
@@ -214,7 +214,7 @@ class Stepper {
     }
   }
 
-  /// The plan of all pieces, if it is lower than the one that there is.
+  /// Keeps the plan of all pieces if it is lower than the current one.
   Status keep_pieces(const Packing& packing, const std::vector<Piece>& pieces,
                      std::string_view found_by) {
     std::int64_t peak = 0;
@@ -234,7 +234,7 @@ class Stepper {
     return ok_status();
   }
 
-  /// Searches the highest pieces until `nodes` are spent in all.
+  /// Searches the highest pieces until `nodes` are used in total.
   void search(const Relation& relation, std::int64_t nodes, std::vector<Piece>& pieces) {
     patience_.start_search(std::max<std::int64_t>(0, nodes - patience_.nodes() - largest_nodes_));
     std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
@@ -243,7 +243,7 @@ class Stepper {
     std::int64_t proven = out_.proven_bound;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       Piece& piece = pieces[i];
-      // No piece has to be lower than what the whole needs.
+      // No piece has to be lower than the bound of the whole.
       const std::int64_t target = std::max(good_enough_, proven);
       if (piece.peak <= target) return;
       if (!piece.can_be_searched()) continue;
@@ -269,7 +269,8 @@ class Stepper {
   std::int64_t good_enough_ = 0;
   std::int64_t largest_nodes_ = 0;     ///< of the search for the largest sizes
   std::int64_t largest_bound_ = 0;     ///< of the largest sizes
-  std::optional<Status> fixed_meet_;   ///< what check() says about the largest sizes, if so
+  std::optional<Status> fixed_meet_;   ///< the error of check() for the largest sizes, if fixed
+                                       ///< buffers overlap there
   std::vector<std::int64_t> offsets_;  ///< of blocks, in pieces that may be lower than the plan
   LockStep out_;
 };

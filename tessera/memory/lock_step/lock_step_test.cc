@@ -49,7 +49,7 @@ TEST(LockStep, EndsWhenItIsToldTo) {
   EXPECT_LE(last.lower_bound, stopped.proven_bound);
 }
 
-// 20,000 crowds of three, each of which first-fit alone would shake for a tenth of a millisecond.
+// 20,000 crowds of three; first-fit alone would repair each for a tenth of a millisecond.
 TEST(LockStep, FirstFitEndsWhenItIsToldTo) {
   LockCase the_case;
   the_case.sizes.resize(3);
@@ -71,10 +71,10 @@ TEST(LockStep, FirstFitEndsWhenItIsToldTo) {
   const LockStep plan = *lock_step(the_case.lives, the_case.sizes, 298, options);
   EXPECT_LT(cpu_seconds() - start, 1);
   expect_lock_step(the_case, plan);
-  EXPECT_EQ(plan.peak, 447);  // no crowd can do with less than its sum
+  EXPECT_EQ(plan.peak, 447);  // no crowd needs less than its sum
 }
 
-/// Two buffers that live together, each fixed where it is said.
+/// Two buffers that are live together, each fixed at the given offset.
 LockCase fixed_pair(std::int64_t first, std::int64_t second, ClassSizes sizes) {
   LockCase out;
   out.lives.buffers.resize(2);
@@ -87,9 +87,9 @@ LockCase fixed_pair(std::int64_t first, std::int64_t second, ClassSizes sizes) {
 
 TEST(LockStep, FixedBuffersMayMeetWhereNoPlaceHasBoth) {
   const std::vector<LockCase> fine = {
-      fixed_pair(0, 0, {{8, 0}, {0, 6}}),          // on no place both
+      fixed_pair(0, 0, {{8, 0}, {0, 6}}),          // no place has both
       fixed_pair(0, 4, {{8, 0}, {4, 6}}),          // where both are, the first ends at 4
-      fixed_pair(4, 0, {{4, 4}, {0, 9}, {9, 0}}),  // the same the other way round
+      fixed_pair(4, 0, {{4, 4}, {0, 9}, {9, 0}}),  // the same in the other order
   };
   for (const LockCase& the_case : fine) {
     SCOPED_TRACE(the_case.words());
@@ -103,7 +103,7 @@ TEST(LockStep, FixedBuffersMayMeetWhereNoPlaceHasBoth) {
       EXPECT_TRUE(plan->optimal);
     }
   }
-  // A third buffer meets both, and goes between them where it fits.
+  // A third buffer conflicts with both, and goes between them where it fits.
   LockCase between = fixed_pair(0, 10, {{4, 0, 6}, {0, 4, 5}, {12, 0, 0}});
   between.lives.buffers.push_back(between.lives.buffers[0]);
   between.lives.buffers[2].fixed.reset();

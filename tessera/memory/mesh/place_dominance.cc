@@ -14,14 +14,14 @@ constexpr std::size_t kMaxCompared = 2048;
 
 }  // namespace
 
-/// Groups of one axis: a group leads another when every tensor has, in its part, at least the
-/// bytes that it has in the other's part, whatever the other axes say.
+/// Groups of one axis: a group leads another when every tensor has, in its part, at least the bytes
+/// that it has in the other's part, for all coordinates of the other axes.
 void PlaceSizes::find_leads(std::size_t axis_number) {
   Axis& axis = axes_[axis_number];
   const std::size_t count = tables_.size();
   const std::size_t rank = axes_.size();
-  // covers[t][p · parts + q]: part p has nowhere less than part q. And a weight for each part that
-  // falls with it, so that leaders are found among what is heavier.
+  // covers[t][p · parts + q]: part p is nowhere smaller than part q. Each part also has a weight. A
+  // part that covers another is at least as heavy, so leaders are searched among heavier groups.
   std::vector<std::vector<bool>> covers(count);
   std::vector<std::size_t> parts(count, 1);
   std::vector<std::vector<double>> weight(count);
@@ -114,7 +114,7 @@ void PlaceSizes::find_maximal() {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return weight[a] != weight[b] ? weight[a] > weight[b] : a < b;
   });
-  std::vector<std::uint32_t> kept;  // positions in candidates, as maximal_ is of classes
+  std::vector<std::uint32_t> kept;  // indices in candidates, as maximal_ has indices of classes
   for (const std::uint32_t i : order) {
     const auto above = std::find_if(kept.begin(), kept.end(), [&](std::uint32_t k) {
       return compare &&
@@ -149,7 +149,7 @@ bool PlaceSizes::fits_inside(std::size_t part, std::size_t whole, std::int64_t d
     }
     return true;
   }
-  // What an axis adds to the entries of both, each pair of additions once.
+  // The amounts that an axis adds to the entries of both; each pair of amounts once.
   const std::size_t rank = axes_.size();
   std::vector<std::pair<std::size_t, std::size_t>> entries = {
       {tables_[part].offset, tables_[whole].offset}};

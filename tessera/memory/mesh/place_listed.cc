@@ -69,7 +69,7 @@ Status PlaceSizes::add_listed(const std::vector<TensorPlaces>& tensors) {
       now = found->second;
     }
   }
-  // Renumber by first place, without classes that have lost all of theirs.
+  // Renumber by first place, without classes that have lost all of their places.
   std::vector<std::int64_t> renumbered(cell_of.size(), -1);
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < places; ++i) {

@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxTable = std::int64_t{1} << 16;
 
 using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< [from, to)
 
-/// The coordinates of a set along one axis; nothing when there are too many runs of them.
+/// The coordinates of a set along one axis; empty when there are too many runs.
 std::optional<Runs> runs_along(const PlaceSet& set, std::size_t axis) {
   Runs runs = {{set.first[axis], set.first[axis] + 1}};
   std::vector<PlaceLoop> loops;
@@ -43,7 +43,7 @@ std::optional<Runs> runs_along(const PlaceSet& set, std::size_t axis) {
   return runs;
 }
 
-/// The parts of one axis, told apart by the sets (bits of `masks`) that they are in.
+/// The parts of one axis, distinguished by the sets (bits of `masks`) that contain them.
 std::optional<AxisParts> parts_along(const std::vector<SizedSet>& sets, std::size_t axis,
                                      std::int64_t extent, std::vector<std::uint64_t>& masks) {
   struct Edge {
@@ -79,7 +79,7 @@ std::optional<AxisParts> parts_along(const std::vector<SizedSet>& sets, std::siz
   return out;
 }
 
-/// Joins parts of an axis whose bytes are the same whatever the other axes say.
+/// Merges parts of an axis whose bytes are equal for all parts of the other axes.
 void join_parts(TensorPlaces& out, std::size_t axis) {
   std::int64_t inner = 1;
   for (std::size_t a = axis + 1; a < out.axes.size(); ++a) {

@@ -11,16 +11,16 @@
 
 namespace tessera::memory {
 
-/// Places that need the same.
+/// A set of places that need the same number of bytes.
 struct SizedSet {
   PlaceSet set;
   std::int64_t bytes = 0;
 };
 
-/// A tensor on disjoint sets of places as a product of parts of the axes; nothing when that takes
+/// A tensor on disjoint sets of places, as a product of parts of the axes; empty when that takes
 /// more than 64 sets, 255 parts of an axis or 2^16 products.
-/// Law: the fewest parts, so that two coordinates are in one part ⇔ sizes are the same on all
-/// places that differ in them only.
+/// Law: it has the fewest parts: two coordinates are in one part ⇔ the sizes are the same on all
+/// places that differ only in these coordinates.
 std::optional<TensorPlaces> as_product(const Shape& mesh, const std::vector<SizedSet>& sets);
 
 }  // namespace tessera::memory

@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t kMaxCells = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxGroupParts = std::int64_t{1} << 28;
 
-/// A number for "tensor t has this size"; a vector's hash is the sum over its tensors, so that it
-/// changes by a difference when one size does.
+/// A hash of "tensor t has this size". A vector's hash is the sum over its tensors, so it changes
+/// by a difference when one size does.
 std::uint64_t mix(std::size_t tensor, std::int64_t size) {
   return mixed(mixed(tensor) + static_cast<std::uint64_t>(size));
 }
@@ -88,7 +88,7 @@ Status PlaceSizes::cut_axes(std::vector<TensorPlaces>& tensors) {
   for (std::size_t a = 0; a < rank; ++a) {
     Axis& axis = axes_[a];
     for (const TensorPlaces& tensor : tensors) {
-      // Most tensors add a cut or two to many: keep the list short while it grows.
+      // Most tensors add only a few new cuts: keep the list short while it grows.
       axis.starts.insert(axis.starts.end(), tensor.axes[a].starts.begin(),
                          tensor.axes[a].starts.end());
       if (axis.starts.size() > (std::size_t{1} << 16)) {
@@ -158,7 +158,7 @@ bool PlaceSizes::same_sizes(std::int64_t cell, std::int64_t other) const {
 
 Status PlaceSizes::find_classes() {
   const std::size_t rank = axes_.size();
-  // Which tensors are in another part than one group before: on grids only one or two.
+  // The tensors whose part differs from that of the previous group: on grids only one or two.
   std::vector<std::vector<std::vector<std::uint32_t>>> changed(rank);
   for (std::size_t a = 0; a < rank; ++a) {
     const Axis& axis = axes_[a];
@@ -237,7 +237,7 @@ void PlaceSizes::find_totals(const std::vector<TensorPlaces>& tensors) {
       tables_[t].total = total.saturated();
       continue;
     }
-    // The places of each part, an axis at a time; then the product of the axes over the table.
+    // The number of places of each part, axis by axis; then the product of the axes over the table.
     std::vector<std::vector<std::int64_t>> lengths(rank);
     for (std::size_t a = 0; a < rank; ++a) {
       const AxisParts& parts = tensors[t].axes[a];
@@ -254,7 +254,7 @@ void PlaceSizes::find_totals(const std::vector<TensorPlaces>& tensors) {
             i / static_cast<std::size_t>(strides_[t * rank + a]) % tensors[t].axes[a].parts;
         weight *= lengths[a][part];
       }
-      if (weight.raw() == 0) continue;  // parts that are joined leave none without places
+      if (weight.raw() == 0) continue;  // merging leaves no part without places
       total += weight;
       tables_[t].most = std::max(tables_[t].most, tensors[t].bytes[i]);
     }

@@ -12,23 +12,27 @@
 #include "tessera/memory/liveness.h"
 #include "tessera/memory/mesh/tensor_places.h"
 
+/// mesh/: how many bytes each tensor needs on each place of a mesh. In: layouts or plain sizes, and
+/// a rule for rounding. Out: the PlaceSizes of all tensors, as classes of places with equal sizes.
+/// It must not choose offsets, and its memory must not grow with the mesh, except for listed
+/// places.
 namespace tessera::memory {
 
-/// The sizes of many tensors on all places of a mesh, each distinct vector of sizes once.
+/// The sizes of many tensors on all places of a mesh; each distinct vector of sizes is kept once.
 ///
-/// Rows and columns are cut wherever a size changes; rows with the same sizes are one group, and so
-/// are columns. A cell, one group an axis, is a rectangle in which every place needs the same, and
-/// cells with equal sizes are one class. Nothing here grows with the mesh, and no vector is stored:
-/// a class knows its cell, a cell its groups, and a group the part of every tensor.
+/// Rows and columns are cut wherever a size changes. Rows with the same sizes are one group, and so
+/// are columns. A cell has one group per axis: it is a rectangle in which every place needs the
+/// same. Cells with equal sizes are one class. Nothing here grows with the mesh, and no vector is
+/// stored: a class knows its cell, a cell its groups, and a group the part of every tensor.
 ///
 /// Law: for every place q and tensor t, size(class_of(q), t) is what t needs on q; two classes
-/// differ in some size; the places of all classes make up the mesh.
-/// Example: 100 grids of their own on 994x750 places: some 200 x 200 cells, thousands of classes,
-/// and one that dominates all others.
+/// differ in at least one size; the places of all classes together are the mesh.
+/// Example: 100 different grids on 994x750 places: about 200 x 200 cells, thousands of classes, and
+/// one class that dominates all others.
 class PlaceSizes {
  public:
-  /// Errors: those of tensor_places(), the span [t, t + 1) naming the tensor; kTooLarge for more
-  /// than 2^20 cells, or for a listed tensor on a mesh of more than kMaxListedPlaces places.
+  /// Errors: those of tensor_places(), where the span [t, t + 1) names the tensor; kTooLarge for
+  /// more than 2^20 cells, or for a listed tensor on a mesh of more than kMaxListedPlaces places.
   static Result<PlaceSizes> make(const Shape& mesh, std::span<const SizedTensor> tensors,
                                  const SizeRule& rule);
 
@@ -43,45 +47,45 @@ class PlaceSizes {
   std::size_t class_of(const Place& place) const;
 
   std::int64_t size(std::size_t class_number, std::size_t tensor) const;
-  /// All sizes of a class; `out` has one entry a tensor.
+  /// All sizes of a class; `out` has one entry per tensor.
   void sizes(std::size_t class_number, std::span<std::int64_t> out) const;
 
-  /// The sizes of one class, for many questions about it; not longer-lived than this object.
+  /// The sizes of one class, for many lookups. It must not outlive this object.
   class Look;
   Look look(std::size_t class_number) const;
 
   std::int64_t most(std::size_t tensor) const { return tables_[tensor].most; }  ///< on any place
-  /// Of a tensor on all places together; saturates.
+  /// The size of a tensor on all places together; saturates.
   std::int64_t total(std::size_t tensor) const { return tables_[tensor].total; }
 
-  /// Whether tensor `part`, `delta` bytes into `whole`, stays inside it wherever it has bytes.
+  /// True when tensor `part`, `delta` bytes into `whole`, stays inside it wherever it has bytes.
   bool fits_inside(std::size_t part, std::size_t whole, std::int64_t delta) const;
-  /// The same, for lifetimes(); as long as these sizes live.
+  /// The same, for lifetimes(). It must not outlive these sizes.
   FitsInside inside() const {
     return [this](std::size_t part, std::size_t whole, std::int64_t delta) {
       return fits_inside(part, whole, delta);
     };
   }
 
-  /// Classes that suffice to plan for: every class is dominated by one of them, which is nowhere
-  /// smaller, so that offsets for that one serve it too. Grids that begin at one place have one.
+  /// The classes that are sufficient for planning: every class is dominated by one of them, which
+  /// is nowhere smaller, so its offsets work for both. Grids that begin at the same place have one.
   const std::vector<std::uint32_t>& maximal() const { return maximal_; }
-  /// The position in maximal() of a class that dominates this one.
+  /// The index in maximal() of a class that dominates this one.
   std::size_t dominator(std::size_t class_number) const;
 
  private:
-  /// Cuts of one axis.
+  /// The cuts of one axis.
   struct Axis {
     std::vector<std::int64_t> starts;  ///< of intervals; the first is 0
     std::vector<std::uint32_t> group;  ///< of each interval
     std::vector<std::int64_t> length;  ///< coordinates in each group
     std::vector<std::int64_t> first;   ///< the first coordinate of each group
     std::vector<std::uint8_t> part;    ///< part[group · tensors + tensor]
-    std::vector<std::uint32_t> lead;   ///< of each group, a group that dominates it
+    std::vector<std::uint32_t> lead;   ///< for each group, a group that dominates it
     std::int64_t stride = 1;           ///< of the group in a cell's number
     std::size_t groups() const { return length.size(); }
   };
-  /// Where a tensor's bytes are: table_[offset + Σ part·stride], or the listed column.
+  /// The bytes of a tensor: table_[offset + Σ part·stride], or the listed column.
   struct Table {
     std::size_t offset = 0;
     std::int32_t listed = -1;
@@ -91,10 +95,10 @@ class PlaceSizes {
   struct Class {
     std::int64_t places = 0;
     std::int64_t cell = 0;
-    std::int64_t example = -1;  ///< a place by its number, where places are listed
+    std::int64_t example = -1;  ///< a place number, where places are listed
   };
 
-  using Groups = std::array<std::uint32_t, kMaxRank>;  ///< of a cell, one an axis
+  using Groups = std::array<std::uint32_t, kMaxRank>;  ///< the groups of a cell, one per axis
 
   Status cut_axes(std::vector<TensorPlaces>& tensors);
   Status find_classes();
@@ -102,7 +106,7 @@ class PlaceSizes {
   void find_totals(const std::vector<TensorPlaces>& tensors);
   void find_leads(std::size_t axis);
   void find_maximal();
-  /// Entry of table_ for a tensor on the groups of a cell.
+  /// The index in table_ for a tensor on the groups of a cell.
   std::size_t entry(std::size_t tensor, const Groups& groups) const;
   Groups decode(std::int64_t cell) const;
   bool same_sizes(std::int64_t cell, std::int64_t other) const;
@@ -114,12 +118,13 @@ class PlaceSizes {
   std::vector<std::int32_t> strides_;  ///< of parts in table_: strides_[tensor · axes + axis]
   std::vector<Class> classes_;
   std::vector<std::uint32_t> cell_class_;
-  // Of tensors that are listed, when there are any.
+  // For tensors that are listed, if there are any.
   std::size_t listed_ = 0;
   std::vector<std::uint32_t> place_class_;
   std::vector<std::int64_t> listed_sizes_;  ///< [class · listed_ + listed tensor]
   std::vector<std::uint32_t> maximal_;
-  std::vector<std::uint32_t> dominator_;  ///< of classes that are led by no other group: a maximal
+  std::vector<std::uint32_t> dominator_;  ///< of classes that no other group dominates: an index in
+                                          ///< maximal_
 };
 
 class PlaceSizes::Look {

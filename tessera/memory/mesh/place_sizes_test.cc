@@ -36,7 +36,7 @@ std::int64_t aligned(std::int64_t bytes, std::int64_t align) {
   return (bytes + align - 1) / align * align;
 }
 
-/// What a place needs, straight from where every element is: sizes[place][tensor].
+/// What a place needs, directly from the location of every element: sizes[place][tensor].
 std::vector<std::vector<std::int64_t>> naive_sizes(const Shape& mesh,
                                                    const std::vector<SizedTensor>& tensors,
                                                    const SizeRule& rule) {
@@ -55,7 +55,7 @@ std::vector<std::vector<std::int64_t>> naive_sizes(const Shape& mesh,
           map.kind() == DeviceMap::Kind::kIdentity ? place : map.map(layout.mesh(), place).place;
       return static_cast<std::size_t>(mesh.linear(there));
     };
-    // Of each virtual place, one past its last slot with data.
+    // For each virtual place, one past its last slot with data.
     std::vector<std::int64_t> slots(static_cast<std::size_t>(layout.places()), 0);
     Index index(layout.shape().rank(), 0);
     for (bool more = !layout.shape().empty(); more; more = layout.shape().next(index)) {
@@ -260,7 +260,7 @@ TEST(PlaceSizes, KeepsTheLawForRandomLayouts) {
   EXPECT_GT(tried, 200u);
 }
 
-// Every tensor has a grid of its own: rows and columns are cut in some 200 places each.
+// Every tensor has a different grid: rows and columns are cut at about 200 positions each.
 TEST(PlaceSizes, TakesAHundredGridsOnAWafer) {
   // 97 and 61 are prime to 495 and 351: no two grids have the same rows or columns.
   const auto rows_of = [](std::int64_t t) { return 500 + t * 97 % 495; };

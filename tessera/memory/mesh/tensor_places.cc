@@ -30,7 +30,7 @@ Result<std::int64_t> needed_bytes(const Layout& layout, std::int64_t slots, cons
   return aligned(*bytes, rule);
 }
 
-/// The places of the virtual mesh that hold something, with what they need.
+/// The places of the virtual mesh that hold data, with the bytes that they need.
 Result<std::vector<SizedSet>> sized_sets(const SizedTensor& tensor, const SizeRule& rule) {
   const Layout& layout = *tensor.layout;
   std::optional<std::int64_t> said;
@@ -59,7 +59,7 @@ Result<std::vector<SizedSet>> sized_sets(const SizedTensor& tensor, const SizeRu
   return sets;
 }
 
-/// Whether each virtual axis moves along one physical axis: then sets of places stay products.
+/// True when each virtual axis moves along one physical axis: then sets of places stay products.
 bool moves_axes(const DeviceMap& map) {
   if (map.kind() != DeviceMap::Kind::kFolded) return false;
   std::vector<int> seen;
@@ -74,7 +74,7 @@ bool moves_axes(const DeviceMap& map) {
   return true;
 }
 
-/// A set of virtual places as physical ones, for maps that move axes.
+/// A set of virtual places as physical places, for maps that move axes.
 PlaceSet moved(const PlaceSet& set, const DeviceMap& map) {
   PlaceSet out{map.origin(), {}};
   out.first.resize(map.physical().rank(), 0);
@@ -106,7 +106,7 @@ Error past_the_mesh(const Shape& wanted, std::size_t axis, const Shape& mesh) {
                std::nullopt, "use a smaller grid or another origin"};
 }
 
-/// Whether the layout's places are places of the mesh.
+/// Checks that the layout's places are places of the mesh.
 Status check_mesh(const Layout& layout, const Shape& mesh) {
   const DeviceMap& map = layout.spec().device_map;
   const bool identity = map.kind() == DeviceMap::Kind::kIdentity;
@@ -126,7 +126,7 @@ Status check_mesh(const Layout& layout, const Shape& mesh) {
 
 using Listed = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// Sorts by place: by counting where the list fills much of the mesh.
+/// Sorts by place; by counting if the list fills much of the mesh.
 void sort_by_place(Listed& listed, std::int64_t places) {
   constexpr std::size_t kFew = 16;
   if (static_cast<std::size_t>(places) / kFew > listed.size()) {
@@ -141,7 +141,7 @@ void sort_by_place(Listed& listed, std::int64_t places) {
   listed = std::move(sorted);
 }
 
-/// Place by place. `map` is null when the sets are of physical places already.
+/// Place by place. `map` is null when the sets are already physical places.
 Result<TensorPlaces> as_list(const Shape& mesh, const std::vector<SizedSet>& sets,
                              const Layout& layout, const DeviceMap* map) {
   Checked count = 0;
@@ -159,7 +159,7 @@ Result<TensorPlaces> as_list(const Shape& mesh, const std::vector<SizedSet>& set
   for (const SizedSet& sized : sets) {
     for (const Place& place : sized.set.places()) {
       std::int64_t number = 0;
-      if (is_table) {  // read where it is, not copied
+      if (is_table) {  // read in place, not copied
         number = mesh.linear(map->places()[static_cast<std::size_t>(layout.mesh().linear(place))]);
       } else {
         number = mesh.linear(map ? map->map(layout.mesh(), place).place : place);
@@ -168,7 +168,7 @@ Result<TensorPlaces> as_list(const Shape& mesh, const std::vector<SizedSet>& set
     }
   }
   sort_by_place(out.listed, mesh.elements());
-  // Places that a map stacks on one another add up.
+  // Bytes of places that a map stacks on one another add up.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < out.listed.size(); ++i) {
     if (kept > 0 && out.listed[kept - 1].first == out.listed[i].first) {
@@ -206,7 +206,7 @@ Result<TensorPlaces> tensor_places(const Shape& mesh, const SizedTensor& tensor,
   TESSERA_CHECK_OK(check_mesh(layout, mesh));
   TESSERA_TRY(std::vector<SizedSet> sets, sized_sets(tensor, rule));
   const DeviceMap& map = layout.spec().device_map;
-  const DeviceMap* left = &map;  // what still has to be applied
+  const DeviceMap* left = &map;  // the map that still has to be applied
   if (map.kind() == DeviceMap::Kind::kIdentity) {
     for (SizedSet& sized : sets) {
       if (layout.mesh().rank() != mesh.rank()) sized.set = PlaceSet{Place(mesh.rank(), 0), {}};

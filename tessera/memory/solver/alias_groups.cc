@@ -39,8 +39,8 @@ Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& compla
   return ok_status();
 }
 
-/// Follows aliases: the root of each buffer into `root`, the bytes from the root's start to its own
-/// into `delta`.
+/// Follows aliases: writes the root of each buffer to `root`, and the bytes from the root's start
+/// to its own start to `delta`.
 Status follow_aliases(const Problem& problem, const Complaints& complaints,
                       Array<std::int32_t>& root, Array<std::int64_t>& delta) {
   const std::size_t count = problem.buffers.size();
@@ -122,7 +122,7 @@ Status join(const Buffer& buffer, std::size_t i, std::int64_t delta, const Compl
     group.fixed = start;
     group.fixed_by = static_cast<std::int32_t>(i);
   }
-  // A hint that no plan could follow is no hint.
+  // A hint that no plan can follow is ignored.
   const bool may_follow = buffer.hint && *buffer.hint >= delta && *buffer.hint <= kMostBytes;
   if (may_follow && group.hint < 0) group.hint = *buffer.hint - delta;
   return ok_status();

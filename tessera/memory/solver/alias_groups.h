@@ -14,11 +14,11 @@
 
 namespace tessera::memory {
 
-/// No sum of sizes, and no offset that is given, may pass this.
+/// No sum of sizes, and no given offset, may exceed this.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 inline constexpr std::size_t kMostBuffers = std::size_t{1} << 30;
 
-/// Says what is wrong with a buffer in the words of whoever named it.
+/// Makes error messages about buffers, with the names that the caller gave them.
 class Complaints {
  public:
   explicit Complaints(const std::vector<std::string>& names) : names_(names) {}
@@ -44,7 +44,7 @@ class Complaints {
   const std::vector<std::string>& names_;
 };
 
-/// Buffers that share memory: what they are together.
+/// Buffers that share memory, as one range.
 struct Group {
   std::int64_t lower = INT64_MAX;
   std::int64_t upper = INT64_MIN;
@@ -52,17 +52,17 @@ struct Group {
   std::int64_t alignment = 1;
   std::int64_t fixed = -1;
   std::int64_t hint = -1;
-  std::int32_t fixed_by = -1;  // the buffer that said so
+  std::int32_t fixed_by = -1;  // the buffer that fixes the offset
 };
 
 /// Which buffers share memory.
 struct AliasGroups {
-  Array<std::int32_t> root;   ///< of each buffer: the one that it is, in the end, a part of
+  Array<std::int32_t> root;   ///< for each buffer: the outermost buffer that it is a part of
   Array<std::int64_t> delta;  ///< bytes from the root's start to its own
-  Array<Group> groups;        ///< by root; of other buffers empty
+  Array<Group> groups;        ///< by root; empty for other buffers
 };
 
-/// Checks every buffer by itself and with those that it shares memory with.
+/// Checks every buffer separately and together with those that share its memory.
 Status join_aliases(const Problem& problem, const Complaints& complaints, AliasGroups& aliases);
 
 }  // namespace tessera::memory

@@ -20,7 +20,7 @@ bool CornerView::fits(std::int32_t b, std::int64_t floor) const {
     if (floor + block.size > state_.ceiling(s)) return false;
     support = std::max(support, state_.top(s));
   }
-  // With room below it the block would rest on something else.
+  // With room below it, the block would rest on something else.
   return !techniques_.canonical_order || align_up(support, block.alignment) == floor;
 }
 
@@ -54,10 +54,10 @@ std::int64_t CornerView::slack(std::int32_t section) const {
   return techniques_.section_inference ? room - state_.waiting_bytes(section) : room;
 }
 
-/// The lowest offset that a waiting block which overlaps the niche may have while it rests on
-/// nothing that waits: on what lies under it, up to its alignment, or above a wall that it crosses.
-/// kNever for a block that would lie below the floor, where none is put down any more. `known`
-/// bounds what is of interest.
+/// The lowest offset that a waiting block which overlaps the niche may have if it does not rest on
+/// a waiting block: on what lies under it, rounded up to its alignment, or above a wall that it
+/// crosses. kNever for a block that would lie below the floor, where no block is placed any more.
+/// Offsets above `known` are not of interest.
 std::int64_t CornerView::direct_offset(const Block& block, const Niche& niche, std::int64_t left,
                                        std::int64_t right, std::int64_t known) const {
   if (block.fixed >= 0) return block.fixed;
@@ -78,7 +78,8 @@ std::int64_t CornerView::direct_offset(const Block& block, const Niche& niche, s
   return align_up(offset, block.alignment);
 }
 
-/// The lowest top of a waiting block beside the section, on which one over the section may rest.
+/// The lowest top of a waiting block beside the section, on which a block over the section may
+/// rest.
 /// Stops at the first that is at most `enough`.
 std::int64_t CornerView::lowest_top(const Corner& corner, std::int64_t left, std::int64_t right,
                                     std::int64_t enough) const {
@@ -102,8 +103,8 @@ std::int64_t CornerView::lowest_top(const Corner& corner, std::int64_t left, std
   return lowest;
 }
 
-/// The lowest offset above the floor that a waiting block may have over the corner's section, when
-/// none is put down at the floor. Stops at the first that is at most `enough`.
+/// The lowest offset above the floor that a waiting block may have over the corner's section if
+/// none is placed at the floor. Stops at the first that is at most `enough`.
 std::int64_t CornerView::next_floor(const Corner& corner, std::int32_t low, std::int32_t high,
                                     std::int64_t enough) const {
   const Niche& niche = corner.niche;

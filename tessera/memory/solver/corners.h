@@ -9,8 +9,8 @@
 
 namespace tessera::memory {
 
-/// A stretch of sections [from, to) with one floor, between higher floors or walls. A wall is where
-/// no waiting block crosses.
+/// A range of sections [from, to) with one floor, between higher floors or walls. A wall is a
+/// boundary that no waiting block crosses.
 ///
 ///     floor   ____          ____
 ///                 |        |
@@ -22,12 +22,13 @@ struct Niche {
   std::int64_t floor = 0;
 };
 
-/// The first or last section of a niche, and what can happen at its floor: one of the candidates,
-/// blocks that begin (or end) right there, is put down, or no block ever is and the floor goes up.
+/// The first or last section of a niche, and the options at its floor: one of the candidates
+/// (blocks that begin, or end, exactly there) is placed, or no block ever is and the floor is
+/// raised.
 ///
-/// Law: every plan that continues a state and whose blocks all rest on something does exactly one
-/// of these at each corner. So a corner with one option decides itself, and one with none is the
-/// end.
+/// Law: every plan that continues a state and whose blocks all rest on something uses exactly one
+/// of these options at each corner. So a corner with one option is decided, and a corner with none
+/// is a dead end.
 struct Corner {
   std::int32_t section = -1;
   Niche niche;
@@ -37,7 +38,7 @@ struct Corner {
   std::int32_t options() const { return candidates + (can_rise ? 1 : 0); }
 };
 
-/// Looks at corners of a state under the rules that are switched on.
+/// Evaluates the corners of a state under the techniques that are switched on.
 class CornerView {
  public:
   CornerView(const SearchState& state, const Techniques& techniques, std::int64_t capacity)
@@ -47,8 +48,8 @@ class CornerView {
   /// part that is searched.
   Corner look(const Niche& niche, bool is_left, std::int32_t low, std::int32_t high) const;
 
-  /// Where the floor of a corner that can rise goes: the lowest offset that a block may have over
-  /// it when none is put down at the floor there is.
+  /// The new floor of a corner that can be raised: the lowest offset that a block may have over it
+  /// when none is placed at the current floor.
   std::int64_t rise(const Corner& corner, std::int32_t low, std::int32_t high) const;
 
   /// Adds the candidates of a corner to `blocks`; false when memory is refused.
@@ -59,8 +60,8 @@ class CornerView {
   /// How much higher the floor of a section may go.
   std::int64_t slack(std::int32_t section) const;
 
-  /// Whether the hole that a raised floor leaves over `section` has room for a waiting block, which
-  /// a plan with the lowest offsets would not leave there.
+  /// True when the hole that a raised floor leaves over `section` has room for a waiting block. A
+  /// plan with the lowest offsets would not leave such a hole.
   bool leaves_room(std::int32_t section) const;
 
  private:

@@ -9,24 +9,24 @@
 namespace tessera::memory {
 namespace {
 
-/// What candidates are ordered by, largest first. Values stay below 2^56.
+/// Orders of the candidates, by `weight`, largest first. Weights stay below 2^56.
 constexpr int kOrders = 6;
-/// Of the nodes of a turn, what the next has more. Many short runs find what few long ones miss;
-/// when minimising, a turn is many searches already.
+/// Each turn has 1/kSlowly more nodes than the one before. Many short runs find what few long ones
+/// miss. When minimising it is 1/kQuickly, because a turn is already many searches.
 constexpr std::int64_t kSlowly = 12;
 constexpr std::int64_t kQuickly = 4;
-/// What every turn adds to the noise in the orders, in the unit of `weight`, up to so many times.
+/// The noise that every turn adds to the orders, in the unit of `weight`, up to kMostNoise times.
 constexpr std::uint64_t kNoise = 80;
 constexpr std::uint64_t kMostNoise = 5;
 
-/// The logarithm to base 2, in steps of 1/16: whole numbers are the same on every machine.
+/// The logarithm to base 2, in steps of 1/16: integers are the same on every machine.
 std::int64_t log16(std::int64_t value) {
   const int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(value));
   const std::int64_t rest = bits >= 4 ? (value >> (bits - 4)) & 15 : (value << (4 - bits)) & 15;
   return std::int64_t{16} * bits + rest;
 }
 
-/// Large for blocks that order number `order` puts down first, in steps of 1/256 octave.
+/// Large for blocks that order number `order` places first, in steps of 1/256 octave.
 std::int64_t weight(const Block& block, int order) {
   const std::int64_t size = log16(block.size);
   const std::int64_t life = log16(block.to - block.from);
@@ -115,21 +115,22 @@ SearchEnd Exact::find_within(std::int64_t capacity, Array<std::int64_t>& offsets
 SearchEnd Exact::minimise(std::int64_t target, Array<std::int64_t>& offsets, std::int64_t& peak,
                           std::int64_t& proven_bound) {
   const std::int64_t grain = packing_.grain;
-  // With so many nodes for each run: as low as may be first, then by halves of what is unknown.
+  // With this many nodes per run: first the lowest possible, then by bisection of the unknown
+  // range.
   for (;; nodes_ += nodes_ / kQuickly) {
     std::int64_t tried = -1;  // the highest capacity at which no plan was found
     for (;;) {
       const std::int64_t low = std::max(target, proven_bound);
-      const std::int64_t high = peak - grain;  // the next lower peak that a plan can have
+      const std::int64_t high = peak - grain;  // the next lower possible peak
       if (low > high) {
-        // Between the bound and the plan there is no multiple of the grain.
+        // There is no multiple of the grain between the bound and the plan.
         if (low == proven_bound) proven_bound = std::max(low, peak);
         return SearchEnd::kFound;
       }
       if (tried >= high) break;
       const std::int64_t half = std::max(grain, (high - tried) / 2 / grain * grain);
       const std::int64_t capacity = tried < 0 ? low : std::max(low, std::min(high, tried + half));
-      // The bound is very often the optimum, so it is worth the most.
+      // The bound is very often the optimum, so it gets the most nodes.
       const std::int64_t share = tried < 0 ? 4 * nodes_ : nodes_;
       const SearchEnd end = turn(capacity, share, offsets);
       if (end == SearchEnd::kNoMemory) return end;

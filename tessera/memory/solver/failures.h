@@ -8,16 +8,16 @@
 
 namespace tessera::memory {
 
-/// What a search knows a state by: 128 bits, of which the chance that two states share them is
-/// nothing to fear (below 10^-20 for the most states that are kept).
+/// The key of a search state: 128 bits. The chance that two states share a key is negligible (below
+/// 10^-20 for the largest number of states that are kept).
 struct StateKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
   friend bool operator==(const StateKey&, const StateKey&) = default;
 };
 
-/// States from which no plan was found. Grows to 2^21 of them (32 MiB); then new ones take the
-/// places of old ones.
+/// States from which no plan was found. Grows to 2^21 of them (32 MiB); then new ones replace old
+/// ones.
 class Failures {
  public:
   void clear() {

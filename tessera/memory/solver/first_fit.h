@@ -11,26 +11,27 @@
 
 namespace tessera::memory {
 
-/// The offset of a block that has not been put down yet.
+/// The offset of a block that has not been placed yet.
 inline constexpr std::int64_t kNowhere = -1;
 
-/// Puts blocks down one by one, each into the lowest gap that holds it among those that are down
-/// already, and so goes around fixed blocks. Time grows with the pairs that live together.
+/// Places blocks one by one, each into the lowest gap that holds it among the blocks already
+/// placed, and so also avoids fixed blocks. Time grows with the number of pairs that are live
+/// together.
 class FirstFit {
  public:
   [[nodiscard]] bool build(const Packing& packing);
 
-  /// The lowest offset for `block` that meets nothing which is down in `offsets`, into `offset`.
+  /// Writes to `offset` the lowest offset for `block` that overlaps no block placed in `offsets`.
   [[nodiscard]] bool lowest(std::int32_t block, std::span<const std::int64_t> offsets,
                             std::int64_t& offset);
 
-  /// Everything that is down, lives together with `block` and shares bytes with it where `offsets`
-  /// has it, into `found`.
+  /// Writes to `found` every placed block that is live together with `block` and shares bytes with
+  /// it at its offset in `offsets`.
   [[nodiscard]] bool in_the_way(std::int32_t block, std::span<const std::int64_t> offsets,
                                 Array<std::int32_t>& found);
 
-  /// Moves blocks, also from nowhere, to their hints where these are free and end at or below
-  /// `peak`; as many as there is time for.
+  /// Moves blocks, also unplaced ones, to their hints if these are free and end at or below `peak`;
+  /// as many as time allows.
   [[nodiscard]] bool follow_hints(std::int64_t peak, std::chrono::steady_clock::time_point deadline,
                                   std::span<std::int64_t> offsets);
 

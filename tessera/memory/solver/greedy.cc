@@ -10,10 +10,10 @@
 namespace tessera::memory {
 namespace {
 
-// No plan at all is not good enough, whatever is.
+// Having no plan is never good enough.
 constexpr std::int64_t kNoPlan = INT64_MAX;
 
-/// What is fixed where it is, all else nowhere.
+/// Fixed blocks at their offsets, all others unplaced.
 [[nodiscard]] bool pin_fixed(const Packing& packing, Array<std::int64_t>& pinned) {
   if (!pinned.assign(packing.blocks.size(), kNowhere)) return false;
   for (std::size_t i = 0; i < pinned.size(); ++i) {
@@ -45,8 +45,8 @@ Result<std::int64_t> follow_hints(const Packing& packing, double seconds,
                                   Array<std::int64_t>& offsets) {
   const std::int64_t peak = peak_of(packing, offsets);
   if (!has_hints(packing)) return peak;
-  // A third of the time each for finding the hints that do not meet, for planning around them, and
-  // for moving one by one.
+  // A third of the time each for finding hints that do not overlap, for planning around them, and
+  // for moving blocks one by one.
   const auto third = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6) / 3));
   const auto deadline = [third] { return std::chrono::steady_clock::now() + third; };
@@ -62,7 +62,7 @@ Result<std::int64_t> follow_hints(const Packing& packing, double seconds,
       !first_fit.follow_hints(peak, deadline(), offsets)) {
     return out_of_memory();
   }
-  return peak_of(packing, offsets);  // lower when what followed a hint was the highest
+  return peak_of(packing, offsets);  // lower when a block that moved to its hint was the highest
 }
 
 }  // namespace tessera::memory

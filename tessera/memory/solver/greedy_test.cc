@@ -40,7 +40,7 @@ std::vector<std::int64_t> copy(const Array<std::int64_t>& offsets) {
   return {offsets.begin(), offsets.end()};
 }
 
-/// What validate finds in a plan for the blocks, in words; nothing for a good one.
+/// The findings of validate for a plan of the blocks, as text; empty for a good one.
 std::string flaws(const Problem& problem, const Packing& packing,
                   const Array<std::int64_t>& offsets, std::int64_t peak) {
   Array<std::int64_t> all;
@@ -50,7 +50,7 @@ std::string flaws(const Problem& problem, const Packing& packing,
   return peak < packing.lower_bound ? "below the lower bound" : "";
 }
 
-/// Whether no two blocks meet, for plans with too many pairs for validate: a sweep over time.
+/// True when no two blocks overlap, for plans with too many pairs for validate: a sweep over time.
 bool none_meet(const Packing& packing, const Array<std::int64_t>& offsets) {
   std::vector<std::vector<std::size_t>> births(static_cast<std::size_t>(packing.sections) + 1);
   std::vector<std::vector<std::size_t>> deaths(births.size());
@@ -214,7 +214,7 @@ TEST(FollowHints, MovesSomeWhenNotAllCanMove) {
 }
 
 TEST(FollowHints, MovesOthersOutOfTheWay) {
-  Problem problem;  // whatever order a plan has, its mirror image is as high
+  Problem problem;  // for any order of a plan, its mirror image is as high
   problem.buffers = {buffer(0, 8, 10), buffer(0, 8, 30), buffer(0, 8, 20), buffer(0, 8, 5)};
   for (const std::int64_t hint : {0, 5, 30, 55}) {
     problem.buffers[0].hint = hint;
@@ -232,7 +232,7 @@ test::ProblemLimits wild() {
   return limits;
 }
 
-/// Law: plans are plans, repair never raises them, and hints never make them worse.
+/// Law: plans are valid, repair never raises them, and hints never make them worse.
 TEST(Greedy, PlansAnyProblem) {
   const int rounds = test::kSanitized ? 200 : 1500;
   int improved = 0;
@@ -273,7 +273,7 @@ TEST(Greedy, StopsAtAPlanThatIsGoodEnough) {
   const std::int64_t lowest = *greedy(packing, {0, 100}, all);
   const std::int64_t any = *greedy(packing, {INT64_MAX, 100}, quick);
   const std::int64_t in_no_time = *greedy(packing, {0, 0}, all);
-  EXPECT_EQ(any, in_no_time);  // the first rule only
+  EXPECT_EQ(any, in_no_time);  // only the first heuristic
   EXPECT_LT(lowest, any);
 }
 
@@ -332,7 +332,8 @@ TEST(TransformerTrace, HasWhatWasAskedForEveryTime) {
   }
 }
 
-/// Weights at the top of the memory, or in the middle of it, from the first moment to the last.
+/// Fixed blocks at the top of the memory, or in the middle of it, from the first moment to the
+/// last.
 TEST(Greedy, GoesAroundFixedBlocksOfLongTraces) {
   for (const std::int64_t part : {1, 2}) {
     bench::TraceOptions options;
@@ -354,7 +355,7 @@ TEST(Greedy, GoesAroundFixedBlocksOfLongTraces) {
   }
 }
 
-/// Law: a hundred thousand buffers within 1 % of the bound by the first rule alone.
+/// Law: a hundred thousand buffers within 1 % of the bound by the first heuristic alone.
 TEST(Greedy, PlansLongTracesWithinAHundredthOfTheirBound) {
   for (const auto kind :
        {bench::TraceKind::kTraining, bench::TraceKind::kInference, bench::TraceKind::kMixture}) {

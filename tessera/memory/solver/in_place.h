@@ -7,14 +7,14 @@
 
 namespace tessera::memory {
 
-/// Takes back the wishes that `lives` granted to outputs which are smaller than their inputs on
-/// some place, unless they are required, and says which and why.
+/// Removes the in-place hints that `lives` accepted for outputs that are smaller than their inputs
+/// on some place, unless they are required, and returns which and why.
 ///
-/// In place of an input of the same size an output never costs anything. In place of a larger one
-/// it saves its own bytes while its op runs, but then keeps all of the input's for as long as it
-/// lives itself: which of the two is lower only plans can tell.
+/// An output in place of an input of the same size never costs anything. In place of a larger input
+/// it saves its own bytes while its op runs, but then keeps all of the input's bytes for its own
+/// lifetime. Only plans can show which of the two is lower.
 /// Example: x of 400 bytes, s = sum(x) of 4 bytes in place of x, y = fill(s) of 400 bytes: 800
-/// bytes while y is computed, 404 without the wish.
+/// bytes while y is computed, 404 without the hint.
 std::vector<Declined> take_back_smaller(Program& program, const Lifetimes& lives,
                                         const FitsInside& inside);
 

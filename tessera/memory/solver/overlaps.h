@@ -9,15 +9,16 @@
 
 namespace tessera::memory {
 
-/// Finds the blocks that live together with a block, without a table of pairs: blocks by birth, and
-/// over them a tree of the last deaths. O(log n) for each one found.
+/// Finds the blocks that are live together with a block, without a table of pairs: blocks sorted by
+/// birth, with a tree of the latest deaths over them. O(log n) for each block found.
 ///
-/// Example: for lives [0, 2), [1, 3) and [2, 4), those that meet the first are it and the second.
+/// Example: for lifetimes [0, 2), [1, 3) and [2, 4), the blocks that overlap the first are itself
+/// and the second.
 class Overlaps {
  public:
   [[nodiscard]] bool build(const Packing& packing);
 
-  /// Every block that lives in some section of [from, to), by birth, into `found`.
+  /// Writes to `found` every block that is live in some section of [from, to), by birth.
   [[nodiscard]] bool meet(std::int32_t from, std::int32_t to, Array<std::int32_t>& found) const;
 
  private:

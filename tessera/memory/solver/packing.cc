@@ -19,7 +19,7 @@ struct Event {
   bool is_birth = false;
 };
 
-/// Sections from the lives of the blocks: one ends at the first death after a birth.
+/// Sections from the lifetimes of the blocks: a section ends at the first death after a birth.
 [[nodiscard]] bool cut_into_sections(Array<Event>& events, Packing& packing) {
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     if (a.time != b.time) return a.time < b.time;
@@ -45,12 +45,12 @@ struct Event {
   return true;
 }
 
-/// live, lower_bound, grain.
+/// Computes live, lower_bound and grain.
 [[nodiscard]] bool add_up(Packing& packing) {
   const auto sections = static_cast<std::size_t>(packing.sections);
   Array<std::int64_t> rounded;
   if (!packing.live.assign(sections + 1, 0) || !rounded.assign(sections + 1, 0)) return false;
-  // Where every offset is a multiple of `step`, a block takes whole steps, but for the highest one.
+  // If every offset is a multiple of `step`, every block but the highest takes whole steps.
   std::int64_t step = 0;
   for (const Block& block : packing.blocks) step = std::gcd(step, block.alignment);
   std::int64_t most_padding = 0;
@@ -85,7 +85,7 @@ struct Event {
   return packing.live.resize(sections);
 }
 
-/// Two fixed blocks that meet, in the words of the buffers that fixed them.
+/// Checks for two fixed blocks that overlap; the error names the buffers that fixed them.
 Status check_fixed(const Packing& packing, const Array<std::int32_t>& fixed_by,
                    const Complaints& complaints) {
   Array<std::int32_t> fixed;

@@ -9,6 +9,9 @@
 #include "tessera/base/result.h"
 #include "tessera/memory/problem.h"
 
+/// solver/: finds offsets for the buffers of one place. In: a Packing, made from a checked Problem,
+/// and a budget. Out: offsets of blocks, and a bound that no plan is below. It must not know
+/// places, meshes or layouts. solve.h is its interface.
 namespace tessera::memory {
 
 /// A buffer as the solvers see it: a rectangle that can only move up and down.
@@ -21,37 +24,38 @@ struct Block {
   std::int64_t hint = -1;   ///< an offset to try first, or -1
 };
 
-/// A problem without everything that solvers need not know: buffers that share memory are one
-/// block, buffers without bytes are gone, and time is counted in sections.
+/// A problem reduced to what solvers need: buffers that share memory are one block, buffers without
+/// bytes are removed, and time is counted in sections.
 ///
-/// A section is a moment at which a largest set of blocks lives together: after some birth and
-/// before the next death. Two blocks live together at some time ⇔ they share a section, and what
-/// lives at any time lives in one of the sections.
+/// A section is a moment at which a maximal set of blocks is live together: after some birth and
+/// before the next death. Two blocks are live together at some time ⇔ they share a section, and the
+/// blocks that are live at any time are all live in one of the sections.
 ///
-/// Law: offsets of the blocks are a plan ⇔ `spread` makes a plan of the problem from them.
-/// All sums of sizes, alignments and fixed offsets stay below 2^62, so that no offset a solver
-/// computes can overflow.
+/// Law: offsets of the blocks are a plan ⇔ `spread` makes a plan of the problem from them. All sums
+/// of sizes, alignments and fixed offsets stay below 2^62, so no offset that a solver computes can
+/// overflow.
 struct Packing {
   Array<Block> blocks;
   std::int32_t sections = 0;
-  Array<std::int64_t> moment;    ///< the first at which the blocks of a section live together
+  Array<std::int64_t> moment;    ///< the first moment at which the blocks of a section are live
+                                 ///< together
   Array<std::int64_t> live;      ///< bytes of the blocks of a section; see max_live
   std::int64_t lower_bound = 0;  ///< the largest of `live` and of the ends of fixed blocks
-  /// Every offset and end of a plan whose blocks all rest on something (0, a fixed block's end,
-  /// another block, up to alignment) is a multiple of this.
+  /// Every offset and end is a multiple of this in a plan whose blocks all rest on something (0,
+  /// the end of a fixed block, another block, rounded up to the alignment).
   std::int64_t grain = 1;
 
-  // From buffers to blocks: the block of each buffer (-1 for none), and where in it (without one:
-  // where in memory) the buffer is.
+  // From buffers to blocks: the block of each buffer (-1 for none), and the position of the buffer
+  // in it (without a block: its position in memory).
   Array<std::int32_t> block_of;
   Array<std::int64_t> delta;
 };
 
-/// Whether two fixed blocks on the same bytes are an error. They may meet where sizes are the
-/// largest of several places, none of which need have both.
+/// Whether two fixed blocks on the same bytes are an error. They may overlap where sizes are the
+/// largest over several places, because no single place need have both.
 enum class FixedBlocks : std::uint8_t { kMustLieApart, kMayMeet };
 
-/// The packing of a problem, or what is wrong with it: the errors of `check`.
+/// The packing of a problem, or the errors of `check`.
 Result<Packing> pack(const Problem& problem, const std::vector<std::string>& names = {},
                      FixedBlocks fixed = FixedBlocks::kMustLieApart);
 

@@ -76,7 +76,7 @@ TEST(Packing, AlignsUp) {
   EXPECT_EQ(align_up(5, 1), 5);
 }
 
-/// Whether offsets of blocks are a plan: pair by pair, section by section.
+/// True when offsets of blocks are a plan: pair by pair, section by section.
 bool is_plan(const Packing& packing, const Array<std::int64_t>& offsets) {
   for (std::size_t a = 0; a < packing.blocks.size(); ++a) {
     const Block& block = packing.blocks[a];

@@ -9,7 +9,7 @@ bool parts_of(const Packing& packing, const Array<std::int64_t>& offsets, bool c
               Array<Part>& parts) {
   parts.clear();
   if (packing.sections == 0) return true;
-  // How far the blocks that begin in a section, or before it, reach.
+  // The last section of the blocks that begin in a section, or before it.
   Array<std::int32_t> reach;
   Array<std::int32_t> part_of;
   const auto sections = static_cast<std::size_t>(packing.sections);

@@ -7,7 +7,7 @@ bool Patience::look_at_the_clock() {
   constexpr double kBetweenReports = 0.1;
   unseen_work_ = 0;
   const double now = seconds();
-  if (!(now < options_.seconds)) is_over_ = true;  // also when that is no number
+  if (!(now < options_.seconds)) is_over_ = true;  // also for NaN
   if (!is_over_ && options_.progress != nullptr && now >= last_report_ + kBetweenReports) {
     last_report_ = now;
     is_over_ = !options_.progress(options_.progress_context, {now, nodes_, peak, proven_bound});

@@ -8,7 +8,7 @@
 
 namespace tessera::memory {
 
-/// What a solve() may still spend, shared by everything that it tries.
+/// The remaining budget of a solve(), shared by everything that it tries.
 class Patience {
  public:
   explicit Patience(const SolveOptions& options)
@@ -19,17 +19,18 @@ class Patience {
   }
   double seconds_left() const { return options_.seconds - seconds(); }
   std::int64_t nodes() const { return nodes_; }
-  /// Whether no node may be looked at any more, by this search or at all.
+  /// True when no more nodes may be visited, by this search or at all.
   bool is_spent() const { return is_over_ || nodes_ >= search_end_ || nodes_ >= options_.nodes; }
 
-  /// The searches from here on may look at so many nodes together.
+  /// The searches from here on may visit this many nodes together.
   void start_search(std::int64_t nodes) {
     search_end_ = nodes > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + nodes;
   }
 
-  /// The next run may look at so many nodes.
+  /// The next run may visit this many nodes.
   void start_run(std::int64_t nodes) { run_ = nodes; }
-  /// Counts a node that took about `work` steps; false when the run, or all, is over.
+  /// Counts a node that took about `work` steps; false when the run, or the whole budget, is used
+  /// up.
   bool goes_on(std::int64_t work) {
     if (is_spent() || run_ <= 0) return false;
     --run_;
@@ -38,16 +39,16 @@ class Patience {
     if (unseen_work_ < kWorkBetweenLooks) return true;
     return look_at_the_clock();
   }
-  /// Counts work without a node; false when all is over, which nodes alone never end.
+  /// Counts work without a node; false when time is up. The limit on nodes does not apply.
   bool works_on(std::int64_t work) {
     unseen_work_ += work;
     return !is_over_ && (unseen_work_ < kWorkBetweenLooks || look_at_the_clock());
   }
-  /// Looks at the clock, and reports what is known when it is time to; false when all is over:
-  /// the time, or the patience of whoever is told.
+  /// Checks the clock, and reports progress when it is due; false when the solve must stop: time is
+  /// up, or the progress callback returned false.
   bool look_at_the_clock();
 
-  // What progress reports say.
+  // The values of progress reports.
   std::int64_t peak = 0;
   std::int64_t proven_bound = 0;
 

@@ -13,13 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Lowers a plan by ejection. What reaches above a new, lower ceiling is taken up, and put down
-/// below it, the hardest first, where the blocks in its way are worth the least; these are taken
-/// up in turn. A block that had to push others aside is worth more from then on, which ends the
-/// circles that two blocks would chase each other in.
+/// Lowers a plan by ejection. Blocks that reach above a new, lower ceiling are removed and placed
+/// below it, the hardest first, where the blocks in their way cost the least; these are removed in
+/// turn. A block that had to push others aside costs more from then on, which ends the cycles in
+/// which two blocks would push each other.
 ///
-/// After the ejection search of Nagata and Bräysy, A powerful route minimization heuristic for the
-/// vehicle routing problem with time windows (2009), with blocks for customers.
+/// Based on the ejection search of Nagata and Bräysy, A powerful route minimization heuristic for
+/// the vehicle routing problem with time windows (2009), with blocks for customers.
 class Ejection {
  public:
   Ejection(const Packing& packing, const RepairOptions& options)
@@ -36,16 +36,16 @@ class Ejection {
            (patience_ != nullptr && !patience_->look_at_the_clock());
   }
 
-  /// Tries to bring `plan` below `ceiling`, with `patience` tries for each block that sticks out.
-  /// `done` if it does, else the plan is torn.
+  /// Tries to bring `plan` below `ceiling`, with `patience` tries for each block above it. If not
+  /// `done`, the plan is incomplete.
   [[nodiscard]] bool lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
                            bool& done);
 
  private:
-  /// What all costs together stay below, so that sums of them fit.
+  /// The sum of all costs stays below this, so that sums of them fit.
   static constexpr double kAllCosts = 1LL << 40;
   static constexpr std::int64_t kMostPenalty = 1 << 20;
-  static constexpr std::int64_t kFixed = -1;  // the cost of what may not be taken up
+  static constexpr std::int64_t kFixed = -1;  // the cost of a block that may not be removed
 
   struct Taken {
     std::int64_t cost = 0;
@@ -76,7 +76,7 @@ class Ejection {
   Array<std::int64_t> penalty_;
   Array<Taken> up_;  // a heap, the hardest first
   Array<std::int32_t> met_;
-  Array<Edge> starts_;  // of what is down and lives together with the block in question
+  Array<Edge> starts_;  // of placed blocks that are live together with the current block
   Array<Edge> ends_;
   Array<Edge> sorted_;
   Array<std::uint32_t> bucket_end_;
@@ -93,7 +93,7 @@ bool Ejection::build() {
   if (!overlaps_.build(packing_) || !worth_.resize(count) || !penalty_.assign(count, 1)) {
     return false;
   }
-  // A long life is harder to place than a large size: it has to clear more of the others.
+  // A long lifetime is harder to place than a large size: it has to clear more other blocks.
   const auto hardness = [](const Block& block) {
     return std::sqrt(static_cast<double>(block.size)) * static_cast<double>(block.to - block.from);
   };
@@ -120,9 +120,9 @@ std::int32_t Ejection::take_hardest() {
   return block;
 }
 
-/// Places on top of something (`resting`) or right below something. The cost of a place is that of
-/// all that begin below its end, less that of all that end at or below its start: two sums that
-/// only grow on the way up.
+/// Offsets on top of a block (`resting`) or directly below one. The cost of an offset is that of
+/// all blocks that begin below its end, minus that of all blocks that end at or below its start:
+/// two sums that only grow on the way up.
 void Ejection::try_places(const Block& block, std::int64_t ceiling, bool resting) {
   const std::size_t count = starts_.size();
   std::size_t begun = 0;
@@ -160,7 +160,7 @@ void Ejection::try_places(const Block& block, std::int64_t ceiling, bool resting
   try_place(under - under % block.alignment);
 }
 
-/// Rising, in linear time for edges that are spread evenly, as those of a good plan are.
+/// Sorts in ascending order, in linear time for evenly spread edges, as in a good plan.
 bool Ejection::sort_edges(Array<Edge>& edges) {
   const auto lower = [](const Edge& a, const Edge& b) { return a.at < b.at; };
   constexpr std::size_t kFew = 48;
@@ -228,7 +228,7 @@ bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int6
     const auto i = static_cast<std::size_t>(hardest);
     const Block& block = packing_.blocks[i];
     if (!find_place(block, plan, ceiling)) return false;
-    // Large neighbourhoods count for more, so that rounds are a measure of time.
+    // Large neighbourhoods count for more, so that rounds measure time.
     rounds_ -= 1 + static_cast<std::int64_t>(met_.size() / 32);
     if (place_ == kNowhere) return true;
     if (place_cost_ > 0) {
@@ -258,8 +258,8 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
   Ejection ejection(packing, options);
   Array<std::int64_t> plan;
   if (!ejection.build()) return out_of_memory();
-  // How much of the way down to the goal is tried at once: less after each failure, and more
-  // again in the end, for by then other blocks are worth more.
+  // The fraction of the distance to the goal that is tried at once: less after each failure, and
+  // more again at the end, because by then other blocks have higher costs.
   constexpr double kMost = 0.1;
   constexpr double kLeast = 0.02;
   double share = kMost / 2;

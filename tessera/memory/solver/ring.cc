@@ -15,7 +15,7 @@ bool Ring::build(const Packing& packing) {
   const auto block = [&](std::int32_t i) -> const Block& {
     return packing.blocks[static_cast<std::size_t>(i)];
   };
-  // Of what is born together, what dies first comes first.
+  // Of blocks that are born together, the one that dies first comes first.
   std::sort(births_.begin(), births_.end(), [&](std::int32_t a, std::int32_t b) {
     if (block(a).from != block(b).from) return block(a).from < block(b).from;
     return block(a).to != block(b).to ? block(a).to < block(b).to : a < b;
@@ -34,7 +34,7 @@ std::size_t Ring::first_above(std::int64_t offset) const {
   return static_cast<std::size_t>(found - gaps_.begin());
 }
 
-/// Puts `low` and `high`, without those that are empty, in place of `count` gaps.
+/// Replaces `count` gaps by `low` and `high`, leaving out empty ones.
 bool Ring::replace(std::size_t at, std::size_t count, Gap low, Gap high) {
   Gap fresh[2];
   std::size_t news = 0;
@@ -57,7 +57,7 @@ bool Ring::replace(std::size_t at, std::size_t count, Gap low, Gap high) {
 }
 
 bool Ring::give_back(Gap freed) {
-  std::size_t at = first_above(freed.from);  // lies above what is freed
+  std::size_t at = first_above(freed.from);  // lies above the freed range
   std::size_t joined = 0;
   if (at < gaps_.size() && gaps_[at].from == freed.to) {
     freed.to = gaps_[at].to;
@@ -70,7 +70,7 @@ bool Ring::give_back(Gap freed) {
   return replace(at, joined, freed, {});
 }
 
-/// The offset stays nowhere when there is no gap for the block.
+/// The offset stays unset when there is no gap for the block.
 bool Ring::take(const Block& block, std::int64_t& offset) {
   offset = kNowhere;
   const std::size_t start = first_above(next_);

@@ -21,7 +21,7 @@ Buffer buffer(std::int64_t lower, std::int64_t upper, std::int64_t size) {
   return {lower, upper, size};
 }
 
-/// What passes through a pipeline: each lives as long as the others, and has a size of its own.
+/// Data that pass through a pipeline: equal lifetimes, different sizes.
 Problem pipeline(std::int64_t count, std::int64_t life) {
   Problem problem;
   Dice dice(7);
@@ -31,7 +31,7 @@ Problem pipeline(std::int64_t count, std::int64_t life) {
   return problem;
 }
 
-/// Lives of very different lengths, without any pattern.
+/// Lifetimes of very different lengths, without any pattern.
 Problem patternless(std::int64_t count) {
   Problem problem;
   Dice dice(11);
@@ -118,7 +118,8 @@ TEST(Patience, EndsRulesAndRepairs) {
   EXPECT_LT(*repair(packing, {packing.lower_bound, 5000, 100}, stopped), first);
 }
 
-/// Nodes are those of the exact search: when they are used up, a plan is still repaired once.
+/// The limit on nodes is for the exact search: when they are used up, a plan is still repaired
+/// once.
 TEST(Patience, FewNodesLeaveRepairsAlone) {
   bench::HardOptions hard;
   hard.buffers = 296;
@@ -161,10 +162,10 @@ TEST(Patience, TellsOfRulesAndRepairs) {
   EXPECT_EQ(watch.calls, 1);
   EXPECT_EQ(watch.last.lower_bound, stopped->lower_bound);
   EXPECT_GT(watch.last.peak, watch.last.lower_bound);
-  EXPECT_EQ(stopped->peak, watch.last.peak);  // at once, with the best plan so far
+  EXPECT_EQ(stopped->peak, watch.last.peak);  // immediately, with the best plan so far
 }
 
-/// What the exact search does not take is repaired for as long as there is time.
+/// Problems that are too large for the exact search are repaired for as long as there is time.
 TEST(Solve, GoesOnWhileACapacityIsNotReached) {
   const Problem problem = patternless(20'000);
   SolveOptions options;
@@ -179,7 +180,7 @@ TEST(Solve, GoesOnWhileACapacityIsNotReached) {
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->outcome, Outcome::kFits) << found->peak << " of " << *options.capacity;
   EXPECT_TRUE(validate(problem, found->offsets, options.capacity).empty());
-  // Of nodes there are none left: nothing more is tried.
+  // No nodes are left: nothing more is tried.
   options.nodes = 0;
   EXPECT_EQ(solve(problem, options)->outcome, Outcome::kUnknown);
 }

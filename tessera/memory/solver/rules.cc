@@ -44,7 +44,7 @@ bool Rules::sort_members(int sharpness, bool by_area) {
   return true;
 }
 
-/// Half of what was known, half of what the last plan needed.
+/// Averages the profile with the heights of the last plan.
 bool Rules::learn() {
   if (!reached(packing_, plan_, heights_)) return false;
   for (std::size_t s = 0; s < heights_.size(); ++s) {
@@ -53,8 +53,8 @@ bool Rules::learn() {
   return true;
 }
 
-/// Takes up the members that meet what is pinned, or all of them when they are few, and puts them
-/// down again from the lowest up, around it. Not `done` when time runs out.
+/// Removes the members that overlap pinned blocks, or all of them when they are few, and places
+/// them again from the lowest up, around the pinned blocks. Not `done` when time runs out.
 bool Rules::go_around(const Array<std::int64_t>& pinned, bool& done) {
   lifted_.clear();
   const auto lift = [this](std::int32_t member) {
@@ -103,7 +103,7 @@ bool Rules::run_on(const Array<std::int64_t>& physical, const Array<std::int64_t
                              {kBlunt, false, false},
                              {5, false, true},
                              {5, false, true}};
-  // What is worth its time where a rule takes microseconds.
+  // Worth trying where a heuristic takes microseconds.
   constexpr Rule kMore[] = {{kBlunt, true, false}, {5, false, true}, {5, false, true},
                             {5, false, true},      {5, false, true}, {5, false, true},
                             {5, false, true}};
@@ -135,8 +135,8 @@ bool Rules::keep(Array<std::int64_t>& best, std::int64_t& peak) {
   return best.copy(plan_);
 }
 
-/// The lowest ceiling that a ring stays below, by halves; none at all where it is no better than
-/// the rules.
+/// The lowest ceiling that a ring stays below, by bisection; none if it is no better than the other
+/// heuristics.
 bool Rules::run_ring(std::int64_t good_enough, Array<std::int64_t>& best, std::int64_t& peak) {
   constexpr int kTries = 8;
   if (peak <= good_enough) return true;
@@ -171,7 +171,7 @@ bool Rules::run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
     return run_on(pinned, pinned, kAll, good_enough, best, peak) &&
            (members_.size() <= kSmall || run_ring(good_enough, best, peak));
   }
-  // On top of what is pinned, or around it: the first rule tells which is the better of the two.
+  // On top of pinned blocks, or around them: the first heuristic shows which is better.
   Array<std::int64_t> nothing;
   if (!first_fit_.build(packing_) || !nothing.assign(pinned.size(), kNowhere) ||
       !run_on(pinned, pinned, kFirst, good_enough, best, peak)) {

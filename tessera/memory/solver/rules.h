@@ -13,22 +13,23 @@
 
 namespace tessera::memory {
 
-/// Runs rules, and keeps the best plan of all.
+/// Runs heuristics, and keeps the best plan of all.
 ///
-/// A rule is an order for the skyline, and of many blocks a ring is tried too. Long lives come
-/// first, for they are the hardest to place later, but time counts for more the closer a section is
-/// to the highest: an hour at the peak is worth more than a day in the valley, where room is
-/// plenty. Sections are weighed by (height / highest)^(2^sharpness), first with the bytes that live
-/// there as the height, then with the height that the plans before needed there, so that what came
-/// out too high goes down earlier the next time. All in integers: the same order everywhere.
+/// A heuristic is an order for the skyline; if there are many blocks, a ring is tried too. Long
+/// lifetimes come first, because they are the hardest to place later. But time counts more the
+/// closer a section is to the highest one: a short time at the peak matters more than a long time
+/// where there is plenty of room. Sections are weighted by (height / highest)^(2^sharpness), first
+/// with the live bytes as the height, then with the height that the previous plans needed there, so
+/// that blocks that ended too high are placed earlier the next time. All in integers: the same
+/// order on every machine.
 class Rules {
  public:
-  /// No further rule is started after `seconds`, or when `patience`, if any, is at its end; but the
-  /// first one always is.
+  /// No further heuristic starts after `seconds`, or when `patience`, if given, is used up; but the
+  /// first one always runs.
   Rules(const Packing& packing, double seconds, Patience* patience);
 
-  /// Puts down everything that is nowhere in `pinned`. The best plan into `best` when it is below
-  /// `peak`, which it lowers; stops at a plan that is at most `good_enough`.
+  /// Places every block that has no offset in `pinned`. If the best plan is below `peak`, writes it
+  /// to `best` and lowers `peak`. Stops at a plan that is at most `good_enough`.
   [[nodiscard]] bool run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
                          Array<std::int64_t>& best, std::int64_t& peak);
 
@@ -48,7 +49,7 @@ class Rules {
   };
   static constexpr int kOne = 20;  // bits of a weight of 1
   static constexpr int kBlunt = -1;
-  static constexpr std::size_t kSmall = 2048;  // blocks: all pairs are cheap
+  static constexpr std::size_t kSmall = 2048;  // number of blocks up to which all pairs are cheap
 
   bool late() {
     return std::chrono::steady_clock::now() >= deadline_ ||
@@ -73,8 +74,8 @@ class Rules {
   Array<std::int32_t> order_;
   Array<Key> keys_;
   Array<Lifted> lifted_;
-  Array<std::int64_t> profile_;     // the height of each section that orders go by
-  Array<std::int64_t> heights_;     // that the last plan reached
+  Array<std::int64_t> profile_;     // the height of each section that orders use
+  Array<std::int64_t> heights_;     // reached by the last plan
   Array<std::int64_t> weight_sum_;  // of the sections before each
   Array<std::int64_t> plan_;
 };

@@ -75,7 +75,7 @@ Search::Step Search::settle(std::int32_t low, std::int32_t high, Corner& best) {
         if (step != Step::kOpen) return step;
         if (has_moved) {
           has_changed = true;
-          continue;  // the stretch that begins here is another one now
+          continue;  // the stretch that begins here has changed
         }
       }
       from = to;
@@ -116,7 +116,8 @@ Search::Step Search::split(std::int32_t low, std::int32_t high, std::size_t mark
   return frames_.push(frame) ? Step::kOpen : Step::kNoMemory;
 }
 
-/// How well a block fills a corner: its top level with a neighbour's floor, its width the niche's.
+/// How well a block fills a corner: its top is level with a neighbour's floor, its width is the
+/// niche's.
 int Search::flushness(const Corner& corner, std::int32_t b, std::int32_t low,
                       std::int32_t high) const {
   const Niche& niche = corner.niche;
@@ -215,7 +216,8 @@ SearchEnd Search::run() {
       break;
     }
     if (step == Step::kDone) {
-      // A part is solved: what led to it is settled, and the next part of its set is due.
+      // A part is solved: the decisions that led to it are final, and the next part of its set
+      // follows.
       while (!frames_.empty() && !frames_.back().is_split) drop_frame();
       if (frames_.empty()) return SearchEnd::kFound;
     } else if (frames_.empty()) {

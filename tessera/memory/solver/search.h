@@ -13,15 +13,15 @@
 
 namespace tessera::memory {
 
-/// Which corner a search decides first.
+/// The corner that a search decides first.
 enum class CornerChoice : std::uint8_t {
   kFewest,        ///< the one with the fewest options
-  kFewestLowest,  ///< the same, of equals the lowest
-  kLowest,        ///< the lowest, of equals the one with the fewest options
-  kWorst,         ///< the fewest options for each dead end that its section has been so far
+  kFewestLowest,  ///< the same; on a tie, the lowest
+  kLowest,        ///< the lowest; on a tie, the one with the fewest options
+  kWorst,         ///< the fewest options per dead end found in its section so far
 };
 
-/// What a search tries first; none of it changes what it finds in the end.
+/// What a search tries first; this never changes its final result.
 struct Tactics {
   CornerChoice choice = CornerChoice::kWorst;
   /// Of the candidates, first those that are level with a neighbour or fill the niche.
@@ -29,25 +29,25 @@ struct Tactics {
 };
 
 enum class SearchEnd : std::uint8_t {
-  kFound,    ///< every block is put down, within the capacity
+  kFound,    ///< every block is placed, within the capacity
   kNone,     ///< there is no plan within the capacity
-  kStopped,  ///< patience ended
+  kStopped,  ///< the budget ended
   kNoMemory,
 };
 
 /// Depth-first search over corners.
 ///
-/// At a node, corners with one option are decided until none is left; then one corner is chosen,
-/// each of its candidates is put down in turn, and at last its floor is raised. Parts of time that
-/// no waiting block joins are solved one after the other: a part that has no plan ends the node,
+/// At a node, corners with one option are decided until none is left. Then one corner is chosen,
+/// each of its candidates is placed in turn, and finally its floor is raised. Time ranges that no
+/// waiting block connects are solved one after the other: a part that has no plan ends the node,
 /// and one that has a plan is never solved again.
 ///
-/// Why it is complete: take a plan within the capacity whose offsets have the least sum. Each of
-/// its blocks rests on something, so at every corner it takes one of the options, and no block of
-/// it could move into a hole. Candidates are tried before floors are raised; a node that could be
-/// continued by any plan therefore never fails before a plan has been found, which is why a state
-/// that failed once (the same floors, the same blocks waiting) need not be looked at again,
-/// whatever lies under its floors.
+/// Why it is complete: take a plan within the capacity whose offsets have the smallest sum. Each of
+/// its blocks rests on something, so at every corner it uses one of the options, and none of its
+/// blocks could move into a hole. Candidates are tried before floors are raised. Therefore a node
+/// that some plan could continue never fails before a plan has been found. So a state that failed
+/// once (the same floors, the same blocks waiting) need not be visited again, whatever lies under
+/// its floors.
 class Search {
  public:
   /// `ranks` orders the candidates of a corner, lowest first. States that fail are added to
@@ -65,8 +65,8 @@ class Search {
         dead_ends_(dead_ends),
         patience_(patience) {}
 
-  /// From a state in which every block waits. On kFound the state holds the plan; otherwise all
-  /// blocks wait again.
+  /// Starts from a state in which every block waits. On kFound the state holds the plan; otherwise
+  /// all blocks wait again.
   SearchEnd run();
 
  private:
@@ -75,7 +75,7 @@ class Search {
     std::size_t mark = 0;    // of the state, before the node
     std::size_t pool = 0;    // of the pool, before the node
     std::int32_t next = 0;   // option or part
-    std::int32_t parts = 0;  // of a set of them
+    std::int32_t parts = 0;  // number of parts in a set
     std::int32_t low = 0;
     std::int32_t high = 0;
     bool is_split = false;

@@ -10,15 +10,15 @@
 
 namespace tessera::memory {
 
-/// The highest byte in use over each section, raised and asked by ranges of them.
-/// Both take O(log sections).
+/// The highest byte in use over each section, raised and queried by ranges of sections. Both take
+/// O(log sections).
 class SectionTree {
  public:
   [[nodiscard]] bool reset(std::int32_t sections) {
     width_ = std::bit_ceil(static_cast<std::size_t>(std::max(sections, 1)));
     return highest_.assign(2 * width_, 0) && everywhere_.assign(2 * width_, 0);
   }
-  /// No section of [from, to) is below `height` afterwards.
+  /// Afterwards no section of [from, to) is below `height`.
   void raise(std::int32_t from, std::int32_t to, std::int64_t height) {
     raise(1, 0, width_, static_cast<std::size_t>(from), static_cast<std::size_t>(to), height);
   }
@@ -51,7 +51,7 @@ class SectionTree {
 
   std::size_t width_ = 1;
   Array<std::int64_t> highest_;     // of a node's sections
-  Array<std::int64_t> everywhere_;  // what all of a node's sections were raised to
+  Array<std::int64_t> everywhere_;  // height to which all sections of a node were raised
 };
 
 }  // namespace tessera::memory

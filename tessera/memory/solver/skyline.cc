@@ -6,7 +6,7 @@
 namespace tessera::memory {
 namespace {
 
-/// The first section at or after `section` whose height is not known yet; halves the way to it.
+/// The first section at or after `section` whose height is not known yet; shortens the path to it.
 std::int32_t next_open(Array<std::int32_t>& next, std::int32_t section) {
   std::int32_t* const link = next.data();
   while (link[section] != section) {
@@ -167,7 +167,7 @@ bool reached(const Packing& packing, std::span<const std::int64_t> offsets,
   std::sort(tops.begin(), tops.end(), [](const Top& a, const Top& b) {
     return a.height != b.height ? a.height > b.height : a.block < b.block;
   });
-  // From the highest down each section is written once, by the first block that covers it.
+  // From the highest down, each section is written once, by the first block that covers it.
   for (std::size_t s = 0; s <= sections; ++s) next[s] = static_cast<std::int32_t>(s);
   for (const Top& top : tops) {
     const Block& block = packing.blocks[static_cast<std::size_t>(top.block)];

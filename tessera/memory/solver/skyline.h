@@ -10,20 +10,20 @@
 
 namespace tessera::memory {
 
-/// Packs from the physical mesh up. The skyline is the height reached in each section; its lowest
-/// flat stretch gets the first block of an order that lives within it, and is filled up to the
-/// lower of its neighbours when none does. O(n log n) on traces; no pairs of blocks are looked at.
+/// Packs from the bottom up. The skyline is the height reached in each section. Its lowest flat
+/// stretch gets the first block of an order that lives within it; if there is none, it is raised to
+/// the lower of its neighbours. O(n log n) on traces; pairs of blocks are never compared.
 ///
-/// Law: every member is put down where nothing under it is higher, so plans never overlap.
-/// Example: lives [0, 4) and [1, 3) in that order: the first at 0, the second on top of it.
+/// Law: every member is placed where nothing under it is higher, so plans never overlap.
+/// Example: lifetimes [0, 4) and [1, 3) in that order: the first at 0, the second on top of it.
 class Skyline {
  public:
-  /// `members` will be put down; all other blocks are the physical mesh, where `offsets` says they
-  /// are. False when memory is refused.
+  /// `members` will be placed; all other blocks are already placed, at their `offsets`, and form
+  /// the initial skyline. False when memory is refused.
   [[nodiscard]] bool build(const Packing& packing, std::span<const std::int32_t> members,
                            std::span<const std::int64_t> offsets);
 
-  /// Writes the offsets of the members, which `order` permutes.
+  /// Writes the offsets of the members; `order` is a permutation of them.
   [[nodiscard]] bool run(std::span<const std::int32_t> order, std::span<std::int64_t> offsets);
 
  private:
@@ -51,12 +51,12 @@ class Skyline {
 
   const Packing* packing_ = nullptr;
   Waiting waiting_;
-  Array<std::int64_t> physical_;  // height of each section before anything is put down
+  Array<std::int64_t> physical_;  // height of each section before any member is placed
   Array<Stretch> stretches_;
   Array<Low> lows_;  // a heap; entries whose stretch has changed are stale
 };
 
-/// The height that a plan reaches in each section, into `heights`.
+/// Writes to `heights` the height that a plan reaches in each section.
 [[nodiscard]] bool reached(const Packing& packing, std::span<const std::int64_t> offsets,
                            Array<std::int64_t>& heights);
 

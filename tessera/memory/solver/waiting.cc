@@ -33,7 +33,7 @@ void Waiting::split(int level, std::size_t i) {
   if (level == depth_) return;
   Point* const begin = points_.begin();
   Point* const middle = begin + cut(level + 1, 2 * i + 1);
-  // Ties by position, so that the tree is the same whatever nth_element does with equals.
+  // Ties by index, so that the tree does not depend on how nth_element orders equal elements.
   if (level % 2 == 0) {
     std::nth_element(begin + cut(level, i), middle, begin + cut(level, i + 1),
                      [](const Point& a, const Point& b) {

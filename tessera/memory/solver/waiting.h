@@ -10,19 +10,19 @@
 
 namespace tessera::memory {
 
-/// The blocks that wait to be put down, to be asked for the best one that lives within some
-/// sections. A k-d tree over (from, to) that keeps the best rank below each node, so that a
-/// question looks at O(sqrt n) nodes at worst and at about twenty on traces.
+/// The blocks that wait to be placed, with a query for the best one that lives within some
+/// sections. A k-d tree over (from, to) that keeps the best rank below each node, so a query visits
+/// O(sqrt n) nodes at worst and about twenty on traces.
 ///
-/// Law: `best_within(a, b)` is the block of the lowest rank among those that wait with
-/// a <= from and to <= b.
-/// Example: of lives [0, 4), [1, 3) and [2, 6), in that order of rank, best_within(1, 6) is the
+/// Law: `best_within(a, b)` is the block with the lowest rank among those that wait with a <= from
+/// and to <= b.
+/// Example: of lifetimes [0, 4), [1, 3) and [2, 6), in that order of rank, best_within(1, 6) is the
 /// second.
 class Waiting {
  public:
   static constexpr std::int32_t kNone = -1;
 
-  /// Sorts `members` (blocks by position) by their lives; nothing waits yet. False when memory is
+  /// Sorts `members` (blocks by index) by their lifetimes; nothing waits yet. False when memory is
   /// refused.
   [[nodiscard]] bool build(std::span<const Block> blocks, std::span<const std::int32_t> members);
 

@@ -11,7 +11,7 @@
 namespace tessera::memory {
 namespace {
 
-/// The largest n in [0, most] for which `fits(n)`, where it holds up to some n and then no more.
+/// The largest n in [0, most] with `fits(n)`, which holds up to some n and not beyond.
 template <typename Fits>
 std::int64_t last_that(std::int64_t most, const Fits& fits) {
   std::int64_t low = 0;

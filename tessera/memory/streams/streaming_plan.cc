@@ -14,7 +14,7 @@
 namespace tessera::memory {
 namespace {
 
-/// Chunk counts up to this are tried one by one; above, the chunk sizes are few.
+/// Up to this number, chunk counts are tried one by one; above it, there are few chunk sizes.
 constexpr std::int64_t kMostCounts = std::int64_t{1} << 20;
 
 Status check(const StreamData& data, const StreamCosts& costs) {
@@ -49,7 +49,7 @@ Status check(const StreamData& data, const StreamCosts& costs) {
   return ok_status();
 }
 
-/// Looks for the best size. Chunks of `size` granules make ceil(granules / size) of them.
+/// Searches for the best size. Chunks of `size` granules give ceil(granules / size) chunks.
 class Search {
  public:
   Search(const StreamData& data, const StreamOptions& options, const StreamCosts& costs)
@@ -58,10 +58,10 @@ class Search {
         costs_(costs),
         granules_(ceil_div(data.total_bytes, data.granule_bytes)) {}
 
-  /// The best number of granules a chunk; 0 when nothing fits.
+  /// The best number of granules per chunk; 0 when nothing fits.
   std::int64_t run() {
     const std::int64_t fewer = std::min(options_.buffers - 1, granules_);
-    for (std::int64_t chunks = 1; chunks <= fewer; ++chunks) {  // each has a buffer of its own
+    for (std::int64_t chunks = 1; chunks <= fewer; ++chunks) {  // each has a separate buffer
       try_count(chunks, largest(chunks));
     }
     const std::int64_t most = largest(options_.buffers);
@@ -84,9 +84,9 @@ class Search {
     return size == granules_ ? data_.total_bytes : size * data_.granule_bytes;
   }
 
-  /// Law: what schedule_stream finds for these chunks. With equal chunks two buffers do what any
-  /// number does, because the slower of load and compute never waits; so this is the bound, whose
-  /// longest chain leads through the first, the last but one or the last chunk.
+  /// Law: equal to the times of schedule_stream for these chunks. With equal chunks, two buffers do
+  /// as well as any number, because the slower of load and compute never waits. So this is the
+  /// bound, whose longest chain goes through the first, the last but one or the last chunk.
   StreamTimes times(std::int64_t size) const {
     const std::int64_t chunks = ceil_div(granules_, size);
     const std::int64_t bytes = chunk_bytes(size);
@@ -110,7 +110,7 @@ class Search {
   }
 
  private:
-  /// The most granules a chunk with which `buffers` of them fit.
+  /// The most granules per chunk for which `buffers` of them fit.
   std::int64_t largest(std::int64_t buffers) const {
     std::int64_t low = 0;
     std::int64_t high = granules_;
@@ -125,7 +125,7 @@ class Search {
     return low;
   }
 
-  /// No stream of that many chunks ends earlier. Grows with `chunks`.
+  /// No stream of that many chunks ends earlier. Increases with `chunks`.
   double least(std::int64_t chunks) const {
     const double count = static_cast<double>(chunks);
     const double total = static_cast<double>(data_.total_bytes);
@@ -138,8 +138,8 @@ class Search {
                                                       costs_.load_latency + computes));
   }
 
-  /// Whether there is a size, and none with so many chunks or more is better: with one buffer
-  /// nothing is gained by more.
+  /// True when there is a size, and none with this many chunks or more is better: with one buffer,
+  /// more chunks gain nothing.
   bool is_best(std::int64_t chunks) const {
     return best_size_ > 0 && (options_.buffers == 1 || least(chunks) >= best_);
   }
@@ -151,8 +151,8 @@ class Search {
     best_size_ = size;
   }
 
-  /// All sizes up to `most` that make `chunks` chunks. The time is the largest of three straight
-  /// lines over the size, so its least value is at an end or beside a crossing of two of them.
+  /// All sizes up to `most` that make `chunks` chunks. The time is the maximum of three linear
+  /// functions of the size, so its minimum is at an end or beside a crossing of two of them.
   void try_count(std::int64_t chunks, std::int64_t most) {
     const std::int64_t low = ceil_div(granules_, chunks);
     const std::int64_t high =
@@ -184,7 +184,7 @@ class Search {
         const double at = (lines[j].start - lines[i].start) / (lines[i].slope - lines[j].slope);
         const bool between = at > static_cast<double>(low) && at < static_cast<double>(high);
         if (!between) continue;  // nor where lines are parallel
-        // One step to either side, should rounding have moved the crossing over a whole number.
+        // One step to either side, in case rounding has moved the crossing over an integer.
         const auto below = static_cast<std::int64_t>(at);
         for (std::int64_t size = below - 1; size <= below + 2; ++size) {
           if (size > low && size < high) sizes[found++] = size;

@@ -46,7 +46,7 @@ std::optional<Tried> try_all(const StreamData& data, const StreamOptions& option
   return best;
 }
 
-/// Costs of whole numbers, so that sums are exact and equal times are equal.
+/// Integer costs, so that sums are exact and equal times are equal.
 StreamCosts random_costs(std::mt19937& random) {
   const auto rate = [&] { return std::ldexp(1.0, -static_cast<int>(random() % 4)); };
   const auto latency = [&] { return random() % 3 == 0 ? 0.0 : static_cast<double>(random() % 40); };
@@ -168,14 +168,14 @@ TEST(StreamingPlan, RefusesNumbersThatCannotBe) {
   EXPECT_EQ(code({1, 1}, {1, 0, 1, std::numeric_limits<double>::infinity()}),
             ErrorCode::kOutOfRange);
   EXPECT_EQ(code({100, 1}, {1e-320, 0, 1, 0}), ErrorCode::kOverflow);
-  // The same where not all of it fits at once: what has no finite time still fits.
+  // The same when not all of it fits at once: what has no finite time still fits.
   EXPECT_EQ(plan_stream({100, 1}, {50, 2, 0, 1}, {1e-320, 0, 1, 0}).error().code,
             ErrorCode::kOverflow);
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(plan_stream({100, 10}, options, {infinity, 0, 1, 0})->times.total, 100);
 }
 
-/// What a slicing promises, by counting tiles.
+/// The promises of a slicing, checked by counting tiles.
 void expect_slicing(const std::vector<std::int64_t>& extents, const SliceRules& rules,
                     const StreamOptions& options, const StreamCosts& costs,
                     const Slicing& slicing) {
@@ -235,7 +235,7 @@ TEST(StreamingSlices, CoverTheTensorWithRaggedEnds) {
     const Result<Slicing> slicing = slice_stream(shape, rules, options, costs);
     if (!slicing.ok()) {
       ASSERT_EQ(slicing.error().code, ErrorCode::kDoesNotFit);
-      // Then not even single tiles fit, each in a buffer of its own.
+      // Then not even single tiles fit, each in a separate buffer.
       ASSERT_GT(rules.tile_bytes * options.buffers, options.budget_bytes);
       continue;
     }
@@ -265,7 +265,7 @@ TEST(StreamingSlices, CutRowsOfTiles) {
 
 TEST(StreamingSlices, ChooseTheDimThatFits) {
   StreamOptions options;
-  options.budget_bytes = 1364 << 10;  // what a Tensix core has
+  options.budget_bytes = 1364 << 10;  // the memory of a Tensix core
   const StreamCosts costs{1, 100, 1, 0};
   // A row of 4 MB does not fit, a column of 256 bytes does.
   const Result<Slicing> wide =

@@ -12,7 +12,7 @@
 namespace tessera::memory {
 namespace {
 
-/// A tensor as tiles: how many along each dim, and how many elements one has there.
+/// A tensor as tiles: how many along each dim, and the elements of one tile along it.
 struct Tiles {
   std::vector<std::int64_t> counts;
   std::vector<std::int64_t> extents;
@@ -47,7 +47,7 @@ Result<Tiles> tiles_of(const Shape& shape, const SliceRules& rules) {
   return tiles;
 }
 
-/// Tiles of dims [from, to).
+/// The number of tiles of dims [from, to).
 Checked product(const Tiles& tiles, std::size_t from, std::size_t to) {
   Checked count = 1;
   for (std::size_t dim = from; dim < to; ++dim) count *= tiles.counts[dim];
@@ -77,7 +77,7 @@ class Slicer {
     TESSERA_TRY(data.granule_bytes, (joined ? inner : outer * inner).value("the bytes of a step"));
     TESSERA_TRY(data.total_bytes,
                 (Checked(slicing.steps) * data.granule_bytes).value("the bytes of a tensor"));
-    data.granule_bytes = std::max<std::int64_t>(data.granule_bytes, 1);  // of an empty tensor
+    data.granule_bytes = std::max<std::int64_t>(data.granule_bytes, 1);  // for an empty tensor
     StreamCosts costs = costs_;
     costs.load_latency += rules_.run_latency * static_cast<double>(slicing.runs);
     TESSERA_TRY(slicing.plan, plan_stream(data, options_, costs));
@@ -110,7 +110,7 @@ Result<Slicing> slice_stream(const Shape& shape, const SliceRules& rules,
   TESSERA_TRY(const Tiles tiles, tiles_of(shape, rules));
   const Slicer slicer(shape, rules, options, costs, tiles);
   const std::size_t dims = std::max<std::size_t>(shape.rank(), 1);
-  // Steps that are too large, or too many to choose from, leave the other dims to try.
+  // If steps are too large, or too many to choose from, the other dims are tried.
   const auto hopeless = [](const Error& error) {
     return error.code != ErrorCode::kDoesNotFit && error.code != ErrorCode::kTooLarge;
   };
@@ -124,7 +124,8 @@ Result<Slicing> slice_stream(const Shape& shape, const SliceRules& rules,
     }
   }
   if (best) return std::move(*best);
-  // The fewer dims are joined, the larger the steps, and the more of a slice is a box.
+  // The fewer dims are joined, the larger the steps, and the larger the part of a slice that is a
+  // box.
   for (std::size_t dim = 1; dim < dims; ++dim) {
     Result<Slicing> slicing = slicer.along(dim, true);
     if (slicing.ok() || hopeless(slicing.error())) return slicing;

@@ -21,7 +21,7 @@ std::int64_t distances(std::int32_t at, const Span1D& to) {
   const std::int64_t count = to.count;
   const std::int64_t stride = to.stride;
   if (first >= 0) return first * count + stride * triangle(count - 1);
-  // The first `before` lie below `at`.
+  // The first `before` coordinates lie below `at`.
   const std::int64_t before = std::min(count, (-first - 1) / stride + 1);
   const std::int64_t below = -first * before - stride * triangle(before - 1);
   const std::int64_t after = count - before;
@@ -98,7 +98,7 @@ class FlowCost {
   }
 
  private:
-  /// Destinations of a flow, as far as block i decides them.
+  /// The number of destinations of a flow, as far as block i decides them.
   std::int64_t copies(std::size_t i, const Flow& flow, bool by_rows = true,
                       bool by_cols = true) const {
     std::int64_t count = 1;
@@ -121,7 +121,7 @@ class FlowCost {
     return product;
   }
 
-  /// Every pair as often as it has steps along one axis.
+  /// The sum over all pairs of their steps along one axis.
   M steps(bool along_rows) const {
     const std::size_t from = tables_.owner_of(along_rows ? Coordinate::kRow : Coordinate::kCol);
     const std::size_t to = tables_.owner_of(along_rows ? Coordinate::kRows : Coordinate::kCols);
@@ -129,7 +129,7 @@ class FlowCost {
     const auto ends = [&](const Flow& flow) -> const Span1D& {
       return along_rows ? flow.rows : flow.cols;
     };
-    // Destinations along the other axis count each; along this one their distances do.
+    // Along the other axis each destination counts once; along this one its distance counts.
     const auto others = [&](std::size_t i, const Flow& flow) {
       return copies(i, flow, !along_rows, along_rows);
     };
@@ -156,7 +156,7 @@ class FlowCost {
         stops[static_cast<std::size_t>(span.at(k))] += M::of(flow.elements, others(to, flow));
       }
     }
-    // A pair crosses the boundary after p once, in either direction, for each step that it makes.
+    // For each of its steps, a pair crosses the boundary after p once, in either direction.
     M below_starts, below_stops, sum;
     M all_starts, all_stops;
     for (const M& measure : starts) all_starts += measure;

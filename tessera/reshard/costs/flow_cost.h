@@ -5,19 +5,23 @@
 #include "tessera/reshard/costs/place_tables.h"
 #include "tessera/reshard/flows/flow_tables.h"
 
+/// costs/: what a reshard costs. In: the flow tables of a reshard (flows/), or the reshard itself
+/// where it has no tables; a fabric and rates. Out: a ReshardCost and the loads of links, without
+/// cycles, which cost.cc adds. It must not list messages where tables exist.
 namespace tessera::reshard {
 
-/// How bits become bytes and wavelets.
+/// The rates that convert elements into bytes and wavelets.
 struct Rates {
   Reshard::Rate bytes;
   Reshard::Rate wavelets;
 };
 
-/// Whether the sizes of messages modulo a number of classes that is made for tell how they round.
+/// True when the size of a message modulo a supported number of classes determines how it is
+/// rounded up.
 bool has_classes_for(const Rates& rates);
 
-/// The cost of what the tables say, without listing messages; only for rates that
-/// `has_classes_for`. Cycles are left to the caller.
+/// The cost of the flows in the tables, without listing messages. Only for rates accepted by
+/// `has_classes_for`. The caller computes the cycles.
 ReshardCost flow_cost(const FlowTables& tables, const fabric::FabricMesh& fabric,
                       const Rates& rates);
 
@@ -25,7 +29,7 @@ ReshardCost flow_cost(const FlowTables& tables, const fabric::FabricMesh& fabric
 LinkLoads flow_loads(const FlowTables& tables, const fabric::FabricMesh& fabric,
                      const Rates& rates);
 
-/// The most elements that one place receives from others, and such a place.
+/// The most elements that one place receives from other places, and one such place.
 PlaceLoad busiest_destination(const FlowTables& tables, const fabric::FabricMesh& fabric);
 
 }  // namespace tessera::reshard

@@ -12,17 +12,18 @@ namespace tessera::reshard {
 
 /// The loads of all links of one direction, from the product form.
 ///
-/// Links stand in lines: rows for east and west, columns for south and north. On line k a multicast
-/// that starts at u and reaches as far as v loads the links p with u <= p < v (after mirroring,
-/// when the direction is west or north). Three things count, each decided by one block:
+/// Links are arranged in lines: rows for east and west, columns for south and north. On line k, a
+/// multicast that starts at u and reaches as far as v loads the links p with u <= p < v (after
+/// mirroring, when the direction is west or north). Three coordinates matter, and each is decided
+/// by one block:
 ///
 ///     line    the source's row; or each of the destination columns
 ///     start   the source's column; or its row
 ///     end     the farthest destination column; or row
 ///
-/// When the line has a block of its own the load is K(k)·F(p). Otherwise lines have profiles of
-/// their own; where start and end come from different blocks, one of them is a step function of few
-/// steps and the other rises or falls along the line, so that its largest value is at a step.
+/// When the line has a separate block, the load is K(k)·F(p). Otherwise each line has its own
+/// profile. If start and end come from different blocks, one of them is a step function with few
+/// steps and the other rises or falls along the line, so the largest value is at a step.
 template <std::size_t Classes>
 class LinkProfiles {
  public:
@@ -87,7 +88,7 @@ class LinkProfiles {
     std::int32_t end;
     M measure;
   };
-  /// The flows of the line's block, by line; lists behind one another.
+  /// The flows of the line's block, grouped by line; the lists are stored one behind the other.
   struct Lines {
     std::vector<std::size_t> first;  // one more than lines
     std::vector<Part> parts;
@@ -110,7 +111,7 @@ class LinkProfiles {
   Span1D lines_of(const Flow& flow) const { return is_row_ ? Span1D{flow.row, 1, 1} : flow.cols; }
   std::size_t links() const { return static_cast<std::size_t>(length_ - 1); }
 
-  /// For each link what starts at or before it.
+  /// For each link, the flows that start at or before it.
   std::vector<M> started(const std::vector<Flow>& flows) const {
     std::vector<M> sums(static_cast<std::size_t>(length_));
     for (const Flow& flow : flows) {
@@ -120,7 +121,7 @@ class LinkProfiles {
     return sums;
   }
 
-  /// For each link what ends beyond it.
+  /// For each link, the flows that end beyond it.
   std::vector<M> unfinished(const std::vector<Flow>& flows) const {
     std::vector<M> sums(static_cast<std::size_t>(length_) + 1);
     for (const Flow& flow : flows) {
@@ -142,7 +143,7 @@ class LinkProfiles {
     return sums;
   }
 
-  /// What crosses link p, where the line plays no part.
+  /// The load of link p, when it does not depend on the line.
   M shared_load(std::size_t p) const {
     return start_ != end_ ? started_[p] * unfinished_[p] : crossing_[p];
   }
@@ -171,8 +172,8 @@ class LinkProfiles {
     return summary;
   }
 
-  /// Loads grow with every component of a measure, so that only those count which no other one
-  /// exceeds in all of them.
+  /// Loads grow with every component of a measure. So only measures that no other measure exceeds
+  /// in every component are kept.
   static std::vector<M> undominated(std::vector<M> measures) {
     std::sort(measures.begin(), measures.end());
     measures.erase(std::unique(measures.begin(), measures.end()), measures.end());
@@ -284,7 +285,7 @@ class LinkProfiles {
     return largest;
   }
 
-  /// All loads of one line, without what is the same for all lines.
+  /// All loads of one line, without the factor that is the same for all lines.
   std::vector<M> profile(const std::vector<Part>& parts) const {
     std::vector<M> loads(static_cast<std::size_t>(length_) + 1);
     if (line_ != start_ && line_ != end_) {
@@ -314,7 +315,7 @@ class LinkProfiles {
   bool is_mirrored_ = false;
   std::int32_t length_ = 0;  // routers along a line
   std::int32_t lines_ = 0;
-  std::size_t line_ = 0;  // the blocks that decide each
+  std::size_t line_ = 0;  // the blocks that decide line, start and end
   std::size_t start_ = 0;
   std::size_t end_ = 0;
   M rest_;

@@ -69,7 +69,7 @@ class TreeLoads {
   }
 
  private:
-  /// From `node` as far as `least` steps one way (when negative) and `most` the other.
+  /// From `node`: as far as `least` steps one way (when negative) and `most` the other.
   static void run(std::vector<std::int64_t>& up, std::vector<std::int64_t>& down, std::int64_t node,
                   std::int64_t least, std::int64_t most, std::int64_t step, std::int64_t wavelets) {
     const auto at = [&](std::int64_t steps) {
@@ -106,7 +106,7 @@ LinkLoads loads_of(const Reshard& reshard, const Dispatches& dispatches) {
   return std::move(loads).settle();
 }
 
-/// The fields that depend on messages alone.
+/// The fields that depend only on messages.
 void count_messages(const Reshard& reshard, const std::vector<PairBytes>& pairs,
                     ReshardCost& cost) {
   for (const PairBytes& pair : pairs) {

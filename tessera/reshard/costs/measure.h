@@ -9,12 +9,12 @@
 
 namespace tessera::reshard {
 
-/// How much a set of messages is, in a form that multiplies: the elements in all, and how many
-/// messages there are of each size modulo Classes, which is what rounding up to whole wavelets or
-/// bytes depends on.
+/// The size of a set of messages, in a form that can be multiplied: the total number of elements,
+/// and how many messages there are of each size modulo Classes. Rounding up to whole wavelets or
+/// bytes depends only on these.
 ///
-/// Messages of a product have sizes n·m, so measures multiply as the sets do; measures of disjoint
-/// sets add; a set that counts k times is k times its measure.
+/// The messages of a product have sizes n·m, so measures multiply as the sets do. Measures of
+/// disjoint sets add. A set that counts k times has k times the measure.
 /// Law: rounded(rate) = Σ over the messages of ceil(n·rate), for a rate whose denominator divides
 /// Classes.
 template <std::size_t Classes>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cycles that cost.h derives against those that the fabric takes, wavelet by wavelet.
+// Compares the cycles that cost.h derives with those that the simulated fabric takes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Case random_case(Dice& dice) {
   const std::int64_t rows = dice.between(3, 32);
   const std::int64_t cols = dice.between(3, 32);
   const auto up_to = [&](std::int64_t most) { return dice.between(2, most); };
-  // One draw a statement: the order of arguments is the compiler's.
+  // One draw per statement: the compiler chooses the evaluation order of arguments.
   const auto sizes = [&] {
     const std::int64_t r = up_to(rows);
     const std::int64_t c = up_to(cols);
@@ -100,7 +100,7 @@ Case random_case(Dice& dice) {
       made = {"reduce", shares(), grid()};
       break;
   }
-  // A few elements a place, or hundreds.
+  // A few elements per place, or hundreds.
   const std::int64_t most = dice.chance(50) ? 40 : 160;
   const std::int64_t extent = dice.between(4, most);
   const std::string shape = cat(extent, "x", dice.between(4, most));
@@ -109,8 +109,8 @@ Case random_case(Dice& dice) {
   return made;
 }
 
-/// The least time that any network of these links could take: every link and ramp passes its load
-/// one by one, after the shortest way to it and before the shortest way on.
+/// The minimum time of any network with these links: every link and ramp passes its load one by
+/// one, after the shortest route to it and before the shortest route on.
 class LowerBound {
  public:
   LowerBound(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
@@ -200,14 +200,14 @@ struct Report {
   }
 };
 
-/// Random reshards, one a seed, in the ideal mode: how far the model is off, by family.
+/// Random reshards, one per seed, in the ideal mode: the error of the model, by family.
 struct Comparison {
   std::map<std::string, Report> families;
   Report all;
   std::string worst;
   double worst_error = 0;
-  /// The model is more than 4 % too low; of those, a ramp carries more than any link; of all, what
-  /// is sent at once takes no longer than the model has.
+  /// Cases where the model is more than 4 % too low; those of them where a ramp carries more than
+  /// any link; and those of them where sending at once takes no longer than the model predicts.
   int too_low = 0;
   int too_low_by_ramp = 0;
   int too_low_only_paced = 0;
@@ -232,7 +232,7 @@ struct Comparison {
       const Result<fabric::Simulation> run =
           fabric::simulate(*physical->fabric, made_traffic->traffic);
       EXPECT_TRUE(run.ok());
-      // The loads that the model speaks of are those that were carried.
+      // The loads of the model are those that were carried.
       EXPECT_EQ(*std::max_element(run->links.begin(), run->links.end()),
                 cost->fabric->max_link_wavelets);
       EXPECT_EQ(run->hops, cost->fabric->link_hops);
@@ -280,7 +280,7 @@ std::string cells(const Errors& errors) {
   return text;
 }
 
-/// The line of the table that begins so; empty when there is none.
+/// The line of the table with this beginning; empty if there is none.
 std::string line_of(const std::string& family) {
   std::ifstream page("docs/reshard.md");
   std::string line;
@@ -294,7 +294,7 @@ void cycles_are_those_of_the_fabric(std::uint64_t first_seed) {
   Comparison found;
   for (std::uint64_t n = 0; n < (test::kSanitized ? 27 : 270); ++n) found.add(first_seed + n);
   found.print();
-  if (test::kSanitized) return;  // too few to speak of shares
+  if (test::kSanitized) return;  // too few for shares
   found.families["all"] = found.all;
   for (const auto& [name, report] : found.families) {
     EXPECT_NE(line_of(name).find(cells(report.paced)), std::string::npos)
@@ -308,11 +308,11 @@ void cycles_are_those_of_the_fabric(std::uint64_t first_seed) {
   EXPECT_GT(found.all.paced.most_below(), -0.5);
 }
 
-// How messages are paced was chosen on reshards much like these: the same seeds, drawn in another
+// The pacing of messages was chosen on reshards much like these: the same seeds, drawn in another
 // order.
 TEST(Model, CyclesAreThoseOfTheFabric) { cycles_are_those_of_the_fabric(1); }
 
-// And on these nothing was.
+// Nothing was chosen on these.
 TEST(Model, CyclesAreThoseOfTheFabricHeldOut) { cycles_are_those_of_the_fabric(100001); }
 
 }  // namespace

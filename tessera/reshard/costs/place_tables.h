@@ -13,20 +13,20 @@
 
 namespace tessera::reshard {
 
-/// Which multicasts a place is asked about.
+/// Selects the multicasts to count at a place.
 enum class At : std::uint8_t {
-  kSource,       ///< those that leave it
-  kDestination,  ///< those that reach it
-  kLocal,        ///< those that leave it and reach it
-  kSelf,         ///< those that leave it and reach nothing else
+  kSource,       ///< multicasts that leave it
+  kDestination,  ///< multicasts that reach it
+  kLocal,        ///< multicasts that leave it and reach it
+  kSelf,         ///< multicasts that leave it and reach nothing else
 };
 
-/// For every place (r, c) the measure of the multicasts that concern it, as a product:
+/// For every place (r, c), the measure of the selected multicasts, as a product:
 ///
 ///     at(r, c) = rest · rows[r] · cols[c] · cells(r, c)
 ///
-/// where blocks that decide only the row are in `rows`, and so on. Without `cells` nothing is ever
-/// listed place by place.
+/// Blocks that decide only the row are in `rows`, and so on. Without `cells`, nothing is listed
+/// place by place.
 template <std::size_t Classes>
 class PlaceTable {
  public:
@@ -44,7 +44,7 @@ class PlaceTable {
 
   bool has_cells() const { return cells_.has_value(); }
   const M& rest() const { return rest_; }
-  /// Only without cells: each has one entry a coordinate.
+  /// Only without cells: one entry per coordinate.
   const std::vector<M>& rows() const { return *rows_; }
   const std::vector<M>& cols() const { return *cols_; }
 
@@ -61,13 +61,13 @@ class PlaceTable {
     return rest_ * by_row * by_col;
   }
 
-  /// Only with cells: visits the whole product at each, by rising key.
+  /// Only with cells: visits the whole product at each cell, by ascending key.
   template <typename Visit>
   void for_each_cell(const Visit& visit) const {
     for (const Cell& cell : *cells_) visit(cell.key, at_cell(cell));
   }
 
-  /// The measure at a place; `hint` is where the last question ended, for rising keys.
+  /// The measure at a place. `hint` is the position of the previous call, for ascending keys.
   M at(std::int64_t key, std::size_t& hint) const {
     if (!cells_) {
       return rest_ * (*rows_)[static_cast<std::size_t>(key / fabric_.cols)] *
@@ -190,7 +190,7 @@ class PlaceTable {
   std::optional<std::vector<Cell>> cells_;
 };
 
-/// How much, and at a place where it is that much; -1 where there is none.
+/// A load, and a place that has this load; -1 if there is none.
 struct PlaceLoad {
   std::int64_t load = 0;
   std::int64_t place = -1;
@@ -201,7 +201,7 @@ struct PlaceLoad {
   }
 };
 
-/// The largest rounded(of) - rounded(without) over all places, for `without` part of `of`.
+/// The largest rounded(of) - rounded(without) over all places; `without` is a part of `of`.
 template <std::size_t Classes>
 PlaceLoad largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Classes>& without,
                              const Reshard::Rate& rate, std::int64_t cols) {
@@ -215,7 +215,7 @@ PlaceLoad largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Cla
     });
     return largest;
   }
-  // Few rows differ from each other, and few columns: one question for each pair of classes.
+  // Few rows differ from each other, and few columns: one lookup for each pair of classes.
   struct Class {
     M of, without;
     std::vector<std::int64_t> members;
@@ -238,7 +238,7 @@ PlaceLoad largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Cla
   std::vector<std::size_t> col_class;
   const auto by_row = classes_of(of.rows(), listed ? nullptr : &without.rows(), row_class);
   const auto by_col = classes_of(of.cols(), listed ? nullptr : &without.cols(), col_class);
-  // Places of a pair of classes at which something is taken away, by rising number.
+  // The places of a pair of classes where something is subtracted, by ascending number.
   std::vector<std::vector<std::int64_t>> lessened(by_row.size() * by_col.size());
   std::vector<std::int64_t> whole;
   for (const Class& row : by_row) {
@@ -256,7 +256,8 @@ PlaceLoad largest_difference(const PlaceTable<Classes>& of, const PlaceTable<Cla
       largest.see(whole[pair] - measure.rounded(rate), key);
     });
   }
-  // The first place of the pair at which nothing is: at most as many are passed over as are listed.
+  // The first place of the pair where nothing is subtracted. It skips at most as many places as are
+  // listed.
   const auto first_free = [&](const Class& row, const Class& col,
                               const std::vector<std::int64_t>& taken) -> std::int64_t {
     auto next = taken.begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs on a whole wafer, where elements are too many to walk, against the list of messages: every
-// field and every link, each message along its own route. Without replicas a message is all that
-// its elements' routes carry.
+// Costs on a whole wafer, where there are too many elements to walk, compared with the list of
+// messages: every field and every link, each message along its own route. Without replicas, a
+// message is everything that its elements' routes carry.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Travel {
     (southwards ? south : north)[at(q)] -= wavelets;
   }
 
-  /// What passes out of each router.
+  /// The load that leaves each router.
   reshard::LinkLoads loads() {
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 1; c < cols; ++c) {
@@ -96,7 +96,7 @@ void agrees(std::string_view shape_and_type, std::string_view from, std::string_
     crossing += pair.elements;
     travel.send(pair.source, pair.destination, wavelets);
   }
-  // What does not cross stays. Elements of whole bytes need no rounding, place by place.
+  // Everything that does not cross stays. Elements of whole bytes need no rounding per place.
   expected.local_bytes = naive_bytes(a->placement, a->shape().elements() - crossing);
   fabric.max_ramp_wavelets =
       std::max(*std::max_element(in.begin(), in.end()), *std::max_element(out.begin(), out.end()));
@@ -138,7 +138,7 @@ TEST(Wafer, BlockCyclicToGrid) {
   agrees("1000x1200xf64", "pyflame.BlockCyclic(64, 60, 3, 5)", "pyflame.Grid(40, 70)", "wse3");
 }
 
-// One dim over both axes: device numbers run row by row.
+// One dim over both axes: device numbers are row-major.
 TEST(Wafer, DeviceNumbersToRows) {
   agrees("200000x2xf32", "gspmd{devices=[20000,1]<=[20000]}", "pyflame.RowPartition(900)", "wse2");
 }

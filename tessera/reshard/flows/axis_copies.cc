@@ -9,7 +9,7 @@
 namespace tessera::reshard {
 namespace {
 
-/// The number of the copy nearest to `at`: the smaller one of two.
+/// The index of the copy nearest to `at`; on a tie, the smaller one.
 std::int32_t nearest(std::int32_t at, std::int32_t first, const Copies& copies) {
   const std::int32_t beyond = at - first;
   if (beyond <= 0) return 0;
@@ -28,7 +28,7 @@ std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::
     if (offsets.size() == 1) continue;
     if (!offsets.offsets.empty() || !map.separable()) return std::nullopt;
     const std::vector<std::int64_t>& along = map.along(axis);
-    // What one step along the virtual axis moves, from the place of zeros and everywhere else.
+    // The distance of one step along the virtual axis, from the place of zeros and everywhere else.
     const std::int64_t zeros = map.physical(0) - along.front();
     const auto row = [&](std::size_t v) { return (zeros + along[v]) / cols; };
     const auto col = [&](std::size_t v) { return (zeros + along[v]) % cols; };

@@ -12,8 +12,8 @@
 
 namespace tessera::reshard {
 
-/// Copies of what is at a coordinate of one physical axis: at coordinate + shift + i·stride, for
-/// i < count.
+/// The copies of an element at a coordinate of one physical axis: at coordinate + shift + i·stride,
+/// for i < count.
 struct Copies {
   std::int32_t count = 1;
   std::int32_t stride = 1;
@@ -22,18 +22,18 @@ struct Copies {
 using AxisCopies =
     std::array<Copies, 2>;  ///< along the row coordinate, along the column coordinate
 
-/// How the replicas of a form repeat along the physical axes, or nothing when they do not evenly.
+/// How the replicas of a form repeat along the physical axes; empty when they do not repeat evenly.
 /// Example: replicate(m1#3*2) on a 4x8 mesh that is the physical mesh's repeats columns: {3, 2, 0}.
 std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols);
 
-/// What one physical axis of a flow becomes with copies on either side.
+/// One physical axis of a flow when there are copies on either side.
 struct Lane {
   std::int32_t source = 0;
   Span1D destinations;
 };
 
-/// Each copy of `destination` takes from the nearest copy of `source`, the smaller one of two;
-/// destinations of one source stay together. Replaces what `lanes` holds.
+/// Each copy of `destination` reads from the nearest copy of `source`; on a tie, the smaller one.
+/// Destinations of one source stay together. Replaces the contents of `lanes`.
 /// Example: sources 0 and 4 and destinations 1, 2, 3 make {0, 1 and 2} and {4, 3}.
 void lanes_of(std::int32_t source, std::int32_t destination, const Copies& of_a, const Copies& of_b,
               std::vector<Lane>& lanes);

@@ -11,11 +11,12 @@
 
 namespace tessera::reshard {
 
-/// Makes the transfers of each pair from the segments of its groups.
+/// Generates the transfers of each pair from the segments of its groups.
 ///
-/// Level f holds what the segments of the first f factors add up to. Levels are settled on the way
-/// down as long as groups have one segment, so that where all have one a transfer costs a step of
-/// the innermost loop; the rest is expanded at the end of each choice. Sink has
+/// Level f holds the sum over the segments of the first f factors. Levels are computed on the way
+/// down as long as groups have one segment. So where all groups have one segment, a transfer costs
+/// one step of the innermost loop. The other levels are expanded at the end of each choice. Sink
+/// has
 ///     bool wants(const PairAt& pair);          whether the pair's transfers are to be made
 ///     bool take(const Transfer& transfer);     one of them; false stops
 template <typename Sink>
@@ -88,7 +89,7 @@ class Expansion {
     level.loop_count = count;
   }
 
-  /// Both loops are one progression on either side.
+  /// True when both loops together form one progression on either side.
   static bool continues(const BoxLoop& outer, const BoxLoop& inner) {
     std::int64_t source = 0;
     std::int64_t destination = 0;
@@ -121,7 +122,7 @@ class Expansion {
   Sink& sink_;
   std::vector<Level> levels_;
   std::vector<const SegmentGroup*> groups_;
-  std::size_t settled_ = 0;  // levels up to this one are what the groups above say
+  std::size_t settled_ = 0;  // levels up to this one are determined by the groups above
   Transfer transfer_;
 };
 

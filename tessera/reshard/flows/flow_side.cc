@@ -17,8 +17,8 @@ void sort_unique(Values& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Whether no two choices of one value a set have the same sum, when all sums lie within `extent`
-/// numbers: then there are no more choices than that.
+/// True when no two choices of one value per set have the same sum, where all sums lie within
+/// `extent` numbers: then there are at most that many choices.
 bool sums_are_distinct(const std::vector<Values>& sets, std::int64_t extent) {
   if (sets.size() <= 1) return true;
   Values sums = {0};
@@ -38,7 +38,7 @@ bool sums_are_distinct(const std::vector<Values>& sets, std::int64_t extent) {
   return sums.size() == count;
 }
 
-/// What a step along an axis of the mesh always adds, or nothing when steps differ.
+/// The constant amount that a step along an axis of the mesh adds; empty when steps differ.
 std::optional<std::int64_t> even_step(const Values& along) {
   if (along.size() < 2) return 0;
   for (std::size_t i = 2; i < along.size(); ++i) {
@@ -50,8 +50,8 @@ std::optional<std::int64_t> even_step(const Values& along) {
 }  // namespace
 
 bool one_to_one(const PlaceMap& map, std::int64_t physical_places) {
-  // Lists that nest are: each step of one goes further than all of the smaller ones together. Any
-  // others are counted.
+  // Lists that nest are distinct: each step of one goes further than all smaller ones together. All
+  // other lists are counted.
   const std::int64_t places = map.mesh().elements();
   if (places > physical_places) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> gap_and_range;
@@ -131,9 +131,9 @@ void FlowSide::add_copies(std::size_t axis, const OffsetSet& copies) {
   numbers_.push_back(std::move(moved));
 }
 
-/// Where coordinates add, so do physical numbers if every axis runs evenly over the physical mesh
-/// or one factor alone moves along it. Where they carry, physical numbers must be evenly those of
-/// the mesh.
+/// If coordinates add, physical numbers add if every axis runs evenly over the physical mesh, or
+/// only one factor moves along it. If coordinates carry, physical numbers must run evenly over the
+/// mesh.
 bool FlowSide::parts_add() const {
   if (!map_.separable()) return false;
   std::optional<std::int64_t> scale;

@@ -11,24 +11,24 @@
 
 namespace tessera::reshard {
 
-/// One side of flows whose groups know their virtual parts: learns how they move over the mesh, and
-/// gives them their physical parts.
+/// One side of flows whose groups have virtual parts: finds out how they move over the mesh, and
+/// assigns their physical parts.
 ///
-/// Places are numbers that add. Coordinates add only while none leaves its axis, and a line that is
-/// dealt out over both axes as one number does leave it: 3·x0 + x1 on a mesh of 3x2 carries from
-/// columns to rows.
+/// Place numbers add. Coordinates add only while none leaves its axis. A line that is dealt out
+/// over both axes as one number does leave it: 3·x0 + x1 on a mesh of 3x2 carries from columns to
+/// rows.
 class FlowSide {
  public:
-  /// `base` is the virtual place that all choices of groups have in common.
+  /// `base` is the virtual place that all choices of groups share.
   FlowSide(const PlaceMap& map, PlacePart SegmentGroup::* part, std::int64_t base,
            const std::vector<FlowFactor>& factors);
 
   bool carries() const { return carries_; }
-  /// Gives every part its physical number. Answers whether they add up; if not, none has one.
+  /// Assigns a physical number to every part. Returns whether they add up; if not, no part has one.
   bool place(std::vector<FlowFactor>& factors) const;
-  /// The copies of a source along a virtual axis, which are more places that a sum may be.
+  /// Adds the copies of a source along a virtual axis: more places that a sum may be.
   void add_copies(std::size_t axis, const OffsetSet& copies);
-  /// Whether different sums of parts are different physical places.
+  /// True when different sums of parts are different physical places.
   bool distinct(std::int64_t physical_places) const;
 
  private:

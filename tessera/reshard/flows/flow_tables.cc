@@ -17,9 +17,9 @@ namespace tessera::reshard {
 namespace {
 
 constexpr std::int64_t kMaxDestinations = std::int64_t{1} << 23;
-constexpr std::int32_t kMaxAxis = 1 << 22;  // loads are kept row by row and column by column
+constexpr std::int32_t kMaxAxis = 1 << 22;  // loads are kept per row and per column
 
-/// Groups of things that share something, each by its smallest member.
+/// Groups of items that share something, each identified by its smallest member.
 class Groups {
  public:
   explicit Groups(std::size_t count) : parent_(count) {
@@ -54,7 +54,8 @@ std::uint64_t driven_axes(const std::vector<VirtualFlow>& table, std::int64_t Vi
   return axes;
 }
 
-/// Joins tables that drive an axis together; on a map that is not separable all that drive any.
+/// Joins tables that drive the same axis; on a map that is not separable, all tables that drive any
+/// axis.
 void join_by_axes(const std::vector<std::uint64_t>& axes, bool separable, Groups& groups) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -77,7 +78,7 @@ Result<std::vector<VirtualFlow>> product(const std::vector<VirtualFlow>& x,
   return table;
 }
 
-/// Whether different coordinates have no copy in common.
+/// True when different coordinates have no copy in common.
 bool are_apart(const PointTable& table, std::size_t coordinate, const Copies& copies,
                std::int32_t extent) {
   if (copies.count == 1) return true;
@@ -160,8 +161,9 @@ class TableMaker {
     return ok_status();
   }
 
-  /// Leaves one table a coordinate: those that drive one together are joined, and, where A keeps
-  /// copies along an axis, those that drive its two ends, because they choose the copy.
+  /// Leaves one table per coordinate: tables that drive the same coordinate are joined. If A keeps
+  /// copies along an axis, tables that drive its two ends are joined too, because they choose the
+  /// copy.
   Status join_points(const AxisCopies& of_a) {
     std::vector<unsigned> driven;
     for (const PointTable& table : points_) driven.push_back(driven_coordinates(table, base_));
@@ -200,8 +202,8 @@ class TableMaker {
     return ok_status();
   }
 
-  /// Coordinates that nothing drives belong to a table of one flow an axis, or, where A keeps
-  /// copies, to the table of the other end.
+  /// Coordinates that nothing drives belong to a table of one flow per axis or, if A keeps copies,
+  /// to the table of the other end.
   void choose_owners(const AxisCopies& of_a) {
     constexpr std::size_t kNobody = SIZE_MAX;
     owner_.fill(kNobody);
@@ -246,7 +248,7 @@ class TableMaker {
         continue;
       }
       for (const PointFlow& flow : points_[i]) {
-        // A table that owns neither end of an axis has nothing to say about it.
+        // A table that owns neither end of an axis does not affect it.
         const auto lanes = [&](std::size_t axis, std::vector<Lane>& out) {
           if (owns(axis) || owns(axis + 2)) {
             lanes_of(flow.at[axis], flow.at[axis + 2], of_a[axis],

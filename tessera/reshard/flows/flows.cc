@@ -32,7 +32,7 @@ struct RawFactor {
 
 bool moves_places(const Loop& loop) { return loop.move.a.place != 0 || loop.move.b.place != 0; }
 
-/// Appends a loop, joined to the one before it where both make one progression.
+/// Appends a loop, merged with the previous one if both form one progression.
 void add_loop(std::vector<BoxLoop>& loops, std::size_t first, const Loop& loop) {
   const BoxLoop added{loop.extent, loop.move.a.slot, loop.move.b.slot};
   if (loops.size() > first) {
@@ -54,7 +54,7 @@ Error too_many_segments() {
                std::nullopt, "use fewer places, or widths that share larger factors"};
 }
 
-/// Unrolls the loops of one piece that move places.
+/// Unrolls the loops of one piece that change the place.
 Status unroll(const Piece& piece, RawFactor& factor) {
   const std::size_t first_loop = factor.loops.size();
   PlacedSegment placed;
@@ -96,7 +96,7 @@ Status unroll(const Piece& piece, RawFactor& factor) {
   return ok_status();
 }
 
-/// The virtual numbers that shares are apart from the first: row-major over the partial fills.
+/// The virtual offsets of the shares from the first: row-major over the partial fills.
 std::vector<std::int64_t> share_offsets(const Form& form) {
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
   std::vector<std::int64_t> offsets = {0};
@@ -128,7 +128,7 @@ Status add_shares(const ReshardPart& part, std::vector<RawFactor>& factors) {
   return ok_status();
 }
 
-/// The copies that B keeps, one factor a mesh axis.
+/// The copies that B keeps, one factor per mesh axis.
 Status add_copies(const Form& b, std::vector<RawFactor>& factors) {
   const std::vector<std::int64_t> strides = b.mesh.row_major_strides();
   for (std::size_t axis = 0; axis < b.mesh.rank(); ++axis) {
@@ -145,7 +145,7 @@ Status add_copies(const Form& b, std::vector<RawFactor>& factors) {
   return ok_status();
 }
 
-/// Moves the smallest part of each number into `base`, so that parts are at or above zero and every
+/// Moves the smallest part of each number into `base`, so that parts are at least zero and every
 /// sum of them stays inside the mesh and the memory.
 void normalize(RawFactor& factor, Spots& base) {
   Spots least;

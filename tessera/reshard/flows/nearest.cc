@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxTries = std::int64_t{1} << 22;
 
-/// The one difference between neighbours of a list, or nothing when they differ.
+/// The constant difference between neighbours of a list; empty when it varies.
 std::optional<std::int64_t> even_step(const std::vector<std::int64_t>& list) {
   if (list.size() < 2) return 0;
   const std::int64_t step = list[1] - list[0];
@@ -23,7 +23,7 @@ std::optional<std::int64_t> even_step(const std::vector<std::int64_t>& list) {
   return step;
 }
 
-/// {i + j}, each sum once, by rising physical mesh offset and then virtual number.
+/// {i + j}, each sum once, by ascending physical mesh offset and then virtual number.
 using Offsets = std::vector<std::pair<std::int64_t, std::int64_t>>;
 Offsets sums(const Offsets& x, const Offsets& y) {
   Offsets all;
@@ -153,8 +153,8 @@ std::int64_t NearestSource::tries() const {
 
 PlacePart NearestSource::nearest(PlacePart first, std::int64_t to) const {
   for (const Axis& axis : axes_) {
-    // Distances add over axes, so each is made as small as it can be; the lower of two equals has
-    // the smaller number.
+    // Distances add over axes, so each is minimised separately; on a tie, the lower one has the
+    // smaller number.
     const std::int64_t wanted =
         (to / axis.stride) % axis.extent - (first.physical / axis.stride) % axis.extent;
     const auto last = static_cast<std::int64_t>(axis.offsets.size()) - 1;

@@ -8,9 +8,9 @@
 #include "tessera/reshard/flows/walk.h"
 #include "tessera/reshard/part.h"
 
-// Most questions are whether two functions of an element agree everywhere. Each is a sum over the
-// factors, and a sum of terms that vary independently is zero exactly when every term is constant
-// and the constants add up to zero. So the answer needs one look at each segment.
+// Most queries ask whether two functions of an element agree everywhere. Each function is a sum
+// over the factors, and a sum of terms that vary independently is zero exactly when every term is
+// constant and the constants add up to zero. So the answer needs one pass over the segments.
 
 namespace tessera::reshard {
 namespace {
@@ -46,7 +46,7 @@ Result<SideFacts> side_of(const Form& form, const PlaceMap& map, bool is_a,
   return side;
 }
 
-/// Whether f(place in x) = g(place in y) for all elements, when both are sums over the factors.
+/// True when f(place in x) = g(place in y) for all elements, where both are sums over the factors.
 template <typename F, typename G>
 bool agree(const Flows& flows, const SideFacts& x, F f, const SideFacts& y, G g) {
   const std::int64_t first_x = x.first(flows);

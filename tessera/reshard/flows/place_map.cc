@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 22;
 
-/// How coordinates of a mesh are numbers on the physical mesh: one stride a coordinate, and how far
-/// each may go.
+/// How coordinates of a mesh become numbers on the physical mesh: one stride per coordinate, and
+/// the limit of each.
 struct Numbering {
   std::vector<std::int64_t> strides;
   std::vector<std::int64_t> extents;
@@ -67,7 +67,7 @@ std::int64_t number_of(const Place& place, const Numbering& numbers) {
   return sum;
 }
 
-/// A physical mesh of rank 0 has one place, which any physical mesh has.
+/// A physical mesh of rank 0 has one place, which every physical mesh has.
 Status check_inside(const Place& place, const Numbering& numbers, const Shape& physical) {
   for (std::size_t k = 0; k < numbers.extents.size(); ++k) {
     if (place[k] >= numbers.extents[k]) return outside(place[k], k, numbers.extents[k], physical);
@@ -84,7 +84,7 @@ Error too_many(std::int64_t places) {
 
 using AxisLists = std::vector<std::vector<std::int64_t>>;
 
-/// The identity: a coordinate adds as often its axis' stride.
+/// The identity: a coordinate adds its value times the stride of its axis.
 Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers,
                                  const Shape& physical) {
   AxisLists lists(mesh.rank());
@@ -100,8 +100,8 @@ Result<AxisLists> identity_lists(const Shape& mesh, const Numbering& numbers,
   return lists;
 }
 
-/// A folded map whose lines touch one virtual axis each: what a coordinate adds is what it moves
-/// the place of zeros by. Nothing where such moves together leave the map's mesh: the numbers of
+/// A folded map whose lines each use one virtual axis: a coordinate adds the distance by which it
+/// moves the place of zeros. Empty if such moves together leave the map's mesh: the numbers of
 /// places still add up then, but carry from one coordinate to the next.
 Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numbering& numbers,
                                               const Shape& physical) {
@@ -134,8 +134,8 @@ Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numberin
   return std::optional(std::move(lists));
 }
 
-/// A table as lists a virtual axis, where it is a sum of them: not only the numbers, which may
-/// carry from one axis of the physical mesh to the next, but the coordinates on each.
+/// A table as one list per virtual axis, if it is a sum of them: not only the numbers, which may
+/// carry from one axis of the physical mesh to the next, but also the coordinates on each axis.
 std::optional<AxisLists> lists_of(const std::vector<std::int64_t>& table, const Shape& mesh,
                                   const Shape& physical) {
   const std::vector<std::int64_t> strides = mesh.row_major_strides();

@@ -8,7 +8,7 @@
 namespace tessera::reshard {
 namespace {
 
-/// As operator==, which is a call of memcmp.
+/// Same as operator==, which would call memcmp.
 bool equal(const Point& x, const Point& y) {
   return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
 }

@@ -10,11 +10,11 @@
 namespace tessera::reshard {
 namespace {
 
-/// Tells tiles apart: elements have one number exactly when all their shares are on the same
-/// places.
+/// Numbers the tiles: two elements have the same number exactly when all their shares are on the
+/// same places.
 class Tiles {
  public:
-  /// First places tell them, when all parts repeat elements in the same way on places of their own.
+  /// First places identify tiles when all parts repeat elements in the same way on separate places.
   Tiles(const std::vector<PartFacts>& parts, const SideFacts PartFacts::* side) : side_(side) {
     const SideFacts& front = parts.front().*side;
     for (const PartFacts& facts : parts) {
@@ -42,7 +42,8 @@ class Tiles {
 
 Result<bool> same_tiles(const std::vector<PartFacts>& parts) {
   if (parts.size() == 1 && parts[0].flows.distinct) {
-    // Which tile an element is in, is which part each factor adds; so factors agree one by one.
+    // The tile of an element is determined by the part that each factor adds; so factors agree one
+    // by one.
     for (const FlowFactor& factor : parts[0].flows.factors) {
       Values from, to;
       for (const SegmentGroup& group : factor.groups) {
@@ -92,7 +93,8 @@ Result<std::optional<std::int64_t>> only_place(const std::vector<PartFacts>& par
     const std::int64_t here = side.map.physical(first);
     if (only && *only != here) return several;
     only = here;
-    // What each factor, copy and share may add. Most often one alone shows a second place.
+    // The offsets that each factor, copy and share may add. Usually a single one shows a second
+    // place.
     const Values strides = side.form.mesh.row_major_strides();
     std::vector<Values> moves;
     for (const FlowFactor& factor : facts.flows.factors) {
@@ -117,7 +119,7 @@ Result<std::optional<std::int64_t>> only_place(const std::vector<PartFacts>& par
       each.erase(std::unique(each.begin(), each.end()), each.end());
       steps *= static_cast<std::int64_t>(each.size());
     }
-    // Only stacked places come this far with moves left, and there all sums count.
+    // Only stacked places get here with moves left; then all sums count.
     if (steps.saturated() > kMaxKindSteps) return too_many_steps("finding all places of a tensor");
     Values sums = {first};
     for (const Values& each : moves) {

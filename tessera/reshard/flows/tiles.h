@@ -10,11 +10,11 @@
 
 namespace tessera::reshard {
 
-/// Whether A and B group the elements in the same way: a tile is a set of elements whose shares are
-/// all on the same places.
+/// True when A and B group the elements in the same way. A tile is a set of elements whose shares
+/// are all on the same places.
 Result<bool> same_tiles(const std::vector<PartFacts>& parts);
 
-/// The one physical place where all of a side is, or nothing when there are several.
+/// The single physical place that holds all of a side; empty when there are several.
 Result<std::optional<std::int64_t>> only_place(const std::vector<PartFacts>& parts,
                                                const SideFacts PartFacts::* which);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxFlows = std::int64_t{1} << 23;
 
-/// A loop of a piece that moves a place.
+/// A loop of a piece that changes the place.
 struct PlaceMove {
   std::int64_t extent;
   std::int64_t a;
@@ -45,7 +45,7 @@ Error too_many(std::int64_t flows) {
                std::nullopt, "use fewer places, or blocks that are larger"};
 }
 
-/// Every combination of the loops of a piece that move places.
+/// Every combination of the loops of a piece that change the place.
 void expand(const Piece& piece, std::vector<PlaceMove>& moves, std::vector<VirtualFlow>& out) {
   moves.clear();
   std::int64_t elements = 1;
@@ -71,7 +71,7 @@ void expand(const Piece& piece, std::vector<PlaceMove>& moves, std::vector<Virtu
   }
 }
 
-/// What fills that keep shares add to the place of share 0, fill by fill.
+/// The offsets from the place of share 0 for fills that keep shares, fill by fill.
 std::vector<std::vector<std::int64_t>> share_steps(const Form& form) {
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
   std::vector<std::vector<std::int64_t>> steps;
@@ -105,7 +105,7 @@ Result<VirtualFlows> virtual_flows(const ReshardPart& part) {
     std::vector<VirtualFlow> table;
     table.reserve(static_cast<std::size_t>(flows.raw()));
     for (const Piece& piece : factor.pieces) expand(piece, moves, table);
-    // The first piece begins at index 0. Counted from there, any sum is a place that exists.
+    // The first piece begins at index 0. Relative to it, every sum is an existing place.
     const VirtualFlow zero = table.front();
     for (VirtualFlow& flow : table) {
       flow.a -= zero.a;

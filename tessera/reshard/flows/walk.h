@@ -10,8 +10,8 @@
 
 namespace tessera::reshard {
 
-/// Where a walk through the groups of Flows stands: sums over the factors so far. At the end
-/// `source` is the place that is read, nearest to `destination`.
+/// The state of a walk through the groups of Flows: sums over the factors so far. At the end,
+/// `source` is the place that is read, the nearest to `destination`.
 struct PairAt {
   PlacePart source;
   PlacePart destination;
@@ -19,15 +19,15 @@ struct PairAt {
   std::int64_t share = 0;
 };
 
-/// Walks every choice of one group a factor. Visitor has
+/// Walks every choice of one group per factor. Visitor has
 ///     void enter(std::size_t factor, const SegmentGroup& group);   before the choices below it
 ///     bool leave(const PairAt& pair);                              a whole choice; false stops
-/// so that the innermost loop is one addition and one call that can be inlined.
+/// so the innermost loop is one addition and one call that can be inlined.
 ///
-/// A `sought` place keeps only the choices whose virtual place on one side is that one. Parts are
-/// at or above zero, so a group is passed over when it is more than what is left, or when what it
-/// leaves is more than all other factors can give: where places nest, only one group a factor
-/// remains, and it is found by bisection.
+/// With a `sought` place, only choices whose virtual place on one side is that place are kept.
+/// Parts are at least zero, so a group is skipped when it is more than the remainder, or when the
+/// new remainder is more than all other factors can give. Where places nest, only one group per
+/// factor remains, and it is found by bisection.
 template <typename Visitor>
 class GroupWalk {
  public:
@@ -41,7 +41,7 @@ class GroupWalk {
   bool to(std::int64_t place) {
     return seek(&SegmentGroup::destination, place - flows_.destination.place);
   }
-  /// First places of A, before the nearest copy is chosen.
+  /// Walks the choices with this first place of A, before the nearest copy is chosen.
   bool from(std::int64_t place) { return seek(&SegmentGroup::source, place - flows_.source.place); }
 
  private:
@@ -71,8 +71,8 @@ class GroupWalk {
     return true;
   }
 
-  /// The groups of each factor by rising part of one side, and the most that the factors from one
-  /// on can give together.
+  /// The groups of each factor by ascending part of one side, and the maximum sum of the factors
+  /// from each factor on.
   struct Sorted {
     std::vector<std::vector<const SegmentGroup*>> orders;
     std::vector<std::int64_t> most_below;
@@ -124,7 +124,7 @@ class GroupWalk {
   const Flows& flows_;
   Visitor& visitor_;
   const bool plain_;
-  std::optional<Sorted> by_source_;  // made when first asked for
+  std::optional<Sorted> by_source_;  // computed on first use
   std::optional<Sorted> by_destination_;
 };
 
@@ -135,7 +135,7 @@ struct Leaves {
   void enter(std::size_t, const SegmentGroup&) {}
   bool leave(const PairAt& pair) { return on_pair(pair); }
 };
-/// Calls `leave` with every choice until it answers false.
+/// Calls `leave` with every choice until it returns false.
 template <typename Leave>
 void for_each_choice(const Flows& flows, Leave leave) {
   Leaves<Leave> visitor{leave};

@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kMaxWeight = std::int64_t{1} << 60;
 constexpr std::int32_t kNone = -1;
 
-/// One run of the algorithm. Potentials u of rows and v of columns are never negative, u + v is at
-/// least the weight of every pair and equal to it on matched pairs, and free rows and columns that
-/// are done with have potential 0: the matching is then the heaviest of the rows seen so far.
+/// One run of the algorithm. The potentials u of rows and v of columns are never negative. u + v is
+/// at least the weight of every pair and equal to it on matched pairs. Free rows and columns that
+/// are finished have potential 0. Then the matching is the heaviest of the rows seen so far.
 class Search {
  public:
   Search(std::size_t rows, std::size_t columns, const std::vector<Worth>& worths)
@@ -52,7 +52,7 @@ class Search {
  private:
   using Reached = std::pair<std::int64_t, std::int32_t>;  // distance, column
 
-  /// Gives `start` a column, directly or by moving other rows on, or leaves one row without.
+  /// Gives `start` a column, directly or by moving other rows, or leaves one row without a column.
   bool augment(std::int32_t start, std::int64_t& steps) {
     std::priority_queue<Reached, std::vector<Reached>, std::greater<>> open;
     std::vector<std::pair<std::int32_t, std::int64_t>> rows;  // reached, with their distances
@@ -81,12 +81,12 @@ class Search {
       while (!open.empty() && row == kNone) {
         const auto [there, column] = open.top();
         open.pop();
-        if (there != distance_[at(column)]) continue;  // reached by a shorter way since
+        if (there != distance_[at(column)]) continue;  // a shorter path was found since
         if (there > best || (there == best && best_column != kNone)) break;
         columns.push_back(column);
         distance = there;
         row = row_of_[at(column)];
-        if (row == kNone) {  // free: nothing that is still open is cheaper
+        if (row == kNone) {  // free: no open column is cheaper
           best = there;
           best_row = kNone;
           best_column = column;
@@ -123,12 +123,12 @@ class Search {
   std::vector<std::size_t> begin_;    // worths of row r: [begin_[r], begin_[r + 1])
   std::vector<std::int64_t> u_, v_;
   std::vector<std::int32_t> column_of_, row_of_;
-  // Of the row that is being placed; `seen_` says of which row they are.
+  // For the row that is being placed; `seen_` tells which row they belong to.
   std::vector<std::int64_t> distance_;
   std::vector<std::int32_t> from_, seen_;
 };
 
-/// Rows without a column have their own, if it is free, else the free ones in order.
+/// Rows without a column get their own, if it is free, otherwise the free ones in order.
 std::vector<std::int32_t> complete(std::vector<std::int32_t> column_of,
                                    std::vector<std::int32_t> row_of) {
   for (std::size_t row = 0; row < column_of.size(); ++row) {
@@ -161,7 +161,7 @@ Result<Assignment> assign(std::size_t rows, std::size_t columns, const std::vect
   }
   const auto rank = static_cast<std::int64_t>(rows) + 1;
   std::vector<Worth> weighted = worths;
-  // A row on its own column counts one, and everything else more than all of those together.
+  // A row on its own column counts 1, and all other weights are scaled to exceed the sum of these.
   if ((Checked(largest) * rank + 1).saturated() <= kMaxWeight) {
     std::vector<bool> listed(rows, false);
     for (Worth& worth : weighted) {

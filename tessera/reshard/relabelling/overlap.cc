@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxDisplacements = std::int64_t{1} << 22;
 
-/// How far one step along a fill moves the number of a place.
+/// The amount by which one step along a fill changes the place number.
 std::int64_t fill_step(const Form& form, const Fill& fill) {
   return form.mesh.row_major_strides()[static_cast<std::size_t>(fill.axis)] * fill.stride;
 }

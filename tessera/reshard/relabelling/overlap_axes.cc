@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kMaxAxisEntries = std::size_t{1} << 22;
 constexpr std::size_t kNoAxis = SIZE_MAX;
 
-/// What a factor does along axes: each entry moves A by `seat` along one axis of the physical mesh
-/// and B by `role` along one axis of its mesh.
+/// The effect of a factor along axes: each entry moves A by `seat` along one axis of the physical
+/// mesh and B by `role` along one axis of its mesh.
 struct AxisFactor {
   std::size_t physical_axis = kNoAxis;
   std::size_t mesh_axis = kNoAxis;
@@ -20,14 +20,14 @@ struct AxisFactor {
   std::vector<bool> mesh_axes_a;  // which axes of A's own mesh it moves along
 };
 
-/// Coordinates relative to those of a first place, along one axis at most.
+/// Coordinates relative to those of a first place, along at most one axis.
 class Displacements {
  public:
   Displacements(const Shape& shape, std::int64_t first)
       : strides_(shape.row_major_strides()), shape_(shape), first_(shape.delinear(first)) {}
 
-  /// How far `place` is from the first along the axis that all places so far moved along; nothing
-  /// when it is a second axis.
+  /// The distance of `place` from the first along the axis that all places so far moved along;
+  /// empty when it is a second axis.
   std::optional<std::int64_t> of(std::int64_t place) {
     std::int64_t moved = 0;
     for (std::size_t axis = 0; axis < strides_.size(); ++axis) {
@@ -81,10 +81,9 @@ bool is_affine(const std::vector<std::int64_t>& list) {
   return true;
 }
 
-/// Whether the displacements of all factors add up to the coordinates of the place that they lead
-/// to together: an axis of A's mesh that several move along must be a plain stride on the physical
-/// mesh, and no sum of coordinates may leave the physical mesh (numbers would carry into the next
-/// axis).
+/// True when the displacements of all factors add up to the coordinates of the resulting place: an
+/// axis of A's mesh along which several factors move must be a plain stride on the physical mesh,
+/// and no sum of coordinates may leave the physical mesh (numbers would carry into the next axis).
 bool adds_up(const std::vector<AxisFactor>& factors, const Overlap& overlap,
              const ReshardPart& part, const PhysicalMesh& physical) {
   if (!part.map_a.separable()) return false;
@@ -124,7 +123,7 @@ void merge_axis(std::vector<AxisEntry>& entries) {
   if (!entries.empty()) entries.resize(kept + 1);
 }
 
-/// Every sum of an entry of each, or false when there are too many.
+/// Every sum of one entry of each list; false when there are too many.
 bool convolve(std::vector<AxisEntry>& entries, const std::vector<AxisEntry>& by) {
   if (by.size() > kMaxAxisEntries / std::max<std::size_t>(1, entries.size())) return false;
   std::vector<AxisEntry> sums;
@@ -139,7 +138,8 @@ bool convolve(std::vector<AxisEntry>& entries, const std::vector<AxisEntry>& by)
   return true;
 }
 
-/// Which axis of the physical mesh is beside each axis of B's mesh, as the factors tie them.
+/// The axis of the physical mesh that is paired with each axis of B's mesh, as required by the
+/// factors.
 std::optional<std::vector<std::size_t>> tied_axes(const std::vector<AxisFactor>& factors,
                                                   const ReshardPart& part,
                                                   const PhysicalMesh& physical) {
@@ -195,7 +195,7 @@ std::optional<AxisSeats> axis_seats(const PlaceMap& map, const PhysicalMesh& phy
     seats.physical_axis[axis] = moved.axis();
     taken[moved.axis()] = true;
   }
-  // Axes of one place: in order, on what is left; their own axis where it is free.
+  // Axes of one place: in order, on the remaining axes; their own axis if it is free.
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (seats.physical_axis[axis] != kNoAxis || taken[axis]) continue;
     seats.physical_axis[axis] = axis;
@@ -268,7 +268,7 @@ std::optional<ProductOverlap> product_overlap(
     for (std::size_t f = overlap.factors.size(); f < factors.size(); ++f) {
       if (factors[f].physical_axis != along.physical_axis) continue;
       if (!convolve(copies, factors[f].entries)) return std::nullopt;
-      for (AxisEntry& copy : copies) copy.count = 1;  // two copies on one place are one
+      for (AxisEntry& copy : copies) copy.count = 1;  // two copies on one place count once
     }
     if (copies.size() > 1 && !convolve(along.held, copies)) return std::nullopt;
   }

@@ -11,8 +11,8 @@
 namespace tessera::reshard {
 namespace {
 
-/// The seats from which roles along one axis may choose, the role's own at its number where the
-/// axis stays on the axis of the physical mesh that it is on.
+/// The seats from which roles along one axis may choose. If the axis stays on its axis of the
+/// physical mesh, the seat with a role's number is its own.
 std::vector<std::int64_t> candidates(const AxisOverlap& along, const AxisSeats& own,
                                      std::size_t axis, Seats seats) {
   const auto beside = static_cast<std::size_t>(
@@ -34,9 +34,9 @@ std::vector<std::int64_t> candidates(const AxisOverlap& along, const AxisSeats& 
 
 /// One axis with its best seats.
 struct AxisChoice {
-  std::vector<std::int64_t> coords;  // one a role
+  std::vector<std::int64_t> coords;  // one per role
   std::int64_t kept = 0;
-  // What any map keeps is at most the product over the axes of either.
+  // No map keeps more than the product over the axes of either of these.
   std::int64_t best_of_roles = 0;  // each role with its best seat
   std::int64_t best_of_seats = 0;  // each seat with its best role
   bool optimal = true;

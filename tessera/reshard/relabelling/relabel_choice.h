@@ -11,35 +11,39 @@
 #include "tessera/reshard/relabel.h"
 #include "tessera/reshard/relabelling/overlap.h"
 
-/// The two ways of `relabel` (its essay says what they choose among).
+/// relabelling/: the two methods of `relabel` (see the essay in relabel.h). In: the overlaps of a
+/// reshard's parts, the physical mesh and the allowed seats. Out: a Choice, that is, a device map
+/// and the number of elements it keeps in place. It must not build the new placement: relabel.cc
+/// does that.
 namespace tessera::reshard {
 
-/// A map from roles to seats, and how many elements it leaves where they are.
+/// A map from roles to seats, and the number of elements that it leaves where they are.
 struct Choice {
   std::int64_t kept = 0;
   bool optimal = false;
   DeviceMap map;
 };
 
-/// Rows and columns apart, each assigned by itself. `optimal` when no map whatever keeps more:
-/// every role has its best seat, or every seat its best role. Nothing when the seats of an axis are
-/// too few, or a place would be dead.
+/// Assigns rows and columns separately. `optimal` when no other map keeps more: every role has its
+/// best seat, or every seat its best role. Empty when an axis has too few seats, or a place would
+/// be dead.
 Result<std::optional<Choice>> choose_by_axis(const ProductOverlap& product, const AxisSeats& own,
                                              const Shape& mesh, const PhysicalMesh& physical,
                                              Seats seats);
 
-/// Elements that stay where they are with B as it is; nothing where it takes a listing to know.
+/// The number of elements that stay in place with the current B; empty where only a listing can
+/// tell.
 std::optional<std::int64_t> kept_by_axis(const ProductOverlap& product, const AxisSeats& own);
 
-/// As many overlaps as are listed.
+/// The maximum number of overlaps that are listed.
 inline constexpr std::int64_t kMaxListedOverlaps = std::int64_t{1} << 20;
 
-/// Every (role, place, elements) of all parts, each pair once; nothing when there are too many.
+/// Every (role, place, elements) of all parts, each pair once; empty when there are too many.
 using OverlapPairs = std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>;
 std::optional<OverlapPairs> list_overlaps(const Reshard& reshard,
                                           const std::vector<Overlap>& overlaps);
 
-/// Any role on any seat; `map` says where B's roles are now.
+/// Assigns any role to any seat; `map` gives the current places of B's roles.
 Result<Choice> choose_by_place(const OverlapPairs& pairs, const PlaceMap& map,
                                const PhysicalMesh& physical, Seats seats);
 std::int64_t kept_by_place(const OverlapPairs& pairs, const PlaceMap& map);

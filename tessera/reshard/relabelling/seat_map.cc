@@ -17,7 +17,7 @@ using Coords = std::vector<std::int64_t>;
 
 /// The fold that gives coords[v] - origin on physical axis `axis` for v of mesh axis `dim`.
 struct AxisFold {
-  std::optional<Fold> fold;  // nothing for an axis of one place
+  std::optional<Fold> fold;  // empty for an axis of one place
   std::int64_t origin = 0;
 };
 
@@ -40,7 +40,7 @@ std::optional<AxisFold> rotation(const Coords& coords, int dim, std::size_t axis
   for (std::int64_t v = 1; v < n; ++v) {
     if ((rank(v) - rank(v - 1) + n) % n != ahead) return std::nullopt;
   }
-  // Forwards or backwards, whichever goes around less often.
+  // Forwards or backwards, whichever wraps around less often.
   const std::int64_t coef = ahead <= n - ahead ? ahead : ahead - n;
   std::int64_t start = rank(0);
   if (coef < 0) {
@@ -62,7 +62,7 @@ std::optional<AxisFold> two_loops(const Coords& coords, int dim, std::size_t axi
   const std::int64_t inner = at(1) - at(0);
   std::int64_t width = 1;
   while (width < n && at(width) - at(width - 1) == inner) ++width;
-  if (n % width != 0 || width == n) return std::nullopt;  // even steps are a rotation by nothing
+  if (n % width != 0 || width == n) return std::nullopt;  // even steps are a rotation by zero
   const std::int64_t outer = at(width) - at(0);
   if (inner <= 0 || outer <= 0) return std::nullopt;
   for (std::int64_t v = 0; v < n; ++v) {

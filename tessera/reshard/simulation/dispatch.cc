@@ -19,7 +19,7 @@
 namespace tessera::reshard {
 namespace {
 
-/// What copies of B add to the virtual number of the first.
+/// The offsets of the copies of B from the virtual number of the first.
 Result<std::vector<std::int64_t>> copy_offsets(const Form& form, std::int64_t most) {
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
   std::vector<std::int64_t> offsets = {0};
@@ -42,7 +42,7 @@ Result<std::vector<std::int64_t>> copy_offsets(const Form& form, std::int64_t mo
   return offsets;
 }
 
-/// One copy of an element on its way.
+/// One copy of an element in transit.
 struct Arrow {
   PlacePart from;
   PlacePart to;
@@ -71,14 +71,14 @@ class Lister {
     return fits_ ? ok_status() : Status(too_many());
   }
 
-  // A walk over pairs alone.
+  // A walk over pairs only.
   void enter(std::size_t, const SegmentGroup&) {}
   bool leave(const PairAt& pair) {
     wants(pair);
     return fits_;
   }
 
-  /// Finds the dispatches that the elements of a pair of first places join.
+  /// Finds the dispatches to which the elements of a pair of first places belong.
   bool wants(const PairAt& pair) {
     arrows_.clear();
     for (const std::int64_t offset : offsets_) {
@@ -136,7 +136,8 @@ class Lister {
                  std::nullopt, "ask for their cost instead, which takes no listing"};
   }
 
-  /// Arrows [begin, end) leave one place: the elements are part of its dispatch to all their ends.
+  /// Arrows [begin, end) leave one place: the elements are part of its dispatch to all their
+  /// destinations.
   void join(std::size_t begin, std::size_t end, std::int64_t elements) {
     std::vector<std::int64_t> set;
     const auto first_target = static_cast<std::uint32_t>(out_.targets.size());
@@ -148,7 +149,7 @@ class Lister {
     const std::int64_t source = arrows_[begin].from.physical;
     std::size_t& number =
         set.size() == 1 ? pairs_[source * places_ + set[0]] : multicasts_[{source, set}];
-    if (number == 0) {  // counted from 1
+    if (number == 0) {  // numbers start at 1
       const auto [at, fresh] = sets_.emplace(set, static_cast<std::uint32_t>(out_.sets.size()));
       if (fresh) {
         listed_ += static_cast<std::int64_t>(set.size());

@@ -12,7 +12,7 @@
 /// Elements of 2 to 64 bits in the memory of places, read and written one by one.
 namespace tessera::reshard {
 
-/// Elements of `bits` bits one after the other, the first in the lowest bits.
+/// Elements of `bits` bits are stored one after the other, the first in the lowest bits.
 inline std::uint64_t load(const std::byte* memory, std::int64_t element, std::int64_t bits) {
   std::uint64_t value = 0;
   if (bits >= 8) {
@@ -54,7 +54,7 @@ void for_each_slot(std::int64_t source, std::int64_t destination, std::span<cons
 struct Memories {
   std::span<const std::byte> from;
   std::vector<std::byte> to;
-  std::int64_t from_bytes = 0;  // a place
+  std::int64_t from_bytes = 0;  // per place
   std::int64_t to_bytes = 0;
   std::int64_t bits = 0;
 

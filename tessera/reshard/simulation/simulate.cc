@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 31;
 
-/// Sets every slot that B keeps an element in, on each place of shares [first_share, ..), to the
+/// Sets every slot in which B keeps an element, on each place of shares [first_share, ..), to the
 /// neutral element.
 struct NeutralFill {
   Memories& memories;
@@ -81,13 +81,13 @@ Status fill_neutral(const Reshard& reshard, Memories& memories) {
     for (const Fill& partial : part.b.fills) {
       if (partial.kind != Fill::Kind::kPartial || partial.count <= 1) continue;
       TESSERA_CHECK_OK(fill(partial.reduction, false));
-      break;  // shares of several reductions are not made
+      break;  // Reshard::make refuses shares of several reductions
     }
   }
   return ok_status();
 }
 
-/// Something to be written in B: a local copy, or a box that arrived.
+/// Data to write in B: a local copy, or a box that arrived.
 struct Writing {
   std::int64_t share = 0;
   std::int64_t dispatch = -1;  // or a local copy
@@ -95,7 +95,7 @@ struct Writing {
   std::int64_t position = 0;   // of its first element in the dispatch
 };
 
-/// A transfer with loops of its own.
+/// A transfer with its own copy of the loops.
 struct LocalCopy {
   Transfer transfer;
   std::vector<BoxLoop> loops;
@@ -134,7 +134,7 @@ class Run {
     });
   }
 
-  /// The words of a dispatch are those of its parts, which lie one behind the other.
+  /// The words of a dispatch are those of its parts, which are stored one behind the other.
   void pack() {
     first_word_.assign(dispatches_.list.size(), 0);
     for (std::size_t m = 0; m < made_.traffic.messages.size(); ++m) {
@@ -238,7 +238,7 @@ class Run {
   std::vector<std::uint32_t> received_;
 };
 
-/// Elements that are written in all.
+/// Limits the number of elements that are written.
 Status check_size(const Reshard& reshard) {
   Checked elements = 0;
   for (const ReshardPart& part : reshard.parts()) {

@@ -76,7 +76,7 @@ std::uint64_t small_number(DType dtype, std::uint64_t random) {
   return random;
 }
 
-/// Every element a value, the same on all copies; shares have values of their own. Elements of a
+/// Every element has a value, the same on all copies; shares have their own values. Elements of a
 /// view may share slots, also where each has copies, so spots that hold one value are joined first.
 std::vector<std::byte> source_memory(const Reshard& reshard) {
   const Placement& from = reshard.from();
@@ -149,7 +149,7 @@ std::optional<std::vector<std::byte>> expected_memory(const Reshard& reshard,
   return memory;
 }
 
-/// What arrives is what B must hold, in the ideal mode or with static colours.
+/// Checks that what arrives is what B must hold, in the ideal mode or with static colours.
 std::string data_mistake(const Reshard& reshard, fabric::FabricMode mode) {
   std::vector<std::byte> source = source_memory(reshard);
   const std::optional<std::vector<std::byte>> expected = expected_memory(reshard, source);
@@ -275,8 +275,8 @@ TEST(Traffic, EveryWordOfEveryDispatchLeavesOnce) {
   EXPECT_EQ(traffic_of(reshard, 3).error().code, ErrorCode::kTooLarge);
 }
 
-/// Each half of a line of places sends to the other, so all of a half pass the link in the middle.
-/// The ways have 5·10^9 links together, and none of them is walked.
+/// Each half of a line of places sends to the other, so everything passes the link in the middle.
+/// The routes have 5·10^9 links in total, and none of them is walked.
 TEST(Traffic, LongWaysCostNoMoreThanShortOnes) {
   const Reshard turned =
       reshard_of("tensor<100000xf32, native<mesh=[100000], {d0} / (1 -> m0)>>",

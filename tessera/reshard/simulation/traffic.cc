@@ -22,8 +22,8 @@ Router router(const fabric::FabricMesh& mesh, std::int64_t node) {
   return {node / mesh.cols, node % mesh.cols};
 }
 
-/// The largest of the loads of links and ramps, in wavelets. A tree is a few straight legs, and a
-/// leg is kept as a difference at either end, so a long way costs no more than a short one.
+/// The largest of the loads of links and ramps, in wavelets. A tree is a few straight legs. A leg
+/// is kept as a difference at either end, so a long route costs no more than a short one.
 class Loads {
  public:
   explicit Loads(const fabric::FabricMesh& mesh)
@@ -32,7 +32,7 @@ class Loads {
   void add(std::int64_t source, const std::vector<std::int64_t>& set, std::int64_t words) {
     const Router from = router(mesh_, source);
     at(from, kOut) += words;
-    // Along the row as far as the farthest column each way; down each column as far as its ends.
+    // Along the row to the farthest column in each direction; along each column to its ends.
     std::int64_t east = from.col;
     std::int64_t west = from.col;
     ends_.clear();
@@ -87,7 +87,7 @@ class Loads {
     at(to, way) -= words;
   }
 
-  /// The largest load on a whole row or column, along which legs lead.
+  /// The largest load on a whole row or column.
   std::int64_t along(Router at, const Router& step, std::int64_t routers, Way way) const {
     std::int64_t load = 0;
     std::int64_t most = 0;
@@ -103,7 +103,7 @@ class Loads {
   std::vector<std::pair<std::int64_t, std::int64_t>> ends_;
 };
 
-/// Where a dispatch stands among those of its place.
+/// The position of a dispatch among those of its place.
 struct Rank {
   std::int64_t source;
   std::int64_t distance;  // to the farthest of its destinations
@@ -132,7 +132,7 @@ std::vector<Rank> ranked(const Dispatches& dispatches, const fabric::FabricMesh&
   return ranks;
 }
 
-/// A message to be.
+/// A planned message.
 struct Part {
   std::int64_t start;
   std::uint32_t dispatch;
@@ -141,7 +141,7 @@ struct Part {
 };
 
 /// A number in [0, 1) for each router, such that neighbours in a row or a column are far apart and
-/// never repeat: multiples of two irrational numbers.
+/// values never repeat: multiples of two irrational numbers.
 double phase_of(const Router& at) {
   const double sum = static_cast<double>(at.row) * 0.7548776662466927 +
                      static_cast<double>(at.col) * 0.6180339887498949;
@@ -180,7 +180,7 @@ Error too_many_words(std::int64_t words) {
                std::nullopt, "simulate a smaller tensor"};
 }
 
-/// The fabric that messages travel on, before anything is sized by it.
+/// The fabric on which messages travel, checked before any allocation depends on its size.
 Result<fabric::FabricMesh> routes_of(const Reshard& reshard) {
   const std::optional<fabric::FabricMesh>& mesh = reshard.physical().fabric;
   if (!mesh) {
@@ -231,7 +231,7 @@ Result<ReshardTraffic> traffic_of(const Reshard& reshard, const Dispatches& disp
           made.traffic.add(static_cast<std::int32_t>(dispatch.source), to,
                            first_word[part.dispatch] + part.first_word, part.words, {});
       made.traffic.messages[static_cast<std::size_t>(message)].not_before = part.start;
-      // Elements whose last bit lies in the words [0, w): floor(w · bits / bits an element).
+      // Elements whose last bit lies in the words [0, w): floor(w · bits / bits per element).
       const auto within = [&](std::int64_t w) {
         return std::min(dispatch.elements, w * rate.denominator / rate.numerator);
       };
