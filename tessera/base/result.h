@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// An answer of type T, or the Error that says why there is none.
+/// A value of type T, or the Error that explains why there is none.
 /// Example:
 ///     Result<Shape> shape = Shape::make({53, 63});
 ///     if (!shape) return shape.error();
@@ -51,7 +51,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// The answer of a check: nothing to say, or an Error.
+/// The result of a check: no value, or an Error.
 struct Ok {};
 using Status = Result<Ok>;
 inline Status ok_status() { return Ok{}; }
