@@ -152,7 +152,7 @@ Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& s
       TESSERA_TRY(form.offset, (Checked(form.offset) + Checked(stride) * last).value("the offset"));
       stride = -stride;
     }
-    // Dims of at most one element and dims of stride 0 have no digit.
+    // Dims of at most one element and dims of stride 0 have an unplaced digit.
     const bool moves = shape[dim] > 1 && stride != 0;
     fold.cuts = {Cut{1, shape[dim], moves ? Target::memory() : Target::nothing(),
                      moves ? stride : 1, Cause::kAlignment}};

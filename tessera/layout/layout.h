@@ -55,7 +55,7 @@ namespace tessera {
 //                               {x1} by (1 in memory·1)
 //   column-major                {x0} by (1 in memory·1)
 //                               {x1} by (1 in memory·4)
-//   4-wide blocks of columns    {x0} by (1 in memory·4)
+//   4-wide column blocks [6, 8] {x0} by (1 in memory·4)
 //                               {x1} by (4 in memory·24, 1 in memory·1)
 //   rows over 2 places          {x0} by (2 on axis 0, 1 in memory·6)
 //                               {x1} by (1 in memory·1)
