@@ -67,8 +67,7 @@ AliasTable::AliasTable(std::string_view text, const std::vector<MlirAlias>& alia
 std::optional<std::size_t> AliasTable::find(std::string_view name, std::size_t section) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return std::nullopt;
-  const std::vector<std::size_t>& list =
-      found->second;  // in increasing order of sections, at most one per section
+  const std::vector<std::size_t>& list = found->second;  // by increasing section, one per section
   const auto here =
       std::lower_bound(list.begin(), list.end(), section,
                        [&](std::size_t alias, std::size_t s) { return at(alias).section < s; });

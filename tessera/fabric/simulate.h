@@ -67,7 +67,7 @@ std::uint32_t add_f32(std::uint32_t own, std::uint32_t received);  ///< the bits
 struct SimulateOptions {
   FabricMode mode = FabricMode::kIdeal;
   std::int32_t queue_depth =
-      32;  ///< 1 to 128 wavelets; for the cost of small depths see docs/fabric.md
+      32;  ///< 1 to 128 wavelets; docs/fabric.md has the cost of small depths
   std::int64_t switch_cycles = 0;  ///< between phases of static mode
   Combine combine = add_u32;
   /// The limit of the work, checked in advance: Σ over messages of words · links of the tree. Below

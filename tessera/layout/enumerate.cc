@@ -22,7 +22,7 @@ class Walker {
     for (const LineCut& cut : line.cuts) divide_.emplace_back(cut.width);
   }
 
-  /// Adds this line's part of the spot at start + i·coef to offsets[i], for each i.
+  /// Adds this line's part of the position at start + i·coef to offsets[i], for each i.
   void add_to(std::int64_t start, std::int64_t coef, std::span<Spot> offsets) {
     const FastDivide by_coef(std::abs(coef));
     const Spot step = line_.cuts.back().move * coef;

@@ -49,7 +49,7 @@ namespace tessera {
 // no element are padding, and every padding slot has a cause. Tile row 18 of core 0 is padding
 // because of the tile. Tile row 17 of core 2 is padding because the grid does not divide 53.
 //
-// Examples from simple to complex, each written as its list of folds:
+// Examples from simple to complex. A fold is written as {line} by (width target·stride, ..):
 //
 //   row-major [4, 6]            {x0} by (1 in memory·6)
 //                               {x1} by (1 in memory·1)

@@ -22,8 +22,7 @@
 namespace tessera::test {
 namespace {
 
-constexpr std::int64_t kQuickStep =
-    11;  // prime, and not a radix of the enumeration: hits all choices
+constexpr std::int64_t kQuickStep = 11;  // prime, not a radix of the enumeration: hits all choices
 constexpr int kMaxFailures = 5;
 
 /// A 128-bit signature of a function, computed only from its naive table.

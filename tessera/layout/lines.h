@@ -12,8 +12,8 @@ namespace tessera {
 /// A position as two numbers: the row-major number of the place on a mesh, and the slot. Both are
 /// sums of digits times strides, so moving along a dim adds a Spot.
 ///
-/// Arithmetic wraps modulo 2^64. The spot of every element fits an int64, so sums are exact even if
-/// intermediate values overflow or are negative.
+/// Arithmetic wraps modulo 2^64. The position of every element fits an int64, so sums are exact
+/// even if intermediate values overflow or are negative.
 struct Spot {
   std::int64_t place = 0;
   std::int64_t slot = 0;
@@ -54,7 +54,7 @@ struct Line {
   friend bool operator==(const Line&, const Line&) = default;
 };
 
-/// The canonical form of a function from indices to spots: spot(x) = base + Σ line(x).
+/// The canonical form of a function from indices to positions: spot(x) = base + Σ line(x).
 ///
 /// Digits that are always 0 are dropped. Neighbouring digits that act as one are joined. Dims of
 /// extent 1 are removed. Joined dims are separated where the cuts allow it ("un-collapse": the line

@@ -52,8 +52,8 @@ class ShortDivide {
 /// the shape; x is not checked.
 ///
 /// Let q_k = v div w_k. Where each width is a multiple of the next, the digits are q_k -
-/// q_{k-1}·(w_{k-1} / w_k). The spot is then a plain stride per dim (the move of the last cut) plus
-/// Σ q_k·jump_k, where jump_k is how much the step across a boundary of w_k differs from that
+/// q_{k-1}·(w_{k-1} / w_k). The position is then a plain stride per dim (the move of the last cut)
+/// plus Σ q_k·jump_k, where jump_k is how much the step across a boundary of w_k differs from that
 /// stride. No division depends on another. Remainders are needed only after a width that is not a
 /// multiple of the next one.
 class Locator {

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// The spots of one element in two forms at once.
+/// The positions of one element in two forms at once.
 struct Spots {
   Spot a;
   Spot b;

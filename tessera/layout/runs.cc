@@ -56,7 +56,7 @@ Result<Form> walk_form(const Form& form, const std::vector<int>& order) {
   return walk;
 }
 
-/// The part of a spot that one dim contributes.
+/// The part of a position that one dim contributes.
 class DimFunction {
  public:
   DimFunction(const Lines& lines, int dim) : index_(lines.shape.rank(), 0), dim_(dim) {

@@ -10,14 +10,14 @@
 
 namespace tessera {
 
-/// A number in [0, count) that moves a spot by `move` per unit.
+/// A number in [0, count) that moves a position by `move` per unit.
 struct BoxDigit {
   std::int64_t count = 1;
   Spot move;
 };
 
-/// Finds two different settings of the digits with the same spot. Returns their difference (in
-/// (-count, count) for each digit, not all zero), or empty if every setting has its own spot.
+/// Finds two different settings of the digits with the same position. Returns their difference (in
+/// (-count, count) for each digit, not all zero), or empty if every setting has its own position.
 /// Digits from position `free` on do not make two settings different: they are replicas of one
 /// element.
 ///

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 24;  // elements times digits
 
-/// One digit of a line, and whether the spot determines its value.
+/// One digit of a line, and whether the position determines its value.
 struct Digit {
   std::size_t line;
   std::int64_t count;
@@ -27,7 +27,7 @@ struct Digit {
   bool known;
 };
 
-/// Deduces which digits and dims a spot determines. If it determines all dims, the form is
+/// Deduces which digits and dims a position determines. If it determines all dims, the form is
 /// injective; the remaining dims are searched.
 class Deduction {
  public:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxHistogram = std::int64_t{1} << 22;
 
-/// The number of elements for each difference of spots, in increasing order of differences.
+/// The number of elements for each difference of positions, in increasing order of differences.
 using Histogram = std::vector<std::pair<Spot, std::int64_t>>;
 
 Error too_many_differences() {
