@@ -31,9 +31,8 @@ class Expansion {
   const std::vector<std::size_t>& aliases() const { return aliases_; }
 
   struct Source {
-    Span span;  ///< of the file
-    std::optional<std::size_t>
-        alias;  ///< the alias whose value contains it; empty for the range itself
+    Span span;                         ///< of the file
+    std::optional<std::size_t> alias;  ///< whose value contains it; empty for the range itself
     /// Whether replacing this text of the file replaces exactly the text of the expansion.
     bool exact = false;
   };

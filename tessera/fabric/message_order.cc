@@ -39,8 +39,7 @@ Result<std::vector<std::int64_t>> awaited_destinations(const Traffic& traffic) {
   std::vector<Wait> waits = waits_of(traffic);
   sort_by_awaited(waits);
   std::vector<std::int64_t> found(waits.size());
-  std::vector<std::pair<std::int32_t, std::int64_t>>
-      ends;  // of one awaited message: node, destination number
+  std::vector<std::pair<std::int32_t, std::int64_t>> ends;  // of one message: node, number
   std::int64_t listed = -1;
   for (const Wait& wait : waits) {
     if (wait.awaited != listed) {

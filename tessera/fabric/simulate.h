@@ -66,8 +66,7 @@ std::uint32_t add_f32(std::uint32_t own, std::uint32_t received);  ///< the bits
 
 struct SimulateOptions {
   FabricMode mode = FabricMode::kIdeal;
-  std::int32_t queue_depth =
-      32;  ///< 1 to 128 wavelets; docs/fabric.md has the cost of small depths
+  std::int32_t queue_depth = 32;   ///< 1 to 128 wavelets; cost of small depths: docs/fabric.md
   std::int64_t switch_cycles = 0;  ///< between phases of static mode
   Combine combine = add_u32;
   /// The limit of the work, checked in advance: Σ over messages of words · links of the tree. Below

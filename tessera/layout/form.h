@@ -15,7 +15,8 @@ namespace tessera {
 enum class Reduction : std::uint8_t { kSum, kProduct, kMin, kMax, kAnd, kOr };
 std::string_view reduction_name(Reduction reduction);
 
-/// What a mesh axis (or a part of one) means that no digit uses. Always given, never guessed.
+/// The meaning of a mesh axis (or a part of one) that no digit uses. It is always given, never
+/// guessed.
 ///   Replicate  each of the `count` coordinates, `stride` apart, holds the element.
 ///   Partial    the same, but each holds a share, and the value is the reduction of the shares.
 ///   Fixed      data is only at coordinate `value` (added to what the digits contribute).

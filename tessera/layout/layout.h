@@ -165,8 +165,7 @@ class Layout {
   LayoutSpec spec_;
   std::int64_t slots_ = 0;
   std::int64_t shard_bytes_ = 0;
-  std::shared_ptr<const Decoder>
-      decoder_;  // for element_at; shared between copies, because it is immutable
+  std::shared_ptr<const Decoder> decoder_;  // for element_at; immutable, so copies share it
 };
 
 /// The location of an index in a form. Layouts and views use it for `locate`.

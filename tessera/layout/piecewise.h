@@ -33,8 +33,8 @@ class Piecewise {
   /// For arbitrary pieces: searches for elements that share a slot. kTooLarge if that takes more
   /// than 2^20 comparisons.
   static Result<Piecewise> make(Shape shape, std::vector<LayoutPiece> pieces);
-  /// For pieces that are disjoint by construction, such as shards of different places: only that
-  /// property is not checked.
+  /// For pieces whose slots cannot collide by construction, such as shards on different places.
+  /// Only this is not checked.
   static Result<Piecewise> by_rule(Shape shape, std::vector<LayoutPiece> pieces);
 
   const Shape& shape() const { return shape_; }

@@ -66,10 +66,9 @@ class MemoryPlan {
   bool valid = false;         ///< every PE fits
   std::string error_message;  ///< why not
   std::optional<Error> error;
-  std::optional<PEShortfall> shortfall;  ///< if the reason is memory
-  std::vector<memory::Advice> advice;    ///< what would help, best first
-  std::vector<MemoryRegion>
-      reservations;  ///< of the target, starting at the end of the data budget
+  std::optional<PEShortfall> shortfall;    ///< if the reason is memory
+  std::vector<memory::Advice> advice;      ///< what would help, best first
+  std::vector<MemoryRegion> reservations;  ///< of the target, after the data budget
 
   /// The plan of a PE. kOutOfRange for a PE outside the wafer; the plan's error if there are no
   /// offsets.

@@ -61,9 +61,8 @@ enum class Spread : std::uint8_t {
 /// The memory is the one that the layout names if the machine has it, else the machine's
 /// `data_space`. What it must hold depends on its owner:
 ///   place    one shard, times the number of virtual places that a device map stacks on one
-///   physical
-///            place; for an interleaved tensor, the place's share of the pages (tiles, or rows of
-///            the last dim)
+///            physical place; for an interleaved tensor, the place's share of the pages (tiles, or
+///            rows of the last dim)
 ///   bank     a tensor on one place is distributed over the banks in pages; shards of a mesh are
 ///            distributed round-robin, or by the device map
 ///   shared   the shards of all places; each shard is also the span of its place

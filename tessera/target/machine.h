@@ -108,9 +108,8 @@ struct Rules {
   std::vector<std::int64_t> reserved_colours;  ///< increasing; not for programs
   std::optional<Fabric> fabric;
   std::optional<TileSize> tile;
-  std::optional<std::int64_t> stick_bytes;  ///< the unit in which tensors are stored
-  std::optional<std::int64_t>
-      span_limit_bytes;  ///< most bytes of one tensor that one place may address
+  std::optional<std::int64_t> stick_bytes;       ///< the unit in which tensors are stored
+  std::optional<std::int64_t> span_limit_bytes;  ///< of one tensor that one place may address
   friend bool operator==(const Rules&, const Rules&) = default;
 };
 

@@ -11,8 +11,7 @@ namespace tessera {
 
 /// Settings of one fold's mesh digits for which the same settings of its memory digits are data.
 struct FoldClass {
-  std::vector<std::vector<DigitRange>>
-      boxes;  // one range per cut; unused for cuts that are not on the mesh
+  std::vector<std::vector<DigitRange>> boxes;  // one range per cut; only mesh cuts are used
   std::int64_t elements = 0;
   std::int64_t last_slot = 0;  // largest sum of memory digits times strides
 };
