@@ -26,8 +26,8 @@ namespace tessera::fabric {
 //             queue holds `queue_depth` wavelets. A wavelet moves if the next queue had room at
 //             the start of the cycle, so a stream moves every second cycle through queues of
 //             depth 1, and every cycle through deeper ones.
-//   outputs   Each output passes at most one wavelet per cycle, round-robin over the queues that can
-//             move: from the ramp, east-, west-, south-, northbound; in static mode by colour.
+//   outputs   Each output passes at most one wavelet per cycle, round-robin over the queues that
+//             can move: from the ramp, east-, west-, south-, northbound; in static mode by colour.
 //   copies    A multicast wavelet is copied where its tree forks, and moves when all the queues
 //             that receive a copy have room.
 //
@@ -44,16 +44,16 @@ namespace tessera::fabric {
 //   kStatic   Routers know only colours: `mesh.colours` of them, of which at most 32 are used.
 //             Messages are assigned to phases. Within a phase, no router sees one colour used by
 //             messages that differ in source or destinations. A message goes to the first phase in
-//             which some colour is free on its whole route, but not before the phase of the previous
-//             message of its source or of a message that it waits for. A phase begins
+//             which some colour is free on its whole route, but not before the phase of the
+//             previous message of its source or of a message that it waits for. A phase begins
 //             `switch_cycles` after the previous one has drained.
 //
-// Why it is deadlock-free. Order the queues by what can follow: eastward or westward, then southward
-// or northward, then the ramp, and along each direction by position. A wavelet only moves to queues
-// later in that order, because routes are XY (in static mode: further from the root of one tree).
-// So all queues after the last non-empty queue are empty, and its head can move: while wavelets are
-// in flight, at least one moves each cycle. A message that waits is held in memory, not in the
-// network, and messages that wait for each other are rejected.
+// Why it is deadlock-free. Order the queues by what can follow: eastward or westward, then
+// southward or northward, then the ramp, and along each direction by position. A wavelet only moves
+// to queues later in that order, because routes are XY (in static mode: further from the root of
+// one tree). So all queues after the last non-empty queue are empty, and its head can move: while
+// wavelets are in flight, at least one moves each cycle. A message that waits is held in memory,
+// not in the network, and messages that wait for each other are rejected.
 // =================================================================================================
 // clang-format on
 
