@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All of Tessera but its optional parts (exchange between ranks, MPI, the PyFlame interface).
+/// All of Tessera except its optional parts (exchange between ranks, MPI, the PyFlame interface).
 ///
 ///     const auto rows = tessera::parse_tensor("tensor<53x63xf32, strided<[63, 1]>>");
 ///     const auto tiles = tessera::parse_tensor("tensor<53x63xf32, pyflame.Grid(3, 2)>");
@@ -9,8 +9,8 @@
 ///     const auto where = tiles->placement.locate({40, 33});                 // place and slot
 ///     auto program = tessera::relayout::make_program(rows->placement, tiles->placement);
 ///
-/// Every call that can fail returns a Result: a value, or an Error with a code, a sentence, the
-/// span of the text it speaks of, and help. Nothing throws or prints. docs/cpp.md is the reference.
+/// Every call that can fail returns a Result: a value, or an Error with a code, a message, the span
+/// of the text that it refers to, and help. Nothing throws or prints. docs/cpp.md is the reference.
 
 #include "tessera/base/dtype.h"
 #include "tessera/base/error.h"

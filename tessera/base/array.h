@@ -15,13 +15,14 @@
 
 namespace tessera {
 
-/// Host memory that the system refused. The message is short enough to need none itself.
+/// The error for a failed host allocation. Its message is short enough not to allocate memory.
 inline Error out_of_memory() { return Error{ErrorCode::kOutOfMemory, "out of memory"}; }
 
-/// A row of plain values that grows, and says so when memory is refused instead of throwing: what
-/// code uses that has to survive a machine without memory. Move-only; all else as std::vector.
+/// A growable array of plain values that reports a failed allocation instead of throwing. For code
+/// that must keep working when the machine has no memory left. Move-only; otherwise like
+/// std::vector.
 ///
-/// Law: when `resize`, `reserve` or `push` answer false, nothing has changed.
+/// Law: when `resize`, `reserve` or `push` return false, nothing has changed.
 /// Example:
 ///     Array<std::int64_t> offsets;
 ///     if (!offsets.resize(buffers, -1)) return out_of_memory();
@@ -52,8 +53,8 @@ class Array {
     room_ = room;
     return true;
   }
-  /// Room for so many more values; grows to twice the room at least, so that the values moved by
-  /// all growth together are as many as there are in the end.
+  /// Makes room for `count` more values. The capacity at least doubles, so that all growth together
+  /// moves a number of values proportional to the final size.
   [[nodiscard]] bool reserve_more(std::size_t count) {
     if (count <= room_ - size_) return true;
     return count <= SIZE_MAX - size_ &&
@@ -61,13 +62,13 @@ class Array {
   }
   /// New values are `value`.
   [[nodiscard]] bool resize(std::size_t size, const T& value = T{}) {
-    const T kept = value;  // which may be one of ours
+    const T kept = value;  // `value` may refer into this array
     if (!reserve(size)) return false;
     if (size > size_) std::fill(block_.get() + size_, block_.get() + size, kept);
     size_ = size;
     return true;
   }
-  /// As `resize` from empty.
+  /// Like `clear` followed by `resize`.
   [[nodiscard]] bool assign(std::size_t size, const T& value) {
     const T kept = value;
     if (!reserve(size)) return false;

@@ -13,8 +13,8 @@
 
 namespace {
 
-/// Requests until one is refused; negative refuses none. Only for this thread, and only for memory
-/// that may be refused at all.
+/// The number of requests until one fails; negative: none fails. Only for this thread, and only for
+/// allocations that may fail.
 thread_local std::int64_t until_refusal = -1;
 thread_local std::int64_t requests = 0;
 
@@ -31,7 +31,7 @@ void* take(std::size_t bytes, std::align_val_t alignment) noexcept {
 
 }  // namespace
 
-// What Array asks for memory, replaced for this program, so that it can be refused.
+// The allocation function of Array, replaced in this program so that it can fail.
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return take(bytes, alignment);
 }
@@ -46,7 +46,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 namespace tessera {
 namespace {
 
-/// Refuses the request after the next `after` ones, while it lives.
+/// For its lifetime, makes the request after the next `after` ones fail.
 class Refusal {
  public:
   explicit Refusal(std::int64_t after) { until_refusal = after; }
@@ -60,8 +60,8 @@ std::vector<T> contents(const Array<T>& array) {
   return std::vector<T>(array.begin(), array.end());
 }
 
-/// An Array and the std::vector that it should equal, changed together at random. Some requests are
-/// refused: then both stay as they were.
+/// An Array and the std::vector that it should equal, changed together at random. Some requests
+/// fail: then both stay unchanged.
 TEST(Array, DoesWhatAVectorDoesOrNothing) {
   std::mt19937 random(1);
   int refused = 0;
@@ -97,7 +97,7 @@ TEST(Array, DoesWhatAVectorDoesOrNothing) {
           after.pop_back();
           array.pop();
           break;
-        case 5:  // an element of its own, which growth moves
+        case 5:  // one of its own elements, which growth moves
           if (model.empty()) break;
           after.push_back(model.front());
           done = array.push(array[0]);
@@ -137,7 +137,7 @@ TEST(Array, MovesAndLeavesNothingBehind) {
   Array<double> second = std::move(first);
   EXPECT_EQ(second.data(), where);
   EXPECT_EQ(first.size(), 0u);  // NOLINT(bugprone-use-after-move): what a move leaves
-  ASSERT_TRUE(first.push(1));   // and may be used again
+  ASSERT_TRUE(first.push(1));   // and it may be used again
   EXPECT_EQ(second.size(), 100u);
   first = std::move(second);
   EXPECT_EQ(first.data(), where);
@@ -193,7 +193,7 @@ TEST(Array, IsAligned) {
 TEST(Array, ItsErrorNeedsNoMemory) {
   const Error error = out_of_memory();
   EXPECT_EQ(error.code, ErrorCode::kOutOfMemory);
-  // Inside the string itself: no memory was asked for.
+  // Inside the string object itself: no memory was allocated.
   const auto* const text = reinterpret_cast<const std::byte*>(error.message.data());
   const auto* const string = reinterpret_cast<const std::byte*>(&error.message);
   EXPECT_TRUE(text >= string && text < string + sizeof(std::string));

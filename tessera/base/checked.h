@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// A signed 64-bit number that remembers whether any step of its making overflowed, so that a
-/// formula reads as a formula and is checked once at the end.
+/// A signed 64-bit number that records whether any step of its computation overflowed, so that a
+/// formula stays readable and is checked once at the end.
 /// Example: `(Checked(rows) * cols + offset).value("slots")` is an Error if any step overflowed.
 class Checked {
  public:
@@ -40,12 +40,12 @@ class Checked {
   constexpr Checked& operator*=(Checked b) { return *this = *this * b; }
 
   constexpr bool overflowed() const { return overflow_; }
-  /// The number itself; only meaningful when nothing overflowed.
+  /// The number itself; only meaningful if nothing overflowed.
   constexpr std::int64_t raw() const { return value_; }
-  /// The number, or the largest one when the making of it overflowed.
+  /// The number, or INT64_MAX if its computation overflowed.
   constexpr std::int64_t saturated() const { return overflow_ ? INT64_MAX : value_; }
 
-  /// The number, or an overflow Error that says which quantity it was.
+  /// The number, or an overflow Error that names the quantity.
   Result<std::int64_t> value(std::string_view quantity) const {
     if (!overflow_) return value_;
     return Error{ErrorCode::kOverflow, cat(quantity, " does not fit a signed 64-bit integer"),

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMax = INT64_MAX;
 constexpr std::int64_t kMin = INT64_MIN;
 
-// The reference: the same step in 128 bits.
+// The reference: the same operation in 128 bits.
 bool fits(__int128 number) { return number >= kMin && number <= kMax; }
 
 const std::vector<std::int64_t>& edge_numbers() {

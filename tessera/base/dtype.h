@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-/// Element types. Block floats share one exponent byte among 16 elements and exist only in 32x32
-/// tiles; their two kinds (8-bit "bf" and 5-bit "f" exponents) have equal sizes but are different
-/// types. So are i32, which has no sign of its own, and si32, as in MLIR.
+/// Element types. In block floats, 16 elements share one exponent byte; they exist only in 32x32
+/// tiles. Their two kinds (8-bit "bf" and 5-bit "f" exponents) have equal sizes but are different
+/// types. The signless i32 and the signed si32 are also different types, as in MLIR.
 enum class DType : std::uint8_t {
   kF64,
   kF32,
@@ -44,14 +44,15 @@ enum class DType : std::uint8_t {
 /// Every element type, in declaration order.
 const std::vector<DType>& all_dtypes();
 
-/// MLIR's spelling: f32, bf16, f8E4M3FN, i8, si8, ui8, i1, i4; block floats are bfp_bf8 .. bfp_f2.
+/// The MLIR spelling: f32, bf16, f8E4M3FN, i8, si8, ui8, i1, i4; block floats are bfp_bf8 ..
+/// bfp_f2.
 std::string_view dtype_name(DType dtype);
 
-/// The type of a spelling; besides `dtype_name`, short ones (u8, bool, fp8-e4m3).
+/// The type with this spelling. Accepts `dtype_name` and short spellings (u8, bool, fp8-e4m3).
 std::optional<DType> parse_dtype(std::string_view name);
 
-/// Bits of one element in memory (bool takes 8), or nothing for block floats, whose elements have
-/// no address of their own.
+/// Bits of one element in memory (bool takes 8). Empty for block floats, whose elements have no
+/// address of their own.
 std::optional<std::int64_t> dtype_bits(DType dtype);
 
 bool is_block_float(DType dtype);
@@ -60,7 +61,7 @@ bool is_block_float(DType dtype);
 std::int64_t tile_bytes_32x32(DType dtype);
 
 /// Bytes that `elements` elements take, rounded up to whole bytes; block floats round up to whole
-/// tiles of 1024 elements. Nothing on overflow.
+/// tiles of 1024 elements. Empty on overflow.
 std::optional<std::int64_t> dtype_bytes(DType dtype, std::int64_t elements);
 
 }  // namespace tessera

@@ -68,7 +68,7 @@ std::size_t columns(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
 }
 
-/// The part of the source that is shown around a span, and where the span is in it.
+/// The part of the source that is shown around a span, and the position of the span in it.
 struct Window {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -84,13 +84,13 @@ Window window_around(std::string_view source, Span span) {
   window.from = static_cast<std::size_t>(std::clamp<std::int64_t>(span.from, 0, size));
   window.to = static_cast<std::size_t>(
       std::clamp<std::int64_t>(span.to, static_cast<std::int64_t>(window.from), size));
-  // A line that goes on beyond kWindow on either side is cut there anyway.
+  // A line that extends beyond kWindow on either side is cut there.
   const std::size_t reach = window.from - std::min(window.from, kWindow + 1);
   const std::size_t newline = source.substr(reach, window.from - reach).rfind('\n');
   const std::size_t line_begin = newline == std::string_view::npos ? reach : reach + newline + 1;
   const std::string_view after = source.substr(window.from, kWindow + 1);
   std::size_t line_end = window.from + std::min(after.find('\n'), after.size());
-  // The carriage return of a line that ends as on Windows is no part of what is written there.
+  // The carriage return of a Windows line ending is not part of the line.
   if (line_end > window.from && line_end < source.size() && source[line_end] == '\n' &&
       source[line_end - 1] == '\r') {
     --line_end;

@@ -46,7 +46,7 @@ TEST(Error, ShiftedMovesOnlyASpanThatIsThere) {
   EXPECT_EQ(bare.at({3, 5}).shifted(4).span, (Span{7, 9}));
 }
 
-// The caret stands under byte 15 of the text: "cut d0 by [18, " is 15 characters long.
+// The caret is under byte 15 of the text: "cut d0 by [18, " is 15 characters long.
 TEST(Render, CaretUnderTheOffendingText) {
   const Error error{ErrorCode::kSyntax, "expected a width, found 'x'", Span{15, 16},
                     "widths are positive integers"};
@@ -101,7 +101,7 @@ TEST(Printable, ReplacesControlCharactersOnly) {
   EXPECT_EQ(printable("\xC2"), "\xC2");
 }
 
-// The lines that render() shows, for lines of every length about that of the window.
+// The lines that render() shows, for lines of every length near that of the window.
 TEST(Excerpt, CutsOnlyWhatDoesNotFit) {
   for (const std::size_t before : {0, 1, 49, 50, 51, 99, 100, 101, 102, 150, 300}) {
     for (const std::size_t after : {0, 1, 48, 49, 50, 98, 99, 100, 101, 300}) {
@@ -137,7 +137,7 @@ TEST(Excerpt, DoesNotShowTheEndOfALine) {
   EXPECT_EQ(excerpt("a\rb", {0, 1}), "  | a?b\n  | ^\n");
 }
 
-// Two bytes, one column: the caret after "éé" stands in column 3.
+// Two bytes, one column: the caret after "éé" is in column 3.
 TEST(Render, CountsCodePointsNotBytes) {
   const std::string text = render({ErrorCode::kSyntax, "m", Span{4, 5}, ""}, "éé?");
   EXPECT_NE(text.find("--> 1:3\n"), std::string::npos) << text;

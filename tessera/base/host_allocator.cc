@@ -18,12 +18,12 @@
 namespace tessera {
 namespace {
 
-/// What deallocate must know about a block. It stands right before the block's first byte.
+/// What deallocate must know about a block. It is stored directly before the block's first byte.
 struct Header {
-  void* base;          ///< what the system gave
+  void* base;          ///< the address from the system
   std::size_t mapped;  ///< bytes of pages from `base` on; 0 for memory of malloc
-  std::size_t bytes;   ///< what was asked for
-  std::size_t mark;    ///< the block's address, turned; anything else is no block of ours
+  std::size_t bytes;   ///< the requested size
+  std::size_t mark;  ///< the block's address, inverted; other values mean it is not a block of ours
 };
 constexpr std::size_t kLeastAlignment = 16;
 static_assert(sizeof(Header) <= 2 * kLeastAlignment && alignof(Header) <= kLeastAlignment);
@@ -35,14 +35,14 @@ Header* header_of(void* block) {
   return reinterpret_cast<Header*>(static_cast<std::byte*>(block) - sizeof(Header));
 }
 
-/// The first multiple of `alignment` from `at` on.
+/// The first multiple of `alignment` at or after `at`.
 std::byte* align_up(std::byte* at, std::size_t alignment) {
   const std::size_t over = reinterpret_cast<std::uintptr_t>(at) & (alignment - 1);
   return over == 0 ? at : at + (alignment - over);
 }
 
-/// Relaxed: the numbers are for people, and order nothing. Blocks large enough to be worth an
-/// allocation take far longer to get than to count.
+/// Relaxed: the numbers are informative and order nothing. Allocating a block takes far longer than
+/// counting it.
 struct alignas(64) Ledger {
   std::atomic<std::size_t> bytes{0};
   std::atomic<std::size_t> blocks{0};
@@ -72,8 +72,8 @@ void* hand_out(std::byte* block, const Header& header) {
 
 constexpr std::size_t kMostPage = std::size_t{1} << 16;
 
-/// Pages of their own: one for the header, then the block. More is asked for than needed, and what
-/// lies before and after the aligned part goes back at once.
+/// Separate pages: one for the header, then the block. It maps more than needed, and unmaps at once
+/// what lies before and after the aligned part.
 Result<void*> from_pages(std::size_t bytes, std::size_t room, std::size_t alignment) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const bool large = room >= HostAllocator::kLargeBytes;
@@ -86,7 +86,7 @@ Result<void*> from_pages(std::size_t bytes, std::size_t room, std::size_t alignm
   std::byte* from = static_cast<std::byte*>(mapped);
   std::byte* to = from + asked;
   std::byte* const block = align_up(from + page, alignment);
-  // A part that the system does not take back stays with the block.
+  // A part that the system fails to unmap stays with the block.
   if (block - page > from && ::munmap(from, static_cast<std::size_t>(block - page - from)) == 0) {
     from = block - page;
   }
@@ -94,7 +94,7 @@ Result<void*> from_pages(std::size_t bytes, std::size_t room, std::size_t alignm
       ::munmap(block + length, static_cast<std::size_t>(to - (block + length))) == 0) {
     to = block + length;
   }
-  // Only a wish: without huge pages everything works, a little slower.
+  // Only a hint: without huge pages everything works, a little slower.
   if (large) static_cast<void>(::madvise(block, length, MADV_HUGEPAGE));
   return hand_out(block, {from, static_cast<std::size_t>(to - from), bytes, mark_of(block)});
 }

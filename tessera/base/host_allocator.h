@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-/// Memory of the host that tensors wait in on their way to and from a machine: aligned for transfer
-/// engines and vector code, on huge pages where it is large.
+/// Host memory for tensors that are transferred to and from a machine: aligned for transfer engines
+/// and vector code, on huge pages if it is large.
 ///
-/// Laws: an answer is a multiple of the alignment, shares no byte with another block, and is given
-/// back with nothing but the pointer. A request that cannot be met is an Error, never a null.
+/// Laws: the address of a block is a multiple of the alignment, no two blocks share a byte, and the
+/// pointer alone is enough to free a block. A failed request is an Error, never a null pointer.
 /// Example:
 ///     TESSERA_TRY(void* const tile, HostAllocator::allocate(16 << 10));
 ///     ..
@@ -23,28 +23,28 @@ namespace tessera {
 class HostAllocator {
  public:
   static constexpr std::size_t DEFAULT_ALIGNMENT = 64;  ///< a cache line
-  /// Alignments above this are refused; no page of any machine is larger.
+  /// The largest alignment; no page of any machine is larger.
   static constexpr std::size_t kMostAlignment = std::size_t{1} << 30;
-  /// From this size on a block has pages of its own: it begins on a huge page, asks the system for
-  /// huge pages, and goes back to the system when it is deallocated. (Linux; elsewhere large blocks
-  /// are like small ones.)
+  /// Blocks of at least this size have their own pages: they begin on a huge page, ask the system
+  /// for huge pages, and return to the system when they are deallocated. (Linux; elsewhere large
+  /// blocks are handled like small ones.)
   static constexpr std::size_t kLargeBytes = std::size_t{2} << 20;
 
-  /// Uninitialised memory. 0 bytes are a block too, with an address of its own.
+  /// Allocates uninitialized memory. A block of 0 bytes also has its own address.
   /// Errors: kBadAlignment unless `alignment` is a power of two up to kMostAlignment; kOverflow for
-  /// more bytes than a difference of pointers can say; kOutOfMemory.
+  /// more bytes than a pointer difference can represent; kOutOfMemory.
   static Result<void*> allocate(std::size_t bytes, std::size_t alignment = DEFAULT_ALIGNMENT);
-  /// The same, all bytes 0. Large blocks are fresh pages, which cost nothing until they are
-  /// touched.
+  /// The same with all bytes 0. Large blocks are fresh pages, which cost nothing until first use.
   static Result<void*> allocate_zeroed(std::size_t bytes,
                                        std::size_t alignment = DEFAULT_ALIGNMENT);
-  /// Gives back what allocate or allocate_zeroed answered, once; a null is no block and no mistake.
+  /// Frees a block of allocate or allocate_zeroed. Does nothing for a null pointer. Call it once
+  /// per block.
   static void deallocate(void* pointer);
 
-  /// kBadAlignment, with the nearest that would be right, unless allocate would take `alignment`.
+  /// kBadAlignment, with the nearest valid alignment, unless allocate accepts `alignment`.
   static Status check_alignment(std::size_t alignment);
 
-  /// Destroys what allocate_unique made, the last first.
+  /// Destroys the values that allocate_unique made, in reverse order.
   template <typename T>
   struct Deleter {
     std::size_t count = 0;
@@ -58,9 +58,9 @@ class HostAllocator {
   template <typename T>
   using UniquePtr = std::unique_ptr<T[], Deleter<T>>;
 
-  /// `count` values of any type, each as T() makes it (numbers are 0), aligned to a cache line or
-  /// to what T asks for if that is more. kOverflow when they have too many bytes. Should a
-  /// constructor throw, what was made before is destroyed and nothing leaks.
+  /// Allocates `count` values of any type, each initialized as T() (numbers are 0), aligned to a
+  /// cache line or to alignof(T) if that is larger. kOverflow if they have too many bytes. If a
+  /// constructor throws, the values made before are destroyed and nothing leaks.
   template <typename T>
   static Result<UniquePtr<T>> allocate_unique(std::size_t count) {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>);
@@ -73,17 +73,17 @@ class HostAllocator {
     const std::size_t bytes = count * sizeof(T);
     TESSERA_TRY(void* const block,
                 kZeroIsValue ? allocate_zeroed(bytes, kAlign) : allocate(bytes, kAlign));
-    UniquePtr<T> values(static_cast<T*>(block));  // of which none is made yet
+    UniquePtr<T> values(static_cast<T*>(block));  // no value is constructed yet
     if constexpr (!kZeroIsValue) std::uninitialized_value_construct_n(values.get(), count);
     values.get_deleter().count = count;
     return values;
   }
 
-  /// What is out, over all threads. Blocks count with the bytes that were asked for.
+  /// The allocated blocks of all threads. Bytes are those that were requested.
   struct Statistics {
     std::size_t bytes = 0;
     std::size_t blocks = 0;
-    std::size_t peak_bytes = 0;  ///< the most bytes that were out at one moment
+    std::size_t peak_bytes = 0;  ///< the most bytes allocated at one time
   };
   static Statistics statistics();
 

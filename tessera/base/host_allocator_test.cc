@@ -21,7 +21,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-/// Writes to all bytes of a block, or to a sample with both ends where that would take long.
+/// Writes to all bytes of a block, or to a sample with both ends if that would take long.
 void stamp(void* block, std::size_t bytes, unsigned char value) {
   auto* const at = static_cast<unsigned char*>(block);
   const std::size_t step = bytes < kMiB / 2 ? 1 : 65521;
@@ -130,7 +130,8 @@ TEST(HostAllocator, RefusesWhatNoMachineHas) {
 
 #if defined(__linux__)
 
-/// The kernel's words on the mapping that holds `at`: its resident kilobytes and its flags.
+/// What the kernel reports about the mapping that contains `at`: its resident kilobytes and its
+/// flags.
 struct Mapping {
   long resident_kb = -1;
   std::string flags;
@@ -178,7 +179,7 @@ TEST(HostAllocator, ZeroedLargeBlocksAreNotWrittenTo) {
 
 #endif
 
-/// Notes the order in which its objects come and go.
+/// Records the order in which its objects are constructed and destroyed.
 struct Witness {
   static inline std::vector<const Witness*> made;
   static inline int wrong = 0;
@@ -222,7 +223,7 @@ TEST(HostAllocator, UniqueMovesAsAnyUniquePointer) {
 
 TEST(HostAllocator, UniqueValuesAreThoseOfTheirType) {
   struct Counted {
-    int Witness::* member;  // whose null is not made of zero bytes
+    int Witness::* member;  // its null value does not consist of zero bytes
     double number;
   };
   const auto counted = HostAllocator::allocate_unique<Counted>(3);
@@ -259,7 +260,7 @@ TEST(HostAllocator, UniqueRefusesCountsThatOverflow) {
 }
 
 /// Throws from the constructor of its 5th object. The library itself is built without exceptions;
-/// its users need not be.
+/// its users may use them.
 struct Fussy {
   static inline int alive = 0;
   Fussy() {

@@ -111,7 +111,7 @@ Status HostMemoryPool::release_to(State& state, void* address) {
     const std::uint32_t home = block.home.load(std::memory_order_relaxed);
     Shard& shard = state.shards[home];
     const SpinLock::Guard lock(shard.lock);
-    // A free block may have moved before we had the lock; one that is out cannot.
+    // A free block may have changed its shard before we took the lock; a block in use cannot.
     if (block.home.load(std::memory_order_relaxed) != home) continue;
     if (!block.out) break;
     block.out = false;

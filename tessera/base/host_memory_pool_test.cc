@@ -20,14 +20,14 @@ namespace {
 
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-/// Any number as an address, also one where nothing is.
+/// Any number as an address, also of unmapped memory.
 void* pointer(std::uintptr_t at) {
   return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// Memory that counts what is out and refuses when it is told to.
+/// A memory source that counts allocated blocks and fails on request.
 struct Source {
-  std::int64_t refuse_from = INT64_MAX;  ///< requests with these numbers are refused
+  std::int64_t refuse_from = INT64_MAX;  ///< requests from this number on fail
   std::int64_t refuse_to = INT64_MAX;
   std::int64_t requests = 0;
   std::map<void*, std::size_t> out;
@@ -55,7 +55,7 @@ struct Source {
   ~Source() { EXPECT_TRUE(out.empty()) << out.size() << " pieces of memory were not given back"; }
 };
 
-/// What a pool is, said plainly: blocks that are out, with what was written to them.
+/// A simple model of a pool: the blocks in use, and what was written to them.
 class Model {
  public:
   explicit Model(HostMemoryPool& pool) : pool_(pool) {}
@@ -160,7 +160,8 @@ TEST(HostMemoryPool, BeginsWithTheBlocksAskedForAndGrowsWhenAllAreOut) {
   EXPECT_EQ(pool.statistics().grown, 1u);
   EXPECT_EQ(pool.total_blocks(), 32u);
   for (int i = 17; i < 10000; ++i) blocks.push_back(*pool.acquire());
-  // By doubling, until that is a slab: on Linux 16, 32 .. 2048, 4096, 6144, 8192, 10240 blocks.
+  // By doubling, until the growth is a slab: on Linux 16, 32 .. 2048, 4096, 6144, 8192, 10240
+  // blocks.
   std::size_t total = 16;
   while (total < 10000) total += std::min(total, tessera::pool::kSlabBytes / 1024);
   EXPECT_EQ(pool.statistics().total, total);
@@ -191,7 +192,7 @@ TEST(HostMemoryPool, SaysWhatIsWrongWithABlock) {
   EXPECT_TRUE(says(pool, block + 16).starts_with("is not a block but 16 bytes into the one at 0x"));
   EXPECT_EQ(says(pool, pointer(std::uintptr_t{1})), "is not a block of this pool");
   EXPECT_EQ(says(pool, pointer(UINTPTR_MAX)), "is not a block of this pool");
-  // In the region of the slab, behind its last block: memory that may not be there at all.
+  // In the region of the slab, after its last block: memory that may not be mapped.
   EXPECT_EQ(says(pool, block + (std::size_t{1} << 20)), "is not a block of this pool");
   EXPECT_TRUE(pool.release(nullptr).ok());
   EXPECT_EQ(pool.statistics().in_use, 1u);
@@ -278,7 +279,7 @@ TEST(HostMemoryPool, EndsWithoutTakingMemoryFromItsUsers) {
   }
   ASSERT_EQ(told.size(), 1u);
   EXPECT_TRUE(told[0].starts_with("1 of 128 blocks of 1000 bytes is still out, at 0x"));
-  EXPECT_EQ(static_cast<char*>(kept)[999], 7);  // still memory of ours, also for a sanitizer
+  EXPECT_EQ(static_cast<char*>(kept)[999], 7);  // still valid memory, also for a sanitizer
   ASSERT_EQ(source.out.size(), 1u);             // its slab, and nothing else
   const auto [slab, bytes] = *source.out.begin();
   EXPECT_TRUE(address(slab) <= address(kept) && address(kept) + 1000 <= address(slab) + bytes);
@@ -305,13 +306,13 @@ TEST(HostMemoryPool, BlocksMayGiveThemselvesBack) {
   EXPECT_TRUE(pool.close().ok());
 }
 
-/// A life of a pool that meets every request for memory it can make: the state, tables of slabs,
-/// slabs. The number of errors; anything else that goes wrong is a failure of the test.
+/// Uses a pool so that it makes every kind of memory request: the state, tables of slabs, slabs.
+/// Returns the number of errors; anything else that goes wrong fails the test.
 int live_with(Source& source) {
   PoolOptions options;
   options.source = source.as_source();
   options.shards = 2;
-  Result<HostMemoryPool> pool = HostMemoryPool::make(600000, 3, options);  // 3 blocks a slab
+  Result<HostMemoryPool> pool = HostMemoryPool::make(600000, 3, options);  // 3 blocks per slab
   if (!pool.ok()) {
     EXPECT_EQ(pool.error().code, ErrorCode::kOutOfMemory);
     return 1;
@@ -331,7 +332,7 @@ int live_with(Source& source) {
     EXPECT_EQ(pool->statistics().total, before.total);
     EXPECT_EQ(pool->statistics().available, 0u);
     if (blocks.empty()) continue;
-    // What comes back can be had again, without any memory.
+    // A released block can be acquired again without allocating memory.
     EXPECT_TRUE(pool->release(blocks.back()).ok());
     EXPECT_EQ(*pool->acquire(), blocks.back());
   }
@@ -348,7 +349,7 @@ TEST(HostMemoryPool, SurvivesEveryRefusedRequest) {
   ASSERT_EQ(live_with(counting), 0);
   ASSERT_GT(counting.requests, 40);
   for (std::int64_t k = 0; k < counting.requests; ++k) {
-    Source once;  // whose destructor sees what leaks
+    Source once;  // its destructor detects leaks
     once.refuse_from = k;
     once.refuse_to = k + 1;
     ASSERT_EQ(live_with(once), 1) << "request " << k;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kThreads = 8;
 
-/// A block as its one user sees it: plain words, so that the thread sanitizer tells when two
-/// threads have the same one, and so that a block of two users is seen without it.
+/// The content of a block: plain words, so that the thread sanitizer reports two threads with the
+/// same block, and so that a block with two users is also detected without it.
 struct Note {
   std::uint64_t owner;
   std::uint64_t check;
@@ -27,8 +27,8 @@ struct Note {
   bool is(std::uint64_t who) const { return owner == who && check == ~who; }
 };
 
-/// Threads take blocks and give them back at random, and leave some in a place where any thread may
-/// pick one up and give it back.
+/// Threads acquire and release blocks at random, and leave some in a shared place from which any
+/// thread may release them.
 void stress(std::size_t initial_blocks, std::size_t shards, int rounds) {
   PoolOptions options;
   options.shards = shards;
@@ -95,7 +95,8 @@ TEST(HostMemoryPoolThreads, NoBlockHasTwoUsers) {
   stress(16, 64, 5000);
 }
 
-/// Of many releases of one block at once, exactly one succeeds, whatever moves between shards.
+/// Of many concurrent releases of one block, exactly one succeeds, even if blocks move between
+/// shards.
 TEST(HostMemoryPoolThreads, OfManyReleasesOneSucceeds) {
   PoolOptions options;
   options.shards = 4;
@@ -114,13 +115,14 @@ TEST(HostMemoryPoolThreads, OfManyReleasesOneSucceeds) {
     });
     ASSERT_EQ(accepted.load(), 8);
     ASSERT_EQ(told.load(), 8 * (kThreads - 1));
-    // Threads of other shards bring blocks to their own, where the next round finds them.
+    // Threads of other shards move blocks to their own shards, where the next round finds them.
     threads.run([&](int) { EXPECT_TRUE(pool.release(*pool.acquire()).ok()); });
   }
   EXPECT_TRUE(pool.close().ok());
 }
 
-/// One thread takes, another gives back: blocks find their way home and the pool stays small.
+/// One thread acquires, another releases: blocks return to their home shard and the pool stays
+/// small.
 TEST(HostMemoryPoolThreads, BlocksComeHomeFromOtherThreads) {
   HostMemoryPool pool = std::move(*HostMemoryPool::make(64, 16));
   ThreadPool threads(2);
@@ -146,8 +148,8 @@ TEST(HostMemoryPoolThreads, BlocksComeHomeFromOtherThreads) {
   EXPECT_TRUE(pool.close().ok());
 }
 
-/// Memory that is refused: threads share what there is, and an acquire fails only when every block
-/// is out.
+/// If allocation fails, threads share the existing blocks, and an acquire fails only if every block
+/// is in use.
 TEST(HostMemoryPoolThreads, FailsOnlyWhenAllBlocksAreOut) {
   struct Limited {
     int left;
@@ -160,7 +162,7 @@ TEST(HostMemoryPoolThreads, FailsOnlyWhenAllBlocksAreOut) {
     const MemorySource host = MemorySource::of_host();
     return host.take(host.context, bytes, alignment);
   };
-  // Every thread holds one block at a time at most, and there is one for each: no one is refused.
+  // Every thread holds at most one block at a time, and there is one for each, so no acquire fails.
   HostMemoryPool pool = std::move(*HostMemoryPool::make(64, kThreads, options));
   ThreadPool threads(kThreads);
   std::atomic<int> refused{0};

@@ -17,10 +17,11 @@ using pool::Block;
 using pool::Shard;
 using pool::Slab;
 
-/// Threads in the order in which they first ask a pool for something, from 0.
+/// The number of the calling thread: threads are numbered from 0 in the order of their first use of
+/// a pool.
 std::size_t thread_number() {
   static constinit std::atomic<std::size_t> threads{0};
-  static constinit thread_local std::size_t mine = 0;  // our number and 1
+  static constinit thread_local std::size_t mine = 0;  // our number plus 1; 0 means none yet
   if (mine == 0) mine = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   return mine - 1;
 }
@@ -33,14 +34,14 @@ std::string address_text(const void* address) {
   return cat("0x", std::string_view(digits, static_cast<std::size_t>(end.ptr - digits)));
 }
 
-/// As many blocks as one shard takes from another while both are locked.
+/// The most blocks that one shard takes from another while both are locked.
 constexpr std::size_t kMostMoved = 64;
 
 }  // namespace
 
 std::size_t HostMemoryPool::State::own_shard() const { return thread_number() % options.shards; }
 
-/// A block that another shard has free, with half of its neighbours brought home to `own`.
+/// Takes a free block from another shard, and moves half of that shard's free blocks to `own`.
 std::byte* HostMemoryPool::State::steal(std::size_t own) {
   for (std::size_t step = 1; step < options.shards; ++step) {
     const std::size_t other = (own + step) % options.shards;
@@ -60,8 +61,8 @@ std::byte* HostMemoryPool::State::steal(std::size_t own) {
   return nullptr;
 }
 
-/// More blocks, at home in `own`; false when memory is refused. The first is handed out if the
-/// caller wants it, before anyone else can have it.
+/// Adds blocks with home shard `own`; false if the allocation fails. If `first` is given, it gets
+/// the first block before another thread can take it.
 bool HostMemoryPool::State::add_slab(std::size_t count, std::size_t own, std::byte** first) {
   if (!table.reserve(options.source)) return false;
   Slab* const slab = pool::make_slab(options.source, count, stride, options.alignment,
@@ -80,11 +81,11 @@ bool HostMemoryPool::State::add_slab(std::size_t count, std::size_t own, std::by
   return true;
 }
 
-/// A block after everything else failed; null when memory is refused and, at one moment, not a
-/// single block was free.
+/// Returns a block after everything else failed. Null if the allocation fails and no block was free
+/// at one point in time.
 std::byte* HostMemoryPool::State::grow(std::size_t own) {
   const SpinLock::Guard lock(growth);
-  // Someone may have grown, or given back, while we waited.
+  // Another thread may have grown the pool or released a block while we waited.
   {
     const SpinLock::Guard look(shards[own].lock);
     if (std::byte* const block = shards[own].hand_out()) return block;
@@ -138,7 +139,7 @@ Error HostMemoryPool::State::still_out() {
       std::nullopt, "release every block before the pool ends"};
 }
 
-/// Gives back all slabs but those with a block that is out; of these only what we know about them.
+/// Frees all slabs except those with a block in use; of these it frees only the bookkeeping.
 void HostMemoryPool::State::free_slabs() {
   const MemorySource& source = options.source;
   while (slabs != nullptr) {

@@ -13,15 +13,15 @@
 namespace tessera {
 namespace pool {
 
-/// The free blocks of a few threads, under a lock of their own. Two cache lines, because processors
-/// fetch them in pairs.
+/// The free blocks of a few threads, with their own lock. Two cache lines, because processors fetch
+/// them in pairs.
 struct alignas(128) Shard {
   SpinLock lock;
   Block* free = nullptr;
   std::size_t available = 0;
-  std::size_t in_use = 0;  ///< blocks at home here that are out
+  std::size_t in_use = 0;  ///< blocks of this home shard that are in use
   std::size_t peak = 0;
-  std::atomic<bool> any{false};  ///< available > 0, for looks without the lock
+  std::atomic<bool> any{false};  ///< available > 0, for reads without the lock
 
   void set_available(std::size_t count) {
     available = count;
@@ -36,7 +36,7 @@ struct alignas(128) Shard {
     set_available(available - 1);
     return block;
   }
-  /// The next free block, now out; null when there is none.
+  /// Removes the next free block and marks it as in use; null if there is none.
   std::byte* hand_out() {
     if (free == nullptr) return nullptr;
     Block* const block = pop();
@@ -48,12 +48,12 @@ struct alignas(128) Shard {
 
 }  // namespace pool
 
-/// What a pool is made of: shards, the slabs that their blocks lie in, and the way from an address
-/// to its slab.
+/// The state of a pool: shards, the slabs that contain their blocks, and the table from addresses
+/// to slabs.
 struct HostMemoryPool::State {
   std::size_t block_size = 0;
   std::size_t stride = 0;
-  std::size_t slab_blocks = 0;  ///< the most in one slab
+  std::size_t slab_blocks = 0;  ///< the most blocks in one slab
   PoolOptions options;
   pool::Shard shards[PoolOptions::kMostShards];
   pool::SlabTable table;
@@ -62,16 +62,16 @@ struct HostMemoryPool::State {
   SpinLock growth;
   pool::Slab* slabs = nullptr;
   std::size_t total = 0;
-  std::size_t most = 0;  ///< the largest that `total` has been
+  std::size_t most = 0;  ///< the largest value of `total` so far
   std::size_t grown = 0;
 
-  /// That of the thread that asks.
+  /// The shard of the calling thread.
   std::size_t own_shard() const;
   std::byte* steal(std::size_t own);
   std::byte* grow(std::size_t own);
   bool add_slab(std::size_t count, std::size_t own, std::byte** first = nullptr);
   Error bad_release(const void* address, pool::Slab* slab) const;
-  /// Every shard locked: what is free and what is out are of one moment.
+  /// Locks every shard, so that the counts are consistent.
   void lock_all() {
     for (std::size_t i = 0; i < options.shards; ++i) shards[i].lock.lock();
   }

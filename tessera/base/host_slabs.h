@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// Where a pool gets memory from. `take` answers null when it refuses; alignments are powers of
-/// two. Calls come one at a time. Both functions are set, or neither: then it is HostAllocator.
+/// Where a pool gets memory from. `take` returns null on failure; alignments are powers of two.
+/// Calls are never concurrent. Set both functions or neither; with neither, the source is
+/// HostAllocator.
 struct MemorySource {
   void* (*take)(void* context, std::size_t bytes, std::size_t alignment) = nullptr;
   void (*give_back)(void* context, void* memory) = nullptr;
@@ -19,18 +20,18 @@ struct MemorySource {
 
 namespace pool {
 
-/// What is known about a block. It stands apart from the block's memory, so that nothing a user
-/// writes to a block, or to one that is no longer theirs, can harm the pool. It has a cache line of
-/// its own, because neighbours may be in the hands of different threads.
+/// The bookkeeping of a block. It is separate from the block's memory, so that no write of a user
+/// to a block, even after its release, can corrupt the pool. It has its own cache line, because
+/// different threads may use neighbouring blocks.
 struct alignas(64) Block {
   std::byte* memory = nullptr;
   Block* next = nullptr;               ///< in the list of free blocks of its shard
   std::atomic<std::uint32_t> home{0};  ///< its shard; changes only while the block is free
-  bool out = false;                    ///< handed out; guarded by the lock of its shard
+  bool out = false;                    ///< in use; guarded by the lock of its shard
 };
 
-/// Blocks side by side in one piece of memory that begins at a multiple of kSlabBytes and, with
-/// more than one block, is not longer. So the address of a block names its slab.
+/// Consecutive blocks in one piece of memory that begins at a multiple of kSlabBytes and, if it has
+/// more than one block, is at most kSlabBytes long. So the address of a block determines its slab.
 struct alignas(64) Slab {
   std::byte* memory = nullptr;
   std::size_t count = 0;
@@ -44,26 +45,26 @@ static_assert(sizeof(Slab) % alignof(Block) == 0);
 #if defined(__linux__)
 inline constexpr std::size_t kSlabBytes = std::size_t{2} << 20;  // a huge page
 #else
-inline constexpr std::size_t kSlabBytes = std::size_t{1} << 16;  // aligning costs as much again
+inline constexpr std::size_t kSlabBytes = std::size_t{1} << 16;  // alignment can double the cost
 #endif
 
-/// The slabs of a pool by address, for questions about any address at all: finding one touches
-/// nothing but the table. Many threads find at once, also while one adds.
+/// The slabs of a pool by address. Any address may be looked up: `find` reads only the table. Many
+/// threads may call `find` concurrently, also while one thread adds.
 ///
 /// Law: find(p) is the slab whose memory begins at p rounded down to kSlabBytes, or null.
 class SlabTable {
  public:
   Slab* find(const void* address) const;
-  /// Makes room for one more; false when memory is refused.
+  /// Makes room for one more slab; false if the allocation fails.
   [[nodiscard]] bool reserve(const MemorySource& source);
-  /// After reserve().
+  /// Requires a prior reserve().
   void add(Slab* slab);
-  /// Back to nothing. No one else may be looking.
+  /// Empties the table. No other thread may use it.
   void clear(const MemorySource& source);
 
  private:
-  /// Open addresses, at most half of them taken. A table that became too small is kept, because
-  /// someone may be reading it: all of them together are shorter than the newest.
+  /// Open addressing, at most half full. A table that became too small is kept, because another
+  /// thread may be reading it; all old tables together are smaller than the newest.
   struct Table {
     Table* older = nullptr;
     unsigned bits = 0;
@@ -77,8 +78,8 @@ class SlabTable {
   std::size_t count_ = 0;
 };
 
-/// A new slab with blocks that are free and at home in shard `home`, the memory of which may be
-/// anything; null when memory is refused, and then nothing is left taken.
+/// A new slab with free blocks of home shard `home` and uninitialized memory. Null if an allocation
+/// fails; then nothing stays allocated.
 Slab* make_slab(const MemorySource& source, std::size_t count, std::size_t stride,
                 std::size_t alignment, std::uint32_t home);
 

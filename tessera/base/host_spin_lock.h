@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-/// A lock for a handful of instructions: one exchange to take, one store to leave. Who finds it
-/// taken looks for a while and then lets other threads run, so that more threads than processors do
-/// no harm. Needs nothing of the system, so that it is also there where threads are not.
+/// A lock for critical sections of a few instructions: one exchange to lock, one store to unlock. A
+/// waiting thread spins for a while and then yields, so that more threads than processors do no
+/// harm. It needs no operating system support, so it also works on platforms without threads.
 class SpinLock {
  public:
   void lock() {
@@ -27,7 +27,7 @@ class SpinLock {
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
 
-  /// Holds a lock while it lives.
+  /// Holds a lock for its lifetime.
   class Guard {
    public:
     explicit Guard(SpinLock& lock) : lock_(lock) { lock_.lock(); }
@@ -40,7 +40,7 @@ class SpinLock {
   };
 
  private:
-  /// Some microseconds: who holds the lock for longer is not running.
+  /// Some microseconds: a thread that holds the lock for longer is not running.
   static constexpr int kLooks = 100;
 
   static void pause() {

@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-/// The bytes at the beginning of a text that are one code point in UTF-8; or, where there is none,
-/// those that could have begun one, at least one.
+/// The bytes at the beginning of a text that are one code point in UTF-8; if there is none, the
+/// bytes that could have begun one, at least one.
 struct CodePoint {
   std::size_t bytes;
   bool is_valid;
@@ -36,7 +36,7 @@ CodePoint first_code_point(std::string_view text) {
   return {bytes, true};
 }
 
-/// Stands for itself inside quotes, in one byte.
+/// Whether the byte needs no escape inside quotes.
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
@@ -86,8 +86,8 @@ void append_integer(T value, std::string& out) {
   out.append(buffer.data(), end);
 }
 
-/// The shortest digits that read back as `value`, as 12.5, 0.0001 or 1200.0 while at most 15 digits
-/// stand before the point and at most 3 zeros directly behind it, else as 1.25e+16.
+/// The shortest digits that read back as `value`: as 12.5, 0.0001 or 1200.0 if there are at most 15
+/// digits before the point and at most 3 zeros directly after it, else as 1.25e+16.
 void append_real(double value, std::string& out) {
   if (!std::isfinite(value)) {
     out += "null";

@@ -18,8 +18,8 @@
 namespace tessera {
 
 /// A JSON value: null, a boolean, a number, a text, an array, or an object whose members keep the
-/// order in which they were added. Small enough to be included anywhere; whoever reads JSON text
-/// has a parser of their own, for instance tools/json/json.h.
+/// order in which they were added. Small enough to be included anywhere. It has no parser; see for
+/// instance tools/json/json.h.
 ///
 ///     Json json;                                  // null, which the first key makes an object
 ///     json["shape"] = std::vector{53, 63};
@@ -28,15 +28,16 @@ namespace tessera {
 ///     json["fill"].push_back({{"axis", 0}, {"kind", "fixed"}});
 ///     dump(json)  ==  {"shape":[53,63],"tile":null,"fill":[{"axis":0,"kind":"fixed"}]}
 ///
-/// Reading is total: a key, an index or a member that is not there is null. Only `get` and the
-/// functions that change a value have a precondition, which is asserted.
+/// Reading never fails: a missing key, index or member is null. Only `get` and the functions that
+/// change a value have a precondition, which is asserted.
 class Json {
  public:
   struct Member;
 
   Json();
   Json(std::nullptr_t) : Json() {}
-  /// Integers are kept exactly; one that fits std::int64_t is the same value whatever its type was.
+  /// Integers are stored exactly; one that fits std::int64_t has the same value for every source
+  /// type.
   template <std::integral T>
   Json(T value) : Json() {
     if constexpr (std::same_as<T, bool>) {
@@ -64,7 +65,7 @@ class Json {
   Json(const std::optional<T>& value) : Json() {
     if (value) *this = Json(*value);
   }
-  /// An object when every item is an array of two of which the first is a text; else an array.
+  /// An object if every item is an array of two items of which the first is a text, else an array.
   /// Example: Json{{"a", 1}, {"b", 2}} is {"a":1,"b":2}, and Json{1, 2} is [1,2].
   /// `array` makes an array of anything.
   Json(std::initializer_list<Json> items);
@@ -80,7 +81,7 @@ class Json {
 
   bool is_null() const;
   bool is_boolean() const;
-  bool is_integer() const;  ///< a number that was written as one and fits std::int64_t
+  bool is_integer() const;  ///< a number that was given as an integer and fits std::int64_t
   bool is_string() const;
   bool is_array() const;
   bool is_object() const;
@@ -110,18 +111,18 @@ class Json {
     }
   }
 
-  /// Of an array or an object; 0 for all else.
+  /// The size of an array or an object; 0 for other kinds.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  /// The value of a key, or null pointer.
+  /// The value of a key, or a null pointer.
   const Json* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   const Json& operator[](std::string_view key) const;
-  /// Adds the key when it is not there. This must be an object, or null, which becomes one. The
-  /// reference holds until the next key is added.
+  /// Adds the key if it is missing. This must be an object, or null, which becomes one. The
+  /// reference is valid until the next key is added.
   Json& operator[](std::string_view key);
-  /// The members of an object in their order; none for all else.
+  /// The members of an object in order; none for other kinds.
   /// Example: for (const auto& [key, value] : json.members()) ..
   const std::vector<Member>& members() const;
 
@@ -129,11 +130,11 @@ class Json {
   Json& operator[](std::size_t index);  ///< of an array that is longer than `index`
   /// This must be an array, or null, which becomes one.
   void push_back(Json item);
-  /// The items of an array; none for all else.
+  /// The items of an array; none for other kinds.
   const Json* begin() const;
   const Json* end() const;
 
-  /// Same kind, same value, same order of keys. 1 and 1.0 differ, as their texts do.
+  /// Same kind, same value, same order of keys. 1 and 1.0 differ, like their texts.
   friend bool operator==(const Json& a, const Json& b);
   friend std::ostream& operator<<(std::ostream& out, const Json& json);
   friend void dump(const Json& json, std::string& out);
@@ -146,13 +147,13 @@ class Json {
 
   void set_boolean(bool value);
   void set_integer(std::int64_t value);
-  void set_large_integer(std::uint64_t value);  ///< one that std::int64_t does not hold
+  void set_large_integer(std::uint64_t value);  ///< one that does not fit std::int64_t
   void set_real(double value);
   void set_text(std::string_view value);
   void set_array(std::size_t reserved);
 
-  // What `get` reads. Where asserts are off, a value of another kind reads as false, 0, "" or
-  // an empty list.
+  // What `get` reads. If asserts are off, a value of another kind reads as false, 0, "" or an empty
+  // list.
   bool boolean() const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
   std::uint64_t natural(std::uint64_t most) const;
@@ -171,12 +172,12 @@ struct Json::Member {
   bool operator==(const Member&) const = default;
 };
 
-/// The text of a value, in one line without blanks. A real number has as few digits as read back
-/// the same, and a point or an exponent; one that is not finite prints as null. Bytes that are not
-/// UTF-8 print as U+FFFD.
+/// The text of a value, in one line without spaces. A real number is printed with the fewest digits
+/// that read back as the same value, and with a point or an exponent; a number that is not finite
+/// prints as null. Bytes that are not UTF-8 print as U+FFFD.
 /// Example: dump(Json{1, 2.0, 1e300, "a\n"}) is [1,2.0,1e+300,"a\n"].
 std::string dump(const Json& json);
-/// The same at the end of `out`.
+/// Appends the same text to `out`.
 void dump(const Json& json, std::string& out);
 
 }  // namespace tessera

@@ -11,7 +11,7 @@
 #include <random>
 #include <sstream>
 
-// The text is held against that of another library, nlohmann/json, of the same value.
+// The text is compared with that of another library, nlohmann/json, for the same value.
 namespace tessera {
 namespace {
 
@@ -136,8 +136,8 @@ std::size_t digits(const std::string& text) {
   return all.size();
 }
 
-/// Whether this is the peer's text. The peer finds digits by Grisu2, which is not always shortest:
-/// where the texts differ, ours must read back the same and have no more digits.
+/// Whether the text equals that of the peer. The peer uses Grisu2, which is not always shortest: if
+/// the texts differ, ours must read back as the same value and have no more digits.
 bool is_text_of_peer(double value) {
   const std::string text = dump(value);
   const std::string peer = peer_dump(value);
@@ -209,7 +209,7 @@ TEST(Json, EveryCodePointAndItsParts) {
       text = {static_cast<char>(point)};
     } else if (point < 0x800) {
       text = {static_cast<char>(0xC0 | point >> 6), static_cast<char>(0x80 | (point & 63))};
-    } else if (point < 0x1'0000) {  // also the surrogates, which are no UTF-8
+    } else if (point < 0x1'0000) {  // also the surrogates, which are not UTF-8
       text = {static_cast<char>(0xE0 | point >> 12), static_cast<char>(0x80 | (point >> 6 & 63)),
               static_cast<char>(0x80 | (point & 63))};
     } else {
@@ -233,7 +233,7 @@ TEST(Json, EveryPairOfBytes) {
   }
 }
 
-/// Bytes of which most begin or continue a code point of several.
+/// Bytes of which most begin or continue a code point of several bytes.
 std::string random_bytes(std::mt19937_64& random) {
   constexpr std::string_view kLikely =
       "\x80\x8F\x90\x9F\xA0\xBF\xC1\xC2\xE0\xE1\xED\xEF\xF0\xF4\xF5"

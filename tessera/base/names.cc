@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kQuotedLength = 24;    // longer names are cut in messages
-constexpr std::size_t kComparedLength = 32;  // longer names resemble nothing
+constexpr std::size_t kComparedLength = 32;  // longer names are not compared
 
 /// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, row by row.
 std::size_t edit_distance(std::string_view a, std::string_view b) {

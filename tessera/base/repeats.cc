@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-/// The position of `numbers[at]` before `at`, where it is known to be.
+/// The earlier position of `numbers[at]`, which is known to exist, and `at`.
 Repeat repeat_at(std::span<const std::int64_t> numbers, std::size_t at) {
   const auto found = std::find(numbers.begin(), numbers.end(), numbers[at]);
   return {static_cast<std::size_t>(found - numbers.begin()), at};

@@ -15,9 +15,9 @@ struct Repeat {
   friend bool operator==(const Repeat&, const Repeat&) = default;
 };
 
-/// The repeat that a reader finds first: the lowest position whose number has been there before,
-/// and where it was. Numbers are at least 0. Linear time and one bit a number where they are dense,
-/// as the places of a mesh are; n log n and 16 bytes each elsewhere.
+/// The first repeat: the lowest position whose number occurred before, and the position of that
+/// earlier occurrence. Numbers are at least 0. Linear time and one bit per number if they are
+/// dense, like the places of a mesh; n log n time and 16 bytes per number otherwise.
 ///
 /// Example: of {4, 7, 9, 7, 4} it is the 7 at positions 1 and 3.
 std::optional<Repeat> first_repeat(std::span<const std::int64_t> numbers);

@@ -61,7 +61,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// The answer of a check: nothing to say, or an Error.
+/// The result of a check: no value, or an Error.
 struct Ok {};
 using Status = Result<Ok>;
 inline Status ok_status() { return Ok{}; }

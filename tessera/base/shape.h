@@ -10,16 +10,16 @@
 
 namespace tessera {
 
-/// One number a dim: an index into a tensor, or a place on a mesh.
+/// One number per dim: an index into a tensor, or a place on a mesh.
 using Index = std::vector<std::int64_t>;
 using Place = std::vector<std::int64_t>;
 
-/// More dims, mesh axes or cuts in one fold than this are refused: no machine or model has them,
-/// and hostile texts do.
+/// The most dims, mesh axes, or cuts in one fold. No machine or model needs more; hostile texts ask
+/// for more.
 inline constexpr std::size_t kMaxRank = 64;
 
 /// The extents of a tensor or of a mesh. Extents are never negative, and the number of elements
-/// fits an int64; a shape that breaks either cannot be made. Rank 0 has one element.
+/// fits an int64; `make` rejects every other shape. Rank 0 has one element.
 class Shape {
  public:
   Shape() = default;
@@ -31,11 +31,11 @@ class Shape {
   std::int64_t elements() const { return elements_; }
   bool empty() const { return elements_ == 0; }
 
-  /// How far one step along each dim moves in row-major order: [2, 3, 4] has {12, 4, 1}.
+  /// The row-major stride of each dim: [2, 3, 4] has {12, 4, 1}.
   std::vector<std::int64_t> row_major_strides() const;
-  /// The row-major rank of `index`, which must lie inside.
+  /// The row-major position of `index`, which must lie inside the shape.
   std::int64_t linear(const Index& index) const;
-  /// The index whose row-major rank is `linear`. Law: linear(delinear(k)) = k.
+  /// The index at row-major position `linear`. Law: linear(delinear(k)) = k.
   Index delinear(std::int64_t linear) const;
   bool contains(const Index& index) const;
   /// Moves `index` to its row-major successor; false after the last one.

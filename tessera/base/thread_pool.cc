@@ -14,8 +14,8 @@
 namespace tessera {
 namespace {
 
-/// How often a thread looks before it sleeps: some 20 microseconds, about what waking one takes. A
-/// plan that runs again at once finds its workers awake; a pool at rest uses no processor.
+/// How often a thread polls before it sleeps: some 20 microseconds, about the time to wake a
+/// thread. A plan that runs again at once finds its workers awake; an idle pool uses no processor.
 constexpr int kLooks = 2000;
 
 void pause() {
@@ -26,7 +26,7 @@ void pause() {
 #endif
 }
 
-/// True as soon as `there` is, false when it is not after `looks`.
+/// Polls the condition: true as soon as it holds, false if it does not hold after `looks` polls.
 template <typename Condition>
 bool look(int looks, const Condition& there) {
   for (int i = 0; i < looks; ++i) {
@@ -36,7 +36,7 @@ bool look(int looks, const Condition& there) {
   return there();
 }
 
-/// Keeps signals from this thread, and so from threads that it starts, while it lives.
+/// Blocks signals in this thread, and so in threads that it starts, for its lifetime.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() {
@@ -64,9 +64,9 @@ struct ThreadPool::State {
     pthread_t thread{};
   };
 
-  // One round of work: the caller sets `work` and `busy`, then raises `round`; each worker sees the
-  // new round, works, and lowers `busy`. The release of one and the acquire of the other order what
-  // the threads wrote. Both change under the mutex where somebody may sleep on them.
+  // One round of work: the caller sets `work` and `busy`, then increments `round`; each worker sees
+  // the new round, works, and decrements `busy`. The release of one and the acquire of the other
+  // order the threads' writes. Both change under the mutex if a thread may sleep on them.
   const std::function<void(int)>* work = nullptr;
   std::atomic<std::uint64_t> round{0};
   std::atomic<int> busy{0};
@@ -112,12 +112,12 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   const int wanted = std::clamp(threads, 1, kMostThreads) - 1;
-  // With more threads than processors, looking would keep from work the thread that is waited for.
+  // With more threads than processors, polling would take the processor from the awaited thread.
   state_->looks = wanted < sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
   state_->workers.resize(static_cast<std::size_t>(wanted));
   const SignalsHeldBack held;
   int started = 0;
-  // pthread_create rather than std::thread, whose only way to report a refusal is to throw.
+  // pthread_create instead of std::thread, which can report a failure only by throwing.
   while (started < wanted) {
     State::Worker& worker = state_->workers[static_cast<std::size_t>(started)];
     worker.state = state_.get();

@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-/// A few threads that wait for work and share it in a fixed way, so that what runs where does not
-/// depend on timing. The caller is worker 0; a pool of one thread starts none.
+/// A pool of threads that divide work in a fixed way, so that the assignment does not depend on
+/// timing. The caller is worker 0; a pool of one thread starts no threads.
 class ThreadPool {
  public:
-  /// `threads` below 1 counts as 1, and above kMostThreads as that. Should the system refuse some
-  /// of them, the pool has fewer: the work is shared among those that are there. Workers take no
-  /// signals, which stay with the threads of the program.
+  /// `threads` is clamped to 1 .. kMostThreads. If the system refuses to start some threads, the
+  /// pool has fewer, and they share the work. Workers block all signals, so that the threads of the
+  /// program receive them.
   static constexpr int kMostThreads = 1024;
   explicit ThreadPool(int threads);
   ~ThreadPool();
@@ -23,12 +23,12 @@ class ThreadPool {
   /// The number of workers, the caller included.
   int threads() const;
 
-  /// Calls `work(worker)` once for each worker in [0, threads()), all at the same time, and returns
-  /// when every call has; what the calls wrote is then there for the caller to read. Calls from
-  /// several threads, or from inside `work`, are not allowed, and `work` throws nothing.
+  /// Calls `work(worker)` once for each worker in [0, threads()), concurrently, and returns when
+  /// all calls have returned; the caller then sees everything that they wrote. Do not call `run`
+  /// from several threads or from inside `work`. `work` must not throw.
   void run(const std::function<void(int worker)>& work);
 
-  /// The part of [0, count) that `worker` of `workers` has: contiguous, in order, sizes differing
+  /// The part of [0, count) for `worker` of `workers`: contiguous, in order, with sizes that differ
   /// by at most one. Example: share(10, 1, 4) = [3, 6).
   struct Range {
     std::int64_t from = 0;

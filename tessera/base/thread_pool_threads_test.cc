@@ -18,9 +18,9 @@
 namespace tessera {
 namespace {
 
-/// Law of run(): every worker is called once, and its writes are there afterwards.
+/// Law of run(): every worker is called once, and its writes are visible afterwards.
 void expect_each_called_once(ThreadPool& pool, int rounds) {
-  // Plain integers: the thread sanitizer tells when run() does not order these accesses.
+  // Plain integers: the thread sanitizer reports if run() does not order these accesses.
   std::vector<int> calls(static_cast<std::size_t>(pool.threads()), 0);
   for (int round = 1; round <= rounds; ++round) {
     pool.run([&](int worker) { ++calls[static_cast<std::size_t>(worker)]; });
@@ -90,7 +90,7 @@ TEST(ThreadPool, SumsInParts) {
     });
     std::int64_t sum = 0;
     for (const std::int64_t s : sums) sum += s;
-    // 100003 = 5882·17 + 9: whole turns of 0..16 (136 each), then 0..8 (36).
+    // 100003 = 5882·17 + 9: whole rounds of 0..16 (136 each), then 0..8 (36).
     EXPECT_EQ(sum, 5882 * 136 + 36);
   }
 }
@@ -140,8 +140,8 @@ TEST(ThreadPool, WorkersTakeNoSignals) {
   EXPECT_TRUE(blocked[1]);
 }
 
-/// In a process of its own: leaves room for some threads' stacks but not for 200, asks for 200, and
-/// exits 0 when the pool made do with fewer and works.
+/// In a separate process: limits memory to the stacks of fewer than 200 threads, asks for 200, and
+/// exits with 0 if the pool works with fewer.
 [[noreturn]] void make_do_with_little_memory() {
   std::int64_t pages = 0;
   std::FILE* statm = std::fopen("/proc/self/statm", "r");

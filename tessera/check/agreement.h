@@ -10,17 +10,18 @@
 
 namespace tessera::check {
 
-/// Whether every tensor that uses an alias wants the same change of its text.
+/// Whether all tensors that use an alias propose the same change of its text.
 /// Law: unanimous(a, e) ⇔ each group that uses `a` proposed `e`, and one does.
 class Agreement {
  public:
-  /// Groups are tensors of one text; each is told once for an alias, in rising order.
+  /// Groups are tensors with the same text. Call it once per group and alias, in increasing order
+  /// of groups.
   void uses(std::size_t group, std::size_t alias) { users_[alias].push_back(group); }
   void proposes(std::size_t group, std::size_t alias, const Edit& edit);
 
   bool unanimous(std::size_t alias, const Edit& edit) const;
-  /// The first three groups that use the alias and did not propose the edit. Looked for once for an
-  /// edit: all answers together cost no more than there are proposals.
+  /// The first three groups that use the alias and did not propose the edit. The result is computed
+  /// once per edit, so the total cost is at most proportional to the number of proposals.
   const std::vector<std::size_t>& others(std::size_t alias, const Edit& edit) const;
 
  private:

@@ -6,7 +6,7 @@
 namespace tessera::check {
 namespace {
 
-/// Behind the bracket that closes the one at `at`; `end` when nothing does.
+/// The position after the bracket that closes the one at `at`; `end` if none does.
 std::size_t end_of_group(std::string_view text, std::size_t at, std::size_t end) {
   BracketStack brackets;
   brackets.take(text, at++);
@@ -24,7 +24,7 @@ std::size_t end_of_group(std::string_view text, std::size_t at, std::size_t end)
 
 bool opens(char c) { return c == '<' || c == '(' || c == '[' || c == '{'; }
 
-/// NAME GROUP? | STRING | GROUP: one attribute or type, from a byte that is not blank.
+/// NAME GROUP? | STRING | GROUP: one attribute or type, starting at a byte that is not a space.
 std::size_t end_of_item(std::string_view text, std::size_t at, std::size_t end) {
   if (at >= end) return end;
   if (text[at] == '"') return std::min(end_of_string(text, at), end);
@@ -40,7 +40,7 @@ std::size_t end_of_item(std::string_view text, std::size_t at, std::size_t end) 
   return at;
 }
 
-/// ITEM ((':' | '->') ITEM)*: with the type behind it, or all of a function type.
+/// ITEM ((':' | '->') ITEM)*: an attribute with its type, or a whole function type.
 std::size_t end_of_value(std::string_view text, std::size_t at, std::size_t end) {
   at = end_of_item(text, at, end);
   for (;;) {
@@ -67,7 +67,7 @@ AliasTable::AliasTable(std::string_view text, const std::vector<MlirAlias>& alia
 std::optional<std::size_t> AliasTable::find(std::string_view name, std::size_t section) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return std::nullopt;
-  const std::vector<std::size_t>& list = found->second;  // of rising sections, one each
+  const std::vector<std::size_t>& list = found->second;  // by increasing section, one per section
   const auto here =
       std::lower_bound(list.begin(), list.end(), section,
                        [&](std::size_t alias, std::size_t s) { return at(alias).section < s; });

@@ -41,7 +41,7 @@ std::int64_t Allowance::line_of(std::int64_t byte) const {
 }
 
 Allowance::Allowance(std::string_view text, const std::vector<MlirRemark>& remarks) : text_(text) {
-  Codes waiting;  // from lines of their own
+  Codes waiting;  // from comments that are alone on their line
   std::int64_t waiting_at = 0;
   const auto settle = [&](std::int64_t next) {
     if (waiting_at > 0 && next != waiting_at + 1) {

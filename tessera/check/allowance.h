@@ -14,13 +14,12 @@ namespace tessera::check {
 
 /// What the comments of a file allow.
 ///
-///   `// tessera: allow(waste, empty_cores)`   these codes on its line; alone on a line, on the
-///   next
-///                                             line that is not such a comment as well
-///   `// tessera: allow`                       every code
-///   `// tessera: allow-file(waste)`           these codes (or every code) in all of the file
+///   `// tessera: allow(waste, empty_cores)`  these codes on its line; if it is alone on its line,
+///                                            also on the next line that is not such a comment
+///   `// tessera: allow`                      every code
+///   `// tessera: allow-file(waste)`          these codes (or every code) in the whole file
 ///
-/// What follows the closing parenthesis is for people: `allow(waste): measured, fine`.
+/// Text after the closing parenthesis is ignored: `allow(waste): measured, fine`.
 class Allowance {
  public:
   Allowance(std::string_view text, const std::vector<MlirRemark>& remarks);
@@ -36,11 +35,11 @@ class Allowance {
     bool has(std::string_view code) const;
     void add(const Codes& more);
   };
-  /// The codes behind `word`, or none at all when the remark says something else.
+  /// Reads the codes after `word`; false if the remark does not begin with `word`.
   static bool read(std::string_view remark, std::string_view word, Codes& codes);
 
   std::string_view text_;
-  mutable std::optional<LineIndex> index_;  // made when first needed: most files are silent
+  mutable std::optional<LineIndex> index_;  // made on first use: most files have no such comment
   Codes file_;
   std::unordered_map<std::int64_t, Codes> lines_;
 };

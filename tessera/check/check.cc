@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxText = std::size_t{64} << 20;
 constexpr int kMaxHops = 64;                               // from alias to alias before a layout
-constexpr std::size_t kMaxCached = std::size_t{16} << 20;  // bytes of texts whose reading is kept
+constexpr std::size_t kMaxCached = std::size_t{16} << 20;  // bytes of texts whose reading is cached
 constexpr std::size_t kMaxTold = std::size_t{1} << 16;     // diagnostics of one file
 
 /// A finding in the file.
@@ -27,9 +27,9 @@ struct Placed {
   Expansion::Source source;
 };
 
-/// Tensors of one section with the same text: what is read of one holds for all.
+/// Tensors of one section with the same text: the reading of one holds for all.
 struct Group {
-  std::vector<std::size_t> tensors;  ///< numbers in the scan, rising
+  std::vector<std::size_t> tensors;  ///< numbers in the scan, increasing
   std::vector<Placed> findings;
 };
 
@@ -77,7 +77,7 @@ class Checker {
     }
   }
 
-  /// Whether the encoding, through all aliases that it may be, is a layout that we read.
+  /// Whether the encoding, after following aliases, is a layout that Tessera reads.
   bool is_ours(const MlirTensor& tensor) const {
     std::size_t at = tensor.comma + 1;
     auto end = static_cast<std::size_t>(tensor.span.to);
@@ -93,7 +93,7 @@ class Checker {
       at = static_cast<std::size_t>(value.from);
       end = static_cast<std::size_t>(value.to);
     }
-    return true;  // aliases in a circle: expanding them says so
+    return true;  // aliases form a cycle: expanding them reports it
   }
 
   void read(std::size_t number) {
@@ -135,7 +135,7 @@ class Checker {
     }
   }
 
-  /// Says once that what follows is not read.
+  /// Reports once that the rest is not read.
   void stop(const MlirTensor& tensor, std::string reason) {
     if (std::exchange(stopped_, true)) return;
     refuse(Error{ErrorCode::kTooLarge, std::move(reason), tensor.span,
@@ -143,7 +143,7 @@ class Checker {
            tensor);
   }
 
-  /// Read once for each text, wherever it stands.
+  /// Reads each text once, wherever it occurs.
   Reading reading_of(const Expansion& expansion, const MlirTensor& tensor) {
     const std::string& text = expansion.text();
     const auto found = readings_.find(text);
@@ -181,7 +181,7 @@ class Checker {
     if (fixable) fix_if_agreed(*source.alias, {source.span, finding.correction}, diagnostic);
     const std::int64_t definition = aliases_.at(*source.alias).span.from;
     const bool allowed = allows(finding.code, {source.span.from, definition});
-    // The first tensor that does not allow it speaks for all of the group.
+    // The first tensor that does not allow it represents the group.
     const auto speaker =
         std::find_if(group.tensors.begin(), group.tensors.end(), [&](std::size_t tensor) {
           return !allows(finding.code, {scan_.tensors[tensor].span.from});
@@ -192,7 +192,7 @@ class Checker {
     tell(std::move(diagnostic), silenced);
   }
 
-  /// A finding in the tensor's own text is one diagnostic a tensor.
+  /// A finding in the tensor's own text is one diagnostic per tensor.
   void report_at_each(const Group& group, const Diagnostic& first) {
     const std::int64_t origin = scan_.tensors[group.tensors.front()].span.from;
     for (const std::size_t number : group.tensors) {
@@ -235,7 +235,8 @@ class Checker {
     told_.push_back({std::move(diagnostic), silenced});
   }
 
-  /// In the order of the file, each once; one that is silenced for some tensors only is told.
+  /// Sorts diagnostics in file order, each once. A diagnostic that is silenced only for some
+  /// tensors is reported.
   void finish() {
     const auto what = [](const Told& told) {
       const Diagnostic& d = told.diagnostic;

@@ -29,7 +29,8 @@ CheckReport checked(std::string_view text, const CheckOptions& options = {}) {
   return report ? *std::move(report) : CheckReport{};
 }
 
-/// The codes of each line, sorted: as `// expect: a, b` says, and as the diagnostics are.
+/// The codes of each line, sorted: those expected by `// expect: a, b`, and those of the
+/// diagnostics.
 using Codes = std::map<std::int64_t, std::vector<std::string>>;
 
 Codes expected_codes(std::string_view text) {
@@ -69,13 +70,13 @@ std::string told(std::string_view text, const CheckReport& report) {
   return out;
 }
 
-/// What fixed_text promises, and that fixing comes to an end.
+/// Checks the law of fixed_text, and that fixing terminates.
 std::string expect_fix_law(std::string text) {
   for (int round = 0; round < 8; ++round) {
     const CheckReport before = checked(text);
     const std::string fixed = fixed_text(text, before.diagnostics);
     if (fixed == text) return text;
-    // A fix that overlaps another one may be left: it is made when nothing overlaps it.
+    // A fix that overlaps another one may be left: it is applied when nothing overlaps it.
     const CheckReport after = checked(fixed);
     std::size_t fixes = 0;
     for (const Diagnostic& d : before.diagnostics) fixes += d.fix ? 1 : 0;

@@ -36,7 +36,7 @@ class Expansion::Builder {
   Status expand(std::size_t frame, Span span) {
     auto at = static_cast<std::size_t>(span.from);
     const auto end = static_cast<std::size_t>(span.to);
-    std::size_t kept = at;  // what stands before is written
+    std::size_t kept = at;  // everything before it is written
     while (at < end) {
       const char c = file_[at];
       if (c == '"') {
@@ -115,7 +115,7 @@ std::int64_t Expansion::end_of(std::size_t piece) const {
                                     : static_cast<std::int64_t>(text_.size());
 }
 
-/// The piece that has the byte; the last one for the end.
+/// The piece that contains the byte; the last piece for the end.
 std::size_t Expansion::piece_at(std::int64_t position) const {
   const auto above =
       std::upper_bound(pieces_.begin(), pieces_.end(), position,
@@ -138,11 +138,11 @@ Expansion::Source Expansion::source(Span expanded) const {
   std::size_t first = piece_at(from);
   std::size_t last = to > from ? piece_at(to - 1) : first;
   if (from == to && first > 0 && pieces_[first].at == from) {
-    // A place between two pieces belongs to the outer one.
+    // A position between two pieces belongs to the outer one.
     const auto depth = [&](std::size_t piece) { return frames_[pieces_[piece].frame].depth; };
     if (depth(first - 1) <= depth(first)) first = last = first - 1;
   }
-  // Both ends climb to the frame that they share; an end inside an alias becomes that alias.
+  // Both ends move up to their common frame; an end inside an alias becomes that alias.
   std::size_t left = pieces_[first].frame;
   std::size_t right = pieces_[last].frame;
   Span span{pieces_[first].source + (from - pieces_[first].at),

@@ -9,7 +9,7 @@
 #include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/sanitized.h"
 
-// Texts that nobody means: checking ends soon, and whatever it says points into the text.
+// Hostile texts: checking ends soon, and all spans point into the text.
 namespace tessera::check {
 namespace {
 
@@ -94,7 +94,7 @@ TEST(CheckHostileTest, AliasBombs) {
   const CheckReport report = survives(bomb + "!t = tensor<4x4xf32, #a59>\n");
   ASSERT_EQ(report.diagnostics.size(), 1U);
   EXPECT_EQ(report.diagnostics[0].code, "too_large");
-  // Aliases that stand for nothing are no cheaper.
+  // Aliases with an empty value also count.
   std::string hollow = "#a0 =\n";
   for (int i = 1; i < 60; ++i) {
     hollow += cat("#a", i, " = #ttnn.ttnn_layout<#a", i - 1, " #a", i - 1, ">\n");
@@ -164,7 +164,7 @@ TEST(CheckHostileTest, WindowsLinesAreLines) {
 }
 
 TEST(CheckHostileTest, BrokenTextsDoNotHideOthers) {
-  // A bracket that never closes, a string without its end, and a tensor cut short.
+  // A bracket that never closes, an unterminated string, and a truncated tensor.
   const std::string good = cat("#l = ", kLayout, "\n");
   const CheckReport report = survives(cat(
       good, "op (((( < [ \"text\nop : tensor<64x128xbf16, #l, tensor<64x64xbf16, #l>) -> ()\n"));

@@ -9,7 +9,7 @@
 #include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/sanitized.h"
 
-/// The checker's time grows with the text, not with what the text claims.
+/// The checker's time grows with the length of the text, not with the numbers in it.
 namespace tessera::check {
 namespace {
 

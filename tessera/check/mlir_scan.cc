@@ -18,7 +18,7 @@ constexpr std::array<bool, 256> table_of(std::string_view characters) {
   return table;
 }
 
-/// Every byte that the scan stops at; all others pass.
+/// The bytes at which the scan stops; all others are skipped.
 constexpr std::array<bool, 256> kStops = table_of("\"/#!t,()[]{}<>");
 
 std::string_view without_blanks(std::string_view text) {
@@ -27,7 +27,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-/// What `// tessera:` says, at the start of a comment or behind the words of another.
+/// The text after `// tessera:`, at the start of a comment or after other text of a comment.
 std::optional<std::string_view> remark_of(std::string_view comment) {
   for (std::size_t at = 0; at != std::string_view::npos; at = comment.find("//", at)) {
     at += 2;
@@ -38,7 +38,7 @@ std::optional<std::string_view> remark_of(std::string_view comment) {
   return std::nullopt;
 }
 
-/// A longer row of dashes is an ornament; aliases live on behind it.
+/// A longer row of dashes is decoration; aliases stay valid after it.
 bool separates(std::string_view comment) {
   return comment.starts_with(kSeparator) && !comment.substr(kSeparator.size()).starts_with('-');
 }
@@ -67,7 +67,7 @@ class Scanner {
       }
     }
     leave_section(text_.size());
-    // Tensors end in the order of their '>', and unclosed ones late.
+    // Tensors were added in the order of their '>', unclosed ones late.
     std::sort(scan_.tensors.begin(), scan_.tensors.end(),
               [](const MlirTensor& a, const MlirTensor& b) { return a.span.from < b.span.from; });
     return std::move(scan_);
@@ -169,7 +169,7 @@ class Scanner {
     ++at_;
     if (closed == 0) return;
     const std::size_t left = before - closed;
-    // The bracket itself closes the outermost; those inside of it were not closed.
+    // The bracket itself closes the outermost one; the brackets inside it were not closed.
     abandon(left + 1, at_ - 1);
     if (!open_.empty() && open_.back().depth == left + 1) finish(at_, true);
   }

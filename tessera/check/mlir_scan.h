@@ -9,12 +9,12 @@
 
 namespace tessera::check {
 
-/// `tensor<SHAPExTYPE, ENCODING>` as it stands in a file.
+/// `tensor<SHAPExTYPE, ENCODING>` in a file.
 struct MlirTensor {
-  Span span;              ///< from `tensor` to behind its '>'
+  Span span;              ///< from `tensor` to just after its '>'
   std::size_t comma = 0;  ///< the byte of the comma before the encoding
   std::size_t section = 0;
-  bool closed = true;  ///< else the text ends, or a bracket closes, before the tensor does
+  bool closed = true;  ///< false if the text ends, or an outer bracket closes, first
 };
 
 /// `#name = VALUE` or `!name = VALUE`.
@@ -28,21 +28,21 @@ struct MlirAlias {
 
 /// `// tessera: ..`
 struct MlirRemark {
-  std::string_view text;  ///< behind the colon, without blanks around it
+  std::string_view text;  ///< after the colon, without surrounding spaces
   std::size_t at = 0;     ///< the byte of the first slash
-  bool own_line = false;  ///< nothing but blanks stand before it
+  bool own_line = false;  ///< only spaces precede it
 };
 
-/// What a text of MLIR holds that speaks about layouts, in the order of the text.
+/// The parts of an MLIR text that concern layouts, in text order.
 ///
-/// One pass, O(text) time and memory whatever the text is. Comments and strings hold nothing but
-/// remarks. Brackets nest as () [] {} <>, where `->`, `=>`, `<=` and a '>' inside parentheses are
-/// none; a bracket that closes another kind than the innermost one ends what is open inside its
-/// own. Tensors without an encoding, with a dynamic extent, or around another tensor that has an
-/// encoding are left out, so no two of those listed overlap.
+/// One pass, O(text) time and memory for every text. Comments and strings are skipped, except for
+/// remarks. Brackets () [] {} <> nest; `->`, `=>`, `<=` and a '>' inside parentheses are not
+/// brackets. A closing bracket of another kind than the innermost open one also closes everything
+/// that is open inside its own pair. Tensors without an encoding, with a dynamic extent, or that
+/// contain another tensor with an encoding are left out, so the listed tensors do not overlap.
 ///
-/// A new section begins behind a line that begins with `// -----`, and where a name is defined that
-/// the section already has, as when files are joined.
+/// A new section begins after a line that begins with `// -----`, and where a name is defined that
+/// the section already has, which happens if files are concatenated.
 struct MlirScan {
   std::vector<MlirTensor> tensors;
   std::vector<MlirAlias> aliases;
@@ -51,19 +51,19 @@ struct MlirScan {
 MlirScan scan_mlir(std::string_view text);
 
 bool is_mlir_blank(char c);
-/// Letters, digits, '_' and '$': what the name of an alias is made of.
+/// Letters, digits, '_' and '$': the characters of alias names.
 bool is_mlir_word(char c);
-/// Behind the comment that begins at `at`: its newline, or the end of the text.
+/// The end of the comment that begins at `at`: its newline, or the end of the text.
 std::size_t end_of_comment(std::string_view text, std::size_t at);
-/// Behind the string that begins at `at`. Strings end with their line, closed or not.
+/// The end of the string that begins at `at`. Strings end with their line, closed or not.
 std::size_t end_of_string(std::string_view text, std::size_t at);
-/// The first byte from `at` on that is neither blank nor comment, or `end`.
+/// The first byte from `at` on that is neither a space nor in a comment, or `end`.
 std::size_t skip_blanks(std::string_view text, std::size_t at, std::size_t end);
 
-/// Brackets that are open, innermost last.
+/// The open brackets, innermost last.
 class BracketStack {
  public:
-  /// Takes the character at `at` if it is a bracket. Returns how many brackets it closed.
+  /// Processes the character at `at` if it is a bracket. Returns how many brackets it closed.
   std::size_t take(std::string_view text, std::size_t at);
   std::size_t depth() const { return open_.size(); }
   void clear();

@@ -48,7 +48,7 @@ std::string without_space(const std::string& text) {
 
 std::int64_t cases(std::int64_t all) { return test::kSanitized ? all / 10 : all; }
 
-/// Whether the diagnostics are in the order of the file, each once, all inside of it.
+/// Whether the diagnostics are in file order, each once, and inside the file.
 bool in_order(const std::vector<Diagnostic>& diagnostics, const std::string& text) {
   for (std::size_t i = 0; i < diagnostics.size(); ++i) {
     const Diagnostic& here = diagnostics[i];
@@ -87,7 +87,7 @@ TEST(Planted, ValidFilesHaveNoErrors) {
   std::cout << files << " files with " << tensors << " tensors\n";
 }
 
-/// Why the checker's answer to a planted file is wrong; nothing when it is right.
+/// Why the checker's result for a file with a planted error is wrong; empty if it is right.
 std::string planted_mistake(const MlirFile& file, const std::string& right,
                             std::map<std::string, int>& fixed) {
   if (file.changed.size() != 1) return "the generator planted nothing";
@@ -104,7 +104,7 @@ std::string planted_mistake(const MlirFile& file, const std::string& right,
   }
   const Span changed = file.changed.front();
   if (!right.empty()) {
-    // One number is wrong, and only it: that is what must be pointed at, and what the fix mends.
+    // Exactly one number is wrong: the diagnostic must point at it, and the fix must correct it.
     if (errors.size() != 1) return cat(errors.size(), " errors: ", said(errors[1], file.text));
     if (!within(changed, errors.front().span)) {
       return cat("not at the change: ", said(errors.front(), file.text));
@@ -122,7 +122,7 @@ std::string planted_mistake(const MlirFile& file, const std::string& right,
   }
   if (has_fix) return cat("fixes do not end: ", said(left.front(), text));
   for (const Diagnostic& error : left) {
-    // What is left is what had no fix, not what the fixes brought.
+    // The remaining errors are those without a fix, not new ones from the fixes.
     if (std::none_of(errors.begin(), errors.end(), [&](const Diagnostic& before) {
           return !before.fix && before.message == error.message;
         })) {
@@ -162,15 +162,15 @@ TEST(Planted, EveryContradictionIsFoundWhereItIs) {
   std::cout << all << " files\n";
 }
 
-/// The text with a comment at the end of the line that holds `byte`.
+/// The text with a comment at the end of the line that contains `byte`.
 std::string with_comment(std::string text, std::size_t byte, const std::string& comment) {
   std::size_t end = std::min(text.find('\n', byte), text.size());
   if (end > 0 && text[end - 1] == '\r') --end;
   return text.insert(end, " " + comment);
 }
 
-/// The first byte of a line that has nothing to do with the planted tensor and holds no comment;
-/// nothing when there is none.
+/// The first byte of a line that does not concern the planted tensor and has no comment; empty if
+/// there is none.
 std::optional<std::size_t> other_line(const MlirFile& file) {
   for (std::size_t from = 0; from < file.text.size();) {
     const std::size_t end = std::min(file.text.find('\n', from), file.text.size());
@@ -207,7 +207,7 @@ TEST(Planted, CommentsSilenceTheirLineAndNoOther) {
     const std::string comment =
         cat("// tessera: allow(", join(std::vector<std::string>(codes.begin(), codes.end()), ", "),
             ")");
-    // The last line first, so that the places of the others hold.
+    // The last line first, so that the positions of the others stay valid.
     std::string quiet = file.text;
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
       quiet = with_comment(quiet, line->second, comment);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxRounds = 16;
 
-/// A refusal that is about us, not about the text.
+/// Whether the error is a limit of Tessera, not a fault of the text.
 bool is_ours(const Error& error) {
   switch (error.code) {
     case ErrorCode::kNotSupported:
@@ -24,14 +24,14 @@ bool is_ours(const Error& error) {
     case ErrorCode::kBadDType:
     case ErrorCode::kUnknownNotation:
       return true;
-    case ErrorCode::kUnknownName:  // a slip of the fingers has a correction; else it may be new
+    case ErrorCode::kUnknownName:  // a typing error has a correction; otherwise the name may be new
       return error.correction.empty();
     default:
       return false;
   }
 }
 
-/// The text as it becomes, and the way back to how it was.
+/// The corrected text, and the mapping back to the original.
 class Corrected {
  public:
   explicit Corrected(std::string_view text) : text_(text) {}
@@ -40,7 +40,7 @@ class Corrected {
 
   struct Was {
     Span span;
-    bool untouched = true;  ///< no earlier correction lies under it
+    bool untouched = true;  ///< no earlier correction overlaps it
   };
   Was before(Span now) const {
     Was was{{before(now.from, &Span::from), before(now.to, &Span::to)}, true};
@@ -71,10 +71,10 @@ class Corrected {
     Span was;
   };
 
-  /// Where a byte stood; inside a correction, the given end of what it replaced.
+  /// The original position of a byte; inside a correction, the given end of the replaced text.
   std::int64_t before(std::int64_t now, std::int64_t Span::* end) const {
     std::int64_t shift = 0;
-    for (const Change& change : changes_) {  // rising
+    for (const Change& change : changes_) {  // in increasing order
       if (now <= change.now.from) break;
       if (now < change.now.to) return change.was.*end;
       shift = change.was.to - change.now.to;
@@ -122,7 +122,7 @@ Reading read_mlir_tensor(std::string_view text, std::size_t layout, const CheckO
           return earlier.code == finding.code && earlier.message == finding.message &&
                  earlier.span == finding.span;
         });
-    if (again) {  // the correction did not help: it was none
+    if (again) {  // the correction did not help, so drop it
       reading.findings.back().correction.clear();
       return reading;
     }

@@ -9,25 +9,26 @@
 
 namespace tessera::check {
 
-/// One thing to say about a tensor's text; spans are bytes of it.
+/// One finding about a tensor's text; spans are byte ranges of that text.
 struct Finding {
   Severity severity = Severity::kError;
   std::string code;
   Span span;
   std::string message;
   std::string help;
-  std::string correction;  ///< in the place of `span`; empty when nothing alone is right
+  std::string correction;  ///< replaces `span`; empty if there is no unique correction
 };
 
-/// What reading `tensor<.., LAYOUT>` with its aliases replaced tells.
+/// The result of reading `tensor<.., LAYOUT>` with its aliases replaced.
 struct Reading {
-  bool known = true;  ///< else it says something that Tessera does not judge
+  bool known = true;  ///< false if it has content that Tessera does not know
   std::vector<Finding> findings;
 };
 
-/// Reads a tensor; where an error has a correction, makes it and reads on, at most 16 times.
-/// `layout` is where the encoding begins. What Tessera has no words for (a newer parameter, an
-/// unknown element type, a map that is no sum) is not known, never wrong.
+/// Reads a tensor. If an error has a correction, applies it and reads again, at most 16 times.
+/// `layout` is the position where the encoding begins. Content that Tessera does not support (a
+/// newer parameter, an unknown element type, a map that is not a sum) is reported as not known,
+/// never as wrong.
 Reading read_mlir_tensor(std::string_view text, std::size_t layout, const CheckOptions& options);
 
 /// Whether an encoding begins as a layout that Tessera knows: `#ttnn.ttnn_layout<`,

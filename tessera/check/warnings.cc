@@ -13,7 +13,7 @@
 namespace tessera::check {
 namespace {
 
-/// All of the layout, up to the '>' of the tensor.
+/// The whole layout, up to the '>' of the tensor.
 Span layout_span(std::string_view text, std::size_t layout) {
   std::size_t end = text.rfind('>');
   if (end == std::string_view::npos || end < layout) end = text.size();
@@ -21,7 +21,7 @@ Span layout_span(std::string_view text, std::size_t layout) {
   return {static_cast<std::int64_t>(layout), static_cast<std::int64_t>(end)};
 }
 
-/// What stands behind `core_ranges =`, or all of the layout.
+/// The text after `core_ranges =`, or the whole layout.
 Span core_ranges_span(std::string_view text, Span layout) {
   const auto from = static_cast<std::size_t>(layout.from);
   const auto end = static_cast<std::size_t>(layout.to);
@@ -41,7 +41,7 @@ Span core_ranges_span(std::string_view text, Span layout) {
 std::string_view unit_of(std::int64_t count) { return count == 1 ? "" : "s"; }
 
 void warn_of_waste(const Tensor& tensor, Span layout, double most, Reading& reading) {
-  // Today's metal layouts are aligned to tiles, tiled or not.
+  // Current metal layouts are aligned to tiles, tiled or not.
   const bool today = std::holds_alternative<notation::MetalTodayLayout>(notation::terms_of(tensor));
   const Atom& atom = tensor.layout().atom();
   const std::int64_t least = today ? 32 : 1;

@@ -75,8 +75,8 @@ class ColourTable {
   std::int32_t cols_;
   std::uint64_t all_;
   std::vector<std::vector<std::uint64_t>> seen_;  ///< of each router, in each phase
-  std::vector<std::int32_t> open_;                ///< before this phase, a router sees all colours
-  std::vector<std::size_t> routers_;              ///< of the tree at hand
+  std::vector<std::int32_t> open_;    ///< in all phases before this, a router sees all colours
+  std::vector<std::size_t> routers_;  ///< of the current tree
   std::int64_t looks_ = 0;
   std::int64_t marks_ = 0;
 };

@@ -12,13 +12,13 @@
 
 namespace tessera::fabric {
 
-/// More than this for the wavelets of all queues is refused.
+/// The most bytes for the wavelets of all queues.
 inline constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
 
-/// Runs until nothing is under way and no source can send. `cycle` is the first cycle of the
-/// routers; destination(from, message) names the destination that a queue to a ramp leads to.
-/// kTooLarge when queues take too much memory; kNotSupported when wavelets stop on their way, which
-/// only a fault of the steering can bring about (simulate.h says why).
+/// Runs until no wavelet is in flight and no source can send. `cycle` is the first cycle of the
+/// routers; destination(from, message) is the destination that a queue to a ramp leads to.
+/// kTooLarge if queues take too much memory; kNotSupported if wavelets stop in the network, which
+/// only a bug in the steering can cause (simulate.h explains why).
 template <typename Steering, typename Destination>
 Status drain(Processors& processors, QueueNetwork& network, const Steering& steering,
              const Destination& destination, std::int64_t cycle) {

@@ -11,7 +11,7 @@
 
 namespace tessera::fabric {
 
-/// Where a message goes in ideal mode: to one router, or along a tree.
+/// The route of a message in ideal mode: to one router, or along a tree.
 class IdealRoute {
  public:
   static IdealRoute to(RouterAt end) { return {end.row, end.col}; }
@@ -26,8 +26,8 @@ class IdealRoute {
   std::int32_t col_;
 };
 
-/// Steers wavelets by where their message goes. A router has 5 ways out and 16 queues, one for each
-/// way in and way out that XY routes join:
+/// Steers wavelets by the destination of their message. A router has 5 outputs and 16 queues, one
+/// for each pair of input and output that XY routes use:
 ///
 ///     out, in     ramp  east-  west-  south-  north-bound
 ///     east          0     1
@@ -36,14 +36,14 @@ class IdealRoute {
 ///     north         8     9     10             11
 ///     ramp               12     13     14      15
 ///
-/// Router n's way out by port p is output p · 2^shift + n, its queue k is k · 2^shift + n: what a
-/// stream uses of many routers lies together, and apart from what it does not use.
+/// Router n's output at port p is output p · 2^shift + n, its queue k is k · 2^shift + n: what one
+/// stream uses in many routers is contiguous, and separate from what it does not use.
 class IdealSteering {
  public:
   static constexpr std::uint32_t kQueues = 16;
   static constexpr std::uint32_t kPorts = 5;
 
-  /// `sources` and `routes` are those of each message.
+  /// `sources` and `routes` have one entry per message.
   IdealSteering(std::int32_t rows, std::int32_t cols, const XyTrees& trees,
                 const std::vector<RouterAt>& sources, const std::vector<IdealRoute>& routes)
       : cols_(cols),
@@ -67,7 +67,7 @@ class IdealSteering {
     return outputs;
   }
   std::uint32_t port(std::uint32_t output) const { return output >> shift_; }
-  /// At or past the number of routers for outputs that none has.
+  /// The router of an output; at least the number of routers if no router has this output.
   std::uint32_t router(std::uint32_t output) const {
     return output & ((std::uint32_t{1} << shift_) - 1);
   }
@@ -84,7 +84,7 @@ class IdealSteering {
                  targets);
   }
 
-  /// Which of its message's destinations a wavelet has reached that leaves by a ramp.
+  /// Which destination of its message a wavelet has reached when it leaves by a ramp.
   std::uint32_t destination(QueueAt from, std::uint32_t message) const {
     const IdealRoute route = routes_[message];
     if (!route.is_tree()) return 0;
@@ -95,12 +95,13 @@ class IdealSteering {
   static constexpr std::int32_t kRowStep[] = {0, 0, 1, -1, 0};
   static constexpr std::int32_t kColStep[] = {1, -1, 0, 0, 0};
   static constexpr std::uint32_t kFirst[] = {0, 2, 4, 8, 12};
-  /// By the way in (the port by which the router before was left, or the ramp) and the way out.
+  /// Indexed by input (the port by which the wavelet left the previous router, or the ramp) and
+  /// output.
   static constexpr std::uint32_t kQueue[5][5] = {
       {1, 0, 5, 9, 12}, {0, 3, 6, 10, 13}, {0, 0, 7, 0, 14}, {0, 0, 0, 11, 15}, {0, 2, 4, 8, 0}};
 
-  /// The port towards an end west, in line or east of here (in threes), and north, in line or
-  /// south.
+  /// The port towards a destination, indexed by 3 · (west, same column, east) + (north, same row,
+  /// south).
   static constexpr std::uint32_t kTowards[] = {1, 1, 1, 3, 4, 2, 0, 0, 0};
 
   QueueAt queue(std::uint32_t at, std::uint32_t in, std::uint32_t out) const {

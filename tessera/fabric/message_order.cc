@@ -39,7 +39,7 @@ Result<std::vector<std::int64_t>> awaited_destinations(const Traffic& traffic) {
   std::vector<Wait> waits = waits_of(traffic);
   sort_by_awaited(waits);
   std::vector<std::int64_t> found(waits.size());
-  std::vector<std::pair<std::int32_t, std::int64_t>> ends;  // of one awaited message: node, which
+  std::vector<std::pair<std::int32_t, std::int64_t>> ends;  // of one message: node, number
   std::int64_t listed = -1;
   for (const Wait& wait : waits) {
     if (wait.awaited != listed) {
@@ -72,7 +72,8 @@ Result<std::vector<std::uint32_t>> message_order(const Traffic& traffic) {
   if (waits.empty()) return order;
   sort_by_awaited(waits);
 
-  // The message that follows each from the same source, and what each still waits for.
+  // For each message: the next message of the same source, and the number of messages that it still
+  // waits for.
   constexpr std::uint32_t kNone = UINT32_MAX;
   std::vector<std::uint32_t> next(count, kNone);
   std::vector<std::uint32_t> missing(count, 0);

@@ -26,8 +26,8 @@ TEST(NotBefore, HoldsAMessageBack) {
 }
 
 TEST(NotBefore, LetsOthersThrough) {
-  // Router 1 stands between 2 and 0: sending at once, it takes every second turn of the last link.
-  // Held back until the other is through, the first stream is not slowed down at all.
+  // Router 1 is between 2 and 0: if it sends at once, it takes every second cycle of the last link.
+  // If it is delayed until the other stream is done, the first stream is not slowed down.
   const auto last_of_first = [](std::int64_t start) {
     Traffic traffic;
     traffic.payload.assign(10, 0);

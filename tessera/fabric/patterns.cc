@@ -111,7 +111,8 @@ Result<Traffic> random_permutation(const FabricMesh& mesh, std::int64_t words, s
   TESSERA_TRY(Traffic traffic, with_payload(nodes_of(mesh), 2, words));
   std::vector<std::int32_t> to(static_cast<std::size_t>(nodes_of(mesh)));
   std::iota(to.begin(), to.end(), 0);
-  // Swapping each with an earlier one, never itself, leaves no router its own (Sattolo).
+  // Swapping each entry with an earlier one, never with itself, leaves no router mapped to itself
+  // (Sattolo).
   for (std::size_t i = to.size() - 1; i > 0; --i) std::swap(to[i], to[draw(seed, i)]);
   for (std::size_t n = 0; n < to.size(); ++n) {
     traffic.add(static_cast<std::int32_t>(n), {to[n]}, static_cast<std::int64_t>(n) * words, words);

@@ -9,13 +9,13 @@
 
 namespace tessera::fabric {
 
-/// Classic traffic. In the patterns of one row, P = mesh.cols processors of row 0 take part and the
-/// root is the westernmost, router 0. Processor p's own B words are payload[p·B .. (p + 1)·B); all
-/// payloads are filled with words that tell them apart. Errors: kOutOfRange for fewer than 2
-/// processors or 1 word; kTooLarge beyond 2^28 words.
+/// Classic traffic. In the patterns of one row, the P = mesh.cols processors of row 0 take part,
+/// and the root is the westernmost, router 0. Processor p's own B words are payload[p·B .. (p +
+/// 1)·B); all payload words are distinguishable. Errors: kOutOfRange for fewer than 2 processors or
+/// 1 word; kTooLarge beyond 2^28 words.
 
-/// Every processor adds its words to those of its eastern neighbour and passes them on westwards.
-/// What reaches the root lacks only the root's own words.
+/// Every processor adds its words to those of its eastern neighbour and sends the sums to the west.
+/// The root receives the sum of all words except its own.
 Result<Traffic> chain_reduce(const FabricMesh& mesh, std::int64_t words);
 /// Every processor sends its words to the root, which adds them as they arrive.
 Result<Traffic> star_reduce(const FabricMesh& mesh, std::int64_t words);
@@ -27,7 +27,7 @@ Result<Traffic> broadcast_row(const FabricMesh& mesh, std::int64_t words);
 
 /// Cycles by the closed forms of Near-Optimal Wafer-Scale Reduce (HPDC 2024). The three do not
 /// share one convention: for P = 2 and B = 4 the same traffic takes 10, 9 and 10 cycles (T_R = 2).
-/// By the convention of simulate.h, simulated cycles are chain - 1, star, broadcast - 1.
+/// In the convention of simulate.h, the simulated cycles are chain - 1, star, broadcast - 1.
 std::int64_t chain_cycles(std::int64_t processors, std::int64_t words, std::int64_t ramp_cycles);
 std::int64_t star_cycles(std::int64_t processors, std::int64_t words, std::int64_t ramp_cycles);
 std::int64_t broadcast_cycles(std::int64_t processors, std::int64_t words,
@@ -35,7 +35,8 @@ std::int64_t broadcast_cycles(std::int64_t processors, std::int64_t words,
 
 // Patterns of a whole mesh, all messages of `words` words; router n's words begin at n·words.
 
-/// Every router sends to another one; no two to the same. The same `seed`, the same permutation.
+/// Every router sends to another one, and no two to the same. The same `seed` gives the same
+/// permutation.
 Result<Traffic> random_permutation(const FabricMesh& mesh, std::int64_t words, std::uint64_t seed);
 /// Every router but `root` sends to `root`.
 Result<Traffic> gather_to(const FabricMesh& mesh, std::int32_t root, std::int64_t words);

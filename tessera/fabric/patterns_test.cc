@@ -31,7 +31,8 @@ std::int64_t cycles(const FabricMesh& mesh, const Result<Traffic>& traffic,
   return simulation->cycles;
 }
 
-/// What the root has when it adds all that reaches it to its own words, in the order of arrival.
+/// The root's result after adding everything that it receives to its own words, in order of
+/// arrival.
 std::vector<std::uint32_t> reduced(const FabricMesh& mesh, const Traffic& traffic,
                                    std::int64_t words, Combine combine) {
   std::vector<std::uint32_t> root(traffic.payload.begin(), traffic.payload.begin() + words);
@@ -58,8 +59,8 @@ TEST(Patterns, TakeThePublishedCyclesWithinOneAStage) {
         const FabricMesh mesh = row_of(p, ramp);
         SCOPED_TRACE(cat("P ", p, " B ", b, " T_R ", ramp));
         // The chain's last add is the root's, which is not counted; the star's first word makes one
-        // hop; the broadcast's last makes P - 1, not P. Each is one stage's convention, so the
-        // difference does not grow.
+        // hop; the broadcast's last makes P - 1, not P. Each difference comes from the convention
+        // for one stage, so it does not grow.
         EXPECT_EQ(cycles(mesh, chain_reduce(mesh, b)), chain_cycles(p, b, ramp) - 1);
         EXPECT_EQ(cycles(mesh, star_reduce(mesh, b)), star_cycles(p, b, ramp));
         EXPECT_EQ(cycles(mesh, broadcast_row(mesh, b)), broadcast_cycles(p, b, ramp) - 1);
@@ -77,7 +78,7 @@ TEST(Patterns, TakeTheSameCyclesByStaticColours) {
     EXPECT_EQ(cycles(mesh, star_reduce(mesh, 16), options), star_cycles(p, 16, 2));
     EXPECT_EQ(cycles(mesh, broadcast_row(mesh, 16), options), broadcast_cycles(p, 16, 2) - 1);
   }
-  // 22 processors send to the root: one colour too many for one phase of 21.
+  // 22 processors send to the root: one colour too many for a phase of 21.
   EXPECT_GT(cycles(row_of(23, 2), star_reduce(row_of(23, 2), 16), options), star_cycles(23, 16, 2));
 }
 
@@ -186,7 +187,7 @@ TEST(Patterns, TheTableInTheDocsIsWhatTheSimulatorSays) {
   }
 }
 
-/// The table of queue depths there.
+/// The table of queue depths in docs/fabric.md.
 TEST(Patterns, QueueDepthsInTheDocsAreWhatTheSimulatorSays) {
   FabricMesh mesh;
   mesh.rows = 32;
@@ -204,7 +205,7 @@ TEST(Patterns, QueueDepthsInTheDocsAreWhatTheSimulatorSays) {
   EXPECT_EQ(*std::max_element(run->links.begin(), run->links.end()), 896);
 }
 
-/// What the docs say of the order in which sources list their messages.
+/// What docs/fabric.md states about the order in which sources list their messages.
 TEST(Patterns, OrdersInTheDocsAreWhatTheSimulatorSays) {
   FabricMesh mesh;
   mesh.rows = 16;

@@ -117,7 +117,7 @@ bool Processors::finish(Source& source) {
   }
   source.awake = false;
   source.index = 0;
-  source.words = 0;  // nothing is left: a release does not wake it
+  source.words = 0;  // nothing is left to send, so a release does not wake it
   return false;
 }
 
@@ -167,9 +167,10 @@ void Processors::deliver(std::uint32_t message, std::uint32_t destination, std::
   last_delivery_ = arrival;
   --undelivered_;
   if (waits_ && kept_at_[message] >= 0) {
-    // Every destination gets the same word, so one copy is kept.
+    // Every destination gets the same word, so one copy is stored.
     kept_[static_cast<std::size_t>(kept_at_[message] + index)] = word;
-    // One cycle after its arrival (the add), and a ramp later it can be in the router.
+    // The result is available one cycle after the arrival (the add), and in the router one ramp
+    // later.
     releases_.push_back({arrival + 1 + ramp_cycles_, message, destination});
   }
   if (sink_) sink_({message, destination, index, word, arrival});

@@ -18,24 +18,24 @@
 
 namespace tessera::fabric {
 
-/// What stands at the ends of the ramps: sends messages word by word, receives and combines.
+/// The processors at the ends of the ramps: they send messages word by word, receive and combine.
 ///
 /// Cycles here are those of the routers: a word that enters its router in cycle c has left its
-/// processor in cycle c - T_R, and one that leaves the last router in cycle c arrives in c + T_R.
-/// A word that enters as soon as there is room enters when a ramp that holds words back would let
-/// it enter, so ramps need no queues of their own.
+/// processor in cycle c - T_R, and one that leaves the last router in cycle c arrives in c + T_R. A
+/// word enters its router as soon as there is room, which is when a ramp with a queue would let it
+/// enter, so ramps need no queues.
 class Processors {
  public:
-  /// For a traffic that `check` accepts. kTooLarge when more than 2^28 words are waited for.
+  /// For a traffic that `check` accepts. kTooLarge if messages wait for more than 2^28 words.
   static Result<Processors> make(const FabricMesh& mesh, const Traffic& traffic,
                                  const SimulateOptions& options, const Sink& sink);
 
-  /// Takes up these messages: each source sends its own among them, in rising order.
+  /// Starts these messages: each source sends its own messages in increasing order.
   void begin(std::vector<std::uint32_t> messages);
 
-  /// Makes the words count whose wait ends by now.
+  /// Makes the words available whose wait ends by this cycle.
   void release(std::int64_t cycle);
-  /// When the next wait ends, if any does.
+  /// The cycle at which the next wait ends, if any.
   std::optional<std::int64_t> next_release() const {
     std::optional<std::int64_t> next;
     if (!releases_.empty()) next = releases_.front().cycle;
@@ -43,8 +43,8 @@ class Processors {
     return next;
   }
 
-  /// Each source that can sends one word. Answers whether one did.
-  ///   steering.first(message, targets)  fills in up to 4: the queues of the source
+  /// Each source that can send sends one word. Returns whether any did.
+  ///   steering.first(message, targets)  writes up to 4: the queues of the source
   template <typename Steering>
   bool depart(QueueNetwork& network, const Steering& steering, std::int64_t cycle);
 
@@ -60,7 +60,7 @@ class Processors {
  private:
   struct Source {
     std::uint32_t message = 0;
-    std::size_t place = 0;  ///< of the message in order_
+    std::size_t place = 0;  ///< position of the message in order_
     std::int64_t index = 0;
     std::int64_t words = 0;
     int targets = -1;  ///< how many; -1 before the first word
@@ -78,7 +78,7 @@ class Processors {
              const Sink& sink);
   Status prepare_waits();
   void wake(std::uint32_t number);
-  /// The first of the next word's queues that has no room, or as many as there are.
+  /// The first of the next word's queues that has no room, or their number if all have room.
   static int first_full(const QueueNetwork& network, const Source& source) {
     int t = 0;
     while (t < source.targets && network.has_room(source.target[t].queue)) ++t;
@@ -90,10 +90,10 @@ class Processors {
     if (source.index > 0) return 0;
     return traffic_.messages[source.message].not_before + ramp_cycles_;
   }
-  /// Whether all that the next word waits for is here.
+  /// Whether everything that the next word waits for has arrived.
   bool is_released(const Source& source) const;
   std::uint32_t next_word(const Source& source) const;
-  /// After the last word of a message: false when it was the source's last.
+  /// Called after the last word of a message; false if it was the last message of the source.
   bool finish(Source& source);
 
   const Traffic& traffic_;
@@ -102,27 +102,27 @@ class Processors {
   std::int64_t ramp_cycles_;
   std::vector<MessageTimes> times_;
   std::vector<std::uint32_t> first_end_;  ///< of each message in arrived_
-  std::vector<std::uint32_t> arrived_;    ///< words at each destination of each message
+  std::vector<std::uint32_t> arrived_;    ///< words received at each destination of each message
   std::vector<std::int64_t> ramp_out_;
   std::int64_t undelivered_ = 0;
   std::int64_t last_delivery_ = -1;
 
-  std::vector<std::uint32_t> order_;  ///< the messages taken up, by source
+  std::vector<std::uint32_t> order_;  ///< the started messages, by source
   std::vector<Source> sources_;
   std::vector<std::uint32_t> awake_;
 
-  /// Sources that sleep until a cycle, the next one first.
+  /// Sources that sleep until a cycle, earliest first.
   using Start = std::pair<std::int64_t, std::uint32_t>;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
 
-  bool waits_ = false;                      ///< some message waits; else what follows is empty
+  bool waits_ = false;                      ///< some message waits; else the fields below are empty
   std::vector<std::uint32_t> first_wait_;   ///< of each message in awaited_end_
-  std::vector<std::uint32_t> awaited_end_;  ///< the entry of released_ that a wait looks at
-  std::vector<std::uint32_t> released_;     ///< words of each end that may be used
-  std::vector<std::int64_t> kept_at_;       ///< of each message in kept_; -1 when nothing waits
+  std::vector<std::uint32_t> awaited_end_;  ///< the entry of released_ that a wait reads
+  std::vector<std::uint32_t> released_;     ///< available words of each end
+  std::vector<std::int64_t> kept_at_;       ///< of each message in kept_; -1 if nothing waits
   std::vector<std::uint32_t> kept_;         ///< words that others wait for
   std::vector<std::int32_t> source_at_;     ///< the entry of sources_ at each router, or -1
-  std::deque<Release> releases_;            ///< in the order of their cycles: the delay is fixed
+  std::deque<Release> releases_;            ///< ordered by cycle, because the delay is fixed
 };
 
 template <typename Steering>

@@ -9,13 +9,13 @@
 
 namespace tessera::fabric {
 
-/// What moves: a word and the message it belongs to.
+/// The unit that moves: a word and its message.
 struct Wavelet {
   std::uint32_t word;
   std::uint32_t message;
 };
 
-/// A queue, and the output that its wavelets leave by.
+/// A queue, and the output by which its wavelets leave.
 struct QueueAt {
   std::uint32_t queue = 0;
   std::uint32_t output = 0;
@@ -24,32 +24,32 @@ struct QueueAt {
 /// At most this many queues share an output: one bit each.
 inline constexpr std::size_t kMaxQueuesAtOutput = 32;
 
-/// One way out of a router.
+/// One output of a router.
 struct RouterOutput {
   std::uint32_t waiting = 0;      ///< bit k: queue k of the output is not empty
-  std::uint32_t passed = 0;       ///< wavelets so far
+  std::uint32_t passed = 0;       ///< wavelets passed so far
   std::uint32_t first_queue = 0;  ///< queue k of the output is first_queue + k · 2^queue_shift
-  std::uint8_t turn = 0;          ///< the queue that is looked at first
-  bool listed = false;            ///< in the network's list of outputs to look at
-  bool to_ramp = false;           ///< what leaves here is delivered
+  std::uint8_t turn = 0;          ///< the queue that has the next turn
+  bool listed = false;            ///< in the network's list of active outputs
+  bool to_ramp = false;           ///< wavelets that leave here are delivered
 };
 
-/// Queues joined by outputs, cycle by cycle, whatever steers the wavelets.
+/// Simulates queues connected by outputs, cycle by cycle, with any steering of wavelets.
 ///
-/// A cycle has two halves. First every output that has something waiting passes one wavelet, judged
-/// by the room that queues had at the start; then what was passed arrives and the room that became
-/// free counts. So the order in which outputs are looked at does not matter.
+/// A cycle has two halves. First every output with a waiting wavelet passes one, according to the
+/// room in the queues at the start of the cycle. Then the passed wavelets arrive and the freed room
+/// becomes available. So the order in which outputs are processed does not matter.
 ///
-/// Work is proportional to wavelets that move. An output that cannot pass anything is not looked at
-/// again before one of the queues that it found full has room, or another wavelet comes to wait;
-/// the same holds for sources. A queue is fed by one output or one source, so it knows whom to
-/// wake. Nothing is allocated for a wavelet.
+/// The work is proportional to the wavelets that move. An output that cannot pass anything is not
+/// processed again until one of its full target queues has room, or another wavelet arrives; the
+/// same holds for sources. A queue is fed by one output or one source, so it knows which one to
+/// wake. There is no allocation per wavelet.
 class QueueNetwork {
  public:
   explicit QueueNetwork(std::int32_t queue_depth)
       : depth_(static_cast<std::uint8_t>(queue_depth)) {}
 
-  /// Starts anew with these outputs, which have `queues` queues together.
+  /// Restarts with these outputs, which have `queues` queues in total.
   void reset(std::vector<RouterOutput> outputs, std::size_t queues, unsigned queue_shift = 0) {
     queue_shift_ = queue_shift;
     outputs_ = std::move(outputs);
@@ -63,7 +63,7 @@ class QueueNetwork {
 
   bool has_room(std::uint32_t queue) const { return queues_[queue].room != 0; }
 
-  /// Has the source that feeds a full queue woken when it has room.
+  /// Requests that the source that feeds a full queue is woken when the queue has room.
   void wake_source(std::uint32_t queue, std::uint32_t source) {
     queues_[queue].wakes = 1;
     feeder_[queue] = kSourceBit | source;
@@ -76,31 +76,31 @@ class QueueNetwork {
     push(to, wavelet);
     ++in_flight_;
   }
-  /// One cycle. Answers whether a wavelet moved.
-  ///   steering.next(from, wavelet, targets)  fills in up to 4 that follow a queue
-  ///   deliver(from, wavelet)                 takes what leaves by a ramp
+  /// Simulates one cycle. Returns whether a wavelet moved.
+  ///   steering.next(from, wavelet, targets)  writes up to 4 queues that follow a queue
+  ///   deliver(from, wavelet)                 receives wavelets that leave by a ramp
   template <typename Steering, typename Deliver>
   bool step(const Steering& steering, const Deliver& deliver);
 
-  /// No wavelet is under way.
+  /// Whether no wavelet is in flight.
   bool is_idle() const { return in_flight_ == 0; }
-  /// What the wavelets of all queues take, full or not.
+  /// The bytes of the wavelet storage of all queues, full or not.
   std::int64_t queue_bytes() const {
     return static_cast<std::int64_t>(lines_.size() * sizeof(Line));
   }
   const std::vector<RouterOutput>& outputs() const { return outputs_; }
 
  private:
-  /// Wavelets as they lie in memory: a line of the caches holds what most queues ever hold.
+  /// The storage unit of wavelets: one cache line is enough for most queues.
   struct alignas(64) Line {
     Wavelet wavelets[8];
   };
-  /// A ring of `slots` wavelets from line `first_line` on. It has none before its first wavelet,
-  /// and one of twice the size when it is full though there is room.
+  /// A ring of `slots` wavelets from line `first_line` on. It has no ring before its first wavelet,
+  /// and gets one of twice the size if the ring is full although the queue has room.
   struct Queue {
     std::uint8_t head;
     std::uint8_t count;
-    std::uint8_t room;   ///< depth - count, as it was at the start of the cycle
+    std::uint8_t room;   ///< depth - count at the start of the cycle
     std::uint8_t slots;  ///< 0, or a power of two from 8 on
     std::uint32_t first_line : 31;
     std::uint32_t wakes : 1;  ///< its feeder found it full
@@ -116,7 +116,7 @@ class QueueNetwork {
     Wavelet wavelet;
   };
 
-  /// Appends to a queue whose room has been looked at; answers the queue as it is then.
+  /// Appends to a queue that is known to have room; returns the changed queue.
   Queue appended(Queue queue, Wavelet wavelet) {
     if (queue.count == queue.slots) [[unlikely]] {
       queue = grown(queue);
@@ -167,7 +167,7 @@ class QueueNetwork {
   std::vector<Queue> queues_;
   std::vector<Line> lines_;
   std::vector<std::uint32_t> feeder_;  ///< of queues that wake it: an output, or a source
-  std::vector<std::uint32_t> active_;  ///< outputs to look at
+  std::vector<std::uint32_t> active_;  ///< outputs to process
   std::vector<std::uint32_t> woken_sources_;
   std::int64_t in_flight_ = 0;
   std::vector<Arrival> arrivals_;
@@ -181,7 +181,7 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
     freed_.resize(looked);
     arrivals_.resize(looked * 4);
   }
-  // Plain pointers: bytes that are written might otherwise be taken for parts of the vectors.
+  // Plain pointers: otherwise the compiler must assume that byte writes may change the vectors.
   Queue* const queues = queues_.data();
   RouterOutput* const outputs = outputs_.data();
   std::uint32_t* const active = active_.data();

@@ -54,7 +54,7 @@ Status check_options(const FabricMesh& mesh, const SimulateOptions& options) {
   return ok_status();
 }
 
-/// Refuses too much work before any of it is done.
+/// Rejects too much work in advance.
 Status check_hops(const FabricMesh& mesh, const Traffic& traffic, std::int64_t max_hops) {
   const auto at = [&](std::int32_t node) { return RouterAt{node / mesh.cols, node % mesh.cols}; };
   std::vector<RouterAt> ends;
@@ -72,14 +72,15 @@ Status check_hops(const FabricMesh& mesh, const Traffic& traffic, std::int64_t m
       std::nullopt, "raise max_hops, or simulate fewer words"};
 }
 
-/// The smallest rectangle of routers that holds all ends: XY routes do not leave it.
+/// The smallest rectangle of routers that contains all sources and destinations: XY routes do not
+/// leave it.
 struct Rectangle {
   RouterAt from;
   std::int32_t rows = 0;
   std::int32_t cols = 0;
 };
 
-/// One simulation, under way.
+/// The state of one simulation.
 class Run {
  public:
   Run(const FabricMesh& mesh, const Traffic& traffic, const SimulateOptions& options,
@@ -107,7 +108,8 @@ class Run {
   std::vector<RouterAt> ends_of(const FabricMessage& message) const;
   /// Each message's tree, shared by messages with the same source and list of destinations.
   Result<std::vector<std::uint32_t>> plant_trees(bool unicasts);
-  /// Adds what an output passed to the loads of its link or ramp; way = 5·router + port.
+  /// Adds the wavelets that an output passed to the load of its link or ramp; way = 5·router +
+  /// port.
   void count(std::uint32_t way, std::int64_t passed);
 
   const FabricMesh& mesh_;
@@ -229,7 +231,7 @@ Status Run::run_static() {
     processors_.times()[m].colour = given.colour;
   }
 
-  std::vector<std::uint32_t> place(trees_.count());  // of a tree among those of the phase
+  std::vector<std::uint32_t> place(trees_.count());  // position of a tree among those of the phase
   std::vector<std::int32_t> placed_in(trees_.count(), -1);
   for (std::int32_t phase = 0; phase < dealt.phases; ++phase) {
     std::vector<std::uint32_t>& of_phase = messages[static_cast<std::size_t>(phase)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic whose cycles follow by hand.
+// Traffic whose cycles can be computed by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +51,8 @@ TEST(SimulateExamples, TakesExactlyTheWayOfASingleMessage) {
 }
 
 TEST(SimulateExamples, SharesALinkEvenly) {
-  // Routers 1 and 2 of a row send 100 words each to router 0: the link into it takes turns.
+  // Routers 1 and 2 of a row send 100 words each to router 0: they share the link into it
+  // round-robin.
   Traffic traffic;
   traffic.payload.assign(100, 1);
   traffic.add(1, {0}, 0, 100);
@@ -65,7 +66,7 @@ TEST(SimulateExamples, SharesALinkEvenly) {
 }
 
 TEST(SimulateExamples, HoldsBackASourceOnlyForItsOwnWay) {
-  // 0 -> 1 is slowed to a third by two other streams into router 1; 3 -> 5 is not concerned.
+  // 0 -> 1 is slowed to a third by two other streams into router 1; 3 -> 5 is not affected.
   Traffic traffic;
   traffic.payload.assign(90, 1);
   traffic.add(0, {1}, 0, 90);
@@ -81,7 +82,7 @@ TEST(SimulateExamples, HoldsBackASourceOnlyForItsOwnWay) {
 }
 
 TEST(SimulateExamples, CountsOnlyWhatLiesBetweenTheEnds) {
-  // A small message in the far corner of a wafer: the loads stand where they belong.
+  // A small message in the far corner of a wafer: the loads are at the right links.
   const FabricMesh mesh = mesh_of(994, 750);
   Traffic traffic;
   traffic.payload = {1, 2, 3};
@@ -112,7 +113,8 @@ TEST(SimulateExamples, DealsAGatherToAsManyPhasesAsColoursDemand) {
   EXPECT_EQ(run(mesh, traffic, options).cycles, s.cycles + 100);
 }
 
-/// A tree over 2^21 columns takes 20 bytes each: twelve of them are below 2^29, thirteen are not.
+/// A tree over 2^21 columns takes 20 bytes per column: twelve of them are below 2^29, thirteen are
+/// not.
 TEST(SimulateExamples, RefusesTreesBeforeTheyArePlanted) {
   const FabricMesh mesh = mesh_of(1, 1 << 21);
   Traffic traffic;

@@ -29,7 +29,8 @@ FabricMesh mesh_of(std::int32_t rows, std::int32_t cols, std::int64_t ramp_cycle
   return mesh;
 }
 
-/// Messages with random ends, some to many routers; with `waits`, some pass on what others brought.
+/// Messages with random ends, some to many routers; with `waits`, some forward what others
+/// delivered.
 Traffic random_traffic(Random& random, const FabricMesh& mesh, std::int64_t messages,
                        std::int64_t most_words, bool waits) {
   Traffic traffic;
@@ -62,7 +63,7 @@ Traffic random_traffic(Random& random, const FabricMesh& mesh, std::int64_t mess
   return traffic;
 }
 
-/// A simulation with everything its sink was told.
+/// A simulation with everything its sink received.
 struct Observed {
   Simulation simulation;
   std::vector<Delivery> deliveries;
@@ -77,8 +78,8 @@ Observed observe(const FabricMesh& mesh, const Traffic& traffic, const SimulateO
   return observed;
 }
 
-/// Every router sees each colour used by one source and one list of destinations in a phase, and no
-/// message is sent before what it must follow.
+/// In each phase, every router sees each colour used by one source and one list of destinations,
+/// and no message is sent before those that it must follow.
 void expect_colours_hold(const FabricMesh& mesh, const Traffic& traffic, const Simulation& s) {
   ASSERT_EQ(s.messages.size(), traffic.messages.size());
   struct User {
@@ -114,7 +115,8 @@ void expect_colours_hold(const FabricMesh& mesh, const Traffic& traffic, const S
   EXPECT_EQ(static_cast<std::size_t>(s.phases), colours.size());
 }
 
-/// What holds for every simulation: loads as walked, bounds kept, everything delivered once.
+/// The laws of every simulation: loads as counted along the routes, bounds hold, everything
+/// delivered once.
 void expect_laws(const FabricMesh& mesh, const Traffic& traffic, const Observed& observed) {
   const Simulation& s = observed.simulation;
   ASSERT_EQ(s.messages.size(), traffic.messages.size());
@@ -204,7 +206,7 @@ TEST(Simulate, KeepsItsLawsOnLargerMeshes) {
         options.queue_depth = depth;
         const Observed observed = observe(mesh, traffic, options);
         expect_laws(mesh, traffic, observed);
-        std::uint64_t sum = 0;  // what arrives does not depend on how
+        std::uint64_t sum = 0;  // independent of mode and queue depth
         for (const Delivery& d : observed.deliveries) {
           sum += (std::uint64_t{d.word} + 1) *
                  static_cast<std::uint64_t>(1 + d.index + 64 * d.message);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kPorts = 5;
 
-/// One way of a tree through one router.
+/// One path of a tree through one router.
 struct Branch {
   std::uint32_t way = 0;  ///< router · 5 + port
   std::int32_t colour = 0;
@@ -49,7 +49,8 @@ StaticPhase::StaticPhase(const XyTrees& all, std::int32_t cols,
       ++cells;
     });
   }
-  // An output's queues stand in a row, by colour. No two branches of a phase are alike in both.
+  // The queues of an output are consecutive, ordered by colour. No two branches of a phase have the
+  // same output and colour.
   std::sort(branches.begin(), branches.end(), [](const Branch& a, const Branch& b) {
     return std::pair(a.way, a.colour) < std::pair(b.way, b.colour);
   });
@@ -66,7 +67,7 @@ StaticPhase::StaticPhase(const XyTrees& all, std::int32_t cols,
     destination_.push_back(branch.destination);
   }
 
-  // Every cell's queues are one run of targets_, entered from the queue of the cell before it.
+  // The queues of each cell are one run of targets_, entered from the queue of the previous cell.
   std::vector<Run> run_of(cells);
   following_.resize(branches.size());
   std::uint32_t first_cell = 0;

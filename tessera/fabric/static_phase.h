@@ -11,29 +11,29 @@
 
 namespace tessera::fabric {
 
-/// A tree and the colour that it has in a phase.
+/// A tree and its colour in a phase.
 struct ColouredTree {
   std::uint32_t tree = 0;
   std::int32_t colour = 0;
 };
 
-/// The routes of one phase of static mode: a queue for each way that a colour takes through a
-/// router, and for each queue those that follow it. Steers a QueueNetwork.
+/// The routes of one phase of static mode: one queue for each path of a colour through a router,
+/// and for each queue the queues that follow it. Steers a QueueNetwork.
 class StaticPhase {
  public:
   /// `trees` are the trees of the phase, each once, on a mesh of `cols` columns.
   StaticPhase(const XyTrees& all, std::int32_t cols, std::span<const ColouredTree> trees);
 
-  /// The outputs in use, which the network starts with, and how many queues they have.
+  /// The used outputs, for QueueNetwork::reset, and their number of queues.
   std::vector<RouterOutput> outputs() const;
   std::size_t queues() const { return destination_.size(); }
-  /// The way out that an output is: router · 5 + port.
+  /// The router and port of an output: router · 5 + port.
   std::uint32_t way(std::size_t output) const { return ways_[output]; }
 
   int next(QueueAt from, Wavelet /*wavelet*/, QueueAt* targets) const {
     return copy(following_[from.queue], targets);
   }
-  /// The queues at the source of a tree, by its place in the list of trees.
+  /// The queues at the source of a tree, by its position in the list of trees.
   int first(std::size_t tree, QueueAt* targets) const { return copy(sources_[tree], targets); }
   /// Which of a tree's destinations a queue to a ramp leads to.
   std::uint32_t destination(std::uint32_t queue) const { return destination_[queue]; }
@@ -48,7 +48,7 @@ class StaticPhase {
     return static_cast<int>(run.count);
   }
 
-  std::vector<std::uint32_t> ways_;         ///< of each output, rising
+  std::vector<std::uint32_t> ways_;         ///< of each output, increasing
   std::vector<std::uint32_t> first_queue_;  ///< of each output
   std::vector<std::uint32_t> destination_;  ///< of each queue
   std::vector<Run> following_;              ///< of each queue, in targets_

@@ -23,7 +23,7 @@ Error out_of_range(std::int64_t message, std::string_view what, std::string_view
                std::string(help)};
 }
 
-/// What can be said of one message by itself.
+/// The checks of a single message.
 class MessageCheck {
  public:
   MessageCheck(const Traffic& traffic, std::int64_t nodes) : traffic_(traffic), nodes_(nodes) {}
@@ -164,7 +164,7 @@ Status Traffic::check(const FabricMesh& mesh) const {
     return Error{ErrorCode::kTooLarge, cat(messages.size(), " messages are more than ", kMaxListed),
                  std::nullopt, "simulate fewer messages at a time"};
   }
-  // Lists may overlap, so what they hold together is counted before any of it is read.
+  // Lists may overlap, so their total size is checked before any of them is read.
   std::int64_t ends = 0;
   std::int64_t waits = 0;
   for (const FabricMessage& message : messages) {

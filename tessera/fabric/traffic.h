@@ -19,24 +19,24 @@ struct ListRange {
   friend bool operator==(const ListRange&, const ListRange&) = default;
 };
 
-/// Words that leave one router's processor for one or several others, one word a wavelet.
+/// Words that one router's processor sends to one or several others, one word per wavelet.
 struct FabricMessage {
-  std::int32_t source = 0;      ///< FabricMesh::node
-  ListRange destinations;       ///< in Traffic::destinations: one is a unicast, several a multicast
+  std::int32_t source = 0;  ///< FabricMesh::node
+  ListRange destinations;  ///< in Traffic::destinations: one for a unicast, several for a multicast
   std::int64_t first_word = 0;  ///< in Traffic::payload; messages may share words
   std::int64_t words = 0;       ///< at least 1
-  /// In Traffic::after: messages that end at `source` and have as many words. Word i leaves one
-  /// cycle (the add) after word i of the last of them has arrived, and is combined with all of
-  /// them: what is sent is combine(.. combine(own, of the first) .., of the last).
+  /// In Traffic::after: messages that end at `source` and have the same number of words. Word i
+  /// leaves one cycle (the add) after word i of the last of them has arrived, and is combined with
+  /// all of them: the sent word is combine(.. combine(own, of the first) .., of the last).
   ListRange after;
-  /// The first word leaves its processor in this cycle or later: a source that holds back lets
-  /// others through where round robin would give it half of a crowded link.
+  /// The first word leaves its processor in this cycle or later. A source that is delayed lets
+  /// others pass where round-robin would give it half of a congested link.
   std::int64_t not_before = 0;
   friend bool operator==(const FabricMessage&, const FabricMessage&) = default;
 };
 
-/// The messages of one simulation. Each source sends its messages in the order listed, the next one
-/// when the last word of the one before has left.
+/// The messages of one simulation. Each source sends its messages in the listed order; the next one
+/// starts when the last word of the previous one has left.
 ///
 /// Example: a message from router 3 to router 0, passed on to routers 1 and 2 with a sum on the
 /// way:
@@ -50,7 +50,7 @@ struct Traffic {
   std::vector<std::int64_t> after;  ///< numbers of messages
   std::vector<std::uint32_t> payload;
 
-  /// Appends a message and answers its number.
+  /// Appends a message and returns its number.
   std::int64_t add(std::int32_t source, std::initializer_list<std::int32_t> to,
                    std::int64_t first_word, std::int64_t words,
                    std::initializer_list<std::int64_t> after_messages = {});
@@ -67,19 +67,18 @@ struct Traffic {
                                     static_cast<std::size_t>(message.after.count));
   }
 
-  /// Whether the messages can be carried out at all. Errors name the message:
-  /// kOutOfRange  a router outside the mesh, a list or words outside their lists, no destination,
-  ///              no words, the source or one router twice among the destinations, `after` naming
-  ///              a message that does not exist or does not end at the source, `not_before` below
-  ///              0 or beyond 2^48
-  /// kContradiction  messages that wait for each other, `after` of another length
-  /// kTooLarge    a mesh of more than kMaxFabricNodes; more than 2^28 messages, destinations,
-  /// waits, or
-  ///              words of one message
+  /// Checks that the messages can be simulated. Errors name the message:
+  ///   kOutOfRange     a router outside the mesh; a list or words outside their lists; no
+  ///                   destination; no words; the source or one router twice among the
+  ///                   destinations; `after` naming a message that does not exist or does not end
+  ///                   at the source; `not_before` below 0 or beyond 2^48
+  ///   kContradiction  messages that wait for each other; `after` of another length
+  ///   kTooLarge       a mesh of more than kMaxFabricNodes; more than 2^28 messages, destinations,
+  ///                   waits, or words of one message
   Status check(const FabricMesh& mesh) const;
 };
 
-/// Routers that a simulation accepts: more than twice what a wafer has.
+/// The most routers that a simulation accepts: more than twice those of a wafer.
 inline constexpr std::int64_t kMaxFabricNodes = std::int64_t{1} << 21;
 
 }  // namespace tessera::fabric

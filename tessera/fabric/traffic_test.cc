@@ -18,7 +18,7 @@ FabricMesh mesh_of(std::int32_t rows, std::int32_t cols) {
   return mesh;
 }
 
-/// Code and message of the error that a traffic on 2x3 routers with 8 words gets.
+/// Code and message of the error for a traffic on 2x3 routers with 8 words.
 std::string refusal(void (*change)(Traffic&)) {
   Traffic traffic;
   traffic.payload.assign(8, 0);
@@ -82,7 +82,7 @@ TEST(Traffic, RefusesWaitsThatNeverEnd) {
               t.add(2, {1}, 4, 4);
             }).substr(0, 13),
             "contradiction");
-  // The other way about, all is well.
+  // In the other order it is valid.
   EXPECT_EQ(refusal([](Traffic& t) {
               t.add(1, {2}, 4, 4, {2});
               t.add(2, {1}, 4, 4);
@@ -133,7 +133,7 @@ TEST(Traffic, RefusesOptionsOutOfRange) {
   EXPECT_EQ(code(mesh_of(INT32_MAX, INT32_MAX), {}), "too_large");
 }
 
-/// Two queues that lead to each other: steering that no XY route gives.
+/// Two queues that lead to each other: steering that no XY route produces.
 struct Circle {
   int first(std::uint32_t message, QueueAt* targets) const {
     targets[0] = {message, message};
@@ -195,7 +195,7 @@ TEST(FabricOf, ReadsTheWafers) {
 }
 
 TEST(FabricOf, SaysWhatIsNotKnown) {
-  // Each of these must be named by the sentence that refuses it.
+  // Each of these must be named in the error message.
   const auto refused = [](const Machine& machine, std::string_view named) {
     const auto result = fabric_of(machine);
     if (result) return false;

@@ -16,8 +16,8 @@ struct RouterAt {
   std::int32_t col = 0;
 };
 
-/// What the wavelets of one tree do at one router: the set of ports by which copies leave, and
-/// which of the destinations this is when one of them is the ramp.
+/// What the wavelets of one tree do at one router: the set of ports by which copies leave, and, if
+/// the ramp is one of them, the number of this destination.
 class TreeCell {
  public:
   TreeCell() = default;
@@ -34,14 +34,14 @@ class TreeCell {
   std::uint32_t packed_ = 0;
 };
 
-/// How large a tree is, or several together.
-/// Law: a tree has a link less than it has cells.
+/// The size of one tree, or of several together.
+/// Law: a tree has one link less than cells.
 struct TreeSize {
   std::int64_t columns = 0;  ///< from the westernmost to the easternmost
-  std::int64_t cells = 0;    ///< routers on the way
+  std::int64_t cells = 0;    ///< routers of the tree
 
   std::int64_t links() const { return cells - 1; }  ///< of one tree
-  std::int64_t bytes() const;                       ///< that XyTrees keeps
+  std::int64_t bytes() const;                       ///< that XyTrees stores
   TreeSize& operator+=(const TreeSize& other) {
     columns += other.columns;
     cells += other.cells;
@@ -50,32 +50,33 @@ struct TreeSize {
 };
 
 /// The XY trees of several multicasts: along the source's row, then along the columns that have
-/// destinations. A tree has a row of columns, a column the rows that the tree reaches there, so a
-/// cell is found by its coordinates and there are as many cells as routers on the way.
-/// Example: from (1, 0) to (0, 2) and (2, 2): columns 0 and 1 have the cell of row 1 alone, which
-/// leaves by the east; column 2 has rows 0 to 2.
+/// destinations. A tree stores a range of columns, and each column stores the range of rows that
+/// the tree reaches there. So a cell is found by its coordinates, and there is exactly one cell per
+/// router of the tree.
+/// Example: from (1, 0) to (0, 2) and (2, 2): columns 0 and 1 have only the cell of row 1, which
+/// leaves to the east; column 2 has rows 0 to 2.
 class XyTrees {
  public:
-  /// Adds the tree from `source` to `destinations`, none of them the source, and answers its
+  /// Adds the tree from `source` to `destinations`, none of which is the source, and returns its
   /// number.
   std::size_t add(RouterAt source, std::span<const RouterAt> destinations);
 
-  /// Room for trees of this size together, so that adding them moves nothing.
+  /// Reserves memory for trees of this total size, so that adding them moves nothing.
   void reserve(const TreeSize& size);
 
   std::size_t count() const { return trees_.size(); }
   RouterAt source(std::size_t tree) const { return trees_[tree].source; }
 
-  /// The cell of a router on the way.
+  /// The cell of a router of the tree.
   TreeCell cell(std::size_t tree, RouterAt at) const { return cells_[place(tree, at)]; }
-  /// The number of that cell in the order of for_each, from 0.
+  /// The position of that cell in the order of for_each, from 0.
   std::size_t number(std::size_t tree, RouterAt at) const {
     return place(tree, at) - trees_[tree].first_cell;
   }
-  /// The routers of the tree.
+  /// The number of routers of the tree.
   std::size_t cells(std::size_t tree) const { return trees_[tree].cells; }
 
-  /// Calls visit(RouterAt, TreeCell) for every router on the way, column by column.
+  /// Calls visit(RouterAt, TreeCell) for every router of the tree, column by column.
   template <typename Visit>
   void for_each(std::size_t tree, const Visit& visit) const {
     const Tree& t = trees_[tree];
@@ -90,7 +91,7 @@ class XyTrees {
  private:
   friend struct TreeSize;
   struct Column {
-    std::int64_t base = 0;  ///< of row 0 in cells_; below zero when the first rows are not there
+    std::int64_t base = 0;  ///< of row 0 in cells_; negative if the first rows are missing
     std::int32_t north = 0;
     std::int32_t south = 0;
   };
@@ -98,7 +99,7 @@ class XyTrees {
     RouterAt source;
     std::int32_t west = 0;
     std::int32_t east = 0;
-    std::int64_t first_column = 0;  ///< of column 0 in columns_, likewise
+    std::int64_t first_column = 0;  ///< of column 0 in columns_, may also be negative
     std::size_t first_cell = 0;
     std::size_t cells = 0;
   };

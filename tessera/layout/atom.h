@@ -10,7 +10,7 @@
 namespace tessera {
 
 /// The unit of storage: a scalar, or a tile of rows x cols elements whose bytes belong together.
-/// The storage type may differ from the tensor's own (f32 kept as bfp_bf8 tiles).
+/// The storage type may differ from the tensor's element type (f32 stored as bfp_bf8 tiles).
 struct Atom {
   DType storage = DType::kF32;
   std::int64_t rows = 1;
@@ -24,12 +24,12 @@ struct Atom {
 
   bool is_tile() const { return rows * cols > 1; }
   std::int64_t elements() const { return rows * cols; }
-  /// Positive, and 32x32 where the type is a block float.
+  /// Checks that rows and cols are positive, and 32x32 if the storage type is a block float.
   Status check() const;
 
-  /// Bytes of `slots` slots, rounded up to whole bytes; nothing on overflow.
+  /// Bytes of `slots` slots, rounded up to whole bytes; empty on overflow.
   std::optional<std::int64_t> bytes(std::int64_t slots) const;
-  /// The byte in which `slot` begins; nothing inside block-float tiles, where elements have none.
+  /// The byte at which `slot` begins; empty for block floats, whose elements have no byte address.
   std::optional<std::int64_t> byte_of(std::int64_t slot) const;
 };
 

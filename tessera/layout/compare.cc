@@ -14,8 +14,8 @@
 namespace tessera {
 namespace {
 
-/// The smallest index of a factor, zero elsewhere, at which the difference is not what it is at the
-/// origin.
+/// The smallest index of a factor, zero in the other dims, at which the difference is not that of
+/// the origin.
 std::optional<Index> first_deviation(const Factor& factor, const Shape& shape) {
   std::optional<Index> best;
   const Spot at_origin = difference(factor.pieces.front().at);
@@ -44,8 +44,8 @@ std::uint64_t mix(std::uint64_t hash, std::int64_t value) {
   return hash ^ (hash >> 31);
 }
 
-/// Coordinates that tell common cuts apart: the ends, powers of two and their neighbours, and some
-/// that follow no pattern.
+/// Coordinates that distinguish common cuts: the ends, powers of two and their neighbours, and some
+/// irregular ones.
 std::vector<std::int64_t> probes(std::int64_t extent) {
   std::vector<std::int64_t> list = {0, extent - 1, extent / 2, extent / 3};
   for (std::int64_t power = 1; power < extent && power < (std::int64_t{1} << 40); power *= 2) {
@@ -106,7 +106,7 @@ Result<std::optional<Index>> first_difference(Lines a, Lines b) {
     at_origin += difference(factor.pieces.front().at);
   }
   if (!at_origin.is_zero()) return std::optional(Index(shape.rank(), 0));
-  // If any index differs, so does one that leaves the origin along a single factor.
+  // If any index differs, then one differs that deviates from the origin in a single factor.
   std::optional<Index> first;
   for (const Factor& factor : refinement.factors()) {
     std::optional<Index> deviation = first_deviation(factor, shape);
@@ -136,7 +136,7 @@ Result<std::uint64_t> function_hash(const Form& form) {
   const auto probe = [&](const Index& index) {
     form.evaluate(index, place, slot);
     hash = mix(hash, slot);
-    // Coordinates of zero are left out, so that one place hashes alike on meshes of any rank.
+    // Zero coordinates are left out, so that one place has the same hash on meshes of any rank.
     for (std::size_t axis = 0; axis < place.size(); ++axis) {
       if (place[axis] != 0) hash = mix(mix(hash, static_cast<std::int64_t>(axis)), place[axis]);
     }

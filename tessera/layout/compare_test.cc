@@ -122,7 +122,7 @@ TEST(SameFunction, EmptyTensorsAgree) {
   EXPECT_EQ(law_same_function(a, b), "");
 }
 
-// A tensor of 2^60 elements is compared without walking it.
+// A tensor of 2^60 elements is compared without visiting its elements.
 TEST(SameFunction, LargeTensorsAreDecidedByTheirCuts) {
   const std::int64_t n = std::int64_t{1} << 30;
   const Form a = form({n, n}, {}, {fold(x(0), {mem(1, n, n)}), fold(x(1), {mem(1, n, 1)})});

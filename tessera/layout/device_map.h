@@ -12,19 +12,19 @@ namespace tessera {
 
 struct Form;
 
-/// Where a virtual place really is: a physical coordinate, and which of the virtual places stacked
-/// there it is (0 unless the map is many to one, as pages over banks are).
+/// The physical location of a virtual place: a physical coordinate, and a layer if several virtual
+/// places are stacked there (0 unless the map is many-to-one, such as pages over banks).
 struct PhysicalPlace {
   Place place;
   std::int64_t layer = 0;
   friend bool operator==(const PhysicalPlace&, const PhysicalPlace&) = default;
 };
 
-/// From the virtual mesh of a layout to physical places. One-to-one: two virtual places never share
+/// Maps the virtual mesh of a layout to physical places. One-to-one: two virtual places never share
 /// a (physical place, layer).
 ///   identity   place = virtual coordinate
 ///   folded     virtual coordinates are folded and cut like tensor dims: digits on a mesh axis give
-///              the physical coordinate, digits in memory the layer.
+///              the physical coordinate, digits in memory give the layer.
 ///                1x64 on 8x8:         {v1} by (8, 1) on axes 0 and 1
 ///                12 banks:            {v0} by (12 in memory, 1 on axis 0)
 ///                staircase (r, r+c):  {v0} on axis 0; {v0, v1} by (8 nowhere, 1 on axis 1)
@@ -34,7 +34,7 @@ class DeviceMap {
   enum class Kind : std::uint8_t { kIdentity, kFolded, kTable };
 
   static DeviceMap identity() { return DeviceMap(); }
-  /// `origin` is added to the folded coordinates; empty means zeros.
+  /// `origin` is added to the folded coordinates; empty means all zeros.
   static DeviceMap folded(Shape physical, std::vector<Fold> folds, Place origin = {});
   static DeviceMap table(Shape physical, std::vector<Place> places);
 
@@ -44,9 +44,10 @@ class DeviceMap {
   const Place& origin() const { return origin_; }
   const std::vector<Place>& places() const { return places_; }
 
-  /// Well-formed for a virtual mesh, inside the physical one, and one-to-one.
+  /// Checks that the map is well-formed for a virtual mesh, stays inside the physical mesh, and is
+  /// one-to-one.
   Status check(const Shape& mesh) const;
-  /// The physical place of a virtual one, which must lie inside `mesh`.
+  /// The physical place of a virtual place, which must lie inside `mesh`.
   PhysicalPlace map(const Shape& mesh, const Place& place) const;
 
   friend bool operator==(const DeviceMap&, const DeviceMap&) = default;
@@ -59,8 +60,8 @@ class DeviceMap {
   std::vector<Place> places_;
 };
 
-/// A folded map as a form: virtual places are its elements, physical ones its places, layers its
-/// slots.
+/// A folded map as a form: its elements are the virtual places, its places are the physical places,
+/// its slots are the layers.
 Form form_of(const DeviceMap& map, const Shape& mesh);
 
 }  // namespace tessera

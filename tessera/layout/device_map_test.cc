@@ -12,7 +12,8 @@
 namespace tessera::test {
 namespace {
 
-/// Law: no two virtual places share a physical place and layer, and all lie inside.
+/// Law: no two virtual places share a physical place and layer, and all lie inside the physical
+/// mesh.
 void expect_one_to_one(const DeviceMap& map, const Shape& mesh) {
   ASSERT_TRUE(map.check(mesh).ok()) << map.check(mesh).error().message;
   std::set<std::pair<Place, std::int64_t>> seen;
@@ -50,7 +51,7 @@ TEST(DeviceMap, PagesRoundRobinOver12Banks) {
   }
 }
 
-// Virtual (r, c) is physical (r, (r + c) mod 8): neighbours in a column sit on a diagonal.
+// Virtual (r, c) is physical (r, (r + c) mod 8): neighbours in a column are on a diagonal.
 TEST(DeviceMap, StaircaseWrapsAround) {
   const DeviceMap map = DeviceMap::folded(
       shape({8, 8}), {fold(x(0), {on(0, 1, 8)}), fold({x(0), x(1)}, {nowhere(8, 2), on(1, 1, 8)})});

@@ -14,16 +14,15 @@ namespace {
 
 constexpr std::int64_t kRowElements = std::int64_t{64} * 1024;
 
-/// A line walked along one dim. As long as no piece ends, only the last digit moves; where one
-/// does, the digits are found anew, by multiplication, or carried when there is only one cut to
-/// carry.
+/// Walks a line along one dim. Inside a piece only the last digit changes. At the end of a piece
+/// the digits are recomputed by multiplication, or carried if there is only one cut above.
 class Walker {
  public:
   explicit Walker(const Line& line) : line_(line) {
     for (const LineCut& cut : line.cuts) divide_.emplace_back(cut.width);
   }
 
-  /// Adds this line's part of the spot, at start + i·coef for each i, to offsets[i].
+  /// Adds this line's part of the position at start + i·coef to offsets[i], for each i.
   void add_to(std::int64_t start, std::int64_t coef, std::span<Spot> offsets) {
     const FastDivide by_coef(std::abs(coef));
     const Spot step = line_.cuts.back().move * coef;
@@ -45,7 +44,7 @@ class Walker {
   }
 
  private:
-  /// Finds the digits of `point`, and how far it is from the ends of the pieces it lies in.
+  /// Finds the digits of `point`, and its distance from the ends of the pieces that contain it.
   void seek(std::int64_t point) {
     spot_ = Spot{};
     std::int64_t left = point;
@@ -77,8 +76,8 @@ class Walker {
   std::vector<FastDivide> divide_;
   Spot spot_;
   std::int64_t digit_ = 0;  // of the last cut but one
-  std::int64_t above_ = 0;  // how far the line may rise before a piece ends
-  std::int64_t below_ = 0;  // how far it may fall
+  std::int64_t above_ = 0;  // how far the point may increase before a piece ends
+  std::int64_t below_ = 0;  // how far it may decrease
 };
 
 std::int64_t coef_of(const Line& line, int dim) {
@@ -124,11 +123,11 @@ Status for_each_row(const Form& form, const std::vector<int>& order,
   const int inner = order.back();
   const std::int64_t extent = form.shape[static_cast<std::size_t>(inner)];
 
-  std::vector<Walker> along;       // lines of the inner dim alone
+  std::vector<Walker> along;       // lines of only the inner dim
   std::vector<const Line*> alone;  // the same lines
   std::vector<Walker> tied;        // lines of the inner dim and others
   std::vector<const Line*> mixed;  // the same lines
-  Lines rest = lines;              // what only outer dims move
+  Lines rest = lines;              // the part that only outer dims change
   rest.lines.clear();
   for (const Line& line : lines.lines) {
     const bool runs = coef_of(line, inner) != 0;

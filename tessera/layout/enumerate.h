@@ -12,8 +12,7 @@
 
 namespace tessera {
 
-/// Elements that differ only along the fastest dim of a walk: element i of the row is at
-/// `base + offsets[i]`.
+/// Elements that differ only along the fastest dim: element i of the row is at `base + offsets[i]`.
 struct Row {
   const Index& index;  ///< of the row's first element
   int dim;             ///< the dim along which the row runs, or -1 for rank 0
@@ -22,14 +21,14 @@ struct Row {
 };
 
 /// Visits every element, row by row, with the dims nested in `order` (slowest first). Offsets along
-/// a row are computed once for the whole walk when the dims of the layout are independent, and by
-/// carrying digits otherwise: no division for each element.
-/// Long dims are handed out in rows of at most 64 Ki elements.
+/// a row are computed once for all rows if the dims of the layout are independent, else by carrying
+/// digits. There is no division per element. Long dims are split into rows of at most 64 Ki
+/// elements.
 /// Law: the rows visit each index exactly once, in order, each at canonical(form).spot(index).
 Status for_each_row(const Form& form, const std::vector<int>& order,
                     const std::function<void(const Row&)>& visit);
 
-/// In row-major order.
+/// The same in row-major order.
 Status for_each_row(const Form& form, const std::function<void(const Row&)>& visit);
 
 }  // namespace tessera

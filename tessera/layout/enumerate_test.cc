@@ -40,7 +40,7 @@ TEST(Rows, TheLaw) {
   for (const Form& f : cases) EXPECT_EQ(about(f, law_rows(f)), "");
 }
 
-// A row of more than 64 Ki elements comes in parts that follow one another.
+// A row of more than 64 Ki elements is visited in consecutive parts.
 TEST(Rows, LongDimsComeInParts) {
   const std::int64_t n = 200000;
   for (const Form& f :

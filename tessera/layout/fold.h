@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-/// Why a slot holds no element. When several reasons apply, the first of this order is the one
-/// that is told; the order is part of the command's contract.
+/// Why a slot holds no element. If several causes apply, the first in this order is reported; the
+/// order is part of the command's contract.
 enum class Cause : std::uint8_t {
-  kSynthetic,  ///< a digit that no logical dim drives: sparse sticks
-  kGap,        ///< a hole between elements: a bumped stride, a slot that no digit reaches
+  kSynthetic,  ///< a digit that depends on no logical dim: sparse sticks
+  kGap,        ///< a hole between elements: an enlarged stride, a slot that no digit reaches
   kAlignment,  ///< rounding an extent up
   kStick,      ///< the end of a partly filled stick
   kTile,       ///< the edge of a partly filled tile
@@ -44,22 +44,21 @@ class Target {
   int code_;
 };
 
-/// One link of a fold's chain: divide what is left of the line by `width`; the quotient is the
-/// digit, the remainder goes on to the next cut.
+/// One step of a fold's chain: divides the rest of the line by `width`. The quotient is the digit;
+/// the remainder goes to the next cut.
 struct Cut {
   std::int64_t width = 1;
-  std::int64_t count = 1;  ///< values allocated for the digit: 0 .. count-1; may exceed the need
+  std::int64_t count = 1;  ///< allocated values of the digit, 0 .. count-1; may exceed `needed`
   Target target = Target::memory();
-  std::int64_t stride =
-      1;  ///< steps along the mesh axis, or slots, that one unit of the digit moves
-  /// The cause told for slots in which this digit runs past the piece above it (past the end of
-  /// the line, for the first digit).
+  std::int64_t stride = 1;  ///< mesh coordinates or slots per unit of the digit
+  /// The cause reported for slots in which this digit runs past the end of the piece of the
+  /// previous cut (for the first digit: past the end of the line).
   Cause cause = Cause::kAlignment;
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
-/// The cause that is meant when none is said: synthetic in a fold without dims, grid for a digit
-/// on the mesh, else alignment.
+/// The default cause: synthetic in a fold without dims, grid for a digit on the mesh, else
+/// alignment.
 Cause default_cause(bool fold_has_dims, Target target);
 
 /// coef · x[dim]
@@ -74,30 +73,31 @@ struct Term {
 ///     p = start + Σ coef·x[dim]
 ///     v = p;  for each cut: digit = v div width, v = v mod width       (the last width is 1)
 ///
-/// Law: p = Σ digit·width, and at every cut the digits after it make up less than its width.
+/// Law: p = Σ digit·width, and for every cut, the sum of digit·width over the later cuts is less
+/// than its width.
 /// Example: 53 rows on 3 cores, then 32-row tiles, is {x0} cut by widths (18, 32, 1): row 40 has
-/// digits (2, 0, 4). The widths are a chain, not radices: 32 does not divide 18, and digit 2 is
-/// always 0 because a piece of 18 never fills a tile.
+/// digits (2, 0, 4). The widths are a chain, not radices: 32 does not divide 18, and the second
+/// digit is always 0 because a piece of 18 rows never fills a tile.
 ///
-/// A negative coefficient is a flip; `start` must keep the line at or above zero. A fold without
-/// terms is synthetic: its line is the single point `start`.
+/// A negative coefficient reverses a dim; `start` must keep the line at or above zero. A fold
+/// without terms is synthetic: its line is the single point `start`.
 struct Fold {
   std::vector<Term> terms;
   std::int64_t start = 0;
   std::vector<Cut> cuts;
   friend bool operator==(const Fold&, const Fold&) = default;
 
-  /// The line's needed length E: one past the largest p, or 0 when a dim of the fold is empty.
+  /// The needed length E of the line: one past the largest p, or 0 if a dim of the fold is empty.
   /// Only for folds that `check` accepts.
   std::int64_t extent(const Shape& shape) const;
   /// The smallest p of any index. Only for folds that `check` accepts and that are not empty.
   std::int64_t first(const Shape& shape) const;
-  /// How many values of the digit of cut k the line needs: ceil(min(E, w_1 .. w_{k-1}) / w_k).
+  /// For each cut k, the needed number of digit values: ceil(min(E, w_1 .. w_{k-1}) / w_k).
   std::vector<std::int64_t> needed(const Shape& shape) const;
 
-  /// Dims exist and are named once, coefficients are not zero, the line starts at or above zero,
-  /// widths are positive and end in 1, counts cover the need, strides of placed digits are
-  /// positive, and no product overflows.
+  /// Checks that dims exist and are named once, coefficients are not zero, the line starts at or
+  /// above zero, widths are positive and end in 1, counts are at least `needed`, strides of placed
+  /// digits are positive, and no product overflows.
   Status check(const Shape& shape, std::size_t mesh_rank) const;
 };
 

@@ -64,7 +64,7 @@ struct BadFold {
   const char* what;
   Fold fold;
   ErrorCode code;
-  const char* number;  // that the message must name
+  const char* number;  // which the message must contain
 };
 
 TEST(Fold, WhatCannotBeIsAnError) {
@@ -112,7 +112,7 @@ TEST(Fold, EdgesOfWhatCanBe) {
   EXPECT_TRUE(fold(x(0, -1), {mem(1, big, 1)}, big - 1).check(shape({big}), 0).ok());
   EXPECT_TRUE(fold(x(0), std::vector<Cut>(kMaxRank, mem(1, 9, 1))).check(shape({4}), 0).ok());
   EXPECT_TRUE(fold(std::vector<Term>{}, {mem(1, 1, 1)}).check(shape({}), 0).ok());
-  // The stride of a digit that is placed nowhere means nothing.
+  // The stride of an unplaced digit has no effect.
   Cut loose = nowhere(1, 4);
   loose.stride = -7;
   EXPECT_TRUE(fold(x(0), {loose}).check(shape({4}), 0).ok());

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kReductionNames = {"sum", "product", "min",
                                                              "max", "and",     "or"};
 constexpr std::size_t kMaxFolds = 256;
-constexpr std::size_t kMaxDigits = 1024;  // of all folds: far more than any machine has levels
+constexpr std::size_t kMaxDigits = 1024;  // of all folds together: far more than any machine needs
 
 Status check_fill(const Fill& fill, std::size_t mesh_rank) {
   if (fill.axis < 0 || static_cast<std::size_t>(fill.axis) >= mesh_rank) {
@@ -135,8 +135,8 @@ Status Form::check() const {
         cat("fills ask for more replicas than the mesh has places (", mesh.elements(), ")"),
         std::nullopt, "replicas of one element live on different places"};
   }
-  // Replicas times elements, and digit boxes, stay below the product of places and slots; that
-  // product is what counts of slots over all places need.
+  // Replicas times elements, and digit boxes, are bounded by the product of places and slots.
+  // Functions that count slots over all places need this product.
   TESSERA_TRY([[maybe_unused]] const std::int64_t everything,
               (Checked(mesh.elements()) * (last_slot + 1)).value("the slots of all places"));
   return ok_status();

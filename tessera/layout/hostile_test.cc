@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers near the ends of int64: every question is answered exactly or refused, and soon. What is
-// answered is checked on sampled indices; the sanitizers watch for overflow.
+// Numbers near the limits of int64: every function returns an exact result or an error, and
+// quickly. Results are checked on sampled indices; the sanitizers detect overflow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::int64_t any_number(Dice& dice) {
   }
 }
 
-/// A form of large numbers; counts are as needed, strides follow one another where they fit.
+/// A form of large numbers; counts are the needed ones, strides follow one another if they fit.
 Form hostile_form(Dice& dice) {
   Form form;
   std::vector<std::int64_t> extents;
@@ -111,7 +111,7 @@ Form hostile_form(Dice& dice) {
   return form;
 }
 
-/// The same shape with one number changed, where that is still a form.
+/// The same shape with one number changed, if that is still a valid form.
 Form neighbour(Dice& dice, const Form& form) {
   Form other = form;
   if (other.folds.empty()) return form;
@@ -144,7 +144,7 @@ Index sample(Dice& dice, const Shape& shape) {
   return index;
 }
 
-/// Whatever canonical, Locator and locate say of sampled indices is right.
+/// The results of canonical, Locator and locate on sampled indices are right.
 Failure samples_agree(Dice& dice, const Form& form) {
   const Result<Lines> lines = canonical(form);
   if (!lines.ok() || form.shape.empty()) return "";
@@ -197,7 +197,7 @@ Failure layout_samples_agree(Dice& dice, const Layout& layout) {
   return "";
 }
 
-/// Questions whose exact answers the small laws check; here they must only come back.
+/// Functions whose exact results the small laws check; here they must only return.
 void ask_everything(Dice& dice, const Form& a, const Form& b) {
   (void)same_function(a, b);
   (void)moved_elements(a, b);
@@ -233,7 +233,7 @@ TEST(Hostile, ASliceOfAnEmptyTensor) {
   const std::int64_t n = std::int64_t{1} << 61;
   const Result<Layout> empty =
       Layout::make(spec(form({0, n}, {}, {fold({x(0), x(1, 808)}, {mem(1, 0, 1)})})));
-  if (!empty.ok()) return;  // refusing the line is an answer, too
+  if (!empty.ok()) return;  // rejecting the line is also correct
   (void)View::of(*empty).slice(1, n / 2, 1);
   (void)View::of(*empty).slice(1, n - 1, n, -1);
 }

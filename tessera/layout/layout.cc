@@ -29,7 +29,7 @@ Error collision_error(const std::pair<Index, Index>& pair) {
                std::nullopt, "a layout gives every element a slot of its own; views may alias"};
 }
 
-/// Fields that say nothing get their plain value, so that equal layouts compare equal.
+/// Fields without effect get their default value, so that equal layouts compare equal.
 void normalise(LayoutSpec& spec) {
   for (Fill& fill : spec.form.fills) {
     if (fill.kind == Fill::Kind::kFixed) {
@@ -42,15 +42,15 @@ void normalise(LayoutSpec& spec) {
   if (spec.padding.kind == PaddingValue::Kind::kUndef) spec.padding.number = 0;
 }
 
-/// Every setting of the allocated digits and replicas must have a place and slot of its own, or
-/// filling padding would overwrite data.
+/// Every setting of the allocated digits and replicas must have its own place and slot, or filling
+/// padding would overwrite data.
 Status check_allocation(const Form& form) {
   const std::vector<std::int64_t> place_strides = form.mesh.row_major_strides();
   std::vector<BoxDigit> box;
   for (const Fold& fold : form.folds) {
     for (const Cut& cut : fold.cuts) {
-      // A digit without values (of an empty tensor) allocates nothing; the others still must not
-      // overlap, so that what they reach can be counted.
+      // A digit without values (of an empty tensor) allocates nothing. The others still must not
+      // overlap, so that the reached slots can be counted.
       if (cut.target.is_nothing() || cut.count <= 1) continue;
       BoxDigit digit{cut.count, {}};
       if (cut.target.is_memory()) digit.move.slot = cut.stride;
@@ -152,7 +152,7 @@ Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& s
       TESSERA_TRY(form.offset, (Checked(form.offset) + Checked(stride) * last).value("the offset"));
       stride = -stride;
     }
-    // Dims of at most one element never move, and a repeated element is no digit at all.
+    // Dims of at most one element and dims of stride 0 have an unplaced digit.
     const bool moves = shape[dim] > 1 && stride != 0;
     fold.cuts = {Cut{1, shape[dim], moves ? Target::memory() : Target::nothing(),
                      moves ? stride : 1, Cause::kAlignment}};

@@ -18,55 +18,64 @@
 
 namespace tessera {
 
+// clang-format off
 // =================================================================================================
 // What a layout is
 //
-// A tensor of shape N has elements at indices x. A layout says on which places of a mesh, and in
-// which slot of their memory, each element lives. It does so in three movements:
+// A tensor of shape N has elements at indices x. A layout states on which places of a mesh, and in
+// which slot of their memory, each element is stored. It is computed in three steps:
 //
-//   fold   join dims into a line           p = start + Σ coef[i]·x[i]
-//   cut    divide, keep the remainder      d_k = v div w_k,  v := v mod w_k      widths w_1 .. w_n
-//   = 1 place  give each digit a home          mesh axis, memory, or nothing, with a stride
+//   fold    join dims into a line                 p = start + Σ coef[i]·x[i]
+//   cut     divide the line into digits           v := p;  for each width w_k:
+//                                                   d_k = v div w_k,  v := v mod w_k
+//                                                 the widths are w_1 .. w_n, and w_n = 1
+//   place   assign each digit a target            a mesh axis or memory, with a stride, or nothing
 //
 //   coordinate on mesh axis a = Σ d·stride over the digits placed on a
 //   slot                      = offset + Σ d·stride over the digits placed in memory
 //
-// A worked table. Row x0 of 53 rows, cut by (18, 32, 1): 18 rows a core on 3 cores, kept in 32-row
-// tiles of one core each. 32 does not divide 18, so no mixed radix can say this; a chain can.
+// A worked table: 53 rows cut by (18, 32, 1). Each of 3 cores holds 18 rows, stored in one 32-row
+// tile per core. 32 does not divide 18, so a mixed radix cannot express this. A chain of cuts can.
 //
-//     x0    d1 = x0 div 18   v     d2 = v div 32   v     d3 = v     lives on core   in tile row
+//     x0    d1 = x0 div 18   v     d2 = v div 32   v     d3 = v     on core         in tile row
 //      0          0           0         0           0      0             0              0
 //     17          0          17         0          17     17             0             17
 //     18          1           0         0           0      0             1              0
 //     40          2           4         0           4      4             2              4
 //     52          2          16         0          16     16             2             16
 //
-// Three sizes are kept apart everywhere: the logical extent (53), what is needed (3 cores of 18
-// rows), and what is allocated (`count`: 3 cores of one 32-row tile). Slots that are allocated but
-// hold no element are padding, and each knows its cause: tile row 18 of core 0 is padding because
-// of the tile; tile row 17 of core 2 because the grid does not divide 53.
+// Tessera always distinguishes three sizes: the logical extent (53), the needed size (3 cores of
+// 18 rows), and the allocated size (`count`: 3 cores of one 32-row tile). Allocated slots that hold
+// no element are padding, and every padding slot has a cause. Tile row 18 of core 0 is padding
+// because of the tile. Tile row 17 of core 2 is padding because the grid does not divide 53.
 //
-// From simple to strange, each the list of its folds:
+// Examples from simple to complex. A fold is written as {line} by (width target·stride, ..):
 //
-//   row-major [4, 6]           {x0} by (1 in memory·6)              {x1} by (1 in memory·1)
-//   column-major               {x0} by (1 in memory·1)              {x1} by (1 in memory·4)
-//   4-wide blocks of columns   {x0} by (1 in memory·4)              {x1} by (4 in memory·24, 1 in
-//   memory·1) rows over 2 places         {x0} by (2 on axis 0, 1 in memory·6) {x1} by (1 in
-//   memory·1) block-cyclic, 2-row blocks {x0} by (4 in memory·12, 2 on axis 0, 1 in memory·6)  ..
-//   all dims over a 1-D mesh   {6·x0 + x1} by (5 on axis 0, 1 in memory·1)
-//   odd-even 16                {x0} by (16 in memory·16, 2 in memory·1, 1 in memory·8)
-//   tt-mlir 53x63 on 3x2       {x0} by (18 on axis 0, 32 in memory·1024, 1 in memory·32)
-//                              {x1} by (32 on axis 1, 32 in memory·1024, 1 in memory·1)
-//   sparse sticks              a fold {} by (1 in memory·1) of count 64: one value of 64 is data
+//   row-major [4, 6]            {x0} by (1 in memory·6)
+//                               {x1} by (1 in memory·1)
+//   column-major                {x0} by (1 in memory·1)
+//                               {x1} by (1 in memory·4)
+//   4-wide column blocks [6, 8] {x0} by (1 in memory·4)
+//                               {x1} by (4 in memory·24, 1 in memory·1)
+//   rows over 2 places          {x0} by (2 on axis 0, 1 in memory·6)
+//                               {x1} by (1 in memory·1)
+//   block-cyclic, 2-row blocks  {x0} by (4 in memory·12, 2 on axis 0, 1 in memory·6)
+//                               {x1} by (1 in memory·1)
+//   all dims over a 1-D mesh    {6·x0 + x1} by (5 on axis 0, 1 in memory·1)
+//   odd-even 16                 {x0} by (16 in memory·16, 2 in memory·1, 1 in memory·8)
+//   tt-mlir 53x63 on 3x2        {x0} by (18 on axis 0, 32 in memory·1024, 1 in memory·32)
+//                               {x1} by (32 on axis 1, 32 in memory·1024, 1 in memory·1)
+//   sparse sticks               {} by (1 in memory·1) of count 64: one value of 64 is data
 //
-// The law that everything else is tested against:
+// All other code is tested against this law:
 //
 //     locate(x) = (places, slot)  ⇔  element_at(place, slot) = x  for each of those places,
 //
 // no two indices share a slot of a place, and every other slot of the allocation is padding.
 // =================================================================================================
+// clang-format on
 
-/// The value that padding holds, when the layout promises one.
+/// The value of padding slots, if the layout defines one.
 struct PaddingValue {
   enum class Kind : std::uint8_t { kUndef, kNumber };  // infinities are numbers
   Kind kind = Kind::kUndef;
@@ -76,27 +85,27 @@ struct PaddingValue {
   friend bool operator==(const PaddingValue&, const PaddingValue&) = default;
 };
 
-/// Everything a Layout is made from, as plain fields. Not yet checked: `Layout::make` does that.
+/// The fields of a Layout, not yet checked. `Layout::make` checks them.
 struct LayoutSpec {
   Form form;
-  DType dtype = DType::kF32;  ///< the tensor's element type; the atom names the one in memory
+  DType dtype = DType::kF32;  ///< the tensor's element type; the atom has the storage type
   Atom atom;
   DeviceMap device_map;
   PaddingValue padding;
-  std::string space;                  ///< memory space: "l1", "dram", ..; empty when unsaid
-  std::optional<std::int64_t> slots;  ///< slots allocated a place; unsaid means `form.reach()`
+  std::string space;                  ///< memory space: "l1", "dram", ..; empty if not given
+  std::optional<std::int64_t> slots;  ///< slots allocated per place; default `form.reach()`
 
   friend bool operator==(const LayoutSpec&, const LayoutSpec&) = default;
 };
 
-/// Where an element lives.
+/// Where an element is stored.
 struct Location {
-  std::vector<Place> places;         ///< one, or one for each replica
-  std::int64_t slot = 0;             ///< counted in elements inside a place
-  std::optional<std::int64_t> byte;  ///< nothing inside block-float tiles
+  std::vector<Place> places;         ///< one, or one per replica
+  std::int64_t slot = 0;             ///< position inside the place, in elements
+  std::optional<std::int64_t> byte;  ///< empty inside block-float tiles
 };
 
-/// A slot without an element, and why.
+/// A slot without an element, and the cause.
 struct Padding {
   Cause cause = Cause::kGap;
   friend bool operator==(const Padding&, const Padding&) = default;
@@ -107,22 +116,23 @@ using Slot = std::variant<Index, Padding>;
 
 class Decoder;
 
-/// A checked layout: owns its memory, is injective, and never changes. See the essay above.
+/// A checked layout: it owns its memory, is injective, and is immutable. See the essay above.
 class Layout {
  public:
-  /// A layout, or what is wrong with the spec. Besides `Form::check`: the atom fits its type and
-  /// divides the allocation, slots cover what the digits reach, the device map is one-to-one, and
-  /// the allocated digits are injective; two indices that collide are named in the error.
+  /// Makes a layout, or returns what is wrong with the spec. Checks `Form::check`, and that the
+  /// atom fits its type and divides the allocation, the slots cover what the digits reach, the
+  /// device map is one-to-one, and the allocated digits are injective. The error names two indices
+  /// that collide.
   static Result<Layout> make(LayoutSpec spec);
 
-  /// Row-major (or any other order of dims, slowest first) on a single place.
+  /// Row-major, or with the given strides, on a single place.
   static Result<Layout> row_major(const Shape& shape, DType dtype);
   static Result<Layout> strided(const Shape& shape, DType dtype,
                                 const std::vector<std::int64_t>& strides, std::int64_t offset = 0);
 
   const LayoutSpec& spec() const { return spec_; }
   const Form& form() const { return spec_.form; }
-  /// Questions about the function alone take a Form; a Layout is one.
+  /// Functions that need only the mapping take a Form; a Layout converts to one.
   operator const Form&() const { return spec_.form; }
   const Shape& shape() const { return spec_.form.shape; }
   const Shape& mesh() const { return spec_.form.mesh; }
@@ -139,15 +149,15 @@ class Layout {
   /// Example: 53x63 on 3x2 with 32x32 tiles: locate({40, 33}) = place {2, 1}, slot 4·32 + 1.
   Result<Location> locate(const Index& index) const;
 
-  /// The logical index stored in `slot` of `place`, or why there is none.
-  /// Law: locate(x) = (places, slot)  ⇔  element_at(place, slot) = x for each of the places.
-  /// A slot outside the allocation, or a place outside the mesh, is an error; so is (kTooLarge) a
-  /// question that takes more than 2^22 steps, which only strides that do not nest or unplaced
-  /// digits of very many values can ask.
+  /// The logical index stored in `slot` of `place`, or the cause of the padding.
+  /// Law: locate(x) = (places, slot)  ⇔  element_at(place, slot) = x for each of the places. A slot
+  /// outside the allocation or a place outside the mesh is an error. kTooLarge if the search takes
+  /// more than 2^22 steps, which happens only with strides that do not nest or with unplaced digits
+  /// that have very many values.
   /// Example: 53x63 on 3x2 with 32x32 tiles: element_at({0, 0}, 18·32) = Padding{Cause::kTile}.
   Result<Slot> element_at(const Place& place, std::int64_t slot) const;
 
-  /// Equal as descriptions. For equality as functions see `same_function`.
+  /// Equality of descriptions. For equality of functions see `same_function`.
   friend bool operator==(const Layout& a, const Layout& b) { return a.spec_ == b.spec_; }
 
  private:
@@ -155,18 +165,18 @@ class Layout {
   LayoutSpec spec_;
   std::int64_t slots_ = 0;
   std::int64_t shard_bytes_ = 0;
-  std::shared_ptr<const Decoder> decoder_;  // for element_at; shared, because it never changes
+  std::shared_ptr<const Decoder> decoder_;  // for element_at; immutable, so copies share it
 };
 
-/// The location of an index by a form alone, as layouts and views answer it.
+/// The location of an index in a form. Layouts and views use it for `locate`.
 Result<Location> locate_in(const Form& form, const Atom& atom, const Index& index);
 
-/// Slot offset + Σ stride[i]·x[i] of a single place. Strides may be zero or negative.
+/// The form slot(x) = offset + Σ stride[i]·x[i] on a single place. Strides may be zero or negative.
 Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& strides,
                           std::int64_t offset);
 
-/// The bytes that `slots` slots take on each place of a form, whose data they must hold in whole
-/// atoms: kSlotsTooFew, kBadAtom, kOverflow.
+/// The bytes that `slots` slots take on each place. The slots must cover the data of the form and
+/// be whole atoms. Errors: kSlotsTooFew, kBadAtom, kOverflow.
 Result<std::int64_t> allocated_bytes_of(const Form& form, const Atom& atom, std::int64_t slots);
 
 /// kOutOfRange unless `place` is on the mesh and `slot` is one of its `slots`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that cannot be: every code of that part of error.h, from Layout::make.
+// Invalid layouts: every code of that part of error.h, from Layout::make.
 #include <gtest/gtest.h>
 
 #include <cstdint>

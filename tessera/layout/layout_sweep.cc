@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every small layout (see testing/small_layouts.h) against the naive enumeration, law by law.
+// Checks every small layout (see testing/small_layouts.h) against the naive enumeration, law by
+// law.
 //   layout_sweep --quick   every 11th form, at least 10^5 layouts
 //   layout_sweep --full    all of them, at least 10^6 layouts
-// Prints how many layouts and coordinates were checked. Returns 1 when a law breaks, after printing
-// up to 5 cases.
+// Prints how many layouts and coordinates were checked. Returns 1 if a law is violated, after
+// printing up to 5 cases.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -21,10 +22,10 @@
 namespace tessera::test {
 namespace {
 
-constexpr std::int64_t kQuickStep = 11;  // prime, and no radix of the enumeration: hits all choices
+constexpr std::int64_t kQuickStep = 11;  // prime, not a radix of the enumeration: hits all choices
 constexpr int kMaxFailures = 5;
 
-/// A 128-bit name of a function, from its naive table alone.
+/// A 128-bit signature of a function, computed only from its naive table.
 struct Signature {
   std::uint64_t a = 14695981039346656037U;
   std::uint64_t b = 0x9E3779B97F4A7C15U;
@@ -43,7 +44,7 @@ struct HashOfSignature {
   std::size_t operator()(const Signature& signature) const { return signature.a; }
 };
 
-/// Functions that live on the first place alone are the same on every mesh that has one place.
+/// Functions that use only the first place are the same on every mesh that has one place.
 Signature signature_of(const Form& form) {
   const std::vector<NaiveSpot> map = naive_map(form);
   const Place origin(form.mesh.rank(), 0);
@@ -61,7 +62,7 @@ Signature signature_of(const Form& form) {
   return signature;
 }
 
-/// The canonical lines as one number, counted in a mesh that holds every small one.
+/// A hash of the canonical lines, in a mesh that contains every small mesh.
 std::uint64_t canonical_name(const Form& form) {
   const Result<Lines> lines =
       canonical(form, shape(std::vector<std::int64_t>(form.mesh.rank(), 16)));
@@ -129,7 +130,7 @@ class Sweep {
     return known->second.hash == mine.hash ? "" : "equal functions have different hashes";
   }
 
-  /// Comparing and refining against the layout of this shape that came before.
+  /// Compares and refines against the previous layout of this shape.
   Failure law_of_pairs(const Form& form) {
     auto [last, fresh] = last_of_shape_.emplace(form.shape.extents(), form);
     if (fresh) return "";

@@ -142,7 +142,7 @@ TEST(Layout, ColumnMajorTilesStream) {
   EXPECT_EQ(stream, expected);
 }
 
-// Spyre's sparse sticks of [512, 256]: device_size [256, 512, 64], one element a stick.
+// Spyre's sparse sticks of [512, 256]: device_size [256, 512, 64], one element per stick.
 TEST(Layout, SparseSticks) {
   const Layout l = layout(form({512, 256}, {},
                                {fold(x(0), {mem(1, 512, 64)}), fold(x(1), {mem(1, 256, 32768)}),
@@ -165,7 +165,7 @@ TEST(Layout, SticksEndPartlyFilled) {
   EXPECT_EQ(*l.element_at({}, 98304 + 48), Slot(Padding{Cause::kStick}));
 }
 
-// FACTS 24, in small: (d0·3 + d1, d1, d2) on 2x3x4 allocates 3 times the data.
+// FACTS 24, with small numbers: (d0·3 + d1, d1, d2) on 2x3x4 allocates 3 times the data.
 TEST(Layout, ADimInTwoFolds) {
   const Layout l = layout(form({2, 3, 4}, {},
                                {fold({x(0, 3), x(1)}, {mem(1, 6, 12)}), fold(x(1), {mem(1, 3, 4)}),

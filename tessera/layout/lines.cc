@@ -29,7 +29,7 @@ Range range_of(const std::vector<Term>& terms, const Shape& shape) {
   return range;
 }
 
-/// Reduces lines to canonical form, collecting what is constant.
+/// Reduces lines to canonical form and collects constants.
 class Canonicaliser {
  public:
   Canonicaliser(const Shape& shape, Lines& out) : shape_(shape), out_(out) {}
@@ -44,7 +44,7 @@ class Canonicaliser {
     });
     simplify(line);
     if (line.terms.empty() || moves_nothing(line)) return;
-    if (line.cuts.size() == 1) {  // linear: each term stands alone
+    if (line.cuts.size() == 1) {  // linear: each term is a line of its own
       for (const Term& term : line.terms) {
         keep(Line{{Term{term.dim, 1}}, 0, {LineCut{1, line.cuts[0].move * term.coef}}});
       }
@@ -62,7 +62,7 @@ class Canonicaliser {
     keep(std::move(line));
   }
 
-  /// Joins lines of one dim into one chain where their widths interleave as divisors.
+  /// Joins lines of one dim into one chain if their widths interleave as divisors.
   void finish() {
     for (std::size_t i = 0; i < out_.lines.size(); ++i) {
       for (std::size_t j = i + 1; j < out_.lines.size();) {
@@ -100,8 +100,8 @@ class Canonicaliser {
 
   void keep(Line line) { out_.lines.push_back(std::move(line)); }
 
-  /// Drops digits that never change, joins neighbours that act as one, and moves the constant part
-  /// of the outermost digit into the base.
+  /// Drops digits that never change, joins neighbouring digits that act as one, and moves the
+  /// constant part of the outermost digit into the base.
   void simplify(Line& line) {
     const Range terms = range_of(line.terms, shape_);
     for (bool changed = true; changed;) {
@@ -149,9 +149,9 @@ class Canonicaliser {
     }
   }
 
-  /// p = a·B + y with 0 <= y < a: where the outer widths are multiples of a, and the last of them
-  /// is a or the next one divides it, the outer digits see only B and the inner ones only y, so the
-  /// line is two lines.
+  /// p = a·B + y with 0 <= y < a. If the outer widths are multiples of a, and the last of them is a
+  /// or the next width divides a, then the outer digits depend only on B and the inner digits only
+  /// on y, so the line is two lines.
   std::optional<std::pair<Line, Line>> un_collapse(const Line& line) const {
     std::int64_t a = 0;
     for (std::size_t split = 1; split < line.terms.size(); ++split) {
@@ -163,7 +163,7 @@ class Canonicaliser {
       if (inner_start + y.high >= a) continue;
       std::size_t k = 0;
       while (k < line.cuts.size() && line.cuts[k].width % a == 0) ++k;
-      const bool cut_at_a = k > 0 && line.cuts[k - 1].width == a;  // what is left is y alone
+      const bool cut_at_a = k > 0 && line.cuts[k - 1].width == a;  // the remainder is y
       if (k == line.cuts.size() || (!cut_at_a && a % line.cuts[k].width != 0)) continue;
       Line high;
       for (std::size_t i = 0; i < split; ++i) {
@@ -182,7 +182,8 @@ class Canonicaliser {
     return std::nullopt;
   }
 
-  /// start + g·(..) where g divides every width but the last is the same chain g times finer.
+  /// If g divides all coefficients and every width except the last, all of them can be divided by
+  /// g.
   bool divide_by_common_factor(Line& line) {
     std::int64_t g = 0;
     for (const Term& term : line.terms) g = std::gcd(g, term.coef);
@@ -199,8 +200,8 @@ class Canonicaliser {
     return true;
   }
 
-  /// One chain that does the work of two over the same single dim, when every width of one is a
-  /// multiple or a divisor of every width of the other.
+  /// One chain that replaces two over the same single dim, if every width of one is a multiple or a
+  /// divisor of every width of the other.
   std::optional<Line> join(const Line& a, const Line& b) {
     if (a.terms.size() != 1 || b.terms.size() != 1 || a.terms[0].dim != b.terms[0].dim) {
       return std::nullopt;
@@ -222,7 +223,7 @@ class Canonicaliser {
       }
       return true;
     };
-    // A linear line counts every digit by its width, so it joins any chain.
+    // A linear line moves each digit in proportion to its width, so it joins any chain.
     if (!b_linear && !divide(widths)) return std::nullopt;
     Line joined{a.terms, a.start, {}};
     if (b_linear) {

@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-/// A position as two numbers that add: the row-major number of the place on a mesh, and the slot.
-/// Because both are sums of digits times strides, moving along a dim adds a Spot.
+/// A position as two numbers: the row-major number of the place on a mesh, and the slot. Both are
+/// sums of digits times strides, so moving along a dim adds a Spot.
 ///
-/// Arithmetic wraps modulo 2^64. The spot of every element fits, so sums that pass through larger
-/// or negative steps on the way still come out exact.
+/// Arithmetic wraps modulo 2^64. The position of every element fits an int64, so sums are exact
+/// even if intermediate values overflow or are negative.
 struct Spot {
   std::int64_t place = 0;
   std::int64_t slot = 0;
@@ -38,7 +38,7 @@ struct Spot {
   }
 };
 
-/// A cut without its allocation: what one unit of the digit moves.
+/// A cut without its allocation: its width, and how far one unit of the digit moves.
 struct LineCut {
   std::int64_t width = 1;
   Spot move;
@@ -48,23 +48,23 @@ struct LineCut {
 
 /// A fold reduced to its function: the sum over the cuts of digit·move.
 struct Line {
-  std::vector<Term> terms;  ///< by falling |coef|
+  std::vector<Term> terms;  ///< in decreasing order of |coef|
   std::int64_t start = 0;
-  std::vector<LineCut> cuts;  ///< falling widths, the last is 1
+  std::vector<LineCut> cuts;  ///< decreasing widths; the last is 1
   friend bool operator==(const Line&, const Line&) = default;
 };
 
-/// The canonical form of a function from indices to spots: spot(x) = base + Σ line(x).
+/// The canonical form of a function from indices to positions: spot(x) = base + Σ line(x).
 ///
-/// Digits that are always 0 are dropped, neighbouring digits that act as one are joined, dims of
-/// extent 1 disappear, joined dims are separated where the cuts allow it ("un-collapse": the line
-/// 64·x0 + x1 cut at multiples of 64 is two lines), and what is constant moves into `base`.
-/// A form is separable when every line has at most one term.
+/// Digits that are always 0 are dropped. Neighbouring digits that act as one are joined. Dims of
+/// extent 1 are removed. Joined dims are separated where the cuts allow it ("un-collapse": the line
+/// 64·x0 + x1 cut at multiples of 64 is two lines). Constants move into `base`. A form is separable
+/// when every line has at most one term.
 ///
 /// Law: spot(x) equals the first place and slot of Form::evaluate for every x.
 struct Lines {
   Shape shape;
-  Shape mesh;  ///< the mesh that place numbers count in
+  Shape mesh;  ///< the mesh in which places are numbered
   Spot base;
   std::vector<Line> lines;  ///< sorted, so that equal sets of lines compare equal
 
@@ -72,8 +72,8 @@ struct Lines {
   Spot spot(const Index& index) const;
 };
 
-/// Canonical lines of a form, with places numbered row-major in `mesh` (which must be at least as
-/// large as the form's own on every axis; two forms are compared in one mesh that holds both).
+/// Canonical lines of a form, with places numbered row-major in `mesh`, which must be at least as
+/// large as the form's mesh on every axis. To compare two forms, use one mesh that contains both.
 Result<Lines> canonical(const Form& form, const Shape& mesh);
 inline Result<Lines> canonical(const Form& form) { return canonical(form, form.mesh); }
 

@@ -24,7 +24,7 @@ TEST(Lines, RowMajorIsOneStrideADim) {
   }
 }
 
-// The same function however it is written has the same lines.
+// All descriptions of one function have the same lines.
 TEST(Lines, DescriptionsOfOneFunctionAgree) {
   const Form plain = form({4, 6}, {}, {fold(x(0), {mem(1, 4, 6)}), fold(x(1), {mem(1, 6, 1)})});
   const std::vector<Form> others = {
@@ -76,7 +76,7 @@ TEST(Lines, TheLaws) {
       form({8}, {}, {fold(x(0), {mem(8, 1, 8), mem(2, 4, 1), mem(1, 2, 4)})}),
       form({7, 5}, {}, {fold({x(0, 5), x(1)}, {mem(9, 4, 9), mem(4, 3, 2), mem(1, 4, 1)}, 3)}),
       form({7}, {}, {fold(x(0, -2), {mem(5, 3, 1), mem(1, 5, 3)}, 12)}),
-      // A common factor of coefficients and widths, with digits that are placed nowhere.
+      // A common factor of coefficients and widths, with unplaced digits.
       form({3}, {}, {fold(x(0, 2), {nowhere(2, 3), mem(1, 2, 1)})}),
       form({3}, {}, {fold(x(0, 3), {mem(3, 4, 2), nowhere(1, 3)}, 4)}),
       form({2}, {6}, {fold(x(0, -3), {on(0, 3, 2), on(0, 1, 3, 2)}, 3)}),

@@ -46,7 +46,7 @@ Locator::Locator(const Lines& lines)
       const LineCut& next = line.cuts[k + 1];
       const bool divides = cut.width % next.width == 0;
       dividing = dividing && divides;
-      // After a remainder is taken, what follows counts from it, and so does the plain stride.
+      // After a remainder is taken, the following steps and the plain stride count from it.
       const Spot expected = divides ? next.move * (cut.width / next.width) : stride * cut.width;
       steps_.push_back({ShortDivide(cut.width), cut.move - expected, divides ? 0 : cut.width,
                         FastDivide(cut.width)});

@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// Division by a number known in advance, as one multiplication and a shift. Exact for every
-/// dividend in [0, 2^63). Law: divide(n) = n div width.
+/// Division by a fixed number, as one multiplication and a shift. Exact for every dividend in [0,
+/// 2^63). Law: divide(n) = n div width.
 class FastDivide {
  public:
   FastDivide() = default;
@@ -47,15 +47,15 @@ class ShortDivide {
   std::uint64_t multiplier_ = 0;
 };
 
-/// Random access: a form compiled so that finding an element costs a multiplication a cut and
-/// little else. Make it once, ask it often. Law: at(x) = canonical(form).spot(x), for x inside the
-/// shape; x is not checked.
+/// Random access: a compiled form that locates an element with one multiplication per cut and
+/// little else. Make it once and use it often. Law: at(x) = canonical(form).spot(x) for x inside
+/// the shape; x is not checked.
 ///
-/// Let q_k = v div w_k. Where widths divide each other the digits are q_k - q_{k-1}·(w_{k-1} /
-/// w_k), so the spot is a plain stride for each dim (the move of the last cut) plus Σ q_k·jump_k,
-/// where jump_k is how far the step across a boundary of w_k departs from that stride. No division
-/// waits for another, and remainders are needed only after a width that the next one does not
-/// divide.
+/// Let q_k = v div w_k. Where each width is a multiple of the next, the digits are q_k -
+/// q_{k-1}·(w_{k-1} / w_k). The position is then a plain stride per dim (the move of the last cut)
+/// plus Σ q_k·jump_k, where jump_k is how much the step across a boundary of w_k differs from that
+/// stride. No division depends on another. Remainders are needed only after a width that is not a
+/// multiple of the next one.
 class Locator {
  public:
   explicit Locator(const Lines& lines);
@@ -99,8 +99,8 @@ class Locator {
     return spot;
   }
 
-  /// The same for many indices, `rank` numbers each, one after the other: spots[i] = at(index i).
-  /// Faster a piece where there are cuts, because each is made for a batch of elements at once.
+  /// The same for many consecutive indices of `rank` numbers each: spots[i] = at(index i). Faster
+  /// per element if there are cuts, because each cut is computed for a batch of elements at once.
   void at_many(std::span<const std::int64_t> indices, std::span<Spot> spots) const;
 
  private:
@@ -108,17 +108,17 @@ class Locator {
   struct Step {
     ShortDivide short_divide;  // for short lines
     Spot jump;
-    std::int64_t take;  // the width, where what is left must be reduced to the remainder; else 0
+    std::int64_t take;  // the width if the rest must be reduced to the remainder, else 0
     FastDivide divide;  // for long lines
   };
   struct Chain {
     Kind kind = Kind::kLong;
     bool bare = false;  // the line is the dim itself: one term, coefficient 1, start 0
-    Term first;         // nearly every line has one term
+    Term first;         // nearly all lines have one term
     std::int64_t start = 0;
     std::size_t more = 0;  // the others: terms_[more .. more_end)
     std::size_t more_end = 0;
-    std::size_t steps = 0;  // cuts but the last, whose width is 1
+    std::size_t steps = 0;  // number of cuts without the last, whose width is 1
   };
 
   /// to += a·b, wrapping as Spot does.
@@ -136,12 +136,12 @@ class Locator {
 
   std::size_t rank_ = 0;
   Spot base_;
-  bool strided_ = false;  // one stride a dim, on one place
+  bool strided_ = false;  // one stride per dim, on one place
   bool places_move_ = false;
-  std::vector<std::int64_t> slot_strides_;   // one a dim
+  std::vector<std::int64_t> slot_strides_;   // one per dim
   std::vector<std::int64_t> place_strides_;  // the same
   std::vector<Chain> chains_;
-  std::vector<Step> steps_;  // of all chains, one after the other
+  std::vector<Step> steps_;  // of all chains, in order
   std::vector<Term> terms_;
 };
 

@@ -34,7 +34,7 @@ TEST(FastDivide, IsExact) {
     };
     for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, INT64_MAX, INT64_MAX - 1})
       check(n);
-    // Multiples of the width, and their neighbours, are where a rounded reciprocal goes wrong.
+    // Multiples of the width, and their neighbours, are where a rounded reciprocal fails.
     for (int i = 0; i < 20; ++i) {
       const std::int64_t q = static_cast<std::int64_t>(random() >> 1) / width;
       const std::int64_t multiple = q * width;
@@ -61,7 +61,7 @@ TEST(Locator, TheLaw) {
   for (const Form& f : cases) EXPECT_EQ(about(f, law_locator(f)), "");
 }
 
-// Batches end where they end: every length up to a few batches, in a shuffled order.
+// Partial batches: every length up to a few batches, in a shuffled order.
 TEST(Locator, ManyAtOnce) {
   const Form f = form({97, 89}, {7},
                       {fold({x(0, 89), x(1)}, {on(0, 1300, 7), mem(48, 28, 50), mem(1, 48, 1)})});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// isl as an independent judge: a form becomes a Presburger relation from indices to (place, slot),
-// with floor and mod for the cuts and existential variables for the replicas, and isl decides
-// injectivity and equality by integer programming. It shares nothing with our way of deciding.
+// isl as an independent reference: a form becomes a Presburger relation from indices to (place,
+// slot), with floor and mod for the cuts and existential variables for the replicas. isl decides
+// injectivity and equality by integer programming, which shares nothing with our method.
 #include <gtest/gtest.h>
 #include <isl/ctx.h>
 #include <isl/map.h>
@@ -39,7 +39,7 @@ constexpr Limits kSmall = {.max_rank = 3,
                            .max_mesh_rank = 2,
                            .max_places = 12,
                            .max_slots = 1000};
-constexpr unsigned long kOperations = 2'000'000;  // after which isl gives up on a question
+constexpr unsigned long kOperations = 2'000'000;  // after which isl gives up
 
 /// "{ [x0, x1] -> [c0, s] : 0 <= x0 < 4 and .. and c0 = .. and s = .. }"
 std::string as_relation(const Form& form) {
@@ -95,7 +95,7 @@ class Oracle {
     isl_ctx_set_max_operations(context_.get(), kOperations);
   }
 
-  /// Nothing when the budget ran out.
+  /// Empty if the budget is exhausted.
   std::optional<bool> injective(const Form& form) {
     const Map map = read(form);
     return answer(isl_map_is_injective(map.get()));

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMaxEnumerated = std::int64_t{1} << 22;
 constexpr std::size_t kData = kCauses;  // the status that comes after every cause
 
-/// For each status s: how many settings have a status of s or later. Entry kData counts data.
+/// For each status s: the number of settings with status s or later. Entry kData counts data.
 using AtLeast = std::array<std::int64_t, kCauses + 1>;
 
 Error too_many_slots() {
@@ -78,8 +78,8 @@ Result<PaddingCount> count_slot_by_slot(const Layout& layout, const std::vector<
   return count;
 }
 
-/// Counts over the whole mesh, or on one place whose mesh digits are given. `elements` are held
-/// there; unsaid, every setting that is fine in every fold is one.
+/// Counts over the whole mesh, or on one place with the given mesh digits. `elements` is the number
+/// of elements held there; by default, every setting that is valid in every fold is an element.
 Result<PaddingCount> count_closed(const Layout& layout, const MeshDigits* at,
                                   std::optional<std::int64_t> elements) {
   const Form& form = layout.form();
@@ -105,8 +105,8 @@ Result<PaddingCount> count_closed(const Layout& layout, const MeshDigits* at,
   for (const AtLeast& fold : folds) {
     for (std::size_t s = 0; s <= kData; ++s) total[s] *= fold[s];
   }
-  // Settings fine in every fold that still belong to no index, because folds share a dim and
-  // disagree about it, or because the empty dim is in no fold: gaps.
+  // Settings that are valid in every fold but belong to no index, because folds share a dim and
+  // disagree about it, or because the empty dim is in no fold. They are gaps.
   const std::int64_t disagree = total[kData] - elements.value_or(total[kData]);
   for (std::size_t s = static_cast<std::size_t>(Cause::kGap) + 1; s <= kData; ++s) {
     total[s] -= disagree;
@@ -151,7 +151,7 @@ Result<PaddingCount> padding_at(const Layout& layout, const Place& place) {
     TESSERA_TRY(const Tile tile, tile_of(layout, place));
     return count_closed(layout, &*digits, tile.elements);
   }
-  // No digits reach the place: what memory digits reach is left over by the grid.
+  // No digits reach the place: the slots that memory digits reach are padding of the grid.
   std::int64_t memory = 1;
   for (const Fold& fold : layout.form().folds) {
     for (const Cut& cut : fold.cuts) {

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// How many allocated slots, over all places, hold no element, by cause.
+/// The number of allocated slots, over all places, that hold no element, by cause.
 struct PaddingCount {
   std::int64_t total = 0;
   std::array<std::int64_t, kCauses> by_cause{};
@@ -21,11 +21,11 @@ struct PaddingCount {
 };
 
 /// Law: equals counting element_at over every slot of every place. Closed form: the cost does not
-/// grow with the tensor or the mesh, except for folds with an unplaced digit or entangled strides,
-/// which are enumerated up to 2^22 slots and kTooLarge beyond.
+/// grow with the tensor or the mesh, except for folds with an unplaced digit or entangled strides.
+/// Those are enumerated, up to 2^22 slots; kTooLarge beyond.
 Result<PaddingCount> padding(const Layout& layout);
 
-/// The same for one place; asked of a place of each class, it tells the padding of all.
+/// The same for one place. All places of one class (`place_classes`) have the same padding.
 Result<PaddingCount> padding_at(const Layout& layout, const Place& place);
 
 /// Whether every allocated slot of every place holds an element.
@@ -38,7 +38,7 @@ struct Stride {
   friend bool operator==(const Stride&, const Stride&) = default;
 };
 
-/// A box of padding: the same slots on each of a set of places, all for one cause.
+/// A box of padding: the same slots on each place of a set, all with one cause.
 struct PaddingRegion {
   Cause cause = Cause::kGap;
   PlaceSet places;
@@ -47,10 +47,10 @@ struct PaddingRegion {
   std::int64_t slots_per_place() const;
 };
 
-/// Calls `visit` with disjoint boxes whose union is exactly the padding, one after another, without
-/// ever holding them all; stops early when `visit` returns false.
-/// The data of an ungapped fold of n cuts are at most n boxes when widths divide (2^(n-1) if not),
-/// and padding is the complement of their product; gaps inside a fold are enumerated run by run.
+/// Calls `visit` with disjoint boxes whose union is exactly the padding, one at a time, without
+/// storing them all. Stops early if `visit` returns false. The data of a fold of n cuts without
+/// gaps is at most n boxes if widths divide each other (2^(n-1) if not), and padding is the
+/// complement of their product. Gaps inside a fold are enumerated run by run.
 /// Law: each padding slot of each place is in exactly one region, with the cause of element_at.
 Status padding_regions(const Layout& layout,
                        const std::function<bool(const PaddingRegion&)>& visit);

@@ -12,8 +12,8 @@
 namespace tessera::test {
 namespace {
 
-// 6 tiles of 1024 slots for 53·63 = 3339 elements. Rows 18..31 of each tile are the tile's:
-// 6·14·32 = 2688. The rest is the grid's: row 17 of the two cores of row 2 (2·32), and column 31
+// 6 tiles of 1024 slots for 53·63 = 3339 elements. Rows 18..31 of each tile are tile padding:
+// 6·14·32 = 2688. The rest is grid padding: row 17 of the two cores of row 2 (2·32), and column 31
 // of core column 1 in the 53 rows that hold data.
 TEST(Padding, Tiled53x63) {
   const PaddingCount count = *padding(layout(tiled_53x63()));
@@ -89,7 +89,7 @@ TEST(Padding, PlaceSets) {
   EXPECT_FALSE(stepped.is_rectangle());
 }
 
-// The complement of one box a fold needs few regions, however large the tensor.
+// The complement of one box per fold needs few regions, for a tensor of any size.
 TEST(PaddingRegions, AreFewAndExact) {
   const Layout l = layout(form({8190, 100}, {994, 1},
                                {fold(x(0), {on(0, 9, 994), mem(1, 16, 128, Cause::kTile)}),

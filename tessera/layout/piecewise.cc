@@ -45,8 +45,8 @@ Bounds bounds_of(const Layout& layout) {
   return bounds;
 }
 
-/// Whether the slots of two layouts differ modulo a stride of either: blocks of rows that take
-/// turns, as one shard's columns beside another's.
+/// Whether the slots of two layouts differ modulo a stride of either: interleaved blocks of rows,
+/// such as the columns of one shard beside those of another.
 bool take_turns(const Layout& a, const Layout& b) {
   const Reach reach[2] = {memory_reach(a.form(), a.slots()), memory_reach(b.form(), b.slots())};
   for (const Reach& either : reach) {
@@ -66,7 +66,7 @@ bool take_turns(const Layout& a, const Layout& b) {
   return false;
 }
 
-/// As `meet`, without making the box: this is asked of every pair.
+/// Like `meet`, without making the box, because it is called for every pair.
 bool overlap(const Box& a, const Box& b) {
   for (std::size_t dim = 0; dim < a.from.size(); ++dim) {
     if (std::max(a.from[dim], b.from[dim]) >= std::min(a.to[dim], b.to[dim])) return false;
@@ -74,8 +74,8 @@ bool overlap(const Box& a, const Box& b) {
   return true;
 }
 
-/// Two pieces whose bounds meet: each element of the smaller is looked up in the other. `left` is
-/// how many may still be looked up for one tensor.
+/// For two pieces whose bounds intersect: looks up each element of the smaller piece in the other.
+/// `left` is how many lookups remain for the tensor.
 Status check_apart(const LayoutPiece& a, const LayoutPiece& b, std::int64_t& left) {
   if (a.box.elements() > b.box.elements()) return check_apart(b, a, left);
   const Checked work = Checked(a.box.elements()) * a.layout.form().replicas();

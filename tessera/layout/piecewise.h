@@ -12,28 +12,29 @@
 
 namespace tessera {
 
-/// As many pieces as one tensor may have.
+/// The most pieces that one tensor may have.
 inline constexpr std::size_t kMaxPieces = 4096;
 
-/// One part of a tensor: the elements of `box`, laid out by `layout`, whose index is counted from
-/// the box's corner.
+/// One part of a tensor: the elements of `box`, laid out by `layout`. The indices of `layout` are
+/// relative to the box's corner.
 struct LayoutPiece {
   Box box;
   Layout layout;
   friend bool operator==(const LayoutPiece&, const LayoutPiece&) = default;
 };
 
-/// A tensor whose parts are laid out by rules of their own: cut points given one by one, chunks of
-/// chunks, halos cut off. What one chain of cuts cannot say, a few boxes can.
+/// A tensor whose parts have different layouts: explicit cut points, chunks of chunks, halos cut
+/// off. A few boxes can express what one chain of cuts cannot.
 ///
-/// Pieces have one mesh, element type, atom and memory space; their boxes are disjoint and cover
-/// the shape; no two elements of different pieces share a slot of a place.
+/// All pieces have the same mesh, element type, atom and memory space. Their boxes are disjoint and
+/// cover the shape. No two elements of different pieces share a slot of a place.
 class Piecewise {
  public:
-  /// Pieces of which nothing is known: looks for elements that share a slot, and answers kTooLarge
-  /// when that takes more than 2^20 comparisons.
+  /// For arbitrary pieces: searches for elements that share a slot. kTooLarge if that takes more
+  /// than 2^20 comparisons.
   static Result<Piecewise> make(Shape shape, std::vector<LayoutPiece> pieces);
-  /// Pieces that a rule keeps apart, such as shards of different places: that alone is not checked.
+  /// For pieces whose slots cannot collide by construction, such as shards on different places.
+  /// Only this is not checked.
   static Result<Piecewise> by_rule(Shape shape, std::vector<LayoutPiece> pieces);
 
   const Shape& shape() const { return shape_; }
@@ -41,21 +42,21 @@ class Piecewise {
   DType dtype() const { return pieces_.front().layout.dtype(); }
   const Atom& atom() const { return pieces_.front().layout.atom(); }
   const std::vector<LayoutPiece>& pieces() const { return pieces_; }
-  /// Slots allocated on every place: enough for every piece.
+  /// Slots allocated on every place, enough for every piece.
   std::int64_t slots() const { return slots_; }
   std::int64_t shard_bytes() const { return shard_bytes_; }
 
-  /// Law: as for Layout, over all pieces.
+  /// Law: as for Layout, over all pieces together.
   Result<Location> locate(const Index& index) const;
-  /// A slot that no piece fills is padding, for the first cause any piece gives. What is a hole to
-  /// one piece may be there for another, so it is a gap only when it is one to all of them.
+  /// A slot that no piece fills is padding, with the first cause that any piece reports. A gap of
+  /// one piece may be used by another, so the cause is kGap only if all pieces report a gap.
   Result<Slot> element_at(const Place& place, std::int64_t slot) const;
 
-  /// Equal as descriptions.
+  /// Equality of descriptions.
   friend bool operator==(const Piecewise&, const Piecewise&) = default;
 
  private:
-  /// `comparisons` of elements are allowed; without it none are made.
+  /// At most `comparisons` comparisons of elements; if empty, elements are not compared.
   static Result<Piecewise> make(Shape shape, std::vector<LayoutPiece> pieces,
                                 std::optional<std::int64_t> comparisons);
 

@@ -86,7 +86,7 @@ TEST(Piecewise, WhatCannotBeIsAnError) {
   EXPECT_TRUE(Piecewise::make(shape({5}), {chunk(0, 2, 0, 0), chunk(2, 5, 0, 0, 2)}).ok());
 }
 
-/// [4, 6] cut into four boxes at (row, column), each row-major in a region of its own.
+/// [4, 6] cut into four boxes at (row, column), each row-major in its own region.
 Piecewise quarters(std::int64_t row, std::int64_t column) {
   std::vector<LayoutPiece> pieces;
   std::int64_t offset = 0;

@@ -17,7 +17,7 @@ void sort_weights(std::vector<Reach::Weight>& weights) {
             [](const Reach::Weight& a, const Reach::Weight& b) { return a.stride > b.stride; });
 }
 
-/// Whether `number` is a sum of digits times strides of the weights from i on.
+/// Whether `number` is a sum of digits times strides of the loops from i on.
 bool is_sum(const std::vector<PlaceLoop>& loops, std::size_t i, std::int64_t number) {
   if (i == loops.size()) return number == 0;
   for (std::int64_t d = 0; d < loops[i].count && d * loops[i].stride <= number; ++d) {
@@ -89,7 +89,7 @@ std::vector<Place> PlaceSet::places() const {
 }
 
 bool PlaceSet::contains(const Place& place) const {
-  // Loops on different axes are independent, so each axis is asked alone.
+  // Loops on different axes are independent, so each axis is tested separately.
   for (std::size_t axis = 0; axis < first.size(); ++axis) {
     std::vector<PlaceLoop> own;
     for (const PlaceLoop& loop : loops) {
@@ -163,7 +163,7 @@ Result<std::vector<Hole>> holes(const Reach& reach) {
     return list;
   }
   if (reach.first > 0) list.push_back({0, reach.first, {}});
-  std::int64_t end = 1;  // one past what the weights from i + 1 on reach
+  std::int64_t end = 1;  // one past the largest sum of the weights from i + 1 on
   for (std::size_t i = reach.weights.size(); i-- > 0;) {
     const Reach::Weight& weight = reach.weights[i];
     if (weight.stride < end) {
@@ -187,8 +187,8 @@ Result<std::vector<Hole>> holes(const Reach& reach) {
 }
 
 Result<std::vector<PlaceSet>> unreached_places(const Form& form) {
-  // A place is unreached because of its first unreached axis: the axes before it are reached, the
-  // axes after it are anything.
+  // Places are grouped by their first unreached axis: the coordinates before it are reached, those
+  // after it are arbitrary.
   std::vector<PlaceSet> list;
   const int rank = static_cast<int>(form.mesh.rank());
   for (int off = 0; off < rank; ++off) {

@@ -17,8 +17,8 @@ struct PlaceLoop {
   friend bool operator==(const PlaceLoop&, const PlaceLoop&) = default;
 };
 
-/// A set of places: `first` + all combinations of the loops, no two of which meet. Loops of count 1
-/// are left out, so a set with at most one loop of stride 1 an axis is a rectangle.
+/// A set of places: `first` + all combinations of the loops, all distinct. Loops of count 1 are
+/// left out, so a set with at most one loop of stride 1 per axis is a rectangle.
 struct PlaceSet {
   Place first;
   std::vector<PlaceLoop> loops;
@@ -26,20 +26,20 @@ struct PlaceSet {
   std::int64_t count() const;
   bool is_rectangle() const;
   bool contains(const Place& place) const;
-  /// Every place of the set.
+  /// All places of the set.
   std::vector<Place> places() const;
-  /// Drops loops of one place and joins loops that continue each other.
+  /// Drops loops of count 1 and joins loops that continue each other.
   void simplify();
 };
 
-/// Numbers of the form first + Σ digit·stride, inside [0, extent): the slots or the coordinates
-/// that the digits of a layout reach.
+/// The numbers first + Σ digit·stride inside [0, extent): the slots or the coordinates that the
+/// digits of a layout reach.
 struct Reach {
   struct Weight {
     std::int64_t count;
     std::int64_t stride;
   };
-  std::vector<Weight> weights;  ///< by falling stride, none of count 1
+  std::vector<Weight> weights;  ///< by decreasing stride, none of count 1
   std::int64_t first = 0;
   std::int64_t extent = 0;
 
@@ -55,11 +55,11 @@ struct Hole {
   std::vector<Reach::Weight> loops;
 };
 
-/// Everything in [0, extent) that is not reached, as disjoint holes. When strides nest there is at
-/// most one hole a weight; entangled ones are listed run by run, kTooLarge beyond 2^22.
+/// All numbers in [0, extent) that are not reached, as disjoint holes. If strides nest, there is at
+/// most one hole per weight. Entangled strides are listed run by run; kTooLarge beyond 2^22.
 Result<std::vector<Hole>> holes(const Reach& reach);
 
-/// The places of the mesh that no digits, replicas or fixed coordinates reach, as disjoint sets.
+/// The places of the mesh that no digit, replica or fixed coordinate reaches, as disjoint sets.
 Result<std::vector<PlaceSet>> unreached_places(const Form& form);
 
 }  // namespace tessera

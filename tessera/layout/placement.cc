@@ -93,7 +93,7 @@ Status for_each_meeting(const Placement& a, const Placement& b,
   const std::vector<FormPiece> of_b = form_pieces(b);
   for (const FormPiece& x : form_pieces(a)) {
     for (const FormPiece& y : of_b) {
-      // Two rules for a whole tensor meet even when it is empty: their meshes may still disagree.
+      // Two rules for a whole tensor meet even if it is empty: their meshes may still disagree.
       const std::optional<Box> both = x.box == y.box ? x.box : meet(x.box, y.box);
       if (!both) continue;
       TESSERA_CHECK_OK(

@@ -15,24 +15,25 @@
 
 namespace tessera {
 
-/// What a slot holds when elements may share one: their indices in row-major order, or why there is
-/// none.
+/// What a slot holds if elements may share it: their indices in row-major order, or the cause of
+/// the padding.
 using SlotContent = std::variant<std::vector<Index>, Padding>;
 
-/// Where the elements of a tensor are, by the simplest of three rules that says it:
+/// Where the elements of a tensor are, as the simplest of three rules that can express it:
 ///
-///   Layout     one rule, a slot of its own for every element
-///   View       one rule, but elements may share a slot (stride 0) and slots may hold nothing
-///   Piecewise  boxes with a rule each (chunks of chunks, device lists in no order)
+///   Layout     one rule; every element has its own slot
+///   View       one rule, but elements may share a slot (stride 0) and slots may be empty
+///   Piecewise  boxes with one rule each (chunks of chunks, unordered device lists)
 ///
-/// Questions that all three answer are asked here; others ask which it is.
+/// This class has the operations that all three support. For others, use `layout()`, `view()` or
+/// `pieces()`.
 class Placement {
  public:
   Placement(Layout layout) : rule_(std::move(layout)) {}     // NOLINT: a Layout is a Placement
   Placement(View view) : rule_(std::move(view)) {}           // NOLINT
   Placement(Piecewise pieces) : rule_(std::move(pieces)) {}  // NOLINT
 
-  /// The rule of that kind, or nothing when it is of another.
+  /// The rule of that kind, or null if it is of another kind.
   const Layout* layout() const { return std::get_if<Layout>(&rule_); }
   const View* view() const { return std::get_if<View>(&rule_); }
   const Piecewise* pieces() const { return std::get_if<Piecewise>(&rule_); }
@@ -47,8 +48,8 @@ class Placement {
   std::int64_t shard_bytes() const;
   std::int64_t allocated_bytes() const { return shard_bytes() * places(); }
 
-  /// The form that places `index`, and the index in that form: the whole for layouts and views, a
-  /// piece otherwise. `index` lies inside the shape.
+  /// The form that places `index`, and the index in that form: the form of the layout or view, or
+  /// of the piece that holds `index`. `index` must lie inside the shape.
   std::pair<const Form*, Index> form_at(const Index& index) const;
 
   Result<Location> locate(const Index& index) const;
@@ -56,30 +57,30 @@ class Placement {
   /// A slot of a view that no index reaches is a gap.
   Result<SlotContent> contents_at(const Place& place, std::int64_t slot) const;
 
-  /// Equal as descriptions. For equality as functions see `same_placement`.
+  /// Equality of descriptions. For equality of functions see `same_placement`.
   friend bool operator==(const Placement&, const Placement&) = default;
 
  private:
   std::variant<Layout, View, Piecewise> rule_;
 };
 
-/// As `same_function` for forms, whatever the rules are.
+/// Like `same_function` for forms, for any two rules.
 Result<Comparison> same_placement(const Placement& a, const Placement& b);
-/// As `moved_elements` for forms.
+/// Like `moved_elements` for forms.
 Result<std::int64_t> moved_elements_between(const Placement& a, const Placement& b);
-/// As `compatible_without_movement` for forms.
+/// Like `compatible_without_movement` for forms.
 Result<bool> placed_compatibly(const Placement& from, const Placement& to);
 
-/// The elements of `box` by a form of their own.
+/// The elements of `box`, and the form that places them.
 struct FormPiece {
   Box box;
   const Form* form = nullptr;
   const DeviceMap* device_map = nullptr;  ///< null for views, which have none
 };
-/// The rule as boxes: one for layouts and views.
+/// The rule as a list of boxes; a single box for layouts and views.
 std::vector<FormPiece> form_pieces(const Placement& placement);
 
-/// Both rules on one of the boxes in which pieces of two placements meet.
+/// Both rules on one box, the intersection of a piece of `a` and a piece of `b`.
 struct Meeting {
   Box box;
   Form a;
@@ -87,8 +88,9 @@ struct Meeting {
   const DeviceMap* map_a = nullptr;  ///< null for views
   const DeviceMap* map_b = nullptr;
 };
-/// Calls `visit` with each meeting until it answers an error; the boxes are disjoint and cover the
-/// shape. Two rules for a whole tensor meet even when it is empty. Error kShapeMismatch.
+/// Calls `visit` with each meeting until it returns an error. The boxes are disjoint and cover the
+/// shape. Two placements without pieces meet once, even if the tensor is empty. Error
+/// kShapeMismatch.
 Status for_each_meeting(const Placement& a, const Placement& b,
                         const std::function<Status(const Meeting&)>& visit);
 

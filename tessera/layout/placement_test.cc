@@ -15,7 +15,7 @@ namespace {
 
 using Spots = std::pair<std::set<Place>, std::int64_t>;
 
-/// Places and slot straight from the definition of the form that has the index.
+/// Places and slot directly from the definition of the form that contains the index.
 Spots spots_of(const Placement& placement, const Index& index) {
   const auto [form, local] = placement.form_at(index);
   Place first;
@@ -31,7 +31,7 @@ std::vector<Index> every_index(const Shape& shape) {
   return all;
 }
 
-/// What every placement owes, slot by slot.
+/// Checks the law of contents_at, slot by slot.
 void expect_contents(const Placement& placement) {
   std::map<std::pair<Place, std::int64_t>, std::vector<Index>> held;
   for (const Index& index : every_index(placement.shape())) {
@@ -56,8 +56,8 @@ void expect_contents(const Placement& placement) {
   }
 }
 
-/// The tensor in two boxes along its first long dim, each with what the layout says there; nothing
-/// when there is no such dim or a box is no layout of its own.
+/// Splits the tensor into two boxes along its first long dim, each with the layout's rule there.
+/// Empty if there is no such dim, or if a box alone is not a layout.
 std::optional<Piecewise> cut_in_two(const Layout& layout, Dice& dice) {
   for (std::size_t dim = 0; dim < layout.shape().rank(); ++dim) {
     if (layout.shape()[dim] < 2 || layout.shape().empty()) continue;
@@ -143,7 +143,7 @@ TEST(Placement, ComparisonsAgreeWithLookingAtEveryElement) {
     ASSERT_TRUE(same.ok()) << same.error().message;
     const bool partial = std::any_of(other.form.fills.begin(), other.form.fills.end(),
                                      [](const Fill& f) { return f.kind == Fill::Kind::kPartial; });
-    if (partial) continue;  // a share is not a copy, which places alone do not tell
+    if (partial) continue;  // a share is not a copy, but places do not show this
     EXPECT_EQ(same->equal, !first);
     EXPECT_EQ(same->first_difference, first);
     const Result<std::int64_t> counted = moved_elements_between(a, b);

@@ -23,7 +23,7 @@ Error too_entangled() {
                std::nullopt, "place every digit, and fold every dim once"};
 }
 
-/// Puts classes of folds together into classes of places.
+/// Combines classes of folds into classes of places.
 class Assembly {
  public:
   Assembly(const Form& form, std::vector<std::vector<FoldClass>> folds)
@@ -79,7 +79,7 @@ class Assembly {
     if (place_class.places > 0) classes_.push_back(std::move(place_class));
   }
 
-  /// Every combination of one box a fold, as a set of places.
+  /// Adds every combination of one box per fold, as a set of places.
   void add_sets(const std::vector<Boxes>& boxes, PlaceClass& to) const {
     std::vector<std::size_t> pick(boxes.size(), 0);
     for (const Boxes& list : boxes) {
@@ -120,7 +120,7 @@ class Assembly {
   std::vector<PlaceClass> classes_;
 };
 
-/// Adds one place to the sets, extending the one before where only the last coordinate steps on.
+/// Adds one place to the sets. Extends the last set if only the last coordinate advances.
 void add_place(std::vector<PlaceSet>& sets, const Place& place) {
   if (!sets.empty() && !place.empty() && sets.back().loops.size() <= 1) {
     PlaceSet& before = sets.back();

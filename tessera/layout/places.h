@@ -14,16 +14,16 @@ namespace tessera {
 /// Places whose memory holds data in exactly the same slots: interior, last row, last column,
 /// corner, empty.
 struct PlaceClass {
-  std::vector<PlaceSet> sets;  ///< disjoint; a rectangle each where the class is made of them
+  std::vector<PlaceSet> sets;  ///< disjoint; rectangles if the class consists of rectangles
   std::int64_t places = 0;
   std::int64_t elements = 0;      ///< held on each place of the class
   std::int64_t needed_slots = 0;  ///< one past the last slot that holds data
 };
 
 /// Law: every place of the mesh is in exactly one set; two places are in one class ⇔ the same slots
-/// hold data (and the rest is padding). Classes with data come first, the empty one last.
-/// Cost grows with the number of classes, not of places; entangled folds (unplaced digits, dims in
-/// two folds) are walked element by element up to 2^22 of them, and kTooLarge beyond.
+/// hold data (and the rest is padding). Classes with data come first, the empty class last. The
+/// cost grows with the number of classes, not of places. Entangled folds (unplaced digits, dims in
+/// two folds) are visited element by element, up to 2^22 elements; kTooLarge beyond.
 Result<std::vector<PlaceClass>> place_classes(const Layout& layout);
 
 /// What one place holds.

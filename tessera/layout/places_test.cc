@@ -75,7 +75,7 @@ TEST(TileOf, TheTileOfOneCoreIsOneBox) {
 }
 
 TEST(TileOf, BlockCyclicTilesAreSeveralBoxes) {
-  // 2-row blocks of 10 rows dealt to 2 places: place 0 has rows 0-1, 4-5, 8-9.
+  // 2-row blocks of 10 rows distributed over 2 places: place 0 has rows 0-1, 4-5, 8-9.
   const Layout l = layout(form({10}, {2}, {fold(x(0), {mem(4, 3, 2), on(0, 2, 2), mem(1, 2, 1)})}));
   const Tile tile = *tile_of(l, {0});
   EXPECT_EQ(tile.elements, 6);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random layouts larger than the sweep's, against the naive reference: over 200,000 cases. Each is
-// a seed and a budget of choices; rapidcheck shrinks the budget, which simplifies the layout.
-// RC_PARAMS="seed=.." tries others.
+// Random layouts, larger than those of the sweep, against the naive reference: over 200,000 cases.
+// Each case is a seed and a budget of choices; rapidcheck shrinks the budget, which simplifies the
+// layout. RC_PARAMS="seed=.." tries others.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -86,7 +86,7 @@ TEST(Property, RewritingKeepsTheFunction) {
   holds(30000, [](Dice& dice) -> Failure {
     const Form a = random_form(dice, kLarge);
     const Form b = rewrite(dice, a);
-    if (!b.check().ok()) return "";  // grew past what a form may have
+    if (!b.check().ok()) return "";  // it exceeds the limits of a form
     Laws laws;
     laws << law_same_function(a, b) << law_compatible(a, b);
     const Result<Comparison> comparison = same_function(a, b);
@@ -128,7 +128,7 @@ TEST(Property, Views) {
   });
 }
 
-/// [n, m] cut into bands of rows, each row-major or column-major in a region of its own.
+/// [n, m] cut into bands of rows, each row-major or column-major in its own region.
 Failure random_pieces(Dice& dice) {
   const std::int64_t n = dice.between(1, 12);
   const std::int64_t m = dice.between(1, 8);

@@ -36,8 +36,8 @@ struct SidedLine {
   }
 };
 
-/// A line seen from one point, along one dim: what is left of it at the point, how much a step
-/// along the dim adds, and which cuts are still to be made.
+/// A line seen from one point, along one dim: the remainder at the point, the change per step along
+/// the dim, and the cuts that are still to be made.
 struct Ray {
   const SidedLine* line;
   std::size_t cut;
@@ -46,7 +46,7 @@ struct Ray {
 
   const SidedCut& at() const { return line->cuts[cut]; }
   bool linear() const { return cut + 1 == line->cuts.size(); }
-  /// Steps after which the digit has advanced by a whole number and what is left is as before.
+  /// Steps after which the digit has advanced by a whole number and the remainder is the same.
   std::int64_t period() const { return at().width / std::gcd(at().width, coef); }
   /// Whether the point is the first of its digit, seen along the dim.
   bool begins() const { return floor_div(left - coef, at().width) != floor_div(left, at().width); }
@@ -66,7 +66,7 @@ class Splitter {
     current_.origin.assign(out.dims.size(), 0);
   }
 
-  /// False when there are too many pieces.
+  /// False if there are too many pieces.
   bool run() { return outer(0); }
 
  private:
@@ -98,7 +98,7 @@ class Splitter {
       for (const SidedLine& line : lines_) {
         const std::int64_t coef = line.coef(dim);
         if (coef == 0) continue;
-        // coef · period / width is whole; dividing first keeps it inside 64 bits.
+        // coef · period / width is an integer; dividing first keeps it within 64 bits.
         const std::int64_t g = std::gcd(line.cuts[0].width, coef);
         loop.move += line.cuts[0].move * (coef / g * (period / (line.cuts[0].width / g)));
       }
@@ -127,10 +127,10 @@ class Splitter {
     return fine;
   }
 
-  /// Splits [x, x + n) of the last dim. `rays` stand at x; `at` and `slope` collect what is
-  /// already linear over the whole interval.
+  /// Splits [x, x + n) of the last dim. `rays` are at x; `at` and `slope` collect what is already
+  /// linear over the whole interval.
   bool along(const std::vector<Ray>& rays, std::int64_t x, std::int64_t n, Spots at, Spots slope) {
-    // Settle every digit that does not change inside the interval.
+    // Resolve every digit that does not change inside the interval.
     std::vector<Ray> active;
     for (Ray ray : rays) {
       while (!ray.linear()) {
@@ -158,7 +158,7 @@ class Splitter {
       }
     }
     if (n / period >= 2) {
-      // Periods begin where some digit does, or their ends would cut segments in two.
+      // Periods must begin where some digit begins, or their ends would split segments.
       std::int64_t head = n;
       for (const Ray& ray : active) head = std::min(head, ray.begins() ? 0 : ray.until_change());
       if (head == 0) return periodic(active, x, n, at, slope, period);
@@ -225,14 +225,14 @@ void add_lines(const Lines& from, bool side_a, bool side_b, std::vector<SidedLin
   }
 }
 
-/// The lines that touch one set of tied dims.
+/// The lines that use one set of connected dims.
 struct Group {
   std::vector<int> dims;
   std::vector<SidedLine> lines;
 };
 
-/// Dims tied together by lines of several terms, each group with its lines. Dims stand from the
-/// one with the largest steps to the one with the smallest, which is walked last.
+/// Groups of dims that lines of several terms connect, each with its lines. Dims are ordered from
+/// the largest steps to the smallest, which is walked last.
 std::vector<Group> tie_dims(const Shape& shape, std::vector<SidedLine> lines) {
   std::vector<int> parent(shape.rank());
   std::iota(parent.begin(), parent.end(), 0);

@@ -13,15 +13,15 @@
 namespace tessera::test {
 namespace {
 
-/// `extent` elements in pieces of `width`, one piece a place.
+/// `extent` elements in pieces of `width`, one piece per place.
 Form pieces(std::int64_t extent, std::int64_t width, std::int64_t start = 0) {
   const std::int64_t line = start + extent;
   const std::int64_t count = (line + width - 1) / width;
   return form({extent}, {count}, {fold(x(0), {on(0, width, count), mem(1, width, 1)}, start)});
 }
 
-/// How many straight segments the nests have: every combination of the loops, where an innermost
-/// loop of step 1 is the segment itself.
+/// The number of contiguous segments of the nests: all combinations of the loops, where an
+/// innermost loop of step 1 is the segment itself.
 std::int64_t segments(const Refinement& refinement) {
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < refinement.nests(); ++i) {
@@ -46,9 +46,9 @@ TEST(Refine, FourAgainstSix) {
 // lcm(18, 32) = 288; 288/18 + 288/32 - 1 = 16 + 9 - 1 = 24 segments.
 TEST(Refine, EighteenAgainstThirtyTwo) {
   EXPECT_EQ(segments(*refine(pieces(288, 18), pieces(288, 32))), 24);
-  // Boundaries at 31, 63, .. are odd and never meet multiples of 18: one segment more.
+  // Boundaries at 31, 63, .. are odd and never equal multiples of 18: one more segment.
   EXPECT_EQ(segments(*refine(pieces(288, 18), pieces(288, 32, 1))), 25);
-  // Boundaries at 30, 62, .. meet a multiple of 18 once (126): 24 again.
+  // Boundaries at 30, 62, .. equal a multiple of 18 once (126): 24 again.
   EXPECT_EQ(segments(*refine(pieces(288, 18), pieces(288, 32, 2))), 24);
   for (const std::int64_t start : {0, 1, 2, 17}) {
     EXPECT_EQ(law_refine(pieces(288, 18), pieces(288, 32, start)), "");
@@ -56,7 +56,7 @@ TEST(Refine, EighteenAgainstThirtyTwo) {
   }
 }
 
-// u/g + v/g - 1 segments a period, for all small pairs of widths.
+// u/g + v/g - 1 segments per period, for all small pairs of widths.
 TEST(Refine, SegmentsOfOnePeriod) {
   for (std::int64_t u = 2; u <= 12; ++u) {
     for (std::int64_t v = 2; v <= 12; ++v) {
@@ -67,7 +67,7 @@ TEST(Refine, SegmentsOfOnePeriod) {
   }
 }
 
-// Many periods are one short list of pieces, not one piece a period.
+// Many periods are one short list of pieces, not one piece per period.
 TEST(Refine, PeriodsAreLoops) {
   constexpr std::int64_t kElements = 288'000;
   const Refinement refinement = *refine(pieces(kElements, 18), pieces(kElements, 32));

@@ -18,15 +18,15 @@ namespace {
 constexpr std::int64_t kMaxWalked = std::int64_t{1} << 22;
 constexpr Spot kNext{0, 1};  // the slot right after, on the same place
 
-/// What the breaks of a walk have in common: the gcd of their positions, and the gcd of the slots
-/// in which a new run begins (0 when there are none).
+/// The gcd of the positions of all breaks, and the gcd of the slots in which a new run begins (0 if
+/// there are none).
 struct Breaks {
   std::int64_t positions = 0;
   std::int64_t slots = 0;
 };
 
-/// The form with dims in the order of the walk, slowest first; neighbours that every fold counts as
-/// one dim are one dim.
+/// The form with dims in the order of the walk, slowest first; neighbouring dims that act as one
+/// dim in every fold are merged.
 Result<Form> walk_form(const Form& form, const std::vector<int>& order) {
   std::vector<std::int64_t> extents;
   std::vector<int> position(order.size(), -1);
@@ -56,7 +56,7 @@ Result<Form> walk_form(const Form& form, const std::vector<int>& order) {
   return walk;
 }
 
-/// The part of a spot that one dim contributes.
+/// The part of a position that one dim contributes.
 class DimFunction {
  public:
   DimFunction(const Lines& lines, int dim) : index_(lines.shape.rank(), 0), dim_(dim) {
@@ -82,12 +82,12 @@ void add(Breaks& breaks, std::int64_t position, std::int64_t slot) {
   breaks.slots = std::gcd(breaks.slots, slot);
 }
 
-/// Breaks at x of one dim, all faster dims being at their start: x breaks when its step is not
-/// `wanted`. Positions are counted in steps of this dim, slots from the dim's start.
+/// The breaks along one dim, with all faster dims at their start: x breaks if its step is not
+/// `wanted`. Positions count steps of this dim; slots are relative to the dim's start.
 ///
-/// Inside the loops of a piece every repetition steps alike, except that the first one follows
-/// something else; and whether a point breaks depends only on the finest loop that has begun to
-/// repeat. So it is enough to look at the origin and at repetition 1 of each loop.
+/// In the loops of a piece all repetitions have the same step, except for the first one, which has
+/// a different predecessor. Whether a point breaks depends only on the finest loop that has begun
+/// to repeat. So it is enough to test the origin and repetition 1 of each loop.
 Breaks breaks_along(const Factor& factor, const DimFunction& function, Spot wanted, bool& any) {
   Breaks breaks;
   const Spot start = function(0);
@@ -111,7 +111,7 @@ Breaks breaks_along(const Factor& factor, const DimFunction& function, Spot want
   return breaks;
 }
 
-/// Slots along a dim, as their common divisor with the first one taken away.
+/// The gcd of all slots along a dim, relative to the first one.
 std::int64_t slot_divisor(const Factor& factor) {
   std::int64_t divisor = 0;
   for (const Piece& piece : factor.pieces) {
@@ -125,7 +125,7 @@ Result<Breaks> breaks_of_separable(const Form& walk, const Lines& lines) {
   TESSERA_TRY(const Refinement refinement, refine(walk));
   const std::vector<std::int64_t> weight = walk.shape.row_major_strides();
   Breaks breaks;
-  Spot wrap;  // what all faster dims lose when they start over
+  Spot wrap;  // the change when all faster dims start over
   Spot origin = lines.spot(Index(walk.shape.rank(), 0));
   breaks.slots = origin.slot;
   for (std::size_t d = walk.shape.rank(); d-- > 0;) {
@@ -225,8 +225,8 @@ Result<std::vector<std::int64_t>> strides_of(const Form& form) {
   if (form.replicas() != 1) return not_strided;
   if (form.shape.empty()) return strides;
   TESSERA_TRY(const Lines lines, canonical(form));
-  // The only candidate: one step along each dim. Cuts may fall between elements, so what counts is
-  // whether it is the same function.
+  // The only candidate is one step along each dim. Cuts may lie between elements, so test whether
+  // the functions are equal.
   const Spot origin = lines.spot(Index(form.shape.rank(), 0));
   Lines plain{lines.shape, lines.mesh, origin, {}};
   for (std::size_t dim = 0; dim < strides.size(); ++dim) {

@@ -25,8 +25,8 @@ TEST(Runs, RowMajorIsOneRun) {
   EXPECT_EQ(*vector_width(f, kF32, 16), 4);
 }
 
-// Rows by (18, 32, 1) in slots of 32 a core break at 18 and 36: the run is 18, and the last run,
-// of 17, leaves no vector.
+// Rows by (18, 32, 1) in 32 slots per core break at 18 and 36: the run is 18, and the last run, of
+// 17, allows no vector.
 TEST(Runs, TheChain18_32_1) {
   const Form f = form({53}, {3}, {fold(x(0), {on(0, 18, 3), mem(32, 1, 32), mem(1, 32, 1)})});
   EXPECT_EQ(*contiguous_run(f), 18);
@@ -57,7 +57,7 @@ TEST(Runs, StridesOfStridedLayouts) {
   const auto tiled = strides_of(tiled_53x63());
   ASSERT_FALSE(tiled.ok());
   EXPECT_EQ(tiled.error().code, ErrorCode::kNotSupported);
-  // One place a row: slots have strides, but places differ.
+  // One place per row: slots have strides, but places differ.
   EXPECT_FALSE(*is_strided(form({4}, {4}, {fold(x(0), {on(0, 1, 4)})})));
 }
 

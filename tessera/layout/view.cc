@@ -157,12 +157,12 @@ Result<View> View::reshape(const std::vector<std::int64_t>& extents) const {
     form.shape = target;
     return with(std::move(form));
   }
-  // Walk both shapes from the left; where their products meet, one group of old dims becomes one
-  // group of new dims.
+  // Walk both shapes from the left; where their products are equal, one group of old dims becomes
+  // one group of new dims.
   View view = *this;
   std::size_t from = 0;
   std::size_t to = 0;
-  int at = 0;  // dims of `view` that are already as wanted
+  int at = 0;  // dims of `view` that are already reshaped
   while (from < shape().rank() || to < target.rank()) {
     std::int64_t old_product = from < shape().rank() ? shape()[from] : 1;
     std::int64_t new_product = to < target.rank() ? target[to] : 1;

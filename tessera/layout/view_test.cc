@@ -90,7 +90,7 @@ TEST(View, Split) {
   }
 }
 
-// What is row-major in one line merges; what is not is refused by name of the dim.
+// Dims that are row-major in one line merge; for others the error names the dim.
 TEST(View, Merge) {
   const std::vector<Layout> all = bases();
   const IndexMap merged = [](const Index& y) { return Index{y[0] / 6, y[0] % 6}; };

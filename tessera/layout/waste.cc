@@ -15,8 +15,8 @@ std::int64_t allocated_elements(const Layout& layout) {
   return (Checked(layout.slots()) * layout.places()).saturated();
 }
 
-/// How many pieces of the line are placed on the mesh, or nothing when the digits on the mesh do
-/// not count pieces one after the other.
+/// The number of pieces of the line on the mesh, or empty if the mesh digits do not number
+/// consecutive pieces.
 std::optional<std::int64_t> pieces_used(const Fold& fold, const Shape& shape,
                                         std::vector<bool>& axes) {
   if (std::none_of(fold.cuts.begin(), fold.cuts.end(),
@@ -28,7 +28,7 @@ std::optional<std::int64_t> pieces_used(const Fold& fold, const Shape& shape,
   for (const Cut& cut : fold.cuts) {
     if (!cut.target.is_mesh()) {
       if (width || extent <= cut.width) continue;
-      return std::nullopt;  // a digit that changes: what follows it starts again
+      return std::nullopt;  // this digit changes, so the later digits start again
     }
     const auto axis = static_cast<std::size_t>(cut.target.axis());
     if (axes[axis] || cut.stride != 1) return std::nullopt;

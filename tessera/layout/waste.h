@@ -9,25 +9,25 @@
 
 namespace tessera {
 
-/// What a layout allocates beside what it holds, in elements of all places together.
+/// What a layout allocates compared with what it holds, in elements, summed over all places.
 struct Waste {
   std::int64_t allocated = 0;
-  std::int64_t needed = 0;  ///< every replica counts
+  std::int64_t needed = 0;  ///< counts every replica
 
   bool more_than(double factor) const;
-  /// "96" or "2.5": how many times the data. Only when data are needed.
+  /// allocated / needed as text: "96" or "2.5". Requires needed > 0.
   std::string factor_text() const;
 };
 
-/// Of the elements alone.
+/// `needed` counts the elements only.
 /// Example: 8x96x32 as (d0 * 96 + d1, d1, d2) allocates 96 times the data.
 Waste waste_of(const Layout& layout);
 
-/// Of the elements in whole tiles: what rounding up the last two dims adds is needed too.
+/// `needed` counts whole tiles: it includes the elements added by rounding up the last two dims.
 Waste waste_beside_tiles(const Layout& layout, std::int64_t rows, std::int64_t cols);
 
-/// Places that hold nothing because the lines end before they are reached; holes inside a line are
-/// not looked for. Nothing when a line reaches places in another way than piece after piece.
+/// The number of places that hold nothing because the lines end before them. Holes inside a line
+/// are not counted. Empty if a line does not assign consecutive pieces to consecutive places.
 /// Example: 53 rows in pieces of 32 on 3 places: 1.
 std::optional<std::int64_t> places_past_the_end(const Form& form);
 

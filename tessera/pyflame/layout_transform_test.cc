@@ -18,7 +18,8 @@ PECoord pe_of(const Layout& layout, const Place& place) {
   return {static_cast<std::int32_t>(pe[0]), static_cast<std::int32_t>(pe[1])};
 }
 
-/// What each element of `size` bytes is read from and written to: (offset, offset) in bytes.
+/// Where each element of `size` bytes is read and written: (source offset, destination offset) in
+/// bytes.
 std::vector<std::pair<std::int64_t, std::int64_t>> elements_of(const Transfer& transfer) {
   std::vector<std::pair<std::int64_t, std::int64_t>> at = {
       {transfer.start_offset, transfer.dest_offset}};
@@ -34,7 +35,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> elements_of(const Transfer& t
   return at;
 }
 
-/// Carries out the pattern on numbered elements and looks at every slot of every destination tile.
+/// Applies the pattern to numbered elements and checks every slot of every destination tile.
 void check_conservation(const MeshLayout& from, const MeshLayout& to, const Numbers& shape,
                         DType dtype, std::int64_t element_bytes) {
   SCOPED_TRACE(notation::write(from.words()) + " to " + notation::write(to.words()) + " of " +
@@ -142,7 +143,7 @@ TEST(LayoutTransform, GatherOfUnevenTiles) {
   }
   EXPECT_EQ(bytes, (std::map<PECoord, std::int64_t>{{{0, 0}, 48}, {{1, 0}, 48}, {{2, 0}, 24}}));
   EXPECT_EQ(first, (std::map<PECoord, std::int64_t>{{{0, 0}, 0}, {{1, 0}, 48}, {{2, 0}, 96}}));
-  // 12 wavelets over one hop and 6 over two; 16-bit elements go two in a wavelet.
+  // 12 wavelets over one hop and 6 over two; two 16-bit elements share a wavelet.
   EXPECT_EQ(*gather.estimated_cost(), 12 * 1 + 6 * 2);
   LayoutTransform narrow = gather;
   narrow.dtype = DType::kBF16;
@@ -188,8 +189,8 @@ TEST(LayoutTransform, EveryElementIsWrittenOnce) {
 }
 
 TEST(LayoutTransform, ReshardIsNotEmpty) {
-  // The seed's section 7.1: c wants Grid(4, 4), a was Grid(2, 8). By hand: [16, 16] has 8x2 tiles
-  // on 2x8 and 4x4 tiles on 4x4.
+  // Section 7.1 of the PyFlame document: c needs Grid(4, 4), a has Grid(2, 8). By hand: [16, 16]
+  // has 8x2 tiles on 2x8 and 4x4 tiles on 4x4.
   const LayoutTransform reshard = *LayoutTransformer::create_transform(
       MeshLayout::Grid(2, 8), MeshLayout::Grid(4, 4), {16, 16});
   EXPECT_EQ(reshard.type, TransformType::RESHARD);
@@ -199,8 +200,8 @@ TEST(LayoutTransform, ReshardIsNotEmpty) {
     (transfer.is_local() ? local : bytes) += transfer.size;
   }
   EXPECT_EQ(bytes + local, 16 * 16 * 4);
-  // PE (r, c) of both holds rows 8r..8r+8 and 4r..4r+4: shared on r = 0 (4 rows) alone, r = 1 has
-  // 8..16 against 4..8; columns 2c..2c+2 against 4c..4c+4: shared on c = 0 (2 columns) alone.
+  // PE (r, c) of both holds rows 8r..8r+8 and 4r..4r+4: shared only on r = 0 (4 rows), r = 1 has
+  // 8..16 against 4..8; columns 2c..2c+2 against 4c..4c+4: shared only on c = 0 (2 columns).
   EXPECT_EQ(local, 4 * 2 * 4);
 }
 

@@ -7,8 +7,8 @@
 #include "tessera/memory/validate.h"
 #include "tessera/pyflame/pe_memory_planner.h"
 
-// What reuse of memory saves on graphs like those that people run, against PyFlame's own planner,
-// which reuses nothing. PyFlame's text expects 30-50 %.
+// What reuse of memory saves on realistic graphs, compared with PyFlame's own planner, which reuses
+// nothing. The PyFlame document expects 30-50 %.
 namespace tessera::pyflame {
 namespace {
 
@@ -26,7 +26,7 @@ class Builder {
     return lay(
         graph.add({std::move(name), std::move(shape), DType::kF32, Value::Kind::kParameter}));
   }
-  /// One number a column of the grid's tensors, on every row of PEs.
+  /// One number per column of the grid's tensors, on every row of PEs.
   TensorId bias(std::string name, std::int64_t n) {
     const TensorId id = graph.add({std::move(name), {n}, DType::kF32, Value::Kind::kParameter});
     MeshLayout copies = grid_;
@@ -42,7 +42,8 @@ class Builder {
     const std::vector<std::int64_t> shape = graph.tensors[inputs[0]].shape;
     return lay(graph.compute_in_place(std::move(name), std::move(inputs), shape));
   }
-  /// a·b with panels of `k` columns of a and rows of b, one loaded while the other is used.
+  /// a·b with panels of `k` columns of a and rows of b; one panel is loaded while the other is
+  /// used.
   TensorId matmul(std::string name, TensorId a, TensorId b, std::int64_t rows, std::int64_t cols,
                   std::int64_t k = 16) {
     const TensorId out = op(std::move(name), {a, b}, {rows, cols});
@@ -50,7 +51,7 @@ class Builder {
     graph.ops.back().scratch = {{"panels", 2 * k * step, out, k, 2, "double_buffers"}};
     return out;
   }
-  /// An op that changes its first input in place and makes nothing new: an optimiser's step.
+  /// An op that changes its first input in place and has no other output: an optimizer step.
   void update(std::string name, std::vector<TensorId> inputs) {
     graph.ops.push_back({std::move(name), std::move(inputs), {}});
   }
@@ -97,7 +98,7 @@ Builder transformer_forward() {
     const TensorId w = b.weight("w" + part, {kModel, kModel});
     qkv.push_back(b.matmul(part, norm1, w, kTokens, kModel));
   }
-  // All heads below one another, as an op that takes them in turn would keep them.
+  // All heads stacked along the rows, as an op that processes them one by one would store them.
   const TensorId scores = b.matmul("scores", qkv[0], qkv[1], kHeads * kTokens, kTokens, 4);
   const TensorId softmax = b.elementwise("softmax", {scores});
   const TensorId context = b.matmul("context", softmax, qkv[2], kTokens, kModel);
@@ -114,7 +115,7 @@ Builder transformer_forward() {
   return b;
 }
 
-/// Forward, backward and an optimiser with momentum: activations wait for their gradients.
+/// Forward, backward and an optimizer with momentum: activations stay live until their gradients.
 Builder training_step() {
   Builder b(256, 256);
   constexpr std::int64_t kBatch = 2048;
@@ -150,7 +151,7 @@ Builder training_step() {
 }
 
 /// Residual blocks on [H, W, N, C] with rows and columns of the picture on the PEs; weights are
-/// streamed, so only a part of them is ever on a PE.
+/// streamed, so only a part of them is on a PE at any time.
 Builder residual_cnn() {
   Builder b(56, 56);
   const std::vector<std::int64_t> shape = {112, 112, 4, 32};
@@ -190,7 +191,7 @@ MemoryPlan planned(const PEGraph& graph, const std::map<TensorId, MeshLayout>& l
   return plan;
 }
 
-/// Plans a graph, prints what reuse saves, and answers the numbers.
+/// Plans a graph, prints what reuse saves, and returns the numbers.
 Measured measure(const char* name, const Builder& b) {
   const MemoryPlan plan = planned(b.graph, b.layouts);
   PEGraph plain = b.graph;
@@ -212,23 +213,23 @@ Measured measure(const char* name, const Builder& b) {
 }
 
 // Tiles on 256x256: 8 rows of the batch; 16 columns of 4096 and 4 of 1024. Parameters: 4x16, twice
-// 16x16, 16x4 and biases 16, 16, 16, 4 of 4 bytes: 2768. The largest moment is a matmul 4096 to
-// 4096: 8x16 in and out, 2 x 16 steps of (8 + 16) for panels.
+// 16x16, 16x4 and biases 16, 16, 16, 4 of 4 bytes: 2768. The peak is at a matmul 4096 to 4096: 8x16
+// in and out, 2 x 16 steps of (8 + 16) for panels.
 TEST(MemoryReuse, SavesInAnMlp) {
   const Measured mlp = measure("MLP forward", mlp_forward());
   EXPECT_EQ(mlp.used, 2768u + 2 * 512 + 4 * 2 * 16 * 24);
-  // x, and three tensors a layer.
+  // x, and three tensors per layer.
   EXPECT_EQ(mlp.bump, 2768u + 128 + 3 * (3 * 512 + 128) + 3072);
 }
 
-// Tiles on 512x512: x, q, k, v 4x2; scores 16·4 x 4; weights 2x2 four times, 2x8 and 8x2. The
-// largest moment is the scores, with panels of 2 x 4 steps of (64 + 4).
+// Tiles on 512x512: x, q, k, v 4x2; scores 16·4 x 4; weights 2x2 four times, 2x8 and 8x2. The peak
+// is at the scores, with panels of 2 x 4 steps of (64 + 4).
 TEST(MemoryReuse, SavesInATransformer) {
   const Measured block = measure("transformer forward", transformer_forward());
   EXPECT_EQ(block.used, 192u + 4 * 32 + 1024 + 4 * 2 * 4 * 68);
 }
 
-// Tiles of 8x8 on 256x256, 256 bytes; 4 weights and 4 momenta. The largest moment is dx3: x, three
+// Tiles of 8x8 on 256x256, 256 bytes; 4 weights and 4 momenta. The peak is at dx3: x, three
 // activations, dw3, the gradient and the next one, with panels of 2 x 16 steps of (8 + 8).
 TEST(MemoryReuse, SavesInATrainingStep) {
   const Measured training = measure("MLP training step", training_step());
@@ -236,7 +237,7 @@ TEST(MemoryReuse, SavesInATrainingStep) {
 }
 
 // 2x2 pixels of 4 pictures and 32 channels are 2048 bytes. The second convolution of a block needs
-// its input and output, and x for the sum; 2304 bytes of weights stream by, 6144 are the halo.
+// its input and output, and x for the sum; 2304 bytes of weights are streamed, 6144 are the halo.
 TEST(MemoryReuse, SavesInAResidualNetwork) {
   const Measured cnn = measure("residual CNN forward", residual_cnn());
   EXPECT_EQ(cnn.used, 3u * 2048 + 2304 + 6144);

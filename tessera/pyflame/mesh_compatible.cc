@@ -10,7 +10,8 @@
 namespace tessera::pyflame {
 namespace {
 
-/// How a dim is dealt out, whatever its extent: rules that deal every extent alike compare equal.
+/// How a dim is distributed, for any extent: rules that distribute every extent in the same way
+/// compare equal.
 struct DimRule {
   std::int64_t pes = 1;
   std::int64_t block = 0;  ///< 0: ceil(extent / pes)
@@ -22,8 +23,8 @@ struct Rule {
   std::vector<DimRule> dims;
   std::array<int, 2> dim_on{-1, -1};              ///< the dim that moves along each PE axis
   std::array<std::int64_t, 2> coordinates{1, 1};  ///< PEs along each axis that hold data
-  std::array<bool, 2> copies{};                   ///< replicated over more than one PE
-  std::array<int, 2> shares{-1, -1};              ///< partial over more than one: its reduction
+  std::array<bool, 2> copies{};       ///< whether it is replicated over more than one PE
+  std::array<int, 2> shares{-1, -1};  ///< the reduction, if partial over more than one PE
 };
 
 Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
@@ -37,7 +38,7 @@ Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
     rule.dims.emplace_back();
     if (dealt[dim].axis < 0) continue;
     const auto axis = static_cast<std::size_t>(dealt[dim].axis);
-    // Blocks of one element on one PE take as much as no blocks.
+    // Blocks of one element on one PE take the same memory as no blocks.
     const bool blocked = pes[axis] > 1 || blocks[axis] > 1;
     rule.dims.back() = {pes[axis], blocked ? blocks[axis] : 0};
     if (pes[axis] == 1) continue;
@@ -57,8 +58,8 @@ Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
   return rule;
 }
 
-/// One PE that holds data: the tile it has (a coordinate for each dim that moves), the share of it
-/// (named by the first PE that has this share) and the PE.
+/// One PE that holds data: its tile (a coordinate for each dim that is distributed), its share of
+/// the tile (identified by the first PE that has this share) and the PE.
 using Holder = std::tuple<std::array<std::int64_t, 4>, std::array<std::int64_t, 2>,
                           std::array<std::int64_t, 2>>;
 
@@ -70,8 +71,9 @@ std::array<std::int64_t, 2> pe_at(const MeshLayout& layout, std::int64_t row, st
   return {std::int64_t{pe.row} + layout.origin.row, std::int64_t{pe.col} + layout.origin.col};
 }
 
-/// A name for the share that a PE has: the first PE that has it, or its own coordinates where two
-/// different reductions follow one another and cannot be swapped. Copies of a share have its name.
+/// Identifies the share that a PE has: by the first PE that has it, or by the coordinates of the PE
+/// if two different reductions follow one another and cannot be swapped. Copies of a share have the
+/// same identifier.
 class ShareNames {
  public:
   ShareNames(const MeshLayout& layout, const Rule& rule) : layout_(layout), rule_(rule) {
@@ -103,7 +105,7 @@ class ShareNames {
 
   const MeshLayout& layout_;
   const Rule& rule_;
-  std::optional<std::size_t> copied_;  ///< the axis of copies, when the other one has shares
+  std::optional<std::size_t> copied_;  ///< the axis of copies, if the other axis has shares
   std::vector<std::array<std::int64_t, 2>> first_;
 };
 
@@ -140,7 +142,7 @@ bool same_holders(const MeshLayout& a, const Rule& rule_a, const MeshLayout& b,
   std::array<int, 2> shares_b = rule_b.shares;
   std::sort(shares_a.begin(), shares_a.end());
   std::sort(shares_b.begin(), shares_b.end());
-  // A list has as many PEs as its text, so equal counts bound the work.
+  // The length of a list is bounded by its text, so equal counts bound the work.
   return shares_a == shares_b &&
          rule_a.coordinates[0] * rule_a.coordinates[1] ==
              rule_b.coordinates[0] * rule_b.coordinates[1] &&
@@ -150,7 +152,7 @@ bool same_holders(const MeshLayout& a, const Rule& rule_a, const MeshLayout& b,
 }  // namespace
 
 bool MeshLayout::compatible_with(const MeshLayout& other) const {
-  // Without dim_to_pe a layout takes tensors of any rank; beyond 2 there is nothing new to compare.
+  // Without dim_to_pe a layout accepts tensors of any rank; ranks above 2 add nothing to compare.
   std::size_t rank = 2;
   if (!dim_to_pe.empty()) rank = dim_to_pe.size();
   if (dim_to_pe.empty() && !other.dim_to_pe.empty()) rank = other.dim_to_pe.size();

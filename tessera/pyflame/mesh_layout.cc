@@ -16,7 +16,7 @@ namespace {
 struct Spread {
   notation::PyflameLayout words;
   Shape shape;
-  std::vector<notation::PyflameDeal> deals;  ///< one a dim
+  std::vector<notation::PyflameDeal> deals;  ///< one per dim
 };
 
 Result<Spread> spread(const MeshLayout& layout, const std::vector<std::int64_t>& tensor_shape) {
@@ -52,7 +52,7 @@ Result<PECoord> pe_of_tile(const MeshLayout& layout, std::int64_t row, std::int6
   return PECoord{static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)};
 }
 
-/// The tile that is on a PE, if any is.
+/// The tile on a PE, if any.
 std::optional<PECoord> tile_on_pe(const MeshLayout& layout, PECoord pe) {
   const std::int64_t row = std::int64_t{pe.row} - layout.origin.row;
   const std::int64_t col = std::int64_t{pe.col} - layout.origin.col;
@@ -70,7 +70,8 @@ std::optional<PECoord> tile_on_pe(const MeshLayout& layout, PECoord pe) {
                  static_cast<std::int32_t>(tile % layout.pe_cols)};
 }
 
-/// Whether elements live along this PE axis: a dim is dealt out on it, or all of it holds them.
+/// Whether elements are stored along this PE axis: a dim is distributed over it, or the whole axis
+/// holds copies or shares.
 bool is_used(const Spread& spread, int axis) {
   const auto& [words, shape, deals] = spread;
   return std::count(words.replicate.begin(), words.replicate.end(), axis) > 0 ||

@@ -17,7 +17,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// The seed's examples: [1024, 1024] of four bytes.
+// The examples of the PyFlame document: [1024, 1024] of four bytes.
 TEST(MeshLayout, SeedExamples) {
   const Numbers shape = {1024, 1024};
   EXPECT_EQ(*MeshLayout::SinglePE().memory_per_pe(shape, 4), 4 << 20);
@@ -36,7 +36,8 @@ TEST(MeshLayout, SeedExamples) {
 }
 
 TEST(MeshLayout, UnevenTilesAreClippedAndNeverNegative) {
-  // ceil(5/4) = 2: rows 2, 2, 1, 0; the seed's division gave less than the tensor.
+  // ceil(5/4) = 2: rows 2, 2, 1, 0; the division in the PyFlame document covered less than the
+  // tensor.
   const MeshLayout rows = MeshLayout::RowPartition(4);
   Numbers extents;
   for (std::int32_t pe = 0; pe < 4; ++pe) extents.push_back((*rows.tile_shape({pe, 0}, {5, 6}))[0]);
@@ -99,7 +100,7 @@ MeshLayout with(MeshLayout layout, std::vector<int> dim_to_pe, PECoord origin = 
   return layout;
 }
 
-/// Layouts of every kind and option, small enough to look at every PE.
+/// Layouts of every kind and option, small enough to check every PE.
 std::vector<MeshLayout> small_layouts() {
   const std::vector<MeshLayout> grids = {
       MeshLayout::SinglePE(),
@@ -144,7 +145,7 @@ std::vector<MeshLayout> small_layouts() {
 
 std::string describe(const MeshLayout& layout) { return notation::write(layout.words()); }
 
-/// Where one element is, by the rule of the notation in the core.
+/// The location of one element, by the rule of the notation, computed with Layout.
 struct Spot {
   std::vector<PECoord> pes;  ///< in row-major order of the tiles
   std::int64_t slot = 0;
@@ -216,7 +217,8 @@ TEST(MeshLayout, LawsHoldOnEveryElementAndEveryPe) {
 }
 
 /// Where every element of a tensor is on the wafer: PEs as a set, slot, allocation, and whether the
-/// PEs have copies or shares. Two different reductions keep their tiles' coordinates.
+/// PEs have copies or shares. With two different reductions, shares are identified by the
+/// coordinates of their tiles.
 using Picture = std::tuple<
     std::vector<std::tuple<std::set<PECoord>, std::set<std::set<PECoord>>, std::int64_t>>,
     std::int64_t, std::multiset<int>>;
@@ -235,7 +237,7 @@ Picture picture(const MeshLayout& mesh, const Layout& layout) {
     const Index index = layout.shape().delinear(i);
     const Result<Location> location = layout.locate(index);
     const Spot spot = spot_in_core(layout, index);
-    std::map<Place, std::set<PECoord>> shares;  // by the coordinates that tell shares apart
+    std::map<Place, std::set<PECoord>> shares;  // by the coordinates that identify shares
     for (std::size_t r = 0; r < spot.pes.size(); ++r) {
       Place share;
       for (const std::size_t axis : share_axes) share.push_back(location->places[r][axis]);
@@ -250,11 +252,11 @@ Picture picture(const MeshLayout& mesh, const Layout& layout) {
 }
 
 TEST(MeshLayout, CompatibleMeansTheSameFunctionOnEveryTensor) {
-  // Large enough to tell apart every rule above: more than a round of blocks on every axis.
+  // Large enough to distinguish all rules above: more than one round of blocks on every axis.
   const std::vector<Numbers> shapes = {{13}, {7, 13}, {14, 9}, {1, 5}, {13, 2, 7}, {5, 7, 13}};
   std::vector<MeshLayout> layouts;
   for (const MeshLayout& mesh : small_layouts()) {
-    // Shares of two different reductions have no order of their own to compare by.
+    // Shares of two different reductions have no canonical order for a comparison.
     if (mesh.partial.size() < 2) layouts.push_back(mesh);
   }
   std::vector<std::vector<std::optional<Picture>>> pictures;
@@ -294,7 +296,7 @@ TEST(MeshLayout, CompatibleExamples) {
   moved.origin = {0, 1};
   EXPECT_FALSE(moved.compatible_with(MeshLayout::SinglePE()));
   EXPECT_TRUE(moved.compatible_with(MeshLayout::Custom(1, 1, {{0, 1}})));
-  EXPECT_FALSE(MeshLayout::Grid(0, 1).compatible_with(MeshLayout::Grid(0, 1)));  // cannot be
+  EXPECT_FALSE(MeshLayout::Grid(0, 1).compatible_with(MeshLayout::Grid(0, 1)));  // invalid
   // Rows of the tensor along a row of PEs.
   EXPECT_TRUE(with(MeshLayout::ColPartition(2), {1, -1})
                   .compatible_with(with(MeshLayout::Custom(2, 1, {{0, 0}, {0, 1}}), {0, -1})));

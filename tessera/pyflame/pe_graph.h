@@ -17,8 +17,8 @@ struct PETensor {
   std::vector<std::int64_t> shape;
   DType dtype = DType::kF32;
   memory::Value::Kind kind = memory::Value::Kind::kComputed;
-  bool output = false;  ///< must be there at the end
-  bool stays = false;   ///< an input that is needed throughout
+  bool output = false;  ///< must be in memory at the end
+  bool stays = false;   ///< an input that stays in memory throughout
 };
 
 /// Tensors, and ops in the order in which they run. Transforms between layouts are ops too, so
@@ -28,14 +28,14 @@ struct PEGraph {
   std::vector<memory::Op> ops;  ///< inputs and outputs are TensorIds
 
   TensorId add(PETensor tensor);
-  /// An op with one output, which it names as itself.
+  /// Adds an op with one output; both have the name `name`.
   TensorId compute(std::string name, std::vector<TensorId> inputs, std::vector<std::int64_t> shape,
                    DType dtype = DType::kF32);
-  /// The same, in place of the first input where that is proven to be possible.
+  /// The same, in place of the first input if that is proven to be possible.
   TensorId compute_in_place(std::string name, std::vector<TensorId> inputs,
                             std::vector<std::int64_t> shape, DType dtype = DType::kF32);
 
-  /// Without shapes: values and ops, for their lives.
+  /// The values and ops without shapes, for computing lifetimes.
   memory::Program program() const;
 };
 

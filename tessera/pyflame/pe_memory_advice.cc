@@ -14,8 +14,8 @@ namespace {
 using memory::Advice;
 using memory::Remedy;
 
-constexpr std::size_t kMaxGrids = 24;   ///< finer grids that are tried for one layout
-constexpr std::size_t kMaxLayouts = 3;  ///< layouts that are made finer, of the largest tensors
+constexpr std::size_t kMaxGrids = 24;   ///< finer grids to try for one layout
+constexpr std::size_t kMaxLayouts = 3;  ///< layouts of the largest tensors to make finer
 
 /// The grids with twice, four times, .. as many rows and columns, fewest PEs first.
 std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout& layout,
@@ -43,7 +43,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout&
   return grids;
 }
 
-/// The most of a reserve that the scratch of one op lives in.
+/// The most bytes of a reserve that the scratch of one op uses.
 std::int64_t used_of_reserve(const PEGraph& graph, const target::Reserve& reserve) {
   std::int64_t most = 0;
   for (const memory::Op& op : graph.ops) {
@@ -56,14 +56,14 @@ std::int64_t used_of_reserve(const PEGraph& graph, const target::Reserve& reserv
   return most;
 }
 
-/// What is enough comes first, then what saves more.
+/// Advice that is enough comes first, then advice that saves more.
 bool is_better(const Advice& a, const Advice& b) {
   return std::pair(a.enough, a.saves_bytes) > std::pair(b.enough, b.saves_bytes);
 }
 
 }  // namespace
 
-/// Which PEs lack memory, when, and for what.
+/// Explains which PEs lack memory, when, and for what.
 void PEMemoryPlanner::explain(const PEGraph& graph, MemoryPlan& plan) const {
   const MemoryPlan::State& state = *plan.state_;
   const std::vector<std::int64_t> used = state.plan.used_by_class(state.sizes);
@@ -136,17 +136,18 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
 
-  // What the op of the moment could do, on the worst PEs.
+  // What the op that lacks memory could do, on the worst PEs.
   std::vector<std::int64_t> sizes(state.sizes.tensors());
   const Place place = {plan.shortfall->example.row, plan.shortfall->example.col};
   state.sizes.sizes(state.sizes.class_of(place), sizes);
   for (Advice& advice :
        memory::advise(graph.program(), state.sizes.inside(), sizes, at, align_bytes())) {
     const Result<MemoryPlan> with = attempt(followed(graph, advice), layouts, again);
-    // A small output keeps all of a large input for as long as it lives, which may be worse later.
+    // A small output in place keeps the whole large input alive for its own lifetime, which may be
+    // worse later.
     if (!with || with->state_->plan.lower_bound > state.plan.lower_bound) continue;
     advice.enough = with->valid;
-    // Smaller scratch may also fit a reserve now, and then saves all of itself.
+    // Smaller scratch may now also fit a reserve, and then saves all its bytes.
     std::vector<std::int64_t> left(sizes.size());
     with->sizes()->sizes(with->sizes()->class_of(place), left);
     advice.saves_bytes = memory::live_at(state.lives, sizes, at.moment) -
@@ -163,8 +164,8 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
         reserve.name != "transform_staging") {
       continue;
     }
-    // Scratch that no longer fits what is left moves in among the data: what is missing may be too
-    // much to take, and what no op uses never is.
+    // Scratch that no longer fits the smaller reserve is stored with the data. Taking all missing
+    // bytes may be too much; taking only the bytes that no op uses is always safe.
     Advice best;
     for (const std::int64_t left :
          {reserve.bytes - std::min(reserve.bytes, at.missing()), used_of_reserve(graph, reserve)}) {
@@ -186,7 +187,7 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
     plan.advice.push_back(std::move(best));
   }
 
-  // Finer grids for what is largest then.
+  // Finer grids for the largest tensors that are live then.
   std::vector<const MeshLayout*> tried;
   for (const memory::Shortfall::Live& live : at.live) {
     if (live.buffer >= state.tensors) continue;

@@ -51,7 +51,7 @@ TEST(PEMemoryPlanner, SaysWhoLacksMemoryWhenAndForWhat) {
   EXPECT_EQ(plan.error->help, plan.advice[0].sentence());
 }
 
-/// Bytes that live at the moment of a shortfall on its PE, memory that is shared counted once.
+/// Bytes that are live at the time of a shortfall on its PE; shared memory is counted once.
 std::int64_t naive_live(const MemoryPlan& plan, const PEShortfall& where) {
   const std::size_t c = plan.sizes()->class_of({where.example.row, where.example.col});
   const std::vector<memory::Buffer>& buffers = plan.lifetimes()->buffers;
@@ -74,7 +74,7 @@ std::int64_t naive_live(const MemoryPlan& plan, const PEShortfall& where) {
   return sum;
 }
 
-/// What lives at the worst moment of the worst PE, less what there is for data.
+/// What is live at the worst time on the worst PE, minus the data budget.
 std::int64_t missing(const PEMemoryPlanner& planner, const MemoryPlan& plan) {
   return static_cast<std::int64_t>(plan.lower_bound()) -
          static_cast<std::int64_t>(planner.AVAILABLE_FOR_DATA());
@@ -141,7 +141,7 @@ TEST(PEMemoryPlanner, GivesAdviceThatIsTrue) {
 }
 
 TEST(PEMemoryPlanner, AdvisesNothingThatIsWorseLater) {
-  // The sum needs 400 + 4 bytes. Written over x it would keep all of x while y is there too.
+  // The sum needs 400 + 4 bytes. In place of x, it would keep all of x alive while y is live too.
   PEGraph graph;
   const TensorId x = graph.add(given("x", {100}));
   const TensorId s = graph.compute("sum", {x}, {1});
@@ -160,7 +160,7 @@ TEST(PEMemoryPlanner, AdvisesNothingThatIsWorseLater) {
 
 TEST(PEMemoryPlanner, TakesNothingFromAReserveThatAnOpLivesIn) {
   // x, w and h are 400 bytes each on a PE, and 4 steps of 256; 24 bytes are missing. The queue of
-  // 4096 bytes lives in the reserve and would move in among the data if less were reserved.
+  // 4096 bytes is in the reserve and would move to the data memory if the reserve were smaller.
   const PEGraph graph = matmul_graph(20, 4);
   Layouts layouts;
   for (TensorId id = 0; id < 4; ++id) layouts[id] = MeshLayout::Grid(2, 2);
@@ -178,7 +178,7 @@ TEST(PEMemoryPlanner, TakesNothingFromAReserveThatAnOpLivesIn) {
     return plan.advice;
   };
   EXPECT_TRUE(advice(4096).empty());
-  const std::vector<memory::Advice> some = advice(4106);  // 10 bytes that nothing lives in
+  const std::vector<memory::Advice> some = advice(4106);  // 10 bytes that nothing uses
   ASSERT_EQ(some.size(), 1u);
   EXPECT_EQ(some[0].bytes, 4096);
   EXPECT_EQ(some[0].saves_bytes, 10);

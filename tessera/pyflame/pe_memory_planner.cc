@@ -22,7 +22,7 @@ std::string name_of(const PEGraph& graph, TensorId id) {
   return graph.tensors[id].name.empty() ? cat("tensor ", id) : quote_name(graph.tensors[id].name);
 }
 
-/// An error of one tensor, in its name.
+/// An error of one tensor, with the tensor's name.
 Error about(const PEGraph& graph, TensorId id, const Error& error) {
   Error named = error;
   named.message = cat(name_of(graph, id), ": ", error.message);
@@ -31,7 +31,7 @@ Error about(const PEGraph& graph, TensorId id, const Error& error) {
   return named;
 }
 
-/// An error of one buffer, in its name: tensors, then scratches.
+/// An error of one buffer, with its name: first tensors, then scratch buffers.
 Error about(const memory::Lifetimes& lives, Error error) {
   if (!error.span || error.span->from >= std::ssize(lives.names)) return error;
   const std::string& name = lives.names[static_cast<std::size_t>(error.span->from)];
@@ -62,7 +62,7 @@ Result<std::vector<Layout>> lower_all(const PEGraph& graph,
   return out;
 }
 
-/// Names that scratch may live under; targets may have more.
+/// Reserves that scratch may name; targets may have more.
 constexpr std::array<std::string_view, 4> kReserves = {"routing", "transform_staging",
                                                        "receive_queues", "double_buffers"};
 
@@ -85,12 +85,12 @@ Result<bool> is_reserved(const memory::Op& op, const std::string& reserve,
   return wanted.saturated() <= bytes;
 }
 
-/// The bytes of an element, for its alignment; 1 for what is packed.
+/// The bytes of an element, for its alignment; 1 for packed types.
 std::int64_t element_bytes(DType dtype) {
   return std::max<std::int64_t>(1, dtype_bits(dtype).value_or(8) / 8);
 }
 
-/// What takes memory, in the order of Lifetimes: tensors, then scratches.
+/// Everything that takes memory, in the order of Lifetimes: first tensors, then scratch buffers.
 Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
                                                const std::vector<Layout>& layouts,
                                                const target::MemorySpace& space) {
@@ -120,7 +120,7 @@ void set_alignments(const PEGraph& graph, std::int64_t align, memory::Lifetimes&
   for (; next < graph.tensors.size(); ++next) {
     memory::Buffer& buffer = lives.buffers[next];
     const std::int64_t element = element_bytes(graph.tensors[next].dtype);
-    // A view begins where it begins: only its elements have to be where they can be read.
+    // The start of a view is fixed, so only its elements need to be aligned.
     const bool inside = buffer.alias && buffer.alias->delta > 0;
     buffer.alignment = inside ? element : std::lcm(align, element);
   }
@@ -133,7 +133,7 @@ void set_alignments(const PEGraph& graph, std::int64_t align, memory::Lifetimes&
   }
 }
 
-/// The most that all tensors of one PE take one after the other, and the scratch of one op.
+/// The most bytes that all tensors of one PE take one after the other, plus the scratch of one op.
 std::int64_t bump_bytes(const PEGraph& graph, const memory::PlaceSizes& sizes) {
   std::int64_t most = 0;
   for (const std::uint32_t c : sizes.maximal()) {
@@ -186,8 +186,8 @@ Result<PEMemoryPlanner::Planned> PEMemoryPlanner::plan_program(const PEGraph& gr
                                                                const Options& options) const {
   TESSERA_TRY(memory::Lifetimes lives, memory::lifetimes(program, sizes.inside()));
   set_alignments(graph, align_bytes(), lives);
-  // Rules of thumb give a low plan at once; all else only for what they leave too high, or when the
-  // lowest plan is asked for.
+  // Heuristics give a low plan at once. All other techniques run only if that plan is too high, or
+  // if the lowest plan is requested.
   memory::MeshPlanOptions mesh_options;
   mesh_options.mode = options.mode;
   mesh_options.solve.capacity = machine_.default_space().data_bytes();
@@ -233,7 +233,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
       memory::take_back_smaller(program, planned.lives, sizes->inside());
   if (!smaller.empty()) {
     Result<Planned> without = plan_program(graph, program, *sizes, options);
-    if (without && without->plan.peak < planned.plan.peak) {  // else there is a plan all the same
+    if (without && without->plan.peak < planned.plan.peak) {  // otherwise keep the plan that exists
       planned = *std::move(without);
       planned.lives.declined.insert(planned.lives.declined.end(), smaller.begin(), smaller.end());
     }
@@ -254,7 +254,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
     for (const std::int64_t number : machine_.dead_places()) {
       const Place place = state->sizes.mesh().delinear(number);
       const std::size_t c = state->sizes.class_of(place);
-      // Scratch of every place is for those that run the op, and dead ones run nothing.
+      // Scratch of every place is for the places that run the op, and dead places run nothing.
       const memory::PlaceSizes::Look look = state->sizes.look(c);
       const bool holds = std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) {
         return tensor.layout != nullptr &&

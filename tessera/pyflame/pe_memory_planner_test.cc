@@ -56,7 +56,7 @@ TEST(PEMemoryPlan, NeverWrapsWhatIsFree) {
   EXPECT_EQ(plan.free_bytes(), 2u);
 }
 
-// Errata 1: 994 rows and 750 columns, not the other way around.
+// Errata 1: 994 rows and 750 columns, not the reverse.
 TEST(PEMemoryPlanner, KnowsRowsFromColumns) {
   PEGraph graph;
   graph.add(given("x", {994, 994}));
@@ -86,7 +86,7 @@ TEST(PEMemoryPlanner, LeavesNoTensorOut) {
   ASSERT_TRUE(plan.valid) << plan.error_message;
   const PEMemoryPlan pe = *plan.plan_for({1, 1});
   for (const TensorId id : {x, w, dead, y}) EXPECT_EQ(pe.tensor_regions.count(id), 1u);
-  // x, w and dead live at moment 0; x, w and y at moment 1: 64 bytes each.
+  // x, w and dead are live at moment 0; x, w and y at moment 1: 64 bytes each.
   EXPECT_EQ(plan.max_pe_memory_used(), 192u);
   EXPECT_EQ(plan.bump_max_pe(), 256u);
   EXPECT_EQ(plan.saved_bytes(), 64u);
@@ -104,7 +104,7 @@ TEST(PEMemoryPlanner, LeavesNoTensorOut) {
   EXPECT_FALSE(planner.plan(graph, layouts).valid);
 }
 
-// Errata 12: one transform for all consumers that want its layout, planned like any op.
+// Errata 12: one transform for all consumers that need its layout, planned like any op.
 TEST(PEMemoryPlanner, PlansSharedTransformsOnce) {
   PEGraph graph;
   const TensorId x = graph.add(given("x", {8, 8}));
@@ -124,7 +124,7 @@ TEST(PEMemoryPlanner, PlansSharedTransformsOnce) {
   const PEMemoryPlan pe = *plan.plan_for({0, 0});
   EXPECT_EQ(pe.regions.size(), 5u);
   EXPECT_EQ(pe.regions.back().name, "to rows.staging");
-  // PE (0, 1) has a quarter of x and nothing else.
+  // PE (0, 1) has only a quarter of x.
   EXPECT_EQ(plan.plan_for({0, 1})->regions.size(), 1u);
 }
 
@@ -144,7 +144,7 @@ TEST(PEMemoryPlanner, KeepsClassesInsteadOfPEs) {
   EXPECT_EQ(plan.plan_for({-1, 0}).error().code, ErrorCode::kOutOfRange);
 }
 
-// Every PE on its own: sizes from MeshLayout, overlaps by lives, sums by loops.
+// Checks every PE separately: sizes from MeshLayout, overlaps from lifetimes, sums from loops.
 TEST(PEMemoryPlanner, IsTrueOnEveryPE) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     test::Dice dice(seed);
@@ -259,7 +259,7 @@ TEST(PEMemoryPlanner, KeepsNoLargeInputForASmallOutput) {
   EXPECT_EQ(plan.max_pe_memory_used(), 404U);
   graph.ops[0].in_place[0].required = true;
   EXPECT_EQ(PEMemoryPlanner().plan(graph, layouts).max_pe_memory_used(), 800U);
-  // Where both live together longest, in place is the lower one.
+  // If the peak is where both are live, the plan in place is the lower one.
   PEGraph chain;
   const TensorId a = chain.add({"a", {100}, DType::kF32, memory::Value::Kind::kInput});
   const TensorId b = chain.compute_in_place("b", {a}, {99});

@@ -7,7 +7,7 @@
 #include "tessera/target/built_in_texts.h"
 #include "tessera/target/machine_json.h"
 
-// Every figure that is published about the five machines, as literals.
+// All published figures of the five machines, as literals.
 namespace tessera::target {
 namespace {
 
@@ -99,7 +99,7 @@ TEST(BuiltIn, Wormhole) {
   EXPECT_EQ(dram.align_bytes, 32);
   EXPECT_EQ(wormhole.rules.tile, (TileSize{32, 32}));
   EXPECT_EQ(wormhole.mesh[0].links->network, Network::kNoc);
-  // The figures of the NoC are parameters: unknown until someone says them.
+  // The figures of the NoC are parameters: unknown unless given.
   EXPECT_EQ(wormhole.mesh[0].links->bits_per_cycle, std::nullopt);
   // The four spaces of tt-mlir.
   for (const char* name : {"system", "mmio", "dram", "l1"}) {

@@ -10,7 +10,7 @@ TEST(Cerebras, RowsAreYAndColumnsAreX) {
   const Shape wafer = *Shape::make({994, 750});  // 994 rows, 750 columns: not square
   EXPECT_EQ(*to_sdk(wafer, {993, 7}), (SdkPoint{7, 993}));
   EXPECT_EQ(*from_sdk(wafer, {749, 0}), (Place{0, 749}));
-  // Swapped coordinates fall off the wafer instead of naming another PE.
+  // Swapped coordinates lie outside the wafer instead of naming another PE.
   EXPECT_EQ(to_sdk(wafer, {7, 993}).error().code, ErrorCode::kOutOfRange);
   EXPECT_EQ(from_sdk(wafer, {993, 7}).error().message,
             "there is no PE x = 993, y = 7 in a rectangle 750 wide and 994 high");

@@ -13,7 +13,7 @@ bool is_name_letter(char c) {
          c == '-';
 }
 
-/// The code point that begins `text` and its bytes, or nothing where `text` is not UTF-8.
+/// The code point at the start of `text` and its bytes, or empty if `text` is not UTF-8.
 struct CodePoint {
   std::uint32_t value;
   std::size_t bytes;

@@ -12,21 +12,21 @@
 #include "tessera/base/text.h"
 #include "tessera/target/machine_check.h"
 
-/// What any single field of a description can get wrong. Each check answers with the problem, or
-/// nothing.
+/// Checks of single fields of a description. Each check returns the problem, or empty.
 namespace tessera::target {
 
 using Found = std::optional<Problem>;
 
-/// A number that is said is not below `least`.
+/// Checks that the number, if given, is at least `least`.
 Found at_least(std::int64_t least, std::optional<std::int64_t> number, const std::string& path);
-/// A list is not longer than `most`.
+/// Checks that a list has at most `most` items.
 Found at_most(std::size_t most, std::size_t count, std::string_view what, const std::string& path);
-/// Letters, digits, '_' and '-': a word for command lines and other notations.
+/// Checks that a name has only letters, digits, '_' and '-', so that command lines and notations
+/// can use it.
 Found plain_name(const std::string& name, const std::string& path);
-/// UTF-8 without control characters, which could drive a terminal.
+/// Checks for UTF-8 without control characters, which could control a terminal.
 Found plain_text(const std::string& text, const std::string& path);
-/// No two names are equal; `path_of(i)` is where name i stands.
+/// Checks that no two names are equal; `path_of(i)` is the path of name i.
 Found distinct(const std::vector<std::string>& names,
                const std::function<std::string(std::size_t)>& path_of);
 
@@ -38,7 +38,7 @@ Found distinct_items(const std::vector<Item>& items, const std::string& path) {
   return distinct(names, [&](std::size_t i) { return cat(path, "/", i, "/name"); });
 }
 
-/// The first problem that any of the checks finds; later ones are not asked.
+/// The first problem that any of the checks finds; later checks are not called.
 template <typename... Checks>
 Found first_of(const Checks&... checks) {
   Found found;
@@ -46,7 +46,7 @@ Found first_of(const Checks&... checks) {
   return found;
 }
 
-/// The first problem of any item; `check` gets the item and its path.
+/// The first problem of any item; `check` takes the item and its path.
 template <typename Item, typename Check>
 Found each(const std::vector<Item>& items, const std::string& path, const Check& check) {
   for (std::size_t i = 0; i < items.size(); ++i) {

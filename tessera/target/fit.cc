@@ -17,7 +17,7 @@ bool is_mapped(const Layout& layout) {
   return layout.spec().device_map.kind() != DeviceMap::Kind::kIdentity;
 }
 
-/// How many virtual places at most share one physical place.
+/// The most virtual places that share one physical place.
 std::int64_t layers(const Layout& layout) {
   const DeviceMap& map = layout.spec().device_map;
   if (map.kind() != DeviceMap::Kind::kFolded) return 1;
@@ -28,7 +28,7 @@ Checked aligned(std::int64_t bytes, const MemorySpace& space) {
   return Checked(ceil_div(bytes, space.align_bytes)) * space.align_bytes;
 }
 
-/// The largest share of a tensor that is dealt page by page to `owners` places or banks.
+/// The largest share of a tensor that is distributed page by page over `owners` places or banks.
 Result<std::int64_t> share_of_pages(const Layout& layout, const MemorySpace& space,
                                     std::int64_t owners) {
   const Shape& shape = layout.shape();
@@ -41,7 +41,7 @@ Result<std::int64_t> share_of_pages(const Layout& layout, const MemorySpace& spa
   return (page_bytes * pages).value("a share of the pages");
 }
 
-/// What one owner of the space has to hold.
+/// What one owner of the memory space must hold.
 Result<std::int64_t> held_by_one(const Layout& layout, const MemorySpace& space,
                                  std::int64_t shard_bytes) {
   switch (space.owner) {
@@ -80,7 +80,7 @@ void check_memory(Fit& fit) {
   fit.reasons.push_back({Misfit::Code::kExceedsBudget, std::move(message)});
 }
 
-/// The mesh that the layout takes up: physical where it is mapped.
+/// The mesh that the layout occupies: the physical mesh if it has a device map.
 const Shape& mesh_of(const Layout& layout) {
   return is_mapped(layout) ? layout.spec().device_map.physical() : layout.mesh();
 }
@@ -103,7 +103,7 @@ std::optional<std::string> too_large(const Layout& layout, const Machine& machin
   return cat(mesh, wanted.elements(), " places > ", working, dead == 0 ? "" : " that work");
 }
 
-/// The row-major numbers, on the mesh of its device map, of all places that the layout takes up.
+/// The row-major numbers, on the mesh of its device map, of all places that the layout occupies.
 Result<std::vector<std::int64_t>> mapped_places(const Layout& layout) {
   const DeviceMap& map = layout.spec().device_map;
   std::vector<std::int64_t> numbers;
@@ -131,7 +131,7 @@ Status check_dead(const Layout& layout, const Machine& machine,
   const Shape& mesh = mesh_of(layout);
   const Shape there = machine.shape();
   if (dead.empty() || layout.places() == 0 || mesh.rank() != there.rank()) return ok_status();
-  std::optional<std::vector<std::int64_t>> taken;  // nothing when all of the mesh is
+  std::optional<std::vector<std::int64_t>> taken;  // empty if the whole mesh is occupied
   if (is_mapped(layout)) {
     TESSERA_TRY(taken, mapped_places(layout));
   }
@@ -170,7 +170,7 @@ Status check_mesh(const Layout& layout, const Machine& machine, Fit& fit) {
   return check_dead(layout, machine, dead, fit);
 }
 
-/// A layout without a mesh leaves open which places will reach the tensor; one with a mesh says it.
+/// A layout without a mesh does not specify which places access the tensor; one with a mesh does.
 void check_span(const Layout& layout, const Machine& machine, Fit& fit) {
   const std::optional<std::int64_t> limit = machine.rules.span_limit_bytes;
   if (!limit || fit.owner != MemorySpace::Owner::kShared || layout.mesh().rank() == 0) return;

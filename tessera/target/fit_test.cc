@@ -29,8 +29,8 @@ std::vector<std::string> reasons(const Fit& fit) {
 }
 using Reasons = std::vector<std::string>;
 
-/// [rows, cols] f32 on a grid of places, ceil(n / p) of each dim a place, row-major: what PyFlame's
-/// SinglePE, RowPartition and Grid say.
+/// [rows, cols] f32 on a grid of places, ceil(n / p) of each dim per place, row-major: PyFlame's
+/// SinglePE, RowPartition and Grid.
 Layout grid(std::int64_t rows, std::int64_t cols, std::int64_t p, std::int64_t q,
             std::string space = "", DeviceMap map = DeviceMap::identity()) {
   const std::int64_t a = (rows + p - 1) / p;
@@ -59,7 +59,7 @@ TEST(SizeText, IsExact) {
   EXPECT_EQ(size_text(std::int64_t{1} << 30), "1 GB");
 }
 
-// The three layouts that PyFlame's document draws, with its own verdicts.
+// The three layouts that the PyFlame document shows, with its own results.
 TEST(Fit, SinglePeIsFarTooLarge) {
   const Fit fit = *fits(grid(1024, 1024, 1, 1), machine("wse2"));
   EXPECT_FALSE(fit.fits());
@@ -140,7 +140,7 @@ TEST(Fit, StackedPlacesShareTheirMemory) {
   // 12 virtual places on 4 physical ones, three deep.
   const auto map =
       DeviceMap::folded(test::shape({4, 1}), {fold(x(0), {mem(4, 3, 1), on(0, 1, 4)})});
-  const Layout stacked = grid(768, 64, 12, 1, "", map);  // 64·64·4 = 16 KB a virtual place
+  const Layout stacked = grid(768, 64, 12, 1, "", map);  // 64·64·4 = 16 KB per virtual place
   const Fit fit = *fits(stacked, machine("wse2"));
   EXPECT_EQ(fit.shard_bytes, 16 << 10);
   EXPECT_EQ(fit.held_bytes, 48 << 10);
@@ -155,7 +155,7 @@ TEST(Fit, DeadPlacesUnderTheMesh) {
   EXPECT_TRUE(fits(grid(64, 64, 5, 64), wafer)->fits());  // rows 0 to 4
   EXPECT_EQ(reasons(*fits(grid(64, 64, 6, 9), wafer)),
             Reasons{"dead_places: 2 places under the mesh are dead, the first [5, 7]"});
-  // A mesh of another rank may go anywhere: what works is counted.
+  // A mesh of another rank may be anywhere: working places are counted.
   wafer.mesh[0].extents = {2, 2};
   wafer.rules.fabric.reset();
   wafer.dead = {{{0, 1}, {1, 1}}};
@@ -174,7 +174,7 @@ TEST(Fit, TheLayoutsOwnSpace) {
   EXPECT_TRUE(system.fits());
   EXPECT_EQ(system.capacity_bytes, std::nullopt);
   EXPECT_EQ(system.share_percent(), std::nullopt);
-  // wse2 has no l1: its own memory is looked at, and the layout's word is kept for whoever tells.
+  // wse2 has no l1: its own memory is checked, and the layout's name is kept for messages.
   const Fit elsewhere = *fits(in_l1, machine("wse2"));
   EXPECT_EQ(elsewhere.space, "sram");
   EXPECT_EQ(elsewhere.layout_space, "l1");
@@ -190,7 +190,7 @@ TEST(Fit, AlignmentRoundsTheShardUp) {
 }
 
 TEST(Fit, PagesAreDealtToBanks) {
-  // 100 tiles of 32x32 f32 (4096 bytes each) over 12 banks: at most 9 tiles a bank.
+  // 100 tiles of 32x32 f32 (4096 bytes each) over 12 banks: at most 9 tiles per bank.
   LayoutSpec spec = test::spec(form({320, 320}, {},
                                     {fold(x(0), {mem(32, 10, 10240), mem(1, 32, 32)}),
                                      fold(x(1), {mem(32, 10, 1024), mem(1, 32, 1)})}));
@@ -200,10 +200,10 @@ TEST(Fit, PagesAreDealtToBanks) {
   EXPECT_EQ(tiles.owner, MemorySpace::Owner::kBank);
   EXPECT_EQ(tiles.held_bytes, 9 * 4096);
   EXPECT_EQ(tiles.needed_places, std::nullopt);
-  // Rows of 5 f32 are 20 bytes, 32 when aligned; 25 rows are at most 3 a bank.
+  // Rows of 5 f32 are 20 bytes, 32 when aligned; 25 rows are at most 3 per bank.
   const Fit rows = *fits(grid(25, 5, 1, 1, "dram"), machine("wormhole"));
   EXPECT_EQ(rows.held_bytes, 3 * 32);
-  // 30 shards of 4 KB, dealt in turn: 3 a bank.
+  // 30 shards of 4 KB, distributed round-robin: 3 per bank.
   EXPECT_EQ(fits(grid(960, 32, 30, 1, "dram"), machine("wormhole"))->held_bytes, 3 * 4096);
   // Pages over 12 banks through a device map: 24 pages, two layers.
   const auto banks =
@@ -214,14 +214,14 @@ TEST(Fit, PagesAreDealtToBanks) {
       DeviceMap::folded(test::shape({13}), {fold(x(0), {mem(13, 2, 1), on(0, 1, 13)})});
   EXPECT_EQ(reasons(*fits(grid(768, 32, 24, 1, "dram", too_many), machine("wormhole"))),
             Reasons{"mesh_too_large: a device map onto 13 banks > 12"});
-  // 16 GB on one place: 1366 of 16384 rows of 1 MB a bank.
+  // 16 GB on one place: 1366 of 16384 rows of 1 MB per bank.
   const Layout huge = grid(16384, 262144, 1, 1, "dram");
   EXPECT_EQ(reasons(*fits(huge, machine("wormhole"))),
             Reasons{"exceeds_memory: 1366 MB > 1 GB a bank"});
 }
 
 TEST(Fit, InterleavedTensorsAreDealtToAllPlaces) {
-  // 1024x1024 f32 in rows of 4 KB: 1024 rows over 64 cores are 16 a core.
+  // 1024x1024 f32 in rows of 4 KB: 1024 rows over 64 cores are 16 per core.
   const Layout rows = grid(1024, 1024, 1, 1, "l1");
   EXPECT_FALSE(fits(rows, machine("wormhole"))->fits());
   const Fit fit = *fits(rows, machine("wormhole"), Spread::kInterleaved);
@@ -232,13 +232,13 @@ TEST(Fit, InterleavedTensorsAreDealtToAllPlaces) {
   const Fit fewer = *fits(rows, broken, Spread::kInterleaved);
   EXPECT_TRUE(fewer.fits());
   EXPECT_EQ(fewer.held_bytes, 17 * 4096);
-  // In banks a tensor on one place is dealt out either way.
+  // In banks a tensor on one place is distributed in both modes.
   const Layout dram = grid(25, 5, 1, 1, "dram");
   EXPECT_EQ(fits(dram, machine("wormhole"), Spread::kInterleaved)->held_bytes, 3 * 32);
 }
 
 TEST(Fit, SpansOfASharedPool) {
-  // 1 GB over 4 cores is 256 MB a core, the limit; over 3 it is more.
+  // 1 GB over 4 cores is 256 MB per core, the limit; over 3 it is more.
   EXPECT_TRUE(fits(test::layout(
                        form({1 << 28}, {4}, {fold(x(0), {on(0, 1 << 26, 4), mem(1, 1 << 26, 1)})})),
                    machine("spyre"))
@@ -251,7 +251,7 @@ TEST(Fit, SpansOfASharedPool) {
   // third = 89,478,486 elements, 357,913,944 bytes, in whole sticks of 128.
   EXPECT_EQ(reasons(fit), Reasons{"span_too_long: a place spans 357913984 bytes > 256 MB"});
   EXPECT_EQ(fit.held_bytes, 3 * 357913984);
-  // Without a mesh nobody has said which cores reach the tensor.
+  // Without a mesh it is not specified which cores access the tensor.
   EXPECT_TRUE(
       fits(test::layout(form({1 << 28}, {}, {fold(x(0), {mem(1, 1 << 28, 1)})})), machine("spyre"))
           ->fits());
@@ -294,7 +294,7 @@ TEST(Fit, OverflowIsAnError) {
   EXPECT_EQ(fits(line, box).error().code, ErrorCode::kOverflow);
 }
 
-// Law: what fits a machine fits one that has more of everything.
+// Law: a layout that fits a machine also fits one that has more of everything.
 TEST(Fit, MoreMemoryAndPlacesNeverHurt) {
   Machine small = parsed(
       R"({"name": "small", "mesh": [3, 4], "memory": [{"name": "sram", "bytes": 200,

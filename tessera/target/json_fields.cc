@@ -8,7 +8,7 @@
 namespace tessera::target {
 namespace {
 
-/// What stands there, in a word or two.
+/// A short description of the value.
 std::string found_text(const JsonNode& node) {
   switch (node.kind) {
     case JsonNode::Kind::kNull:
@@ -29,7 +29,7 @@ std::string found_text(const JsonNode& node) {
   return "something else";
 }
 
-/// The root has the empty path; messages begin with the field only where there is one.
+/// The root has the empty path; messages begin with the field only if there is one.
 std::string at(const std::string& path) { return path.empty() ? "" : cat(path, ": "); }
 
 }  // namespace

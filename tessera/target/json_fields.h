@@ -42,12 +42,12 @@ Status read_json(const JsonNode& node, const std::string& path, std::vector<std:
 /// The fields of one object.
 class JsonFields {
  public:
-  /// Refuses what is no object, keys that are not `known`, and `required` keys that are missing.
+  /// Rejects values that are not objects, keys that are not `known`, and missing `required` keys.
   static Result<JsonFields> open(const JsonNode& node, std::string path,
                                  std::span<const std::string_view> known,
                                  std::span<const std::string_view> required);
 
-  /// Reads the field of this key with `read`; a field that is not there leaves `out` alone.
+  /// Reads the field with this key using `read`; a missing field leaves `out` unchanged.
   template <typename T, typename Read>
   Status read(std::string_view key, T& out, const Read& read) const {
     const JsonNode* const node = node_->find(key);
@@ -59,7 +59,7 @@ class JsonFields {
       return read_json(node, path, value);
     });
   }
-  /// A figure that need not be known: `null` says so, as leaving it out does.
+  /// Reads a figure that may be unknown: `null` means the same as a missing field.
   template <typename T, typename Read>
   Status read_optional(std::string_view key, std::optional<T>& out, const Read& read) const {
     const JsonNode* const node = node_->find(key);
@@ -82,7 +82,8 @@ class JsonFields {
   std::string path_;
 };
 
-/// "/mesh/0/links/network: expected one of mesh, torus, found 'msh'", with the nearest as help.
+/// "/mesh/0/links/network: expected one of mesh, torus, found 'msh'", with the nearest word as
+/// help.
 Error unknown_word(const JsonNode& node, const std::string& path,
                    std::span<const std::string_view> words);
 

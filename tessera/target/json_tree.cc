@@ -13,9 +13,9 @@
 namespace tessera::target {
 namespace {
 
-/// Follows a text token by token. The parser tells what each token means but not where it stands;
-/// its events come in the order of the tokens, so counting along finds out. Only ever stands before
-/// tokens that the parser has accepted.
+/// Follows a text token by token. The parser reports the meaning of each token but not its
+/// position. Its events come in token order, so this class finds the positions by advancing one
+/// token per event. It only reads tokens that the parser has accepted.
 class TokenSpans {
  public:
   explicit TokenSpans(std::string_view text) : text_(text) {
@@ -37,7 +37,7 @@ class TokenSpans {
             static_cast<std::int64_t>(position_)};
   }
 
-  /// Where the token after the last one begins.
+  /// The start of the next token.
   std::size_t next_from() const {
     return std::min(text_.find_first_not_of(" \t\r\n,:", position_), text_.size());
   }
@@ -48,8 +48,8 @@ class TokenSpans {
   std::size_t position_ = 0;
 };
 
-/// Builds the tree from the parser's events. An event that answers false stops the parser. Only
-/// events are used, because nothing in that half of the parser can throw.
+/// Builds the tree from the parser's events. An event handler that returns false stops the parser.
+/// Only events are used, because nothing in that part of the parser can throw.
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit TreeBuilder(std::string_view text) : text_(text), tokens_(text) {}
@@ -115,7 +115,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  /// What may come next, judged by what is open.
+  /// What may come next inside the open lists and objects.
   std::string_view expected() const {
     if (root_) return "the end of the text";
     if (open_.empty()) return "a JSON object";

@@ -11,7 +11,7 @@
 
 namespace tessera::target {
 
-/// A JSON value that knows where it stands in the text.
+/// A JSON value with its position in the text.
 struct JsonNode {
   enum class Kind : std::uint8_t {
     kNull,
@@ -26,11 +26,11 @@ struct JsonNode {
   Span span = {};
   std::int64_t integer = 0;            ///< kInteger
   std::string text = {};               ///< kText, without quotes and escapes
-  std::vector<std::string> keys = {};  ///< kObject: one for each item, no two equal
+  std::vector<std::string> keys = {};  ///< kObject: one per item, all distinct
   std::vector<Span> key_spans = {};
   std::vector<JsonNode> items = {};  ///< kList and kObject
 
-  /// The item of this key, or null.
+  /// The item with this key, or null.
   const JsonNode* find(std::string_view key) const;
 };
 
@@ -38,9 +38,9 @@ inline constexpr std::size_t kMaxJsonTreeDepth = 16;
 inline constexpr std::size_t kMaxJsonTreeKeys = 64;  ///< of one object
 inline constexpr std::size_t kMaxJsonTreeNodes = std::size_t{1} << 18;
 
-/// The tree of a text of at most kMaxMachineBytes. Every error has a span: kSyntax where the text
-/// is no JSON, kBadNumber for a number that not even a double holds, kContradiction for a key that
-/// stands twice in one object, kTooLarge beyond the limits above.
+/// The tree of a text of at most kMaxMachineBytes. Every error has a span: kSyntax if the text is
+/// not JSON, kBadNumber for a number that does not fit a double, kContradiction for a key that is
+/// listed twice in one object, kTooLarge beyond the limits above.
 Result<JsonNode> parse_json_tree(std::string_view text);
 
 }  // namespace tessera::target

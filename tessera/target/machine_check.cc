@@ -51,7 +51,7 @@ Found check_level(const MeshLevel& level, const std::string& path) {
       });
 }
 
-/// All extents in a row, or that their product overflows.
+/// Checks that the product of all extents does not overflow.
 Found check_places(const Machine& machine) {
   Checked places = 1;
   for (const MeshLevel& level : machine.mesh) {
@@ -63,7 +63,7 @@ Found check_places(const Machine& machine) {
                  "use smaller extents"};
 }
 
-/// What is reserved and what is usable must fit into what there is.
+/// Checks that the reserved and usable bytes fit into the size of the memory.
 Found check_budget(const MemorySpace& space, const std::string& path) {
   const std::string reserved = cat(path, "/reserved");
   if (!space.bytes) {

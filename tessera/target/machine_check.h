@@ -9,8 +9,8 @@
 
 namespace tessera::target {
 
-/// What is wrong with one field of a machine. The path is the field's in the JSON of `to_json`, so
-/// that a reader of JSON can point at it.
+/// What is wrong with one field of a machine. The path is that of the field in the JSON of
+/// `to_json`, so that a JSON reader can point at it.
 struct Problem {
   ErrorCode code = ErrorCode::kBadTarget;
   std::string path;     ///< "/memory/0/bytes"
@@ -18,7 +18,7 @@ struct Problem {
   std::string help = {};
 };
 
-/// The first field, in the order of the description, that breaks a rule of `Machine::check`.
+/// The first field, in description order, that violates a rule of `Machine::check`.
 std::optional<Problem> first_problem(const Machine& machine);
 
 }  // namespace tessera::target

@@ -10,13 +10,13 @@
 
 namespace tessera::target {
 
-/// Reads a machine from JSON; docs/targets.md has every field. The smallest one:
+/// Reads a machine from JSON; docs/targets.md describes every field. A minimal machine:
 ///
 ///     {"name": "mine", "mesh": [4, 4], "memory": [{"name": "sram", "bytes": 65536}]}
 ///
-/// Errors have the span of what is wrong, and name the field: "/memory/0/bytes: expected a number
-/// of at least 1, found 0". An unknown key is an error that names the nearest known one.
-/// What is read passes `Machine::check`.
+/// Errors have the span of the invalid text and name the field: "/memory/0/bytes: expected a number
+/// of at least 1, found 0". An unknown key is an error that names the nearest known one. The result
+/// passes `Machine::check`.
 Result<Machine> parse_machine(std::string_view json);
 
 /// The machine as JSON, indented, without fields that hold their defaults; ends with a newline.
@@ -25,7 +25,7 @@ std::string to_json(const Machine& machine);
 
 /// The machines that Tessera knows: wse2, wse3, wormhole, blackhole, spyre.
 const std::vector<Machine>& machines();
-/// The machine of this name, or kUnknownTarget with the nearest name as help.
+/// The machine with this name, or kUnknownTarget with the nearest name as help.
 Result<const Machine*> find_machine(std::string_view name);
 
 }  // namespace tessera::target

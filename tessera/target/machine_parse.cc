@@ -114,7 +114,7 @@ Status read_rules(const JsonNode& node, const std::string& path, Rules& out) {
   return fields.read_optional("span_limit_bytes", out.span_limit_bytes);
 }
 
-/// One place, or a range of them.
+/// One place, or a range of places.
 Status read_range(const JsonNode& node, const std::string& path, PlaceRange& out) {
   if (node.kind == JsonNode::Kind::kList) {
     TESSERA_CHECK_OK(read_json(node, path, out.from));
@@ -166,7 +166,7 @@ Status read_machine(const JsonNode& node, Machine& out) {
                      });
 }
 
-/// The value at a path, or the nearest one around it that the text has.
+/// The value at a path, or the nearest enclosing one that the text has.
 const JsonNode& node_at(const JsonNode& root, std::string_view path) {
   const JsonNode* node = &root;
   while (!path.empty()) {

@@ -74,7 +74,7 @@ TEST(ParseMachine, NullSaysNotPublished) {
   EXPECT_EQ(machine->rules, Rules{});
 }
 
-/// A text that is refused; «» stand around what the span of the error covers.
+/// A text that is rejected; «» enclose the span of the error.
 struct Refusal {
   std::string marked;
   ErrorCode code;
@@ -274,7 +274,7 @@ TEST(ParseMachine, HostileSizes) {
   EXPECT_EQ(code(std::string(kMaxMachineBytes + 1, ' ')), "text_too_long");
   EXPECT_EQ(code(std::string(kMaxMachineBytes, ' ')), "syntax");
 
-  // A million dead places one by one are refused; as a range they are read.
+  // A million dead places listed one by one are rejected; as a range they are accepted.
   std::string listed;
   for (int i = 0; i < 1'000'000; ++i) listed += i == 0 ? "[0]" : ",[0]";
   const std::string line = cat(R"({"name": "m", "mesh": [1000000], )", kMemory, R"(, "dead": [)");

@@ -53,7 +53,7 @@ class Object {
   std::vector<std::string> fields_;
 };
 
-/// A list of one item a line, as a field of the outermost object.
+/// A list with one item per line, as a field of the outermost object.
 template <typename Item, typename Print>
 std::string list_on_lines(const std::vector<Item>& items, const Print& print) {
   std::string out;

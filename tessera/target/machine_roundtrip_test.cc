@@ -21,7 +21,7 @@ Figure figure(std::int64_t least, std::int64_t most) {
   return chance() ? Figure(number(least, most)) : std::nullopt;
 }
 
-/// Names that differ, because they end in their number.
+/// Distinct names: each ends in its number.
 std::vector<std::string> names(std::int64_t most) {
   std::vector<std::string> list;
   for (std::int64_t i = number(0, most); i > 0; --i) list.push_back(cat("name_", i));

@@ -6,8 +6,8 @@
 
 namespace tessera::target {
 
-/// A size as people say it, and exact: in the largest of GB, MB and KB (1024 of each in the next)
-/// that divides it, else in bytes.
+/// A readable and exact size: in the largest of GB, MB and KB (factors of 1024) that divides it,
+/// else in bytes.
 /// Example: 49152 is "48 KB", 4194304 is "4 MB", 1396736 is "1364 KB", 1088 is "1088 bytes".
 std::string size_text(std::int64_t bytes);
 

@@ -7,17 +7,17 @@
 
 namespace tessera {
 
-/// Both forms as lines over one numbering of places.
+/// Two forms as lines with one common numbering of places.
 struct Pair {
   Lines a;
   Lines b;
 };
 
-/// Numbers the places of both in a mesh that holds both. Errors: kShapeMismatch; kMeshMismatch when
-/// the meshes' ranks differ and are not both one place.
+/// Numbers the places of both in one mesh that contains both. Errors: kShapeMismatch; kMeshMismatch
+/// if the ranks of the meshes differ, unless both meshes have a single place.
 Result<Pair> number_alike(const Form& a, const Form& b);
 
-/// Removes the lines that both have: they never make a difference.
+/// Removes the lines that both have: they cannot cause a difference.
 void cancel_common(Pair& pair);
 
 inline Spot difference(const Spots& spots) { return spots.a - spots.b; }

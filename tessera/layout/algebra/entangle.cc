@@ -17,8 +17,8 @@ Wide floor_wide(Wide a, Wide b) {
   return q - (a % b < 0 ? 1 : 0);
 }
 
-/// Depth-first over the digits from the largest stride down; `rest_*` tell what the digits below
-/// can still make up for.
+/// Depth-first search over the digits from the largest stride down; `rest_*` bound what the
+/// remaining digits can cancel.
 class Search {
  public:
   Search(const std::vector<BoxDigit>& digits, std::size_t free)
@@ -76,7 +76,7 @@ class Search {
     const BoxDigit& digit = digits_[order_[i]];
     const Rest& rest = rest_[i + 1];
     Wide high = std::max<std::int64_t>(digit.count, 1) - 1;
-    Wide low = all_zero ? Wide(0) : -high;  // a solution and its mirror are one
+    Wide low = all_zero ? Wide(0) : -high;  // a solution and its negation count as one
     clip(slot, digit.move.slot, rest.slot_reach, low, high);
     clip(place, digit.move.place, rest.place_reach, low, high);
     for (Wide delta = low; delta <= high && steps_ <= kMaxSteps; ++delta) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 24;  // elements times digits
 
-/// One digit of a line: whether the spot tells its value.
+/// One digit of a line, and whether the position determines its value.
 struct Digit {
   std::size_t line;
   std::int64_t count;
@@ -27,8 +27,8 @@ struct Digit {
   bool known;
 };
 
-/// Deduces which digits and dims a spot determines. If all dims are, the form is injective; what is
-/// left over is searched.
+/// Deduces which digits and dims a position determines. If it determines all dims, the form is
+/// injective; the remaining dims are searched.
 class Deduction {
  public:
   Deduction(const Form& form, const Lines& lines) : form_(form), lines_(lines) {
@@ -65,7 +65,7 @@ class Deduction {
     }
     if (all_known()) return Injectivity{};
     if (work() <= kMaxWork / 256) return enumerate();
-    // The remaining digits may still all be told apart together.
+    // The remaining digits may still be distinguishable together.
     std::vector<BoxDigit> box;
     std::vector<std::size_t> which;
     for (std::size_t i = 0; i < digits_.size(); ++i) {
@@ -116,7 +116,7 @@ class Deduction {
     return std::nullopt;
   }
 
-  /// One round of deduction; false when it learns nothing new.
+  /// One round of deduction; false if it deduces nothing new.
   bool settle() {
     bool learned = settle_target([](const Spot& move) { return move.slot; }, false);
     learned |= settle_target([](const Spot& move) { return move.place; }, true);
@@ -124,7 +124,7 @@ class Deduction {
     return learned;
   }
 
-  /// Unknown digits of memory (or of the mesh) whose strides nest are told by the sum.
+  /// Unknown digits in memory (or on the mesh) whose strides nest are determined by the sum.
   template <typename Part>
   bool settle_target(Part part, bool with_fills) {
     std::vector<std::pair<std::int64_t, std::int64_t>> weights;  // stride, count
@@ -149,8 +149,8 @@ class Deduction {
     return true;
   }
 
-  /// A line whose digits are known is known itself; its dims follow when their coefficients nest.
-  /// Conversely, known dims make all digits known.
+  /// If all digits of a line are known, the line is known; its dims are known if their coefficients
+  /// nest. Conversely, if all its dims are known, its digits are known.
   bool settle_line(std::size_t l) {
     const Line& line = lines_.lines[l];
     const bool dims_known = std::all_of(line.terms.begin(), line.terms.end(),
@@ -192,7 +192,7 @@ class Deduction {
     return {dims.begin(), dims.end()};
   }
 
-  /// What enumerating would cost.
+  /// The cost of enumeration.
   std::int64_t work() const {
     Checked product = Checked(form_.replicas()) * static_cast<std::int64_t>(digits_.size() + 1);
     for (const int dim : dims_to_try()) product *= extent(dim);
@@ -235,8 +235,7 @@ class Deduction {
     return Injectivity{};
   }
 
-  /// Two indices whose digits differ by `delta`, if the smallest such digits are the digits of
-  /// indices at all.
+  /// Two indices whose digits differ by `delta`, if the smallest such digits belong to indices.
   std::optional<std::pair<Index, Index>> realise(const std::vector<std::int64_t>& delta,
                                                  const std::vector<std::size_t>& which) const {
     std::vector<std::int64_t> minus(lines_.lines.size(), 0);
@@ -269,7 +268,7 @@ class Deduction {
   const Form& form_;
   const Lines& lines_;
   std::vector<bool> known_dim_;
-  std::vector<Digit> digits_;             // line after line
+  std::vector<Digit> digits_;             // of all lines, in order
   std::vector<std::size_t> first_digit_;  // of each line, and one past the last
   std::vector<BoxDigit> fills_;
 };

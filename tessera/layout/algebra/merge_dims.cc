@@ -24,7 +24,7 @@ std::int64_t coef_of(const Fold& fold, int dim) {
   return 0;
 }
 
-/// The number of elements does not change, so the shape can always be made.
+/// The number of elements does not change, so the shape is always valid.
 Shape merged_shape(const Shape& shape, int dim) {
   std::vector<std::int64_t> extents = shape.extents();
   extents[static_cast<std::size_t>(dim)] *= extents[static_cast<std::size_t>(dim) + 1];
@@ -39,7 +39,7 @@ void set_needed_counts(Form& form) {
   }
 }
 
-/// Canonical lines written as folds again: one fold for each home that a line's digits have.
+/// Converts canonical lines to folds: one fold for each target of a line's digits.
 std::optional<Form> form_of(const Lines& lines, const Form& like) {
   Form form;
   form.shape = lines.shape;
@@ -130,7 +130,7 @@ bool is_tied(const Form& form, int dim) {
   });
 }
 
-/// Chains of x1 and x2, each alone in its folds, as chains of x = n2·x1 + x2.
+/// Converts chains of x1 and x2, each the only dim of its folds, to chains of x = n2·x1 + x2.
 Result<Form> continue_chains(const Form& form, int dim) {
   const std::int64_t n1 = form.shape[static_cast<std::size_t>(dim)];
   const std::int64_t n2 = form.shape[static_cast<std::size_t>(dim) + 1];

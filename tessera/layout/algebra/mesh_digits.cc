@@ -11,7 +11,7 @@ namespace {
 struct Weight {
   std::int64_t count;
   std::int64_t stride;
-  std::int64_t* digit;  // nothing for a replica coordinate
+  std::int64_t* digit;  // null for a replica coordinate
 };
 
 /// Finds digits that add up to `rest`, from the largest stride down.

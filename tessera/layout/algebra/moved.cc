@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxHistogram = std::int64_t{1} << 22;
 
-/// How many elements have each difference of spots, by rising difference.
+/// The number of elements for each difference of positions, in increasing order of differences.
 using Histogram = std::vector<std::pair<Spot, std::int64_t>>;
 
 Error too_many_differences() {
@@ -21,7 +21,8 @@ Error too_many_differences() {
                cat("counting what moves would take more than ", kMaxHistogram, " steps")};
 }
 
-/// The loops of a piece along which the difference changes, and how many elements agree otherwise.
+/// The loops of a piece along which the difference changes, and the number of elements in all other
+/// loops.
 struct Changing {
   std::vector<std::pair<std::int64_t, Spot>> loops;  // extent, change; longest last
   std::int64_t alike = 1;
@@ -35,7 +36,7 @@ struct Changing {
     }
     std::sort(loops.begin(), loops.end());
   }
-  /// Values that the loops but the last `solved` ones take together.
+  /// The number of combinations of all loops except the last `solved` ones.
   std::int64_t values(std::size_t solved) const {
     Checked product = 1;
     for (std::size_t l = 0; l + solved < loops.size(); ++l) product *= loops[l].first;
@@ -82,7 +83,7 @@ Result<Histogram> histogram_of(const Factor& factor) {
   return histogram;
 }
 
-/// How often each difference occurs over the given factors: their histograms, convolved.
+/// How often each difference occurs over the given factors: the convolution of their histograms.
 Result<Histogram> convolve(Spot base, const std::vector<const Factor*>& factors) {
   Histogram total = {{base, 1}};
   for (const Factor* factor : factors) {
@@ -103,8 +104,8 @@ Result<Histogram> convolve(Spot base, const std::vector<const Factor*>& factors)
   return total;
 }
 
-/// How many settings of the loops from l on bring `at` to zero. The last loop is solved, not
-/// walked.
+/// The number of settings of the loops from l on that bring `at` to zero. The last loop is solved,
+/// not iterated.
 std::int64_t count_zeros(const Changing& changing, std::size_t l, Spot at) {
   if (l == changing.loops.size()) return at.is_zero() ? 1 : 0;
   const auto& [extent, change] = changing.loops[l];
@@ -117,14 +118,14 @@ std::int64_t count_zeros(const Changing& changing, std::size_t l, Spot at) {
   }
   const std::int64_t part = change.slot != 0 ? change.slot : change.place;
   const std::int64_t rest = change.slot != 0 ? at.slot : at.place;
-  // Differences of positions fit, so i = -rest / part is exact where it lies in the loop.
+  // Differences of positions fit an int64, so i = -rest / part is exact if it lies in the loop.
   if (rest == INT64_MIN || rest % part != 0) return 0;
   const std::int64_t i = -rest / part;
   return i >= 0 && i < extent && (at + change * i).is_zero() ? 1 : 0;
 }
 
-/// How many elements have no difference: for each difference that all factors but the one with most
-/// work make together, how often that one makes up for it.
+/// The number of elements without a difference. For each combined difference of all factors except
+/// the one with the most work, it counts how often that factor cancels the difference.
 Result<std::int64_t> count_alike(const Refinement& refinement) {
   std::vector<const Factor*> factors;
   for (const Factor& factor : refinement.factors()) factors.push_back(&factor);
@@ -148,7 +149,7 @@ Result<std::int64_t> count_alike(const Refinement& refinement) {
   return alike;
 }
 
-/// Only the coordinate on one mesh axis, as a form on a mesh of that axis alone.
+/// The coordinate on one mesh axis, as a form on a mesh that has only this axis.
 Form only_axis(const Form& form, int axis) {
   Form line = form;
   line.mesh = *Shape::make({form.mesh[static_cast<std::size_t>(axis)]});

@@ -10,8 +10,8 @@
 namespace tessera {
 
 /// The coordinates, relative to the first, at which fills of one kind repeat an element along one
-/// mesh axis. Equal sets compare equal however they were said: an even progression is kept as
-/// (count, stride), anything else as its sorted offsets.
+/// mesh axis. Equal sets compare equal however the fills describe them: an arithmetic progression
+/// is stored as (count, stride), any other set as its sorted offsets.
 struct OffsetSet {
   std::int64_t count = 1;
   std::int64_t stride = 0;            ///< 0 when count is 1
@@ -27,7 +27,7 @@ struct OffsetSet {
 OffsetSet replica_offsets(const std::vector<Fill>& fills, int axis, Fill::Kind kind,
                           std::optional<Reduction> reduction = std::nullopt);
 
-/// All offsets along `axis`, whatever the kind.
+/// All offsets along `axis`, of every kind.
 OffsetSet all_offsets(const std::vector<Fill>& fills, int axis);
 
 /// Whether two lists of fills repeat every element at the same relative places and in the same way.

@@ -25,7 +25,7 @@ Result<Form> slice_dim(const Form& form, int dim, std::int64_t start, std::int64
   extents[static_cast<std::size_t>(dim)] = count;
   Form slice = form;
   TESSERA_TRY(slice.shape, Shape::make(std::move(extents)));
-  if (slice.shape.empty()) return slice;  // nothing to place, and nothing bounds its steps
+  if (slice.shape.empty()) return slice;  // nothing to place, and the steps have no bound
   for (Fold& fold : slice.folds) {
     for (Term& term : fold.terms) {
       if (term.dim != dim) continue;

@@ -19,8 +19,8 @@ Error too_entangled() {
                std::nullopt, "use strides that nest: each a multiple of what is below it"};
 }
 
-/// The cause of the innermost test that a fold's digits fail, or nothing when they are the digits
-/// of a point p < E. `p` is that point.
+/// The cause of the innermost test that a fold's digits fail, or empty if they are the digits of a
+/// point p < E. `p` is that point.
 std::optional<Cause> failed_test(const Fold& fold, const std::vector<std::int64_t>& digits,
                                  std::int64_t extent, std::int64_t& p) {
   Checked sum = 0;
@@ -84,7 +84,7 @@ Decoder::Decoder(const Form& form)
   }
 }
 
-/// One question being answered: digits found so far, in nested stages (memory, each mesh axis, open
+/// The state of one search: the digits found so far, in nested stages (memory, each mesh axis, open
 /// digits, then the dims), each of which may have to try several values.
 struct Decoder::Search {
   const Decoder& decoder;
@@ -118,7 +118,7 @@ struct Decoder::Search {
     return stopped;
   }
 
-  /// Stage 0 is memory, then one for each mesh axis, then the open digits.
+  /// Stage 0 is memory, then one stage per mesh axis, then the open digits.
   void stage(std::size_t number) {
     if (number == 0) {
       weights(decoder.memory_, 0, slot - form.offset, [&] {
@@ -139,8 +139,8 @@ struct Decoder::Search {
     }
   }
 
-  /// Where folds without open digits name every dim, they alone give the index; the others are
-  /// checks, and no value of an open digit need be tried.
+  /// If the folds without open digits contain every dim, they determine the index. The other folds
+  /// are then only checked, and no value of an open digit is tried.
   void solve_without_open() {
     for (std::size_t f = 0; f < form.folds.size(); ++f) {
       if (decoder.has_open_[f]) continue;
@@ -201,7 +201,7 @@ struct Decoder::Search {
       const Fold& fold = form.folds[f];
       const auto failed = failed_test(fold, digits[f], fold.extent(form.shape), lines[f]);
       if (failed && (!first || *failed < *first)) first = failed;
-      // A point of the line that no index of this fold reaches is a gap, whatever others say.
+      // A point of the line that no index of this fold reaches is a gap, regardless of other folds.
       if (!failed && !is_point(fold, lines[f]))
         first = std::min(first.value_or(Cause::kGap), Cause::kGap);
     }
@@ -225,7 +225,7 @@ struct Decoder::Search {
     return any;
   }
 
-  /// Terms of a fold by falling coefficient, so that superincreasing ones are read off greedily.
+  /// Terms of a fold by decreasing coefficient, so that superincreasing ones are found greedily.
   static std::vector<Term> order_of(const Fold& fold) {
     std::vector<Term> ordered = fold.terms;
     std::sort(ordered.begin(), ordered.end(),
@@ -233,8 +233,8 @@ struct Decoder::Search {
     return ordered;
   }
 
-  /// Finds the dims of fold f, then of the next folds; dims already found become checks.
-  /// With `skip_open`, folds with open digits are left until all dims are found.
+  /// Finds the dims of fold f, then of the next folds; dims that are already found are checked.
+  /// With `skip_open`, folds with open digits are skipped until all dims are found.
   void solve(std::size_t f, bool skip_open) {
     if (spent()) return;
     if (f == form.folds.size()) {

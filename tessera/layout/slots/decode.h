@@ -10,9 +10,9 @@
 
 namespace tessera {
 
-/// The way back: from a place and a slot to digits, from digits to lines, from lines to an index.
-/// Digits whose strides nest are read off one after the other; others are searched for, which stays
-/// exact. Built once for a form and asked often.
+/// The inverse function: from a place and a slot to digits, from digits to lines, from lines to an
+/// index. Digits whose strides nest are computed directly; others are found by an exact search.
+/// Build it once per form and use it often.
 class Decoder {
  public:
   explicit Decoder(const Form& form);
@@ -20,7 +20,7 @@ class Decoder {
   /// What `slot` of `place` holds, both inside the allocation of a layout with this form.
   Result<Slot> element_at(const Form& form, const Place& place, std::int64_t slot) const;
 
-  /// Calls `visit` with every index that lives in `slot` of `place`, until it returns false.
+  /// Calls `visit` with every index stored in `slot` of `place`, until it returns false.
   Status for_each_element(const Form& form, const Place& place, std::int64_t slot,
                           const std::function<bool(const Index&)>& visit) const;
 
@@ -28,19 +28,19 @@ class Decoder {
   struct Weight {
     std::int64_t count;
     std::int64_t stride;
-    std::int64_t below;  ///< what all later weights can add up to
+    std::int64_t below;  ///< the largest sum of all later weights
     int fold;            ///< -1 for a replica coordinate
     int cut;
   };
   struct Search;
 
-  std::vector<Weight> memory_;             // by falling stride
-  std::vector<std::vector<Weight>> axes_;  // the same for each mesh axis
-  std::vector<Weight> open_;               // unplaced digits that data need more than one value of
-  std::vector<bool> has_open_;             // for each fold
-  bool settled_without_open_ = false;      // whether the other folds name every dim
-  std::vector<std::int64_t> fixed_;        // constant part of each coordinate
-  std::vector<int> free_dims_;             // dims in no fold
+  std::vector<Weight> memory_;             // by decreasing stride
+  std::vector<std::vector<Weight>> axes_;  // the same per mesh axis
+  std::vector<Weight> open_;    // unplaced digits of which the data needs more than one value
+  std::vector<bool> has_open_;  // per fold
+  bool settled_without_open_ = false;  // whether the other folds contain every dim
+  std::vector<std::int64_t> fixed_;    // constant part of each coordinate
+  std::vector<int> free_dims_;         // dims in no fold
 };
 
 }  // namespace tessera

@@ -19,7 +19,7 @@ DigitBoxes::DigitBoxes(const Fold& fold, const Shape& shape)
   const std::vector<std::int64_t> needed = fold.needed(shape);
   for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
     const Cut& cut = fold.cuts[k];
-    // An unplaced digit takes no room, so what it could be but never is does not exist.
+    // An unplaced digit takes no memory, so values that it never takes are ignored.
     ranges_.push_back(
         {0, cut.target.is_nothing() ? std::max<std::int64_t>(needed[k], 1) : cut.count});
   }
@@ -32,7 +32,8 @@ std::int64_t DigitBoxes::settings() const {
 }
 
 std::int64_t DigitBoxes::below(std::size_t cut, std::int64_t limit) const {
-  // Counted outwards: `full[k]` is how many settings of the digits from k on pass their tests.
+  // From the innermost cut outwards: `full[k]` is the number of settings of the digits from k on
+  // that pass their tests.
   const std::size_t n = cuts();
   std::vector<std::int64_t> full(n + 1, 1);
   const auto count_from = [&](std::size_t k, std::int64_t bound) {
@@ -144,8 +145,8 @@ bool LinePoints::runs(const std::function<bool(std::int64_t, std::int64_t)>& vis
                       bool& too_large) const {
   if (extent_ == 0) return true;
   if (nested_) {
-    // The innermost terms that continue each other make one run; the rest is an odometer, which
-    // rises because coefficients fall.
+    // The innermost terms that continue each other form one run; the others count like an odometer,
+    // in increasing order because coefficients decrease.
     std::size_t outer = weights_.size();
     std::int64_t length = 1;
     while (outer > 0 && (weights_[outer - 1].extent == 1 || weights_[outer - 1].coef == length)) {

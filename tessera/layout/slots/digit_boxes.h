@@ -20,18 +20,18 @@ struct DigitRange {
   friend bool operator==(const DigitRange&, const DigitRange&) = default;
 };
 
-/// The allocated settings of a fold's digits, split by what they mean.
+/// The allocated settings (combinations of values) of a fold's digits, classified by meaning.
 ///
-/// The digits d_1 .. d_n of cuts w_1 .. w_n stand for the point p = Σ d·w if and only if, at every
-/// cut, the digits below it make up less than its width, and p < E. Going from the innermost cut
-/// outwards, the first of these tests that fails names the cause of the padding.
+/// The digits d_1 .. d_n of cuts w_1 .. w_n represent the point p = Σ d·w if and only if, at every
+/// cut, the sum of d·w over the later cuts is less than its width, and p < E. From the innermost
+/// cut outwards, the first of these tests that fails determines the cause of the padding.
 ///
 /// Each digit may be confined to a range (a mesh digit to the value of one place), which keeps
-/// every question closed: counting takes one pass over the cuts, and the settings between two
+/// closed forms possible: counting takes one pass over the cuts, and the settings between two
 /// bounds are a few boxes.
 class DigitBoxes {
  public:
-  /// Unplaced digits that the data need only one value of are confined to 0.
+  /// Unplaced digits of which the data needs only one value are confined to 0.
   DigitBoxes(const Fold& fold, const Shape& shape);
 
   std::size_t cuts() const { return fold_->cuts.size(); }
@@ -40,17 +40,19 @@ class DigitBoxes {
   const DigitRange& range(std::size_t cut) const { return ranges_[cut]; }
   void confine(std::size_t cut, DigitRange range) { ranges_[cut] = range; }
 
-  /// Settings of all digits, valid or not.
+  /// The number of settings of all digits, valid or not.
   std::int64_t settings() const;
-  /// Settings that stand for a point below `limit` (and pass every inner test).
+  /// The number of settings that represent a point below `limit` (and pass every inner test).
   std::int64_t points_below(std::int64_t limit) const { return below(0, limit); }
-  /// Settings whose innermost failed test is the one that `cut` overshoots.
+  /// The number of settings whose innermost failed test is the one that `cut` overshoots.
   std::int64_t failures(std::size_t cut) const;
 
   using Visit = std::function<bool(const std::vector<DigitRange>&)>;
-  /// Disjoint boxes of settings that stand for the points in [from, to). False if visit stopped.
+  /// Visits disjoint boxes of settings that represent the points in [from, to). False if `visit`
+  /// stopped.
   bool points(std::int64_t from, std::int64_t to, const Visit& visit) const;
-  /// Disjoint boxes of settings whose innermost failed test is the one that `cut` overshoots.
+  /// Visits disjoint boxes of settings whose innermost failed test is the one that `cut`
+  /// overshoots.
   bool overshoots(std::size_t cut, const Visit& visit) const;
 
  private:
@@ -71,16 +73,17 @@ class LinePoints {
  public:
   LinePoints(const Fold& fold, const Shape& shape);
 
-  /// How many points below the line's extent are indices; nothing when that would take too long to
-  /// count because the coefficients neither nest nor tile.
+  /// The number of points below the line's extent that are indices. Empty if counting would take
+  /// too long because the coefficients neither nest nor tile.
   std::optional<std::int64_t> count() const;
   /// Whether every point from 0 to the extent is an index.
   bool ungapped() const;
-  /// Whether each point comes from one index, read off greedily by falling coefficients.
+  /// Whether each point has at most one index, found greedily by decreasing coefficients.
   bool nested() const { return nested_; }
 
-  /// Maximal runs [from, to) of points that are indices, rising. False if visit stopped, or if they
-  /// cannot be enumerated within 2^20 steps (then `too_large` is set).
+  /// Visits maximal runs [from, to) of points that are indices, in increasing order. False if
+  /// `visit` stopped, or if the runs cannot be enumerated within 2^20 steps (then `too_large` is
+  /// set).
   bool runs(const std::function<bool(std::int64_t, std::int64_t)>& visit, bool& too_large) const;
 
   struct Weight {
@@ -88,14 +91,14 @@ class LinePoints {
     std::int64_t extent;
     std::int64_t coef;  ///< absolute
     bool flipped;
-    std::int64_t below;  ///< what the later terms reach together
+    std::int64_t below;  ///< the largest sum of the later terms
   };
   const std::vector<Weight>& weights() const { return weights_; }
   std::int64_t first() const { return first_; }
   std::int64_t extent() const { return extent_; }
 
  private:
-  std::vector<Weight> weights_;  // by falling coefficient
+  std::vector<Weight> weights_;  // by decreasing coefficient
   std::int64_t first_ = 0;
   std::int64_t extent_ = 0;
   bool nested_ = true;

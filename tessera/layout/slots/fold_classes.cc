@@ -21,7 +21,7 @@ Error too_entangled() {
                std::nullopt, "fold dims without gaps between them"};
 }
 
-/// Largest slot part that data settings of the fold reach, with mesh digits confined.
+/// The largest contribution to the slot by data settings of the fold, with mesh digits confined.
 std::int64_t last_slot(const DigitBoxes& digits) {
   std::int64_t largest = 0;
   digits.points(0, digits.extent(), [&](const std::vector<DigitRange>& box) {
@@ -36,9 +36,9 @@ std::int64_t last_slot(const DigitBoxes& digits) {
   return largest;
 }
 
-/// Classes of an ungapped fold. Raising a mesh digit can only take settings of the other digits
-/// away, so two values of it leave the same set exactly when they leave equally many: classes are
-/// intervals, found by bisection, one mesh digit after the other.
+/// Classes of a fold without gaps. Increasing a mesh digit can only remove settings of the other
+/// digits, so two values of it leave the same set exactly if they leave the same number. So classes
+/// are intervals, found by bisection, one mesh digit after the other.
 class FoldClasses {
  public:
   FoldClasses(const Fold& fold, const Shape& shape) : digits_(fold, shape) {
@@ -70,7 +70,7 @@ class FoldClasses {
     };
     for (std::int64_t from = whole.from; from < whole.to;) {
       const std::int64_t count = left_by(from);
-      std::int64_t same = from;  // the last digit known to leave as many
+      std::int64_t same = from;  // the last value known to leave the same number
       std::int64_t step = 1;
       while (same + step < whole.to && left_by(same + step) == count) {
         same += step;
@@ -88,8 +88,8 @@ class FoldClasses {
     box[cut] = whole;
   }
 
-  /// Counts, for every cut, the settings of memory digits from there on that can still be data.
-  /// With each test tightened to what the tests outside it allow, these counts tell the sets apart.
+  /// For every cut, counts the settings of memory digits from there on that can still be data. Each
+  /// test is tightened to what the outer tests allow, so that these counts distinguish the sets.
   std::vector<std::int64_t> signature() const {
     const Fold& fold = digits_.fold();
     const std::size_t n = fold.cuts.size();
@@ -118,7 +118,7 @@ class FoldClasses {
         }
         const std::int64_t inner = k + 1 < n ? limit[k + 1] : 1;
         const std::int64_t width = fold.cuts[k].width;
-        // Digits whose whole inner range fits, then the one that is cut short.
+        // Digits whose whole inner range fits, then the one with a partial range.
         const std::int64_t quotient = bound < inner ? 0 : (bound - inner) / width + 1;
         const DigitRange& range = digits_.range(k);
         total += std::max<std::int64_t>(0, std::min(quotient, range.to) - range.from) * full[k + 1];
@@ -199,7 +199,7 @@ Result<std::vector<FoldClass>> gapped_classes(const Fold& fold, const Shape& sha
     FoldClass& fold_class = classes[slots];
     fold_class.elements = static_cast<std::int64_t>(slots.size());
     fold_class.last_slot = slots.empty() ? 0 : slots.back();
-    // Extend the box before, when only its last mesh digit steps on.
+    // Extend the previous box if only its last mesh digit advances.
     bool extended = false;
     if (!fold_class.boxes.empty() && !setting.empty()) {
       std::vector<DigitRange>& before = fold_class.boxes.back();

@@ -81,7 +81,7 @@ class Regions {
     return ok_status();
   }
 
-  /// Chooses a box of settings for each fold in turn; `cause` is the first one found so far.
+  /// Chooses a box of settings for each fold in order; `cause` is the first cause found so far.
   bool fold(std::size_t f, std::optional<Cause> cause) {
     if (stopped_ || too_large_) return false;
     if (f == form_.folds.size()) {
@@ -117,7 +117,7 @@ class Regions {
     if (folds_share_dims(form_)) disagreements();
   }
 
-  /// Settings that are fine in every fold may still belong to no index when folds share a dim.
+  /// Settings that are valid in every fold may still belong to no index if folds share a dim.
   void disagreements() {
     const std::vector<std::vector<DigitRange>> whole = boxes_;
     std::vector<std::vector<DigitRange>> single = whole;
@@ -188,7 +188,7 @@ class Regions {
   std::optional<Error> failure_;
 };
 
-/// Layouts whose slots do not tell their digits are asked slot by slot.
+/// For layouts whose slots do not determine the digits: calls element_at for each slot.
 Status regions_slot_by_slot(const Layout& layout, const Visit& visit) {
   if ((Checked(layout.places()) * layout.slots()).saturated() > kMaxEnumerated) {
     return too_entangled();

@@ -20,10 +20,10 @@ Error too_many_boxes() {
                std::nullopt, "ask for single elements with element_at"};
 }
 
-/// Runs of points that stand in the given boxes of digits, rising inside each box.
+/// Visits runs of points in the given boxes of digits, increasing inside each box.
 bool runs_of_points(const Fold& fold, const std::vector<DigitRange>& box,
                     std::vector<std::pair<std::int64_t, std::int64_t>>& runs) {
-  // Digits from `inner` on count through without a gap, so they are one run.
+  // Digits from `inner` on have no gaps, so they form one run.
   std::size_t inner = box.size();
   std::int64_t length = 1;
   std::int64_t first = 0;
@@ -48,7 +48,7 @@ bool runs_of_points(const Fold& fold, const std::vector<DigitRange>& box,
   return true;
 }
 
-/// Boxes of indices whose point on a fold's line lies in [from, to), when coefficients nest.
+/// Boxes of indices whose point on a fold's line lies in [from, to), if coefficients nest.
 class IndexBoxes {
  public:
   IndexBoxes(const LinePoints& line, std::size_t rank) : line_(line) {
@@ -70,7 +70,8 @@ class IndexBoxes {
       return true;
     }
     const LinePoints::Weight& weight = line_.weights()[i];
-    // y·coef + [0, below] must meet [from, to); those inside it whole are one box.
+    // y·coef + [0, below] must intersect [from, to); the values of y with the whole range inside
+    // form one box.
     const std::int64_t low =
         std::max<std::int64_t>(0, -floor_div(-(from - weight.below), weight.coef));
     const std::int64_t high = std::min(weight.extent - 1, floor_div(to - 1, weight.coef));
@@ -107,7 +108,7 @@ class IndexBoxes {
   Box box_;
 };
 
-/// Every index of the fold's dims one by one, when coefficients do not nest.
+/// Visits every index of the fold's dims one by one, if coefficients do not nest.
 bool collect_one_by_one(const Fold& fold, const Shape& shape,
                         const std::vector<std::pair<std::int64_t, std::int64_t>>& runs,
                         std::vector<Box>& out) {
@@ -133,7 +134,8 @@ bool collect_one_by_one(const Fold& fold, const Shape& shape,
   return true;
 }
 
-/// The largest slot of any element: in each nest, the one where every rising loop is at its end.
+/// The largest slot of any element: in each nest, the one where every loop with a positive slot
+/// step is at its end.
 Result<std::int64_t> last_slot(const Form& form) {
   TESSERA_TRY(const Refinement refinement, refine(form));
   std::int64_t last = refinement.base().a.slot;

@@ -90,7 +90,7 @@ bool Rules::go_around(const Array<std::int64_t>& pinned, bool& done) {
   return true;
 }
 
-bool Rules::run_on(const Array<std::int64_t>& physical, const Array<std::int64_t>& pinned,
+bool Rules::run_on(const Array<std::int64_t>& floor, const Array<std::int64_t>& pinned,
                    RuleRange range, std::int64_t good_enough, Array<std::int64_t>& best,
                    std::int64_t& peak) {
   struct Rule {
@@ -108,9 +108,9 @@ bool Rules::run_on(const Array<std::int64_t>& physical, const Array<std::int64_t
                             {5, false, true},      {5, false, true}, {5, false, true},
                             {5, false, true}};
   const std::size_t rules = std::size(kRules) + (members_.size() <= kSmall ? std::size(kMore) : 0);
-  const bool around = &physical != &pinned;
+  const bool around = &floor != &pinned;
   if (peak <= good_enough) return true;
-  if (!skyline_.build(packing_, members_, physical) || !profile_.copy(packing_.live)) return false;
+  if (!skyline_.build(packing_, members_, floor) || !profile_.copy(packing_.live)) return false;
   for (std::size_t i = range.from; i < std::min(range.to, rules); ++i) {
     if (peak <= good_enough || ((around || i > 0) && late())) return true;
     const Rule rule = i < std::size(kRules) ? kRules[i] : kMore[i - std::size(kRules)];

@@ -60,7 +60,7 @@ class Rules {
                               std::int64_t& peak);
   [[nodiscard]] bool sort_members(int sharpness, bool by_area);
   [[nodiscard]] bool learn();
-  [[nodiscard]] bool run_on(const Array<std::int64_t>& physical, const Array<std::int64_t>& pinned,
+  [[nodiscard]] bool run_on(const Array<std::int64_t>& floor, const Array<std::int64_t>& pinned,
                             RuleRange range, std::int64_t good_enough, Array<std::int64_t>& best,
                             std::int64_t& peak);
   [[nodiscard]] bool go_around(const Array<std::int64_t>& pinned, bool& done);

@@ -23,20 +23,20 @@ bool Skyline::build(const Packing& packing, std::span<const std::int32_t> member
   packing_ = &packing;
   const auto sections = static_cast<std::size_t>(packing.sections);
   if (!waiting_.build(packing.blocks, members)) return false;
-  if (members.size() == packing.blocks.size()) return physical_.assign(sections, 0);
+  if (members.size() == packing.blocks.size()) return floor_.assign(sections, 0);
   Array<std::int64_t> others;
   if (!others.copy(offsets)) return false;
   for (const std::int32_t member : members) others[static_cast<std::size_t>(member)] = -1;
-  return reached(packing, others, physical_);
+  return reached(packing, others, floor_);
 }
 
 bool Skyline::start() {
   stretches_.clear();
   lows_.clear();
   for (std::int32_t from = 0; from < packing_->sections;) {
-    const std::int64_t height = physical_[static_cast<std::size_t>(from)];
+    const std::int64_t height = floor_[static_cast<std::size_t>(from)];
     std::int32_t to = from + 1;
-    while (to < packing_->sections && physical_[static_cast<std::size_t>(to)] == height) ++to;
+    while (to < packing_->sections && floor_[static_cast<std::size_t>(to)] == height) ++to;
     const auto stretch = static_cast<std::int32_t>(stretches_.size());
     if (!stretches_.push({from, to, stretch - 1, stretch + 1, height, false})) return false;
     if (!add_low(stretch)) return false;

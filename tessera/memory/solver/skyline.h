@@ -51,7 +51,7 @@ class Skyline {
 
   const Packing* packing_ = nullptr;
   Waiting waiting_;
-  Array<std::int64_t> physical_;  // height of each section before any member is placed
+  Array<std::int64_t> floor_;  // height of each section before any member is placed
   Array<Stretch> stretches_;
   Array<Low> lows_;  // a heap; entries whose stretch has changed are stale
 };
