@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Short names for the common tasks; what they do is in CMakeLists.txt and CMakePresets.json.
+# Short names for the common tasks; CMakeLists.txt and CMakePresets.json define what they do.
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
-# Also for root, and with fewer processors than ranks.
+# Also works as root, and with fewer processors than ranks.
 MPIRUN ?= OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe
 
-# $(call packages,LIST..): install what is missing of packages/LIST.txt.
+# $(call packages,LIST..): install the missing packages of packages/LIST.txt.
 packages = @scripts/deps.sh $(patsubst %,packages/%.txt,$(1))
 
 define build_product
@@ -19,7 +19,7 @@ endef
 # Our own C++ files; evaluated only where used.
 FOLDERS = $(wildcard tessera tools fuzz examples bench python cmake)
 SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc')
-# What has a build of its own, and what needs OpenMP, which clang does not bring.
+# Files with a separate build, and files that need OpenMP, which the clang packages do not include.
 NOT_ANALYSED = cmake/% tools/bench/peers/onednn.cc
 
 .DEFAULT_GOAL := help
@@ -29,7 +29,7 @@ NOT_ANALYSED = cmake/% tools/bench/peers/onednn.cc
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-deps: ## install what is missing of all Debian packages named in packages/
+deps: ## install the missing Debian packages of all lists in packages/
 	$(call packages,build test clang peers)
 
 build: ## optimised build; leaves the command at build/tessera
@@ -46,7 +46,7 @@ define preset_test
 	ctest --preset $(1) -j $(JOBS)
 endef
 
-test: ## build everything, run all tests but the long sweeps
+test: ## build everything, run all tests except the long sweeps
 	$(call packages,build test)
 	$(call preset_test,dev)
 
@@ -83,7 +83,7 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) test-long
 	$(MAKE) fuzz
 
-bench: build ## measure layouts, moves between them against memcpy and peers, reshards, and MPI
+bench: build ## measure layouts, relayouts compared with memcpy and peers, reshards, and MPI
 	@scripts/deps.sh packages/peers.txt || echo 'Going on without the peers that are missing.'
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target product peers
@@ -95,7 +95,7 @@ bench: build ## measure layouts, moves between them against memcpy and peers, re
 	  for ranks in 2 4; do $(MPIRUN) -n $$ranks build/tessera bench mpi || exit 1; done; \
 	else echo 'No mpirun, or no MPI to build with: tessera bench mpi is left out.'; fi
 
-check: ## formatting, static analysis, one definition of each type; of the code around peers as well
+check: ## formatting, static analysis, one definition of each type; includes the code around peers
 	$(call packages,build test clang peers)
 	clang-format-19 --dry-run -Werror $(SOURCES)
 	cmake --preset odr
@@ -108,7 +108,7 @@ format: ## format all sources in place
 	$(call packages,clang)
 	clang-format-19 -i $(SOURCES)
 
-# Installs no packages, and needs no more rights than PREFIX does.
+# Installs no packages, and needs only the permissions that PREFIX requires.
 install: ## build, and install into PREFIX (/usr/local); DESTDIR is honoured
 	$(build_product)
 	cmake --install build/release --prefix $(PREFIX)

@@ -3,7 +3,7 @@
 # targets link libFuzzer's main().
 
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
-# What is compared with: moves by loops over elements, plans by trying all orders. The rest of
+# The references for comparison: moves by loops over elements, plans by trying all orders. The rest of
 # tessera/testing needs the libraries of the tests.
 set(TESSERA_FUZZ_REFERENCES exchange/exchange_runs.cc generate.cc memory/naive_alloc.cc naive.cc
     naive_slots.cc reshard/naive_reshard.cc)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The installed tree: command, library, headers, find_package(tessera [COMPONENTS mpi]) and
 # tessera.pc.
-# Nothing in it names the prefix, so it may be moved.
+# It contains no absolute path of the prefix, so it may be moved.
 include(CMakePackageConfigHelpers)
 
 # The public interface: what tessera/tessera.h includes, and what these include in turn. Every header
@@ -24,7 +24,7 @@ set(TESSERA_CORE_HEADERS
     tessera/reshard/cost.h tessera/reshard/kind.h tessera/reshard/physical_mesh.h
     tessera/reshard/reshard.h tessera/reshard/transfers.h
     tessera/target/fit.h tessera/target/machine.h tessera/target/machine_json.h)
-# Ranks that exchange data: for tessera::mpi, and for transports that users write.
+# Ranks that exchange data: for tessera::mpi, and for users' own transports.
 set(TESSERA_EXCHANGE_HEADERS
     tessera/exchange/agreement.h tessera/exchange/exchange.h tessera/exchange/in_process.h
     tessera/exchange/rank_map.h tessera/exchange/rank_side.h tessera/exchange/resharder.h
@@ -52,7 +52,7 @@ if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()
 if(TARGET tessera_mpi)
-  # An export of its own: only who asks for the component `mpi` needs MPI.
+  # A separate export: only users of the component `mpi` need MPI.
   target_sources(tessera_mpi PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                  FILES ${PROJECT_SOURCE_DIR}/tessera/mpi/mpi_exchange.h)
   install(TARGETS tessera_mpi EXPORT tessera-mpi-targets FILE_SET HEADERS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library: every .cc below tessera/ that is not a test, a sweep, a fuzz target or a benchmark.
 
-# All sources below tessera/, relative to the root; cmake/tests.cmake picks its share from here.
+# All sources below tessera/, relative to the root; cmake/tests.cmake selects the tests from this list.
 file(GLOB_RECURSE TESSERA_SOURCES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
      ${PROJECT_SOURCE_DIR}/tessera/*.cc)
 if(TESSERA_ROOMS)
@@ -18,8 +18,8 @@ add_library(tessera::tessera ALIAS tessera)
 target_compile_features(tessera PUBLIC cxx_std_20)
 target_compile_options(tessera PRIVATE -fno-exceptions)  # errors are values
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # A copied std::optional<std::vector> under -O3 is a false alarm, gcc.gnu.org/PR80635. clang and the
-  # sanitizers still look.
+  # False positive for a copied std::optional<std::vector> under -O3, gcc.gnu.org/PR80635. clang and the
+  # sanitizers still check this.
   target_compile_options(tessera PRIVATE -Wno-maybe-uninitialized)
 endif()
 target_include_directories(tessera PUBLIC
@@ -32,19 +32,19 @@ set(measured_sources ${library_sources})
 list(FILTER measured_sources INCLUDE REGEX "^tessera/(layout|relayout|fabric|reshard|memory)/")
 set_property(SOURCE ${measured_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 if(library_sources MATCHES "tessera/target/")
-  find_package(nlohmann_json 3 REQUIRED)  # reads machine descriptions; in no header of ours
+  find_package(nlohmann_json 3 REQUIRED)  # reads machine descriptions; not used in headers
   target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   include(targets)
 endif()
 
 if(library_sources MATCHES "tessera/relayout/")
-  # Vector code for every instruction set, chosen at run time; in no header of ours.
+  # Vector code for every instruction set, chosen at run time; not used in headers.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
   target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:PkgConfig::HWY> $<INSTALL_INTERFACE:hwy>)
 endif()
 
-# What benchmarks and tests are fed with: problems that are made, not kept.
+# Inputs of benchmarks and tests: generated problems, not stored files.
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cc)
 if(bench_sources AND library_sources MATCHES "tessera/memory/")
   add_library(tessera_bench STATIC ${bench_sources})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Exchange of MPI processes: the library tessera_mpi (tessera::mpi), and the module
-# tessera_mpi.so that the command loads when it is asked to. Nothing else links MPI.
+# tessera_mpi.so that the command loads for `--mpi`. Nothing else links MPI.
 
 set(TESSERA_MPI AUTO CACHE STRING "Build tessera::mpi: ON, OFF, or AUTO (where MPI is found)")
 set_property(CACHE TESSERA_MPI PROPERTY STRINGS AUTO ON OFF)
@@ -8,8 +8,8 @@ if(TESSERA_MPI STREQUAL "OFF" OR NOT library_sources MATCHES "tessera/exchange/"
   return()
 endif()
 
-# FindMPI compiles and links a program each time, so that a broken MPI is none.
-# The C interface alone, from C++: the C++ one has been dropped from MPI.
+# FindMPI compiles and links a program each time, so a broken MPI counts as missing.
+# Only the C interface is used, from C++: MPI has removed the C++ interface.
 set(MPI_CXX_SKIP_MPICXX TRUE)
 if(TESSERA_MPI STREQUAL "AUTO")
   find_package(MPI 3.0 QUIET COMPONENTS CXX)
@@ -18,7 +18,7 @@ else()
 endif()
 if(NOT MPI_CXX_FOUND)
   list(APPEND TESSERA_LEFT_OUT "MPI (tessera reshard --mpi, tessera bench mpi)")
-  # What FindMPI has found of a broken MPI is forgotten, so that the next run finds a mended one.
+  # Clear FindMPI's cached results for a broken MPI, so that the next run finds a repaired one.
   get_cmake_property(cached CACHE_VARIABLES)
   list(FILTER cached INCLUDE REGEX "^MPI_(CXX_LIB_NAMES|CXX_HEADER_DIR|.*_LIBRARY)$")
   foreach(variable IN LISTS cached)
@@ -40,6 +40,6 @@ set_target_properties(tessera_mpi_module PROPERTIES PREFIX "" OUTPUT_NAME tesser
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} CXX_VISIBILITY_PRESET hidden)
 target_compile_options(tessera_mpi_module PRIVATE -fno-exceptions)
 target_link_libraries(tessera_mpi_module PRIVATE tessera_mpi)
-# Its copy of the library is its own: names of it must not meet those of the program around it.
+# The module has its own copy of the library: its symbols must not clash with those of the program.
 target_link_options(tessera_mpi_module PRIVATE -Wl,--exclude-libs,ALL)
 add_dependencies(product tessera_mpi_module)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests under mpirun: every tessera/mpi/x_mpi_test.cc with 2 and 4 ranks, every examples/mpi/x.cc
-# with 4. Ranks wait for each other, on as few processors as there are, so one test runs at a time,
-# and each is ended when it hangs.
+# with 4. Ranks wait for each other, possibly on few processors, so one test runs at a time, and a
+# test that hangs is ended by a timeout.
 #
-# Not under the sanitizers: Open MPI leaves memory behind when it ends, and is not watched itself.
-# The code around it is: the in-process exchange keeps the same contract with the same board.
+# Not under the sanitizers: Open MPI leaks memory when it ends, and is not instrumented itself. The
+# code around it is tested with them: the in-process exchange has the same contract and the same mailbox.
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   return()
 endif()
 
-# Words for Open MPI: root may run it, ranks may outnumber processors, and those that wait give way.
+# Settings for Open MPI: root may run it, ranks may outnumber processors, and waiting ranks yield.
 set(TESSERA_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
-set(TESSERA_MPI_SECONDS 600)  # a busy machine may need ten times what is usual
+set(TESSERA_MPI_SECONDS 600)  # a busy machine may need ten times the usual time
 
 # tessera_add_mpi_test(NAME RANKS STATUS COMMAND..): COMMAND on RANKS ranks ends with STATUS.
 function(tessera_add_mpi_test name ranks status)
@@ -37,10 +37,10 @@ foreach(test IN LISTS mpi_tests)
   endforeach()
 endforeach()
 
-# A rank that gives up ends the others, and its status is that of mpirun.
+# A rank that aborts ends the others, and its status becomes that of mpirun.
 tessera_add_mpi_test(abandon_mpi_test 3 7 $<TARGET_FILE:own_mpi_test> --abandon)
 
-# Reshards also between other numbers of ranks, odd ones and one alone.
+# Reshards also with other numbers of ranks: odd ones, and a single rank.
 foreach(ranks 1 3 6)
   tessera_add_mpi_test(resharder_mpi_test.${ranks} ${ranks} 0
     $<TARGET_FILE:resharder_mpi_test> --gtest_filter=ResharderMpi.*Pairs*:ResharderMpi.Notations*)
@@ -54,7 +54,7 @@ foreach(example IN LISTS mpi_examples)
   tessera_add_mpi_test(example_mpi_${stem} 4 0 $<TARGET_FILE:example_mpi_${stem}>)
 endforeach()
 
-# The steps of docs/mpi.md, as a reader would take them.
+# The steps of docs/mpi.md, as a reader would run them.
 if(TARGET tessera-cli)
   math(EXPR patience "${TESSERA_MPI_SECONDS} - 10")
   tessera_add_test(mpi_page_steps mpi timeout -k 5 ${patience}

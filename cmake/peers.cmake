@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Other libraries that `tessera bench` measures beside Tessera: modules that the command loads from
-# its own folder when they are there. Nothing links them, and they are not installed.
+# Other libraries that `tessera bench` compares with Tessera: modules that the command loads from its
+# own folder if they exist. Nothing links them, and they are not installed.
 #
 # Each library is found by its header and its file, never by its package file for CMake: that of
 # oneDNN requires OpenCL headers that nothing here uses, and a peer must never stop a build. A small
-# program is compiled with it, so that one that does not work is left out like one that is missing.
+# program is compiled with it, so that a library that does not work is left out like a missing one.
 include(CheckCXXSourceCompiles)
 
 find_path(TESSERA_ONEDNN_INCLUDE dnnl.hpp)
@@ -13,9 +13,9 @@ find_path(TESSERA_EIGEN_INCLUDE Eigen/Core PATH_SUFFIXES eigen3)
 find_library(TESSERA_SCALAPACK scalapack-openmpi)
 find_package(OpenMP QUIET COMPONENTS CXX)
 
-add_custom_target(peers)  # also where there is none to build
+add_custom_target(peers)  # exists even when there is no peer to build
 
-# tessera_add_peer_module(NAME SOURCE): a module beside the command, optimised whatever the preset.
+# tessera_add_peer_module(NAME SOURCE): a module in the command's folder, optimised in every preset.
 function(tessera_add_peer_module name source)
   add_library(${name} MODULE ${source})
   set_target_properties(${name} PROPERTIES PREFIX ""
@@ -27,7 +27,7 @@ function(tessera_add_peer_module name source)
 endfunction()
 
 # tessera_try_peer(NAME LIBRARIES INCLUDES CODE): sets TESSERA_HAS_NAME when a program with CODE can be
-# compiled and linked, or adds NAME to TESSERA_LEFT_OUT. A failure is not kept: the next run tries again.
+# compiled and linked, or adds NAME to TESSERA_LEFT_OUT. A failure is not cached: the next run tries again.
 function(tessera_try_peer name libraries includes code)
   set(has TESSERA_HAS_${name})
   if(NOT "${libraries};${includes}" MATCHES "NOTFOUND")
@@ -64,7 +64,7 @@ if(TESSERA_HAS_Eigen)
   target_include_directories(tessera_bench_peers SYSTEM PRIVATE ${TESSERA_EIGEN_INCLUDE})
 endif()
 
-# What `tessera bench mpi` measures beside Tessera: bare MPI, and ScaLAPACK where it is.
+# What `tessera bench mpi` compares with Tessera: bare MPI, and ScaLAPACK where it is installed.
 if(TARGET tessera_mpi_module)
   tessera_add_peer_module(tessera_bench_mpi tools/bench/peers/mpi_floor.cc)
   target_link_libraries(tessera_bench_mpi PRIVATE MPI::MPI_CXX)

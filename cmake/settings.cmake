@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What holds for every target of ours: language, warnings, compiler cache.
+# Settings for every target: language, warnings, compiler cache.
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -10,12 +10,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the library also ends up in a Python module
 
-# A folder of its own, so that the command `tessera` cannot meet a folder of that name.
+# A separate folder, so that the command `tessera` does not collide with a folder of that name.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache must not compare when headers are precompiled, as its manual says.
+  # Settings that the manual of ccache requires for precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -23,8 +23,8 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# -O3 is for the rooms that are measured (library.cmake); for the others it takes a fifth more time
-# to compile and buys nothing.
+# -O3 is for the folders that are measured (library.cmake); for the others it takes a fifth more time
+# to compile and gains nothing.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
   set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 endif()
@@ -36,8 +36,8 @@ if(TESSERA_WERROR)
   add_compile_options(-Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms inside std::string, gcc.gnu.org/PR105651; those of the last two are silent only as
-  # long as g++ knows a header for one of the system's, which it forgets when that is precompiled.
+  # False positives inside std::string, gcc.gnu.org/PR105651. Those of the last two are suppressed only
+  # while g++ treats the header as a system header, which it does not when that is precompiled.
   add_compile_options(-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
                       -Wno-stringop-overread)
 endif()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Machine descriptions: targets/*.json are compiled into the library, so that it needs no files to
-# know its machines, and installed as models for users' own.
+# Machine descriptions: targets/*.json are compiled into the library, so that it needs no files at run
+# time, and installed as examples for users' own.
 
 file(GLOB target_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/targets/*.json)
 set(target_texts "")

@@ -6,13 +6,13 @@
 #   tessera/<room>/**/x_sweep.cc      <room>_x_sweep       own main(); `--quick` carries the label
 #                                                          `quick`, `--full` the label `long`
 #   tools/**/*_test.cc                tools_test           gtest; TESSERA_COMMAND is the command's path
-#   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with a main of its own, run by mpirun
+#   tessera/mpi/x_mpi_test.cc         x_mpi_test           gtest with its own main(), run by mpirun
 #                                                          with 2 and 4 ranks, label `mpi`
 #   tools/**/*_mpi_test.cc            tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
 #   examples/x.cc, examples/cpp/x.cc  example_x            passes when it returns 0
 # Tests run in the root of the source tree, where they find their data files.
 #
-# A long executable is cut in n parts that run in parallel by a line such as
+# A long executable is split into n parts that run in parallel by a line such as
 #   set(TESSERA_SHARDS_layout_test 4)
 
 # Tests are compiled more often than they run: -O1 takes a fifth less time than the preset's -O2.
@@ -72,7 +72,7 @@ endfunction()
 set(rooms ${TESSERA_SOURCES})
 list(TRANSFORM rooms REPLACE "^tessera/([^/]*)/.*" "\\1")
 list(REMOVE_DUPLICATES rooms)
-list(REMOVE_ITEM rooms mpi)  # whose tests are started by mpirun
+list(REMOVE_ITEM rooms mpi)  # its tests are started by mpirun
 foreach(room IN LISTS rooms)
   set(tests ${TESSERA_SOURCES})
   list(FILTER tests INCLUDE REGEX "^tessera/${room}/.*_test\\.cc$")
@@ -127,7 +127,7 @@ if(tools_tests AND TARGET tessera-cli)
     TESSERA_OTHER_MPI_MODULE="$<TARGET_FILE:other_mpi_module>")
   add_dependencies(tools_test tessera-cli other_mpi_module)
 endif()
-# Not under the sanitizers, which Open MPI is not made for.
+# Not under the sanitizers, which Open MPI does not support.
 if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIEXEC_EXECUTABLE AND
    NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   tessera_add_gtest(tools_mpi_test mpi ${tools_mpi_tests})
@@ -167,7 +167,7 @@ foreach(example IN LISTS examples)
   tessera_add_test(example_${stem} example example_${stem})
 endforeach()
 
-# The installed tree must serve a stranger's project, through CMake and through pkg-config.
+# The installed tree must work for an external project, through CMake and through pkg-config.
 tessera_add_test(consumer install ${PROJECT_SOURCE_DIR}/cmake/consumer/check.sh
   ${PROJECT_BINARY_DIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CXX_COMPILER} "${CMAKE_CXX_FLAGS}")
 
@@ -175,7 +175,7 @@ tessera_add_test(consumer install ${PROJECT_SOURCE_DIR}/cmake/consumer/check.sh
 tessera_add_test(public_headers install ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR}
   --target all_verify_interface_header_sets)
 
-# Optional scripts: their libraries may be missing, their syntax may not be wrong.
+# Optional scripts: their libraries may be missing, but their syntax must be valid.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
   foreach(script bench_peers bench_table)

@@ -28,7 +28,7 @@ if("tools/main.cc" IN_LIST TESSERA_TOOL_SOURCES)
 endif()
 
 # The command prints its own completions and manual page. These files are made at build time by
-# running it, once the verb's file is there: tools/command/completion.cc and tools/command/man.cc.
+# running it, provided that tools/command/completion.cc and tools/command/man.cc exist.
 function(tessera_printed_by_command file destination)
   set(path ${PROJECT_BINARY_DIR}/printed/${file})
   cmake_path(GET path PARENT_PATH folder)

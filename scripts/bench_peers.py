@@ -7,11 +7,11 @@ Optional: needs Debian's python3-numpy, and python3-torch for the second peer.
     scripts/bench_peers.py [--size BYTES,..] [--threads N,..] [--only TEXT] [--rounds N]
 
 Prints one JSON object; cases have the names of `tessera bench relayout --json`, `peers` are seconds
-and `shares` those of `memcpy_seconds`. The contenders of a case take turns. memcpy is np.copyto of as
-many bytes, which works in one thread, as NumPy does, whatever --threads says: with several threads
-compare times. Every result is compared with NumPy's transposed copy, bit for bit. Where a library
-cannot say a move as one assignment between strided views (padded tiles, blocks that do not divide
-each other) the case is left out.
+and `shares` are relative to `memcpy_seconds`. The contenders of a case take turns. memcpy is np.copyto of
+the same number of bytes, which uses one thread, as NumPy does, whatever --threads is: with several threads
+compare times. Every result is compared with NumPy's transposed copy, bit for bit. Where a library cannot
+express a move as one assignment between strided views (padded tiles, blocks that do not divide each other)
+the case is left out.
 """
 import argparse
 import json
@@ -20,10 +20,10 @@ import statistics
 import sys
 import time
 
-SMALL = 16 << 20  # bytes; above, extents are those of large cases
+SMALL = 16 << 20  # bytes; larger sizes use the extents of large cases
 PERMUTATIONS = [(0, 3, 2, 5, 4, 1), (3, 2, 0, 5, 1, 4), (2, 0, 4, 1, 5, 3), (3, 2, 5, 1, 0, 4),
                 (5, 4, 3, 2, 1, 0)]
-# Kind of extents: large, small. In `wide` the first two belong to the innermost dims of both sides.
+# Kind of extents: large, small. In `wide` the first two are those of the innermost dims of both sides.
 SIX = {
     "equal": ((32, 15, 15, 32, 15, 15), (16, 8, 8, 16, 8, 8)),
     "first": ((112, 14, 14, 13, 13, 14), (112, 6, 6, 6, 6, 7)),
@@ -126,7 +126,7 @@ def main():
 
     rows = []
     shares = {}
-    types = (("f32", np.int32), ("bf16", np.int16), ("i8", np.int8))  # the bits are what moves
+    types = (("f32", np.int32), ("bf16", np.int16), ("i8", np.int8))  # only the bits matter
     for size in options.size:
         for dtype, element in types:
             for name, extents, permutation in cases(size, np.dtype(element).itemsize):

@@ -6,9 +6,9 @@ docs/performance.md.
     build/tessera bench relayout --json > run1.json
     scripts/bench_table.py run1.json [run2.json ..]
 
-All runs are of one suite. Runs of `mpi` with several numbers of ranks, and runs of `ranks`, stand
-one after the other. Of `relayout`, with several runs each row is its best one, by share of memcpy, and the peers' times are those of
-that run. Shares are per cent, for f32 / two bytes / one byte; a row without a type has f32 only.
+All runs are of one suite. Runs of `mpi` with several numbers of ranks, and runs of `ranks`, are printed
+one after the other. With several runs of `relayout` each row is that of the best run, by share of memcpy,
+and the peers' times are those of the same run. Shares are per cent, for f32 / two bytes / one byte; a row without a type has f32 only.
 Misses of a goal are marked with `*`, rows slower than the best peer with `<`.
 """
 import json
@@ -20,7 +20,7 @@ TYPES = ["f32", "bf16", "i8"]
 
 
 def kind_of(case):
-    """The case's name without its extents, which differ by type; few channels are kinds of their own."""
+    """The case's name without its extents, which differ by type; cases with few channels are separate kinds."""
     kind, extents = case["name"].split("/")
     if case["group"] == "3_channels":
         kind += ", 3 channels"
@@ -52,7 +52,7 @@ def goal_text(case):
 
 
 def mpi_table(run):
-    """One row a case, f64 / f32; `*` misses its goal."""
+    """One row per case, f64 / f32; `*` misses its goal."""
     print(f"\n{run['ranks']} ranks, [{run['extent']}, {run['extent']}]:\n")
     print("| case | crosses | plan | over the floor | from shared memory, over the floor "
           "| share of memcpy | ScaLAPACK takes |")
@@ -77,7 +77,7 @@ def mpi_table(run):
 
 
 def ranks_table(run):
-    """One row a reshard, one column a number of ranks."""
+    """One row per reshard, one column per number of ranks."""
     counts = sorted({case["ranks"] for case in run["cases"]})
     print("\n| reshard |" + "".join(f" {count} |" for count in counts) +
           " partners | memory | grows as |")

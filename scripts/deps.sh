@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages of some lists ("package  # what for") that are missing; silent if none is.
-# Where it may not or cannot, it prints the command that would, and fails.
+# Installs the missing packages of some lists ("package  # purpose"); silent if none is missing.
+# Where it has no permission or fails, it prints the command that would install them, and fails.
 # usage: deps.sh LIST..
 set -euo pipefail
 
@@ -11,8 +11,8 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 
 mapfile -t wanted < <(sed -E 's/#.*//; s/[[:space:]]+//g; /^$/d' "$@" | sort -u)
-# dpkg-query fails when it knows nothing of a name: that package is missing, like those it reports
-# in another state than installed.
+# dpkg-query fails for an unknown name: that package is missing, like those it reports in a state
+# other than installed.
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
   sed -n 's/^installed //p' || true)
 missing=()
@@ -38,7 +38,7 @@ echo "installing ${#missing[@]} missing packages:"
 for package in "${missing[@]}"; do
   grep -hE -m 1 "^${package//+/\\+}([[:space:]]|\$)" "$@" | sed -n '1s/^/  /p'
 done
-# The lists that are there may do when no new ones can be had.
+# The existing package lists may be sufficient when they cannot be updated.
 "${as_root[@]}" apt-get update -q || echo "the lists of packages could not be updated" >&2
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" -q ||
   refuse "${#missing[@]} packages are missing, and could not be installed"

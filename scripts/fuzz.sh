@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every fuzz target of a build tree for some seconds, from its seeds in fuzz/corpus/<target>.
+# Runs every fuzz target of a build tree for some seconds, starting from the inputs in fuzz/corpus/<target>.
 # New inputs and crashes stay in the build tree.
 # usage: fuzz.sh BUILD_DIR SECONDS
 set -euo pipefail

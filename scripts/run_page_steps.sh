@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the steps of a page of docs/ as a reader would: all its ```sh blocks, one after the other in one
 # shell, in an empty folder, with the command first on the path. Its ```python blocks run between them
-# where python3 has NumPy. Any step that fails fails the whole.
+# if python3 has NumPy. If any step fails, the script fails.
 #   run_page_steps.sh PAGE FOLDER_OF_THE_COMMAND
 set -eu
 page=$(realpath "$1")
@@ -16,8 +16,8 @@ cd "$folder"
 has_numpy=no
 if python3 -c 'import numpy' 2>/dev/null; then has_numpy=yes; fi
 
-# One shell script; every python block is put into a file that holds the blocks before it as well, so
-# that its names are known.
+# One shell script; every python block is written to a file that also contains the blocks before it, so
+# that its names are defined.
 awk -v numpy=$has_numpy '
   /^```sh$/ { kind = "sh"; steps++; next }
   /^```python$/ { kind = "python"; next }
