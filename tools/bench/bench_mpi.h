@@ -22,10 +22,11 @@
 /// Suite mpi: the time of a reshard between processes, compared with the minimum that messages
 /// allow and with ScaLAPACK, in one run.
 ///
-///   bench_mpi_cases.cc    the matrices: how they are distributed, as text, in numbers and in
-///   memory bench_mpi_run.cc      checking and measuring one case bench_mpi.cc          the suite
-///   and its report bench_mpi_command.cc  the suite at the command line peers/mpi_*.cc        bare
-///   MPI and ScaLAPACK, in a module of their own
+///   bench_mpi_cases.cc    the matrices: their distributions as text, in numbers and in memory
+///   bench_mpi_run.cc      checking and measuring one case
+///   bench_mpi.cc          the suite and its report
+///   bench_mpi_command.cc  the suite at the command line
+///   peers/mpi_*.cc        bare MPI and ScaLAPACK, in a module of their own
 namespace tessera::tools {
 
 /// A square matrix that is moved from one distribution to another.

@@ -34,11 +34,10 @@ std::vector<RanksCase> ranks_cases(std::int64_t ranks);
 struct RanksRow {
   std::string name;
   std::int64_t ranks = 0;
-  std::int64_t planned = 0;    ///< ranks whose plans were made
-  double seconds = 0;          ///< the median rank
-  double largest_seconds = 0;  ///< the slowest
-  std::int64_t partners =
-      0;  ///< ranks that a rank sends to or receives from; maximum over the ranks
+  std::int64_t planned = 0;     ///< ranks whose plans were made
+  double seconds = 0;           ///< the median rank
+  double largest_seconds = 0;   ///< the slowest
+  std::int64_t partners = 0;    ///< ranks to send to or receive from; maximum over the ranks
   std::int64_t parcels = 0;     ///< maximum over the ranks
   std::int64_t plan_bytes = 0;  ///< maximum over the ranks
 };

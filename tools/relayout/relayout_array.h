@@ -25,10 +25,9 @@ struct FileArray {
   enum class Order : std::uint8_t { kRowMajor, kColumnMajor, kMemory };
   Order order = Order::kMemory;
   NpyType type;
-  bool is_raw_type = false;  ///< the type of the array does not determine the type of the elements
+  bool is_raw_type = false;         ///< the array type does not determine the element type
   std::vector<std::int64_t> shape;  ///< what is written, and expected
-  std::size_t fixed =
-      0;  ///< number of leading extents that a file must match; of the rest only the product
+  std::size_t fixed = 0;  ///< leading extents that a file must match; of the rest the product
 };
 
 FileArray file_array(const Placement& placement);

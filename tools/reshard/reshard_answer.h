@@ -31,8 +31,7 @@ enum class SimulateWhen : std::uint8_t {
 
 /// The request of `tessera reshard` apart from the two tensors.
 struct ReshardQuestion {
-  std::string
-      target;  ///< a machine's name or file; empty for the smallest mesh that holds both tensors
+  std::string target;  ///< a machine's name or file; empty for the smallest mesh that holds both
   bool pairs = false;
   bool heat = false;
   bool heat_unasked = false;  ///< then a mesh that is too large for it is only a warning

@@ -16,8 +16,7 @@ struct ChartPoint {
 /// Points from left to right, joined. Numbers are above 0.
 struct ChartLine {
   std::string name;
-  int colour =
-      0;  ///< 0, 1, 2, ..: one of a few colours that also colour-blind readers can tell apart
+  int colour = 0;  ///< 0, 1, 2, ..: one of a few that also colour-blind readers can tell apart
   bool dashed = false;
   std::vector<ChartPoint> points;
 };
