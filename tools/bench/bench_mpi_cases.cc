@@ -12,8 +12,8 @@ namespace tessera::tools {
 namespace {
 
 /// The rows or columns of a shard, in order: their numbers in the whole matrix, or -1 for padding.
-/// `blocks` of `block` lines each are assigned round-robin to `ranks` ranks, and this is rank
-/// `self`.
+/// Blocks of `block` lines are assigned round-robin to `ranks` ranks; `self` is the number of this
+/// one.
 std::vector<std::int64_t> lines_of(std::int64_t extent, std::int64_t block, std::int64_t ranks,
                                    std::int64_t self) {
   const std::int64_t kept = ceil_div(extent, block * ranks) * block;

@@ -69,8 +69,8 @@ Factor share_of(const Factor& factor, const relayout::Memory& to, std::int64_t k
 }  // namespace
 
 std::vector<relayout::Program> slices_of(const relayout::Program& program, std::int64_t count) {
-  // A group of block floats is rounded as a whole, so it must be written once; and casts to
-  // sub-byte types copy the whole destination once per slice.
+  // A group of block floats is rounded as a whole, so it must be written once. Casts to sub-byte
+  // types go through an image of the whole destination, which would be repeated for every slice.
   const DType to = program.to.storage();
   const bool apart = is_block_float(to) || (*dtype_bits(to) < 8 && to != program.from.storage());
   if (apart) return {program};

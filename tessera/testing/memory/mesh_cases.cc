@@ -73,7 +73,7 @@ void check_mesh_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes
   std::int64_t peak = 0;
   std::int64_t live = 0;         // the most bytes at one moment on one place
   std::int64_t bound = 0;        // the same including the unavoidable cost of alignments
-  std::set<std::int64_t> steps;  // the common divisor of all alignments of a class
+  std::set<std::int64_t> steps;  // greatest common divisors of the alignments of each class
   for (std::int64_t i = 0; i < sizes.mesh().elements(); ++i) {
     const std::size_t c = sizes.class_of(sizes.mesh().delinear(i));
     const Problem problem = problem_of(buffers, sizes, c);
