@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   tools::DescriptorBuffer buffer(/*descriptor=*/1);
   std::ostream out(&buffer);
   const int status = tools::run_command(args, std::cin, out, std::cerr, tools::detect_terminal());
-  // A reader that has seen enough (`| head`) is no error worth a message.
+  // When the reader stops early (`| head`), no error is printed.
   if (buffer.error() != 0 && buffer.error() != EPIPE) {
     std::cerr << "error[io]: cannot write standard output: " << std::strerror(buffer.error())
               << '\n';

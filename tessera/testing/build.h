@@ -7,7 +7,7 @@
 
 #include "tessera/layout/layout.h"
 
-/// Short words to write layouts down in tests, close to the way the essay of layout.h writes them:
+/// Short functions to write layouts in tests, in a form close to that of the essay in layout.h:
 ///
 ///     form({53, 63}, {3, 2}, {fold(x(0), {on(0, 18, 3), mem(32, 1, 1024), mem(1, 32, 32)}), ..})
 namespace tessera::test {
@@ -26,7 +26,7 @@ inline Cut on(int axis, std::int64_t width, std::int64_t count, std::int64_t str
               Cause cause = Cause::kGrid) {
   return Cut{width, count, Target::mesh(axis), stride, cause};
 }
-/// A digit placed on nothing.
+/// A digit that is placed nowhere.
 inline Cut nowhere(std::int64_t width, std::int64_t count, Cause cause = Cause::kAlignment) {
   return Cut{width, count, Target::nothing(), 1, cause};
 }
@@ -57,7 +57,8 @@ inline Layout layout(Form form, DType dtype = DType::kF32) {
   return *Layout::make(spec(std::move(form), dtype));
 }
 
-/// 53x63 f32 on 3x2 cores in 32x32 tiles, as tt-mlir's seed says it: 18 rows and 32 columns a core.
+/// 53x63 f32 on 3x2 cores in 32x32 tiles, as in the tt-mlir layout specification: 18 rows and 32
+/// columns per core.
 inline Form tiled_53x63() {
   return form(
       {53, 63}, {3, 2},

@@ -5,8 +5,8 @@
 
 namespace tessera::test {
 
-/// Seconds that this thread has had a processor. Bounds on work are bounds on this clock: it does
-/// not run while others use the machine.
+/// CPU time of this thread in seconds. Bounds on work use this clock, because it stops while other
+/// processes use the machine.
 inline double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

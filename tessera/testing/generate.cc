@@ -25,7 +25,8 @@ Shape random_shape(Dice& dice, const Limits& limits) {
   return *Shape::make(extents);
 }
 
-/// A line over `dims`, from slowest to fastest: exact, gapped, or (wild) with any coefficients.
+/// A line over `dims`, from slowest to fastest: exact, gapped, or (if `wild`) with any
+/// coefficients.
 Fold random_line(Dice& dice, const Shape& shape, const std::vector<int>& dims, bool wild) {
   Fold fold;
   std::int64_t coef = dice.chance(15) ? dice.between(2, 3) : 1;
@@ -60,8 +61,9 @@ struct Digit {
   std::int64_t* stride;
 };
 
-/// Gives the digits of one target strides so that they do not meet: in a random order, each longer
-/// than all before it reach together, sometimes with a gap. Now and then strides are arbitrary.
+/// Gives the digits of one target strides so that they do not overlap: in a random order, each
+/// larger than the total reach of those before it, sometimes with a gap. Occasionally strides are
+/// arbitrary.
 void spread(Dice& dice, std::vector<Digit> digits, int gap_percent, bool wild) {
   std::int64_t reach = 0;
   const bool arbitrary = wild ? dice.chance(60) : dice.chance(5);
@@ -189,8 +191,7 @@ bool within(const Form& form, const Limits& limits) {
          form.mesh.elements() * (naive_reach(form) + 8) <= limits.max_slots;
 }
 
-/// The first candidate within the limits, of `shape` where one is given; the empty form when there
-/// is none.
+/// The first candidate within the limits, of `shape` if given; the empty form when there is none.
 Form sized_form(Dice& dice, const Limits& limits, bool wild, const Shape* shape = nullptr) {
   for (int attempt = 0; attempt < 50; ++attempt) {
     Form form = candidate(dice, limits, wild, shape);

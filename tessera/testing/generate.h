@@ -11,7 +11,7 @@
 namespace tessera::test {
 
 /// Random choices that can be made simpler: after `budget` rolls every roll is 0, and 0 is always
-/// the plainest choice. A failing (seed, budget) pair therefore shrinks by lowering the budget.
+/// the simplest choice. A failing (seed, budget) pair therefore shrinks by lowering the budget.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed, std::int64_t budget = INT64_MAX)
@@ -41,19 +41,19 @@ struct Limits {
   std::int64_t max_slots = 2000;  ///< of all places together
 };
 
-/// A spec that is a layout more often than not: collapsed, gapped and flipped lines, chains that
-/// divide, do not divide or grow, counts above the need, gaps between strides, replicas, partial
-/// sums, synthetic digits, dims in two folds, digits placed nowhere, offsets and explicit slots.
+/// A spec that is usually a layout: collapsed, gapped and flipped lines, chains that divide, do not
+/// divide or grow, counts above the needed ones, gaps between strides, replicas, partial sums,
+/// synthetic digits, dims in two folds, digits placed nowhere, offsets and explicit slots.
 LayoutSpec random_spec(Dice& dice, const Limits& limits);
 
-/// A layout made from the first spec that is one; nothing when none of `attempts` is.
+/// A layout made from the first valid spec; nothing when none of `attempts` is valid.
 std::optional<Layout> random_layout(Dice& dice, const Limits& limits, int attempts = 20);
 
-/// The same for a given shape and element type, so that two layouts of one tensor can be had.
+/// The same for a given shape and element type, so that tests can draw two layouts of one tensor.
 std::optional<Layout> random_layout_of(Dice& dice, const Shape& shape, DType dtype,
                                        const Limits& limits, int attempts = 20);
 
-/// A well-formed form that need not be injective and may forget dims.
+/// A well-formed form that need not be injective and may omit dims.
 Form random_form(Dice& dice, const Limits& limits);
 
 /// The same function written differently: digits split, zero digits inserted, folds reordered or

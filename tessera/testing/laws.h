@@ -13,9 +13,9 @@
 #include "tessera/layout/view.h"
 #include "tessera/testing/naive.h"
 
-/// The laws of the layout core, each checked on every coordinate against the naive reference.
-/// A law answers an empty string when it holds, else what broke and where, so that tables of
-/// cases, random properties and sweeps can all call it.
+/// The laws of the layout core, each checked on every coordinate against the naive reference. A law
+/// returns an empty string when it holds, otherwise what broke and where, so that tables of cases,
+/// random properties and sweeps can all call it.
 namespace tessera::test {
 
 using Failure = std::string;
@@ -33,26 +33,26 @@ class Laws {
   Failure first_;
 };
 
-/// A failure that says which form it is about.
+/// A failure with the form that it is about.
 inline Failure about(const Form& form, const Failure& failure) {
   return failure.empty() ? failure : failure + "\n    of " + describe(form);
 }
 
-// laws_slots.cc: what is in which slot.
+// laws_slots.cc: the content of each slot.
 
-/// make(spec) succeeds ⇔ the form is a layout by brute force; the code says which rule broke.
+/// make(spec) succeeds ⇔ the form is a layout by brute force; the code identifies the broken rule.
 Failure law_make(const LayoutSpec& spec);
-/// locate(x) = (places, slot)  ⇔  element_at(place, slot) = x; everything else is padding of the
-/// right cause; indices, places and slots outside are kOutOfRange.
+/// locate(x) = (places, slot)  ⇔  element_at(place, slot) = x; everything else is padding with the
+/// correct cause; indices, places and slots out of range are kOutOfRange.
 Failure law_locate(const Layout& layout, const Picture& picture);
 /// padding and padding_at = counting element_at, in total and by cause; is_exhaustive ⇔ none.
 Failure law_padding(const Layout& layout, const Picture& picture);
-/// Each padding slot is in exactly one region, with its cause; visiting stops when told to.
+/// Each padding slot is in exactly one region, with its cause; visiting stops on request.
 Failure law_padding_regions(const Layout& layout, const Picture& picture);
 /// All of these, and those of laws_places.cc.
 Failure slot_laws(const Layout& layout);
 
-// laws_places.cc: what is on which place.
+// laws_places.cc: the content of each place.
 
 /// count, contains and places of a set agree; the places are appended to `numbers`, as row-major
 /// numbers in `mesh`.
@@ -68,18 +68,18 @@ Failure law_tile_of(const Layout& layout, const Picture& picture);
 Failure law_same_function(const Form& a, const Form& b);
 /// compatible_without_movement ⇔ every place of x in `to` has x in `from`, and shares stay shares.
 Failure law_compatible(const Form& from, const Form& to);
-/// injective ⇔ no two indices share a (place, slot); else the collision is one.
+/// injective ⇔ no two indices share a (place, slot); otherwise the reported collision is real.
 Failure law_injective(const Form& form);
 /// The nests of refine(a, b) hold every element once, where both forms put it.
 Failure law_refine(const Form& a, const Form& b);
 
-// laws_walk.cc: one function, walked.
+// laws_walk.cc: one function, visited in order.
 
 /// canonical(form).spot(x) is the first place and slot of x; lines are sorted and well-formed.
 Failure law_canonical(const Form& form);
 /// Locator(canonical(form)).at(x) = canonical(form).spot(x), one by one, in batches and in copies.
 Failure law_locator(const Form& form);
-/// for_each_row visits each index once, in order, at its spot; for every order of the dims.
+/// for_each_row visits each index once, in order, at its position; for every order of the dims.
 Failure law_rows(const Form& form);
 /// contiguous_run in every order, is_contiguous, vector_width, is_strided and strides_of.
 Failure law_runs(const Form& form);

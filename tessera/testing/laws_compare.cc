@@ -12,8 +12,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Which indices differ, in row-major order; all of them when one side is partial and the other
-/// is not partial alike. Meshes of different rank are compared only when both are one place.
+/// Which indices differ, in row-major order; all of them when the two sides differ in their partial
+/// sums. Meshes of different rank are compared only when both are one place.
 std::vector<bool> naive_differences(const Form& a, const Form& b) {
   const std::vector<NaiveSpot> map_a = naive_map(a);
   const std::vector<NaiveSpot> map_b = naive_map(b);
@@ -27,7 +27,7 @@ std::vector<bool> naive_differences(const Form& a, const Form& b) {
   return differs;
 }
 
-/// The error that comparing must answer, if any.
+/// The error that a comparison must return, if any.
 std::optional<ErrorCode> comparison_error(const Form& a, const Form& b) {
   if (a.shape != b.shape) return ErrorCode::kShapeMismatch;
   const bool one_place = a.mesh.elements() == 1 && b.mesh.elements() == 1;

@@ -41,8 +41,8 @@ std::vector<std::int64_t> walk_of(const Shape& shape, const std::vector<int>& or
   return walk;
 }
 
-/// Every order of the dims up to rank 4; of more dims the rotations, forwards and backwards.
-/// The natural order comes first.
+/// Every order of the dims up to rank 4; for more dims the rotations, forwards and backwards. The
+/// natural order comes first.
 std::vector<std::vector<int>> orders_of(const Form& form) {
   std::vector<int> order(form.shape.rank());
   std::iota(order.begin(), order.end(), 0);
@@ -144,7 +144,7 @@ Failure law_locator(const Form& form) {
   const Result<Lines> lines = canonical(form);
   if (!lines.ok()) return cat("canonical: ", why(lines));
   auto original = std::make_unique<Locator>(*lines);
-  const Locator locator = *original;  // a copy must not lean on what it was copied from
+  const Locator locator = *original;  // a copy must not refer to its original
   original.reset();
   const std::vector<Spot> spots = naive_spots(form, form.mesh);
   std::vector<std::int64_t> indices;
@@ -228,7 +228,7 @@ Failure law_runs(const Form& form) {
       if (*width < 1) return "vector_width is below 1";
     }
   }
-  // Strides by difference quotients, then the formula on every element.
+  // Strides by differences of neighbours, then the formula on every element.
   std::vector<std::int64_t> strides(form.shape.rank(), 0);
   const std::vector<std::int64_t> steps = form.shape.row_major_strides();
   bool strided = true;

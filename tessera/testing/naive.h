@@ -9,12 +9,14 @@
 
 #include "tessera/layout/layout.h"
 
-/// testing/: what tests measure the core against. Nothing here calls an operation of layout/: the
-/// reference reads the plain structs and follows DESIGN section 1 to the letter, by loops over
+/// testing/: the references that tests compare the library with. Layouts and random choices come
+/// in; expected contents and broken laws, as text, go out. The reference must not call an operation
+/// of layout/: it reads the plain structs and follows DESIGN section 1 literally, by loops over
 /// every index and every tuple of digits.
 namespace tessera::test {
 
-/// Where one element lives: the places of all replicas, sorted and without repeats, and the slot.
+/// Where one element is stored: the places of all replicas, sorted and without repeats, and the
+/// slot.
 struct NaiveSpot {
   Place first;                ///< all replica coordinates zero
   std::vector<Place> places;  ///< sorted
@@ -30,15 +32,15 @@ NaiveSpot naive_evaluate(const Form& form, const Index& index);
 /// naive_evaluate of every index, in row-major order.
 std::vector<NaiveSpot> naive_map(const Form& form);
 
-/// What makes partial sums different from copies: for each reduction, the set of coordinate
-/// offsets whose shares are combined. Empty when nothing is partial.
+/// What distinguishes partial sums from copies: for each reduction, the set of coordinate offsets
+/// whose shares are combined. Empty when nothing is partial.
 std::map<Reduction, std::vector<Place>> naive_partials(const Form& form);
 
 /// The extents that the naive loops need: E of a fold's line, and the needed count of each digit.
 std::int64_t naive_extent(const Fold& fold, const Shape& shape);
 std::vector<std::int64_t> naive_needed(const Fold& fold, const Shape& shape);
 
-/// Every slot of every place, the way element_at must answer.
+/// Every slot of every place, as element_at must return it.
 struct Picture {
   Shape mesh;
   std::int64_t slots = 0;
@@ -51,12 +53,12 @@ struct Picture {
   }
 };
 
-/// The picture of a layout with `slots` slots a place, by brute force over all allocated digits:
+/// The picture of a layout with `slots` slots per place, by brute force over all allocated digits:
 ///   - a slot that no tuple of memory digits reaches is a gap;
 ///   - else a place that no tuple of mesh digits and fills reaches is grid;
-///   - else within each fold the innermost failed test tells: Σ_{l>k} d_l·w_l < w_k (w_0 = E), by
+///   - else within each fold the innermost failed test decides: Σ_{l>k} d_l·w_l < w_k (w_0 = E), by
 ///     the cause of the digit after boundary k; a line position that no index has is a gap;
-///     across folds the first cause counts; folds that are fine alone but not together are a gap;
+///     across folds the first cause counts; folds that pass alone but not together are a gap;
 ///   - digits placed nowhere take all their needed values: data if any gives data, else the last
 ///     cause.
 Picture naive_picture(const Form& form, std::int64_t slots);

@@ -10,7 +10,7 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A digit or fill that moves along `axis` (or memory): which values it has, and how far one goes.
+/// A digit or fill that moves along `axis` (or memory): its values, and the distance per step.
 struct Mover {
   std::size_t fold = 0;
   std::size_t cut = 0;
@@ -53,7 +53,8 @@ Place fixed_corner(const Form& form) {
   return corner;
 }
 
-/// Digit tuples by where they lead. `tuples[i]` empty and `reached[i]` false: nobody leads to i.
+/// Digit tuples by their destination. `tuples[i]` empty and `reached[i]` false: no tuple leads to
+/// i.
 struct Reached {
   std::vector<bool> reached;
   std::vector<std::vector<std::int64_t>> tuples;
@@ -88,7 +89,7 @@ Reached reach_places(const Form& form, const std::vector<Mover>& mesh) {
   return result;
 }
 
-/// What is needed of a fold to name the cause of one tuple of its digits.
+/// The properties of a fold that determine the cause of one tuple of its digits.
 struct FoldFacts {
   std::int64_t extent = 0;
   std::vector<bool> on_line;  ///< positions [0, extent) that some index has
@@ -195,7 +196,7 @@ NaiveValidity naive_validity(const Form& form) {
     }
   }
   const auto injective = [&](const std::vector<Mover>& all, std::size_t axes) {
-    std::vector<Mover> moving;  // a digit without values is left out; the others must not meet
+    std::vector<Mover> moving;  // digits without values are left out; the others must not overlap
     for (const Mover& mover : all) {
       if (mover.count > 1) moving.push_back(mover);
     }

@@ -3,8 +3,8 @@
 
 namespace tessera::test {
 
-/// Whether this build is watched by the address sanitizer. It slows the naive reference by an order
-/// of magnitude, so random tests try fewer cases there. Only the preprocessor knows.
+/// Whether this build uses the address sanitizer. It slows the naive reference by an order of
+/// magnitude, so random tests try fewer cases there. Only the preprocessor can tell.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxAxis = 6;
 
-/// The digits of a number in mixed radix, taken from the lowest.
+/// The digits of a number in mixed radix, lowest first.
 class Choices {
  public:
   explicit Choices(std::int64_t number) : left_(number) {}
@@ -34,7 +34,7 @@ class Choices {
   std::int64_t left_;
 };
 
-/// Widths with a target each.
+/// Widths, each with a target.
 using Chain = std::vector<Cut>;
 
 Chain with_width(const Chain& tail, std::int64_t width, Target target, bool has_dims = true) {
@@ -48,7 +48,7 @@ Chain with_width(const Chain& tail, std::int64_t width, Target target, bool has_
 }
 
 /// Every chain of up to `length` widths: the last is 1, the others are from the list for their
-/// place in the chain.
+/// position in the chain.
 std::vector<Chain> chains(int length, const std::vector<std::vector<std::int64_t>>& widths,
                           const std::vector<Target>& targets) {
   std::vector<Chain> all;

@@ -9,11 +9,11 @@
 
 namespace tessera::test {
 
-/// A view with the index map that it must realise, composed by the definitions in view.h alone.
+/// A view with the index map that it must have, composed by the definitions in view.h alone.
 struct MappedView {
   View view;
   IndexMap map;
-  std::int64_t operations = 0;  ///< that stayed in the form
+  std::int64_t operations = 0;  ///< number of operations that stayed in the form
 };
 
 /// Up to `steps` random operations one after another; those that leave the form are skipped.

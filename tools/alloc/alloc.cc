@@ -59,7 +59,7 @@ Result<double> read_seconds(const std::string& text) {
                "give a number from 0 to 1000000, such as 0.5"};
 }
 
-/// Whether two names lead to one file, which need not be there yet.
+/// Whether two names refer to the same file, which need not exist yet.
 bool is_one_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
   if (std::filesystem::equivalent(a, b, ignored)) return true;
@@ -108,7 +108,7 @@ Result<memory::SolveOptions> read_options(const Request& request) {
   return options;
 }
 
-/// Tells what is wrong with the file, where it is wrong.
+/// Reports an error with its position in the file.
 Verdict report_in(const std::string& name, std::string_view text, const Error& error,
                   Console& console) {
   const Verdict verdict = error.code == ErrorCode::kDoesNotFit ? Verdict::kNo : Verdict::kBadInput;
@@ -137,7 +137,7 @@ Verdict report_in(const std::string& name, std::string_view text, const Error& e
   return verdict;
 }
 
-/// Every plan is held against the rules before anyone sees it.
+/// Every plan is validated before it is printed.
 Status check_plan(const BufferFile& file, const memory::Solution& solution,
                   std::optional<std::int64_t> capacity) {
   const bool fits = solution.outcome == memory::Outcome::kFits;

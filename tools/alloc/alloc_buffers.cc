@@ -127,7 +127,7 @@ class BufferReader {
       return Error{ErrorCode::kBadAlignment, cat("alignment ", number, " cannot be"), cell.span,
                    "alignments are 1 or more; an empty cell is 1"};
     } else {
-      // -1 is how some programs say that there is no hint.
+      // Some programs write -1 for no hint.
       if (column == BufferColumn::kHint && number == -1) return ok_status();
       if (number < 0) {
         return Error{ErrorCode::kBadBuffer, cat(name, " ", number, " is negative"), cell.span,
@@ -136,7 +136,7 @@ class BufferReader {
       if (column == BufferColumn::kSize) buffer.size = number;
       if (column == BufferColumn::kOffset) buffer.fixed = number;
       if (column == BufferColumn::kHint) buffer.hint = number;
-      // Which buffer it is part of is known when all have been read.
+      // The buffer that it is part of is known only after all have been read.
       if (column == BufferColumn::kDelta) buffer.alias = memory::Alias{0, number};
     }
     return ok_status();
@@ -164,7 +164,7 @@ class BufferReader {
     return ok_status();
   }
 
-  /// What can be said of a buffer without the others.
+  /// The checks of one buffer that do not depend on the others.
   Status check_alone(memory::Buffer& buffer, bool is_alias) const {
     const auto span_of = [&](BufferColumn column) {
       const auto found = std::find(file_.columns.begin(), file_.columns.end(), column);
@@ -215,7 +215,7 @@ class BufferReader {
     return ok_status();
   }
 
-  /// Which of the numbers that count bytes is the largest: the one to blame when they are too many.
+  /// The largest of the numbers that count bytes: the one to report when their sum is too large.
   static BufferColumn largest_number(const memory::Buffer& buffer) {
     const std::pair<std::int64_t, BufferColumn> numbers[] = {
         {buffer.size, BufferColumn::kSize},
@@ -227,14 +227,14 @@ class BufferReader {
         ->second;
   }
 
-  /// What the library finds wrong with all of them, told of the line and cell.
+  /// The errors that the library finds in all of them together, reported with line and cell.
   Status check_together() {
     const Status found = memory::check(file_.problem);
     if (found) return ok_status();
     if (!found.error().span || found.error().span->from >= std::ssize(file_.rows)) {
       return found.error();
     }
-    // The same once more, with names; those of others than the one it is about with their lines.
+    // The same error again, with names; other buffers are named with their lines.
     const auto i = static_cast<std::size_t>(found.error().span->from);
     std::vector<std::string> names;
     for (std::size_t other = 0; other < file_.ids.size(); ++other) {

@@ -11,13 +11,16 @@
 #include "tessera/memory/problem.h"
 #include "tools/alloc/alloc_columns.h"
 
+/// tools/alloc/: the verb `alloc`. A CSV file of buffers and a capacity come in; offsets and
+/// reports (words, JSON, SVG) go out. Plans are found by memory/ alone: nothing here chooses an
+/// offset.
 namespace tessera::tools {
 
-/// Longer texts and more buffers are refused before memory is spent on them.
+/// Longer texts and more buffers are refused before memory is allocated for them.
 inline constexpr std::size_t kMostBufferBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMostBuffers = std::size_t{1} << 20;
 
-/// Where a buffer stands in the text.
+/// The position of a buffer in the text.
 struct BufferRow {
   std::int64_t from = 0;
   std::int64_t to = 0;    ///< before the end of its line
@@ -30,33 +33,35 @@ struct BufferRow {
 ///     weights,0,9,4096,64
 ///     "x, first",0,3,512,
 ///
-/// The first line names the columns, in any order: id, lower, upper (exclusive) and size, and if
-/// need be alignment, offset (where the buffer has to be), hint (an offset to try first), alias
-/// (the id of the buffer that it is part of) and delta (bytes from that buffer's start). Cells of
-/// those five may be empty. `start` and `begin` are also lower, `buffer` and `buffer_id` are id;
-/// `end` and `stop` are refused, because programs differ on whether that moment still counts.
+/// The first line names the columns, in any order. Required: id, lower, upper (exclusive) and size.
+/// Optional: alignment, offset (a fixed offset), hint (an offset to try first), alias (the id of
+/// the buffer that contains this one) and delta (bytes from that buffer's start). Cells of the
+/// optional columns may be empty. `start` and `begin` are other names of lower, `buffer` and
+/// `buffer_id` of id. `end` and `stop` are refused, because programs differ on whether that moment
+/// is included.
 struct BufferFile {
   std::vector<BufferColumn> columns;
   BufferRow header;
-  std::vector<BufferRow> rows;  ///< one for each buffer
+  std::vector<BufferRow> rows;  ///< one per buffer
   std::vector<std::string> ids;
   memory::Problem problem;
 
   bool has(BufferColumn column) const;
-  /// Where the cell of a buffer stands; of a column that the file does not have, the id's.
+  /// The span of a buffer's cell; for a column that the file does not have, the span of the id's
+  /// cell.
   Span cell(std::string_view text, std::size_t buffer, BufferColumn column) const;
 };
 
-/// Reads and checks a file. Errors have the place of the cell in the text, and their messages name
+/// Reads and checks a file. Errors carry the span of the cell in the text, and their messages name
 /// the line.
 Result<BufferFile> read_buffers(std::string_view text);
 
-/// kDoesNotFit, with its place, for the first buffer that is larger than the capacity or fixed
-/// beyond it. Others may still not fit together.
+/// kDoesNotFit, with its span, for the first buffer that is larger than the capacity or fixed
+/// beyond it. The buffers may still not fit together.
 Status check_capacity(const BufferFile& file, std::string_view text, std::int64_t capacity);
 
-/// The text with the offset of every buffer in its column, which is the last one where the file has
-/// none. All else is as it was.
+/// The text with the offset of every buffer in the offset column, which is added as the last column
+/// where the file has none. Everything else is unchanged.
 /// Law: reading it gives the same buffers, each fixed at its offset.
 std::string with_offsets(const BufferFile& file, std::string_view text,
                          std::span<const std::int64_t> offsets);

@@ -42,7 +42,8 @@ TEST(AllocCells, Utf8IsToldFromOtherBytes) {
   for (const std::string_view text : {"", "abc", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"}) {
     EXPECT_TRUE(is_utf8(text)) << text;
   }
-  // A lone tail, a lead without one, overlong forms, a surrogate, beyond the last code point.
+  // A lone continuation byte, a lead byte without one, overlong forms, a surrogate, beyond the last
+  // code point.
   for (const std::string_view text :
        {"\x80", "\xC3", "\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
     EXPECT_FALSE(is_utf8(text));
@@ -208,7 +209,7 @@ TEST(AllocBuffers, LongFilesAreRefusedBeforeTheyAreRead) {
   const Result<BufferFile> file = read_buffers(std::string(kMostBufferBytes + 1, 'x'));
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, ErrorCode::kTextTooLong);
-  // As many commas as fit take no memory of their own.
+  // A text of only commas, as long as allowed, takes no additional memory.
   const Result<BufferFile> commas = read_buffers(std::string(kMostBufferBytes, ','));
   ASSERT_FALSE(commas.ok());
   EXPECT_EQ(commas.error().code, ErrorCode::kSyntax);

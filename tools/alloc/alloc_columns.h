@@ -10,7 +10,7 @@
 
 namespace tessera::tools {
 
-/// What a column of a file of buffers says; the first four have to be there.
+/// The columns of a file of buffers; the first four are required.
 enum class BufferColumn : std::uint8_t {
   kId,
   kLower,
@@ -27,10 +27,10 @@ inline constexpr std::string_view kNeededColumns = "id,lower,upper,size";
 /// "id", "lower", ..
 std::string_view column_name(BufferColumn column);
 
-/// The columns that the first row of a file names. Errors have the place of the cell.
+/// The columns that the first row of a file names. Errors carry the span of the cell.
 Result<std::vector<BufferColumn>> read_columns(const CellRow& row);
 
-/// The 64-bit integer in a cell, or why there is none; `column` is what the message calls it.
+/// The 64-bit integer in a cell, or why there is none; `column` is its name in the message.
 Result<std::int64_t> whole_number(std::string_view column, const Cell& cell);
 
 }  // namespace tessera::tools

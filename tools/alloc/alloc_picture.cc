@@ -11,11 +11,11 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::size_t kMostLines = 24;
-constexpr std::size_t kNarrowest = 3;  // columns of a stretch of time
+constexpr std::size_t kNarrowest = 3;  // columns of a range of time
 constexpr std::size_t kWidest = 12;
 constexpr std::string_view kTimeLabel = "time";
 
-/// The different numbers, rising.
+/// The distinct numbers, increasing.
 std::vector<std::int64_t> borders(std::vector<std::int64_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -31,7 +31,7 @@ std::string right_aligned(std::string_view text, std::size_t width) {
   return cat(std::string(width - std::min(width, text.size()), ' '), text);
 }
 
-/// The first `columns` code points of a text that is fit for a terminal, filled with blanks.
+/// The first `columns` code points of a text that is safe for a terminal, padded with blanks.
 std::string fitted(std::string_view text, std::size_t columns) {
   std::string out;
   std::size_t used = 0;
@@ -44,7 +44,7 @@ std::string fitted(std::string_view text, std::size_t columns) {
   return cat(out, std::string(columns - used, ' '));
 }
 
-/// What stands in one line: bars that do not meet, by where they begin.
+/// The bars of one line, which do not overlap, by their start.
 struct Bar {
   std::size_t from = 0;  ///< in columns of text
   std::size_t to = 0;
@@ -62,7 +62,7 @@ std::string line_of(std::vector<Bar> bars) {
   return line;
 }
 
-/// The moments below their columns, without those for which there is no room.
+/// The moments below their columns; those that do not fit are left out.
 std::string time_line(const std::vector<std::int64_t>& times, std::size_t width) {
   std::string line;
   for (std::size_t i = 0; i < times.size(); ++i) {

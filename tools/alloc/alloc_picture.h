@@ -9,9 +9,9 @@
 
 namespace tessera::tools {
 
-/// A plan in letters: a line for each stretch of addresses between two borders of buffers, the
-/// highest first, and a column for each stretch of time. Neither is to scale. Empty when that does
-/// not fit the terminal.
+/// A plan as text: one line per address range between two buffer boundaries, the highest address
+/// first, and one column per time range. Neither axis is to scale. Empty when the picture does not
+/// fit the terminal.
 ///
 ///     address
 ///          96 [b     ][c ]

@@ -12,7 +12,7 @@
 #include "tools/alloc/alloc_svg.h"
 #include "tools/alloc/alloc_svg_marks.h"
 
-// What is drawn of a plan, without a solver: plans are made by hand.
+// Pictures of plans, without a solver: plans are written by hand.
 namespace tessera::tools {
 namespace {
 
@@ -105,7 +105,7 @@ TEST(AllocSvg, NumbersTextsAndTicks) {
   EXPECT_EQ(labels(time_ticks(0, 3, 8)), "0|1|2|3|");
   EXPECT_EQ(labels(address_ticks(4096, 4)), "0|1 KB|2 KB|3 KB|4 KB|");
   EXPECT_EQ(labels(address_ticks(96, 8)), "0|16|32|48|64|80|96|");
-  // The widest range there is has a handful, too.
+  // Even the widest range has only a few ticks.
   EXPECT_LE(time_ticks(INT64_MIN, INT64_MAX, 8).size(), 10U);
   EXPECT_GE(time_ticks(INT64_MIN, INT64_MAX, 8).size(), 2U);
   EXPECT_LE(address_ticks(INT64_MAX, 8).size(), 10U);
@@ -132,7 +132,7 @@ TEST(AllocSvg, LettersAreReadableOnEveryColour) {
   EXPECT_GT(colours.size(), 1500U);
 }
 
-/// A plan in which buffers of life and size 1 stand one above the other and one after the other.
+/// A plan in which buffers of lifetime 1 and size 1 are stacked in address and in time.
 struct MadePlan {
   BufferFile file;
   memory::Solution solution;
@@ -176,7 +176,7 @@ TEST(AllocSvg, EveryBufferHasARectangleAndATooltip) {
   EXPECT_NE(svg.find(">capacity 5<"), std::string::npos);
   EXPECT_NE(svg.find(">peak 4<"), std::string::npos);
   EXPECT_EQ(svg.find("grey"), std::string::npos);
-  // A capacity far above the plan is said but not drawn.
+  // A capacity far above the plan is printed but not drawn.
   EXPECT_EQ(drawn(plan, 1000).find(">capacity "), std::string::npos);
   EXPECT_NE(drawn(plan, 1000).find("within the capacity 1000"), std::string::npos);
 }

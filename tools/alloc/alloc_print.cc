@@ -133,7 +133,7 @@ std::string alloc_json(const AllocAnswer& answer) {
   json["capacity"] = answer.capacity;
   json["interrupted"] = answer.interrupted;
   json["shortfall"] = shortfall_json(answer);
-  // An object of so many keys would be searched for each of them.
+  // Inserting that many keys into an object would search it for each of them.
   std::string out = dump(json);
   out.back() = ',';
   out += "\"offsets\":{";

@@ -14,7 +14,7 @@
 
 namespace tessera::tools {
 
-/// What `alloc` has found out.
+/// The result of `alloc`.
 struct AllocAnswer {
   const BufferFile& file;
   const memory::Solution& solution;
@@ -30,7 +30,7 @@ struct AllocAnswer {
 std::string alloc_json(const AllocAnswer& answer);
 
 /// The same for a reader: whether it fits, how good it is, the fullest moments, and a picture when
-/// there is room for one. Times are told from a second on.
+/// there is room for one. The search time is printed only from one second on.
 std::string alloc_words(const AllocAnswer& answer, const Terminal& terminal);
 
 }  // namespace tessera::tools

@@ -39,7 +39,7 @@ std::vector<Stretch> stretches_of(std::span<const Taken> taken) {
             [](const Taken* a, const Taken* b) { return a->lower < b->lower; });
   std::sort(deaths.begin(), deaths.end(),
             [](const Taken* a, const Taken* b) { return a->upper < b->upper; });
-  std::priority_queue<std::pair<std::int64_t, std::int64_t>> tops;  // by end, with their death
+  std::priority_queue<std::pair<std::int64_t, std::int64_t>> tops;  // by top, with their end
   std::vector<Stretch> stretches;
   Stretch now;
   std::size_t born = 0;

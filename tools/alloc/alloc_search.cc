@@ -19,7 +19,7 @@ volatile std::sig_atomic_t interrupt_seen = 0;
 
 extern "C" void note_interrupt(int) { interrupt_seen = 1; }
 
-/// Takes the first SIGINT of its scope as a wish to stop.
+/// Treats the first SIGINT of its scope as a request to stop.
 class Interrupts {
  public:
   Interrupts() {
@@ -45,7 +45,7 @@ class Interrupts {
 };
 
 struct Watcher {
-  std::ostream* err = nullptr;  ///< null where nobody watches
+  std::ostream* err = nullptr;  ///< null where no progress is shown
   int width = 80;
   double next = kQuietSeconds;
   bool is_drawn = false;

@@ -11,9 +11,9 @@ namespace tessera::tools {
 /// "peak 1048576 so far, at least 1043456, 12 M nodes, 3 s" in fewer than `width` columns.
 std::string search_line(const memory::Progress& progress, int width);
 
-/// memory::solve, with a line on the terminal's error stream while it takes longer than a second.
-/// An interrupt (Ctrl-C) ends the search, which then answers the best plan so far; `interrupted`
-/// says so. A second one ends the process as ever.
+/// memory::solve, with a line on the terminal's error stream once the search takes longer than a
+/// second. An interrupt (Ctrl-C) ends the search, which then returns the best plan so far;
+/// `interrupted` is set. A second interrupt ends the process as usual.
 struct Search {
   Result<memory::Solution> solution;
   bool interrupted = false;

@@ -24,7 +24,7 @@ constexpr double kLeastEdge = 0.6;
 constexpr std::size_t kMostDrawn = 3000;
 constexpr std::size_t kMostAliases = 1000;
 constexpr std::size_t kMostLetters = 80;  // of an id in a tooltip
-constexpr double kCell = 4;               // of what is drawn together
+constexpr double kCell = 4;               // of buffers that are drawn together
 constexpr std::string_view kPeak = "#1f2937", kCapacity = "#c81e1e", kBound = "#0f766e",
                            kAlive = "#2563eb";
 
@@ -38,7 +38,7 @@ class Drawing {
   explicit Drawing(const AllocAnswer& answer) : answer_(answer) {
     const memory::Solution& solution = answer.solution;
     std::int64_t high = std::max<std::int64_t>(solution.peak, 1);
-    // A capacity far above the plan would leave the plan no room.
+    // A capacity far above the plan would leave too little space for the plan.
     shows_capacity_ = answer.capacity && *answer.capacity / 2 <= high;
     if (shows_capacity_) high = std::max(high, *answer.capacity);
     plan_ = {kLeft, kRight, kTop, kBottom, 0, 0, high};

@@ -16,10 +16,10 @@ namespace tessera::tools {
 std::string svg_number(double value);
 
 /// The first `most` code points of UTF-8 text, with "..." where more follow, fit for XML: markup
-/// escaped, what XML has no words for as U+FFFD.
+/// escaped, characters that XML does not allow replaced by U+FFFD.
 std::string svg_text(std::string_view text, std::size_t most);
 
-/// "#rrggbb": light enough for dark letters on it, and the same for the same text everywhere.
+/// "#rrggbb": light enough for dark text on it; the same text always gets the same colour.
 std::string svg_colour(std::string_view text);
 
 struct Tick {
@@ -31,7 +31,7 @@ std::vector<Tick> time_ticks(std::int64_t from, std::int64_t to, int count);
 /// About `count` addresses from 0 to `to`, powers of two apart, in the largest unit that is exact.
 std::vector<Tick> address_ticks(std::int64_t to, int count);
 
-/// Where time and bytes are on the picture, in pixels.
+/// Maps time and bytes to pixels of the picture.
 struct Frame {
   double left = 0, right = 0, top = 0, bottom = 0;
   std::int64_t from = 0;  ///< the moment at the left edge
@@ -42,8 +42,9 @@ struct Frame {
   double y_of(std::int64_t bytes) const;
 };
 
-/// A path along one figure of the stretches, from the bottom left corner to the bottom right one:
-/// the most in each column of pixels, so that it stays short however many stretches there are.
+/// A path along one number of the stretches, from the bottom left corner to the bottom right one.
+/// It takes the maximum in each column of pixels, so that it stays short however many stretches
+/// there are.
 std::string svg_steps(const Frame& frame, std::span<const Stretch> stretches,
                       std::int64_t Stretch::* figure);
 

@@ -35,7 +35,7 @@ class Alloc : public ::testing::Test, public TestFolder {
   }
 };
 
-/// The offsets of an answer are a plan of the file, within its peak and no lower.
+/// The offsets of an answer are a valid plan of the file, whose peak is exactly the stated one.
 void expect_plan(const std::string& text, const Json& json) {
   const BufferFile file = *read_buffers(text);
   std::vector<std::int64_t> offsets;
@@ -143,7 +143,7 @@ std::string csv_of(const memory::Problem& problem) {
   return text;
 }
 
-/// Whatever the techniques and limits, the answer is a plan and says of itself what is true.
+/// With any techniques and limits, the answer is a valid plan and its statements are true.
 TEST_F(Alloc, EveryTechniqueCanBeSwitchedOff) {
   const bench::HardInstance instance = hard_instance(40);
   const std::string text = csv_of(instance.problem);
@@ -251,7 +251,7 @@ TEST_F(Alloc, BadQuestionsAreRefused) {
 extern "C" void be_interrupted(int) {}
 
 TEST_F(Alloc, AnInterruptEndsTheSearchWithItsBestPlan) {
-  // Nobody dies of a signal that comes while nobody searches.
+  // A signal that arrives while no search runs must not end the process.
   struct sigaction harmless = {};
   harmless.sa_handler = be_interrupted;
   struct sigaction before = {};
@@ -263,7 +263,7 @@ TEST_F(Alloc, AnInterruptEndsTheSearchWithItsBestPlan) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       sigaction(SIGINT, nullptr, &now);
     }
-    if (!has_ended) kill(getpid(), SIGINT);  // once: a second one is not asked but ends
+    if (!has_ended) kill(getpid(), SIGINT);  // only once: a second one ends the process
   });
   const bench::HardInstance instance = hard_instance(454);
   const std::string text = csv_of(instance.problem);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kMostSearchSeconds = 10;
 constexpr double kMostFamilySeconds = 20;
-constexpr double kMostQuickSeconds = 10e-3;  // of rules of thumb alone
+constexpr double kMostQuickSeconds = 10e-3;  // with heuristics alone
 constexpr double kMostQuickGap = 0.2;
 constexpr double kMostTraceSeconds = 2;
 constexpr double kMostTraceGap = 0.01;
@@ -33,7 +33,7 @@ Error wrong(std::string_view name, std::string_view what) {
                "this is a bug in tessera: please report it"};
 }
 
-/// Solves once, which is how plans are made, and holds the answer against the rules.
+/// Solves once, as programs do, and validates the answer.
 Result<BenchCase> solve_once(std::string name, const memory::Problem& problem,
                              const memory::SolveOptions& options) {
   BenchCase result;
@@ -54,8 +54,8 @@ Result<BenchCase> solve_once(std::string name, const memory::Problem& problem,
   return result;
 }
 
-/// One instance twice: with everything, and by rules of thumb alone. `goals` are for instances that
-/// programs gave, not for those that are made to be hard.
+/// One instance twice: with all techniques, and with heuristics alone. `goals` are for instances
+/// from real programs, not for those that are made to be hard.
 Status add_instance(const std::string& name, const memory::Problem& problem,
                     std::optional<std::int64_t> capacity, bool goals,
                     const BenchMemoryOptions& options, BenchReport& report) {

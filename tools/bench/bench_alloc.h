@@ -10,15 +10,16 @@ namespace tessera::tools {
 
 struct BenchMemoryOptions {
   bool quick = false;
-  std::string only;  ///< cases whose name has this in it; empty for all
+  std::string only;  ///< cases whose name contains this; empty for all
   std::string data;  ///< a folder of CSV files to plan as well; empty for none
 
   bool wants(std::string_view name) const { return name.find(only) != std::string_view::npos; }
 };
 
 /// Suite memory: a graph of 100 tensors on meshes up to a wafer, hard instances, long traces, and
-/// the pool of host memory. Every plan is validated; one with a flaw is an error.
-/// A file NAME.CAPACITY.csv is planned within its capacity, any other is made as low as it goes.
+/// the pool of host memory. Every plan is validated; an invalid plan is an error.
+/// A file NAME.CAPACITY.csv is planned within its capacity; for any other file the peak is
+/// minimized.
 Result<BenchReport> bench_memory(const BenchMemoryOptions& options);
 
 // The parts of the suite.

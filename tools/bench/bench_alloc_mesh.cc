@@ -34,11 +34,11 @@ struct Mesh {
 };
 constexpr std::array<Mesh, 5> kMeshes = {{{10, 8}, {32, 32}, {100, 75}, {400, 300}, {994, 750}}};
 
-/// Whose grids the tensors have.
+/// The grids of the tensors.
 enum class Grids : std::uint8_t {
-  kShared,      ///< four in all
-  kOwn,         ///< each one its own rows and columns
-  kOwnOrigins,  ///< of a size of their own, and anywhere on the mesh
+  kShared,      ///< four in total
+  kOwn,         ///< a separate number of rows and columns for each tensor
+  kOwnOrigins,  ///< separate sizes, at any position on the mesh
 };
 constexpr std::array<std::pair<Grids, std::string_view>, 3> kGrids = {
     {{Grids::kShared, "shared_grids"},
@@ -57,8 +57,8 @@ struct Scene {
   std::vector<SpreadMatrix> matrices;
 };
 
-/// Layers of x[i + 1] = f(x[i], w[i], x[i - 5]): half of the tensors are weights that stay. Tiles
-/// have 1 to 25 elements, and the last ones are ragged.
+/// Layers of x[i + 1] = f(x[i], w[i], x[i - 5]): half of the tensors are weights that stay alive.
+/// Tiles have 1 to 25 elements, and the last ones are ragged.
 Scene scene_on(const Mesh& mesh, Grids grids) {
   Scene scene;
   const auto grid_of = [&](std::size_t tensor) {
@@ -118,7 +118,7 @@ Scene scene_on(const Mesh& mesh, Grids grids) {
   return scene;
 }
 
-/// The plan of the classes of places, held against the rules, and the peer's figure against ours.
+/// Validates the plan of each class of places, and compares the peer's number with ours.
 Status check_plan(const pyflame::MemoryPlan& plan, std::string_view name) {
   if (plan.error) return *plan.error;
   if (!plan.valid) return wrong(name, plan.error_message);
@@ -129,7 +129,7 @@ Status check_plan(const pyflame::MemoryPlan& plan, std::string_view name) {
     std::vector<std::int64_t> offsets;
     for (const auto& [tensor, region] : place.tensor_regions) {
       memory::Buffer buffer = plan.lifetimes()->buffers[tensor];
-      buffer.alias.reset();  // nothing in this graph is one
+      buffer.alias.reset();  // no buffer of this graph is an alias
       buffer.size = static_cast<std::int64_t>(place.regions[region].size);
       problem.buffers.push_back(buffer);
       offsets.push_back(static_cast<std::int64_t>(place.regions[region].offset));
@@ -157,14 +157,14 @@ Result<BenchCase> measure(const Mesh& mesh, Grids grids, std::string_view name,
   result.peak_bytes = peak_bytes_of([&] { keep(plan().valid); });
   result.seconds = median_seconds({{result.name, [&] { keep(plan().valid); }}}, measure).front();
   const std::int64_t places = mesh.rows * mesh.cols;
-  // The peer knows grids from (0, 0) only.
+  // The peer supports only grids from (0, 0).
   if (grids != Grids::kOwnOrigins &&
       places <= (options.quick ? kMostQuickPeerPlaces : kMostPeerPlaces)) {
     const auto by_place = [&] { return plan_place_by_place(scene.matrices); };
     if (by_place().most_used() != planned.bump_max_pe()) {
       return wrong(result.name, "both planners have other tiles");
     }
-    // Not in turns with us: what it leaves in the allocator would be tidied up at our cost.
+    // Not interleaved with our runs: the memory it frees would slow down our allocations.
     const MeasureOptions once = options.quick ? measure : MeasureOptions{1, 1e-3};
     result.peers.emplace_back(
         "map_per_place",

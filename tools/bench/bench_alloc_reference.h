@@ -17,9 +17,9 @@ struct SpreadMatrix {
   std::int64_t element_bytes = 4;
 };
 
-/// The peer: what a program does that keeps a plan for every place in a map and puts the tiles of
-/// all tensors one after the other, at multiples of 4 bytes, reusing nothing. Its work and memory
-/// grow with places times tensors.
+/// The peer: a program that keeps a plan for every place in a map and puts the tiles of all tensors
+/// one after the other, at multiples of 4 bytes, without reusing memory. Its work and memory grow
+/// with places times tensors.
 struct PlaceByPlace {
   struct Spot {
     std::int64_t row = 0, col = 0;

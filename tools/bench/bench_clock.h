@@ -10,17 +10,18 @@
 
 namespace tessera::tools {
 
-/// Makes the compiler believe that `value` is looked at, so that what made it is not left out.
+/// Makes the compiler assume that `value` is read, so that it does not remove the code that
+/// computed it.
 template <typename T>
 void keep(const T& value) {
   asm volatile("" : : "r"(&value) : "memory");
 }
 
-/// The same for a number in a register, cheap enough for every turn of a loop: each answer must
-/// come into being, where a bare sum would let the compiler merge the work of neighbours.
+/// The same for a number in a register, cheap enough for every iteration of a loop: each number
+/// must be computed, whereas a plain sum would let the compiler merge neighbouring iterations.
 inline void keep_number(std::int64_t number) { asm volatile("" : : "r"(number)); }
 
-/// One way of doing the work that is compared.
+/// One of the implementations that are compared.
 struct Contender {
   std::string name;
   std::function<void()> work;
@@ -39,7 +40,7 @@ inline double seconds_of(const std::function<void()>& work, std::int64_t repeats
 }
 
 /// Median seconds of one call of each contender. They take turns, round after round, in one
-/// process, so that a slow moment of the machine falls on all of them.
+/// process, so that a slow period of the machine affects all of them.
 inline std::vector<double> median_seconds(const std::vector<Contender>& contenders,
                                           const MeasureOptions& options) {
   std::vector<std::int64_t> repeats;

@@ -32,7 +32,7 @@ Result<Layout> layout_2d(std::int64_t rows, std::int64_t columns, std::vector<st
   return Layout::make(std::move(spec));
 }
 
-/// Adds up answers, each of which must have been there.
+/// Sums up answers, each of which must exist.
 class Sum {
  public:
   void add(Spot spot) {
@@ -53,8 +53,8 @@ Spot sum_over(const Indices& indices, const At& at) {
   return sum.value();
 }
 
-/// The layouts that both questions are asked of, each with what a person would write by hand for
-/// it: divisions by constants that the compiler knows, the hardest peer.
+/// The layouts of both questions, each with the code that one would write by hand for it: divisions
+/// by constants that the compiler knows. This is the strongest peer.
 struct Subject {
   std::string name;
   Layout layout;
@@ -78,7 +78,7 @@ Spot tiled_by_hand(const Indices& indices) {
   });
 }
 
-/// Blocks of kBlock x kBlock dealt out to 8x8 places, kLocal columns a place.
+/// Blocks of kBlock x kBlock distributed over 8x8 places, kLocal columns per place.
 template <std::int64_t kBlock, std::int64_t kLocal>
 Spot cyclic_by_hand(const Indices& indices) {
   return sum_over(indices, [](std::int64_t r, std::int64_t c) {
@@ -195,7 +195,7 @@ BenchCase random_result(std::string name, std::int64_t count, double seconds, do
   return result;
 }
 
-/// Random indices, asked one at a time and many at a time.
+/// Random indices, one per call and many per call.
 Result<std::vector<BenchCase>> random_cases(const Subject& subject, std::int64_t count,
                                             const MeasureOptions& measure) {
   const Indices indices = random_indices(subject.layout.shape(), count);

@@ -43,7 +43,7 @@ Result<LayoutSpec> grid(const Shape& mesh, std::int64_t rows, std::int64_t colum
              {{{1, 1}}, 0, {on_mesh(columns, mesh[1], 1), in_memory(1, columns, column_stride)}}});
 }
 
-/// The same function as the row-major grid, said as one line over both dims.
+/// The same function as the row-major grid, written as one line over both dims.
 Result<LayoutSpec> collapsed_grid(const Shape& mesh, std::int64_t rows, std::int64_t columns) {
   return spec_of(mesh, {{{{0, kExtent}, {1, 1}},
                          0,
@@ -53,7 +53,7 @@ Result<LayoutSpec> collapsed_grid(const Shape& mesh, std::int64_t rows, std::int
 
 struct Question {
   std::string name;
-  std::function<bool()> ask;  ///< false when the answer is not what it must be
+  std::function<bool()> ask;  ///< false when the answer is wrong
   bool has_goal = false;
 };
 

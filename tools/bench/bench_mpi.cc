@@ -35,7 +35,7 @@ std::string line(const std::array<std::string, 12>& cells) {
   return text + "\n";
 }
 
-/// Geometric means over all rows of what the goals speak of.
+/// Geometric means over all rows of the ratios that have goals.
 std::vector<std::pair<std::string, double>> mpi_means(const std::vector<MpiRow>& rows) {
   const auto mean = [&](auto ratio) {
     std::vector<double> ratios;
@@ -101,7 +101,7 @@ Result<const MpiPeers*> load_mpi_peers() {
   std::error_code error;
   const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path module = command.parent_path() / "tessera_bench_mpi.so";
-  // Never unloaded: MPI may keep functions of it.
+  // Never unloaded: MPI may keep pointers to its functions.
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto list = handle == nullptr
                         ? nullptr

@@ -19,17 +19,17 @@
 #include "tools/command/command.h"
 #include "tools/json/json.h"
 
-/// Suite mpi: what a reshard between processes takes, over the least that messages allow and beside
-/// ScaLAPACK, in one run.
+/// Suite mpi: the time of a reshard between processes, compared with the minimum that messages
+/// allow and with ScaLAPACK, in one run.
 ///
-///   bench_mpi_cases.cc    the matrices: how they are dealt, in words, in numbers and in memory
+///   bench_mpi_cases.cc    the matrices: their distributions as text, in numbers and in memory
 ///   bench_mpi_run.cc      checking and measuring one case
 ///   bench_mpi.cc          the suite and its report
 ///   bench_mpi_command.cc  the suite at the command line
 ///   peers/mpi_*.cc        bare MPI and ScaLAPACK, in a module of their own
 namespace tessera::tools {
 
-/// A square matrix that goes from one deal to another.
+/// A square matrix that is moved from one distribution to another.
 struct MpiCase {
   std::string name;  ///< "32x32-to-128x128"
   DType dtype = DType::kF64;
@@ -47,27 +47,29 @@ std::vector<MpiCase> mpi_cases(std::int64_t extent, int ranks);
 /// The most square grid of `ranks` ranks, no more rows than columns: 4 is 2x2, 6 is 2x3, 7 is 1x7.
 std::pair<std::int64_t, std::int64_t> squarest_grid(std::int64_t ranks);
 
-/// A deal with the leading dimension that whole blocks need; blocks are cut to the extent.
+/// A distribution with the leading dimension that whole blocks need; blocks are clipped to the
+/// extent.
 MpiDeal deal(std::int64_t extent, std::pair<std::int64_t, std::int64_t> grid,
              std::int64_t block_rows, std::int64_t block_cols);
 
-/// A deal as a layout on a mesh of one axis, the ranks: the same elements at the same addresses.
+/// A distribution as a layout on a mesh of one axis, the ranks: the same elements at the same
+/// addresses.
 /// Example: 8x8 in 2x2 blocks on 1x2: tensor<8x8xf64, native<mesh=[2], {d0} / (2 -> mem*2,
 /// 2 -> m0*2, 1 -> mem), {d1} / (4 -> mem*16, 2 -> m0, 1 -> mem*8)>>.
 std::string deal_text(const MpiDeal& deal, std::int64_t extent, DType dtype);
 Result<reshard::Reshard> mpi_reshard(const MpiCase& bench_case);
 
-/// Bytes that rank `from` of the first deal has for each rank of the second: counted row by row and
-/// column by column, not by Tessera.
+/// Bytes that rank `from` of the first distribution has for each rank of the second: counted row
+/// by row and column by column, not by Tessera.
 std::vector<std::int64_t> bytes_to(const MpiCase& bench_case, int from);
-/// The same by rank of the first deal, for rank `to` of the second.
+/// The same per rank of the first distribution, for rank `to` of the second.
 std::vector<std::int64_t> bytes_from(const MpiCase& bench_case, int to);
 
-/// Writes the elements that `rank` has in `deal`: each a number of its own (up to 2^29 elements of
-/// f32), finite and normal. Padding is left alone.
+/// Writes the elements that `rank` holds in `deal`: distinct numbers (up to 2^29 elements of f32),
+/// finite and normal. Padding is not written.
 void write_shard(const MpiCase& bench_case, const MpiDeal& deal, int rank,
                  std::span<std::byte> shard);
-/// Whether `shard` has those elements, and bytes kUntouched in its padding: kContradiction names
+/// Whether `shard` holds those elements, and bytes kUntouched in its padding: kContradiction names
 /// the first element that differs.
 Status check_shard(const MpiCase& bench_case, const MpiDeal& deal, int rank,
                    std::span<const std::byte> shard);
@@ -77,25 +79,25 @@ inline constexpr std::int64_t kMostExtent = 16384;  ///< ScaLAPACK counts bytes 
 
 struct MpiBenchOptions {
   std::int64_t extent = 8192;
-  std::vector<std::int64_t> threads = {1};  ///< of each rank
+  std::vector<std::int64_t> threads = {1};  ///< per rank
   std::string only;                         ///< cases whose "name/dtype" holds this text
   bool peers = true;
   bool quick = false;
 };
 
-/// What one case measured with one number of threads. Times are medians of those of the slowest
-/// rank.
+/// The measurements of one case with one number of threads. Times are medians over the rounds of
+/// the time of the slowest rank.
 struct MpiRow {
   std::string name;
   std::string dtype;
   int ranks = 1;
   int threads = 1;
   std::int64_t bytes = 0;           ///< of the matrix
-  std::int64_t crossing_bytes = 0;  ///< between ranks, all together
-  std::int64_t staged_bytes = 0;    ///< for packets on their way, on the rank that has most
-  double seconds = 0;               ///< ours, from memory of each rank's own
-  double shared_seconds = 0;        ///< ours, from memory that ranks of a node share
-  double floor_seconds = 0;         ///< copied together, MPI_Alltoallv, copied out
+  std::int64_t crossing_bytes = 0;  ///< between ranks, in total
+  std::int64_t staged_bytes = 0;    ///< for packets in flight, maximum over the ranks
+  double seconds = 0;               ///< ours, from private memory of each rank
+  double shared_seconds = 0;        ///< ours, from memory that the ranks of a node share
+  double floor_seconds = 0;         ///< packed, MPI_Alltoallv, unpacked
   double memcpy_seconds = 0;        ///< each rank copies its part
   double plan_seconds = 0;
   std::vector<std::pair<std::string, double>> peers;
@@ -123,7 +125,7 @@ class Crew {
   Status settle(const Status& mine) { return agreement_.settle(mine); }
   Result<std::int64_t> largest(std::int64_t mine);
 
-  /// What `work` takes the slowest rank, all starting together; settled.
+  /// The time that `work` takes on the slowest rank, all starting together; settled.
   Result<double> seconds_of(const std::function<Status()>& work);
 
  private:
@@ -131,8 +133,8 @@ class Crew {
   const MpiPeers& peers_;
 };
 
-/// Collective. Every result is compared with what the deal says, element by element, before it is
-/// timed: kContradiction when one differs.
+/// Collective. Every result is compared with what the distribution requires, element by element,
+/// before it is timed: kContradiction when one differs.
 Status run_mpi_case(const MpiCase& bench_case, const MpiBenchOptions& options, Crew& crew,
                     const std::function<void(const MpiRow& row)>& measured);
 
@@ -140,13 +142,13 @@ struct MpiReport {
   int ranks = 1;
   std::int64_t extent = 0;
   std::vector<MpiRow> rows;
-  bool without_scalapack = false;  ///< was wanted, and is not in the module
+  bool without_scalapack = false;  ///< was requested, but is not in the module
 };
-/// Collective. `measured` is called on all ranks as soon as there is a row.
+/// Collective. `measured` is called on all ranks as soon as a row is complete.
 Result<MpiReport> bench_mpi(const MpiBenchOptions& options, Crew& crew,
                             const std::function<void(const MpiRow& row)>& measured);
 
-/// How long ranks of a benchmark wait: a peer at work answers no questions.
+/// How long ranks of a benchmark wait: while a peer library runs, a rank does not answer.
 inline constexpr exchange::Timeouts kBenchPatience = {std::chrono::minutes(10),
                                                       std::chrono::minutes(1)};
 
@@ -154,13 +156,13 @@ inline constexpr exchange::Timeouts kBenchPatience = {std::chrono::minutes(10),
 Result<const MpiPeers*> load_mpi_peers();
 
 Json mpi_json(const MpiReport& report);
-/// The table: a head, a line a row, and what follows the rows.
+/// The table: a header, one line per row, and a summary below the rows.
 std::string mpi_head();
 std::string mpi_line(const MpiRow& row);
 std::string mpi_tail(const MpiReport& report);
 
-/// The suite at the command line, on every rank that mpirun started. One rank tells: rank 0 what
-/// was measured, and whoever speaks for all what went wrong.
+/// The suite at the command line, on every rank that mpirun started. One rank prints: rank 0 the
+/// measurements, and the rank that reports for all the error.
 Result<Verdict> run_bench_mpi(const Request& request, Console& console);
 
 }  // namespace tessera::tools

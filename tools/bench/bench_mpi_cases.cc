@@ -11,8 +11,9 @@
 namespace tessera::tools {
 namespace {
 
-/// The rows or columns that stand in a shard, in order: those of the whole matrix, or -1 for
-/// padding. `blocks` of `block` lines each go round `ranks` ranks, and this is number `self`.
+/// The rows or columns of a shard, in order: their numbers in the whole matrix, or -1 for padding.
+/// Blocks of `block` lines are assigned round-robin to `ranks` ranks; `self` is the number of this
+/// one.
 std::vector<std::int64_t> lines_of(std::int64_t extent, std::int64_t block, std::int64_t ranks,
                                    std::int64_t self) {
   const std::int64_t kept = ceil_div(extent, block * ranks) * block;
@@ -24,7 +25,8 @@ std::vector<std::int64_t> lines_of(std::int64_t extent, std::int64_t block, std:
   return lines;
 }
 
-/// The bits of element k: the same number in a shard of any deal, never those of padding.
+/// The bits of element k: the same number in a shard of any distribution, never equal to those of
+/// padding.
 template <typename Bits>
 Bits element_bits(std::int64_t k) {
   if constexpr (sizeof(Bits) == 8) {
@@ -38,7 +40,7 @@ template <typename Bits>
 constexpr Bits kPaddingBits = static_cast<Bits>(0xa5a5a5a5a5a5a5a5U);
 static_assert(kUntouched == std::byte{0xa5});
 
-/// Calls visit(row or -1, column or -1, slot) in the order of memory until it answers false.
+/// Calls visit(row or -1, column or -1, slot) in the order of memory until it returns false.
 template <typename Visit>
 void walk_shard(const MpiCase& bench_case, const MpiDeal& deal, int rank, const Visit& visit) {
   const auto rows =
@@ -85,7 +87,8 @@ Status check_elements(const MpiCase& bench_case, const MpiDeal& deal, int rank,
   return status;
 }
 
-/// counts[a][b]: lines that number a of the first deal and number b of the second share.
+/// counts[a][b]: the number of lines that rank a of the first distribution and rank b of the second
+/// have in common.
 std::vector<std::vector<std::int64_t>> shared_lines(std::int64_t extent, std::int64_t block_a,
                                                     std::int64_t ranks_a, std::int64_t block_b,
                                                     std::int64_t ranks_b) {
@@ -100,7 +103,7 @@ std::vector<std::vector<std::int64_t>> shared_lines(std::int64_t extent, std::in
   return counts;
 }
 
-/// Bytes from rank `a` of the first deal to rank `b` of the second, for all b or all a.
+/// Bytes from rank `a` of the first distribution to rank `b` of the second, for all b or all a.
 std::vector<std::int64_t> bytes_between(const MpiCase& bench_case, std::optional<int> a,
                                         std::optional<int> b) {
   const MpiDeal& from = bench_case.from;

@@ -116,7 +116,7 @@ TEST(BenchMpi, RowsTellRatiosAndGoals) {
   row.floor_seconds = 2;
   row.memcpy_seconds = 1;
   row.peers = {{"scalapack", 9}};
-  EXPECT_TRUE(row.met());  // just: 1.5 times the floor, a third of ScaLAPACK
+  EXPECT_TRUE(row.met());  // exactly at the limits: 1.5 times the floor, a third of ScaLAPACK
   MpiRow slow = row;
   slow.seconds = 3.1;
   EXPECT_FALSE(slow.met());

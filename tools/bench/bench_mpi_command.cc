@@ -25,7 +25,7 @@ Result<MpiBenchOptions> mpi_options(const Request& request) {
 }  // namespace
 
 Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
-  // What goes wrong before ranks can talk goes wrong on all of them.
+  // An error before the exchange exists occurs on all ranks.
   const auto told_once = [](const Error& error) -> Result<Verdict> {
     if (!is_first_here()) wait_to_be_ended(kExitBadInput);
     return error;
@@ -49,13 +49,13 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   };
   const Result<MpiReport> report = measure();
   if (!report) {
-    // Told before the ranks part: mpirun ends all of them as soon as one has failed.
+    // Reported before the ranks disconnect: mpirun ends all of them as soon as one has failed.
     if (agreement.speaks()) {
       tools::report({report.error(), ""}, console.json, console.out, console.err);
       console.out.flush();
       console.err.flush();
     }
-    if (agreement.is_over()) {  // they cannot part from a rank that is not there
+    if (agreement.is_over()) {  // they cannot disconnect from a rank that is missing
       if (agreement.speaks()) (*exchange)->abandon(kExitBadInput);
       wait_to_be_ended(kExitBadInput);
     }

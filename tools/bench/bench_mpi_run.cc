@@ -32,7 +32,7 @@ std::int64_t sum(std::span<const std::int64_t> numbers) {
   return total;
 }
 
-/// What one rank has in memory for a case, and whom it shares bytes with.
+/// The memory of one rank for a case, and the ranks it exchanges bytes with.
 struct Scene {
   const MpiCase& bench_case;
   Crew& crew;
@@ -70,7 +70,8 @@ Result<Scene> make_scene(const MpiCase& bench_case, Crew& crew, const exchange::
                std::move(send),   std::move(receive)};
 }
 
-/// The plan and the deals must speak of the same bytes, or the floor is that of another move.
+/// The plan and the distributions must move the same bytes; otherwise the floor is that of another
+/// move.
 Status check_totals(const Scene& scene, const exchange::RankTotals& totals) {
   if (totals.sent_bytes == scene.leaving() && totals.received_bytes == scene.arriving() &&
       totals.local_bytes == scene.staying()) {
@@ -84,7 +85,7 @@ Status check_totals(const Scene& scene, const exchange::RankTotals& totals) {
                std::nullopt, "this is a bug: please report it"};
 }
 
-/// Someone who does the move, or copies as many bytes.
+/// A contender that performs the move, or copies as many bytes.
 struct Mover {
   std::string name;
   std::function<Status()> work;
@@ -132,7 +133,7 @@ Mover copy_of(const Scene& scene) {
           false};
 }
 
-/// Nothing where the module has no such library, or it cannot do this move.
+/// Nothing where the module has no such library, or it does not support this move.
 std::optional<Mover> matrix_peer(const Scene& scene) {
   const MpiMatrixPeer* peer = scene.crew.peers().matrices;
   if (peer == nullptr) return std::nullopt;
@@ -148,7 +149,8 @@ std::optional<Mover> matrix_peer(const Scene& scene) {
                }};
 }
 
-/// A plan, and what making it took: the median of a few times, as the first pays for pages.
+/// A plan, and the time to make it: the median of a few runs, because the first one also allocates
+/// pages.
 struct Planned {
   exchange::Resharder resharder;
   double seconds = 0;

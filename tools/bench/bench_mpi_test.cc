@@ -6,13 +6,13 @@
 #include "tessera/base/text.h"
 #include "tools/testing/shell_testing.h"
 
-/// The suite under the real mpirun, on matrices that are small and divide by nothing.
+/// The suite under the real mpirun, on small matrices whose extents the blocks do not divide.
 namespace tessera::tools {
 namespace {
 
-/// What a command prints on `ranks` ranks; what mpirun says about a failure is dropped.
+/// The output of a command on `ranks` ranks, without what mpirun prints about a failure.
 Answer on_ranks(int ranks, const std::string& command) {
-  // Any number of ranks, on any machine, for any user; ranks that wait give way.
+  // Any number of ranks, on any machine, for any user; waiting ranks yield the processor.
   return run_in_shell(
       cat("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
           "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1; timeout -k 5 180 ",
@@ -50,13 +50,13 @@ TEST(BenchMpiSuite, TakesSomeCasesThreadsAndExtents) {
   const Answer answer =
       bench_mpi_on(4, "--quick --extent 131 --only 8x8-to-100x100 --threads 1,2 --no-peers");
   ASSERT_EQ(answer.status, 0) << answer.out;
-  // Two lines of head, f64 and f32 with 1 and 2 threads, three means and the goals.
+  // Two header lines, f64 and f32 with 1 and 2 threads, three means and the goals.
   EXPECT_EQ(answer.lines().size(), 2U + 4U + 3U + 1U) << answer.out;
   EXPECT_NE(answer.out.find("4 ranks, 131x131"), std::string::npos) << answer.out;
 }
 
 TEST(BenchMpiSuite, ErrorsAreToldOnce) {
-  for (int turn = 0; turn < 4; ++turn) {  // what is lost is lost now and then
+  for (int turn = 0; turn < 4; ++turn) {  // losses are intermittent
     const Answer nothing = bench_mpi_on(3, "--quick --only nothing --json");
     EXPECT_EQ(nothing.status, 2);
     EXPECT_EQ(nothing.lines().size(), 1U) << nothing.out;
@@ -66,8 +66,8 @@ TEST(BenchMpiSuite, ErrorsAreToldOnce) {
   EXPECT_EQ(bench_mpi_on(1, "--quick --json").error_code(), "usage");
 }
 
-// mpirun ends all ranks when the first of them fails: that must be the one with something to say,
-// however late it is.
+// mpirun ends all ranks when the first of them fails: that must be the one that reports the error,
+// even if it is late.
 TEST(BenchMpiSuite, TheQuietWaitForTheOneThatTells) {
   const Answer late = on_ranks(3, R"(sh -c '
       if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then sleep 2; fi

@@ -15,7 +15,8 @@
 namespace tessera::tools {
 namespace {
 
-/// As many ranks are all planned; of more, some that are spread evenly, with the first and last.
+/// Up to this many ranks, all are planned; of more, an evenly spread selection that includes the
+/// first and last.
 constexpr std::int64_t kAllPlanned = 256;
 constexpr std::int64_t kSomePlanned = 33;
 constexpr int kRepeats = 5;
@@ -59,9 +60,9 @@ Result<exchange::RankPlan> plan_rank(const Layouts& layouts, int ranks, int rank
                                   map, rank);
 }
 
-/// What this thread has used of a processor. Planning waits for nothing, so on a machine of its own
-/// that is the time it takes; elsewhere a long plan is interrupted and a short one is not, which
-/// would look like growth.
+/// CPU time of this thread. Planning does not wait, so on an idle machine this is the elapsed time.
+/// On a busy machine a long plan is interrupted and a short one is not, which would look like
+/// growth.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -73,8 +74,8 @@ struct TimedPlan {
   double seconds = 0;
 };
 
-/// The plan of a rank and the shortest time of a few makings. The slowest of all ranks is asked
-/// for, which must be one that has more to do, not one that the machine was taken from.
+/// The plan of a rank and the shortest of a few timings. The report needs the rank with the most
+/// work, not a rank that happened to be interrupted.
 Result<TimedPlan> timed_plan(const Layouts& layouts, int ranks, int rank) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 1;; ++i) {
@@ -193,7 +194,7 @@ bool RanksGrowth::met() const {
 std::vector<RanksGrowth> ranks_growth(const std::vector<RanksRow>& rows) {
   std::vector<RanksGrowth> growth;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // The last row of each reshard, and the one of the most ranks before it.
+    // The last row of each reshard, and the one with the most ranks before it.
     const RanksRow& last = rows[i];
     const RanksRow* before = nullptr;
     bool is_last = true;

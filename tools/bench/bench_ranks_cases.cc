@@ -8,7 +8,7 @@ namespace tessera::tools {
 std::vector<RanksCase> ranks_cases(std::int64_t ranks) {
   std::int64_t side = 1;
   while (side * side < ranks) side *= 2;
-  // Large enough that the last grid still has whole blocks, and no multiple of 100.
+  // Large enough that the largest grid still has whole blocks, and not a multiple of 100.
   const std::int64_t extent = 65536;
   const std::int64_t elements = extent * extent;
   const std::int64_t rows = extent / ranks == 0 ? 1 : extent / ranks;

@@ -77,7 +77,7 @@ std::vector<exchange::RankPlan> plans_of(const RanksCase& ranks_case) {
   return plans;
 }
 
-/// The check that stands behind the numbers can fail.
+/// Shows that the check behind the numbers can fail.
 TEST(BenchRanks, PlansOfOtherReshardsContradictEachOther) {
   const std::vector<RanksCase> cases = ranks_cases(4);
   for (const RanksCase& c : cases) EXPECT_TRUE(check_rank_plans(c, plans_of(c)).ok()) << c.name;

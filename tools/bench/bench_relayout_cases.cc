@@ -13,7 +13,7 @@ namespace tessera::tools {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
-constexpr std::int64_t kSmall = std::int64_t{16} << 20;  // above, goals are those beyond the caches
+constexpr std::int64_t kSmall = std::int64_t{16} << 20;  // above: goals beyond the caches
 constexpr std::array kDTypes = {DType::kF32, DType::kBF16, DType::kI8};
 
 std::int64_t bytes_of(DType dtype) { return *dtype_bits(dtype) / 8; }
@@ -65,7 +65,7 @@ class Suite {
     TESSERA_TRY(Layout layout, Layout::row_major(shape, dtype_));
     return Placement(std::move(layout));
   }
-  /// A line for each dim, cut as said.
+  /// One line per dim, with the given cuts.
   Result<Placement> cut(const Extents& extents, std::vector<std::vector<Cut>> cuts,
                         Extents mesh = {}, PaddingValue padding = PaddingValue::undef()) const {
     LayoutSpec spec;
@@ -88,7 +88,7 @@ class Suite {
   }
   /// Row-major tiles of rows x columns, each row-major inside; zeros where they reach past the end.
   Result<Placement> tiled(const Extents& extents, std::int64_t rows, std::int64_t columns) const;
-  /// Blocks of `block` x `block` dealt out to 8x8 places, each with one row-major array.
+  /// Blocks of `block` x `block` distributed over 8x8 places, each with one row-major array.
   Result<Placement> dealt(const Extents& extents, std::int64_t block) const;
 
   Status add(std::string_view name, std::string_view group, Result<Placement> from,
@@ -268,10 +268,10 @@ Result<Placement> Suite::dealt(const Extents& extents, std::int64_t block) const
              {8, 8});
 }
 
-/// From blocks of 8x8 to blocks of 100x100: kept whole one after another, and dealt out to places.
+/// From blocks of 8x8 to blocks of 100x100: stored one after another, and distributed over places.
 Status Suite::blocks() {
-  // 1600 is the least size that both blocks divide on 8 places; 200 on one, which is left with
-  // places of unequal share.
+  // 1600 is the smallest extent that both blocks divide on 8 places; 200 on one, which leaves
+  // places with unequal shares.
   const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements_)));
   const std::int64_t unit = root >= 6400 ? 1600 : root >= 200 ? 200 : 8;
   const std::int64_t rows = root / unit * unit;
@@ -293,8 +293,8 @@ Status Suite::permutations() {
                                                                 {2, 0, 4, 1, 5, 3},
                                                                 {3, 2, 5, 1, 0, 4},
                                                                 {5, 4, 3, 2, 1, 0}}};
-  // The last kind is of extents in the order of no dim: the first two go to the dims that are
-  // innermost on either side, so that both sides have runs of 128 bytes.
+  // The extents of the last kind are not in the order of the dims: the first two belong to the dims
+  // that are innermost on either side, so that both sides have runs of 128 bytes.
   constexpr std::array<Six, 4> kKinds = {{
       {"equal", {32, 15, 15, 32, 15, 15}, {16, 8, 8, 16, 8, 8}, {4, 3, 3, 4, 3, 3}},
       {"first", {112, 14, 14, 13, 13, 14}, {112, 6, 6, 6, 6, 7}, {7, 3, 3, 4, 3, 3}},

@@ -18,7 +18,7 @@ struct Axis {
   std::int64_t to = 0;
 };
 
-/// Steps are those of a dense array in this order of the axes, slowest first.
+/// Whether the steps are those of a dense array with this order of axes, slowest first.
 bool is_dense(const std::vector<Axis>& axes, std::int64_t Axis::* step) {
   std::int64_t expected = 1;
   for (std::size_t i = axes.size(); i-- > 0;) {
@@ -28,8 +28,8 @@ bool is_dense(const std::vector<Axis>& axes, std::int64_t Axis::* step) {
   return true;
 }
 
-/// The axes of a program that only permutes them, slowest of the source first, joined where both
-/// sides keep them together; none for another program.
+/// The axes of a program that only permutes them, in the order of the source, slowest first, joined
+/// where both sides keep them together; empty for any other program.
 std::vector<Axis> permuted_axes(const relayout::Program& program) {
   if (program.nests() != 1 || !program.fills.empty()) return {};
   if (program.from.mesh.elements() != 1 || program.to.mesh.elements() != 1) return {};
@@ -74,7 +74,7 @@ PeerMove peer_move(const RelayoutCase& bench_case, const relayout::Program& prog
   move.shuffle_rank = static_cast<int>(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     move.extents[i] = axes[i].extent;
-    // Steps of the source tell axes apart.
+    // Axes are identified by their steps in the source.
     const auto is_it = [&](const Axis& axis) { return axis.from == result[i].from; };
     move.permutation[i] =
         static_cast<int>(std::find_if(axes.begin(), axes.end(), is_it) - axes.begin());
@@ -83,8 +83,8 @@ PeerMove peer_move(const RelayoutCase& bench_case, const relayout::Program& prog
 }
 
 Peers load_peers() {
-  // OpenMP's threads look for work for long after they have done some, which would slow down
-  // whoever is measured next; a short look is enough between calls of the same peer.
+  // OpenMP's threads spin for a long time after their work, which would slow down the next
+  // contender; a short spin is enough between calls of the same peer.
   setenv("GOMP_SPINCOUNT", "20000", /*overwrite=*/0);
   std::error_code error;
   const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -43,7 +43,7 @@ void run_loops(int element_bytes, const std::byte* from, std::byte* to,
   run_loops<4>(from, to, loops);
 }
 
-/// Loops with the smallest steps of the destination inside; the outermost is shared by threads.
+/// Loops with the smallest destination steps innermost; the outermost is divided among threads.
 void run_shared(int element_bytes, const std::byte* from, std::byte* to,
                 std::vector<ByteLoop> loops, ThreadPool& pool) {
   std::sort(loops.begin(), loops.end(),
@@ -79,7 +79,7 @@ Result<BenchBuffer> BenchBuffer::make(std::int64_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(mapped);
   const std::size_t skip = (kHugePage - address % kHugePage) % kHugePage;
   buffer.bytes_ = {static_cast<std::byte*>(mapped) + skip, buffer.mapped_bytes_ - skip};
-  // Where the system has no huge pages, small ones serve.
+  // Where the system has no huge pages, small ones are used.
   (void)madvise(mapped, buffer.mapped_bytes_, MADV_HUGEPAGE);
   std::memset(buffer.bytes_.data(), 0, buffer.bytes_.size());
   return buffer;

@@ -12,7 +12,7 @@
 namespace tessera::tools {
 namespace {
 
-/// Someone who does the move, or copies as many bytes.
+/// A contender that performs the move, or copies as many bytes.
 struct Mover {
   std::string name;
   std::function<bool()> work;  ///< false when it failed
@@ -28,9 +28,9 @@ struct Mover {
   }
 };
 
-/// How long things are measured. Many short samples keep clear of other work on the machine, which
-/// gets its turn every few milliseconds. A sample is repeated until it is long enough for the
-/// clock; a slow peer takes part in fewer rounds, in one at least, or has the time of its check.
+/// How long to measure. Many short samples avoid interference from other work on the machine, which
+/// runs every few milliseconds. A sample is repeated until it is long enough for the clock. A slow
+/// peer takes part in fewer rounds, at least one, or the time of its check is used.
 struct Timing {
   std::int64_t rounds = 7;
   double sample_seconds = 2e-3;
@@ -48,7 +48,7 @@ std::optional<std::size_t> first_difference(std::span<const std::byte> a,
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
 }
 
-/// Runs `mover` once, keeps the time as a sample, and compares what it has left in `to`.
+/// Runs `mover` once, keeps the time as a sample, and compares the content of `to`.
 Status check_result(const RelayoutCase& bench_case, Mover& mover, int threads,
                     std::span<std::byte> to, std::span<const std::byte> expected) {
   std::memset(to.data(), static_cast<int>(kUntouched), to.size());
@@ -65,7 +65,7 @@ Status check_result(const RelayoutCase& bench_case, Mover& mover, int threads,
                std::nullopt, "this is a bug: please report it"};
 }
 
-/// Medians of all movers, who take turns.
+/// Medians of all movers, which take turns.
 void measure(std::vector<Mover>& movers, const Timing& timing) {
   for (Mover& mover : movers) {
     if (mover.is_peer && mover.samples.front() > timing.peer_seconds) {
@@ -88,7 +88,7 @@ void measure(std::vector<Mover>& movers, const Timing& timing) {
     for (Mover& mover : movers) {
       if (round >= mover.rounds) continue;
       mover.samples.push_back(sample_of(mover, mover.repeats) / static_cast<double>(mover.repeats));
-      // Threads of peers come to rest.
+      // Lets the threads of peers become idle.
       if (mover.is_peer) std::this_thread::sleep_for(std::chrono::microseconds(500));
     }
   }
@@ -106,7 +106,7 @@ Mover copier(std::span<const std::byte> from, std::span<std::byte> to, ThreadPoo
           }};
 }
 
-/// Those peers that can do the move, ready.
+/// The peers that support the move, prepared.
 std::vector<Mover> peer_movers(const Peers& peers, const PeerMove& move) {
   std::vector<Mover> movers;
   for (const Peer& peer : peers.list) {

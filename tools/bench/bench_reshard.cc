@@ -23,7 +23,7 @@ constexpr std::int64_t kExtent = 8192;
 constexpr double kMostDisjointSeconds = 1e-3;
 constexpr std::int64_t kMostDisjointBytes = 1'000'000;
 constexpr double kMostJointSeconds = 10e-3;
-constexpr double kLeastRate = 20e6;  // transfers, and wavelet-hops, a second
+constexpr double kLeastRate = 20e6;  // transfers, and wavelet-hops, per second
 constexpr std::int64_t kMostPeerPlaces = 10'000;
 constexpr std::int64_t kMostQuickPeerPlaces = 1'024;
 
@@ -38,7 +38,8 @@ Error wrong(std::string_view name) {
                "this is a bug in tessera: please report it"};
 }
 
-/// A change of layout on a mesh; `joint` when one dim drives rows and columns, in A and B together.
+/// A change of layout on a mesh; `joint` when one dim determines both rows and columns, in A and B
+/// together.
 struct Change {
   std::string_view name;
   bool joint = false;
@@ -61,7 +62,7 @@ std::vector<Change> changes(const Mesh& mesh) {
   };
 }
 
-/// The two layouts of a change, and the mesh that they stand on.
+/// The two layouts of a change, and their mesh.
 struct Scene {
   Tensor from, to;
   reshard::PhysicalMesh physical;
@@ -87,8 +88,8 @@ Result<reshard::ReshardCost> cost_in(const Scene& scene) {
   return reshard::cost_of(reshard);
 }
 
-/// The peer, held against us and timed. Not in turns with us: what it leaves behind in the
-/// allocator, millions of freed pieces, would be tidied up at our cost.
+/// Times the peer and compares its result with ours. Not interleaved with our runs: the millions of
+/// blocks that it frees would slow down our allocations.
 Status add_peer(const Scene& scene, const reshard::ReshardCost& cost, const MeasureOptions& measure,
                 BenchCase& result) {
   TESSERA_TRY(const reshard::Reshard reshard,
@@ -148,7 +149,7 @@ BenchCase measure_rate(std::string name, std::int64_t elements, std::string_view
 
 Status bench_reshard_cost(const BenchOptions& options, BenchReport& report) {
   const std::size_t before = report.cases.size();
-  std::size_t a_mesh = 0;  // cases on each
+  std::size_t a_mesh = 0;  // number of cases on each
   for (const Mesh& mesh : kMeshes) {
     for (const std::string_view dtype : {"f32", "bf16"}) {
       for (const Change& change : changes(mesh)) {

@@ -10,7 +10,7 @@
 
 namespace tessera::tools {
 
-/// What both ways of counting are compared by.
+/// The totals by which both ways of counting are compared.
 struct PairTotals {
   std::int64_t bytes = 0;
   std::int64_t messages = 0;
@@ -20,14 +20,14 @@ struct PairTotals {
   friend bool operator==(const PairTotals&, const PairTotals&) = default;
 };
 
-/// The peer: what a program does that keeps the elements of every pair of places in a map, and then
-/// walks the way of each message link by link. Its work and memory grow with messages and hops.
-/// Only for two dims whose places are the sum of one function each, on one place each, without a
-/// device map: that is what the suite measures.
+/// The peer: a program that keeps the elements of every pair of places in a map, and then walks the
+/// route of each message link by link. Its work and memory grow with messages and hops. Only for
+/// two dims, each of which adds its own contribution to the place, with every element on one place
+/// and without a device map: that is what the suite measures.
 PairTotals totals_by_pairs(const Layout& from, const Layout& to, const reshard::Reshard& reshard);
 
-/// Suite reshard: what the cost of a reshard takes on meshes from 10x8 to a wafer, how fast
-/// transfers are listed, and how fast the fabric is simulated.
+/// Suite reshard: the time to compute the cost of a reshard on meshes from 10x8 to a wafer, how
+/// fast transfers are listed, and how fast the fabric is simulated.
 Result<BenchReport> bench_reshard(const BenchOptions& options);
 
 // The three parts of the suite.

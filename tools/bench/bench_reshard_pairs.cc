@@ -8,7 +8,7 @@
 namespace tessera::tools {
 namespace {
 
-/// Neighbours along a dim that stay together in both layouts.
+/// Consecutive indices along a dim that stay together in both layouts.
 struct Run {
   std::int64_t from = 0;  ///< what they add to the number of the place
   std::int64_t to = 0;
@@ -36,7 +36,7 @@ std::vector<Run> runs_along(const Layout& from, const Layout& to, std::size_t di
   return runs;
 }
 
-/// Physical coordinates of a number on the layout's own mesh, which stands at the first place.
+/// Physical coordinates of a number on the layout's own mesh, which starts at the first place.
 struct Spot {
   std::int64_t row = 0, col = 0;
 };

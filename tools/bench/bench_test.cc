@@ -47,7 +47,7 @@ TEST(Bench, QuickRelayoutHasAllCases) {
   EXPECT_TRUE(json["geometric_means"].contains("64KiB/2/all"));
 }
 
-/// The sizes that the goals speak of, without moving anything.
+/// The sizes that the goals refer to, without moving anything.
 TEST(Bench, RelayoutCasesHaveTheSizesAskedFor) {
   for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{4} << 20}) {
     const auto cases = relayout_cases(size);
@@ -58,7 +58,7 @@ TEST(Bench, RelayoutCasesHaveTheSizesAskedFor) {
       EXPECT_LT(c.bytes(), size * 5 / 4) << c.name;
       goals += c.goal.has_value() ? 1 : 0;
     }
-    // Beyond the caches all but odd-even; inside tiles and transposes.
+    // Beyond the caches all but odd-even; inside the caches tiles and transposes.
     EXPECT_EQ(goals, size > (16 << 20) ? 15 * 3 + 20 : 5 * 3);
   }
 }

@@ -18,14 +18,14 @@ Error usage(std::string message, std::string help) {
   return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
 }
 
-/// The same error, told of a file.
+/// The same error with the name of the file.
 Error of_file(Error error, const std::string& name) {
   error.message = cat("'", printable(name), "': ", error.message);
   error.span.reset();
   return error;
 }
 
-/// Checks one file after the other, keeping only counts.
+/// Checks one file after the other and keeps only counts.
 class Checking {
  public:
   Checking(Console& console, CheckPrinter& printer, const check::CheckOptions& options, bool fix)
@@ -46,7 +46,7 @@ class Checking {
     if (!fixed) return fail(file, of_file(fixed.error(), file.name));
     const Result<std::string> backup = replace_file(file.name, *text, fixed->text);
     if (!backup) {
-      // Nothing was fixed, so that everything is still to be said.
+      // Nothing was fixed, so everything remains to be reported.
       print(file, *text, *report);
       return fail(file, backup.error());
     }

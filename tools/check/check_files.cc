@@ -45,7 +45,7 @@ std::string inside(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : cat(folder, "/", name);
 }
 
-/// All *.mlir files below `root`, sorted; folders that cannot be read are among them.
+/// All *.mlir files below `root`, sorted; folders that cannot be read are included.
 std::vector<FoundFile> files_below(const std::string& root) {
   std::vector<FoundFile> found;
   std::vector<std::string> folders = {root};
@@ -57,7 +57,7 @@ std::vector<FoundFile> files_below(const std::string& root) {
     for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
       const fs::directory_entry& entry = *entries;
       const std::string name = entry.path().filename().string();
-      std::error_code no_type;  // an entry that vanishes meanwhile is none
+      std::error_code no_type;  // an entry that vanishes meanwhile is skipped
       if (entry.is_directory(no_type)) {
         if (!entry.is_symlink(no_type)) folders.push_back(inside(folder, name));
       } else if (name.ends_with(".mlir") && entry.is_regular_file(no_type)) {
@@ -132,7 +132,7 @@ Result<std::string> read_text_file(const FoundFile& file, std::istream& in) {
   struct stat facts = {};
   if (fstat(descriptor.number(), &facts) != 0) return cannot_read(name, errno);
   constexpr std::size_t kChunk = 1 << 16;
-  // A regular file says its size, and one read more sees that it did not grow.
+  // A regular file reports its size, and one more read checks that it did not grow.
   const std::size_t expected = std::min(static_cast<std::size_t>(facts.st_size), kMostBytes);
   std::string text(S_ISREG(facts.st_mode) ? expected + 1 : kChunk, '\0');
   std::size_t size = 0;

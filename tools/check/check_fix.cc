@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kMostRounds = 16;
 
-/// The diagnostics whose fixes can all be made at once: of two that overlap, the first. Two that
-/// want the same edit are both fixed by it.
+/// The diagnostics whose fixes can be applied together: of two that overlap, the first. Two with
+/// the same edit are both fixed by it.
 std::vector<check::Diagnostic> compatible(const std::vector<check::Diagnostic>& diagnostics) {
   std::vector<const check::Diagnostic*> fixable;
   for (const check::Diagnostic& diagnostic : diagnostics) {

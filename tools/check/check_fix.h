@@ -10,15 +10,15 @@
 
 namespace tessera::tools {
 
-/// A text with everything fixed that can be.
+/// A text in which every fixable diagnostic is fixed.
 struct FixedText {
   std::string text;
-  std::vector<Fixed> fixes;   ///< what was fixed, in the order in which it was
-  check::CheckReport report;  ///< what is left in `text`
+  std::vector<Fixed> fixes;   ///< what was fixed, in that order
+  check::CheckReport report;  ///< what remains in `text`
 };
 
-/// Fixes and checks again until nothing more can be fixed, for one fix may show the next, but not
-/// forever. `report` is what check_mlir() says of `text`.
+/// Fixes and checks again until nothing more can be fixed, because one fix may reveal the next; the
+/// number of passes is bounded. `report` is what check_mlir() returns for `text`.
 Result<FixedText> fix_mlir(std::string_view text, const check::CheckReport& report,
                            const check::CheckOptions& options);
 

@@ -78,7 +78,7 @@ TEST_F(Check, AReadOnlyFileIsNotRewritten) {
   EXPECT_EQ(content(file), kWrong);
   EXPECT_EQ(content(path("b.mlir")), kRight);  // the others are fixed
   EXPECT_TRUE(has(answer.err, "'" + file + "' is read-only")) << answer.err;
-  EXPECT_TRUE(has(answer.out, file + ":1:")) << answer.out;  // and still told
+  EXPECT_TRUE(has(answer.out, file + ":1:")) << answer.out;  // and still reported
   EXPECT_EQ(names(), (std::vector<std::string>{"a.mlir", "b.mlir", "b.mlir.orig"}));
 }
 

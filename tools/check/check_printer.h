@@ -11,17 +11,20 @@
 #include "tessera/check/check.h"
 #include "tools/command/command.h"
 
-/// How `check` prints what it finds: one printer for words, one for JSON, one for SARIF. Each is
-/// told of the files in their order and prints at once, so that nothing is kept but counts.
+/// tools/check/: the verb `check`. Files and folders come in; diagnostics and fixed files go out.
+/// What is wrong is decided by tessera/check alone: nothing here judges a layout.
+///
+/// This header: how `check` prints what it finds, with one printer each for text, JSON and SARIF. A
+/// printer receives the files in order and prints at once, so that it keeps only counts.
 namespace tessera::tools {
 
-/// A stretch of a file; lines and columns from 1, columns in bytes, the end exclusive.
+/// A range of a file; lines and columns from 1, columns in bytes, the end exclusive.
 struct Region {
   check::LineColumn from;
   check::LineColumn to;
 };
 
-/// A text that was checked, by the name that is printed.
+/// A text that was checked, with the name that is printed.
 struct CheckedText {
   std::string name;
   std::string_view text;
@@ -29,23 +32,23 @@ struct CheckedText {
 
   CheckedText(std::string file, std::string_view content)
       : name(std::move(file)), text(content), lines(content) {}
-  /// The part of the span that is in the text, as every other member also reads it.
+  /// The part of the span that lies inside the text; all other members use it in the same way.
   Span inside(Span span) const;
   Region region(Span span) const;
   std::string_view at(Span span) const;
 };
 
-/// A diagnostic that is no more, placed in the text that still had it.
+/// A diagnostic that was fixed, with its position in the text that still had it.
 struct Fixed {
   check::Diagnostic diagnostic;
   Region where;
   Region edit;
-  std::string before;  ///< what stood where the fix is
+  std::string before;  ///< the text that the fix replaced
 };
 
 struct CheckTotals {
   std::int64_t files = 0;
-  std::int64_t failed = 0;  ///< could not be read, or not be written
+  std::int64_t failed = 0;  ///< could not be read or written
   std::int64_t tensors = 0;
   std::int64_t errors = 0;
   std::int64_t warnings = 0;
@@ -61,24 +64,24 @@ class CheckPrinter {
   CheckPrinter& operator=(const CheckPrinter&) = delete;
   virtual ~CheckPrinter() = default;
 
-  /// All that is wrong in a file, once a file.
+  /// All diagnostics of a file, called once per file.
   virtual void found(const CheckedText& file,
                      const std::vector<check::Diagnostic>& diagnostics) = 0;
   virtual void fixed(const std::string& name, const Fixed& fixed) = 0;
-  /// After what was fixed in a file: where its text from before is kept.
+  /// After the fixes of a file: where its former text is kept.
   virtual void kept(const std::string& name, const std::string& backup) = 0;
-  /// A file that could not be read, or not be written.
+  /// A file that could not be read or written.
   virtual void failed(const std::string& name, const Error& error) = 0;
   virtual void finish(const CheckTotals& totals) = 0;
 };
 
 /// "a.mlir:3:15: error[contradiction]: ..", the line with carets, help, fix, and the tensor where
-/// it is elsewhere; at the end a line of totals. What failed goes to the console's `err`.
+/// it is elsewhere; a line of totals at the end. Failures go to the console's `err`.
 std::unique_ptr<CheckPrinter> check_words(Console& console);
-/// One JSON object a line: a diagnostic {file, line, column, severity, code, message, fix, ..}, or
-/// {"error": ..} for a file that failed.
+/// One JSON object per line: a diagnostic {file, line, column, severity, code, message, fix, ..},
+/// or {"error": ..} for a file that failed.
 std::unique_ptr<CheckPrinter> check_json(Console& console, bool fixing);
-/// One SARIF 2.1.0 log. What was fixed is not in it; what failed is a notification.
+/// One SARIF 2.1.0 log. It does not contain what was fixed; a failure is a notification.
 std::unique_ptr<CheckPrinter> check_sarif(Console& console);
 
 std::string_view severity_name(check::Severity severity);

@@ -9,7 +9,7 @@
 #include "tools/check/check_printer.h"
 #include "tools/json/json.h"
 
-// SARIF 2.1.0, the OASIS standard for what static analysis finds:
+// SARIF 2.1.0, the OASIS standard for the results of static analysis:
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os.html
 namespace tessera::tools {
 namespace {
@@ -18,7 +18,8 @@ constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// UTF-16 code units before each byte of a text, which is what SARIF's columns count here: two for
-/// a code point of four bytes, else one. A byte that is no UTF-8 counts as one character.
+/// a code point of four bytes, otherwise one. A byte that is not valid UTF-8 counts as one
+/// character.
 class Utf16Units {
  public:
   explicit Utf16Units(std::string_view text) : text_(text) {
@@ -36,7 +37,7 @@ class Utf16Units {
   }
 
  private:
-  static constexpr std::size_t kStep = 1024;  // so that a question costs no more than this
+  static constexpr std::size_t kStep = 1024;  // bounds the cost of a query
 
   static std::int64_t count(std::string_view text) {
     std::int64_t units = 0;
@@ -112,7 +113,7 @@ class SarifFile {
 class Sarif : public CheckPrinter {
  public:
   explicit Sarif(Console& console) : console_(console) {
-    // Results are printed as they come; the rules that they name follow, when all are known.
+    // Results are printed as they arrive; the rules that they name follow when all are known.
     console_.out << "{\n\"$schema\": \"" << kSchema << "\",\n\"version\": \"2.1.0\",\n"
                  << "\"runs\": [{\n\"columnKind\": \"utf16CodeUnits\",\n\"results\": [";
   }

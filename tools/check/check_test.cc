@@ -22,7 +22,7 @@ TEST_F(Check, WordsHavePlaceCaretAndFix) {
       file + ":3:" + std::to_string(told["column"].get<int>()) + ": error[contradiction]: ";
   EXPECT_EQ(lines[0].substr(0, start.size()), start);
   EXPECT_TRUE(has(lines[0], "18x32")) << lines[0];
-  // The carets are below what is wrong, and nothing else.
+  // The carets are exactly below the wrong text.
   const std::string wrong = wrong_text(told, kWrong);
   EXPECT_TRUE(has(wrong, "17x32")) << wrong;
   EXPECT_EQ(lines[2].find('^'), lines[1].find(wrong)) << answer.out;
@@ -177,8 +177,8 @@ TEST_F(Check, SarifOfNothingIsALogWithoutResults) {
 }
 
 TEST_F(Check, ColumnsAreBytesInWordsAndUtf16InSarif) {
-  // Before the number stand U+00E9 (2 bytes, 1 unit), U+20AC (3, 1) and U+1F600 (4, 2), and a whole
-  // block of U+1F600 for the index of units.
+  // The number is preceded by U+00E9 (2 bytes, 1 unit), U+20AC (3, 1) and U+1F600 (4, 2), and a
+  // whole block of U+1F600 for the index of units.
   std::string faces;
   for (int i = 0; i < 300; ++i) faces += "\xF0\x9F\x98\x80";
   const std::string comment = "/* \xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80" + faces + " */ ";
@@ -224,7 +224,7 @@ TEST_F(Check, AMissingFileIsNamedAndTheOthersAreChecked) {
 
 TEST_F(Check, AFileBeyondTheLimitFails) {
   const std::string file = write("a.mlir", "");
-  fs::resize_file(file, (std::uintmax_t{64} << 20) + 1);  // a hole, which takes no disk
+  fs::resize_file(file, (std::uintmax_t{64} << 20) + 1);  // sparse: takes no disk space
   const Answer answer = run({"check", file, write("b.mlir", kWrong)});
   EXPECT_EQ(answer.status, 2);
   EXPECT_TRUE(has(answer.err, "error[text_too_long]: '" + file + "': ")) << answer.err;
@@ -235,7 +235,7 @@ TEST_F(Check, BadUsage) {
   const std::string file = write("a.mlir", kWrong);
   const std::vector<std::vector<std::string>> bad = {
       {"check"},                                    // FILE is missing
-      {"check", file, "--json", "--sarif"},         // two forms
+      {"check", file, "--json", "--sarif"},         // two formats
       {"check", file, "--fix", "-"},                // standard input cannot be rewritten
       {"check", file, "--target", "nothing"},       // no such machine
       {"check", file, "--target", path("t.json")},  // no such file
@@ -254,7 +254,7 @@ TEST_F(Check, FoldersAreWalkedInOrderWithoutLoops) {
   write("d/b.mlir", kWrong);
   write("d/a/z.mlir", kWrong);
   write("d/c.txt", kWrong);
-  write("d/x.mlir/inner.mlir", kWrong);  // a folder may be called so
+  write("d/x.mlir/inner.mlir", kWrong);  // a folder may have such a name
   fs::create_directory_symlink(path("d"), path("d/a/loop"));
   fs::create_symlink(path("d/b.mlir"), path("d/again.mlir"));  // one file, two names
   fs::create_symlink(path("nowhere"), path("d/dangling.mlir"));
@@ -266,7 +266,7 @@ TEST_F(Check, FoldersAreWalkedInOrderWithoutLoops) {
   EXPECT_EQ(files, (std::vector<std::string>{path("d/a/z.mlir"), path("d/again.mlir"),
                                              path("d/x.mlir/inner.mlir")}));
   EXPECT_EQ(run({"check", path("d") + "/", "--json"}).out, answer.out);
-  // A file that is named and also found is checked once.
+  // A file that is both named and found in a folder is checked once.
   EXPECT_EQ(json_lines(run({"check", path("d/b.mlir"), path("d"), "--json"})).size(), 3U);
   fs::create_directory(path("empty"));
   const Answer empty = run({"check", path("empty")});
@@ -309,7 +309,7 @@ TEST_F(Check, ColourOnlyWhereItIsWelcome) {
 }
 
 TEST_F(Check, TargetAddsTheRulesOfAMachine) {
-  // 20x20 cores of which each holds 1x1: a legal layout, but no Wormhole has more than 8x8.
+  // 20x20 cores, each holding 1x1: a legal layout, but no Wormhole has more than 8x8.
   const std::string text =
       "func.func private @f(tensor<20x20xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, "
       "<20x20>, memref<1x1xf32, #tt.memory_space<l1>>>>)\n";

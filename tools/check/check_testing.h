@@ -13,12 +13,12 @@
 
 #include "tools/testing/command_testing.h"
 
-/// Files with right and wrong layouts in a folder of their own, for the tests of `check`.
+/// Files with valid and invalid layouts in a temporary folder, for the tests of `check`.
 namespace tessera::tools {
 
 namespace fs = std::filesystem;
 
-// 53 rows on 3 cores are 18 a core, and 63 columns on 2 are 32: the memref must be 18x32.
+// 53 rows on 3 cores are 18 per core, and 63 columns on 2 are 32: the memref must be 18x32.
 inline const std::string kWrongMemref = "memref<17x32xf32, #tt.memory_space<l1>>";
 inline const std::string kRightMemref = "memref<18x32xf32, #tt.memory_space<l1>>";
 inline std::string layout(const std::string& memref) {
@@ -29,7 +29,7 @@ inline std::string inline_layout(const std::string& memref) {
 }
 inline const std::string kRight = inline_layout(kRightMemref);
 inline const std::string kWrong = inline_layout(kWrongMemref);
-/// The same by an alias: the text that is wrong is in line 1, the tensor in line 3.
+/// The same through an alias: the invalid text is in line 1, the tensor in line 3.
 inline std::string by_alias(const std::string& memref) {
   return "#layout = " + layout(memref) +
          "\nmodule {\n  func.func private @f(tensor<53x63xf32, #layout>)\n}\n";
@@ -39,7 +39,7 @@ inline const std::string kAlias = by_alias(kWrongMemref);
 inline const std::string kWaste =
     "func.func private @w(tensor<8x96x32xf32, #tt.metal_layout<(d0, d1, d2) -> (d0 * 96 + d1, d1, "
     "d2), undef, <1x1x1>, memref<768x96x32xf32, #tt.memory_space<l1>>>>)\n";
-// No grammar has a memref of 18y32, so there is nothing to fix it with.
+// No grammar has a memref of 18y32, so there is no fix for it.
 inline const std::string kUnfixable = inline_layout("memref<18y32xf32, #tt.memory_space<l1>>");
 
 inline bool has(const std::string& text, const std::string& part) {
@@ -51,7 +51,7 @@ inline std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 class Check : public testing::Test {
  protected:
   void SetUp() override {
@@ -87,13 +87,13 @@ inline std::vector<Json> json_lines(const Answer& answer) {
   return list;
 }
 
-/// What a diagnostic says is wrong, in one line of text.
+/// The text that a diagnostic marks as wrong, within one line.
 inline std::string wrong_text(const Json& region, const std::string& line) {
   const auto from = region["column"].get<std::size_t>() - 1;
   const auto to = region["end_column"].get<std::size_t>() - 1;
   return line.substr(from, to - from);
 }
-/// The line with the fix of its diagnostic made.
+/// The line after the fix of its diagnostic is applied.
 inline std::string mended(const Json& diagnostic, const std::string& line) {
   if (!diagnostic["fix"].is_string()) return "no fix";
   const Json& region = diagnostic["fix_region"];

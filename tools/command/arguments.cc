@@ -188,7 +188,7 @@ Result<std::string> text_of(const std::string& argument, std::istream& in) {
     return Error{ErrorCode::kIo, cat("cannot open ", name), std::nullopt,
                  "name a file that can be read"};
   }
-  // Up to one chunk more than is accepted, so that the reader of the text sees that it is too long.
+  // Up to one chunk more than is accepted, so that the parser sees that the text is too long.
   std::string text;
   std::array<char, 1 << 16> chunk{};
   while (stream && text.size() <= kMaxTextBytes) {
@@ -214,7 +214,7 @@ std::vector<Failure> read_tensors(const Verb& verb,
     Result<Tensor> tensor = parse_tensor(text);
     if (!tensor) {
       Error error = tensor.error();
-      // With several texts the span alone does not tell which one it counts in.
+      // With several texts the span alone does not identify the text.
       if (tensors > 1) error.message = cat("in ", upper_case(name), ": ", error.message);
       failures.push_back({std::move(error), text});
       continue;

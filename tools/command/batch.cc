@@ -112,8 +112,8 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
   return ok_status();
 }
 
-/// The next line without its end, or nothing when the stream is over. Of a line that is longer
-/// than a request may be, only one byte too many is kept.
+/// The next line without its end, or nothing at the end of the stream. Of a line that is longer
+/// than a request may be, only one excess byte is kept.
 std::optional<std::string> next_line(std::istream& in) {
   std::streambuf* const buffer = in.rdbuf();
   constexpr int kEnd = std::char_traits<char>::eof();

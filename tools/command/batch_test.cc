@@ -6,7 +6,7 @@
 namespace tessera::tools {
 namespace {
 
-/// One answer a line, each of them JSON; the stream was read, so the status is 0.
+/// One answer per line, each of them JSON; the stream was read, so the status is 0.
 std::vector<Json> batch(const std::string& verb, const std::string& input) {
   const Answer answer = run({verb, "--batch"}, input);
   EXPECT_EQ(answer.status, 0);

@@ -17,14 +17,15 @@ namespace tessera::exchange {
 class Agreement;
 }
 
-/// tools/: the `tessera` command. Arguments and JSON requests come in, answers go out; whatever is
-/// decided about layouts is decided in the library. Only this room knows JSON, streams and
-/// terminals.
+/// tools/: the `tessera` command. Arguments and JSON requests come in, answers go out. It decides
+/// nothing about layouts: the library does. JSON, streams and terminals are used only in tools/.
+/// tools/command/: parsing, help, completion, batches and exit status, the same for every verb. A
+/// verb lives in its own folder; nothing here computes an answer.
 namespace tessera::tools {
 
-/// What a flag takes.
+/// The kind of a flag's value.
 enum class ValueKind : std::uint8_t {
-  kSwitch,   ///< nothing: it is there or not; true or false in a batch request
+  kSwitch,   ///< no value: given or not; true or false in a batch request
   kText,     ///< any text
   kNumber,   ///< one integer
   kNumbers,  ///< 1,2,3; in a batch request also [1, 2, 3]
@@ -33,7 +34,7 @@ enum class ValueKind : std::uint8_t {
 struct Flag {
   std::string_view name;  ///< without the leading "--"; also the key of a batch request
   ValueKind kind = ValueKind::kSwitch;
-  std::string_view placeholder;  ///< how the value is called in usage lines
+  std::string_view placeholder;  ///< the name of the value in usage lines
   std::string_view help;
 };
 
@@ -42,12 +43,12 @@ struct Positional {
   std::string_view name;  ///< lower case: the key of a batch request; printed in upper case
   Kind kind = Kind::kTensor;
   std::string_view help;
-  std::vector<std::string_view> choices;  ///< the words that are allowed; empty allows all
+  std::vector<std::string_view> choices;  ///< the allowed words; empty allows all
   bool optional = false;
   bool repeats = false;  ///< one or more of them, printed as "FILE.."; only the last can
 };
 
-/// What was asked: values by flag and positional name, with texts of tensors already read.
+/// The parsed request: values by the name of the flag or positional, with tensors already parsed.
 class Request {
  public:
   using Value = std::variant<bool, std::string, std::int64_t, std::vector<std::int64_t>,
@@ -59,14 +60,14 @@ class Request {
   }
   /// Whether `name` was given; a switch that is false counts as not given.
   bool has(std::string_view name) const;
-  /// The value of a flag or word that was given, of the kind that its declaration says; an empty
+  /// The value of a flag or word that was given, of the kind that its declaration states; an empty
   /// one otherwise.
   const std::string& text(std::string_view name) const;
   std::int64_t number(std::string_view name) const;
   const std::vector<std::int64_t>& numbers(std::string_view name) const;
   /// A positional that repeats.
   const std::vector<std::string>& texts(std::string_view name) const;
-  /// A tensor positional; `run` is only called when all of them could be read.
+  /// A tensor positional; `run` is only called when all of them were parsed.
   const Tensor& tensor(std::string_view name) const;
 
  private:
@@ -75,24 +76,24 @@ class Request {
   std::vector<std::pair<std::string, Tensor>> tensors_;
 };
 
-/// Where an answer goes, and in which form.
+/// Where an answer goes, and in which format.
 struct Console {
-  std::istream& in;  ///< for verbs that read files, of which `-` is one
+  std::istream& in;  ///< for verbs that read files; `-` is this stream
   std::ostream& out;
-  std::ostream& err;  ///< for what went wrong in a part of the question; see Verdict::kBadInput
-  bool json = false;  ///< one JSON object on one line instead of words
+  std::ostream& err;  ///< for errors in a part of the request; see Verdict::kBadInput
+  bool json = false;  ///< one JSON object on one line instead of text
   Terminal terminal;
   exchange::Agreement* agreement =
-      nullptr;  ///< the ranks that answer together; null for a process by itself
+      nullptr;  ///< the ranks that answer together; null for a single process
 };
 
 inline constexpr int kExitBadInput = 2;
-/// The exit status of an answer that could be given.
+/// The exit status of a request that was answered.
 enum class Verdict : std::uint8_t {
   kYes = 0,
   kNo = 1,
   kBadInput =
-      kExitBadInput,  ///< a part of the input could not be read, which was said; the rest was
+      kExitBadInput,  ///< a part of the input could not be read, which was reported; the rest was
 };
 
 /// One verb of the command. Parsing, help, batch keys, shell completion and the manual page all
@@ -104,15 +105,15 @@ struct Verb {
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
   std::vector<std::string_view> examples;  ///< whole command lines
-  bool answers_json = false;               ///< has --json, for one JSON object
-  bool answers_batch = false;              ///< has --batch
-  /// "It cannot be said", or found out in reasonable time, is the answer no (status 1), not bad
-  /// input (status 2).
+  bool answers_json = false;               ///< supports --json: one JSON object
+  bool answers_batch = false;              ///< supports --batch
+  /// An answer that cannot be expressed in the notation, or cannot be found in reasonable time, is
+  /// the answer "no" (status 1), not bad input (status 2).
   bool refusal_is_no = false;
   Result<Verdict> (*run)(const Request& request, Console& console) = nullptr;
 };
 
-/// The verb's own flags, then those that every verb of its kind has: --json, --batch, --help.
+/// The verb's own flags, then the common ones: --json, --batch, --help.
 std::vector<Flag> flags_of(const Verb& verb);
 /// "tessera diff A B [--json] [--batch]".
 std::string usage_line(const Verb& verb);
@@ -126,7 +127,7 @@ Result<const Verb*> find_verb(std::string_view name);
 std::string general_help(const Terminal& terminal);
 std::string verb_help(const Verb& verb, const Terminal& terminal);
 
-// One function a verb file; command.cc lists them.
+// One function per verb file; command.cc lists them.
 Verb show_verb();
 Verb locate_verb();
 Verb diff_verb();

@@ -21,7 +21,7 @@ std::vector<std::string_view> words_after(const Verb& verb) {
   return words;
 }
 
-/// Whether a verb's arguments are files, which shells complete better than any list of words.
+/// Whether a verb's arguments are files, which shells complete by themselves.
 bool takes_files(const Verb& verb) {
   return std::any_of(verb.positionals.begin(), verb.positionals.end(),
                      [](const Positional& p) { return p.kind == Positional::Kind::kFile; });
@@ -63,7 +63,7 @@ std::string bash() {
   for (const Verb& verb : command_tree()) {
     std::string words = joined(words_after(verb));
     for (const Flag& flag : flags_of(verb)) words += cat(words.empty() ? "" : " ", "--", flag.name);
-    // No words at all, and the shell completes file names.
+    // Without any words the shell completes file names.
     const std::string_view when = takes_files(verb) ? "[ \"${current:0:1}\" != - ] || " : "";
     out += cat("      ", verb.name, ") ", when, "words=\"", words, "\" ;;\n");
   }

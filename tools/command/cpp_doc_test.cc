@@ -31,7 +31,7 @@ struct Snippet {
   std::vector<std::string> lines;
 };
 
-/// What stands between ```cpp and ```.
+/// The text between ```cpp and ```.
 std::vector<Snippet> snippets_of(const std::string& path) {
   std::vector<Snippet> snippets;
   bool inside = false;
@@ -48,8 +48,7 @@ std::vector<Snippet> snippets_of(const std::string& path) {
   return snippets;
 }
 
-/// Whether the lines of a snippet stand in `code` one right after the other; indentation may
-/// differ.
+/// Whether the lines of a snippet occur in `code` consecutively; indentation may differ.
 bool stands_in(const std::vector<std::string>& snippet, const std::vector<std::string>& code) {
   for (std::size_t from = 0; from + snippet.size() <= code.size(); ++from) {
     std::size_t same = 0;

@@ -19,15 +19,15 @@ std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// What the command prints; errors as they appear below the command.
+/// The output of the command; errors as they appear below the command.
 std::string printed(const DocExample& example, const Terminal& terminal) {
   const Answer answer = run(example.args, "", terminal);
   return answer.out + answer.err;
 }
 
-/// Every `$ tessera ..` in the pages prints what the page says: in a plain terminal, and in
+/// Every `$ tessera ..` in the pages prints what the page shows: in a plain terminal, and in
 /// README.md in one with box drawing characters, which most readers have. With TESSERA_UPDATE_DOCS
-/// set, the pages are rewritten instead; read the difference before you commit it.
+/// set, the pages are rewritten instead; review the difference before you commit it.
 TEST(Docs, EveryExampleOfEveryPagePrintsWhatThePageSays) {
   std::size_t examples = 0;
   std::vector<std::filesystem::path> pages = {"README.md"};

@@ -27,8 +27,8 @@
 #include "tools/testing/command_testing.h"
 
 /// docs/errors.md: every code is on the page, and every example gives that code and prints what the
-/// page shows. Examples are command lines, lines of a batch, and C++ for what only the library can
-/// be asked.
+/// page shows. Examples are command lines, lines of a batch, and C++ for errors that only the
+/// library can return.
 namespace tessera::tools {
 namespace {
 
@@ -49,7 +49,7 @@ std::string trimmed(const std::string& line) {
   return from == std::string::npos ? "" : line.substr(from);
 }
 
-/// Examples in C++, each with the error that it ends in. The page shows these very lines.
+/// Examples in C++, each with the error that it returns. The page shows exactly these lines.
 const std::map<std::string, std::function<std::string()>>& api_examples() {
   static const std::map<std::string, std::function<std::string()>> examples = {
       {"bad_pieces",
@@ -174,17 +174,17 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
   return examples;
 }
 
-/// What stands between ``` and ```.
+/// The text between ``` and ```.
 struct Fence {
   std::size_t line = 0;  ///< in the page, from 1
-  std::string code;      ///< of the section that it stands in; empty outside
+  std::string code;      ///< of the section that contains it; empty outside
   std::string language;
   std::vector<std::string> lines;
 };
 
 struct Page {
   std::map<std::string, int> sections;  ///< how often each code is a heading
-  std::set<std::string> fixes;          ///< codes whose section says how to fix it
+  std::set<std::string> fixes;          ///< codes whose section explains how to fix it
   std::vector<Fence> fences;
   std::string text;
 };
@@ -222,8 +222,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 std::string where(std::size_t line) { return std::string(kPage) + ":" + std::to_string(line); }
 
-/// `$ echo 'REQUEST' | tessera VERB --batch` as arguments and input; nothing when it is no such
-/// line.
+/// `$ echo 'REQUEST' | tessera VERB --batch` as arguments and input; nothing for any other line.
 std::vector<std::string> batch_of(const std::string& line, std::string& input) {
   const std::string open = "$ echo '";
   const std::string pipe = "' | tessera ";
@@ -236,7 +235,7 @@ std::vector<std::string> batch_of(const std::string& line, std::string& input) {
   return args;
 }
 
-/// Whether the lines of a snippet stand in this file, in this order and one right after the other.
+/// Whether the lines of a snippet occur in this file consecutively and in this order.
 bool is_our_code(const std::vector<std::string>& snippet) {
   const std::vector<std::string> ours = lines_of(kThisFile);
   for (std::size_t from = 0; from + snippet.size() <= ours.size(); ++from) {
@@ -258,7 +257,7 @@ TEST(ErrorsPage, HasEveryCodeOnceWithItsFix) {
   for (const auto& [code, times] : page.sections) EXPECT_TRUE(codes.contains(code)) << code;
 }
 
-/// What is printed is what the page shows below `above`. With TESSERA_UPDATE_DOCS set, the page is
+/// The output is what the page shows below `above`. With TESSERA_UPDATE_DOCS set, the page is
 /// rewritten instead, as tools/command/docs_test.cc does for commands.
 void expect_shown(const std::string& above, const std::string& shown, const std::string& printed,
                   std::size_t line) {
@@ -277,7 +276,7 @@ TEST(ErrorsPage, EveryExampleGivesTheCodeOfItsSection) {
   std::map<std::string, int> examples;
   for (const DocExample& example : doc_examples(page.text)) {
     const auto line = static_cast<std::size_t>(example.line);
-    std::string code;  // of the fence that the example stands in
+    std::string code;  // of the fence that contains the example
     for (const Fence& fence : page.fences) {
       if (fence.line < line) code = fence.code;
     }
@@ -286,7 +285,7 @@ TEST(ErrorsPage, EveryExampleGivesTheCodeOfItsSection) {
     EXPECT_EQ(answer.status, 2) << where(line);
     EXPECT_TRUE(answer.err.starts_with("error[" + code + "]: ")) << where(line) << "\n"
                                                                  << answer.err;
-    ++examples[code];  // what it prints is checked with the commands of all pages
+    ++examples[code];  // its output is checked with the commands of all pages
   }
   for (const Fence& fence : page.fences) {
     for (std::size_t i = 0; i + 1 < fence.lines.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace tessera::tools {
 namespace {
 
-/// Text that troff prints as it stands: backslashes, hyphens and quotes are named, and no line
+/// Text that troff prints literally: backslashes, hyphens and quotes are escaped, and no line
 /// begins with a control character.
 std::string troff(std::string_view text) {
   std::string out;

@@ -5,7 +5,7 @@
 #include "tools/testing/command_testing.h"
 #include "tools/testing/shell_testing.h"
 
-// The real command behind a shell: what only a process can show.
+// The real command in a shell: behaviour that only a process has.
 namespace tessera::tools {
 namespace {
 
@@ -74,7 +74,7 @@ TEST(Process, BashAcceptsTheCompletion) {
       "\"${COMPREPLY[@]}\"; COMP_WORDS=(tessera locate --sl); COMP_CWORD=2; _tessera; echo "
       "\"${COMPREPLY[@]}\"'; rm $F");
   EXPECT_EQ(answer.out, "locate\n--slot --slots\n");
-  // Where files are wanted there are no words, and bash completes file names.
+  // Where files are expected there are no words, and bash completes file names.
   const Answer files = run_in_shell(
       "F=$(mktemp); \"$T\" completion bash > $F && bash -c 'source '$F'; "
       "COMP_WORDS=(tessera check \"\"); COMP_CWORD=2; _tessera; echo "
@@ -83,7 +83,7 @@ TEST(Process, BashAcceptsTheCompletion) {
   EXPECT_EQ(files.out, "0\n--sarif\n");
 }
 
-/// A shell that is in a folder of its own with a file to fix and one that is right.
+/// A shell in a temporary folder with one file to fix and one valid file.
 Answer in_folder(const std::string& line) {
   const std::string layout =
       "#tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32, "
@@ -95,7 +95,8 @@ Answer in_folder(const std::string& line) {
 }
 
 TEST(Process, NothingIsHalfWrittenWhenTheDiskIsFull) {
-  // No file may be longer than 0 bytes: a write fails, or, where the signal is not ignored, kills.
+  // The limit on the size of files is 0 bytes: a write fails, or, where the signal is not ignored,
+  // kills.
   const Answer told = in_folder(
       "cp a.mlir before; (trap '' XFSZ; ulimit -f 0; \"$T\" check --fix a.mlir); echo $?; "
       "cmp a.mlir before && ls -A");
@@ -105,11 +106,11 @@ TEST(Process, NothingIsHalfWrittenWhenTheDiskIsFull) {
       "cp a.mlir before; (ulimit -c 0; ulimit -f 0; \"$T\" check --fix a.mlir) >/dev/null 2>&1; "
       "cmp a.mlir before && ls *.orig 2>/dev/null; \"$T\" check --fix a.mlir > /dev/null && "
       "cmp a.mlir right && cmp a.mlir.orig before && echo whole");
-  EXPECT_TRUE(killed.out.ends_with("whole\n")) << killed.out;  // some shells tell of the signal
+  EXPECT_TRUE(killed.out.ends_with("whole\n")) << killed.out;  // some shells report the signal
 }
 
 TEST(Process, AFolderThatCannotBeWrittenIsTold) {
-  // The superuser writes everywhere, so that it has to become someone else.
+  // The superuser can write everywhere, so it must become another user.
   const std::string other = getuid() == 0 ? "setpriv --reuid=65534 --clear-groups " : "";
   if (run_in_shell(other + "\"$T\" --version").status != 0)
     GTEST_SKIP() << "cannot run as another user";

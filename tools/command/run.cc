@@ -111,7 +111,7 @@ int run_arguments(const std::vector<std::string>& args, std::istream& in, std::o
 int run_command(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                 std::ostream& err, const Terminal& terminal) {
   int status = kExitBadInput;
-  // The library does not throw; what is left is memory that could not be had.
+  // The library does not throw; only a failed allocation remains.
   try {
     status = run_arguments(args, in, out, err, terminal);
   } catch (const std::exception& exception) {

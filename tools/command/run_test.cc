@@ -79,11 +79,11 @@ TEST(Run, BadCommandLines) {
       {"locate", kRowMajor, "--index", "1,"},                      // not a number
       {"locate", kRowMajor, "--index", "99999999999999999999,0"},  // too large
       {"locate", kRowMajor, "--slot", "1.5"},                      // not an integer
-      {"show", kRowMajor, "--batch"},                              // said in the requests
-      {"diff", kRowMajor},                                         // B is missing
-      {"completion"},                                              // SHELL is missing
-      {"bench", "nothing"},                                        // no such suite
-      {"man", "extra"},                                            // takes nothing
+      {"show", kRowMajor, "--batch"},  // the tensor is given in the requests
+      {"diff", kRowMajor},             // B is missing
+      {"completion"},                  // SHELL is missing
+      {"bench", "nothing"},            // no such suite
+      {"man", "extra"},                // takes nothing
   };
   for (const auto& args : bad) {
     const Answer answer = run(args);

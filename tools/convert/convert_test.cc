@@ -26,7 +26,7 @@ TEST(Convert, ItsOwnNotationIsTheTextSpelledCanonically) {
 }
 
 TEST(Convert, ARefusalIsTheAnswerNoAndTellsEveryReason) {
-  // 3 shards of ceil(53/3) = 18 rows, each in one tile of 32 rows: room for 96.
+  // 3 shards of ceil(53/3) = 18 rows, each in one tile of 32 rows: space for 96.
   const Answer words = run({"convert", kMetalOnThreeByTwo, "--to", "morello"});
   EXPECT_EQ(words.status, 1);
   EXPECT_EQ(words.out, "");
@@ -52,7 +52,7 @@ TEST(Convert, WhatMovesNoElementIsLeftOutAndTold) {
   EXPECT_EQ(run({"convert", in_l1, "--to", "strided", "--json"}).json(),
             parsed(R"({"text": "tensor<4x6xf32, strided<[6, 1]>>",
                        "lost": ["the padding value", "the memory space l1"]})"));
-  // Native has words for all of it.
+  // Native can express all of it.
   EXPECT_FALSE(run({"convert", in_l1, "--to", "native", "--json"}).json().contains("lost"));
 }
 
@@ -66,7 +66,8 @@ TEST(Convert, TilesOfPlainElementsAreTheirElements) {
   EXPECT_EQ(run({"convert", in_tiles("f32"), "--to", "xla", "--json"}).json(),
             parsed(R"({"text": "tensor<64x64xf32, xla{1,0:T(32,32)}>",
                        "lost": ["storage in tiles of 32x32"]})"));
-  // In a block float the elements of a tile share exponents: no element stands alone.
+  // In a block float the elements of a tile share exponents: no element is independent of the
+  // others.
   const Answer refused = run({"convert", in_tiles("bfp_bf8"), "--to", "xla", "--json"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_EQ(refused.json()["error"]["message"],

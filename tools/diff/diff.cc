@@ -25,7 +25,7 @@ std::string location_text(const Placement& placement, const Index& index) {
   return cat("place ", places, ", slot ", slot);
 }
 
-/// A place that is somewhere else on the device in B than in A, looking at the first 2^12 of them.
+/// A place that has another device position in B than in A; only the first 2^12 are examined.
 std::optional<Place> moved_place(const Placement& a, const Placement& b) {
   constexpr std::int64_t kMostPlaces = 1 << 12;
   if (a.mesh() != b.mesh()) return std::nullopt;

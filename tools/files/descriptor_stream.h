@@ -11,7 +11,7 @@
 namespace tessera::tools {
 
 /// A buffered writer to a file descriptor that remembers why a write failed, which the standard
-/// streams do not. After a failure everything further is refused.
+/// streams do not. After a failure it refuses all further output.
 class DescriptorBuffer : public std::streambuf {
  public:
   explicit DescriptorBuffer(int descriptor) : descriptor_(descriptor) { reset(); }

@@ -39,7 +39,7 @@ Error refusal(const std::string& name, std::string_view why, std::string_view he
                std::string(help)};
 }
 
-/// Closes when it goes.
+/// Closes the descriptor on destruction.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -54,7 +54,7 @@ class Descriptor {
   int number_;
 };
 
-/// Names that nobody else has: of this process, and counted.
+/// Unique names: the process id and a counter.
 std::string temporary_name(const std::string& folder) {
   static std::atomic<int> count{0};
   return cat(folder, ".tessera.", getpid(), ".", count++);
@@ -62,7 +62,8 @@ std::string temporary_name(const std::string& folder) {
 
 std::string link_to(int descriptor) { return cat("/proc/self/fd/", descriptor); }
 
-/// A file without a name in `folder`, or -1 where there are none or they could not be named later.
+/// A file without a name in `folder`, or -1 where these are not supported or could not be named
+/// later.
 int open_nameless(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (descriptor < 0 || access(link_to(descriptor).c_str(), F_OK) == 0) return descriptor;
@@ -70,8 +71,8 @@ int open_nameless(const std::string& folder) {
   return -1;
 }
 
-/// Room on the disk for `size` bytes, or errno. A limit on the size of files is told, too, instead
-/// of ending the process.
+/// Reserves disk space for `size` bytes; returns 0 or errno. A limit on the size of files is
+/// reported as well, instead of ending the process.
 int reserve(int descriptor, std::int64_t size) {
   if (size == 0) return 0;
   struct sigaction ignore = {};
@@ -95,7 +96,7 @@ struct MappedInput::State {
 };
 
 Result<MappedInput> MappedInput::open(const std::string& name) {
-  // Opening a pipe would wait for its other end.
+  // Opening a pipe would block until its other end is opened.
   const int number = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (number < 0) return cannot_read(name, errno);
   struct stat facts = {};
@@ -132,13 +133,13 @@ bool MappedInput::is_same_file(const std::string& name) const {
 
 struct MappedOutput::State {
   std::string name;       ///< as it was given
-  std::string path;       ///< what is replaced: the file behind a link
+  std::string path;       ///< the file to replace: the target of a link
   std::string temporary;  ///< empty for a nameless file
   Descriptor descriptor;
   std::optional<RemovedOnSignal> removed;
   std::optional<GuardedMapping> mapping;
   std::int64_t size = 0;
-  bool is_lost = false;  ///< in a mapping that was given back
+  bool is_lost = false;  ///< in a mapping that was unmapped
 
   State(std::string file, std::string real, int number, std::string temporary_path)
       : name(std::move(file)),
@@ -151,13 +152,13 @@ struct MappedOutput::State {
     if (!temporary.empty()) unlink(temporary.c_str());
   }
 
-  /// Gives the file the name `to`, or errno.
+  /// Gives the file the name `to`; returns 0 or errno.
   int rename_to(const std::string& to) {
     if (temporary.empty()) {
       const std::string link = link_to(descriptor.number());
       if (linkat(AT_FDCWD, link.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0) return 0;
       if (errno != EEXIST) return errno;
-      // A link never replaces, a rename does.
+      // Linking never replaces an existing file, renaming does.
       const std::string between = temporary_name(folder_of(to));
       const RemovedOnSignal on_signal(between);
       if (linkat(AT_FDCWD, link.c_str(), AT_FDCWD, between.c_str(), AT_SYMLINK_FOLLOW) != 0) {

@@ -10,18 +10,23 @@
 
 #include "tessera/base/result.h"
 
-/// Files as memory, so that they may be larger than it. Another process that shortens a file while
-/// it is mapped does not kill this one: what is missing reads as zeros, and `check` tells.
+/// tools/files/: files that the verbs read and write (.npy, raw binary, shards). Names,
+/// layouts and bytes come in; mapped memory and committed files go out. A file is never left half
+/// written, and layouts are never changed here.
+///
+/// This header: files as memory, so that they may be larger than the memory of the machine. If
+/// another process shortens a file while it is mapped, this process survives: the missing part
+/// reads as zeros, and `check` reports it.
 namespace tessera::tools {
 
 /// A file that is only read.
 class MappedInput {
  public:
-  /// Errors: kIo for what cannot be opened, is a folder, or is no regular file.
+  /// Errors: kIo for a file that cannot be opened, is a folder, or is not a regular file.
   static Result<MappedInput> open(const std::string& name);
 
   std::span<const std::byte> bytes() const;
-  /// kIo when the file has become shorter since it was opened, or could not be read in a part.
+  /// kIo when the file has become shorter since it was opened, or a part of it could not be read.
   Status check() const;
   /// Whether `name` leads to this same file.
   bool is_same_file(const std::string& name) const;
@@ -32,32 +37,32 @@ class MappedInput {
   std::shared_ptr<State> state_;
 };
 
-/// What a file is until it is finished. Some file systems have no nameless ones; a temporary name
-/// is then taken.
+/// How a file exists before it is committed. Some file systems do not support files without a name;
+/// a temporary name is used there.
 enum class Unfinished : std::uint8_t { kNameless, kTemporaryName };
 
-/// A file that is written and then appears at once: until `commit` nothing has its name, and what
-/// had it before is as it was. Dropped without commit, or with the process killed, it leaves
-/// nothing behind: the file has no name at all where the file system can do that; elsewhere it has
-/// a temporary one in the same folder, which SIGINT, SIGTERM and SIGHUP remove (only SIGKILL leaves
-/// it there).
+/// A file that is written and then appears atomically: until `commit` the name does not refer to
+/// it, and a previous file of that name is unchanged. If it is dropped without commit, or the
+/// process is killed, nothing is left behind: the file has no name where the file system supports
+/// that. Elsewhere it has a temporary name in the same folder, which SIGINT, SIGTERM and SIGHUP
+/// remove (only SIGKILL leaves it there).
 class MappedOutput {
  public:
-  /// A file of `size` bytes, all 0, for which the disk has room: a full one is told now. Folders
-  /// and other files that are not regular are refused, so are those without write permission. An
-  /// existing file keeps its permissions, and a link stays a link.
+  /// A file of `size` zero bytes for which disk space is reserved, so that a full disk is reported
+  /// now. Folders, other files that are not regular, and files without write permission are
+  /// refused. An existing file keeps its permissions, and a link stays a link.
   static Result<MappedOutput> create(const std::string& name, std::int64_t size,
                                      Unfinished unfinished = Unfinished::kNameless);
 
   std::span<std::byte> bytes() const;
-  /// Gives back the memory, of which a process has 16 files at most; what was written there stays.
-  /// `write_at` goes on without it.
+  /// Unmaps the memory, because a process can map at most 16 files; what was written there stays.
+  /// `write_at` still works afterwards.
   void unmap();
   Status write_at(std::int64_t offset, std::span<const std::byte> bytes);
-  /// Brings the bytes to the disk, so that `commit` has little left to do.
+  /// Writes the bytes to the disk, so that `commit` has little left to do.
   Status flush();
-  /// Brings the bytes to the disk and gives the file its name. Law: afterwards the name has all of
-  /// the bytes, or, on an error, what it had before.
+  /// Writes the bytes to the disk and gives the file its name. Law: afterwards the file of that
+  /// name has all of the bytes, or, on an error, its former content.
   Status commit();
 
  private:
@@ -66,11 +71,11 @@ class MappedOutput {
   std::shared_ptr<State> state_;
 };
 
-/// Writes a text so that the file has all of it, or on an error what it had before.
+/// Writes a text so that the file has all of it, or on an error its former content.
 Status write_whole(const std::string& name, std::string_view text);
 
-/// Whether the folder of a file that is to be written is there and can be written to: what is
-/// better known before the work than after it.
+/// Whether the folder of a file that will be written exists and is writable: this is better
+/// reported before the work than after it.
 Status check_folder_of(const std::string& name);
 
 }  // namespace tessera::tools

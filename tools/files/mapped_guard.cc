@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kSlots = 16;
 
-// What signal handlers read. A slot is taken when `begin` (or the first letter) is not 0; it is
-// written in an order that leaves it empty or whole at every moment.
+// The state that signal handlers read. A slot is in use when `begin` (or the first letter) is not
+// 0; it is written in an order that leaves it empty or complete at every moment.
 struct Region {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::uintptr_t> end{0};
@@ -52,7 +52,7 @@ void on_bus_error(int signal_number, siginfo_t* facts, void* /*context*/) {
     errno = kept_errno;
     return;
   }
-  // Not ours: the instruction runs again and ends the process as it would have.
+  // Not ours: the instruction runs again and ends the process as usual.
   std::signal(signal_number, SIG_DFL);
 }
 

@@ -6,13 +6,14 @@
 
 namespace tessera::tools {
 
-/// Memory that is a file. When a page of it is not to be had (the file became shorter, the disk
-/// failed), the system sends SIGBUS; then the rest of the mapping becomes zeros and `is_lost`.
-/// What is read or written there is worth nothing afterwards, but the process goes on to say so.
+/// Memory that is mapped from a file. When a page is not available (the file became shorter, the
+/// disk failed), the system sends SIGBUS; then the rest of the mapping becomes zeros and `is_lost`.
+/// What is read or written there afterwards is meaningless, but the process survives and can report
+/// it.
 class GuardedMapping {
  public:
-  /// Maps `size` bytes of a descriptor, to be read or also written. On failure `at()` is null and
-  /// errno says why. 0 bytes are no mapping at all, and no failure.
+  /// Maps `size` bytes of a descriptor, for reading or also for writing. On failure `at()` is null
+  /// and errno has the reason. For 0 bytes nothing is mapped, which is not a failure.
   GuardedMapping(int descriptor, std::size_t size, bool writable);
   ~GuardedMapping();
   GuardedMapping(const GuardedMapping&) = delete;
@@ -30,10 +31,10 @@ class GuardedMapping {
 };
 
 /// The name of a file that SIGINT, SIGTERM and SIGHUP remove before they end the process, unless
-/// someone else handles them.
+/// the program handles these signals itself.
 class RemovedOnSignal {
  public:
-  /// Keeps nothing when there is no room for the name; `kept()` tells.
+  /// Keeps nothing when there is no free entry for the name; see `kept()`.
   explicit RemovedOnSignal(const std::string& path);
   ~RemovedOnSignal();
   RemovedOnSignal(const RemovedOnSignal&) = delete;

@@ -22,7 +22,7 @@ struct NpyType {
   friend bool operator==(const NpyType&, const NpyType&) = default;
 };
 
-/// What stands before the data of a .npy file.
+/// The header of a .npy file, which precedes the data.
 /// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 ///
 /// Six bytes of magic, the version, the length of the header (2 bytes in version 1, 4 in versions 2
@@ -38,13 +38,13 @@ struct NpyHeader {
   std::int64_t data_bytes = 0;
 };
 
-/// A header longer than this is no header of one array: 64 extents and a type take 2 KiB.
+/// A longer header is not that of an array: 64 extents and a type take 2 KiB.
 inline constexpr std::int64_t kMaxNpyHeader = 1 << 16;
 
 /// Reads the header of a file that starts with `start`, which holds at least the header, or the
 /// whole file if that is shorter. Errors (kSyntax, kBadNumber, kRankTooLarge, kOverflow,
-/// kTextTooLong, kNotSupported for types that are no numbers) name the byte of the file in
-/// their span.
+/// kTextTooLong, kNotSupported for types that are not numbers) name the byte of the file in their
+/// span.
 Result<NpyHeader> read_npy_header(std::span<const std::byte> start);
 
 /// The header that NumPy would write, padded so that data begin at a multiple of 64 bytes; version

@@ -149,7 +149,8 @@ TEST(Npy, FilesThatAreNone) {
             "the file ends inside its header of 255 bytes");
 }
 
-/// Every prefix of a file, and every file with one byte changed, is read or refused.
+/// Every prefix of a file, and every file with one byte changed, is accepted or refused without a
+/// crash.
 TEST(Npy, NoFileOfAnyBytesIsTooMuch) {
   const std::string file = write_npy_header({'f', 4}, true, {53, 63});
   for (std::size_t size = 0; size < file.size(); ++size) {

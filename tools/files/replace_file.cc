@@ -37,8 +37,8 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-/// A file at `path` with this text and the permissions of `like`, which is there at once or not at
-/// all. Its owner stays when we may say so.
+/// A file at `path` with this text and the permissions of `like`, which appears atomically. Its
+/// owner is kept when the process has the permission to set it.
 Status write_at_once(const std::string& path, std::string_view text, const struct stat& like) {
   std::string temporary = folder_of(path) + ".tessera.XXXXXX";
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
@@ -62,7 +62,7 @@ bool holds(const std::string& path, std::string_view text) {
   return found && *found == text;
 }
 
-/// Where `before` is kept, written there unless it is there.
+/// The path where `before` is kept; it is written there unless it already exists.
 Result<std::string> back_up(const std::string& path, std::string_view before,
                             const struct stat& like) {
   for (int i = 0; i < kMostBackups; ++i) {
@@ -89,7 +89,7 @@ std::string folder_of(const std::string& path) {
 bool is_read_only(const std::string& path) {
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0) return false;
-  // The superuser may write anything; a file without write permission still asks not to be.
+  // The superuser may write anything, but a file without write permission is still not overwritten.
   return (facts.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path.c_str(), W_OK) != 0;
 }
 
@@ -119,7 +119,7 @@ Result<std::string> replace_file(const std::string& name, std::string_view befor
   TESSERA_TRY(std::string backup, back_up(path, before, facts));
   TESSERA_CHECK_OK(write_at_once(path, after, facts));
   sync_folder(folder_of(path));
-  // The name of the backup as the reader would write it, when the file is no link.
+  // The name of the backup as the user would write it, when the file is not a link.
   const std::string_view suffix = std::string_view(backup).substr(path.size());
   const bool is_link = lstat(name.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
   return is_link ? backup : cat(name, suffix);

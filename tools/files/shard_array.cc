@@ -12,14 +12,14 @@
 namespace tessera::tools {
 namespace {
 
-/// One extent of the memory of a place, and how many slots a step along it is.
+/// One extent of the memory of a place, and the number of slots per step along it.
 struct Extent {
   std::int64_t count = 1;
   std::int64_t stride = 1;
 };
 
-/// The memory digits of a fold as one extent, when they count on: each step of a digit is as far as
-/// all of the next.
+/// The memory digits of a fold as one extent, when they are contiguous: each step of a digit is as
+/// long as the whole range of the next.
 std::optional<Extent> extent_of(const Fold& fold) {
   Extent all{1, 0};
   for (std::size_t k = fold.cuts.size(); k-- > 0;) {
@@ -35,7 +35,7 @@ std::optional<Extent> extent_of(const Fold& fold) {
   return all;
 }
 
-/// The extents of a form's memory in the order of its dims, or nothing when it is no box.
+/// The extents of a form's memory in the order of its dims, or nothing when it is not a box.
 std::optional<std::vector<Extent>> extents_of(const Form& form) {
   std::vector<std::pair<int, Extent>> by_dim;
   std::vector<bool> is_seen(form.shape.rank(), false);
@@ -65,7 +65,7 @@ std::optional<std::vector<Extent>> extents_of(const Form& form) {
   return extents;
 }
 
-/// Whether steps are those of a dense array whose last extent is the fastest.
+/// Whether the steps are those of a dense array whose last extent is the fastest.
 template <typename Iterator>
 bool is_dense(Iterator slowest, Iterator end) {
   Checked expected(1);

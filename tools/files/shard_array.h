@@ -11,9 +11,9 @@
 
 namespace tessera::tools {
 
-/// What the memory of one place is as a NumPy array.
+/// The memory of one place as a NumPy array.
 ///
-///   a box in row-major order     the shape of the box, one extent a fold: 2048x4096
+///   a box in row-major order     the shape of the box, one extent per fold: 2048x4096
 ///   a box in column-major order  that shape, in Fortran order
 ///   anything else (tiles, ..)    [slots]
 ///
@@ -21,14 +21,14 @@ namespace tessera::tools {
 /// Example: 53x63 on 3x2 places without tiles is (18, 32) on every one of them.
 FileArray shard_array(const Placement& placement);
 
-/// What `places` places in one file are: [places] ++ the shape of one, or [places, slots] where
-/// that is not row-major.
+/// `places` places in one file: [places] ++ the shape of one place, or [places, slots] where that
+/// is not row-major.
 FileArray stacked_array(const Placement& placement, std::int64_t places);
 
-/// Whether a file with this header holds the memory that `array` is. The shape only counts as a
-/// product, in C order. Fortran order is right for a box in column-major order with its own shape,
-/// for which C order would be wrong, and where at most one extent is above 1.
-/// Errors: kBadDType and kShapeMismatch with what was expected and what was found.
+/// Whether a file with this header holds the memory that `array` describes. In C order only the
+/// product of the shape is compared. Fortran order is valid for a box in column-major order with
+/// its own shape, for which C order is invalid, and where at most one extent is above 1. Errors:
+/// kBadDType and kShapeMismatch with what was expected and what was found.
 Status check_shard_header(const FileArray& array, DType storage, const NpyHeader& header,
                           const std::string& name);
 

@@ -18,9 +18,9 @@
 namespace tessera::tools {
 namespace {
 
-/// More files than this on one rank are rather one a rank.
+/// A rank with more files than this should use one file per rank.
 constexpr std::int64_t kMostFiles = std::int64_t{1} << 16;
-/// Descriptors that are left to others.
+/// Descriptors that are reserved for others.
 constexpr std::int64_t kSpareDescriptors = 64;
 
 /// The numbers in the names of a rank's files.
@@ -30,13 +30,13 @@ std::vector<std::int64_t> numbers_of(const ShardFiles& files) {
   return {files.names.key() == ShardKey::kRank ? files.rank : 0};
 }
 
-/// Whether every place of a rank begins with a byte of its own.
+/// Whether every place of a rank begins at a separate byte.
 bool is_apart(const ShardFiles& files) {
   const auto places = static_cast<std::int64_t>(files.side.places.size());
   return (Checked(files.tensor.placement.shard_bytes()) * places).saturated() == files.side.bytes();
 }
 
-/// What one of the rank's files holds.
+/// The content of one of the rank's files.
 FileArray array_of(const ShardFiles& files) {
   if (files.names.key() != ShardKey::kRank) return shard_array(files.tensor.placement);
   FileArray array =
@@ -45,7 +45,7 @@ FileArray array_of(const ShardFiles& files) {
   return array;
 }
 
-/// Errors of a rank that has too many files, or places that begin inside a byte.
+/// Errors of a rank that has too many files, or whose places begin inside a byte.
 Status check_files(const ShardFiles& files, std::int64_t count) {
   if (count > kMostFiles) {
     return Error{ErrorCode::kTooLarge, cat(count, " files for one rank are more than ", kMostFiles),
@@ -60,7 +60,7 @@ Status check_files(const ShardFiles& files, std::int64_t count) {
       std::nullopt, "use {rank} for one file a rank, or one place a rank"};
 }
 
-/// Zeros, so that what nobody writes is the same in every file.
+/// Zeros, so that bytes that are never written are the same in every file.
 Result<std::shared_ptr<std::byte[]>> memory_of(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   std::shared_ptr<std::byte[]> memory(static_cast<std::byte*>(std::calloc(size, 1)), std::free);
@@ -69,7 +69,8 @@ Result<std::shared_ptr<std::byte[]>> memory_of(std::int64_t bytes) {
                std::nullopt, "use more ranks, or machines with more memory"};
 }
 
-/// As many open files as the system allows anyone, where `count` are more than it does now.
+/// Raises the limit of open files to the maximum that the system allows, where `count` exceeds the
+/// present limit.
 void allow_open_files(std::int64_t count) {
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -79,7 +80,7 @@ void allow_open_files(std::int64_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Which file a name leads to, if any.
+/// The file that a name leads to, if any.
 using FileId = std::pair<dev_t, ino_t>;
 std::optional<FileId> id_of(const std::string& name) {
   struct stat facts = {};

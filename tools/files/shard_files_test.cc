@@ -66,19 +66,19 @@ TEST(ShardArray, TheShapeIsTheBoxThatTheUserKnows) {
   EXPECT_EQ(shape_of("tensor<53x63xf32, pyflame.RowPartition(3)>"), "(18, 63)");
   EXPECT_EQ(shape_of("tensor<4x6xf32, strided<[6, 1]>>"), "(4, 6)");
   EXPECT_EQ(shape_of("tensor<4x6xf32, strided<[1, 4]>>"), "(4, 6) F");
-  // Gaps between rows: the memory is no box.
+  // Gaps between rows: the memory is not a box.
   EXPECT_EQ(shape_of("tensor<4x6xf32, strided<[8, 1]>>"), "(30,) memory");
-  // Blocks of 8 rows dealt out to 2 places: each has 2 of the 4, one after the other.
+  // Blocks of 8 rows distributed over 2 places: each has 2 of the 4, one after the other.
   EXPECT_EQ(shape_of("tensor<32x6xf32, native<mesh=[2], {d0} / (16 -> mem*48, 8 -> m0, 1 -> "
                      "mem*6), {d1} / (1 -> mem)>>"),
             "(16, 6)");
-  // The same with columns together, as in ScaLAPACK.
+  // The same with contiguous columns, as in ScaLAPACK.
   EXPECT_EQ(shape_of("tensor<32x6xf32, native<mesh=[2], {d0} / (16 -> mem*8, 8 -> m0, 1 -> mem), "
                      "{d1} / (1 -> mem*16)>>"),
             "(16, 6) F");
   EXPECT_EQ(shape_of("tensor<64x64xf32, gspmd{devices=[4,2]<=[8]}>"), "(16, 32)");
   EXPECT_EQ(shape_of("tensor<5x4xf32, dtensor<mesh=[2], [Shard(0)]>>"), "(3, 4)");
-  // Tiles of 32x32: the memory is no plain order of the shard of 64x64.
+  // Tiles of 32x32: the memory is not in a plain order of the 64x64 shard.
   EXPECT_EQ(shape_of("tensor<128x128xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <2x2>, "
                      "memref<2x2x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<l1>>, "
                      "<block_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (1,1)>]>>>"),
@@ -121,12 +121,12 @@ TEST(ShardArray, AcceptsEveryShapeOfTheSameMemory) {
   const std::string columns = "tensor<4x6xf32, strided<[1, 4]>>";
   EXPECT_TRUE(is_accepted(columns, header_of({4, 6}, true)));
   EXPECT_TRUE(is_accepted(columns, header_of({24}, false)));
-  // In C order the rows would be together, and be taken for columns.
+  // In C order the rows would be contiguous, and would be read as columns.
   EXPECT_FALSE(is_accepted(columns, header_of({4, 6}, false)));
   EXPECT_FALSE(is_accepted(columns, header_of({6, 4}, true)));
 }
 
-/// What rank 0 has of a tensor: these places.
+/// The side of rank 0: these places of a tensor.
 exchange::RankSide side_of(const Tensor& tensor, std::vector<std::int64_t> places) {
   const auto count = static_cast<std::int64_t>(places.size());
   exchange::RankSide side;
@@ -139,7 +139,7 @@ exchange::RankSide side_of(const Tensor& tensor, std::vector<std::int64_t> place
 
 class ShardFilesTest : public TestFolder, public testing::Test {
  protected:
-  /// What reading the places of a tensor answers.
+  /// The result of reading the places of a tensor.
   Result<ShardSource> read_places(const std::string& text, const std::string& pattern,
                                   std::vector<std::int64_t> places) {
     const Tensor tensor = *parse_tensor(text);
@@ -177,7 +177,7 @@ TEST_F(ShardFilesTest, ReadsThePlacesOfARank) {
   EXPECT_EQ(text_of(read_places(kFour, "r.{rank}.npy", {1, 3})->bytes()), "efgh");
   write("x.1.bin", "ij");
   EXPECT_EQ(text_of(read_places(kFour, "x.{place}.bin", {1})->bytes()), "ij");
-  // A rank without places reads nothing, and wants no file.
+  // A rank without places reads nothing, and needs no file.
   EXPECT_EQ(read_places(kFour, "nowhere.{rank}.npy", {})->files(), 0);
 }
 
@@ -193,7 +193,7 @@ TEST_F(ShardFilesTest, NamesWhatIsWrongWithAFile) {
   EXPECT_TRUE(with(npy({2}, "a")).find("is truncated") != std::string::npos);
   EXPECT_TRUE(with(npy({2}, "abc")).find("is too long") != std::string::npos);
   EXPECT_TRUE(with(npy({3}, "abc")).starts_with("shape_mismatch: "));
-  // Extents whose product does not fit, and one that wraps around to the right one.
+  // Extents whose product overflows, and one that wraps around to the correct product.
   EXPECT_TRUE(with(npy({4611686018427387904, 4}, "ab")).starts_with("overflow: "));
   EXPECT_TRUE(with(npy({4611686018427387905, 2}, "ab")).starts_with("overflow: "));
   EXPECT_TRUE(with(npy({0, 4611686018427387904}, "")).starts_with("shape_mismatch: "));
@@ -277,7 +277,7 @@ TEST_F(ShardOutputTest, AFileThatIsReadIsNotWritten) {
   const Status same = check_apart(in, 4, files_of(side));
   ASSERT_FALSE(same.ok());
   EXPECT_EQ(same.error().message, "--in and --out are the same file, '" + path("y.2.npy") + "'");
-  EXPECT_TRUE(check_apart(in, 3, files_of(side)).ok());  // nobody reads place 3 then
+  EXPECT_TRUE(check_apart(in, 3, files_of(side)).ok());  // no rank reads place 3 then
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace tessera::tools {
 
 /// What a file of a sharded tensor holds.
 enum class ShardKey : std::uint8_t {
-  kWhole,  ///< the only place there is
+  kWhole,  ///< the only place
   kPlace,  ///< one place: its row-major number on the tensor's own mesh
-  kRank,   ///< all places of one rank, by rising number
+  kRank,   ///< all places of one rank, by increasing number
 };
 
 /// The names of the files of a sharded tensor, from one pattern.
@@ -23,14 +23,15 @@ enum class ShardKey : std::uint8_t {
 /// Example: the file of place 3 of "x.{place:2}.npy" is "x.03.npy".
 class ShardNames {
  public:
-  /// `flag` ("--in") is for messages, `places` are those of the tensor: only a tensor of one place
-  /// may do without a number. Errors: kUsage for no number or two, kSyntax for a '{' that is not
-  /// closed, kUnknownName for a word that is none of the two, kBadNumber for its digits.
+  /// `flag` ("--in") is used in messages, `places` is the number of places of the tensor: only a
+  /// tensor of one place may omit the number. Errors: kUsage for no number or two, kSyntax for a
+  /// '{' that is not closed, kUnknownName for any other word in braces, kBadNumber for an invalid
+  /// number of digits.
   static Result<ShardNames> parse(std::string_view pattern, std::string_view flag,
                                   std::int64_t places);
 
   ShardKey key() const { return key_; }
-  /// The file of a place or rank; the number does not matter where there is one file.
+  /// The file of a place or rank; the number is ignored where there is one file.
   std::string of(std::int64_t number) const;
   const std::string& pattern() const { return pattern_; }
 

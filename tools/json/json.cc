@@ -67,12 +67,12 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  /// Whether `text` is valid; then `value` is what it says.
+  /// Whether `text` is valid; if so, `value` holds its value.
   bool read(std::string_view text) {
     return nlohmann::json::sax_parse(text.data(), text.data() + text.size(), this);
   }
   Json value() && { return std::move(value_); }
-  /// A key that stands twice in the outermost object.
+  /// A key that occurs twice in the outermost object.
   const std::optional<std::string>& repeated() const { return repeated_; }
 
  private:

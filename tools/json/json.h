@@ -9,6 +9,8 @@
 #include "tessera/base/json.h"
 #include "tessera/base/result.h"
 
+/// tools/json/: JSON for requests and answers. Texts come in, values and errors go out. Limits are
+/// checked before memory is allocated; nothing here reads files or knows a verb.
 namespace tessera::tools {
 
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
@@ -18,12 +20,12 @@ inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 12;
 /// {"error": {"code": "..", "message": "..", "span": [from, to] or null, "help": ".."}}
 Json error_json(const Error& error);
 
-/// A JSON object. Refuses texts that are too long, nest too deeply, hold too many values, say one
-/// key twice, or are not UTF-8, before any memory is spent on them.
+/// Parses a JSON object. Refuses texts that are too long, nest too deeply, have too many values,
+/// repeat a key, or are not UTF-8, before any memory is allocated for them.
 Result<Json> parse_object(std::string_view text);
 
-/// The value of a text of our own making, which has no limits; nothing when it is not valid JSON.
-/// Of a key that stands twice in one object, the last value counts.
+/// Parses a text that this program wrote, without limits; nothing when it is not valid JSON. When a
+/// key occurs twice in one object, the last value counts.
 std::optional<Json> parse_json(std::string_view text);
 
 }  // namespace tessera::tools

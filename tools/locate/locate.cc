@@ -11,7 +11,7 @@
 namespace tessera::tools {
 namespace {
 
-// More answers than this are for a program that calls the library.
+// Larger requests should call the library.
 constexpr std::int64_t kMostAnswers = std::int64_t{1} << 24;
 
 Error usage_error(std::string message) {
@@ -69,8 +69,8 @@ std::string content_text(const SlotContent& content) {
   return text;
 }
 
-/// The first place and the slot of an element. Not Placement::locate, which lists every replica
-/// however many there are.
+/// The first place and the slot of an element. Placement::locate is not used because it lists every
+/// replica, of which there may be many.
 struct FirstSpot {
   const Form* form = nullptr;
   Place place;
@@ -237,7 +237,7 @@ Result<Verdict> run(const Request& request, Console& console) {
     TESSERA_CHECK_OK(locate_slots(placement, writer, console));
   } else {
     if (!request.has("slot")) return usage_error("--place needs --slot");
-    // On a single place without a mesh there is nothing to choose.
+    // On a single place without a mesh no place needs to be given.
     if (!request.has("place") && placement.mesh().rank() > 0) {
       return usage_error("--slot needs --place");
     }

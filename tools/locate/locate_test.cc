@@ -61,7 +61,7 @@ TEST(Locate, AllSlots) {
       {"place": [1], "slot": 0, "index": [2]}, {"place": [1], "slot": 1, "padding": "grid"}]})"));
 }
 
-/// locate --all and --slots tell the same story about every element.
+/// locate --all and --slots agree on every element.
 TEST(Locate, BothWaysAgree) {
   const Json all = ask({kTiled, "--all"})["elements"];
   const Json slots = ask({kTiled, "--slots"})["slots"];
@@ -95,12 +95,12 @@ TEST(Locate, ManyReplicasAreRectangles) {
   EXPECT_EQ(ask({replicated("[8, 8]"), "--index", "1"})["places"].size(), 64U);
   EXPECT_EQ(ask({replicated("[5, 13]"), "--index", "1"})["places"],
             parsed(R"([{"from": [0, 0], "to": [4, 12]}])"));
-  // More places than memory could list.
+  // More places than memory could hold as a list.
   EXPECT_EQ(ask({replicated("[1000000, 1000000]"), "--index", "1"})["places"],
             parsed(R"([{"from": [0, 0], "to": [999999, 999999]}])"));
 }
 
-/// The rectangles hold each replica once, whatever the strides of the fills.
+/// The rectangles contain each replica once, for any strides of the fills.
 TEST(Locate, RectanglesCoverTheReplicas) {
   Form form;
   form.shape = *Shape::make({1});
@@ -134,7 +134,7 @@ TEST(Locate, PhysicalPlaces) {
                        "byte": 0})"));
   EXPECT_EQ(ask({text, "--place", "5", "--slot", "0", "--physical"}),
             parsed(R"({"place": [5], "physical": [1, 2], "slot": 0, "index": [5]})"));
-  // Pages dealt out to 2 banks: page 5 is the third of bank 1.
+  // Pages distributed over 2 banks: page 5 is the third of bank 1.
   const std::string banks =
       "tensor<6xf32, native<mesh=[6], {d0} / (1 -> m0), device=folded([2], {d0} / (2 -> mem, 1 -> "
       "m0))>>";

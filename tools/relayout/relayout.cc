@@ -16,7 +16,7 @@ Error usage(std::string message, std::string help) {
   return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
 }
 
-/// What can be asked at once.
+/// Checks which flags may be combined.
 Status check_flags(const Request& request) {
   const bool files = request.has("in") || request.has("out");
   if (request.has("in") != request.has("out")) {

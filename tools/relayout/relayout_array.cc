@@ -73,7 +73,7 @@ Result<Layout> plain_layout(const Placement& placement, FileArray::Order order) 
              : Layout::strided(shape, storage, column_major_strides(shape));
 }
 
-/// Whether the memory of `placement` is the tensor in that order and nothing else.
+/// Whether the memory of `placement` is exactly the tensor in that order.
 bool is_plain(const Placement& placement, FileArray::Order order) {
   if (placement.mesh().rank() != 0 || !has_addresses(placement.atom().storage)) return false;
   if (placement.slots() != placement.shape().elements()) return false;
@@ -90,7 +90,7 @@ std::int64_t elements_of(const FileArray& array) {
   return product.saturated();
 }
 
-/// A type of the right size whose bits are taken as they are.
+/// A type of the required size whose bits are copied unchanged.
 bool is_bits_of(const NpyType& found, const FileArray& array) {
   const bool is_bits = found.kind == 'V' || found.kind == 'u';
   return array.is_raw_type && is_bits && found.bytes == array.type.bytes && !found.swapped;

@@ -11,7 +11,7 @@
 
 namespace tessera::tools {
 
-/// What the memory of a placement is as a NumPy array.
+/// The memory of a placement as a NumPy array.
 ///
 ///   plain row-major     the tensor's own shape
 ///   plain column-major  the tensor's own shape, in Fortran order
@@ -19,15 +19,15 @@ namespace tessera::tools {
 ///   anything else       [slots]
 ///
 /// Types that NumPy has no name for are raw unsigned integers of their size (bf16 is u2). Elements
-/// without an address of their own (i4, i2, block floats) are raw bytes, so that the array is
-/// mesh ++ [bytes a place], or [bytes] where places share a byte.
+/// without an address of their own (i4, i2, block floats) are raw bytes, so that the array is mesh
+/// ++ [bytes per place], or [bytes] where places share a byte.
 struct FileArray {
   enum class Order : std::uint8_t { kRowMajor, kColumnMajor, kMemory };
   Order order = Order::kMemory;
   NpyType type;
-  bool is_raw_type = false;         ///< the type of the array does not say what the elements are
+  bool is_raw_type = false;         ///< the array type does not determine the element type
   std::vector<std::int64_t> shape;  ///< what is written, and expected
-  std::size_t fixed = 0;  ///< leading extents that a file must have; the rest only as product
+  std::size_t fixed = 0;  ///< leading extents that a file must match; of the rest the product
 };
 
 FileArray file_array(const Placement& placement);
@@ -38,8 +38,8 @@ Status check_array_type(const FileArray& array, DType storage, const NpyHeader& 
                         const std::string& name);
 
 /// The placement of the elements in a file with this header: `placement` itself, or, for a tensor
-/// in plain order, that of the file's order. `name` is for messages.
-/// Errors: kBadDType and kShapeMismatch with what was expected and what was found.
+/// in plain order, the one with the file's order. `name` is used in messages. Errors: kBadDType and
+/// kShapeMismatch with what was expected and what was found.
 Result<Placement> placement_in_file(const Placement& placement, const NpyHeader& header,
                                     const std::string& name);
 

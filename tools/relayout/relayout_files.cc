@@ -24,10 +24,10 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
-/// What undefined padding is in files, so that equal tensors are equal files.
+/// The value of undefined padding in files, so that equal tensors are equal files.
 constexpr relayout::PaddingRule kFilePadding = relayout::PaddingRule::kZero;
 
-/// A file whose elements can be read, and where it has them.
+/// A readable file and the placement of its elements.
 struct Source {
   MappedInput file;
   std::span<const std::byte> elements;
@@ -46,7 +46,8 @@ Result<Source> open_source(const Tensor& tensor, const std::string& name, bool i
   return Source{std::move(array.file), array.elements, std::move(placement)};
 }
 
-/// Runs the plan; at a terminal, and when there is much to move, slice by slice behind a bar.
+/// Runs the plan; on a terminal, and when there is much to move, slice by slice with a progress
+/// bar.
 Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& options,
                      std::span<const std::byte> from, std::span<std::byte> to, int threads,
                      Console& console) {
@@ -55,20 +56,21 @@ Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& op
   ThreadPool pool(threads);
   const relayout::Program& program = plan.program();
   const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
-  // 16 block floats share an exponent and are written together, whatever slices they are in.
+  // 16 block floats share an exponent and are written together, even if they belong to several
+  // slices.
   const bool is_whole = is_block_float(program.to.storage());
   if (!is_watched || is_whole || program.to.bytes < kMuch) return plan.run(from, to, pool);
   ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
   for (const relayout::Program& slice : slices_of(program, kSlices)) {
     TESSERA_TRY(const relayout::Plan part, relayout::Plan::make(slice, options));
-    // What does not fit is named for all of the source, not for the slice.
+    // The error names an element by its position in the whole source, not in the slice.
     if (!part.run(from, to, pool).ok()) return plan.run(from, to, pool);
     bar.done() += moved_bytes(slice);
   }
   return ok_status();
 }
 
-/// Compares the output with what the reference mover makes of the same input.
+/// Compares the output with the result of the reference mover for the same input.
 Status check_moved(const Source& source, const Placement& to, std::span<const std::byte> moved) {
   std::vector<std::byte> expected(moved.size());
   TESSERA_CHECK_OK(
@@ -137,7 +139,7 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
   const std::span<std::byte> elements = out.bytes().subspan(header.size());
   TESSERA_CHECK_OK(move_elements(plan, options, source.elements, elements, threads, console));
   TESSERA_CHECK_OK(source.file.check());
-  // The reference knows elements that have an address and keep their type.
+  // The reference supports only elements that have an address and keep their type.
   const DType storage = b.placement.atom().storage;
   moved.is_compared =
       move.verify && source.placement.atom().storage == storage && !is_block_float(storage);

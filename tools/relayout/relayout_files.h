@@ -9,36 +9,40 @@
 #include "tessera/relayout/plan.h"
 #include "tools/command/command.h"
 
+/// tools/relayout/: the verb `relayout`. Two tensors and, for a move, two files come in; the
+/// program as text or JSON, or the written file, goes out. Programs and plans are made by
+/// tessera/relayout: nothing here decides where an element goes.
 namespace tessera::tools {
 
 /// A relayout from one file to another.
 struct FileMove {
   std::string in;
   std::string out;
-  bool raw = false;          ///< files whose names do not tell are raw binary
-  std::int64_t threads = 0;  ///< 0: as many as the machine runs at once
+  bool raw = false;          ///< files whose extension does not decide are raw binary
+  std::int64_t threads = 0;  ///< 0: as many as the hardware runs concurrently
   relayout::Rounding rounding = relayout::Rounding::kChecked;
   bool verify = false;
 };
 
-/// What was written.
+/// The result of a move.
 struct FileMoved {
   std::string array;          ///< "(2, 2, 1024) of '<f4'", or "raw bytes"
   std::int64_t bytes = 0;     ///< of the file
-  std::int64_t elements = 0;  ///< copied, replicas counted
+  std::int64_t elements = 0;  ///< copied, including replicas
   std::string sidecar;        ///< its name, or empty
   bool is_compared = false;   ///< with the reference, byte by byte
 };
 
-/// Reads tensor `a` from a file and writes it as `b` to another, which appears whole or not at all.
-/// Errors: those of the files (kIo, kSyntax, ..), of the arrays in them (kBadDType, kShapeMismatch,
-/// kContradiction with a sidecar), of make_program and of Plan. With `verify` also kContradiction
-/// when the program, or (where elements keep their type) the result, is not right, which would be
-/// a bug of Tessera.
+/// Reads tensor `a` from a file and writes it as `b` to another, which appears complete or not at
+/// all. Errors: those of the files (kIo, kSyntax, ..), of the arrays in them (kBadDType,
+/// kShapeMismatch, kContradiction with a sidecar), of make_program and of Plan. With `verify` also
+/// kContradiction when the program, or (where elements keep their type) the result, is incorrect,
+/// which would be a bug in Tessera.
 Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
                              Console& console);
 
-/// What --threads asks for: all that the machine runs at once for 0. kOutOfRange above 1024.
+/// The number of threads for --threads: for 0, as many as the hardware runs concurrently.
+/// kOutOfRange above 1024.
 Result<int> thread_count(std::int64_t asked);
 
 /// kContradiction with the first flaw that the verifier finds in `program`.

@@ -49,7 +49,7 @@ class RelayoutFiles : public testing::Test, protected TestFolder {
     args.insert(args.end(), more.begin(), more.end());
     return run(args);
   }
-  /// The message of an error that left nothing behind.
+  /// The message of an error that left no files behind.
   std::string told(const std::string& a, const std::string& b, const std::string& in,
                    const std::string& out, const std::string& code,
                    const std::vector<std::string>& more = {}) const {
@@ -107,7 +107,7 @@ TEST_F(RelayoutFiles, PlainOrdersAreTheOrdersOfTheFile) {
   write_rows();
   ASSERT_EQ(move(kRowMajor, kColumnMajor, "x.npy", "f.npy").status, 0);
   expect_npy("f.npy", {'f', 4}, {4, 6}, true, kColumns);
-  // The same tensor in either order reads the same, whichever of the two layouts is named.
+  // The same tensor in either order reads the same, whichever of the two layouts is given.
   for (const std::string in : {"x.npy", "f.npy"}) {
     for (const std::string& a : {kRowMajor, kColumnMajor}) {
       ASSERT_EQ(move(a, kGrid, in, "y.npy", {"--verify"}).status, 0) << in << a;
@@ -173,14 +173,14 @@ TEST_F(RelayoutFiles, RawTypesHaveASidecar) {
         parsed(read("y.npy.json")),
         parsed(cat("{\"dtype\": \"bf16\", \"shape\": [4, 6], \"tensor\": \"", columns, "\"}")));
   }
-  // What the sidecar says is believed before what the command line says.
+  // The sidecar takes precedence over the command line.
   EXPECT_EQ(move(columns, rows, "y.npy", "z.npy").status, 0);
   EXPECT_EQ(told(rows, columns, "y.npy", "w.npy", "contradiction"),
             cat("'y.npy.json' says that the file holds '", columns, "'"));
   EXPECT_EQ(told("tensor<4x6xui16, strided<[1, 4]>>", "tensor<4x6xui16, strided<[6, 1]>>", "y.npy",
                  "w.npy", "contradiction"),
             "'y.npy.json' says that the elements are bf16, expected ui16");
-  // A sidecar that is out of date goes, one that is none stays.
+  // An outdated sidecar is removed, a file that is not a sidecar is kept.
   write_npy("u.npy", {'u', 2}, {4, 6}, count_to<std::uint16_t>(24));
   const std::string plain = "tensor<4x6xui16, strided<[6, 1]>>";
   ASSERT_EQ(move(plain, plain, "u.npy", "y.npy").status, 0);
@@ -193,7 +193,7 @@ TEST_F(RelayoutFiles, RawTypesHaveASidecar) {
 }
 
 TEST_F(RelayoutFiles, ElementsOfLessThanAByteAreBytes) {
-  // 3 elements of 4 bits a place: 6 elements are 3 bytes of which places share one.
+  // 3 elements of 4 bits per place: 6 elements are 3 bytes of which places share one.
   const std::string rows = "tensor<2x4xi4, strided<[4, 1]>>";
   write_npy<std::uint8_t>("x.npy", {'u', 1}, {4}, {0x10, 0x32, 0x54, 0x76});
   ASSERT_EQ(move(rows, "tensor<2x4xi4, strided<[1, 2]>>", "x.npy", "y.npy").status, 0);
@@ -328,7 +328,7 @@ TEST_F(RelayoutFiles, AKilledRunLeavesNoHalfFile) {
   for (const std::string wait : {"0.01", "0.03", "0.06"}) {
     shell(folder_, cat("\"$T\" relayout \"$A\" \"$B\" --in x.bin --out y.bin & P=$!; sleep ", wait,
                        "; kill -9 $P 2>/dev/null; wait $P"));
-    // The run was killed or had come to its end.
+    // The run was killed or had already finished.
     if (fs::exists(path("y.bin"))) {
       EXPECT_EQ(read("y.bin"), read("x.bin"));
       fs::remove(path("y.bin"));

@@ -29,8 +29,8 @@ struct Track {
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> moves;
 
-  /// Coordinates of the first place, and what the first step of each loop does to them. If any
-  /// constant steps describe the loops, these do.
+  /// Coordinates of the first place, and the change of the first step of each loop. If any constant
+  /// steps describe the loops, these do.
   Place origin() const { return mesh.delinear(first); }
   Place step(std::size_t loop) const {
     const Place from = origin();
@@ -39,7 +39,7 @@ struct Track {
     return to;
   }
 
-  /// Whether loops with these steps stay on the mesh. The numbers that they reach are right by
+  /// Whether loops with these steps stay on the mesh. The numbers that they reach are correct by
   /// construction, and coordinates on the mesh are determined by their number; so the steps
   /// describe the loops if and only if no coordinate leaves its axis.
   bool stays(const std::vector<Place>& steps, const std::vector<std::int64_t>& counts) const {
@@ -64,8 +64,8 @@ struct Track {
     return list;
   }
 
-  /// How many steps of `loop`, with all others at rest, go straight: at least 2 for a loop that has
-  /// as many.
+  /// How many steps of `loop`, with all other loops at 0, have constant coordinate steps: at least
+  /// 2 for a loop of at least 2 steps.
   std::int64_t straight(std::size_t loop) const {
     const Place by = step(loop);
     const Place from = origin();
@@ -87,14 +87,14 @@ Track track_of(const NumberedNest& nest, const Shape& mesh, Spot Spots::* side) 
   return track;
 }
 
-/// Where a nest has to be cut: `loop` after every `after` steps, or only once.
+/// Where a nest has to be split: `loop` after every `after` steps, or only once.
 struct Cutting {
   std::size_t loop = 0;
   std::int64_t after = 1;
   bool once = false;
 };
 
-/// Nothing for a track whose places go straight.
+/// Nothing for a track whose coordinate steps are all constant.
 std::optional<Cutting> cutting_of(const Track& track) {
   const std::vector<Place> steps = track.steps();
   if (track.stays(steps, track.extents)) return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<Cutting> cutting_of(const Track& track) {
     if (straight < track.extents[l]) return Cutting{l, straight, false};
     if (!longest || track.extents[l] > track.extents[*longest]) longest = l;
   }
-  // Each loop goes straight by itself, but they wrap together.
+  // Each loop alone has constant steps, but together they wrap.
   return Cutting{*longest, track.extents[*longest] / 2, true};
 }
 
@@ -120,7 +120,7 @@ void drop_single_loops(NumberedNest& nest) {
   std::erase_if(nest.loops, [](const NumberedLoop& loop) { return loop.extent == 1; });
 }
 
-/// The parts of `nest`, whose sum it is.
+/// The parts of `nest`, which together are `nest`.
 std::vector<NumberedNest> cut(const NumberedNest& nest, const Cutting& cutting) {
   const std::size_t l = cutting.loop;
   const std::int64_t extent = nest.loops[l].extent;
@@ -153,7 +153,7 @@ Error too_many(std::int64_t nests) {
                std::nullopt, "run it instead: --in x.npy --out y.npy"};
 }
 
-/// Appends `nest`, cut where its places wrap. A fill has no source side.
+/// Appends `nest`, split where its places wrap. A fill has no source side.
 Status add(NumberedNest nest, const Shape* from, const Shape& to, std::vector<PlacedNest>& nests) {
   for (const NumberedLoop& loop : nest.loops) {
     if (loop.extent == 0) return ok_status();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostInWords = 32;
 
-/// JSON has no infinities: those are texts.
+/// JSON has no infinities; they are written as strings.
 Json value_json(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -76,7 +76,7 @@ std::string spot_text(const PlacedSide& side) {
                             : cat("place ", bracketed(side.place), " slot ", side.slot);
 }
 
-/// "place +[0, 1] slot +32"; a side that a loop leaves where it is "stays".
+/// "place +[0, 1] slot +32"; "stays" for a side that a loop does not move.
 std::string step_text(const PlacedStep& step) {
   std::string text;
   const bool moves = std::any_of(step.place.begin(), step.place.end(), [](auto n) { return n; });
@@ -147,7 +147,7 @@ Status print_program_words(const relayout::Program& program, std::ostream& out) 
 
 Status print_program_json(const relayout::Program& program, std::ostream& out) {
   TESSERA_TRY(const PlacedProgram placed, place_program(program));
-  // Nest by nest, because a tree of them all takes ten times their text.
+  // Nest by nest, because a JSON tree of all nests takes ten times the memory of their text.
   std::string_view separator;
   out << "{\"nests\":[";
   for (const PlacedNest& nest : placed.copies) {

@@ -9,12 +9,12 @@
 
 namespace tessera::tools {
 
-/// Bytes that the copies write: elements copied, replicas counted, in the destination's storage
-/// type. Nothing of what fills write.
+/// Bytes that the copies write: elements copied, including replicas, in the destination's storage
+/// type. Bytes that fills write are not included.
 std::int64_t moved_bytes(const relayout::Program& program);
 
-/// The program as loops for a person: the fills, then the copies; of very many, the first ones.
-/// kTooLarge for more nests than are listed at all.
+/// The program as loops for a reader: the fills, then the copies; if there are very many, only the
+/// first ones. kTooLarge for more nests than can be listed.
 Status print_program_words(const relayout::Program& program, std::ostream& out);
 
 /// The program as one JSON object on one line:

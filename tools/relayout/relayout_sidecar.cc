@@ -32,7 +32,7 @@ Result<std::optional<Json>> read_sidecar(const std::string& name) {
                "\"tensor<..>\"}; move the file away if it is something else"};
 }
 
-/// The same elements in the same spots of the same memory.
+/// The same elements in the same positions of the same memory.
 bool is_same_memory(const Placement& a, const Placement& b) {
   if (a.shape() != b.shape() || a.mesh() != b.mesh() || a.slots() != b.slots()) return false;
   if (a.atom().storage != b.atom().storage) return false;
@@ -75,7 +75,7 @@ Status update_sidecar(const std::string& file, const Tensor& tensor, bool is_nee
   const std::string name = sidecar_name(file);
   const Result<std::optional<Json>> old = read_sidecar(name);
   if (!is_needed) {
-    // What is no sidecar has nothing to do with the file.
+    // A file that is not a sidecar is unrelated to the data file.
     if (!old || !*old) return ok_status();
     if (unlink(name.c_str()) == 0) return ok_status();
     return file_error("cannot remove the outdated", name, errno, "remove it");

@@ -29,12 +29,12 @@ Piece part_of(Piece piece, std::size_t loop, std::int64_t from, std::int64_t to)
   return piece;
 }
 
-/// Where part `k` of `count` of `extent` steps begins, without overflow.
+/// The start of part `k` of `count` of `extent` steps, without overflow.
 std::int64_t part_start(std::int64_t extent, std::int64_t k, std::int64_t count) {
   return extent / count * k + extent % count * k / count;
 }
 
-/// The share of `factor` that slice `k` of `count` has.
+/// The share of `factor` that slice `k` of `count` gets.
 Factor share_of(const Factor& factor, const relayout::Memory& to, std::int64_t k,
                 std::int64_t count) {
   Factor share{factor.dims, {}};
@@ -50,7 +50,7 @@ Factor share_of(const Factor& factor, const relayout::Memory& to, std::int64_t k
       if (!longest || reach(l) > reach(*longest)) longest = l;
     }
     if (!longest) {
-      // A single spot belongs to one slice; neighbours to neighbours.
+      // A single element belongs to one slice; neighbours belong to neighbouring slices.
       const auto number = static_cast<std::int64_t>(p);
       const auto all = static_cast<std::int64_t>(factor.pieces.size());
       const bool is_ours =
@@ -69,8 +69,8 @@ Factor share_of(const Factor& factor, const relayout::Memory& to, std::int64_t k
 }  // namespace
 
 std::vector<relayout::Program> slices_of(const relayout::Program& program, std::int64_t count) {
-  // A group of block floats is rounded as a whole, so it must be written once; and casts to parts
-  // of bytes go through an image of the whole destination, slice by slice as often.
+  // A group of block floats is rounded as a whole, so it must be written once. Casts to sub-byte
+  // types go through an image of the whole destination, which would be repeated for every slice.
   const DType to = program.to.storage();
   const bool apart = is_block_float(to) || (*dtype_bits(to) < 8 && to != program.from.storage());
   if (apart) return {program};

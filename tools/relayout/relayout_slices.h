@@ -8,13 +8,14 @@
 
 namespace tessera::tools {
 
-/// The program as at most `count` programs, each of about as many elements, to be run one after the
-/// other in their order: what shows how far a long move has come. The first has all of the fills.
+/// Splits the program into at most `count` programs of about as many elements each, to be run one
+/// after the other in their order, so that the progress of a long move can be shown. The first has
+/// all of the fills.
 ///
-/// Each refinement is cut along its largest factor, every piece of it at the loop that moves the
-/// destination most, so that a slice is a stretch of the destination where layouts allow. Programs
-/// whose destination is not written element by element stay whole: block floats, casts to i4 and
-/// i2.
+/// Each refinement is split along its largest factor, every piece of it at the loop with the
+/// largest destination stride, so that a slice is a contiguous range of the destination where
+/// layouts allow. Programs whose destination is not written element by element are not split: block
+/// floats, casts to i4 and i2.
 ///
 /// Law: running the slices in order does what running the program does. None is empty, unless
 /// the program is.

@@ -31,7 +31,7 @@ Memories memories_of(const Layout& layout, std::int64_t value) {
   return memories;
 }
 
-/// Runs one nest of the JSON as the contract says: plain loops.
+/// Runs one nest of the JSON as documented: plain loops.
 void run_loops(const Json& nest, const std::string& side,
                const std::function<void(const Index&)>& visit) {
   const auto extents = nest["extent"].get<std::vector<std::int64_t>>();
@@ -65,8 +65,8 @@ std::int64_t* cell(Memories& memories, const Json& nest, const std::string& side
   return &found->second[static_cast<std::size_t>(slot)];
 }
 
-/// Executes the printed nests on memory whose every slot has a value of its own, and compares with
-/// what `locate` says of every element.
+/// Executes the printed nests on memory whose slots all have different values, and compares with
+/// `locate` for every element.
 void expect_reproduces(const Layout& from, const Layout& to, const std::string& what) {
   const Answer answer =
       run({"relayout", print_native(from), print_native(to), "--dry-run", "--json"});
@@ -109,8 +109,8 @@ void expect_reproduces(const Layout& from, const Layout& to, const std::string& 
   EXPECT_EQ(json["bytes"], *dtype_bytes(to.atom().storage, copies)) << what;
 }
 
-/// A line cut over both axes of a mesh in some order, block by block or dealt, with replicas on an
-/// axis that is left over: where places are numbered in one go, loops run through the ends of rows.
+/// A line cut over both axes of a mesh in some order, in blocks or cyclic, with replicas on a
+/// remaining axis: where places are numbered consecutively, loops run past the ends of rows.
 std::optional<Layout> random_line_on_mesh(Dice& dice, std::int64_t extent) {
   const std::vector<std::int64_t> axes = {dice.between(1, 4), dice.between(1, 5),
                                           dice.between(1, 3)};
@@ -230,7 +230,7 @@ TEST(Relayout, PaddingThatJsonHasNoNumberFor) {
   EXPECT_EQ(answer.json()["fills"][0]["value"], "-inf");
 }
 
-// 331 and 337 share no multiple below 331·337: about 300 + 300 pieces a dim.
+// 331 and 337 share no multiple below 331·337: about 300 + 300 pieces per dim.
 TEST(Relayout, TooManyNestsToListAreCounted) {
   const auto tensor = [](int width) {
     const std::string digits = cat("(", width, " -> mem*");

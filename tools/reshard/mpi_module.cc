@@ -28,7 +28,7 @@ constexpr std::string_view kFile = "tessera_mpi.so";
 constexpr std::string_view kHow =
     "build Tessera where Open MPI is installed (libopenmpi-dev), or install the module with it";
 
-/// The folders of `folder` whose names `wanted` likes, by name.
+/// The sub-folders of `folder` whose names satisfy `wanted`, by name.
 template <typename Wanted>
 std::vector<fs::path> folders_in(const fs::path& folder, const Wanted& wanted) {
   std::vector<fs::path> found;
@@ -44,7 +44,7 @@ std::vector<fs::path> folders_in(const fs::path& folder, const Wanted& wanted) {
   return found;
 }
 
-/// Where the module may be: beside the command, and in tessera/ of lib, lib64, .. next to its
+/// Where the module may be: next to the command, and in tessera/ of lib, lib64, .. next to its
 /// folder, also below the name of an architecture as on Debian (lib/x86_64-linux-gnu).
 std::vector<fs::path> candidates() {
   std::error_code error;
@@ -86,7 +86,8 @@ int environment_number(const char* name, int otherwise) {
   return error == std::errc() && stop == digits.data() + digits.size() ? number : otherwise;
 }
 
-/// What Open MPI, and MPICH and its kin (Hydra), tell the processes that they start.
+/// The variables that Open MPI, and MPICH and its derivatives (Hydra), set for the processes that
+/// they start.
 /// https://docs.open-mpi.org/en/v5.0.x/tuning-apps/environment-var.html
 constexpr std::array<const char*, 2> kProcesses = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
 constexpr std::array<const char*, 2> kLocalRank = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"};

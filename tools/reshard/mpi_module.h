@@ -7,8 +7,8 @@
 #include "tessera/exchange/exchange.h"
 #include "tessera/mpi/mpi_exchange.h"
 
-/// MPI for a command that is not linked with it: a module, tessera_mpi.so, that is loaded when it
-/// is asked for, from the folder of the command or from tessera/ in a library folder beside it.
+/// MPI for a command that is not linked with it: a module, tessera_mpi.so, that is loaded on
+/// request, from the folder of the command or from tessera/ in a library folder next to it.
 namespace tessera::tools {
 
 /// The exchange of the processes that mpirun started, or of this one alone. Loads the module.
@@ -16,14 +16,14 @@ namespace tessera::tools {
 /// MPI; kContradiction for one of another version.
 Result<std::unique_ptr<exchange::Exchange>> load_mpi_exchange(const mpi::MpiOptions& options);
 
-/// How many processes of this command were started together, as far as their environment tells; 1
-/// without a word about it.
+/// The number of processes of this command that were started together, according to the
+/// environment; 1 if the environment has no such number.
 int started_processes();
-/// Whether this is the first of them on its machine: who speaks before they can talk.
+/// Whether this is the first of them on its machine: the one that prints before an exchange exists.
 bool is_first_here();
-/// The end of a process that leaves an error to another one to tell. mpirun ends all of them as
-/// soon as one fails, and the first to fail should be the one that has told it: so this one waits
-/// to be ended, and after a minute goes on its own.
+/// Ends a process whose error another process reports. mpirun ends all processes as soon as one
+/// fails, and the first to fail should be the one that has reported the error. So this process
+/// waits to be ended, and exits by itself after a minute.
 [[noreturn]] void wait_to_be_ended(int status);
 
 }  // namespace tessera::tools

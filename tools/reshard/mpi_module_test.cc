@@ -15,7 +15,7 @@
 #include "tools/testing/folder_testing.h"
 #include "tools/testing/shell_testing.h"
 
-/// The command without MPI, and with modules that are not its own; ranks that are busy.
+/// The command without MPI, and with modules of other versions; ranks that are busy.
 namespace tessera::tools {
 namespace {
 
@@ -28,7 +28,7 @@ class MpiModule : public TestFolder, public testing::Test {
     fs::create_directories(path("bin"));
     fs::copy_file(TESSERA_COMMAND, path("bin/tessera"));
   }
-  /// What a copy of the command, in a folder of its own, says about --mpi.
+  /// The answer to --mpi of a copy of the command in a separate folder.
   Answer ask() const {
     const std::string tensor = "'tensor<8xf32, pyflame.RowPartition(2)>'";
     return run_in_shell(cat("timeout 120 ", path("bin/tessera"), " reshard ", tensor, " ", tensor,
@@ -71,8 +71,8 @@ TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
       << answer.out;
 }
 
-/// Rank 0 waits for rank 1, which is busy for much longer than anyone is patient, by a clock that
-/// waits for both.
+/// Rank 0 waits for rank 1, which is busy for much longer than any timeout, by a clock that waits
+/// for both.
 Status wait_for_busy(bool is_answering) {
   const exchange::Timeouts patience{milliseconds(50), milliseconds(400)};
   const auto pace = std::make_shared<test::Pace>(2);
@@ -80,7 +80,7 @@ Status wait_for_busy(bool is_answering) {
   std::thread busy([&] {
     exchange::Agreement agreement(*exchanges[1], patience);
     const auto work = [&] {
-      if (is_answering) {  // the steps are those of whoever answers
+      if (is_answering) {  // the steps are taken by the thread that answers
         const auto end = pace->now() + milliseconds(1000);
         while (pace->now() < end) std::this_thread::sleep_for(milliseconds(1));
       } else {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kRules = {"blocks", "cyclic"};
 
-/// One rank a physical place.
+/// One rank per physical place.
 using Table = std::vector<std::int32_t>;
 
 Result<Table> read_list(const std::string& text) {
@@ -24,7 +24,7 @@ Result<Table> read_list(const std::string& text) {
   while (true) {
     const std::string_view word = rest.substr(0, rest.find(','));
     const std::size_t from = std::min(word.find_first_not_of(' '), word.size());
-    // All blanks: nothing is left, and that is no number.
+    // Only blanks: nothing is left, which is not a number.
     const char* const end = word.data() + std::max(from, word.find_last_not_of(' ') + 1);
     std::int32_t rank = 0;
     const auto [stop, error] = std::from_chars(word.data() + from, end, rank);

@@ -37,7 +37,7 @@ Status while_answering(exchange::Agreement& agreement, const std::function<Statu
       is_done.store(true);
     });
   } catch (const std::system_error&) {
-    return guarded(work);  // no thread to be had: others have to be patient
+    return guarded(work);  // no thread is available: other ranks have to wait
   }
   Status heard = ok_status();
   while (!is_done.load()) {

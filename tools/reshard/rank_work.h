@@ -8,9 +8,9 @@
 
 namespace tessera::tools {
 
-/// Does `work`, which may take minutes (reading, bringing files to the disk), on a thread of its
-/// own while this one answers the ranks that wait: who answers is not taken for silent.
-/// The outcome of the work, or the error of the agreement. Memory that cannot be had is kTooLarge.
+/// Runs `work`, which may take minutes (reading, flushing files to the disk), on a separate thread
+/// while this thread answers waiting ranks, so that they do not consider this rank silent. Returns
+/// the outcome of the work, or the error of the agreement. A failed allocation is kTooLarge.
 Status while_answering(exchange::Agreement& agreement, const std::function<Status()>& work);
 
 }  // namespace tessera::tools

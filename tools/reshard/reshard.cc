@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 2> kRanks = {"patience", "no-shared-memor
 
 bool moves(const Request& request) { return request.has("in") || request.has("out"); }
 
-/// What can be asked at once.
+/// Checks which flags may be combined.
 Status check_figures(const Request& request) {
   for (const std::string_view name : kFiles) {
     if (!request.has(name)) continue;
@@ -88,7 +88,7 @@ Status check_flags(const Request& request) {
   return ok_status();
 }
 
-/// The value of a flag that knows these words only.
+/// The value of a flag that accepts only these words.
 template <typename T, std::size_t N>
 Result<T> chosen(const Request& request, std::string_view flag, T otherwise,
                  const std::array<std::pair<std::string_view, T>, N>& choices) {
@@ -105,7 +105,7 @@ Result<T> chosen(const Request& request, std::string_view flag, T otherwise,
                tools::did_you_mean(text, names, cat("it is one of ", all))};
 }
 
-/// How many threads move. Ranks are usually as many as there are cores.
+/// The number of threads that move data. There are usually as many ranks as cores.
 Result<int> threads_of(const Request& request, bool is_alone) {
   const std::int64_t asked = request.number("threads");
   if (!request.has("threads")) return is_alone ? thread_count(0) : Result<int>(1);
@@ -113,14 +113,14 @@ Result<int> threads_of(const Request& request, bool is_alone) {
   return usage(cat("--threads is ", asked), "use at least 1");
 }
 
-/// The error of a single rank, whose number says nothing.
+/// The error of a single rank, without the rank number.
 Error unnumbered(Error error) {
   constexpr std::string_view kNumber = "rank 0: ";
   if (error.message.starts_with(kNumber)) error.message.erase(0, kNumber.size());
   return error;
 }
 
-/// Without --mpi this process does the work of all places; several of them would do it several
+/// Without --mpi this process does the work of all places; several processes would do it several
 /// times, on the same files.
 Status check_alone(const Request& request) {
   if (request.has("mpi")) {
@@ -156,7 +156,7 @@ Result<Verdict> move(const Request& request, Console& console) {
     one.emplace(*alone.front(), options.timeouts);
   }
   exchange::Agreement& agreement = one ? *one : *console.agreement;
-  // Each rank may have a number of its own, so that only together they know whether all are right.
+  // The ranks may have different values, so only together they know whether all are valid.
   const Result<int> threads = threads_of(request, one.has_value());
   Status status = agreement.settle(threads ? ok_status() : Status(threads.error()));
   if (status) options.threads = *threads;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostMessages = std::int64_t{1} << 22;  // of a simulation
 
-/// What the network of a target without known routes leaves unanswered, when it was asked for.
+/// Errors for requested results that the network of a target without known routes cannot give.
 Status check_routes(const reshard::PhysicalMesh& physical, const ReshardQuestion& question) {
   if (physical.fabric) return ok_status();
   const bool always = question.simulate == SimulateWhen::kAlways;
@@ -24,7 +24,7 @@ Status check_routes(const reshard::PhysicalMesh& physical, const ReshardQuestion
                    ", or name a target whose network is a mesh")};
 }
 
-/// Whether memory allows it: an error, a warning, or the figures.
+/// Whether memory suffices: an error, a warning, or the figures.
 Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
   Result<reshard::Feasibility> memory = reshard::feasible(answer.reshard, machine);
   if (memory) {
@@ -40,7 +40,7 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
   return ok_status();
 }
 
-/// The loads of links, where they are asked for or not too many.
+/// The loads of links, where they are requested or not too many.
 Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
   if (!(question.heat || question.heat_unasked) || !answer.cost.fabric) return ok_status();
   Result<reshard::LinkLoads> loads = reshard::link_loads(answer.reshard);
@@ -55,7 +55,7 @@ Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
   return ok_status();
 }
 
-/// Why nothing is simulated that was not asked for; empty when it is.
+/// Why an optional simulation is not run; empty when it is.
 std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
   if (!answer.cost.fabric) return answer.reshard.physical().why_no_fabric;
   if (question.simulate == SimulateWhen::kNever) return "not asked for";
@@ -69,7 +69,7 @@ std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question
   return "";
 }
 
-/// Refuses a simulation that has no end in sight before its messages are listed.
+/// Refuses a simulation that would take too long, before its messages are listed.
 Status check_hops(const reshard::ReshardCost& cost) {
   const std::int64_t most = fabric::SimulateOptions().max_hops;
   if (cost.fabric->link_hops <= most) return ok_status();
@@ -79,7 +79,7 @@ Status check_hops(const reshard::ReshardCost& cost) {
                std::nullopt, "simulate a smaller tensor, or fewer places"};
 }
 
-/// Simulates where that is asked for or quick, and writes the trace.
+/// Simulates where that is requested or fast, and writes the trace.
 Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   answer.why_not_simulated = why_not(answer, question);
   if (!answer.why_not_simulated.empty()) return ok_status();

@@ -17,21 +17,24 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
+/// tools/reshard/: the verb `reshard`. Two tensors, a target and, for a move, files and ranks come
+/// in; costs, heat maps, traces, or the written files go out. Costs, routes and transfers come from
+/// tessera/reshard and tessera/exchange: nothing here computes them.
 namespace tessera::tools {
 
-/// When messages are carried out wavelet by wavelet.
+/// When messages are simulated wavelet by wavelet.
 enum class SimulateWhen : std::uint8_t {
   kAuto,  ///< when that takes well under a second
   kAlways,
   kNever,
 };
 
-/// What `tessera reshard` is asked beside the two tensors.
+/// The request of `tessera reshard` apart from the two tensors.
 struct ReshardQuestion {
-  std::string target;  ///< a machine's name or file; empty for a mesh just large enough
+  std::string target;  ///< a machine's name or file; empty for the smallest mesh that holds both
   bool pairs = false;
   bool heat = false;
-  bool heat_unasked = false;  ///< then a mesh too large for it is a warning
+  bool heat_unasked = false;  ///< then a mesh that is too large for it is only a warning
   bool relabel = false;
   std::optional<std::int64_t> staging_bytes;
   SimulateWhen simulate = SimulateWhen::kAuto;
@@ -39,14 +42,14 @@ struct ReshardQuestion {
   std::string trace;  ///< a file to write; empty for none
 };
 
-/// Something that is legal, but that the reader should know.
+/// Something that is legal, but that the user should know.
 struct ReshardWarning {
   std::string code;
   std::string message;
   std::string help;
 };
 
-/// What it answers. Where B was given better places, everything speaks of A to that B.
+/// The answer. Where B was given better places, everything describes the reshard from A to that B.
 struct ReshardAnswer {
   std::string target;                    ///< empty without one
   std::optional<std::int64_t> clock_hz;  ///< of the target, where it is published
@@ -66,14 +69,15 @@ struct ReshardAnswer {
   std::optional<double> seconds() const;
 };
 
-/// The most pairs that are listed, and wavelet-hops and messages that kAuto simulates.
+/// The largest number of pairs that are listed, and of wavelet-hops and messages that kAuto
+/// simulates.
 inline constexpr std::int64_t kMostPairs = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMostAutoHops = std::int64_t{1} << 22;
 inline constexpr std::int64_t kMostAutoMessages = std::int64_t{1} << 17;
 
 /// Asks the library, and writes the trace. Errors are the library's; kDoesNotFit when B is gathered
-/// on one place that cannot hold it. Other kinds that memory does not allow are a warning: what
-/// they cost is still worth knowing.
+/// on one place that cannot hold it. For other kinds, insufficient memory is a warning: their cost
+/// is still of interest.
 Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
                                      const ReshardQuestion& question);
 

@@ -33,7 +33,7 @@ const std::string kTall = flame("8x8xf32", "Grid(4, 2)");
 
 class ReshardFiles : public TestFolder, public testing::Test {};
 
-/// A place that does not work, under A or B, is an error that names it.
+/// A dead place, under A or B, is an error that names it.
 TEST_F(ReshardFiles, DeadPlaces) {
   write("mine.json",
         "{\"name\": \"mine\", \"title\": \"a small wafer\", \"mesh\": [{\"name\": \"w\", "
@@ -45,7 +45,7 @@ TEST_F(ReshardFiles, DeadPlaces) {
   EXPECT_EQ(answer.status, 2) << answer.out;
   EXPECT_EQ(answer.error_code(), "out_of_range");
   EXPECT_NE(answer.out.find("[3, 1]"), std::string::npos) << answer.out;
-  // [0, 0] to [2, 1] passes none of it.
+  // The route from [0, 0] to [2, 1] does not pass a dead place.
   const Json json = ask(kWide, flame("8x8xf32", "Grid(3, 2)"), {"--target", path("mine.json")});
   EXPECT_EQ(json["mesh"], Json({4, 4}));
 }

@@ -20,12 +20,12 @@ constexpr std::array<std::string_view, kSteps + 1> kBlocks = {"·", "▁", "▂"
                                                               "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, kSteps + 1> kDigits = {".", "1", "2", "3", "4",
                                                               "5", "6", "7", "8"};
-// From cold to hot, in the sixteen colours that every terminal with colour has.
+// From cold to hot, in the sixteen colours that every colour terminal has.
 constexpr std::array<std::string_view, kSteps + 1> kColours = {
     "\x1b[2m",  "\x1b[34m", "\x1b[34m", "\x1b[36m",  "\x1b[36m",
     "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[1;31m"};
 
-/// A direction: its loads, and where its links lead.
+/// A direction: its loads, and the direction of its links.
 struct Direction {
   const char* name;
   const std::vector<std::int64_t>& loads;
@@ -39,7 +39,7 @@ std::array<Direction, 4> directions(const reshard::LinkLoads& loads) {
            {"north", loads.north, -1, 0}}};
 }
 
-/// How many routers side by side make a cell, so that `extent` of them take at most `most` cells.
+/// The number of adjacent routers per cell, so that `extent` of them take at most `most` cells.
 std::int64_t cell_of(std::int64_t extent, std::int64_t most) {
   return ceil_div(extent, std::max<std::int64_t>(1, most));
 }
@@ -48,7 +48,7 @@ std::string padded(std::string_view text, std::size_t width) {
   return cat(std::string(width - std::min(width, text.size()), ' '), text);
 }
 
-/// The step of the scale on which a load stands: 0 for none, else 1 to kSteps.
+/// The step of the scale for a load: 0 for none, otherwise 1 to kSteps.
 std::size_t step_of(std::int64_t load, std::int64_t step_wavelets) {
   return load == 0 ? 0 : static_cast<std::size_t>(1 + (load - 1) / step_wavelets);
 }

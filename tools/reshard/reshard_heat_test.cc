@@ -51,7 +51,7 @@ TEST(HeatMap, ShowsTheRectangleThatIsUsed) {
 }
 
 TEST(HeatMap, Words) {
-  // 16 wavelets are 8 steps of 2; 3 wavelets stand on the second.
+  // 16 wavelets are 8 steps of 2; 3 wavelets are on the second.
   EXPECT_EQ(heat_words(corner(), Terminal{}),
             "wavelets over the busiest link: rows 1 to 3 down, columns 1 to 4 across\n"
             "1 8 8 8 2\n"
@@ -96,7 +96,7 @@ TEST(HeatMap, AWaferBecomesFortyLines) {
   loads.north[993 * 750 + 749] = 1'000'000;
   const std::optional<HeatMap> map = heat_map(loads, 40, 76);
   ASSERT_TRUE(map.has_value());
-  // ceil(994 / 40) = 25 rows a cell make 40 cells, ceil(750 / 76) = 10 columns make 75.
+  // ceil(994 / 40) = 25 rows per cell make 40 cells, ceil(750 / 76) = 10 columns make 75.
   EXPECT_EQ(map->cell_rows, 25);
   EXPECT_EQ(map->cell_cols, 10);
   EXPECT_EQ(map->rows, 40);

@@ -19,7 +19,7 @@
 namespace tessera::tools {
 namespace {
 
-/// What all ranks work out alike before they talk.
+/// What every rank computes identically before they communicate.
 struct Prepared {
   ShardNames in;
   ShardNames out;
@@ -29,7 +29,8 @@ struct Prepared {
   std::optional<reshard::Relabelled> relabelled;
 };
 
-/// Without a target places are their numbers, as files are: place 3 of A and of B are the same one.
+/// Without a target, places are identified by their numbers, as files are: place 3 of A and of B
+/// are the same.
 Result<reshard::PhysicalMesh> physical_of(const Tensor& a, const Tensor& b,
                                           const std::string& target) {
   if (target.empty()) return reshard::PhysicalMesh::in_a_row(a.placement, b.placement);
@@ -74,12 +75,12 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Work that may take long, and whose outcome all ranks share.
+/// Work that may take long, and whose outcome is agreed on by all ranks.
 Status settled(exchange::Agreement& agreement, const std::function<Status()>& work) {
   return agreement.settle(while_answering(agreement, work));
 }
 
-/// Brings the figures of all ranks together.
+/// Combines the figures of all ranks.
 Status add_up(exchange::Agreement& agreement, ShardMoved& moved) {
   ShardMoved::Largest& largest = moved.largest;
   const std::array<std::int64_t*, 6> sums = {&moved.sent_bytes,    &moved.local_bytes,
@@ -99,7 +100,7 @@ Status add_up(exchange::Agreement& agreement, ShardMoved& moved) {
   return ok_status();
 }
 
-/// The files of A and B that this rank has to do with.
+/// The files of A and B that this rank reads and writes.
 struct RankFiles {
   std::optional<ShardSource> source;
   std::optional<ShardOutput> output;

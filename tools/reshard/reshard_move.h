@@ -16,7 +16,8 @@
 
 namespace tessera::tools {
 
-/// A reshard of files: what `tessera reshard --in .. --out ..` is asked beside the two tensors.
+/// A reshard of files: the request of `tessera reshard --in .. --out ..` apart from the two
+/// tensors.
 struct ShardMove {
   std::string in;   ///< names of the files of A (shard_names.h)
   std::string out;  ///< and of B
@@ -25,23 +26,23 @@ struct ShardMove {
   std::string ranks_of_places;  ///< as for rank_maps_of
   bool relabel = false;
   exchange::ResharderOptions options;
-  bool progress = false;  ///< a bar on the error stream
+  bool progress = false;  ///< show a bar on the error stream
 };
 
-/// What was done, of all ranks together.
+/// What was done, in total over all ranks.
 struct ShardMoved {
   int ranks = 1;
   std::int64_t from_places = 0;
   std::int64_t to_places = 0;
   std::optional<reshard::Relabelled> relabelled;
-  std::int64_t sent_bytes = 0;  ///< from rank to rank
+  std::int64_t sent_bytes = 0;  ///< between ranks
   std::int64_t local_bytes = 0;
   std::int64_t packets = 0;
   std::int64_t files_read = 0;
   std::int64_t files_written = 0;
   std::int64_t file_bytes = 0;  ///< written
   std::string array;            ///< in a file of this rank
-  /// The largest of any rank.
+  /// The maximum over the ranks.
   struct Largest {
     std::int64_t sent_bytes = 0;
     std::int64_t received_bytes = 0;
@@ -54,26 +55,27 @@ struct ShardMoved {
   } largest;
 };
 
-/// Which rank has which physical place of A, and which of B.
+/// Which rank owns which physical place of A, and which of B.
 struct RankMaps {
   exchange::RankMap from;
   exchange::RankMap to;
 };
-/// What --ranks-of-places says:
+/// The meaning of --ranks-of-places:
 ///
-///   "blocks" or ""  the places that A has, in order, as many on each rank as on any other, or one
-///                   less; those of B by themselves in the same way
-///   "cyclic"        the same, dealt out one by one
-///   "0,0,1,1"       a rank for each physical place of the physical mesh, for A and B alike
+///   "blocks" or ""  the places that A has, in order, the same number on each rank, or one less on
+///                   some; those of B independently in the same way
+///   "cyclic"        the same, assigned round-robin
+///   "0,0,1,1"       one rank per place of the physical mesh, for both A and B
 ///
 /// Errors: kUnknownName, kBadNumber, kUsage for a list of another length, those of RankMap.
 Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks);
 
-/// Reads the files of A, moves, and writes those of B, all ranks together: every rank those of its
-/// places. No file of B has its name before all ranks have written theirs.
-/// The same outcome on all ranks. Errors: those of the files (shard_files.h), of Reshard and
-/// Resharder, and of the flags; after an error no file was named, but when giving them their names
-/// is what failed.
+/// Reads the files of A, moves the elements, and writes the files of B, all ranks together: every
+/// rank handles the files of its places. No file of B has its name before all ranks have written
+/// theirs.
+/// The outcome is the same on all ranks. Errors: those of the files (shard_files.h), of Reshard and
+/// Resharder, and of the flags. After an error no file has been given its name, unless the naming
+/// itself failed.
 Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
                                exchange::Agreement& agreement, Console& console);
 

@@ -18,7 +18,7 @@
 #include "tools/testing/folder_testing.h"
 #include "tools/testing/shard_testing.h"
 
-/// Reshards of files by one process, and by threads that stand for processes.
+/// Reshards of files by one process, and by threads that act as processes.
 namespace tessera::tools {
 namespace {
 
@@ -44,7 +44,7 @@ class ReshardMove : public TestFolder, public testing::Test {
     return args;
   }
 
-  /// Moves, and compares every output with the loops.
+  /// Moves, and compares every output with the result of the loops.
   void moves(const std::string& a, const std::string& b,
              const std::vector<std::string>& more = {}) {
     const ShardCase shards(a, b);
@@ -69,7 +69,7 @@ TEST_F(ReshardMove, BetweenNotations) {
   const std::string columns = tensor("53x63xf32", "pyflame.ColPartition(4)");
   const std::string grid = tensor("53x63xf32", "pyflame.Grid(3, 2)");
   const std::string cyclic = tensor("53x63xf32", "pyflame.BlockCyclic(2, 2, 5, 7)");
-  // Blocks of 8x4 over 2x2 places, with columns together, as in ScaLAPACK: (32, 32) on each.
+  // Blocks of 8x4 over 2x2 places, with contiguous columns, as in ScaLAPACK: (32, 32) on each.
   const std::string blocks =
       tensor("53x63xf32",
              "native<mesh=[2, 2], {d0} / (16 -> mem*8, 8 -> m0, 1 -> mem), {d1} / (8 -> mem*128, "
@@ -121,7 +121,8 @@ TEST_F(ReshardMove, AskedInOtherWays) {
   moves(rows, columns, {"--threads", "3", "--checksums"});
   moves(rows, columns, {"--target", "wse2", "--staging", "65536"});
   moves(rows, columns, {"--ranks-of-places", "cyclic", "--json"});
-  // Files are named by the places of the tensor's own mesh, which roles keep on any seat.
+  // Files are named by the places of the tensor's own mesh, which do not change with the physical
+  // position.
   moves(tensor("40x24xf32", "pyflame.Grid(2, 2)"),
         tensor("40x24xf32", "pyflame.Grid(2, 2, dim_to_pe=[1, 0])"), {"--relabel"});
 }
@@ -219,7 +220,7 @@ TEST_F(ReshardMove, BitsWithoutANumPyTypeHaveASidecar) {
   shards.write_inputs(folder_.string());
   ASSERT_EQ(run(arguments(shards)).status, 0);
   EXPECT_EQ(parsed(read("y.1.npy.json"))["dtype"], "bf16");
-  // What was written is read again, and a file of another tensor is not.
+  // The written files can be read again, and a file of another tensor is refused.
   const std::vector<std::string> names = {"--in", path("y.{place}.npy"), "--out",
                                           path("z.{place}.npy")};
   EXPECT_EQ(fails(shards.a_text, shards.b_text, names).error_code(), "contradiction");
@@ -391,7 +392,7 @@ TEST_F(ReshardRanks, OneErrorForAll) {
   other = good;
   other[1] = "tensor<53x63xf99, pyflame.RowPartition(4)>";
   expect_one({good, good, other}, 2, {"error[bad_dtype]: rank 2: in A"});
-  // The same error everywhere is nobody's in particular, and shows its place in the text.
+  // The same error on all ranks is not attributed to one rank, and shows its position in the text.
   expect_one({other, other, other}, 2, {"error[bad_dtype]: in A", "^^^"});
   other[1] = "-";
   expect_one({other, other, other}, 2, {"error[usage]: A is -"});

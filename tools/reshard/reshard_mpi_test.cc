@@ -19,15 +19,15 @@
 #include "tools/testing/folder_testing.h"
 #include "tools/testing/shard_testing.h"
 
-/// The real command under the real mpirun: right results, and every way to go wrong.
+/// The real command under the real mpirun: correct results, and every kind of failure.
 namespace tessera::tools {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// Nothing here takes longer than seconds; a machine that is busy with other things may need more.
-constexpr std::string_view kLongest = "180";  // seconds that mpirun may take at all
+// Nothing here takes longer than seconds; a busy machine may need more.
+constexpr std::string_view kLongest = "180";  // seconds that mpirun may take in total
 constexpr std::chrono::seconds kPatient{120};
 
 std::string tensor(const std::string& type, const std::string& layout) {
@@ -48,14 +48,16 @@ std::size_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-/// The state of a process as the kernel says it: T when it is stopped; nothing when it is gone.
+/// The state of a process as the kernel reports it: T when it is stopped; nothing when it has
+/// ended.
 std::string state_of(pid_t process) {
   const std::string facts = file_text(cat("/proc/", process, "/stat"));
   const std::size_t name_end = facts.rfind(") ");
   return name_end == std::string::npos ? "" : facts.substr(name_end + 2, 1);
 }
 
-/// Whether a process ends within some seconds; one that nobody has asked about yet has ended, too.
+/// Whether a process ends within some seconds; a process that has not been waited for yet counts as
+/// ended.
 bool ends(pid_t process) {
   const auto end = Clock::now() + std::chrono::seconds(5);
   while (Clock::now() < end) {
@@ -66,8 +68,8 @@ bool ends(pid_t process) {
   return false;
 }
 
-/// mpirun with a command line, in a process group of its own. Standard error is kept apart from
-/// standard output: MPI and the libraries below it write warnings of their own there.
+/// mpirun with a command line, in a separate process group. Standard error is kept apart from
+/// standard output, because MPI and the libraries below it write warnings there.
 class Job {
  public:
   Job(const std::vector<std::string>& args, fs::path output,
@@ -84,7 +86,7 @@ class Job {
     dup2(open(output_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644), STDOUT_FILENO);
     dup2(open(errors().c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644), STDERR_FILENO);
     close(STDIN_FILENO);
-    // Any number of ranks, on any machine, for any user; ranks that wait give way.
+    // Any number of ranks, on any machine, for any user; waiting ranks yield the processor.
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
@@ -121,7 +123,7 @@ class Job {
 
  private:
   fs::path errors() const { return fs::path(output_).concat(".err"); }
-  /// Of any of its threads.
+  /// Children of any of its threads.
   static std::vector<pid_t> children_of(pid_t parent) {
     std::vector<pid_t> list;
     std::error_code error;
@@ -180,7 +182,7 @@ class ReshardMpi : public TestFolder, public testing::Test {
     for (const std::string& name : names()) fs::remove(path(name));
   }
 
-  /// One error with all of these words among what MPI says, and no file that was not there.
+  /// One error that contains all of these words among the output of MPI, and no new files.
   void fails(const Answer& answer, std::vector<std::string> before,
              const std::vector<std::string>& words) {
     EXPECT_NE(answer.status, 0);
@@ -195,8 +197,8 @@ class ReshardMpi : public TestFolder, public testing::Test {
     EXPECT_EQ(names(), before);
   }
 
-  /// A job of two ranks whose rank 1 stops in the middle of its work: it has room on the disk for
-  /// its output, and nothing in it.
+  /// A job of two ranks whose rank 1 stops in the middle of its work: disk space for its output is
+  /// reserved, but nothing is written to it.
   struct Stopped {
     std::unique_ptr<Job> job;
     pid_t process = -1;
@@ -248,8 +250,8 @@ TEST_F(ReshardMpi, RankZeroAlonePrints) {
   const Json json = answer.json();
   ASSERT_TRUE(json.is_object()) << answer.out;
   EXPECT_EQ(json["ranks"], 4);
-  // Rank r has the rows of place r and the columns of place r, and what is in both stays there:
-  // 14 x 16 elements of three ranks, 11 x 15 of the last.
+  // Rank r has the rows of place r and the columns of place r, and the intersection stays there: 14
+  // x 16 elements of three ranks, 11 x 15 of the last.
   EXPECT_EQ(json["local_bytes"], 4 * (3 * 14 * 16 + 11 * 15));
   EXPECT_EQ(json["bytes"], 4 * (53 * 63 - 3 * 14 * 16 - 11 * 15));
   EXPECT_EQ(json["max_partners"], 3);

@@ -58,7 +58,7 @@ std::string where_text(const ReshardAnswer& answer) {
                                : cat("on ", answer.target, " (", mesh, ")");
 }
 
-/// What a kind means, for those who do not know the word.
+/// An explanation of a kind, for users who do not know the term.
 std::string_view kind_words(reshard::ReshardKind kind) {
   switch (kind) {
     case reshard::ReshardKind::kIdentity:
@@ -241,7 +241,7 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
     out << text << '\n';
     return;
   }
-  // There may be a million of them: each is printed as it comes.
+  // There may be a million of them: each is printed at once.
   text.back() = ',';
   out << text << "\"pairs\":[";
   const Shape& mesh = answer.reshard.physical().mesh;

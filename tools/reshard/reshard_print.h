@@ -11,11 +11,11 @@
 
 namespace tessera::tools {
 
-/// The answer as one JSON object on one line. What needs routes is null where they are not known,
-/// and `simulated_cycles` where nothing was simulated.
+/// The answer as one JSON object on one line. Fields that need routes are null where routes are
+/// unknown, and `simulated_cycles` is null where nothing was simulated.
 void print_reshard_json(const ReshardAnswer& answer, std::ostream& out);
 
-/// The answer in words, with the heat map where there is one; pairs beyond the first 32 are only
+/// The answer as text, with the heat map where there is one; pairs beyond the first 32 are only
 /// counted.
 void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal);
 
@@ -24,7 +24,7 @@ std::string seconds_text(double seconds);
 /// "53 bytes", "4 MB (4194304 bytes)".
 std::string bytes_text(std::int64_t bytes);
 
-/// The places that B was given: what crosses before and after, and the tensor.
+/// The new places of B: the traffic before and after, and the tensor.
 Json relabel_json(const reshard::Relabelled& relabelled);
 void print_relabelled(const reshard::Relabelled& relabelled, std::ostream& out,
                       const Terminal& terminal);

@@ -17,13 +17,13 @@ std::int64_t steps(const fabric::FabricMesh& mesh, std::int32_t from, std::int32
   return std::abs(from / mesh.cols - to / mesh.cols) + std::abs(from % mesh.cols - to % mesh.cols);
 }
 
-/// What is sent from one place to the same others is one message of the trace, in however many
-/// parts it travels.
+/// What one place sends to the same destinations is one message of the trace, even if it travels in
+/// several parts.
 struct Traced {
   std::vector<TraceMessage> messages;
   std::vector<std::size_t> of_part;  ///< the message of each message on the fabric
 
-  /// Without times, which only the simulation knows.
+  /// Without times, which only the simulation provides.
   Traced(const reshard::Reshard& reshard, const reshard::ReshardTraffic& sent) {
     const Shape& mesh = reshard.physical().mesh;
     const fabric::FabricMesh& fabric = *reshard.physical().fabric;
@@ -76,7 +76,7 @@ struct Traced {
 Result<SimulatedReshard> simulate_messages(const reshard::Reshard& reshard, fabric::FabricMode mode,
                                            std::int64_t most, bool traced) {
   reshard::TrafficOptions parts;
-  if (mode == fabric::FabricMode::kStatic) parts.parts = 1;  // each would take a colour of its own
+  if (mode == fabric::FabricMode::kStatic) parts.parts = 1;  // each part would need a colour
   TESSERA_TRY(const reshard::ReshardTraffic sent, reshard::traffic_of(reshard, most, parts));
   std::optional<Traced> trace;
   fabric::Sink sink;

@@ -10,14 +10,14 @@
 
 namespace tessera::tools {
 
-/// A reshard carried out wavelet by wavelet, and when its messages were under way.
+/// A reshard simulated wavelet by wavelet, and when its messages were in flight.
 struct SimulatedReshard {
   fabric::Simulation simulation;
-  std::vector<TraceMessage> messages;  ///< only when asked for
+  std::vector<TraceMessage> messages;  ///< only when requested
 };
 
-/// Sends at most `most` messages (reshard/simulation/traffic.h cuts what is sent into several).
-/// Errors: those of traffic_of and simulate; those of check_trace_size when they are to be traced.
+/// Sends at most `most` messages (reshard/simulation/traffic.h splits the data into several).
+/// Errors: those of traffic_of and simulate; those of check_trace_size when messages are traced.
 Result<SimulatedReshard> simulate_messages(const reshard::Reshard& reshard, fabric::FabricMode mode,
                                            std::int64_t most, bool traced);
 

@@ -27,7 +27,7 @@ Json ask(const std::string& a, const std::string& b, std::vector<std::string> fl
   return answer.json();
 }
 
-/// What the contract promises, in its order: a row of a table of cases.
+/// The documented figures in their order: a row of a table of cases.
 struct Figures {
   std::string kind;
   std::int64_t bytes, local_bytes, messages, wavelets, hops, max_link, max_ramp, longest, cycles;
@@ -51,8 +51,9 @@ void expect_figures(const Json& json, const Figures& expected) {
 /// Steps, first and second half:
 ///     (0,0) 0 1   (0,1) 1 2   (0,2) 1 2   (0,3) 2 3
 ///     (1,0) 1 2   (1,1) 2 3   (1,2) 2 3   (1,3) 3 4      32 in all, one half stays
-/// West of (0,2) pass the halves of (0,2) and (0,3): 16. South of (1,0) those of (1,0) and (1,1):
-/// 16. Each place sends and receives at most two halves: 8. max(8, 16 + 4) + 2·2 + 1 = 25.
+/// The link west of (0,2) carries the halves of (0,2) and (0,3): 16. The link south of (1,0)
+/// carries those of (1,0) and (1,1): 16. Each place sends and receives at most two halves: 8.
+/// max(8, 16 + 4) + 2·2 + 1 = 25.
 const std::string kWide = flame("8x8xf32", "Grid(2, 4)");
 const std::string kTall = flame("8x8xf32", "Grid(4, 2)");
 const Figures kWideToTall = {"RESHARD", 240, 16, 15, 60, 128, 16, 8, 4, 25};
@@ -67,7 +68,7 @@ TEST(ReshardVerb, FiguresOfAnotherGrid) {
   EXPECT_EQ(json["mesh"], Json({994, 750}));
   EXPECT_FALSE(json.contains("pairs"));
   EXPECT_FALSE(json.contains("heat"));
-  // No wavelet can be there before its link has passed all that the link carries.
+  // No wavelet can arrive before its link has carried its whole load.
   EXPECT_GE(json["simulated_cycles"].get<std::int64_t>(), 16);
 }
 
@@ -81,13 +82,13 @@ TEST(ReshardVerb, WithoutATargetTheMeshIsJustLargeEnough) {
   EXPECT_NE(words.out.find("on 4x4 places, just enough for both"), std::string::npos) << words.out;
 }
 
-/// The seed's section 7.1: c is on Grid(4, 4) and a was on Grid(2, 8). [64, 64] f32: A's tiles are
-/// 32x8, B's 16x16; each half of a tile, 16x8 elements in 128 wavelets, goes from (i, j) to (2i or
-/// 2i+1, j div 2). Steps west: j - j div 2 = 0 1 1 2 2 3 3 4, 16 in a row of 8. Steps south: from
-/// row 0 to 0 or 1, from row 1 to 2 or 3: 0 1 1 2.
+/// Section 7.1 of the PyFlame document: c is on Grid(4, 4) and a was on Grid(2, 8). [64, 64] f32:
+/// A's tiles are 32x8, B's 16x16; each half of a tile, 16x8 elements in 128 wavelets, goes from (i,
+/// j) to (2i or 2i+1, j div 2). Steps west: j - j div 2 = 0 1 1 2 2 3 3 4, 16 in a row of 8. Steps
+/// south: from row 0 to 0 or 1, from row 1 to 2 or 3: 0 1 1 2.
 ///   messages   32 halves, of which (0,0) to (0,0) stays
 ///   hops       128 · (4 · 16 + 8 · (0 + 1 + 1 + 2)) = 128 · 96
-///   link       west of (0,4) pass both halves of the 4 tiles j = 4 .. 7, which go to columns 2
+///   link       the link west of (0,4) carries both halves of the 4 tiles j = 4 .. 7, to columns 2
 ///              and 3: 8 · 128; south of (1,0): the halves of 2 tiles for rows
 ///              2 and 3: 4 · 128
 ///   ramp       two halves in, two out: 256
@@ -100,9 +101,10 @@ TEST(ReshardVerb, TheSeedsPropagationExample) {
                         2 * kHalf, 6, 8 * kHalf + 6 + 5});
 }
 
-/// The seed's section 5.1: A [1024, 512] by rows on column 0. For a matmul on 4x4 PEs each row of
-/// PEs needs its rows of A: three copies of 256·512 elements from (i, 0), one multicast a row.
-///   wavelets   4 rows · 3 · 131072; hops: distances 1 + 2 + 3 a row; over links once each
+/// Section 5.1 of the PyFlame document: A [1024, 512] by rows on column 0. For a matmul on 4x4 PEs
+/// each row of PEs needs its rows of A: three copies of 256·512 elements from (i, 0), one multicast
+/// per row.
+///   wavelets   4 rows · 3 · 131072; hops: distances 1 + 2 + 3 per row; over links once each
 ///   link       131072, ramp 131072, longest 3
 TEST(ReshardVerb, TheSeedsMatmulExample) {
   constexpr std::int64_t kTile = 131072;  // 256 · 512
@@ -124,7 +126,7 @@ TEST(ReshardVerb, AMulticastGoesOnceOverEachLink) {
 }
 
 /// Four elements over one link: 4 + 1 cycles and (2·2 + 1) by the model. Simulated, the last of
-/// them leaves in cycle 3 and is there 2·2 + 1 later: 9 cycles from the first to the last.
+/// them leaves in cycle 3 and arrives 2·2 + 1 later: 9 cycles from the first to the last.
 TEST(ReshardVerb, SimulatedCycles) {
   const std::string one = flame("8xf32", "SinglePE()");
   const std::string two = flame("8xf32", "RowPartition(2)");
@@ -139,14 +141,14 @@ TEST(ReshardVerb, SimulatedCycles) {
   const Json never = ask(one, two, {"--simulate", "never"});
   EXPECT_TRUE(never["simulated_cycles"].is_null());
   EXPECT_EQ(never["why_not_simulated"], "not asked for");
-  // 2^24 wavelets over one link are too many to be simulated unasked.
+  // 2^24 wavelets over one link are too many to be simulated without a request.
   const Json large =
       ask(flame("33554432xf32", "SinglePE()"), flame("33554432xf32", "RowPartition(2)"));
   EXPECT_EQ(large["wavelets"], 1 << 24);
   EXPECT_TRUE(large["simulated_cycles"].is_null());
 }
 
-/// 50000 ways each of 1, 3, .., 99999 links in either direction: 5·10^9 hops.
+/// 50000 routes each of 1, 3, .., 99999 links in either direction: 5·10^9 hops.
 TEST(ReshardVerb, ASimulationWithoutEndIsRefusedAtOnce) {
   const Answer answer =
       run({"reshard", tensor("100000xf32", "native<mesh=[100000], {d0} / (1 -> m0)>"),
@@ -184,7 +186,7 @@ TEST(ReshardVerb, Kinds) {
   }
 }
 
-/// 5 bf16 on one place to two: the second wants elements 3 and 4 (rows 3, 2): 4 bytes, 1 wavelet.
+/// 5 bf16 on one place to two: the second needs elements 3 and 4 (rows 3, 2): 4 bytes, 1 wavelet.
 TEST(ReshardVerb, PairsArePhysicalAndAddUp) {
   const Json small = ask(flame("5xbf16", "SinglePE()"),
                          flame("5xbf16", "RowPartition(2, origin=(3, 7))"), {"--pairs"});
@@ -272,7 +274,7 @@ TEST(ReshardVerb, RelabellingFindsATransposeThatMovesNothing) {
   EXPECT_EQ(json["relabel"]["bytes_after"], 0);
   EXPECT_EQ(json["relabel"]["saved_bytes"], 128);
   EXPECT_EQ(json["relabel"]["changed"], true);
-  // What was printed is that B.
+  // The printed tensor is that B.
   const Json again = ask(a, json["relabel"]["tensor"].get<std::string>());
   EXPECT_EQ(again["bytes"], 0);
   const Json same = ask(a, a, {"--relabel"});
@@ -306,12 +308,12 @@ TEST(ReshardVerb, AGatherThatDoesNotFitIsNo) {
   EXPECT_NE(message.find("4 MB"), std::string::npos) << message;
   EXPECT_NE(message.find("36 KB"), std::string::npos) << message;
   EXPECT_NE(answer.json()["error"]["help"].get<std::string>().find("host"), std::string::npos);
-  // Without a machine there is no memory to speak of.
+  // Without a machine, memory is unknown.
   EXPECT_EQ(ask(a, b)["kind"], "GATHER");
 }
 
 TEST(ReshardVerb, OtherKindsThatDoNotFitAreWarnedOf) {
-  // 128x512 elements, 256 KB a place.
+  // 128x512 elements, 256 KB per place.
   const Json json = ask(flame("512x512xf32", "Grid(4, 1)"), flame("512x512xf32", "Grid(1, 4)"),
                         {"--target", "wse2"});
   ASSERT_EQ(json["warnings"].size(), 1U);

@@ -13,7 +13,7 @@
 namespace tessera::tools {
 namespace {
 
-/// A piece of time on a thread of a place.
+/// A range of time on a thread of a place.
 struct Slice {
   std::int64_t from = 0, to = 0;
   std::int64_t message = 0;
@@ -51,7 +51,7 @@ class Writer {
          {"args", {{"name", name}}}});
   }
 
-  /// Of a place; the counter's process is 0.
+  /// The process number of a place; the counter's process is 0.
   std::int64_t number(const Place& place) const { return mesh_.linear(place) + 1; }
   std::string text() && { return std::move(text_); }
 
@@ -60,7 +60,8 @@ class Writer {
   std::string text_;
 };
 
-/// Puts slices, which come by `from`, on as few threads as keep them apart.
+/// Assigns slices, which are sorted by `from`, to as few threads as possible so that they do not
+/// overlap.
 std::vector<std::int64_t> threads_for(const std::vector<Slice>& slices) {
   using Free = std::pair<std::int64_t, std::int64_t>;  // from when on, which thread
   std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
@@ -102,7 +103,7 @@ Json slice_json(const Writer& writer, const Slice& slice, const TraceMessage& me
           {"args", std::move(args)}};
 }
 
-/// The end of an arrow, inside a slice.
+/// One end of an arrow, inside a slice.
 Json arrow_json(const Json& slice, bool begins, std::int64_t id) {
   Json json = {{"ph", begins ? "s" : "f"}, {"cat", "message"},    {"name", "message"}, {"id", id},
                {"pid", slice["pid"]},      {"tid", slice["tid"]}, {"ts", slice["ts"]}};
@@ -110,7 +111,7 @@ Json arrow_json(const Json& slice, bool begins, std::int64_t id) {
   return json;
 }
 
-/// How many messages are on their way, whenever that changes.
+/// The number of messages in flight, at every change.
 void add_counter(Writer& writer, const std::vector<TraceMessage>& messages) {
   std::map<std::int64_t, std::int64_t> change;
   for (const TraceMessage& message : messages) {
@@ -145,7 +146,7 @@ Result<std::string> trace_text(const std::string& title, const Shape& mesh,
   std::int64_t arrivals = 0;
   for (const TraceMessage& message : messages) arrivals += std::ssize(message.arrivals);
   TESSERA_CHECK_OK(check_trace_size(arrivals));
-  // Slices of each place, sent and received apart.
+  // Slices of each place, sent and received ones separately.
   std::map<std::pair<std::int64_t, bool>, std::vector<Slice>> by_place;
   for (std::size_t m = 0; m < messages.size(); ++m) {
     const TraceMessage& message = messages[m];

@@ -8,7 +8,8 @@
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
 
-/// What happened when, as a file that chrome://tracing and ui.perfetto.dev open: Chrome's trace
+/// The timeline of a simulation as a file that chrome://tracing and ui.perfetto.dev open: Chrome's
+/// trace
 /// event format, one JSON object with "traceEvents"
 /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 namespace tessera::tools {
@@ -20,7 +21,7 @@ struct TraceArrival {
   std::int64_t from = 0, to = 0;
 };
 
-/// One message as it was simulated: to one destination, or a multicast to several.
+/// One simulated message: to one destination, or a multicast to several.
 struct TraceMessage {
   Place source;
   std::int64_t bytes = 0;  ///< to each destination
@@ -29,17 +30,16 @@ struct TraceMessage {
   std::vector<TraceArrival> arrivals;
 };
 
-/// The most messages of a trace, multicasts counted once a destination: about 40 MB.
+/// The most messages of a trace, where a multicast counts once per destination: about 40 MB.
 inline constexpr std::int64_t kMostTraceMessages = 1 << 16;
 
 /// kTooLarge beyond kMostTraceMessages.
 Status check_trace_size(std::int64_t messages);
 
-/// The text of a trace. A place is a process, called by its coordinates and sorted by `mesh`;
-/// every message is a slice where it is sent and one where it arrives, joined by an arrow. Slices
-/// of one thread never overlap: what happens at the same time is on further threads of the place.
-/// A counter tells how many messages are on their way. One cycle is one microsecond.
-/// Errors as check_trace_size.
+/// The text of a trace. A place is a process, named by its coordinates and sorted by `mesh`; every
+/// message is a slice where it is sent and one where it arrives, joined by an arrow. Slices of one
+/// thread never overlap: concurrent messages are on further threads of the place. A counter shows
+/// how many messages are in flight. One cycle is one microsecond. Errors as check_trace_size.
 Result<std::string> trace_text(const std::string& title, const Shape& mesh,
                                const std::vector<TraceMessage>& messages);
 

@@ -35,7 +35,7 @@ std::vector<Json> with_phase(const Json& events, const std::string& phase) {
   return found;
 }
 
-/// [0, 1] sends 8 bytes to [1, 1] and [1, 2]; they leave in cycles 0 and 1 and are there, after a
+/// [0, 1] sends 8 bytes to [1, 1] and [1, 2]; they leave in cycles 0 and 1 and arrive, after a
 /// ramp, one or two hops and a ramp, in cycles 5 and 6, and 6 and 7.
 TEST(Trace, AMulticastIsOneSliceThatLeavesAndTwoThatArrive) {
   const Shape mesh = *Shape::make({2, 3});
@@ -52,7 +52,7 @@ TEST(Trace, AMulticastIsOneSliceThatLeavesAndTwoThatArrive) {
   EXPECT_EQ(slices[2]["args"]["hops"], 2);
   EXPECT_EQ(with_phase(events, "s").size(), 2U);
   EXPECT_EQ(with_phase(events, "f").size(), 2U);
-  // Two on their way from 0, one from 7, none from 8.
+  // Two in flight from 0, one from 7, none from 8.
   const std::vector<Json> counts = with_phase(events, "C");
   ASSERT_EQ(counts.size(), 3U);
   EXPECT_EQ(counts[0]["args"]["messages"], 2);
@@ -61,8 +61,8 @@ TEST(Trace, AMulticastIsOneSliceThatLeavesAndTwoThatArrive) {
   EXPECT_EQ(counts[2]["args"]["messages"], 0);
 }
 
-/// What viewers demand: slices of a thread lie one after the other, every arrow has two ends, and
-/// every process and thread that is used has a name.
+/// What viewers require: slices of a thread do not overlap, every arrow has two ends, and every
+/// process and thread that is used has a name.
 TEST(Trace, RandomMessagesKeepTheRulesOfTheFormat) {
   Dice dice(11);
   for (int round = 0; round < 50; ++round) {
@@ -118,7 +118,7 @@ TEST(Trace, RandomMessagesKeepTheRulesOfTheFormat) {
   }
 }
 
-/// A gather keeps one place busy with everything at once; threads are found in a sorted queue.
+/// A gather sends everything to one place at the same time; threads are found in a sorted queue.
 TEST(Trace, ManyArrivalsAtOnePlaceAtOnce) {
   const Shape mesh = *Shape::make({2});
   TraceMessage message{{0}, 4, 1, 0, 1, {{{1}, 1, 5, 1 << 20}}};

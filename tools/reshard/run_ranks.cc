@@ -25,7 +25,7 @@ bool asks_for(const std::vector<std::string>& args, std::string_view flag) {
   return std::find(args.begin(), end, flag) != end;
 }
 
-/// The value of a flag as people would write it; "not given" without one.
+/// The value of a flag as a user would write it; "not given" without one.
 std::string said(const Request& request, const Flag& flag) {
   if (!request.has(flag.name)) return "not given";
   switch (flag.kind) {
@@ -47,7 +47,7 @@ exchange::Fact fact(std::string name, const std::string& text) {
   return {std::move(name), print.value(), quote(text)};
 }
 
-/// What all ranks must have alike: everything but --threads, which is each machine's own affair.
+/// What must be the same on all ranks: everything but --threads, which may differ per machine.
 std::vector<exchange::Fact> facts_of(const Verb& verb, const Asked& asked) {
   std::vector<exchange::Fact> facts = {fact("version", std::string(kVersion))};
   for (const auto& [name, text] : asked.texts) facts.push_back(fact(upper_case(name), text));
@@ -58,7 +58,7 @@ std::vector<exchange::Fact> facts_of(const Verb& verb, const Asked& asked) {
   return facts;
 }
 
-/// mpirun gives its standard input to rank 0 alone.
+/// mpirun connects its standard input to rank 0 only.
 Status check_input(const Verb& verb, const Request& request) {
   for (const Positional& positional : verb.positionals) {
     if (request.text(positional.name) != "-") continue;
@@ -78,7 +78,7 @@ Asked read_alone(const Verb& verb, const std::vector<std::string>& args) {
   return asked;
 }
 
-/// How long ranks wait for each other; --patience is checked by the verb, once all have read it.
+/// How long ranks wait for each other; the verb checks --patience once all have read it.
 exchange::Timeouts patience_of(const Request& request) {
   const bool is_said = request.has("patience");
   const std::int64_t seconds = request.number("patience");
@@ -121,10 +121,10 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
   RankedStatus status{exit_status(verb, verdict), false};
   if (verdict) return status;
   if (agreement.speaks()) {
-    // Rank 0's own error is shown in its own text, and the number would be no news.
+    // Rank 0 shows an error of its own with its own text, and without the rank number.
     const bool is_own = agreement.rank() == 0 && asked.failure;
     Failure failure = is_own ? *asked.failure : Failure{verdict.error(), ""};
-    if (!is_own) failure.error.span.reset();  // in a text that another rank has
+    if (!is_own) failure.error.span.reset();  // refers to a text of another rank
     report(failure, json, out, err);
     out.flush();
     err.flush();
@@ -146,7 +146,7 @@ int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::os
   }
   const RankedStatus status = run_on_ranks(verb, args, **exchange, out, err, terminal);
   if (!status.is_abandoned) return status.exit;
-  // The processes cannot part as usual, because one of them is not there.
+  // The processes cannot disconnect as usual, because one of them is missing.
   out.flush();
   err.flush();
   wait_to_be_ended(status.exit);

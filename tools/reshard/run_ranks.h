@@ -13,30 +13,31 @@
 
 namespace tessera::tools {
 
-/// A verb that several processes answer together (`--mpi`): each of them calls this with its own
+/// A verb that several processes answer together (`--mpi`): each process calls this with its own
 /// arguments and an exchange with the others.
 ///
-/// Rank 0 alone prints. That arguments are good, and the same on all ranks, is agreed on before the
-/// verb runs; an error of one rank is the error of all, is printed once, by whoever speaks for all,
-/// and every rank has the same exit status. When a rank is silent the one that speaks ends all of
-/// them, and the others wait for that.
+/// Only rank 0 prints the answer. Before the verb runs, the ranks agree that the arguments are
+/// valid and the same on all ranks. An error on one rank is an error on all: one rank, which
+/// reports for all, prints it once, and every rank has the same exit status. When a rank is silent,
+/// the reporting rank ends all processes, and the others wait for that.
 struct RankedStatus {
   int exit = 0;
-  bool is_abandoned = false;  ///< a rank is silent: nothing more can be done together
+  bool is_abandoned = false;  ///< a rank is silent: the ranks cannot continue together
 };
 RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal);
 
 inline constexpr std::int64_t kLongestPatience = 86'400;
-/// What --patience says: how long without progress, and as long for an answer, up to 5 seconds.
+/// The timeouts of --patience: the given time without progress, and the same, at most 5 seconds,
+/// for an answer.
 exchange::Timeouts patience_for(std::int64_t seconds);
 
-/// Whether the arguments of a verb ask for ranks.
+/// Whether the arguments of a verb request ranks.
 bool wants_ranks(const Verb& verb, const std::vector<std::string>& args);
 
-/// The same, with the processes that mpirun started. Where these cannot be had, says so once a
-/// machine.
+/// The same, with the processes that mpirun started. Where MPI is not available, reports it once
+/// per machine.
 int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
                  std::ostream& err, const Terminal& terminal);
 

@@ -100,7 +100,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (const Layout* layout = tensor.placement.layout()) {
     console.out << picture(*layout, facts.classes, terminal);
   }
-  // Broken at spaces only where it must be, and white space means nothing to the parser.
+  // Broken at spaces only where necessary; the parser ignores white space.
   console.out << wrap(cat("native: ", print_native(tensor.placement)), terminal.width, "", "  ");
   if (target) console.out << target_words(*target, terminal);
   return verdict;

@@ -39,7 +39,7 @@ std::int64_t used_extent(const Form& form, int axis) {
   return reach.saturated();
 }
 
-/// Elements on all places, replicas counted one by one.
+/// Elements on all places, including replicas.
 Checked held_elements(const Placement& placement) {
   Checked held = 0;
   for (const FormPiece& piece : form_pieces(placement)) {
@@ -48,13 +48,12 @@ Checked held_elements(const Placement& placement) {
   return held;
 }
 
-/// How many slots hold nothing, and why. Pieces and views are looked at slot by slot, up to 2^20 of
-/// them.
+/// How many slots are empty, and why. Pieces and views are examined slot by slot, up to 2^20 slots.
 void count_padding(const Placement& placement, ShowFacts& facts) {
   constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
   const Checked slots = Checked(placement.slots()) * placement.places();
   if (placement.view() == nullptr) {
-    // Exact without looking at causes: no two elements share a slot, so the rest is padding.
+    // Exact without determining causes: no two elements share a slot, so the rest is padding.
     facts.padding_elements = (slots - held_elements(placement)).saturated();
   }
   if (const Layout* layout = placement.layout()) {
@@ -112,8 +111,8 @@ void add_warnings(const Placement& placement, ShowFacts& facts) {
 }  // namespace
 
 std::int64_t points_on_first_place(const Fold& fold, std::int64_t extent) {
-  // Lengths of what is left of the line, and how many pieces of that length there are. Each cut
-  // adds at most one length, so this stays small however long the line is.
+  // Lengths of the remaining pieces of the line, and how many pieces of that length there are. Each
+  // cut adds at most one length, so this stays small for lines of any length.
   std::map<std::int64_t, std::int64_t> pieces = {{extent, 1}};
   for (const Cut& cut : fold.cuts) {
     std::map<std::int64_t, std::int64_t> next;

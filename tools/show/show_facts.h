@@ -11,20 +11,23 @@
 #include "tessera/layout/placement.h"
 #include "tessera/layout/places.h"
 
+/// tools/show/: the verb `show`. A tensor and optionally a target come in; its numbers and picture
+/// go out as text or JSON. Numbers come from layout/, notation/ and target/: nothing here decides
+/// where an element is stored.
 namespace tessera::tools {
 
-/// Something that is legal but probably not meant.
+/// Something that is legal but probably not intended.
 struct Warning {
   std::string_view code;  ///< "waste", "empty_places", "mesh_larger_than_used", ..
   std::string message;
 };
 
-/// The numbers that `tessera show` tells; lists have one number a fold, of the first piece where
+/// The numbers that `tessera show` prints; lists have one number per fold, of the first piece where
 /// there are several.
 struct ShowFacts {
   std::vector<std::int64_t> folded_shape;          ///< needed length of the line
   std::vector<std::int64_t> shard_shape;           ///< points of the line on the first place
-  std::vector<std::int64_t> atoms_shape;           ///< atoms allocated on a place
+  std::vector<std::int64_t> atoms_shape;           ///< atoms allocated per place
   std::int64_t logical_bytes = 0;                  ///< of the elements alone, in the storage type
   std::optional<std::int64_t> padding_elements;    ///< nothing when counting takes too long
   std::optional<PaddingCount> padding;             ///< the same by cause
@@ -34,7 +37,7 @@ struct ShowFacts {
 
 ShowFacts facts_of(const Placement& placement);
 
-/// How many p in [0, E) have only zeros on the mesh: what the place at the origin holds.
+/// How many p in [0, E) have only zeros on the mesh: the points that the place at the origin holds.
 /// Example: 53 rows cut by (18 on the mesh, 32, 1): 18.
 std::int64_t points_on_first_place(const Fold& fold, std::int64_t extent);
 

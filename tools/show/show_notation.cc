@@ -34,11 +34,11 @@ std::string nest_line(const notation::SpyreNest& nest) {
              bracketed(nest.device_stride));
 }
 
-/// One overload a notation; `std::visit` picks.
+/// One overload per notation, for `std::visit`.
 struct Teller {
   const Tensor& tensor;
 
-  /// Words that say nothing which the layout does not show.
+  /// Notations that add nothing to what the layout shows.
   template <typename Plain>
   Result<NotationFacts> operator()(const Plain&) const {
     return NotationFacts{};

@@ -11,14 +11,14 @@
 
 namespace tessera::tools {
 
-/// What `show` tells in the words of the notation that a tensor was written in, besides the numbers
-/// that every layout has.
+/// What `show` prints in the terms of the notation that a tensor was written in, in addition to the
+/// numbers that every layout has.
 struct NotationFacts {
-  std::string name;  ///< the field of the JSON answer; empty when it has nothing to add
+  std::string name;  ///< the field of the JSON answer; empty when there is nothing to add
   Json json;         ///< its value
-  std::vector<std::string> lines;  ///< the same for people
-  /// Where the notation has a word of its own for a general number: the share of one core or bank
-  /// of an interleaved tensor, the shard that the notation divides by.
+  std::vector<std::string> lines;  ///< the same as text
+  /// Where the notation defines a general number in its own way: the share of one core or bank of
+  /// an interleaved tensor, the shard that the notation divides by.
   std::optional<std::int64_t> shard_bytes;
   std::optional<std::vector<std::int64_t>> shard_shape;
   std::optional<std::vector<std::int64_t>> atoms_shape;
@@ -26,7 +26,7 @@ struct NotationFacts {
 
 Result<NotationFacts> notation_facts(const Tensor& tensor);
 
-/// The tiles that places hold, as one length a dim, and how many places hold each; full tiles
+/// The tiles that places hold, with one length per dim, and how many places hold each; full tiles
 /// first.
 struct TileShape {
   std::int64_t places = 0;

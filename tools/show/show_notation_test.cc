@@ -19,7 +19,7 @@ TEST(ShowNotation, PyflameTileShapes) {
   EXPECT_EQ(shown("tensor<5x1xf32, pyflame.BlockCyclic(2, 1, 2, 1)>")["pyflame"],
             parsed(R"({"tile_shapes": [
       {"places": 1, "shape": [3, 1]}, {"places": 1, "shape": [2, 1]}]})"));
-  // Replicas hold the same tile; beside a fixed coordinate there is none.
+  // Replicas hold the same tile; places next to a fixed coordinate hold none.
   EXPECT_EQ(shown("tensor<4xf32, pyflame.Grid(2, 3, dim_to_pe=[0], replicate=[1])>")["pyflame"],
             parsed(R"({"tile_shapes": [{"places": 6, "shape": [2]}]})"));
   EXPECT_EQ(
@@ -61,7 +61,7 @@ TEST(ShowNotation, MetalTodayKeepsTheShardOfItsType) {
 }
 
 // An interleaved tensor in L1 is one place, and its share is that of one core: 2x4 tiles on 8x8
-// cores are one tile a core.
+// cores are one tile per core.
 TEST(ShowNotation, TtnnInterleavedTellsTheShareOfACore) {
   const Json json = shown(
       "tensor<64x128xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, "

@@ -12,7 +12,7 @@
 namespace tessera::tools {
 namespace {
 
-/// One digit after the point.
+/// One digit after the decimal point.
 std::optional<double> rounded(std::optional<double> percent) {
   if (percent) percent = std::round(*percent * 10) / 10;
   return percent;

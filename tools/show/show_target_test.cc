@@ -66,9 +66,9 @@ TEST(ShowTarget, SpacesOfTheLayout) {
       Json(nullptr));
 }
 
-// What only the words of a notation know.
+// Facts that only the text of a notation has.
 TEST(ShowTarget, InterleavedTensorsAreDealtOut) {
-  // 128x128 tiles of 2 KB over 64 cores: 256 tiles a core.
+  // 128x128 tiles of 2 KB over 64 cores: 256 tiles per core.
   const Answer l1 = run({"show",
                          "tensor<4096x4096xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, "
                          "memref<1x256x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<l1>>, "
@@ -86,7 +86,7 @@ TEST(ShowTarget, SpansOfSpyreCores) {
                     cores + ">>",
                 "--target", "spyre"});
   };
-  // 256·272·32 sticks of 128 bytes in one stretch.
+  // 256·272·32 sticks of 128 bytes in one contiguous range.
   EXPECT_TRUE(
       has(divided("[32, 1, 1, 1]").out, "does not fit spyre: core 0 spans 272 MB > 256 MB"));
   // One of the 32 rows of sticks: few bytes, but from one end of the tensor to the other.

@@ -12,7 +12,7 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Every field in the order of the contract.
+/// Every field in the documented order.
 TEST(Show, FieldsOfATiledTensor) {
   const Answer answer = run({"show", kTiled, "--json"});
   EXPECT_EQ(answer.status, 0) << answer.out;
@@ -65,7 +65,7 @@ std::vector<std::string> warning_codes(const std::string& tensor) {
 }
 
 TEST(Show, WarnsOfWaste) {
-  // The line 96·d0 + d1 is 8·96 long and d1 has a fold of its own: 96 slots an element.
+  // The line 96·d0 + d1 is 8·96 long and d1 has another fold: 96 slots per element.
   const std::string text =
       "tensor<8x96x32xf32, native<{96*d0 + d1} / (1 -> mem*3072), {d1} / (1 -> mem*32), "
       "{d2} / (1 -> mem)>>";

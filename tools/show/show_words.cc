@@ -36,7 +36,7 @@ std::string apart(std::int64_t stride, std::string_view unit) {
 }
 
 /// What one cut does with pieces of its width: the data fill `needed` of them, and `left` points of
-/// the line reach it.
+/// the line reach this cut.
 std::string cut_phrase(const Cut& cut, std::int64_t needed, std::int64_t left) {
   const std::string pieces = cut.width == 1 ? "single elements" : cat("pieces of ", cut.width);
   if (cut.target.is_nothing()) return cat(pieces, " are numbered but not placed");

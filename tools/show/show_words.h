@@ -10,7 +10,7 @@
 
 namespace tessera::tools {
 
-/// The layout for a reader: what happens to each line, sizes, padding by cause, kinds of places,
+/// The layout as text: what happens to each line, sizes, padding by cause, kinds of places,
 /// warnings. No line is longer than the terminal is wide.
 std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
                        const Terminal& terminal);

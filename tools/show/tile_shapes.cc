@@ -59,7 +59,7 @@ Result<std::vector<TileShape>> tile_shapes(const Layout& layout) {
     tiles.push_back({places * form.replicas(), shape});
     with_data += tiles.back().places;
   }
-  // Places beside a fixed coordinate belong to no tile.
+  // Places next to a fixed coordinate belong to no tile.
   if (with_data < layout.places()) {
     tiles.push_back({layout.places() - with_data, std::vector<std::int64_t>(rank, 0)});
   }

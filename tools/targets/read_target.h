@@ -6,11 +6,14 @@
 #include "tessera/base/result.h"
 #include "tessera/target/machine.h"
 
+/// tools/targets/: the verb `targets` and the flag --target. A machine's name or file comes in, a
+/// checked machine description or its text goes out. The rules of descriptions are those of
+/// tessera/target: nothing here relaxes them.
 namespace tessera::tools {
 
 /// The machine that `--target` names: one that Tessera knows, or, when the text has a '/' or ends
-/// in ".json", a file. What is wrong in a file is told with the file's name, line and column, for
-/// spans count in the text of a tensor.
+/// in ".json", a file. Errors in a file carry the file's name, line and column in the message,
+/// because spans refer to the text of a tensor.
 Result<Machine> read_target(const std::string& name_or_path);
 
 }  // namespace tessera::tools

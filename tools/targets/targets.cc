@@ -13,7 +13,7 @@
 namespace tessera::tools {
 namespace {
 
-/// The machine's own JSON, so that what is printed can be read back as a target.
+/// The machine as JSON, so that the output can be read back as a target.
 Json machine_json(const Machine& machine) {
   return parse_json(target::to_json(machine)).value_or(Json());
 }

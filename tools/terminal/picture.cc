@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kMostRows = 6;
 constexpr std::int64_t kMostColumns = 12;
 constexpr std::size_t kMostLines = 4;      // in one cell
-constexpr std::int64_t kMostBoxes = 4096;  // of one tile, before its ranges are not listed
+constexpr std::int64_t kMostBoxes = 4096;  // of one tile; beyond this its ranges are not listed
 constexpr std::string_view kLeftOut = "...";
 
 using Lines = std::vector<std::string>;
 
-/// A rectangle of cells with labels, to be drawn with or without boxes around the cells.
+/// A rectangle of cells with labels, drawn with or without boxes around the cells.
 struct Grid {
   std::vector<std::string> column_labels;
   std::vector<std::string> row_labels;
@@ -199,7 +199,7 @@ Lines tile_lines(const Layout& layout, const Tile& tile) {
     if (ranges.size() > 2) line += cat(" +", ranges.size() - 1);
     if (lines.size() < kMostLines) lines.push_back(line);
   }
-  // Ranges along each dim tell the tile only when it is their product.
+  // Ranges along each dim describe the tile only when it is their product.
   if (product.saturated() != tile.elements) {
     return {count_of(tile.elements, "element"), count_of(std::ssize(tile.boxes), "box", "boxes")};
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr auto kQuiet = std::chrono::seconds(1);
 constexpr auto kBetween = std::chrono::milliseconds(200);
 
-/// "999 B", "1.2 GB": three digits are enough.
+/// "999 B", "1.2 GB": at most three digits.
 std::string size_text(std::int64_t bytes) {
   constexpr std::array<std::string_view, 7> kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto size = static_cast<double>(bytes);

@@ -16,17 +16,17 @@ namespace tessera::tools {
 /// "[#######-------]  52 %  1.2 of 2.3 GB  4 s" in at most `width` columns.
 std::string progress_line(std::int64_t done, std::int64_t total, double seconds, int width);
 
-/// A bar that a thread of its own draws while work goes on, and that vanishes at the end. Work that
+/// A progress bar that a separate thread draws during the work and removes at the end. Work that
 /// takes less than a second shows none.
 class ProgressBar {
  public:
-  /// `show` draws on `err`; without it nothing is ever drawn.
+  /// `show`: draw on `err`; if false nothing is ever drawn.
   ProgressBar(std::ostream& err, bool show, std::int64_t total, int width);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// What the work counts in; any thread may add to it.
+  /// The counter of completed work; any thread may add to it.
   std::atomic<std::int64_t>& done() { return done_; }
 
  private:

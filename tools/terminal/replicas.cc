@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostRectangles = std::int64_t{1} << 16;
 
-/// Fills that spread an element, those of small strides first.
+/// Fills that replicate an element, those of small strides first.
 std::vector<Fill> spreading(const Form& form) {
   std::vector<Fill> fills;
   for (const Fill& fill : form.fills) {

@@ -10,7 +10,7 @@
 
 namespace tessera::tools {
 
-/// Up to this many replicas are listed one by one; more are told as rectangles.
+/// Up to this many replicas are listed one by one; more are printed as rectangles.
 inline constexpr std::int64_t kListedReplicas = 64;
 
 /// All places from `from` to `to`, both inclusive on every axis.
@@ -19,22 +19,22 @@ struct PlaceRectangle {
   Place to;
 };
 
-/// The places of the replicas of an element, as disjoint rectangles, without listing them: fills
-/// whose strides continue each other make one rectangle, the others repeat it.
-/// Error kTooLarge for more than 2^16 rectangles.
+/// The places of the replicas of an element, as disjoint rectangles, without enumerating the
+/// places: fills whose strides continue each other make one rectangle, the others repeat it. Error
+/// kTooLarge for more than 2^16 rectangles.
 Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const Place& first);
 
 /// Writes places and their physical counterparts for one tensor. Only a Layout has a device map;
-/// elsewhere places are where they say.
+/// for other placements the physical place is the place itself.
 class PlaceWriter {
  public:
   /// Law: after `make`, no place of this tensor is refused.
   static Result<PlaceWriter> make(const Placement& placement, bool physical);
 
   /// `"places":[[2,1]]`, then `,"physical":[..]` (and `,"layers":[..]` when several places of the
-  /// mesh share a physical one) if asked. `first` is the first place of an element by `form`.
+  /// mesh share a physical one) on request. `first` is the first place of an element by `form`.
   void places_json(const Form& form, const Place& first, std::string& out) const;
-  /// The same for one place: `"place":[2,1]`, and `"physical":[..]`, `"layer":n` if asked.
+  /// The same for one place: `"place":[2,1]`, and `"physical":[..]`, `"layer":n` on request.
   void place_json(const Place& place, std::string& out) const;
   /// "[2, 1]", "[0, 0] [0, 1]" or "[0, 0]..[9, 9]"; with physical ones "[2, 1] (physical [0, 5])".
   std::string places_text(const Form& form, const Place& first) const;

@@ -6,13 +6,16 @@
 #include <string>
 #include <string_view>
 
+/// tools/terminal/: text for terminals. Values and the properties of the screen come in, finished
+/// strings (wrapped, coloured, drawn) go out; only the progress bar writes to a stream. Nothing
+/// here parses arguments or knows a verb.
 namespace tessera::tools {
 
-/// What the reader's screen can show. The default suits a file or a pipe.
+/// The capabilities of the user's screen. The default suits a file or a pipe.
 struct Terminal {
-  bool colour = false;   ///< escape sequences are welcome
-  bool unicode = false;  ///< box drawing characters are welcome
-  int width = 80;        ///< columns; no line of words or picture is longer
+  bool colour = false;   ///< escape sequences are allowed
+  bool unicode = false;  ///< box drawing characters are allowed
+  int width = 80;        ///< columns; no line of text or picture is longer
 };
 
 inline constexpr int kMinWidth = 20;
@@ -28,10 +31,10 @@ Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
 Terminal detect_terminal();
 
 enum class Paint { kHeading, kWarning, kError, kFaint };
-/// `text` in a colour when the terminal has colour, and unchanged otherwise.
+/// `text` in a colour when the terminal supports colour, and unchanged otherwise.
 std::string paint(const Terminal& terminal, Paint paint, std::string_view text);
 
-/// Columns that `text` takes: one a code point.
+/// Columns that `text` occupies: one per code point.
 std::size_t columns_of(std::string_view text);
 
 /// `text` broken at spaces into lines of at most `width` columns, the first beginning with `first`

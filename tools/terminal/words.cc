@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kQuoted = 60;  // letters of a quoted text that are shown
 constexpr std::size_t kLongestName = 40;
 
-/// Letters to change, add, drop or swap with their neighbour to make `a` into `b`.
+/// The number of letters to change, insert, delete or swap with their neighbour to turn `a` into
+/// `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;

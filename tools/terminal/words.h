@@ -11,8 +11,8 @@ namespace tessera::tools {
 /// ASCII letters in upper case.
 std::string upper_case(std::string_view text);
 
-/// 'text' in quotes, fit to be part of a message: shortened when long, and with control characters
-/// as '?', so that it cannot drive the terminal.
+/// 'text' in quotes, safe in a message: shortened when long, and with control characters replaced
+/// by '?', so that it cannot control the terminal.
 std::string quote(std::string_view text);
 
 /// "did you mean 'locate'?" when one of `names` is within a third of its letters of `name`, else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tessera_mpi.so of another version looks like to the command.
+// A tessera_mpi.so of another version, as the command sees it.
 #include "tessera/mpi/module.h"
 
 extern "C" __attribute__((visibility("default"))) const tessera::mpi::MpiModule*

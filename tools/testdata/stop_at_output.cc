@@ -10,8 +10,9 @@
 #include <cstdlib>
 #include <string_view>
 
-/// Loaded before all others (LD_PRELOAD), stops the process as soon as it has room on the disk for
-/// a file in the folder $TESSERA_STOP_IN: always at the same point, in the middle of its work.
+/// Loaded before all other libraries (LD_PRELOAD). Stops the process as soon as disk space is
+/// reserved for a file in the folder $TESSERA_STOP_IN: always at the same point, in the middle of
+/// its work.
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system has none
 extern "C" int posix_fallocate(int descriptor, off_t from, off_t size) {
   using Function = int (*)(int, off_t, off_t);

@@ -10,9 +10,11 @@
 #include "tools/command/run.h"
 #include "tools/json/json.h"
 
+/// tools/testing/: what the tests of the verbs share. Arguments, shell lines and folders come in;
+/// the output, exit status and files of the command go out. Only tests include these headers.
 namespace tessera::tools {
 
-/// 53x63 on 3x2 places: 18 rows and 32 columns a place, each kept in one 32x32 tile.
+/// 53x63 on 3x2 places: 18 rows and 32 columns per place, each kept in one 32x32 tile.
 inline const std::string kTiled =
     "tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, 32 -> mem*1024 !tile, 1#32 -> "
     "mem*32), "
@@ -40,7 +42,7 @@ struct Answer {
   }
 };
 
-/// Runs the command without a process.
+/// Runs the command without starting a process.
 inline Answer run(const std::vector<std::string>& args, const std::string& input = "",
                   const Terminal& terminal = {}) {
   std::istringstream in(input);

@@ -16,7 +16,8 @@
 
 namespace tessera::tools {
 
-/// A folder that only one test has, and that goes with it. Tests that need one inherit from it.
+/// A temporary folder that belongs to one test and is removed with it. Tests that need one inherit
+/// from it.
 class TestFolder {
  protected:
   TestFolder() {
@@ -25,7 +26,7 @@ class TestFolder {
     folder_ = name;
   }
   ~TestFolder() {
-    std::error_code left;  // what cannot be removed is no finding of the test
+    std::error_code left;  // a failure to remove it is not a failure of the test
     std::filesystem::remove_all(folder_, left);
   }
   TestFolder(const TestFolder&) = delete;
@@ -40,13 +41,14 @@ class TestFolder {
     text << std::ifstream(path(name), std::ios::binary).rdbuf();
     return text.str();
   }
-  /// Whether files in it can be nameless until they are done, so that nothing is left of them.
+  /// Whether files in it can be nameless until they are committed, so that an aborted write leaves
+  /// nothing.
   bool has_nameless_files() const {
     const int file = open(folder_.c_str(), O_TMPFILE | O_RDWR, 0600);
     if (file >= 0) close(file);
     return file >= 0;
   }
-  /// What is in it, by name.
+  /// The names of its files.
   std::vector<std::string> names() const {
     std::vector<std::string> list;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {

@@ -18,13 +18,14 @@
 
 namespace tessera::tools {
 
-/// The files of a reshard, place by place, from loops over elements, shares and copies alone: what
-/// to read, and what must be written. Padding is rubbish in the former and 0 in the latter.
+/// The files of a reshard, place by place, computed by loops over elements, shares and copies
+/// alone: the files to read, and those that must be written. Padding is 0xa5 bytes in the former
+/// and 0 in the latter.
 class ShardCase {
  public:
   ShardCase(const std::string& a, const std::string& b)
       : a_text(a), b_text(b), a_(*parse_tensor(a)), b_(*parse_tensor(b)) {
-    // Which places are near each other does not change what they hold in the end.
+    // Distances between places do not change what the places hold in the end.
     const std::int64_t most = std::max(places_of(a_.placement), places_of(b_.placement));
     reshard::PhysicalMesh physical;
     physical.mesh = *Shape::make({most});
@@ -63,7 +64,7 @@ class ShardCase {
   std::string all_inputs() const { return joined(inputs_); }
   std::string all_outputs() const { return joined(outputs_); }
 
-  /// What is wrong with the files `folder`/y.N.npy; empty when each has the memory of its place.
+  /// What is wrong with the files `folder`/y.N.npy; empty when each holds the memory of its place.
   std::string check_outputs(const std::string& folder) const {
     for (std::size_t place = 0; place < outputs_.size(); ++place) {
       const std::string name = cat(folder, "/y.", place, ".npy");

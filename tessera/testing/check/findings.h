@@ -11,10 +11,10 @@
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/verify.h"
 
-/// Programs made wrong on purpose, and what is found in them.
+/// Programs that are made wrong on purpose, and what verify() finds in them.
 namespace tessera::test {
 
-/// What verify() finds; that it can look is expected.
+/// What verify() finds; the test fails if verify() itself fails.
 inline std::vector<relayout::Finding> findings(
     const relayout::Program& program, const Placement& from, const Placement& to,
     relayout::PaddingRule rule = relayout::PaddingRule::kPromised) {
@@ -28,7 +28,7 @@ inline bool has(const std::vector<relayout::Finding>& findings, relayout::Flaw f
                      [&](const relayout::Finding& finding) { return finding.flaw == flaw; });
 }
 
-/// The program with other factors in its copy number `copy`.
+/// The program with other factors in copy number `copy`.
 inline relayout::Program with_factors(relayout::Program program, std::size_t copy,
                                       std::vector<Factor> factors, Spots base) {
   const Refinement& old = program.copies[copy];

@@ -13,8 +13,8 @@
 namespace tessera::test {
 namespace {
 
-// Around every text that says the planted layout. Like kChanged they are taken out when the file is
-// done.
+// Marks around every text that contains the planted layout. Like kChanged they are removed from the
+// finished file.
 constexpr char kHome = '\x03';
 constexpr char kHomeEnd = '\x04';
 
@@ -66,7 +66,7 @@ class Section {
  public:
   Section(Dice& dice, bool odd_spaces) : dice_(dice), odd_spaces_(odd_spaces) {}
 
-  /// The type of a tensor, as one use of it says it.
+  /// The type of a tensor, as one use of it writes it.
   std::string type(const WrittenTensor& tensor) {
     std::string layout = tensor.layout;
     planting_ = has_change(cat(tensor.shape, tensor.element, layout));
@@ -94,7 +94,7 @@ class Section {
     return out;
   }
 
-  /// One more mention of a type: what was changed is written only once.
+  /// Whether a type may be written again: the changed text is written only once.
   bool repeatable(std::string_view type) const { return !has_change(type); }
   void repeated(std::string_view type) {
     if (type.find("tensor<") != std::string_view::npos) ++tensors_;
@@ -102,7 +102,7 @@ class Section {
 
   std::int64_t tensors() const { return tensors_; }
 
-  /// The definitions: all before what uses them, or some of them behind.
+  /// The definitions: all before their uses, or some of them after.
   std::string text(const std::string& body) {
     std::string before;
     std::string behind;
@@ -159,7 +159,7 @@ constexpr std::array<std::string_view, 9> kComments = {
     "/// !t = tensor<",
 };
 
-/// Attributes and types that are not ours.
+/// Attributes and types that Tessera does not read.
 constexpr std::array<std::string_view, 18> kForeign = {
     "\"tensor<3x4xf32, #ttnn.ttnn_layout<(d0) -> (d0), <1x1>, memref<1xf32, #l1>>>\"",
     "\"a \\\" tensor<7x7xf32, #tt.metal_layout<\"",
@@ -199,7 +199,7 @@ class Body {
  private:
   std::string foreign() { return one_of(dice_, kForeign); }
 
-  /// The next type that is still to be written, or one that was.
+  /// The next type that must still be written, or one that was already written.
   std::string type() {
     if (!types_.empty() && (used_.empty() || dice_.chance(60))) {
       const std::string next = types_.back();
@@ -259,7 +259,7 @@ class Body {
   int ops_ = 0;
 };
 
-/// Takes the marks out and says where they were.
+/// Removes the marks and records their positions.
 void settle(MlirFile& file, std::string_view marked, bool carriage_returns) {
   std::int64_t changed = 0;
   std::vector<std::int64_t> homes;

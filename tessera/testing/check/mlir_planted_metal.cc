@@ -50,7 +50,7 @@ Attempt metal_map_coefficient(Dice& dice) {
   if (result.parts.empty() || product(rule.shape) == 0) return std::nullopt;
   std::int64_t& coefficient = result.parts[any_of(dice, result.parts.size())].coef;
   coefficient = other_number(dice, coefficient);
-  // A remainder that no longer rises has no length that all agree on.
+  // A remainder that is no longer monotone has no unambiguous length.
   if (coefficient == 0 || !other.rises()) return std::nullopt;
   if (other.memref() == rule.memref()) return std::nullopt;
   Words words = words_of(rule);

@@ -82,8 +82,8 @@ Attempt today_tile(Dice& dice) {
   return planted(written(rule, words));
 }
 
-/// One end of one interval moved: intervals overlap, run backwards, reach past the rank, or
-/// collapse other dims than the tensor's shape has.
+/// One end of one interval changed: intervals overlap, run backwards, reach past the rank, or
+/// collapse dims other than those that the tensor's shape has.
 Attempt today_interval(Dice& dice) {
   const TodayRule rule = any_today(dice);
   if (rule.intervals.empty()) return std::nullopt;
@@ -94,8 +94,8 @@ Attempt today_interval(Dice& dice) {
   const std::int64_t was = end;
   end = dice.between(-rank - 1, rank + 2);
   if (end == was) return std::nullopt;
-  // What is left is read as tt-mlir does: an interval begins at a dim, may be empty, and no two
-  // share a dim.
+  // The rest is read as tt-mlir does: an interval begins at a dim, may be empty, and no two share a
+  // dim.
   std::vector<std::pair<std::int64_t, std::int64_t>> sorted;
   bool legal = true;
   for (auto [from, to] : other.intervals) {

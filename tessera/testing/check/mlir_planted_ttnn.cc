@@ -51,7 +51,7 @@ Attempt ttnn_map_coefficient(Dice& dice) {
   std::int64_t& coefficient = map[0].parts.at(dim).coef;
   const std::int64_t was = coefficient;
   coefficient = other_number(dice, was);
-  // Rows may lie further apart when that takes no more tiles; nearer, they share padded rows.
+  // Rows may be further apart when that takes no more tiles; if nearer, they share padded rows.
   if (coefficient == 0) return std::nullopt;
   TtnnRule other = rule;
   other.shape = {extent_of(map[0], rule.shape), rule.shape.back()};
@@ -81,7 +81,7 @@ Attempt ttnn_tile(Dice& dice) {
   const std::size_t i = any_of(dice, 2);
   other.tile[i] = other_number(dice, rule.tile[i]);
   if (other.tile[i] == 0 || other.memref() == rule.memref()) return std::nullopt;
-  // By the map as it is said, too: its rows may lie further apart than the new tile needs.
+  // Also by the map as written: its rows may be further apart than the new tile needs.
   TtnnRule as_said = other;
   as_said.shape = {extent_of(rule.linear()[0], rule.shape),
                    rule.shape.empty() ? 1 : rule.shape.back()};
@@ -114,8 +114,8 @@ Attempt ttnn_memref_rank(Dice& dice) {
   return planted(written(rule, words));
 }
 
-/// System memory has no memory layout, and the memory of a device has one; DRAM is not sharded in
-/// blocks; only what is sharded has core ranges.
+/// System memory has no memory layout, and the memory of a device has one; DRAM is not
+/// block-sharded; only sharded tensors have core ranges.
 Attempt ttnn_memory(Dice& dice) {
   const TtnnRule rule = any_ttnn(dice);
   Words words = words_of(rule);

@@ -10,7 +10,7 @@
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/notation/rule_ttnn.h"
 
-/// The words of layouts, one by one, so that mlir_planted*.cc can change any of them and mark it.
+/// The parts of layout texts, one by one, so that mlir_planted*.cc can change and mark any of them.
 namespace tessera::test {
 
 std::size_t any_of(Dice& dice, std::size_t n);
@@ -21,7 +21,8 @@ std::int64_t other_number(Dice& dice, std::int64_t n);
 /// "18x32" with the number at `which` marked.
 std::string marked_times(const Numbers& numbers, std::size_t which);
 
-/// The words of `#ttnn.ttnn_layout` and of the seed's `#tt.metal_layout`, each as it is written.
+/// The parts of `#ttnn.ttnn_layout` and of the `#tt.metal_layout` of the tt-mlir layout
+/// specification, each as it is written.
 struct Words {
   std::string map, grid, memref, tile, space, mode, cores;
 };
@@ -29,10 +30,10 @@ Words words_of(const TtnnRule& rule);
 Words words_of(const MetalRule& rule);
 WrittenTensor written(const TtnnRule& rule, const Words& words);
 WrittenTensor written(const MetalRule& rule, const Words& words);
-/// The ranges with the number at `marked` marked, counted x, y, x, y through all of them.
+/// The ranges with number `marked` marked, counted x, y, x, y through all of them.
 std::string cores_text(const std::vector<RuleCores>& cores, std::int64_t marked);
 
-/// Those of today's `#ttcore.metal_layout`.
+/// The parts of today's `#ttcore.metal_layout`.
 struct TodayWords {
   std::string shape, tile, logical, alignments, intervals;
 };
@@ -43,7 +44,7 @@ TtnnRule any_ttnn(Dice& dice);
 MetalRule any_metal(Dice& dice);
 TodayRule any_today(Dice& dice);
 
-/// A change that the rule contradicts, or nothing when this roll of the dice made none.
+/// A change that contradicts the rule, or nothing when these random choices gave none.
 using Attempt = std::optional<Planted>;
 inline Attempt planted(WrittenTensor tensor, std::string right = {}) {
   return Planted{std::move(tensor), {}, std::move(right)};

@@ -26,7 +26,7 @@ void check_notes(Witness& w) {
       std::vector<std::byte> note(static_cast<std::size_t>(bytes(k, i)));
       write_pattern(note, k);
       w.expect_fine(w.exchange().tell(to, note), "tell");
-      std::ranges::fill(note, std::byte{0xee});  // the bytes may be used again at once
+      std::ranges::fill(note, std::byte{0xee});  // the buffer may be reused at once
     }
   }
   for (int from = 0; from < w.ranks(); ++from) {
@@ -46,8 +46,8 @@ void check_notes(Witness& w) {
 }
 
 /// Packets from every rank to every other over one lane. Rank r sends to r + 1, then to r + 2, and
-/// so on, and expects in the same order, so that the earliest packet that is not through can always
-/// go on.
+/// so on, and receives in the same order, so that the earliest undelivered packet can always make
+/// progress.
 class AllToAll {
  public:
   AllToAll(Witness& w, exchange::Lane& lane, const exchange::LaneSize& size, std::uint64_t seed)
@@ -60,7 +60,7 @@ class AllToAll {
 
   bool done() const { return sent_ == outgoing_.size() && read_ == incoming_.size(); }
 
-  /// Does what can be done now.
+  /// Does everything that is possible now.
   void go_on() {
     send();
     while (w_.fine() && expected_ < incoming_.size() &&
@@ -164,7 +164,7 @@ void check_lanes(Witness& w) {
     for (AllToAll& run : runs) run.go_on();
     return std::ranges::all_of(runs, [](const AllToAll& run) { return run.done(); });
   });
-  // One after the other, each with a packet that nobody reads, short or long; ranks drop them at
+  // One after the other, each with a packet that no rank reads, short or long; ranks drop them at
   // different times.
   const int next = (w.rank() + 1) % w.ranks();
   for (int i = 0; i < 8 && w.fine(); ++i) {
@@ -178,7 +178,7 @@ void check_lanes(Witness& w) {
   }
 }
 
-/// Packets long enough that no network takes them before they are expected.
+/// Packets so long that no network accepts them before the receiver is ready.
 void check_room(Witness& w) {
   const exchange::LaneSize size{std::int64_t{1} << 20, 3, 3};
   const std::unique_ptr<exchange::Lane> lane = w.open(size);

@@ -23,7 +23,7 @@ std::uint64_t mask_of(std::int64_t bits) {
   return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 }
 
-/// The bit `i` counts from the lowest bit of the first byte.
+/// Bit `i` is counted from the lowest bit of the first byte.
 std::uint64_t read_bits(const std::byte* memory, std::int64_t slot, std::int64_t bits) {
   std::uint64_t value = 0;
   for (std::int64_t i = 0; i < bits; ++i) {
@@ -42,8 +42,7 @@ void write_bits(std::byte* memory, std::int64_t slot, std::int64_t bits, std::ui
   }
 }
 
-/// Floats that combine exactly in any order: small whole numbers for sums, powers of two for
-/// products.
+/// Floats that combine exactly in any order: small integers for sums, powers of two for products.
 std::uint64_t element_bits(const Placement& placement, std::int64_t number, bool multiplied) {
   const auto power = static_cast<int>(number * 5 % 13) - 6;
   number = 1 + number * 3;
@@ -65,8 +64,8 @@ std::uint64_t element_bits(const Placement& placement, std::int64_t number, bool
   }
 }
 
-/// The value of each share of each element. Those that share a slot, as a view's may, have the
-/// same.
+/// The value of each share of each element. Elements that share a slot, as in a view, have the same
+/// value.
 std::vector<std::vector<std::uint64_t>> values_of(const Placement& placement,
                                                   const std::vector<NaiveHome>& homes) {
   std::vector<std::int64_t> parent;

@@ -18,8 +18,8 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/exchange.h"
 
-/// What a rank needs to check an exchange together with the others: bytes that all of them know,
-/// waiting that ends, and the first mistake.
+/// What a rank needs to check an exchange together with the others: bytes that all of them can
+/// compute, bounded waiting, and a record of the first mistake.
 namespace tessera::test {
 
 /// A number that depends on all of its arguments, the same on all ranks.
@@ -30,8 +30,8 @@ std::uint64_t mixed(std::uint64_t seed, Numbers... numbers) {
   return seed;
 }
 
-/// Walks through `bytes` in words, the last of which may be cut, with what they hold when they are
-/// known from `key` alone.
+/// Walks through `bytes` in words, the last of which may be shorter, and passes their expected
+/// content, which depends on `key` alone.
 template <typename Bytes, typename Visit>
 void for_each_word(Bytes bytes, std::uint64_t key, Visit visit) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof key) {
@@ -54,12 +54,12 @@ inline bool has_pattern(std::span<const std::byte> bytes, std::uint64_t key) {
   return has;
 }
 
-/// An error as a mistake tells it.
+/// An error as text for a mistake.
 inline std::string said(std::string_view what, const Error& error) {
   return cat(what, ": ", code_name(error.code), ": ", error.message);
 }
 
-/// One rank's view of a test: what it has heard, sender by sender, and the first mistake.
+/// One rank's view of a test: what it has received, by sender, and the first mistake.
 class Witness {
  public:
   Witness(exchange::Exchange& exchange, std::uint64_t seed) : exchange_(exchange), seed_(seed) {}
@@ -86,7 +86,7 @@ class Witness {
     if (result.error().code != ErrorCode::kOutOfRange) wrong(said(what, result.error()));
   }
 
-  /// Waits until `done` answers true; false when something is wrong by then.
+  /// Waits until `done` returns true; returns false when a mistake was found by then.
   template <typename Done>
   bool wait(std::string_view what, Done done) {
     using Clock = std::chrono::steady_clock;
@@ -118,7 +118,7 @@ class Witness {
     return first;
   }
 
-  /// Goes on when all ranks have come here.
+  /// Waits until all ranks have arrived here.
   void meet() {
     for (int to = 0; to < ranks(); ++to) expect_fine(exchange_.tell(to, {}), "tell");
     for (int from = 0; from < ranks() && fine(); ++from) {

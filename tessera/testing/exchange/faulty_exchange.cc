@@ -15,7 +15,7 @@ struct FaultyExchange::State {
   State(int number, Faults plan, std::shared_ptr<Pace> clock)
       : rank(number), faults(std::move(plan)), pace(std::move(clock)) {}
 
-  /// Counts a call, and lets happen what is to happen at it.
+  /// Counts a call, and triggers the faults that are planned for it.
   void call(ExchangeCall name) {
     const std::int64_t at = calls[name]++;
     for (const Faults::Delay& delay : faults.delays) {

@@ -25,8 +25,8 @@ enum class ExchangeCall : std::uint8_t {
   kRelease,
 };
 
-/// What goes wrong on one rank. Everything counts from 0: `at` is the number of the note or packet
-/// among those to that rank, over all lanes, or of the call among those of its name.
+/// The faults of one rank. All numbers count from 0: `at` is the number of the note or packet among
+/// those to that rank, over all lanes, or of the call among the calls of that name.
 struct Faults {
   struct DroppedNote {
     int to = 0;
@@ -35,12 +35,12 @@ struct Faults {
   struct CutPacket {
     int to = 0;
     std::int64_t at = 0;
-    std::int64_t bytes = 0;  ///< that are lost at its end; all of them at most
+    std::int64_t bytes = 0;  ///< lost at its end; at most all of them
   };
   struct FlippedBit {
     int to = 0;
     std::int64_t at = 0;
-    std::int64_t bit = 0;  ///< modulo the bits of the packet; none in an empty one
+    std::int64_t bit = 0;  ///< modulo the bits of the packet; no bit in an empty one
   };
   struct Hang {
     ExchangeCall call = ExchangeCall::kIdle;
@@ -58,9 +58,9 @@ struct Faults {
   std::vector<Delay> delays;
 };
 
-/// An exchange of any kind on which a plan of faults happens. What the plan does not name is passed
-/// on as it is. With a pace its ranks go by that clock: an idle() is a step, a delay passes by it,
-/// and a rank that hangs is away.
+/// An exchange of any kind with a plan of injected faults. Operations that the plan does not name
+/// are passed on unchanged. With a pace its ranks use that clock: an idle() is a step, delays are
+/// measured by it, and a rank that hangs is away.
 class FaultyExchange final : public exchange::Exchange {
  public:
   FaultyExchange(std::unique_ptr<exchange::Exchange> inner, Faults faults,
@@ -77,9 +77,10 @@ class FaultyExchange final : public exchange::Exchange {
   std::chrono::steady_clock::time_point now() const override;
   void abandon(int status) override { inner_->abandon(status); }
 
-  /// Ends all hanging, now and later. From any thread, while the exchange is there.
+  /// Ends all hanging, now and later. May be called from any thread during the lifetime of the
+  /// exchange.
   void let_go();
-  /// Whether the rank hangs. From any thread.
+  /// Whether the rank hangs. May be called from any thread.
   bool hangs() const;
 
   struct State;  ///< shared with its lanes
@@ -89,7 +90,7 @@ class FaultyExchange final : public exchange::Exchange {
   std::shared_ptr<State> state_;
 };
 
-/// Ranks in one process that go by one pace; `faults` happen on rank `faulty`.
+/// Ranks in one process that share one pace; `faults` happen on rank `faulty`.
 std::vector<std::unique_ptr<exchange::Exchange>> paced_exchange(const std::shared_ptr<Pace>& pace,
                                                                 int ranks, int faulty = -1,
                                                                 const Faults& faults = {});

@@ -15,14 +15,14 @@ Pace::Pace(int ranks) : steps_(static_cast<std::size_t>(ranks), 0) {}
 
 Pace::Moment Pace::now() const {
   const std::lock_guard lock(mutex_);
-  // Some time after the epoch, which means "never" to those who keep moments.
+  // Some time after the epoch, which means "never" to code that stores time points.
   return Moment(std::chrono::hours(1) + time_ * kStep);
 }
 
 void Pace::step(int rank) {
   const std::lock_guard lock(mutex_);
   std::int64_t& mine = steps_[static_cast<std::size_t>(rank)];
-  if (mine > time_) return;  // the others have to come along first
+  if (mine > time_) return;  // the others have to catch up first
   ++mine;
   move_on();
 }

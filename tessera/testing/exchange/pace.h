@@ -8,10 +8,10 @@
 
 namespace tessera::test {
 
-/// A clock of ranks that are threads, which no busy machine can hurry: it moves on by kStep when
-/// every rank that is there has called step(). A rank that waits for a processor holds the time
-/// still for all of them, so that nobody loses timeouts with it.
-/// Law: between now() = t and now() = t + n * kStep every rank that is there stepped n - 1 times.
+/// A simulated clock for ranks that are threads, independent of the load of the machine: it
+/// advances by kStep when every present rank has called step(). A rank that waits for a processor
+/// stops the time for all of them, so that no timeout expires because of it.
+/// Law: between now() = t and now() = t + n * kStep every present rank stepped n - 1 times.
 /// Example: of ranks 0 and 1 only 0 steps: the time stands still until 1 steps, or leaves.
 class Pace {
  public:
@@ -21,9 +21,9 @@ class Pace {
   explicit Pace(int ranks);
   Moment now() const;
   void step(int rank);
-  /// Steps until `time` has passed: `rank` is busy with something else.
+  /// Steps until `time` has passed: simulates that `rank` is busy with something else.
   void pass(int rank, std::chrono::milliseconds time);
-  /// The rank hangs, or is done: time goes on without it.
+  /// The rank hangs, or is done: the clock advances without it.
   void leave(int rank);
   void come_back(int rank);
 
@@ -32,7 +32,7 @@ class Pace {
 
   mutable std::mutex mutex_;
   std::int64_t time_ = 0;            ///< in steps
-  std::vector<std::int64_t> steps_;  ///< the time of each rank; of one that is away: kAway
+  std::vector<std::int64_t> steps_;  ///< the time of each rank; kAway for one that is away
 };
 
 }  // namespace tessera::test

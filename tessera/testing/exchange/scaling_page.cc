@@ -16,10 +16,10 @@ namespace {
 constexpr std::int64_t kStrongExtent = 65536;
 constexpr std::int64_t kWeakExtent = 4096;  // on each rank, in both dims
 constexpr std::int64_t kMostRanks = 16384;
-// Nodes that are asked, on up to 1024 ranks and on more, whose plans take longer.
+// Number of examined nodes, on up to 1024 ranks and on more, whose plans take longer.
 constexpr int kAskedOfFew = 32;
 constexpr int kAskedOfMany = 4;
-constexpr int kDrawn = 3;  // the lines of the fourth would lie on those of the second
+constexpr int kDrawn = 3;  // the lines of the fourth would coincide with those of the second
 
 std::int64_t side_of(std::int64_t ranks) {
   std::int64_t side = 1;
@@ -79,7 +79,7 @@ std::vector<std::string> names_of(const std::vector<ScalingPoint>& points) {
   return names;
 }
 
-/// A table with a column for each number of ranks; `cell` says what stands there.
+/// A table with one column per number of ranks; `cell` gives the text of a cell.
 template <typename Cell>
 std::string rows_of(const std::vector<ScalingPoint>& points, const std::string& name,
                     const std::string& what, const Cell& cell) {

@@ -10,10 +10,10 @@
 #include "tessera/testing/pages/generated_page.h"
 #include "tessera/testing/pages/line_chart.h"
 
-/// How reshards scale by the model: the tables of docs/mpi.md and its picture.
+/// How reshards scale according to the model: the tables of docs/mpi.md and its picture.
 namespace tessera::test {
 
-/// A reshard of a square f32 tensor on as many places as there are ranks, one each.
+/// A reshard of a square f32 tensor on as many places as there are ranks, one per rank.
 struct ScalingCase {
   std::string name;  ///< "rows to columns"
   std::string from;  ///< tensors
@@ -23,7 +23,7 @@ struct ScalingCase {
 /// The reshards of the page on `ranks` ranks, a power of 4, of a tensor extent x extent.
 std::vector<ScalingCase> scaling_cases(std::int64_t ranks, std::int64_t extent);
 
-/// What the slowest of the nodes that were asked takes, and what the rank does that sends most.
+/// The time of the slowest of the examined nodes, and the work of the rank that sends most.
 struct ScalingPoint {
   std::string name;
   int ranks = 0;

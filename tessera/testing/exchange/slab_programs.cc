@@ -9,12 +9,12 @@
 namespace tessera::test {
 namespace {
 
-/// What is packed of one dim: `times` periods of a few segments.
+/// The packed part of one dim: `times` periods of a few segments.
 struct Segments {
   struct One {
     std::int64_t at = 0;  ///< in the shard, in the first period
     std::int64_t length = 1;
-    std::int64_t before = 0;  ///< what is packed of the segments before it, in one period
+    std::int64_t before = 0;  ///< elements packed of the segments before it, in one period
   };
   std::vector<One> list;
   std::int64_t times = 1;
@@ -40,7 +40,7 @@ Segments random_segments(Dice& dice, std::int64_t longest) {
   return segments;
 }
 
-/// Strides of dims of these extents when they stand in this order, the last fastest.
+/// Strides of dims of these extents in this order, the last fastest.
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& extents,
                                      const std::vector<std::size_t>& order, std::int64_t& slots) {
   std::vector<std::int64_t> strides(extents.size());
@@ -95,7 +95,7 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest) {
     const Segments& dim = dims[d];
     const int number = static_cast<int>(d);
     const bool by_segment = dice.chance(50);  // all periods of a segment are packed together
-    const bool flips = dice.chance(15);       // the shard keeps the dim backwards
+    const bool flips = dice.chance(15);       // the shard stores the dim reversed
     const std::int64_t step = flips ? -shard[d] : shard[d];
     if (flips) flipped += (shard_extents[d] - 1) * shard[d];
     Factor factor;

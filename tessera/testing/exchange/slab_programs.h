@@ -13,14 +13,14 @@ namespace tessera::test {
 /// Memory of one place.
 relayout::Memory one_place(std::int64_t slots, DType type);
 
-/// A program between a shard and a packed slab, made by hand as a product of lists of segments.
+/// A program between a shard and a packed slab, built directly as a product of lists of segments.
 struct SlabDraw {
   relayout::Program program;
   std::string words;
 };
 /// Packs or unpacks up to three dims: segments of up to `longest` elements that repeat with a
-/// period, packed one period after the other or one segment after the other, the shard with gaps
-/// and sometimes backwards, and now and then turned.
+/// period. They are packed period by period or segment by segment; the shard has gaps, is sometimes
+/// reversed, and occasionally the dims of the slab are permuted.
 SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest);
 
 /// Calls `visit(source, destination)` with the elements of every step of every nest, as plain

@@ -60,7 +60,7 @@ MeshPlan planned(const std::vector<Buffer>& buffers, const PlaceSizes& sizes, Of
   MeshPlanOptions options;
   options.mode = mode;
   options.solve.capacity = capacity;
-  options.solve.seconds = 1000;  // the machine has no say in what is planned
+  options.solve.seconds = 1000;  // so that the plan does not depend on the speed of the machine
   options.solve.nodes = 100'000;
   Result<MeshPlan> plan = plan_mesh(buffers, sizes, options);
   EXPECT_TRUE(plan) << plan.error().message;
@@ -72,8 +72,8 @@ void check_mesh_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes
   const std::vector<std::int64_t> used = plan.used_by_class(sizes);
   std::int64_t peak = 0;
   std::int64_t live = 0;         // the most bytes at one moment on one place
-  std::int64_t bound = 0;        // the same with what alignments are certain to cost
-  std::set<std::int64_t> steps;  // what all alignments of a class are multiples of
+  std::int64_t bound = 0;        // the same including the unavoidable cost of alignments
+  std::set<std::int64_t> steps;  // greatest common divisors of the alignments of each class
   for (std::int64_t i = 0; i < sizes.mesh().elements(); ++i) {
     const std::size_t c = sizes.class_of(sizes.mesh().delinear(i));
     const Problem problem = problem_of(buffers, sizes, c);
@@ -98,7 +98,8 @@ void check_mesh_plan(const std::vector<Buffer>& buffers, const PlaceSizes& sizes
   }
   EXPECT_GE(plan.lower_bound, live);
   EXPECT_LE(plan.lower_bound, bound);
-  // What dominates a class may have a buffer more, whose alignment keeps fewer bytes apart.
+  // The class that dominates another may have one more buffer, whose alignment separates fewer
+  // bytes.
   if (steps.size() <= 1) {
     EXPECT_EQ(plan.lower_bound, bound);
   }

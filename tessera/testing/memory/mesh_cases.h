@@ -9,12 +9,12 @@
 #include "tessera/memory/mesh_plan.h"
 #include "tessera/notation/pyflame/pyflame.h"
 
-/// Tensors on the places of a mesh, and whether a plan for all of them is right.
+/// Tensors on the places of a mesh, and whether a plan for all of them is correct.
 namespace tessera::test {
 
 notation::PyflameLayout grid(std::int64_t rows, std::int64_t cols,
                              notation::PyflameLayout::Pe origin = {0, 0});
-/// Of f32; what cannot be is a failure of the test.
+/// The layout of f32; an invalid one is a failure of the test.
 Layout lowered(const notation::PyflameLayout& words, std::vector<std::int64_t> extents);
 
 memory::Buffer alive(std::int64_t lower, std::int64_t upper, std::int64_t alignment = 1);
@@ -32,7 +32,7 @@ memory::MeshPlan planned(const std::vector<memory::Buffer>& buffers,
                          const memory::PlaceSizes& sizes, memory::OffsetMode mode,
                          std::optional<std::int64_t> capacity = {});
 
-/// Every class of a plan by the validator, and every number of it by loops over places.
+/// Checks every class of a plan with the validator, and every number of it by loops over places.
 void check_mesh_plan(const std::vector<memory::Buffer>& buffers, const memory::PlaceSizes& sizes,
                      const memory::MeshPlan& plan);
 /// Plans of both modes, without a capacity and just above and below what is possible.

@@ -13,7 +13,7 @@ using memory::Alias;
 using memory::Buffer;
 using memory::Problem;
 
-/// Buffers that share memory, as offsets from the one that all are part of.
+/// Buffers that share memory, as offsets from the one that contains all others.
 struct Family {
   std::vector<std::size_t> members;
   std::vector<std::int64_t> deltas;  ///< of each member
@@ -61,17 +61,17 @@ bool together(const Family& a, const Family& b) {
   return a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper;
 }
 
-/// Every order of putting families down, each as low as it can be above those before it that live
-/// when it does.
+/// Every order of placing families, each at the lowest offset above those placed before it whose
+/// lifetimes overlap with it.
 ///
-/// That an optimum is among them: take any plan and put its families down by rising offset, in this
-/// way. By induction none ends up higher than in the plan: those before it that live when it does
-/// are below it in the plan (their offsets are not above, and they do not overlap), and by now not
-/// higher than there; so its old offset, which is aligned, is still possible, and the new one is at
-/// most that. A fixed family is the same with "lowest" replaced by "its own": the order is given up
-/// when something before it reaches past its offset, which by the same argument the order of the
-/// plan itself never does. Conversely what an order builds is a plan, since of two that live
-/// together the later is above the earlier.
+/// Proof that an optimum is among them: take any plan and place its families by increasing offset,
+/// in this way. By induction none ends up higher than in the plan: those placed before it with
+/// overlapping lifetimes are below it in the plan (their offsets are not above, and they do not
+/// overlap), and now they are not higher than in the plan; so its old offset, which is aligned, is
+/// still possible, and the new one is at most that. A fixed family is the same with "lowest"
+/// replaced by "its own": the order is abandoned when something before it reaches past its offset,
+/// which by the same argument the order of the plan itself never does. Conversely, what an order
+/// builds is a plan, since of two with overlapping lifetimes the later is above the earlier.
 class Orders {
  public:
   explicit Orders(std::vector<Family> families) : families_(std::move(families)) {
@@ -112,7 +112,7 @@ class Orders {
       done_[f] = true;
       search(depth + 1, family.size > 0 ? std::max(peak, lowest + family.size) : peak);
       done_[f] = false;
-      if (family.size == 0) return;  // which is in nobody's way: any turn is as good as this one
+      if (family.size == 0) return;  // it obstructs none: any turn is as good as this one
     }
   }
 
@@ -134,8 +134,8 @@ std::vector<std::int64_t> spread_out(const std::vector<Family>& families,
   return offsets;
 }
 
-/// A part of an earlier buffer: some of its bytes, all of them in place, or (seldom) more than
-/// those.
+/// A part of an earlier buffer: some of its bytes, all of them in place, or (rarely) more bytes
+/// than it has.
 Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const ProblemLimits& limits) {
   const Buffer& whole = problem.buffers[of];
   Buffer part;
@@ -150,13 +150,13 @@ Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const Problem
     alias.delta = dice.below(2 * limits.max_size);
     part.size = dice.below(limits.max_size + 1);
   }
-  // Most alignments do not hold wherever the whole is; its own does.
+  // Most alignments do not hold at every offset of the whole; the whole's own alignment does.
   if (alias.delta % whole.alignment == 0 && dice.chance(50)) part.alignment = whole.alignment;
   part.alias = alias;
   return part;
 }
 
-/// Some plan of a problem without fixed buffers: families on top of each other in a random order.
+/// Some plan of a problem without fixed buffers: families stacked in a random order.
 std::vector<std::int64_t> some_plan(Dice& dice, const Problem& problem) {
   const std::vector<Family> families = families_of(problem);
   std::vector<std::int64_t> starts(families.size());
@@ -228,7 +228,7 @@ Problem random_problem(Dice& dice, const ProblemLimits& limits) {
     if (dice.chance(limits.aligned)) buffer.alignment = dice.between(1, limits.max_alignment);
     made.buffers.push_back(buffer);
   }
-  // Parts may stand before what they are part of.
+  // Parts may be listed before the buffer that contains them.
   const std::vector<std::size_t> order = dice.order(made.buffers.size());
   Problem problem;
   problem.buffers.resize(made.buffers.size());

@@ -9,27 +9,30 @@
 #include "tessera/memory/problem.h"
 #include "tessera/testing/generate.h"
 
+/// testing/memory/: what the tests of memory/ share. Problems and plans come in; lowest plans,
+/// bounds and test failures go out. The searches here share no code with the solver.
 namespace tessera::test {
 
-/// A plan of the lowest peak, found by trying every order in which buffers can be put down. Time
-/// grows with the factorial of what has to move: up to 8 ranges of memory are fine.
+/// A plan of the lowest peak, found by trying every order in which buffers can be placed. Time
+/// grows with the factorial of the number of ranges that are not fixed: up to 8 ranges of memory
+/// are fine.
 struct LowestPlan {
   std::int64_t peak = 0;
   std::vector<std::int64_t> offsets;
 };
-/// Nothing when there is no plan at all, however much memory there is: fixed buffers that meet,
-/// aliases whose alignments contradict each other, fixed offsets that are no multiples.
+/// Nothing when there is no plan with any amount of memory: fixed buffers that overlap, aliases
+/// whose alignments contradict each other, fixed offsets that are not multiples.
 std::optional<LowestPlan> lowest_plan(const memory::Problem& problem);
 
-/// The most bytes of ranges that live at one moment, moment by moment, and the first such moment.
-/// Alignment is not looked at.
+/// The most bytes of ranges that are alive at one moment, found moment by moment, and the first
+/// such moment. Alignment is ignored.
 struct NaiveLive {
   std::int64_t bytes = 0;
   std::int64_t moment = 0;
 };
 NaiveLive naive_max_live(const memory::Problem& problem);
 
-/// What random problems are made of; chances in percent, of each buffer.
+/// The parameters of random problems; chances in percent, per buffer.
 struct ProblemLimits {
   std::int64_t max_buffers = 7;
   std::int64_t max_moment = 9;
@@ -39,17 +42,17 @@ struct ProblemLimits {
   int empty = 6;  ///< without bytes
   int twin = 15;  ///< equal to an earlier one
   int alias = 12;
-  int fixed = 12;     ///< where a plan has it, so that there is one with all of them
-  int misplaced = 0;  ///< fixed anywhere, also where it meets others or is misaligned
+  int fixed = 12;     ///< at its offset in some plan, so that a plan with all of them exists
+  int misplaced = 0;  ///< fixed anywhere, possibly overlapping others or misaligned
   int hint = 10;
 };
 
-/// A problem of 0 to max_buffers buffers, in no order: lives that are equal, touch, overlap or are
-/// far apart; sizes of 0 and equal ones; views, parts of parts and outputs in place. Without
-/// `misplaced` ones there is always a plan.
+/// A problem of 0 to max_buffers buffers, in no particular order: lifetimes that are equal, touch,
+/// overlap or are far apart; sizes of 0 and equal ones; views, parts of parts and in-place outputs.
+/// Without `misplaced` ones a plan always exists.
 memory::Problem random_problem(Dice& dice, const ProblemLimits& limits);
 
-/// The problem as C++ text, to be pasted into a test.
+/// The problem as C++ source, to be pasted into a test.
 std::string text_of(const memory::Problem& problem);
 
 }  // namespace tessera::test

@@ -27,7 +27,7 @@ std::int64_t end_of(const Problem& problem, const Array<std::int64_t>& offsets) 
   return end;
 }
 
-/// Whether nothing says where a buffer without bytes is.
+/// Whether nothing determines the offset of a buffer without bytes.
 bool is_nowhere(const Problem& problem, std::size_t i) {
   const Buffer& buffer = problem.buffers[i];
   return buffer.size == 0 && !buffer.fixed && !buffer.alias &&

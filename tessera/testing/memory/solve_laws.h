@@ -8,18 +8,19 @@
 
 namespace tessera::test {
 
-/// How many random problems to try: under a sanitizer, where each takes longer, a tenth.
+/// How many random problems to try: a tenth under a sanitizer, where each takes longer.
 constexpr std::uint64_t few(std::uint64_t cases) { return kSanitized ? cases / 10 : cases; }
 
-/// Expects what holds for every solution, however it was found: the plan is valid, its peak is that
-/// of the offsets, bounds are in order, the outcome is that of the capacity.
+/// Expects what holds for every solution, whatever method found it: the plan is valid, its peak is
+/// that of the offsets, bounds are in order, the outcome agrees with the capacity.
 void expect_laws(const memory::Problem& problem, const memory::SolveOptions& options,
                  const memory::Solution& solution);
 
-/// Whether one buffer by itself is more than the capacity, so that solve() has to refuse.
+/// Whether one buffer alone exceeds the capacity, so that solve() has to refuse.
 bool hopeless(const memory::Problem& problem, std::int64_t capacity);
 
-/// Expects the error of a buffer, or of those that share memory with it, beyond the capacity.
+/// Expects the error about a buffer, or about those that share memory with it, that exceeds the
+/// capacity.
 void expect_hopeless(const memory::Problem& problem, std::int64_t capacity, const Error& error);
 
 }  // namespace tessera::test

@@ -5,10 +5,11 @@
 #include <string>
 #include <utility>
 
-/// docs/conversions.md, between whose markers stand two tables that nobody writes by hand.
+/// docs/conversions.md, which contains two generated tables between markers.
 namespace tessera::test {
 
-/// What share of random tensors of one notation another can say, 0 to 1, by names (from, to).
+/// The share of random tensors of one notation that another can express, 0 to 1, by names (from,
+/// to).
 struct ConversionTable {
   std::map<std::pair<std::string, std::string>, double> shares;
 };
@@ -16,11 +17,11 @@ struct ConversionTable {
 /// The 13x13 table as the page has it: percent, rounded down but never to 0; `-` for none.
 std::string table_text(const ConversionTable& table);
 
-/// The table of what each notation has words for, from Notation::scope.
+/// The table of what each notation can express, from Notation::scope.
 std::string scopes_text();
 
-/// Empty when the page has these tables; with TESSERA_UPDATE_DOCS=1 in the environment it is given
-/// them. Else what to do about it.
+/// Empty when the page has these tables; with TESSERA_UPDATE_DOCS=1 in the environment the page is
+/// updated. Otherwise how to fix it.
 std::string page_mistake(const ConversionTable& table);
 
 }  // namespace tessera::test

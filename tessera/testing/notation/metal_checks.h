@@ -22,14 +22,14 @@
 /// laws that every tensor must obey.
 namespace tessera::notation {
 
-/// A line by the rule of the attribute: where index x stands on it, how it is cut, how it is
+/// A line by the rule of the attribute: the position of index x on it, how it is cut, how it is
 /// stored. Written by the test from the rule, not read from the code under test.
 struct NaiveLine {
   std::function<std::int64_t(const Index&)> value;
   std::int64_t grid;
-  std::int64_t shard;                                              ///< elements a place
-  std::int64_t tile;                                               ///< elements a tile
-  std::int64_t room() const { return (shard + tile - 1) / tile; }  ///< tiles a place
+  std::int64_t shard;                                              ///< elements per place
+  std::int64_t tile;                                               ///< elements per tile
+  std::int64_t room() const { return (shard + tile - 1) / tile; }  ///< tiles per place
 };
 
 /// Place and slot of an index: divide by the shard, then by the tile; row-major over tiles, then
@@ -92,10 +92,9 @@ inline void check_places(const Layout& layout, const std::vector<NaiveLine>& lin
   }
 }
 
-/// Every padding slot tells the cause that the rule gives it: within a line, past the shard
-/// (`inner`) before past the end of the line (`outer`) before a position that no index has (gap);
-/// of all lines the first in the order of causes; lines that are fine alone but not together are a
-/// gap.
+/// Every padding slot has the cause that the rule gives: within a line, past the shard (`inner`)
+/// before past the end of the line (`outer`) before a position that no index has (gap); among all
+/// lines the first in the order of causes; lines that are valid alone but not together are a gap.
 inline void check_causes(const Layout& layout, const std::vector<NaiveLine>& lines, Cause inner,
                          Cause outer) {
   std::vector<std::set<std::int64_t>> held(lines.size());
@@ -137,7 +136,7 @@ inline void check_causes(const Layout& layout, const std::vector<NaiveLine>& lin
   }
 }
 
-/// parse(print(t)) says the same words, and the text is the canonical one.
+/// parse(print(t)) gives the same attribute, and the text is the canonical one.
 inline void check_round_trip(const Tensor& tensor) {
   const std::string text = print_tensor(tensor);
   const Tensor again = parsed(text);
@@ -147,7 +146,7 @@ inline void check_round_trip(const Tensor& tensor) {
   EXPECT_EQ(print_tensor(again), text);
 }
 
-/// What is raised reads back as the same function, with the same slots, atom, space and padding.
+/// The raised text parses as the same function, with the same slots, atom, space and padding.
 inline void check_raises(const Layout& layout, std::string_view notation) {
   const Result<std::string> text = print_tensor(layout, **find_notation(notation));
   ASSERT_TRUE(text.ok()) << notation << ": " << text.error().message << "\n"

@@ -11,8 +11,8 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 
-/// What tests of notations whose tensors are layouts, views or pieces share: a tensor as a naive
-/// rule places it, and the laws that the library must keep with it.
+/// What the tests of notations whose tensors are layouts, views or pieces share: a tensor as a
+/// naive rule places it, and the laws that the library must satisfy for it.
 namespace tessera::notation {
 
 /// A small tensor, placed by its notation's rule.
@@ -20,7 +20,7 @@ struct Ruling {
   std::string text;  ///< as the library must print it
   Shape mesh;
   std::int64_t slots = 0;
-  /// What is in each (place, slot), in row-major order of the indices.
+  /// The content of each (place, slot), in row-major order of the indices.
   std::map<std::pair<Place, std::int64_t>, std::vector<Index>> contents;
   std::string cause;  ///< of all padding
 
@@ -29,7 +29,7 @@ struct Ruling {
   }
 };
 
-/// Every slot of every place holds what the rule put there, and every element is located so.
+/// Every slot of every place holds what the rule put there, and locate finds every element there.
 inline std::string contents_mistake(const Ruling& ruling, const Placement& placement) {
   if (placement.mesh() != ruling.mesh) return cat("mesh ", placement.mesh().to_string());
   if (placement.slots() != ruling.slots) {
@@ -71,7 +71,7 @@ inline std::string contents_mistake(const Ruling& ruling, const Placement& place
   return {};
 }
 
-/// What is raised says the same placement with the same slots.
+/// The raised text describes the same placement with the same slots.
 inline std::string raised_mistake(const Placement& placement, const Notation& notation) {
   const Result<std::string> raised = print_tensor(placement, notation);
   if (!raised) return cat("not raised: ", raised.error().message);

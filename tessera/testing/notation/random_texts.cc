@@ -132,7 +132,7 @@ std::string random_text(std::string_view notation, Dice& dice) {
 
 std::string random_native_text(Dice& dice, bool plain) {
   if (plain || dice.chance(20)) {
-    // What any other notation says, in our words.
+    // The text of any other notation, converted to native.
     const Source& source = kSources[at(dice.between(1, kSources.size() - 1))];
     const Result<Tensor> tensor = parse_tensor(source.text(dice, plain));
     return tensor ? print_native(tensor->placement) : "";

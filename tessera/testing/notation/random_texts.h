@@ -8,15 +8,15 @@
 
 namespace tessera::test {
 
-/// A tensor in this notation's words, small enough to try every slot: at most 200 elements, at most
-/// 2100 slots on all places together, at most 64 places. One half is plain, so that other notations
-/// have words for it too: even splits, whole tiles and sticks, compact orders, one place or a mesh
-/// of two axes. The other half is wild: odd sizes, padding, gaps, copies, shares, views, pieces,
+/// A tensor in this notation, small enough to try every slot: at most 200 elements, at most 2100
+/// slots on all places together, at most 64 places. One half is plain, so that other notations can
+/// express it too: even splits, whole tiles and sticks, compact orders, one place or a mesh of two
+/// axes. The other half is irregular: odd sizes, padding, gaps, copies, shares, views, pieces,
 /// tiles of block floats.
 /// Law: parse_tensor reads it as a tensor of that notation.
 std::string random_text(std::string_view notation, Dice& dice);
 
-/// What random_text draws from, one notation each; not every text is small, or even read.
+/// The sources of random_text, one per notation; not every text is small, or even valid.
 std::string random_native_text(Dice& dice, bool plain);
 std::string random_strided_text(Dice& dice, bool plain);
 std::string random_pyflame_text(Dice& dice, bool plain);
@@ -31,7 +31,7 @@ std::string random_cute_text(Dice& dice, bool plain);
 std::string random_gspmd_text(Dice& dice, bool plain);
 std::string random_dtensor_text(Dice& dice, bool plain);
 
-/// Extents that divide well, of rank `least` to `most`, with at most 128 elements.
+/// Extents with many divisors, of rank `least` to `most`, with at most 128 elements.
 Numbers plain_shape(Dice& dice, std::int64_t least, std::int64_t most);
 /// The same, or odd sizes and sometimes 0.
 Numbers any_shape(Dice& dice, bool plain, std::int64_t least, std::int64_t most);

@@ -157,7 +157,7 @@ Mistake are_entangled(const Refused& refused, const Holes& holes) {
     }
     return step;
   };
-  // A step along a that depends on where one is along b.
+  // A step along a that depends on the position along b.
   for (const Numbers& index : spots.indices) {
     if (index[a] == 0 || index[b] == 0) continue;
     Numbers without_a = index;

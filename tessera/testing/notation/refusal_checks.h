@@ -7,14 +7,14 @@
 
 #include "tessera/testing/notation/refusals_own.h"
 
-/// What the reasons of several notations claim, counted in the list of spots. The holes are those
-/// of the reasons, in their order.
+/// Checks of what the reasons of several notations claim, by counting in the list of positions. The
+/// holes are those of the reasons, in their order.
 namespace tessera::test {
 
-/// Where neighbours along a dim are, pair by pair.
+/// The positions of neighbours along a dim, pair by pair.
 std::vector<std::pair<const RuleSpot*, const RuleSpot*>> neighbours(const Spots& spots,
                                                                     std::size_t dim);
-/// Whether the step from an element to the next along the dim on the same places is ever so many
+/// Whether any step from an element to the next along the dim on the same places has this many
 /// slots.
 bool has_step(const Spots& spots, std::size_t dim, std::int64_t slots);
 
@@ -24,7 +24,7 @@ Mistake is_elsewhere(const Refused& refused, const Holes& holes);
 Mistake is_at_first(const Refused& refused, const Holes& holes);
 /// "an allocation of {n} slots ..".
 Mistake allocates(const Refused& refused, const Holes& holes);
-/// "an allocation of {n} slots where .. {n}": as many as the first, not as the last.
+/// "an allocation of {n} slots where .. {n}": equal to the first number, different from the last.
 Mistake allocates_otherwise(const Refused& refused, const Holes& holes);
 /// "an allocation of {n} slots where the strides reach {n}": one past the last slot in use.
 Mistake reaches_otherwise(const Refused& refused, const Holes& holes);
@@ -45,10 +45,10 @@ Mistake is_stored_as(const Refused& refused, const Holes& holes);
 Mistake begins_in_slot(const Refused& refused, const Holes& holes);
 /// "data that begin on place {i}".
 Mistake begins_on_place(const Refused& refused, const Holes& holes);
-/// "dims {n} and {n} ..": where one goes depends on the other.
+/// "dims {n} and {n} ..": the position along one depends on the other.
 Mistake are_entangled(const Refused& refused, const Holes& holes);
-/// For reasons whose numbers are those of the notation's own attempt, not of the tensor: what is
-/// checked is that a search finds no words.
+/// For reasons whose numbers come from the notation's own attempt, not from the tensor: the check
+/// is that a search finds no text either.
 Mistake only_searched(const Refused& refused, const Holes& holes);
 
 }  // namespace tessera::test

@@ -14,7 +14,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// How many characters of `text` a hole of this kind takes.
+/// How many characters of `text` a hole of this kind matches.
 std::size_t taken(char kind, std::string_view text) {
   std::size_t end = 0;
   const auto skip_while = [&](auto accepts) {
@@ -40,7 +40,7 @@ std::size_t taken(char kind, std::string_view text) {
   return end;
 }
 
-// What each reason of `outside_scope` claims, counted.
+// Checks of what each reason of `outside_scope` claims, by counting.
 
 Mistake not_padded(const Refused& refused, const Holes& holes) {
   const Spots& spots = refused.spots;
@@ -57,7 +57,7 @@ Mistake not_emptied(const Refused& refused, const Holes& holes) {
   const std::int64_t slots = spots.slots * spots.places();
   const auto held = static_cast<std::int64_t>(spots.held.size());
   if (slots != holes.number(0)) return cat("there are ", slots, " slots");
-  // Copies of nothing are nothing.
+  // Copies of an empty tensor hold nothing.
   if (held != holes.number(1)) return cat(held, " slots are held");
   return slots > held ? "" : "no slot is empty";
 }
@@ -142,7 +142,8 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-/// All parts of the sentence as reasons of the notation's scope; nothing when one is not.
+/// All parts of the sentence as reasons of the notation's scope; nothing when a part is not such a
+/// reason.
 std::optional<Recheck> recheck_scope(const Refused& refused, std::string_view message) {
   const std::string name = cat(refused.notation, " ");
   if (!message.starts_with(name)) return std::nullopt;
@@ -190,7 +191,7 @@ std::optional<Holes> match(std::string_view pattern, std::string_view text) {
   text.remove_prefix(hole);
   const char kind = pattern[hole + 1];
   const std::string_view rest = pattern.substr(hole + 3);
-  // The longest piece that leaves the rest a match.
+  // The longest piece after which the rest still matches.
   const std::size_t least = kind == '*' ? 0 : 1;
   for (std::size_t length = taken(kind, text); length + 1 > least; --length) {
     std::optional<Holes> found = match(rest, text.substr(length));

@@ -9,8 +9,8 @@
 
 #include "tessera/testing/notation/spots.h"
 
-/// Why a notation cannot say a tensor, held against the tensor's elements one by one. There is no
-/// pattern for the unexpected: a reason that nobody knows how to check is a mistake.
+/// The reasons why a notation cannot express a tensor, checked against the tensor's elements one by
+/// one. There is no catch-all pattern: a reason without a known check is a mistake.
 namespace tessera::test {
 
 /// A tensor that `notation` refused.
@@ -22,15 +22,15 @@ struct Refused {
 
 struct Recheck {
   std::vector<std::string_view> patterns;  ///< the reasons that the message gives
-  std::string mistake;                     ///< empty when all of them are so
+  std::string mistake;                     ///< empty when all of them are true
 };
 
-/// Finds each reason of a message in the table of reasons and counts whether what it claims is so.
-/// A reason that is the notation's own is also held against a search for words that would do
-/// (sayable.h): it is a mistake when there are some.
+/// Finds each reason of a message in the table of reasons and checks, by counting, whether its
+/// claim is true. A reason that is specific to the notation is also compared with a search for a
+/// text (sayable.h): it is a mistake when the search finds one.
 Recheck recheck(const Refused& refused, std::string_view message);
 
-/// What stands in the holes of a pattern.
+/// The texts in the holes of a pattern.
 struct Holes {
   std::vector<std::string> texts;
   const std::string& operator[](std::size_t i) const { return texts[i]; }
@@ -39,8 +39,8 @@ struct Holes {
 };
 
 /// The holes of a pattern are `{n}` an integer, `{w}` a word, `{x}` extents as 3x2, `{i}` integers
-/// in brackets and `{*}` anything. Nothing when the text is not of that pattern.
-/// Example: "dim {n} is {n}" finds "0" and "53" in "dim 0 is 53".
+/// in brackets and `{*}` anything. Nothing when the text does not match the pattern. Example: "dim
+/// {n} is {n}" finds "0" and "53" in "dim 0 is 53".
 std::optional<Holes> match(std::string_view pattern, std::string_view text);
 
 /// Slots of all places that hold no element.

@@ -5,11 +5,11 @@
 #include "tessera/base/text.h"
 #include "tessera/testing/notation/refusal_checks.h"
 
-/// The reasons of the notations beyond the seeds.
+/// The reasons of the notations beyond those of the original documents.
 namespace tessera::test {
 namespace {
 
-/// Whether two elements that differ along one dim alone are so many slots apart.
+/// Whether two elements that differ along one dim alone are that many slots apart.
 bool has_distance(const Spots& spots, std::size_t dim, std::int64_t slots) {
   if (dim >= spots.shape.size()) return false;
   for (std::size_t i = 0; i < spots.indices.size(); ++i) {
@@ -21,7 +21,7 @@ bool has_distance(const Spots& spots, std::size_t dim, std::int64_t slots) {
   return false;
 }
 
-/// Whether any two elements are so many slots apart.
+/// Whether any two elements are that many slots apart.
 bool any_distance(const Spots& spots, std::int64_t slots) {
   return std::any_of(spots.held.begin(), spots.held.end(), [&](const auto& cell) {
     return spots.held.count({cell.first.first, cell.first.second + slots}) > 0;
@@ -97,9 +97,9 @@ Mistake leaves_a_part(const Refused& refused, const Holes& holes) {
   return holes.number(1) % holes.number(2) != 0 ? "" : "nothing is left over";
 }
 
-/// ".. has element {i} in slot {n} of place {i}, not in slot {n} of place {i}": the last is so.
+/// ".. has element {i} in slot {n} of place {i}, not in slot {n} of place {i}": the last is true.
 Mistake is_at_last(const Refused& refused, const Holes& holes) {
-  // {*} {i} {n} {i} {*} {n} {i} {*}, where {*} says how many more places there are.
+  // {*} {i} {n} {i} {*} {n} {i} {*}, where {*} is the number of further places.
   const bool same = holes[2] == holes[5] && holes[3] == holes[6] && holes[4] == holes[7];
   if (same) return "they are the same";
   const Numbers more = holes.numbers(7);

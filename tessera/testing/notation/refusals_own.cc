@@ -95,14 +95,14 @@ Mistake allocates_shape(const Refused& refused, const Holes& holes) {
   const Numbers is = holes.numbers(0);
   const Numbers rule = holes.numbers(holes.texts.size() - 1);
   const std::int64_t atom = std::max<std::int64_t>(product(refused.spots.tile), 1);
-  // The last attempt is without tiles, where those are plain elements in a row.
+  // The last attempt is without tiles, where the elements are stored consecutively.
   if (product(is) * atom != refused.spots.slots && product(is) != refused.spots.slots) {
     return cat(refused.spots.slots, " are allocated");
   }
   return is == rule ? "they are the same" : "";
 }
 
-/// The elements that the nearest words would put in one slot are in two.
+/// The elements that the nearest text would put in one slot are in two.
 Mistake only_there_shared(const Refused& refused, const Holes& holes) {
   const RuleSpot& a = refused.spots.at(holes.numbers(0));
   const RuleSpot& b = refused.spots.at(holes.numbers(1));

@@ -36,7 +36,7 @@ void split_digit(Dice& dice, Form& form) {
   fold.cuts[k + 1].count = needed[k + 1];
 }
 
-/// A width that nothing at this point of the chain reaches gives a digit that is always 0.
+/// A width that no value reaches at this position of the chain gives a digit that is always 0.
 void insert_zero_digit(Dice& dice, Form& form) {
   Fold& fold = form.folds[pick(dice, form.folds.size())];
   const std::size_t k = pick(dice, fold.cuts.size());
@@ -124,7 +124,7 @@ void split_fill(Dice& dice, Form& form) {
   }
 }
 
-/// New digits may be allocated past the end of the mesh: enlarge it until they fit.
+/// New digits may reach past the end of the mesh: enlarge it until they fit.
 void fit_mesh(Form& form) {
   std::vector<std::int64_t> last(form.mesh.rank(), 0);
   for (const Fold& fold : form.folds) {

@@ -74,8 +74,9 @@ std::string slots_mistake(const Ruled& ruled, const Layout& layout) {
   return {};
 }
 
-/// What a description says beside the function: everything but how the folds are written.
-/// Notations have meshes of their own ranks: one place is one place for strangers.
+/// What a layout states in addition to the function: everything but how the folds are written.
+/// Notations have meshes of different ranks: with `strangers`, one place equals one place of any
+/// rank.
 std::string promises_mistake(const Layout& a, const Layout& b, bool strangers) {
   if (a.shape() != b.shape()) return "another shape";
   if (a.dtype() != b.dtype()) return "another element type";
@@ -172,7 +173,7 @@ Numbers random_shape(Dice& dice, std::int64_t max_rank, std::int64_t max_element
   Numbers shape(static_cast<std::size_t>(dice.between(0, max_rank)), 1);
   std::int64_t left = max_elements;
   for (const std::size_t dim : dice.order(shape.size())) {
-    // A cap leaves something for the other dims.
+    // A limit leaves something for the other dims.
     shape[dim] = random_extent(dice, dice.chance(60) ? std::min<std::int64_t>(left, 7) : left);
     left /= std::max<std::int64_t>(shape[dim], 1);
   }

@@ -9,10 +9,14 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/generate.h"
 
-/// What the checks of all notations share: a tensor as its notation's own rule places it (`Ruled`,
-/// filled in by rule_pyflame.h, rule_morello.h, rule_spyre.h without any code of the library), and
-/// the laws that the library must keep with it. A law answers an empty string when it holds, else
-/// what broke, so that tables of cases and random texts call the same ones.
+/// testing/notation/: what the checks of all notations share. Random choices and texts come in;
+/// what broke, as text, goes out. The rules (rule_*.h) come from the owners' documents and must not
+/// use any code of the library.
+///
+/// This header: a tensor as its notation's own rule places it (`Ruled`, filled in by
+/// rule_pyflame.h, rule_morello.h, rule_spyre.h), and the laws that the library must satisfy for
+/// it. A law returns an empty string when it holds, otherwise what broke, so that tables of cases
+/// and random texts call the same laws.
 namespace tessera::test {
 
 using Numbers = std::vector<std::int64_t>;
@@ -29,7 +33,7 @@ struct Ruled {
   std::string text;  ///< `tensor<.., ..>` as the library must print it
   Numbers shape;
   Numbers mesh;                 ///< the notation's grid; empty when it has none
-  std::int64_t slots = 0;       ///< allocated a place
+  std::int64_t slots = 0;       ///< allocated per place
   std::vector<RuleSpot> spots;  ///< of every index, in row-major order
   std::string cause;            ///< of all padding, where the rule has a single one
 };
@@ -42,24 +46,25 @@ std::vector<Numbers> all_tuples(const Numbers& counts);
 /// "tensor<5x3xf32, LAYOUT>".
 std::string tensor_text(const Numbers& shape, std::string_view dtype, std::string_view layout);
 
-/// An extent that likes to be odd, prime, 1, and sometimes 0.
+/// An extent that is often odd, prime or 1, and sometimes 0.
 std::int64_t random_extent(Dice& dice, std::int64_t most);
 /// Extents of rank 0 to `max_rank` with at most `max_elements` elements.
 Numbers random_shape(Dice& dice, std::int64_t max_rank, std::int64_t max_elements);
 
-/// The text is read; its mesh and slots are the rule's; locate of every index is the rule's spot;
-/// element_at of every slot of every place is the element that the rule put there, or padding.
+/// The text parses; its mesh and slots are the rule's; locate of every index is the rule's
+/// position; element_at of every slot of every place is the element that the rule put there, or
+/// padding.
 std::string rule_mistake(const Ruled& ruled);
-/// It prints as it was written, and what was printed says the same words.
+/// It prints as it was written, and the printed text parses to the same attribute.
 std::string print_mistake(std::string_view text);
 /// Raised from the bare layout, it reads back as the same function with the same allocation.
 std::string raise_mistake(std::string_view text);
-/// The same when the layout is described otherwise: digits split, folds joined or reordered, ..
+/// The same when the layout is written differently: digits split, folds joined or reordered, ..
 std::string rewritten_mistake(Dice& dice, std::string_view text);
-/// A layout from anywhere raises to a text that reads back as the same function with the same
-/// allocation, or to a reason.
+/// Any layout raises to a text that reads back as the same function with the same allocation, or to
+/// a reason.
 std::string stranger_mistake(const Layout& layout, std::string_view notation);
-/// The same, and it can be said: the text of another notation has an equivalent in this one.
+/// The same, and it succeeds: the text of another notation has an equivalent in this one.
 std::string equivalent_mistake(std::string_view text, std::string_view notation);
 /// stranger_mistake of random layouts of the core.
 std::string strangers_mistake(std::string_view notation, std::int64_t cases);
@@ -78,13 +83,13 @@ class Failures {
   std::vector<std::string> shortest_;
 };
 
-/// The text with one slip: a number that is negative, zero, off by one or huge, an item dropped or
+/// The text with one error: a number that is negative, zero, off by one or huge, an item dropped or
 /// repeated, a name misspelled, a bracket lost, a byte changed.
 std::string mutated(Dice& dice, const std::string& text);
-/// Whatever the text is, the answer is a tensor that prints and raises, or an error with a message
-/// and a span inside the text.
+/// For any text, the answer is a tensor that prints and raises, or an error with a message and a
+/// span inside the text.
 std::string hostile_mistake(const std::string& text);
-/// Whether the laws can be checked slot by slot in no time.
+/// Whether the laws can be checked slot by slot in a short time.
 bool is_small(const Layout& layout);
 
 }  // namespace tessera::test

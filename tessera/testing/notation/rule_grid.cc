@@ -72,7 +72,7 @@ std::string_view cause_if_empty(const RuleGrid& rule,
     if (cause.empty() && !used[i].contains(p)) cause = "gap";
     first = first_of(first, cause);
   }
-  return first.empty() ? "gap" : first;  // fine on every line, but nobody is at all of them
+  return first.empty() ? "gap" : first;  // valid on every line, but no index has all of them
 }
 
 std::int64_t total_slots(const std::vector<RuleLine>& lines) {

@@ -11,9 +11,9 @@
 #include "tessera/testing/notation/rule_check.h"
 
 /// What the Tenstorrent notations have in common, written from their rules alone: every index has a
-/// position on each of a few lines, a line is cut among the places of one grid axis, and what a
-/// place gets is kept in tiles. The notations differ in how long lines are, where they are cut, and
-/// what a slot without an element is called; rule_metal.h and rule_ttnn.h say that.
+/// position on each of a few lines, a line is cut among the places of one grid axis, and the part
+/// of a place is kept in tiles. The notations differ in how long lines are, where they are cut, and
+/// how they name the cause of a slot without an element; rule_metal.h and rule_ttnn.h define this.
 namespace tessera::test {
 
 /// One line on one axis of the grid.
@@ -24,18 +24,18 @@ struct RuleLine {
   std::int64_t atoms = 0;  ///< tiles (or scalars) that one place allocates
 };
 
-/// Where a notation puts every element of a tensor, and what it says of every other slot.
+/// Where a notation puts every element of a tensor, and the cause it gives to every other slot.
 struct RuleGrid {
   Numbers shape;
   std::vector<RuleLine> lines;
   /// The position of an index on each line.
   std::function<Numbers(const Numbers& index)> at;
-  /// The test that position `p` of a line, found `inside` positions into a place, fails: "tile",
-  /// "grid", "alignment" or "gap"; empty when it fails none.
+  /// The test that position `p` of a line fails, at offset `inside` within a place: "tile", "grid",
+  /// "alignment" or "gap"; empty when it fails none.
   std::function<std::string_view(std::size_t line, std::int64_t inside, std::int64_t p)> failed;
 };
 
-/// A tensor placed by its rule, with the cause of every slot that holds nothing.
+/// A tensor placed by its rule, with the cause of every empty slot.
 struct RuledGrid {
   Ruled ruled;
   std::vector<std::string_view> causes;  ///< place by place, slot by slot; "" for data
@@ -48,7 +48,7 @@ struct RuledGrid {
 /// gap, alignment, stick, tile, grid counts.
 RuledGrid placed(const RuleGrid& rule);
 
-/// The digits of one position: which place, which tile of the place, where in the tile.
+/// The digits of one position: which place, which tile of the place, which position in the tile.
 struct RuleDigits {
   std::int64_t place;
   std::int64_t atom;
@@ -61,23 +61,24 @@ std::vector<RuleDigits> digits_at(const std::vector<RuleLine>& lines, const Numb
                                   std::int64_t slot);
 /// The positions of each line that some index has.
 std::vector<std::set<std::int64_t>> used_positions(const RuleGrid& rule);
-/// The cause that a place and slot have if no element is there.
+/// The cause of a place and slot if no element is there.
 std::string_view cause_if_empty(const RuleGrid& rule,
                                 const std::vector<std::set<std::int64_t>>& used,
                                 const std::vector<RuleDigits>& digits);
 
-/// How many slots all places have together; an int64 that never overflows for the sizes tested.
+/// The number of slots of all places together; an int64 that does not overflow for the tested
+/// sizes.
 std::int64_t total_slots(const std::vector<RuleLine>& lines);
 
-/// The library against the rule: mesh, slots, locate of every index, element_at of every slot with
-/// its cause. Empty when all is as ruled.
+/// Compares the library with the rule: mesh, slots, locate of every index, element_at of every slot
+/// with its cause. Empty when all agree.
 std::string grid_mistake(const RuledGrid& expected);
 
 /// grid_mistake, then the printing and raising laws of rule_check.h.
 std::string all_mistakes(const RuledGrid& expected);
 
-/// The same for a tensor too large to try every slot of: `samples` indices and as many slots, drawn
-/// at random, besides the first and the last of each.
+/// The same for a tensor that is too large to try every slot: `samples` random indices and as many
+/// random slots, in addition to the first and the last of each.
 std::string sampled_mistake(const RuleGrid& rule, std::string_view text, Dice& dice, int samples);
 
 /// One result of an affine map: ((constant + Σ coef·d[dim]) mod modulus) floordiv divisor.
@@ -86,7 +87,7 @@ struct RuleResult {
     std::size_t dim;
     std::int64_t coef;
   };
-  std::vector<Part> parts;  ///< by rising dim
+  std::vector<Part> parts;  ///< by increasing dim
   std::int64_t constant = 0;
   std::int64_t modulus = 0;  ///< 0 for none
   std::int64_t divisor = 1;
@@ -99,8 +100,8 @@ struct RuleResult {
 /// "(d0, d1) -> (d0 * 64 + d1, 0)".
 std::string map_text(std::size_t dims, const std::vector<RuleResult>& results);
 
-/// One past the largest value of a result over the shape; 0 when a dim of it is empty. For maps
-/// that never fall it is map(N - 1) + 1.
+/// One past the largest value of a result over the shape; 0 when a dim of it is empty. For monotone
+/// maps it is map(N - 1) + 1.
 std::int64_t extent_of(const RuleResult& result, const Numbers& shape);
 /// map(N - 1) + 1, for shapes without empty dims.
 std::int64_t last_plus_one(const RuleResult& result, const Numbers& shape);

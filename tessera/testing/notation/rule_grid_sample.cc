@@ -16,7 +16,7 @@ Numbers tuple_of(const Numbers& counts, std::int64_t number) {
   return out;
 }
 
-/// What one line of the answer says of one slot.
+/// The answer for one slot as text.
 std::string answer(const Result<Slot>& found) {
   if (!found) return found.error().message;
   if (const Index* index = std::get_if<Index>(&*found)) return bracketed(*index);

@@ -62,7 +62,7 @@ bool MetalRule::rises() const {
   for (const RuleResult& result : linear) {
     const std::int64_t extent = extent_of(result, shape);
     if (last_plus_one(result, shape) != extent) return false;
-    // A remainder that the sum skips is not worth a dispute over the length of the line.
+    // A remainder with skipped values would make the length of the line ambiguous.
     RuleResult sum = result;
     sum.modulus = 0;
     const bool wraps = result.modulus > 0 && extent_of(sum, shape) * sum.divisor > result.modulus;
@@ -199,7 +199,7 @@ RuleGrid grid_of(const TodayRule& rule) {
     for (const RuleResult& result : results) p.push_back(result.at(index));
     return p;
   };
-  // Grid and tiles divide what is aligned exactly, so nothing else rounds up.
+  // Grid and tiles divide the aligned extents exactly, so nothing else is rounded up.
   grid.failed = [=](std::size_t i, std::int64_t, std::int64_t p) -> std::string_view {
     return p >= extents[i] ? "alignment" : "";
   };

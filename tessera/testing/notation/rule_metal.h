@@ -9,12 +9,12 @@
 
 #include "tessera/testing/notation/rule_grid.h"
 
-/// tt-mlir's metal layouts by their own rules, as plain loops: the attribute of the seed and that
-/// of today. Nothing here calls notation/ or layout/.
+/// tt-mlir's metal layouts by their own rules, as plain loops: the attribute of the tt-mlir layout
+/// specification and today's attribute. Nothing here calls notation/ or layout/.
 namespace tessera::test {
 
-/// The seed's attribute. Extent of a line: map(N - 1) + 1; shard: ceil(extent / grid); memref:
-/// ceil(shard / tile) in the last two lines.
+/// The attribute of the tt-mlir layout specification. Extent of a line: map(N - 1) + 1; shard:
+/// ceil(extent / grid); memref: ceil(shard / tile) in the last two lines.
 struct MetalRule {
   Numbers shape;
   std::string dtype = "f32";
@@ -35,10 +35,10 @@ struct MetalRule {
   Numbers shards() const;
   Numbers memref() const;
   std::string text() const { return text(memref()); }
-  /// With a memref that need not be right.
+  /// With a memref that need not be correct.
   std::string text(const Numbers& memref) const;
   std::vector<RuleLine> lines() const;
-  /// The largest value of every result is that of the last index, as the rule takes it.
+  /// Whether the largest value of every result is that of the last index, as the rule assumes.
   bool rises() const;
 };
 RuleGrid grid_of(const MetalRule& rule);
@@ -47,12 +47,12 @@ RuledGrid placed(const MetalRule& rule);
 /// The physical place of every virtual one, row-major.
 std::vector<Numbers> physical_places(const MetalRule& rule);
 
-/// A small layout: collapsed, permuted and bumped maps, constants, dims in two results, quotients
+/// A small layout: collapsed, permuted and offset maps, constants, dims in two results, quotients
 /// and remainders, uneven grids, tiles of any size. Always injective and rising.
 MetalRule random_metal(Dice& dice);
 /// The same in 32x32 tiles, block floats among them.
 MetalRule random_metal_32x32(Dice& dice);
-/// Where the virtual grid is: identity, transposed, refactored, staircase.
+/// The arrangement of the virtual grid: identity, transposed, refactored, staircase.
 MetalRule::Device random_device(Dice& dice, const Numbers& grid);
 
 /// Today's attribute. Within an interval, inner to outer: c = up(L[last], A[last]), then
@@ -60,8 +60,8 @@ MetalRule::Device random_device(Dice& dice, const Numbers& grid);
 struct TodayRule {
   Numbers shape;  ///< logical_shape
   Numbers alignments;
-  std::vector<std::pair<std::int64_t, std::int64_t>> intervals;  ///< as said
-  std::string oob = {};                                          ///< empty when unsaid
+  std::vector<std::pair<std::int64_t, std::int64_t>> intervals;  ///< as written
+  std::string oob = {};                                          ///< empty when not given
   Numbers grid;
   Numbers tile = {};
   std::string storage = "f32";
@@ -69,7 +69,8 @@ struct TodayRule {
   std::string memory_layout = "sharded";
   std::string dialect = "ttcore";
 
-  /// The dims of each line, missing ones on their own; a tiled rank 1 has an empty line before it.
+  /// The dims of each line, missing ones on separate lines; a tiled rank 1 has an empty line before
+  /// it.
   std::vector<std::vector<std::size_t>> groups() const;
   /// Length of each line after alignment.
   Numbers collapsed() const;

@@ -58,7 +58,7 @@ bool names_a_dim_twice(const std::vector<RuleResult>& map) {
   return parts != named.size();
 }
 
-/// Two results that are quotient and remainder of one.
+/// Two results that are quotient and remainder of one expression.
 void split_one(Dice& dice, std::vector<RuleResult>& map) {
   const auto constant = std::find_if(map.begin(), map.end(),
                                      [](const RuleResult& result) { return result.parts.empty(); });
@@ -68,7 +68,7 @@ void split_one(Dice& dice, std::vector<RuleResult>& map) {
   const std::int64_t k = dice.between(2, 5);
   std::int64_t common = std::gcd(k, driven->constant);
   for (const RuleResult::Part& part : driven->parts) common = std::gcd(common, part.coef);
-  if (common > 1) return;  // would be spelled with smaller numbers
+  if (common > 1) return;  // would be written with smaller numbers
   *constant = *driven;
   constant->modulus = k;
   driven->divisor = k;
@@ -164,7 +164,7 @@ TodayRule random_today_of(Dice& dice, bool large) {
       if (groups[i].empty()) continue;
       const std::int64_t tile =
           rule.tile.empty() || i + 2 < groups.size() ? 1 : rule.tile[i + 2 - groups.size()];
-      // The outermost alignment makes the line a multiple of what must divide it.
+      // The outermost alignment makes the line a multiple of its divisors.
       std::int64_t& outer = rule.alignments[groups[i].front()];
       outer = tile * rule.grid[i] * (dice.chance(70) ? 1 : dice.between(1, 3));
     }

@@ -227,7 +227,7 @@ MorelloRule random_morello(Dice& dice, const Numbers& shape) {
     }
     return rule;
   }
-  // Parts of one dim keep their order; dims are shuffled into each other.
+  // Parts of one dim keep their order; the dims are interleaved at random.
   std::vector<std::vector<MorelloPart>> covers;
   for (std::int64_t dim = 0; dim < rank; ++dim) {
     covers.push_back(random_cover(dice, dim, shape[static_cast<std::size_t>(dim)]));

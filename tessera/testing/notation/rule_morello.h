@@ -12,7 +12,7 @@
 /// Morello's own rule, evaluated by plain loops: the reference that the notation is tested against.
 namespace tessera::test {
 
-/// One physical dim as it is said: `(1, Packed(4))`.
+/// One physical dim as it is written: `(1, Packed(4))`.
 struct MorelloPart {
   enum class Kind : std::uint8_t { kDynamic, kPacked, kOddEven };
   std::int64_t dim = 0;
@@ -28,9 +28,9 @@ struct MorelloRule {
   std::string text() const;
 };
 
-/// The size of each physical dim, slowest first, from the back: Dynamic takes what remains of its
-/// dim, a pack its size, or what remains if that is less (once a dim; OddEven only if 1 remains).
-/// Nothing when a pack does not divide what remains or the shape is not covered exactly.
+/// The size of each physical dim, slowest first, from the back: Dynamic takes the rest of its dim,
+/// a pack its size, or the rest if that is less (once per dim; OddEven only if 1 remains). Nothing
+/// when a pack does not divide the rest or the shape is not covered exactly.
 std::optional<Numbers> morello_sizes(const MorelloRule& rule, const Numbers& shape);
 
 /// Σ α·(floor(d / v) mod p) from the back, with OddEven(p) sending even positions to the first

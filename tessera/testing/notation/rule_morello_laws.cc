@@ -11,7 +11,7 @@
 namespace tessera::test {
 namespace {
 
-/// Physical sizes and the indexing expression say what the rule says.
+/// Physical sizes and the indexing expression agree with the rule.
 std::string words_mistake(const MorelloRule& rule, const Numbers& extents,
                           const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);

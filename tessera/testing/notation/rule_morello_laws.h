@@ -7,8 +7,8 @@
 
 namespace tessera::test {
 
-/// All laws of a text (rule_check.h), and: physical_sizes are the rule's, and the indexing
-/// expression gives the slot of every index.
+/// Checks all laws of a text (rule_check.h), and that physical_sizes are the rule's and the
+/// indexing expression gives the slot of every index.
 std::string morello_mistake(const MorelloRule& rule, const Numbers& extents);
 
 }  // namespace tessera::test

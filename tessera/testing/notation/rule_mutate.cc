@@ -76,7 +76,7 @@ std::string change_word(Dice& dice, std::string text) {
   }
 }
 
-/// Drops or repeats one item of a list: what stands between commas or brackets.
+/// Drops or repeats one item of a list: the text between commas or brackets.
 std::string change_item(Dice& dice, std::string text) {
   const auto items = tokens(
       text, [](char c) { return std::string_view(",()[]<>").find(c) == std::string_view::npos; });

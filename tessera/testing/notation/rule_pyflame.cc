@@ -95,7 +95,7 @@ Numbers pyflame_tile(const PyflameRule& rule, const Numbers& shape) {
     const std::int64_t block = block_of(rule, axes[dim]);
     tile[dim] = ceil_divide(shape[dim], p);
     if (block > 0) {
-      // Whole blocks; a block larger than the dim is no longer than the dim.
+      // Whole blocks; a block larger than the dim counts as the length of the dim.
       tile[dim] = ceil_divide(ceil_divide(shape[dim], block), p) * std::min(block, shape[dim]);
     }
   }
@@ -209,7 +209,7 @@ PyflameRule random_pyflame(Dice& dice, const Numbers& shape) {
           axis, kReductions[static_cast<std::size_t>(dice.below(kReductions.size()))]);
     }
   }
-  // A rank too small is refused unless dim_to_pe says what the axes are for.
+  // A rank that is too small is refused unless dim_to_pe states what the axes are for.
   bool must_say = false;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     must_say = must_say || (rule.grid[axis] > 1 && shape.size() <= axis && !shared[axis]);

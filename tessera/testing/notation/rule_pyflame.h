@@ -13,7 +13,7 @@
 /// Nothing here uses folds, cuts or the notation's code.
 namespace tessera::test {
 
-/// A PyFlame layout as it is said.
+/// A PyFlame layout as it is written.
 struct PyflameRule {
   std::string factory = "SinglePE";  ///< SinglePE, RowPartition, ColPartition, Grid, ..
   Numbers grid = {1, 1};             ///< PE rows, PE columns
@@ -28,23 +28,23 @@ struct PyflameRule {
   std::string text() const;
 };
 
-/// The PE axis of each dim, -1 when the dim stays local: what dim_to_pe says, else dim 0 on rows
-/// and dim 1 on columns, except on axes that are replicated or partial.
+/// The PE axis of each dim, -1 when the dim stays local: what dim_to_pe states, otherwise dim 0 on
+/// rows and dim 1 on columns, except on axes that are replicated or partial.
 Numbers pyflame_axes(const PyflameRule& rule, std::size_t rank);
 
 /// Elements of each dim that a PE allocates: ceil(n / p), or ceil(blocks / p) whole blocks (of
 /// which none is longer than the dim).
 Numbers pyflame_tile(const PyflameRule& rule, const Numbers& shape);
 
-/// Elements of each dim that the PE at `place` holds: tile i of a dim is
-/// [min(i·t, n), min((i+1)·t, n)), t = ceil(n / p). Nothing off the PEs of a fixed axis.
+/// Elements of each dim that the PE at `place` holds: tile i of a dim is [min(i·t, n), min((i+1)·t,
+/// n)), t = ceil(n / p). Nothing for places outside the PEs of a fixed axis.
 std::optional<Numbers> pyflame_tile_at(const PyflameRule& rule, const Numbers& shape,
                                        const Numbers& place);
 
 /// The virtual places and the slot of one element.
 RuleSpot pyflame_spot(const PyflameRule& rule, const Numbers& shape, const Numbers& index);
 
-/// Where on the wafer the virtual place is.
+/// The wafer position of the virtual place.
 Numbers pyflame_physical(const PyflameRule& rule, const Numbers& place);
 
 Ruled ruled(const PyflameRule& rule, const Numbers& shape, const std::string& dtype);

@@ -116,7 +116,7 @@ SpyreDevice spyre_default(const SpyreRule& rule) {
     const std::int64_t dim = rule.dim_order ? (*rule.dim_order)[i] : static_cast<std::int64_t>(i);
     if (!seed || rule.shape[at(dim)] != 1) order.push_back(dim);
   }
-  // Today a sparse tensor is the dense one of the shape with a last dim of size 1.
+  // In today's version a sparse tensor is the dense one of the shape with a last dim of size 1.
   if (rule.sparse && !seed) order.push_back(-1);
   const auto extent = [&](std::int64_t dim) { return dim < 0 ? 1 : rule.shape[at(dim)]; };
 
@@ -132,7 +132,7 @@ SpyreDevice spyre_default(const SpyreRule& rule) {
     return out;
   }
   if (order.empty()) {
-    // The seed's scalar is a stick; today's is a count of one stick as well.
+    // In the Spyre document a scalar is a stick; today it is a count of one stick as well.
     if (!seed) push(1, -1);
     push(e, -1);
     return out;

@@ -8,12 +8,12 @@
 
 #include "tessera/testing/notation/rule_check.h"
 
-/// Spyre's own rule, evaluated by plain loops: the reference that the notation is tested against.
-/// A device tensor is walked coordinate by coordinate in row-major order, and each coordinate is
-/// asked which element of the host tensor it holds.
+/// Spyre's own rule, evaluated by plain loops: the reference that the notation is tested against. A
+/// device tensor is walked coordinate by coordinate in row-major order, and the rule gives the
+/// element of the host tensor that each coordinate holds.
 namespace tessera::test {
 
-/// A Spyre layout of a tensor as it is said.
+/// A Spyre layout of a tensor as it is written.
 struct SpyreRule {
   enum class Form : std::uint8_t { kDimMap, kStrideMap, kDefault };
 
@@ -33,23 +33,24 @@ struct SpyreRule {
   std::string text() const;
 };
 
-/// Elements of a 128-byte stick; 0 for types that Spyre does not keep.
+/// Elements of a 128-byte stick; 0 for types that Spyre does not support.
 std::int64_t spyre_stick(const std::string& dtype);
 
-/// A device layout in full: what a default stands for.
+/// A device layout in full: the layout that a default abbreviates.
 struct SpyreDevice {
   Numbers size;
   Numbers dim_map;  ///< -1 for synthetic dims, and for the appended dim of today's sparse tensors
 };
 
 /// Device dims of rank n and order o: o[1], .., o[n-1] as stick count, o[0], o[n-1] inside the
-/// stick; the seed drops dims of size 1 first; a sparse tensor keeps one element a stick.
+/// stick; the Spyre document drops dims of size 1 first; a sparse tensor keeps one element per
+/// stick.
 SpyreDevice spyre_default(const SpyreRule& rule);
 
 /// The device layout of a dim_map or default text.
 SpyreDevice spyre_device(const SpyreRule& rule);
 
-/// As said, else row-major, where an empty dim counts as one as in PyTorch.
+/// As given, otherwise row-major, where an empty dim counts as one as in PyTorch.
 Numbers spyre_host_stride(const SpyreRule& rule);
 
 /// From right to left: the first visit of dim d gives stride[d], later ones the previous value x

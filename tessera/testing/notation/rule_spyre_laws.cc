@@ -18,7 +18,7 @@ std::int64_t dot(const Numbers& a, const Numbers& b) {
   return sum;
 }
 
-/// A stick is 128 bytes, whatever its elements are.
+/// A stick is 128 bytes for every element type.
 std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
   const Layout& layout = tensor.layout();
   const std::int64_t e = spyre_stick(rule.dtype);
@@ -31,8 +31,8 @@ std::string bytes_mistake(const SpyreRule& rule, const Tensor& tensor) {
   return {};
 }
 
-/// The maps between the forms: spelled_out and stride_map_of say what the rule says, and
-/// host offset = Σ device coordinate · stride for every element.
+/// The maps between the forms: spelled_out and stride_map_of agree with the rule, and host offset =
+/// Σ device coordinate · stride for every element.
 std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
   const auto& words = std::get<notation::SpyreLayout>(notation::terms_of(tensor));
   const Shape& shape = tensor.layout().shape();
@@ -66,7 +66,7 @@ std::string maps_mistake(const SpyreRule& rule, const Tensor& tensor) {
   return {};
 }
 
-/// A dim_map that a stride_map has says the same function.
+/// A dim_map found for a stride_map describes the same function.
 std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& expected) {
   const Result<std::vector<std::int64_t>> dims =
       notation::dim_map_of(std::get<notation::SpyreLayout>(notation::terms_of(tensor)),
@@ -85,7 +85,7 @@ std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Rule
 
 /// Why a device coordinate is padding: a synthetic one that is not 0; else a dim that ends before
 /// it, outside the stick; else the end of a stick that holds data. Empty for data, and where the
-/// rule leaves the cause open: sticks without any data, and sticks of a dim of size 1.
+/// rule does not define the cause: sticks without any data, and sticks of a dim of size 1.
 std::string cause_of(const SpyreRule& rule, const SpyreDevice& device, const Numbers& c) {
   Numbers index(rule.shape.size(), 0);
   Numbers step(rule.shape.size(), 1);
@@ -124,8 +124,8 @@ std::string causes_mistake(const SpyreRule& rule, const Tensor& tensor) {
   return {};
 }
 
-/// Run as plain loops, the nests copy each element of the part once, from where the host strides
-/// put it to its slot, and nothing else; the sticks that they touch are counted.
+/// Run as plain loops, the nests copy each element of the part once, from its position by the host
+/// strides to its slot, and nothing else; the sticks that they touch are counted.
 std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Ruled& whole,
                           const std::vector<notation::SpyreRange>* part) {
   const auto& words = std::get<notation::SpyreLayout>(notation::terms_of(tensor));

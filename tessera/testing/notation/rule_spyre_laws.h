@@ -10,10 +10,10 @@
 #include "tessera/notation/spyre/spyre.h"
 #include "tessera/testing/notation/rule_spyre.h"
 
-/// What the Spyre notation promises beyond where elements are, measured by the rule.
+/// What the Spyre notation promises beyond the positions of elements, checked by the rule.
 namespace tessera::test {
 
-/// The rule of words that were read.
+/// The rule of a parsed layout.
 SpyreRule rule_of(const notation::SpyreLayout& words, const Shape& shape, DType dtype);
 
 /// Host offset and device slot of each copy.
@@ -21,14 +21,14 @@ using Copies = std::vector<std::pair<std::int64_t, std::int64_t>>;
 /// What the nests copy when they are run as plain loops, sorted.
 Copies run_nests(const std::vector<notation::SpyreNest>& nests);
 
-/// All laws of a text (rule_check.h), and:
+/// Checks all laws of a text (rule_check.h), and:
 ///   a stick is 128 bytes; padding is synthetic, of an extent that was rounded up, or of a stick;
-///   spelled_out and stride_map_of say what the rule says, and the host offset of every element is
+///   spelled_out and stride_map_of agree with the rule, and the host offset of every element is
 ///     Σ device coordinate · stride;
-///   a dim_map that dim_map_of finds is the same layout;
-///   the nests of the tensor, and of a random part of it, copy each element once from where the
-///   host
-///     strides put it to its slot, and nothing else; covered_sticks counts the sticks they touch.
+///   a dim_map that dim_map_of finds describes the same layout;
+///   the nests of the tensor, and of a random part of it, copy each element once from its position
+///     by the host strides to its slot, and nothing else; covered_sticks counts the sticks they
+///     touch.
 std::string spyre_mistake(const SpyreRule& rule);
 
 }  // namespace tessera::test

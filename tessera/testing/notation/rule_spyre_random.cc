@@ -11,21 +11,21 @@ using Form = SpyreRule::Form;
 
 constexpr std::int64_t kMaxSlots = 1000;
 
-/// A device dim in the making: `extent` steps of `step` along a line of the host tensor.
+/// A device dim under construction: `extent` steps of `step` along a line of the host tensor.
 struct Digit {
   std::int64_t line = -1;  ///< a dim, or a group of fused dims; -1 when synthetic
   std::int64_t step = 1;
   std::int64_t extent = 1;
 };
 
-/// Lines of the host tensor: dims, or neighbours that memory joins into one.
+/// Lines of the host tensor: dims, or neighbouring dims that are contiguous in memory.
 struct Line {
   std::int64_t extent = 1;
   std::int64_t stride = 1;
 };
 
-/// Digits of one line, slowest first. The stick, if it is this line's, comes last. `idle` allows
-/// room for steps that no element takes, which a dim_map says exactly; a stride as long as the next
+/// Digits of one line, slowest first. The stick, if it belongs to this line, comes last. `idle`
+/// allows steps that no element takes, which a dim_map states exactly; a stride as long as the next
 /// row would not.
 std::vector<Digit> random_digits(Dice& dice, std::int64_t line, std::int64_t extent,
                                  std::int64_t stick, bool idle) {
@@ -51,7 +51,7 @@ std::vector<Digit> random_digits(Dice& dice, std::int64_t line, std::int64_t ext
   return inner_first;
 }
 
-/// Host strides in any order of dims, with or without room between rows.
+/// Host strides in any order of dims, with or without gaps between rows.
 Numbers random_host_stride(Dice& dice, const Numbers& shape) {
   Numbers stride(shape.size(), 1);
   std::int64_t step = dice.chance(15) ? dice.between(2, 3) : 1;
@@ -66,7 +66,7 @@ Numbers random_host_stride(Dice& dice, const Numbers& shape) {
   return stride;
 }
 
-/// Shuffles dims into each other; the digits of a line keep their order unless `any_order`.
+/// Interleaves dims at random; the digits of a line keep their order unless `any_order`.
 std::vector<Digit> shuffled(Dice& dice, std::vector<std::vector<Digit>> lines, bool any_order) {
   std::vector<Digit> out;
   if (any_order) {
@@ -122,7 +122,7 @@ void say_device(Dice& dice, SpyreRule& rule) {
                                   i == stick_line ? e : 0, !strides));
     if (i == stick_line) parts.back().pop_back();
   }
-  // The seed has a single synthetic dim.
+  // The Spyre document has a single synthetic dim.
   if (dice.chance(8) && (strides || rule.era == "now" || !sparse)) {
     parts.push_back({Digit{-1, 1, dice.between(1, 3)}});
   }

@@ -105,7 +105,8 @@ RuleGrid grid_of(const TtnnRule& rule) {
     for (const RuleResult& result : linear) p.push_back(result.at(index));
     return p;
   };
-  // Past the padded tensor there is only what the grid rounds up; before that, the tile's edge.
+  // Past the padded tensor there is only what the grid rounds up; before that, the edge of the
+  // tile.
   grid.failed = [=](std::size_t i, std::int64_t, std::int64_t p) -> std::string_view {
     if (p >= whole[i]) return "grid";
     if (p >= extents[i]) return "tile";
@@ -181,7 +182,7 @@ RuleGrid grid_of(const TermsRule& rule) {
                                             std::int64_t p) -> std::string_view {
     if (inside >= shard[i]) return "tile";
     if (p >= whole[i]) return "grid";
-    return "";  // what the strides leave out is a gap
+    return "";  // slots that the strides skip are a gap
   };
   return grid;
 }

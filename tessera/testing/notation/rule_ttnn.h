@@ -9,7 +9,7 @@
 #include "tessera/testing/notation/rule_grid.h"
 
 /// TTNN's layouts by their own rules, as plain loops: the compiler's attribute, and the terms of
-/// the seed. Nothing here calls notation/ or layout/.
+/// the TTNN layout document. Nothing here calls notation/ or layout/.
 namespace tessera::test {
 
 /// A rectangle of cores, corners included.
@@ -48,8 +48,8 @@ std::vector<RuleCores> cores_row_by_row(std::int64_t n);
 TtnnRule random_ttnn(Dice& dice);
 TtnnRule random_ttnn_32x32(Dice& dice);
 
-/// The seed's terms: the physical tensor is stride[0] / stride[-2] rows of stride[-2]; it is cut at
-/// shard_shape, and each shard is padded to the tile.
+/// The terms of the TTNN layout document: the physical tensor is stride[0] / stride[-2] rows of
+/// stride[-2]; it is cut at shard_shape, and each shard is padded to the tile.
 struct TermsRule {
   Numbers shape;
   std::string dtype = "f32";

@@ -10,14 +10,14 @@ namespace {
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// An empty dim inside the collapsed rows would give the dims before it the stride 0, which no map
-/// can say.
+/// can express.
 void fill_inner_dims(Numbers& shape) {
   for (std::size_t dim = 1; dim + 1 < shape.size(); ++dim) {
     shape[dim] = std::max<std::int64_t>(shape[dim], 1);
   }
 }
 
-/// Cores of a sharding on `n` places: row by row, a column, a shifted row, or two pieces said in
+/// Cores of a sharding on `n` places: row by row, a column, a shifted row, or two pieces listed in
 /// another order.
 std::vector<RuleCores> random_cores(Dice& dice, std::int64_t n) {
   switch (dice.below(5)) {

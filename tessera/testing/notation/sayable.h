@@ -6,16 +6,17 @@
 
 #include "tessera/testing/notation/spots.h"
 
-/// Whether a notation has words for a list of spots, found by trying its words, one after the
-/// other, by its owner's rule. Nothing here uses folds or the notations' code; a refusal that one
-/// of these searches contradicts is wrong.
+/// Whether a notation can express a list of positions, found by trying its texts, one after the
+/// other, by its owner's rule. Nothing here uses folds or the notations' code; a refusal that
+/// contradicts one of these searches is wrong.
 namespace tessera::test {
 
-/// True when some words of the notation put every element where the list has it, in as many slots.
-/// Tried are, for tensors with elements that are no shares,
+/// True when some text of the notation puts every element at its listed position, with as many
+/// slots.
+/// For tensors that have elements and no shares, the searches try
 ///   strided      the only strides that the first steps along each dim allow
 ///   cute         every way to cut each dim into nested numbers
-///   morello      every sequence of packs (up to 3000 of their beginnings, as for the next two)
+///   morello      every sequence of packs (up to 3000 prefixes, as for the next two)
 ///   onednn       every sequence of blocks above every order of dims
 ///   spyre        every dim_map on one place
 ///   xla          every order of dims without tiles, and with one tile over one or two dims
@@ -24,11 +25,11 @@ namespace tessera::test {
 ///   pyflame      every dim on every PE axis, in blocks of every size
 ///   metal        every memref, with every linear map
 ///   metal-today  every shard, with every interval and alignment, from rank 2 on
-///   ttnn         every shard of the seed's terms
-/// True is a proof. False is one too for strided, cute, gspmd and pyflame.
+///   ttnn         every shard of the terms of the TTNN layout document
+/// True is a proof. False is a proof for strided, cute, gspmd and pyflame.
 bool finds_words(std::string_view notation, const Spots& spots);
 
-// The searches. All of them ask for tensors with elements.
+// The searches. All of them require tensors with elements.
 bool finds_strides(const Spots& spots);
 bool finds_modes(const Spots& spots);
 bool finds_packs(const Spots& spots);

@@ -11,13 +11,13 @@
 namespace tessera::test {
 namespace {
 
-/// A shard: so many atoms along each line, the last two of which are tiled.
+/// A shard: the number of atoms along each line, the last two of which are tiled.
 struct Shard {
   Numbers grid;
   Numbers atoms;
   Numbers tile;  ///< positions that an atom has along each line
 
-  /// How far the slot is along a line.
+  /// The position of the slot along a line.
   std::int64_t inside(std::int64_t slot, std::size_t line) const {
     const std::size_t lines = atoms.size();
     const std::int64_t cols = tile.back();
@@ -30,7 +30,7 @@ struct Shard {
   }
 };
 
-/// Calls `try_one` with every shape of shards until it answers true.
+/// Calls `try_one` with every shape of shards until it returns true.
 bool any_shard(const Spots& spots, std::size_t lines,
                const std::function<bool(const Shard&)>& try_one) {
   Shard shard;
@@ -72,7 +72,7 @@ struct Linear {
   std::int64_t extent = 0;  ///< one past the last position
 };
 
-/// The line when a place takes `width` positions of it; nothing when it is not linear and rising.
+/// The line when a place takes `width` positions of it; nothing when it is not linear and monotone.
 std::optional<Linear> linear(const Spots& spots, const Shard& shard, std::size_t line,
                              std::int64_t width) {
   const auto position = [&](const RuleSpot& spot) {
@@ -100,7 +100,8 @@ std::optional<Linear> linear(const Spots& spots, const Shard& shard, std::size_t
   return found;
 }
 
-/// Dims in their order, cut into intervals, one a line; within a line each stride covers all below.
+/// Dims in their order, split into intervals, one per line; within a line each stride covers all
+/// below.
 bool collapses(const Spots& spots, const Shard& shard, const std::vector<Linear>& lines,
                std::size_t line, std::size_t from) {
   const std::size_t rank = spots.shape.size();
@@ -178,7 +179,7 @@ bool finds_terms(const Spots& spots) {
             covered = coef * spots.shape[dim];
           }
         }
-        // A single dim has no rows to add.
+        // A single dim has no rows to extend.
         const bool longer = line == 1 || spots.shape.size() > 1;
         const std::int64_t places = ceil_divide(fit->extent, width);
         found = own && (longer ? places <= shard.grid[line] : shard.grid[line] == 1);

@@ -50,11 +50,11 @@ bool is_mode(const Numbers& slots) {
   return false;
 }
 
-/// A layout peeled from its fastest digit on: what is left of slots and indices.
+/// A layout whose fastest digits are removed one by one: the remaining slots and indices.
 struct Peeled {
   Numbers slots;
   std::vector<Numbers> indices;
-  std::int64_t room = 1;  ///< slots that are left
+  std::int64_t room = 1;  ///< remaining slots
 
   bool done() const {
     const auto zero = [](std::int64_t n) { return n == 0; };
@@ -74,7 +74,8 @@ constexpr std::size_t kNoDim = SIZE_MAX;
 
 std::int64_t odd_even(std::int64_t x, std::int64_t size) { return x % 2 * (size / 2) + x / 2; }
 
-/// Without the fastest digit, which counts `size` steps of `dim`; nothing when it does not.
+/// The layout without its fastest digit, which counts `size` steps of `dim`; nothing when it does
+/// not.
 std::optional<Peeled> peel(const Peeled& whole, std::size_t dim, std::int64_t size,
                            bool deals = false) {
   for (std::size_t i = 0; i < whole.slots.size(); ++i) {
@@ -97,7 +98,7 @@ Peeled unpeeled(const Spots& spots) {
   return whole;
 }
 
-/// A digit of any size is as good as several of prime size: only primes are tried.
+/// A digit of any size equals several of prime size: only primes are tried.
 bool peels(const Peeled& whole, bool synthetic, int& tries) {
   if (whole.done()) return true;
   if (--tries < 0) return false;
@@ -228,7 +229,7 @@ bool finds_tiling(const Spots& spots) {
   std::vector<std::size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   const auto fits = [&](std::int64_t rows, std::int64_t cols) {
-    // Physical dims slowest first, then the tile's own.
+    // Physical dims slowest first, then those of the tile.
     Numbers extents;
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t tile = i + 1 == rank ? cols : i + 2 == rank ? rows : 1;

@@ -8,11 +8,11 @@
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/sayable.h"
 
-/// Searches in the notations that spread dims over a mesh.
+/// Searches in the notations that distribute dims over a mesh.
 namespace tessera::test {
 namespace {
 
-/// Wide integers are narrowed in sticks, bytes and bits widened.
+/// In sticks, wide integers are narrowed, bytes and bits widened.
 std::string kept_in_sticks(const std::string& dtype) {
   static const std::map<std::string, std::string> kOthers = {
       {"i64", "i32"}, {"si64", "si32"}, {"ui8", "ui32"}, {"i1", "ui16"}};
@@ -27,8 +27,8 @@ std::int64_t number_of(const Numbers& index, const Numbers& extents) {
   return number;
 }
 
-/// Whether tiles of these extents, row-major in memory, are on devices of their own, each on
-/// `copies` of them.
+/// Whether tiles of these extents, row-major in memory, are on separate devices, each on `copies`
+/// of them.
 bool is_tiled(const Spots& spots, const Numbers& shard, std::int64_t copies) {
   std::map<Numbers, std::vector<Numbers>> devices;  // of each tile
   for (std::size_t i = 0; i < spots.spots.size(); ++i) {
@@ -72,7 +72,7 @@ std::vector<Numbers> chunks(const Numbers& x, std::int64_t parts) {
   return out;
 }
 
-/// What the place keeps of one dim.
+/// The part of one dim that the place holds.
 Numbers kept(const Spots& spots, std::int64_t dim, const std::vector<AxisRule>& rules,
              const Numbers& place) {
   Numbers x;
@@ -118,8 +118,8 @@ bool is_sharded(const Spots& spots, const std::vector<AxisRule>& rules) {
   return held == listed && most == spots.slots;
 }
 
-/// What a PE axis does: a dim in blocks dealt out in turn, all of the tensor everywhere (kAll), or
-/// nothing but at 0 (kFirst).
+/// What a PE axis does: a dim in blocks assigned round-robin, all of the tensor everywhere (kAll),
+/// or everything at 0 (kFirst).
 struct PeRule {
   static constexpr std::int64_t kAll = -1;
   static constexpr std::int64_t kFirst = -2;

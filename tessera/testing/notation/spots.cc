@@ -9,7 +9,7 @@
 namespace tessera::test {
 namespace {
 
-/// How many places have a share of one element, and how shares combine.
+/// How many places hold a share of one element, and how shares combine.
 std::string shares_of(const Placement& placement) {
   std::set<std::string> reductions;
   std::int64_t places = 1;

@@ -12,13 +12,13 @@
 
 namespace tessera::test {
 
-/// A small tensor listed element by element: what is left of a layout when nobody asks how it is
-/// said. Comparing two lists is the reference for conversions; counting in one re-checks what a
-/// refusal claims.
+/// A small tensor listed element by element: the content of a layout, independent of how it is
+/// written. Comparing two lists is the reference for conversions; counting in one list checks the
+/// claim of a refusal.
 struct Spots {
   Numbers shape;
   Numbers mesh;                  ///< empty for a single place, whatever the rank of its mesh
-  std::int64_t slots = 0;        ///< allocated a place
+  std::int64_t slots = 0;        ///< allocated per place
   std::string dtype;             ///< of the tensor
   std::string kept;              ///< the type in memory
   std::string storage;           ///< in memory, tiles included: "f32", "32x32 of bfp_bf8"
@@ -26,28 +26,28 @@ struct Spots {
   std::string shares;            ///< "sum on 4 places" where elements are shares, else empty
   std::vector<Numbers> indices;  ///< row-major
   std::vector<RuleSpot> spots;   ///< of each index; places in row-major order
-  /// Which elements (by number) each slot of each place holds; slots that hold none are not here.
+  /// Which elements (by number) each slot of each place holds; empty slots are not listed.
   std::map<std::pair<Numbers, std::int64_t>, std::vector<std::size_t>> held;
 
   std::int64_t places() const { return product(mesh); }
   /// Where the element of an index is.
   const RuleSpot& at(const Numbers& index) const;
-  /// All of it as one key: equal exactly for tensors that no list tells apart.
+  /// Everything as one key: equal exactly when the lists are equal.
   std::string key() const;
 };
 
-/// Asks locate of every index. The error is that of locate.
+/// Calls locate for every index. The error is that of locate.
 Result<Spots> spots_of(const Tensor& tensor);
 
-/// The same with elements stored one by one: a tile that is its elements in a row is lost without
-/// harm. Tiles of block floats, whose elements share exponents, stay as they are.
+/// The same with elements stored one by one: a tile that stores its elements consecutively is
+/// dropped without loss. Tiles of block floats, whose elements share exponents, are kept.
 Spots untiled(Spots spots);
 
-/// What differs first, in words; empty when nothing does. Both are compared untiled.
+/// The first difference, as text; empty when there is none. Both are compared untiled.
 std::string difference(const Spots& a, const Spots& b);
 
-/// Asks contents_at of `samples` slots, spread over all places: what the tensor says is there must
-/// be what is listed. Empty when it is.
+/// Calls contents_at for `samples` slots, spread over all places: the answer must be the listed
+/// content. Empty when it is.
 std::string contents_mistake(const Tensor& tensor, const Spots& spots, std::int64_t samples);
 
 }  // namespace tessera::test

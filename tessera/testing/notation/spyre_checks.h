@@ -16,8 +16,8 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/spyre/spyre.h"
 
-/// What the tests of the Spyre notation share: words from plain lists, the notation's rule by plain
-/// division, and random words.
+/// What the tests of the Spyre notation share: layouts built from plain lists, the notation's rule
+/// by plain division, and random layouts.
 namespace tessera::notation::spyre_test {
 
 using Numbers = std::vector<std::int64_t>;
@@ -66,7 +66,7 @@ inline Numbers coordinates_of(std::int64_t slot, const Numbers& device_size) {
   return coordinates;
 }
 
-/// The element that device coordinates hold by a dim_map, or nothing in padding: each dim's
+/// The element that device coordinates hold by a dim_map, or nothing for padding: each dim's
 /// coordinates combine with steps that grow from right to left.
 inline std::optional<Index> element_by_dims(const Numbers& coordinates, const Numbers& device_size,
                                             const Numbers& dims, const Shape& shape) {
@@ -116,7 +116,7 @@ void for_each_index(const Shape& shape, Visit visit) {
   } while (shape.next(index));
 }
 
-/// A tensor and words that say how it is laid out.
+/// A tensor and its layout.
 struct Case {
   Shape shape;
   DType dtype = DType::kF32;
@@ -127,7 +127,7 @@ inline std::string describe(const Case& c) {
   return cat("tensor<", c.shape.to_string(), "x", dtype_name(c.dtype), ", ", write(c.words), ">");
 }
 
-/// Random words, small enough to look at every slot.
+/// Random layouts, small enough to examine every slot.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -157,7 +157,7 @@ class Random {
     return strides;
   }
 
-  /// A tensor with something to put in sticks.
+  /// A random f16 or f32 tensor, usually with one longer dim to put in sticks.
   Case tensor() {
     Case c;
     c.dtype = one_in(3) ? DType::kF16 : DType::kF32;
@@ -221,7 +221,7 @@ class Random {
 
   Case defaults() { return defaults(tensor()); }
 
-  /// A default layout of either era.
+  /// A default layout of either version.
   Case defaults(Case c) {
     c.words = {};
     c.words.form = SpyreLayout::Form::kDefault;
@@ -288,7 +288,7 @@ class Random {
     return c;
   }
 
-  /// Divides the device dims of explicit words over a few cores.
+  /// Divides the device dims of an explicit layout over a few cores.
   void divide(Case& c) {
     for (std::size_t j = 0; j < c.words.device_size.size(); ++j) {
       const bool stick = j + 1 == c.words.device_size.size();

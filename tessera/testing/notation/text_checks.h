@@ -13,7 +13,7 @@
 /// What the tests of every notation share.
 namespace tessera::notation {
 
-/// A text that is refused. `carets` is drawn under the text and marks the span of the error; a
+/// A text that is refused. `carets` is aligned under the text and marks the span of the error; a
 /// span at the end of the text is one caret past it.
 struct Refusal {
   std::string_view text;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPrompt = "$ tessera ";
 
-/// Whether a command goes on in the next line: inside quotes, or after a backslash.
+/// Whether a command continues on the next line: inside quotes, or after a backslash.
 bool goes_on(std::string_view command) {
   char quote = '\0';
   for (const char c : command) {
@@ -18,7 +18,7 @@ bool goes_on(std::string_view command) {
   return quote != '\0' || command.ends_with('\\');
 }
 
-/// Words of a shell command: blanks separate, quotes keep together.
+/// Words of a shell command: separated by blanks, kept together by quotes.
 std::vector<std::string> shell_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// A command in a page of docs/ and what the page says it prints:
+/// A command in a page of docs/ and the output that the page shows:
 ///
 ///     ```
 ///     $ tessera show 'tensor<..>'

@@ -4,20 +4,21 @@
 #include <string>
 #include <vector>
 
-/// Pages of docs/ with parts that nobody writes by hand.
+/// testing/pages/: generated parts of docs/. Tables, examples and pictures come in; differences
+/// from the page go out. Pages are changed only with TESSERA_UPDATE_DOCS=1 in the environment.
 namespace tessera::test {
 
-/// What stands between `<!-- name -->` and `<!-- end of name -->` in a page.
+/// The text between `<!-- name -->` and `<!-- end of name -->` in a page.
 struct PagePart {
   std::string name;
   std::string body;
 };
 
-/// Empty when the page has these parts; with TESSERA_UPDATE_DOCS=1 in the environment it is given
-/// them. Else what to do about it. Paths count from the root of the sources.
+/// Empty when the page has these parts; with TESSERA_UPDATE_DOCS=1 in the environment the page is
+/// updated. Otherwise how to fix it. Paths are relative to the root of the sources.
 std::string page_mistake(const std::string& path, const std::vector<PagePart>& parts);
 
-/// The same for a file that is made as a whole.
+/// The same for a file that is generated as a whole.
 std::string file_mistake(const std::string& path, const std::string& text);
 
 }  // namespace tessera::test

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-/// Pictures for the pages: charts with logarithmic axes as SVG, the same text for the same numbers.
+/// Pictures for the pages: charts with logarithmic axes as SVG; the same numbers give the same
+/// text.
 namespace tessera::test {
 
 struct ChartPoint {
@@ -15,22 +16,22 @@ struct ChartPoint {
 /// Points from left to right, joined. Numbers are above 0.
 struct ChartLine {
   std::string name;
-  int colour = 0;  ///< 0, 1, 2, ..: one of a few that can be told apart, also by the colour-blind
+  int colour = 0;  ///< 0, 1, 2, ..: one of a few that also colour-blind readers can tell apart
   bool dashed = false;
   std::vector<ChartPoint> points;
 };
 
-/// One pair of axes. Marks of the x axis stand where points are, those of the y axis at powers of
-/// 10 of a second.
+/// One pair of axes. The marks of the x axis are at the points, those of the y axis at powers of 10
+/// of a second.
 struct ChartPanel {
   std::string title;
   std::string x_name;
   std::vector<ChartLine> lines;
 };
 
-/// Panels side by side with the same y axis, and below them what the lines of the first are called.
+/// Panels side by side with the same y axis, and below them a legend for the lines of the first.
 struct LineChart {
-  std::string title;  ///< read out to those who do not see it
+  std::string title;  ///< for screen readers
   std::vector<ChartPanel> panels;
 };
 

@@ -15,7 +15,7 @@ namespace tessera::cast_test {
 
 using Bytes = std::vector<std::byte>;
 
-/// What a destination holds before a cast.
+/// The content of a destination before a cast.
 inline constexpr std::byte kCanary{0xA5};
 
 /// Runs `body` for each instruction set that this machine has.
@@ -33,7 +33,7 @@ void for_each_target(const Body& body) {
   hwy::GetChosenTarget().Update(all);
 }
 
-/// Every type but i8 .. i64, which are si8 .. si64 by another name.
+/// Every type but i8 .. i64, which are aliases of si8 .. si64.
 inline std::vector<DType> different_types() {
   std::vector<DType> types;
   for (const DType type : all_dtypes()) {
@@ -52,7 +52,7 @@ inline std::int64_t bytes_of(DType type, std::int64_t elements) {
   return *dtype_bytes(type, elements);
 }
 
-/// Room for elements, full of canaries.
+/// Space for elements, filled with canaries.
 inline Bytes blank(DType type, std::int64_t elements) {
   return Bytes(static_cast<std::size_t>(bytes_of(type, elements)), kCanary);
 }

@@ -29,7 +29,7 @@ Bytes random_bytes(std::int64_t count, std::uint64_t seed) {
 }
 
 /// An array of random numbers: any bits, or 0 and 1. Block floats are made by casting, so that
-/// their exponents are those that casting back gives.
+/// their exponents are the same after casting back.
 Bytes random_source(const Layout& layout, Values values, std::uint64_t seed) {
   const DType storage = layout.atom().storage;
   const std::int64_t spots = layout.places() * layout.slots();
@@ -52,7 +52,8 @@ std::int64_t spot_of(const Layout& layout, const Place& place, std::int64_t slot
   return layout.mesh().linear(place) * layout.slots() + slot;
 }
 
-/// Every element cast to its spots of `image`, which keeps them as `type`; whether all fit.
+/// Casts every element to its positions in `image`, which stores them as `type`; returns whether
+/// all fit.
 bool cast_elements(const Layout& from, const Bytes& source, const Layout& to, DType type,
                    Bytes& image, std::vector<bool>& written) {
   bool fits = true;
@@ -72,13 +73,13 @@ bool cast_elements(const Layout& from, const Bytes& source, const Layout& to, DT
   return fits;
 }
 
-/// What the destination must hold; nothing when an element does not fit.
+/// The expected content of the destination; nothing when an element does not fit.
 std::optional<Bytes> reference(const Layout& from, const Bytes& source, const Layout& to,
                                const Bytes& before, relayout::PaddingRule padding,
                                relayout::Rounding rounding) {
   const DType storage = to.atom().storage;
   const std::int64_t spots = to.places() * to.slots();
-  // Block floats are written as a whole, from an image that holds every number they can.
+  // Block floats are written as a whole, from an image that can represent all of their numbers.
   const DType type = is_block_float(storage) ? DType::kF64 : storage;
   Bytes image = before;
   if (is_block_float(storage)) image.assign(static_cast<std::size_t>(spots) * 8, std::byte{});
@@ -94,7 +95,7 @@ std::optional<Bytes> reference(const Layout& from, const Bytes& source, const La
     }
   }
   if (is_block_float(storage)) {
-    // Padding that is left alone is 0 among data; groups of 16 without data keep their bits.
+    // Padding that is not written is 0 among data; groups of 16 without data keep their bits.
     Bytes blocks = before;
     for (std::int64_t group = 0; group < spots; group += 16) {
       const auto first = written.begin() + group;

@@ -23,8 +23,8 @@ constexpr std::int64_t kGroup = 16;
 
 std::int64_t spots_of(const Placement& placement) { return placement.places() * placement.slots(); }
 
-/// Cut off to 53 bits, with the last one set when anything was lost: what rounds like the number
-/// itself to anything narrower.
+/// Truncated to 53 bits, with the last one set when anything was lost: it rounds to any narrower
+/// type like the number itself.
 double cut_to_double(std::uint64_t magnitude) {
   const int excess = std::max(0, 11 - std::countl_zero(magnitude));
   const std::uint64_t lost = magnitude & ((std::uint64_t{1} << excess) - 1);
@@ -59,7 +59,7 @@ bool block_fits(double number, DType to) {
                     kGroup)[0];
 }
 
-/// Writes the groups of a block-float memory that hold something written.
+/// Writes the groups of a block-float memory that contain a written element.
 void write_groups(const std::vector<double>& numbers, const std::vector<bool>& written, DType to,
                   Bytes& memory) {
   for (std::int64_t group = 0; group < std::ssize(numbers); group += kGroup) {
@@ -70,7 +70,7 @@ void write_groups(const std::vector<double>& numbers, const std::vector<bool>& w
   }
 }
 
-/// Numbers as they are read, so that two ways to write a block float compare equal.
+/// The decoded numbers, so that two encodings of a block float compare equal.
 Bytes rewritten(DType type, std::int64_t spots, std::span<const std::byte> memory) {
   Bytes bytes(memory.begin(), memory.end());
   naive_cast(type, memory.data(), 0, type, bytes.data(), 0, spots);
@@ -154,7 +154,7 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
   if (!blocks) return outcome;
   write_groups(numbers, written, type, outcome.bytes);
   if (from_type == type) {
-    // Tiles that move whole keep their bits, others are written anew.
+    // Tiles that move whole keep their bits, others are encoded again.
     const auto count = static_cast<std::int64_t>(spots);
     outcome.meaning = [type, count](std::span<const std::byte> memory) {
       return rewritten(type, count, memory);
@@ -170,7 +170,7 @@ std::string cast_move_mistake(Dice& dice, const Placement& from, const Placement
   const Result<relayout::Program> program = relayout::make_program(from, to, padding);
   if (!program.ok()) return "";
   const DType type = to.atom().storage;
-  // Tiles that move whole keep infinities of their own type, which are an error to write anew.
+  // Tiles that move whole keep infinities of their own type, which are an error to encode again.
   const bool may_keep = is_block_float(type) && from.atom().storage == type;
   if (may_keep && rounding == relayout::Rounding::kChecked) numbers = SourceNumbers::kFitting;
   const Bytes source = random_numbers(dice, from, type, numbers);

@@ -25,7 +25,7 @@ void restore() {
   for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &handlers[i], nullptr);
 }
 
-/// Prints, and lets what was there before have the crash: it happens again on return.
+/// Prints, and restores the previous handler: the crash happens again on return.
 void print_note(int) {
   restore();
   if (write(STDERR_FILENO, note, static_cast<std::size_t>(note_size)) < 0) _exit(1);

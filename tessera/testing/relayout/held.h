@@ -15,15 +15,15 @@
 #include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 
-/// Who holds what and who wants what, element by element: the reference for whatever counts it.
+/// Which place holds and which place needs each element: the reference for all counts of traffic.
 namespace tessera::test {
 
-/// One element that one role of B wants: of one share, where shares are kept apart or combined.
+/// One element that one role of B needs: of one share, where shares are kept apart or combined.
 struct Want {
   Index index;
   std::int64_t role = 0;           ///< number on B's mesh
-  std::int64_t place = 0;          ///< where the role is played, on the physical mesh
-  std::set<std::int64_t> holders;  ///< places of the physical mesh that have it in A
+  std::int64_t place = 0;          ///< the place of the role on the physical mesh
+  std::set<std::int64_t> holders;  ///< places of the physical mesh that hold it in A
 };
 
 /// The places of one element, share by share: virtual and physical numbers.
@@ -85,7 +85,7 @@ inline std::vector<std::pair<std::int64_t, Reduction>> reductions_of(const Form&
   return out;
 }
 
-/// Everything that B wants, by the rule of the essay in reshard/reshard.h.
+/// Everything that B needs, by the rule of the essay in reshard/reshard.h.
 inline std::vector<Want> wants_of(const Placement& from, const Placement& to,
                                   const reshard::PhysicalMesh& physical) {
   std::vector<Want> wants;
@@ -159,8 +159,8 @@ inline notation::PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
 }
 
 /// A checked reshard between two random layouts of the core, on the smallest physical mesh; nothing
-/// where the draw has none (another storage type, meshes that do not meet, shares of several
-/// reductions).
+/// when the random choices give none (different storage types, incompatible meshes, shares of
+/// several reductions).
 inline std::optional<reshard::Reshard> random_core_reshard(Dice& dice, const Limits& limits) {
   const std::optional<Layout> a = random_layout(dice, limits);
   if (!a) return std::nullopt;

@@ -7,12 +7,12 @@
 
 namespace tessera::test {
 
-/// The instruction sets that kernels were compiled for and this machine has, best first, as numbers
-/// of Highway.
+/// The instruction sets that kernels were compiled for and this machine supports, best first, as
+/// Highway's numbers.
 std::vector<std::int64_t> instruction_sets();
 std::string instruction_set_name(std::int64_t set);
 
-/// While it lives, kernels chosen at run time are those of one set.
+/// During its lifetime, the run-time dispatch of kernels uses only one set.
 class OnlyInstructionSet {
  public:
   explicit OnlyInstructionSet(std::int64_t set);

@@ -10,7 +10,7 @@ namespace tessera::test {
 namespace {
 
 /// Dims in this order, slowest first, each cut at `tiles[dim]`: the tiles of all dims in that
-/// order, then what is inside a tile, in that order too. A tile of 1 cuts nothing.
+/// order, then the positions inside a tile, in that order too. A tile of 1 cuts nothing.
 Layout in_tiles(Dice& dice, const Shape& shape, DType dtype, const std::vector<std::size_t>& order,
                 const std::vector<std::int64_t>& tiles) {
   LayoutSpec spec;
@@ -39,7 +39,7 @@ Layout in_tiles(Dice& dice, const Shape& shape, DType dtype, const std::vector<s
   return layout.ok() ? *layout : *Layout::row_major(shape, dtype);
 }
 
-/// Blocks of `block` dealt in turn to `hands` places, or to as many parts of memory.
+/// Blocks of `block` assigned round-robin to `hands` places, or to as many parts of memory.
 Layout dealt(const Shape& shape, DType dtype, std::int64_t block, std::int64_t hands, bool places) {
   LayoutSpec spec;
   spec.form.shape = shape;
@@ -61,7 +61,7 @@ Layout dealt(const Shape& shape, DType dtype, std::int64_t block, std::int64_t h
   return layout.ok() ? *layout : *Layout::row_major(shape, dtype);
 }
 
-/// An extent up to `most` that likes whole lines and tiles, and their neighbours.
+/// An extent up to `most` that is often a multiple of whole lines and tiles, or a neighbour of one.
 std::int64_t kernel_extent(Dice& dice, std::int64_t most) {
   std::int64_t extent = dice.between(1, std::max<std::int64_t>(most, 1));
   if (dice.chance(40)) extent = extent / 16 * 16 + dice.between(-1, 1);

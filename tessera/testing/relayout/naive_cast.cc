@@ -8,7 +8,7 @@
 namespace tessera::test {
 namespace {
 
-// What an element stands for: ± mantissa · 2^exponent, or no number. The payload of a NaN is what
+// The value of an element: ± mantissa · 2^exponent, or not a number. The payload of a NaN is what
 // follows its quiet bit, at the top of 64 bits.
 struct Exact {
   enum Kind : std::uint8_t { kNumber, kInfinity, kNaN } kind = kNumber;
@@ -18,8 +18,8 @@ struct Exact {
   std::uint64_t payload = 0;
 };
 
-// How elements of a type are made. Floats: 1 + exponent_bits + mantissa_bits. Block floats: a sign
-// and mantissa_bits, with exponent_bits of a shared byte.
+// The encoding of a type. Floats: 1 + exponent_bits + mantissa_bits. Block floats: a sign and
+// mantissa_bits, with exponent_bits of a shared byte.
 struct Format {
   enum Kind : std::uint8_t { kFloat, kSigned, kUnsigned, kBool, kBlock } kind;
   int bits;
@@ -163,7 +163,7 @@ int compare(const Exact& a, const Exact& b) {
   return left == right ? 0 : (left < right ? -1 : 1);
 }
 
-// Whether |x| is nearer to `low` than to the number one last bit above it; a tie goes to even.
+// Whether |x| is nearer to `low` than to the number one last bit above it; ties go to even.
 bool nearer_below(const Exact& x, const Exact& low, bool low_is_even) {
   Exact middle = low;
   middle.mantissa = 2 * low.mantissa + 1;

@@ -17,7 +17,7 @@
 namespace tessera::test {
 namespace {
 
-/// Asked once, before any test restricts them.
+/// Computed once, before any test restricts them.
 const std::vector<std::int64_t>& compiled_sets() {
   static const std::vector<std::int64_t> sets = instruction_sets();
   return sets;
@@ -30,7 +30,7 @@ ThreadPool& pool_of(int threads) {
   return threads == 1 ? one : (threads == 2 ? two : three);
 }
 
-/// Buffers for `bytes` bytes: the same ones for all tests as large or smaller.
+/// Buffers for `bytes` bytes: shared by all tests that need as many or fewer.
 GuardedBuffer& buffer_of(std::unique_ptr<GuardedBuffer>& kept, std::size_t& room,
                          std::size_t bytes) {
   if (kept == nullptr || room < bytes) {
@@ -141,7 +141,7 @@ std::string plan_mistake(const Placement& from, const Placement& to, relayout::P
   std::vector<std::byte> source(static_cast<std::size_t>(program->from.bytes));
   std::vector<std::byte> before(static_cast<std::size_t>(program->to.bytes));
   randomize(source, seed);
-  randomize(before, seed + 1);  // what must be left alone is told from what is zero
+  randomize(before, seed + 1);  // so that bytes that must not be written differ from zeros
   std::vector<std::byte> right = before;
   const Status naive = relayout::move_naively(from, source, to, right, padding);
   if (!naive.ok()) {

@@ -14,12 +14,12 @@
 
 namespace tessera::test {
 
-/// How a plan is tried: in which memory, with how many threads, stores and instructions.
+/// How a plan is tested: with which memory, number of threads, stores and instructions.
 struct Trial {
   relayout::Stores stores = relayout::Stores::kAuto;
   int threads = 1;           ///< 1 to 3
-  std::size_t set = 0;       ///< 0: all instructions of the machine, n: only the set number n - 1
-  bool from_at_end = false;  ///< the span touches the forbidden page behind, else in front
+  std::size_t set = 0;       ///< 0: all instructions of the machine, n: only set number n - 1
+  bool from_at_end = false;  ///< the span touches the inaccessible page behind, otherwise in front
   bool to_at_end = false;
   std::size_t from_skip = 0;  ///< below 64: bytes between the page in front and the span
   std::size_t to_skip = 0;
@@ -27,11 +27,12 @@ struct Trial {
 };
 Trial random_trial(Dice& dice);
 
-/// What a run is to leave.
+/// The expected result of a run.
 struct Outcome {
   std::vector<std::byte> bytes;  ///< of the destination
-  std::string refusal;           ///< the words of the error instead, where there must be one
-  /// What is compared in place of bytes that may differ and still say the same; unsaid: the bytes.
+  std::string refusal;           ///< the message of the error instead, where there must be one
+  /// Compared in place of bytes that may differ and still have the same meaning; if not set: the
+  /// bytes.
   std::function<std::vector<std::byte>(std::span<const std::byte>)> meaning;
 };
 
@@ -46,7 +47,7 @@ void randomize(std::span<std::byte> bytes, std::uint64_t seed);
 
 /// The law of plans: in every trial run() leaves the destination as the reference does, byte by
 /// byte and padding included, and touches nothing else. The source holds random bytes. Empty when
-/// it holds; also where the program is refused, the two memories keep different types or block
+/// it holds, and also where the program is refused, the two memories keep different types or block
 /// floats, or one has more than kMostTried bytes.
 inline constexpr std::int64_t kMostTried = std::int64_t{1} << 28;
 std::string plan_mistake(const Placement& from, const Placement& to, relayout::PaddingRule padding,

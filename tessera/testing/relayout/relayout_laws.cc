@@ -45,7 +45,8 @@ bool elements_share_a_slot(const Placement& placement) {
   return false;
 }
 
-/// Whether what a refusal claims is so; several reasons may be, and any of them will do.
+/// Whether the claim of a refusal is true; several reasons may be true, and any of them is
+/// accepted.
 bool refused_rightly(ErrorCode code, const Placement& from, const Placement& to) {
   if (code == ErrorCode::kShapeMismatch) return from.shape() != to.shape();
   if (code == ErrorCode::kNotSupported) return keeps_shares(from) || keeps_shares(to);

@@ -25,7 +25,7 @@ std::int64_t random_width(Dice& dice, std::int64_t extent) {
   return width;
 }
 
-/// Widths of a chain for one dim, falling, the last 1: whole, tiled, tiled twice.
+/// Widths of a chain for one dim, decreasing, the last 1: whole, tiled, tiled twice.
 std::vector<std::int64_t> random_chain(Dice& dice, std::int64_t extent) {
   std::vector<std::int64_t> widths = {1};
   const std::int64_t more = dice.below(10) < 4 ? 0 : dice.between(1, 2);
@@ -73,7 +73,7 @@ void stack(Dice& dice, const std::vector<Digit>& digits) {
   }
 }
 
-/// Deals an outer digit or two to mesh axes.
+/// Distributes an outer digit or two over mesh axes.
 void deal(Dice& dice, std::vector<Digit>& digits, Form& form) {
   std::vector<std::int64_t> mesh;
   const std::int64_t axes = dice.chance(30) ? dice.between(1, 2) : 0;
@@ -120,7 +120,7 @@ LayoutSpec blocked_spec(Dice& dice, const Shape& shape, DType dtype) {
     Fold& fold = spec.form.folds[dim];
     const std::vector<std::int64_t> needed = fold.needed(shape);
     for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
-      // What a width above leaves room for is allocated: whole tiles.
+      // The full range of the width above is allocated: whole tiles.
       const std::int64_t whole =
           k > 0 && fold.cuts[k - 1].width % fold.cuts[k].width == 0 && dice.chance(90)
               ? fold.cuts[k - 1].width / fold.cuts[k].width
@@ -140,7 +140,7 @@ LayoutSpec blocked_spec(Dice& dice, const Shape& shape, DType dtype) {
 
 Layout plain(const Shape& shape, DType dtype) { return *Layout::row_major(shape, dtype); }
 
-/// A part of a larger tensor: every dim from `start` by `step`, maybe backwards.
+/// A part of a larger tensor: every dim from `start` by `step`, possibly backwards.
 std::optional<View> random_slice(Dice& dice, const Shape& shape, DType dtype, bool may_repeat) {
   std::vector<std::int64_t> larger = shape.extents();
   struct Cutout {
@@ -170,7 +170,7 @@ std::optional<View> random_slice(Dice& dice, const Shape& shape, DType dtype, bo
   return view;
 }
 
-/// Two or three boxes along one dim, one after the other in memory or each on its own place.
+/// Two or three boxes along one dim, one after the other in memory or each on a separate place.
 std::optional<Placement> random_pieces(Dice& dice, const Shape& shape, DType dtype) {
   if (shape.rank() == 0) return std::nullopt;
   const auto dim = static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(shape.rank())));
@@ -230,7 +230,7 @@ Shape relayout_shape(Dice& dice, std::int64_t most) {
   std::vector<std::int64_t> extents;
   std::int64_t left = most;
   for (std::int64_t d = 0; d < rank; ++d) {
-    // Of dims still to come each gets some room: the d-th root of what is left, give or take.
+    // Each remaining dim gets some room: about the d-th root of what is left.
     std::int64_t fair = 1;
     while (true) {
       std::int64_t power = 1;

@@ -27,8 +27,8 @@ Shape whole_tiles(Dice& dice) {
   return *Shape::make(extents);
 }
 
-/// Extents that like whole tiles and their neighbours; now and then a few whole tiles, however many
-/// elements those have.
+/// Extents that are often whole tiles or their neighbours; occasionally a few whole tiles,
+/// regardless of the number of elements.
 Shape tiled_shape(Dice& dice, std::int64_t most) {
   if (dice.chance(15)) return whole_tiles(dice);
   const std::int64_t rank = dice.chance(70) ? 2 : dice.between(0, 4);
@@ -44,7 +44,7 @@ Shape tiled_shape(Dice& dice, std::int64_t most) {
   return *Shape::make(extents);
 }
 
-/// One side: a layout, or what else random_source knows for types with an address.
+/// One side: a layout, or any other placement of random_source for types with an address.
 Placement random_side(Dice& dice, const Shape& shape, DType storage, bool is_source) {
   if (is_block_float(storage) ? dice.chance(70) : dice.chance(25)) {
     return tiled_layout(dice, shape, storage);
@@ -78,7 +78,8 @@ Layout tiled_layout(Dice& dice, const Shape& shape, DType storage) {
   spec.form.folds.resize(shape.rank());
   std::vector<std::int64_t> mesh;
   const std::size_t inside = std::min<std::size_t>(shape.rank(), 2);
-  // The last two dims in the order in which they are walked, the faster first; or the other way.
+  // The last two dims in the order in which they are walked, the faster first; or the other way
+  // round.
   std::vector<std::size_t> walked;
   for (std::size_t i = 0; i < inside; ++i) walked.push_back(shape.rank() - 1 - i);
   if (dice.chance(15)) std::reverse(walked.begin(), walked.end());

@@ -8,7 +8,7 @@
 
 namespace tessera::test {
 
-/// The places of an element, share by share, from the definition: every share has the same slot on
+/// The places of an element, share by share, by the definition: every share has the same slot on
 /// all of its places.
 struct Home {
   std::int64_t slot = 0;

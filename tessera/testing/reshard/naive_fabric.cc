@@ -24,7 +24,7 @@ std::int32_t next_router(const fabric::FabricMesh& mesh, std::int32_t router, fa
   return router;
 }
 
-/// In the order in which an output takes turns: from the ramp, then by direction; or the colour.
+/// The order in which an output takes turns: from the ramp, then by direction; or by colour.
 int turn_of(fabric::Port came_by, bool from_ramp, fabric::FabricMode mode, std::int32_t colour) {
   if (mode == fabric::FabricMode::kStatic) return colour;
   return from_ramp ? 0 : 1 + static_cast<int>(came_by);

@@ -9,17 +9,17 @@
 
 #include "tessera/fabric/simulate.h"
 
-/// The machine of fabric/simulate.h, carried out as it is written there: every queue a list, every
-/// router looked at in every cycle. It shares nothing with the simulator but its inputs.
+/// The machine of fabric/simulate.h, implemented literally: every queue is a list, and every router
+/// is examined in every cycle. It shares nothing with the simulator but its inputs.
 namespace tessera::test {
 
-/// The directed links (router, port) that a message's wavelets cross, each destination walked by
-/// itself: along the row, then along the column.
+/// The directed links (router, port) that a message's wavelets cross, each destination walked
+/// separately: along the row, then along the column.
 std::set<std::pair<std::int32_t, fabric::Port>> walked_links(const fabric::FabricMesh& mesh,
                                                              const fabric::Traffic& traffic,
                                                              const fabric::FabricMessage& message);
 
-/// The routers on those ways, with both ends.
+/// The routers on those routes, including both ends.
 std::set<std::int32_t> walked_routers(const fabric::FabricMesh& mesh,
                                       const fabric::Traffic& traffic,
                                       const fabric::FabricMessage& message);
@@ -36,7 +36,7 @@ struct NaiveRun {
       deliveries;
 };
 
-/// Runs the messages in the phases and colours that `given` has for each (in ideal mode all 0).
+/// Runs the messages in the phases and colours that `given` assigns (in ideal mode all 0).
 NaiveRun naive_run(const fabric::FabricMesh& mesh, const fabric::Traffic& traffic,
                    const fabric::SimulateOptions& options,
                    const std::vector<fabric::MessageTimes>& given);

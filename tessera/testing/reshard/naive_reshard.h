@@ -14,9 +14,12 @@
 #include "tessera/reshard/kind.h"
 #include "tessera/reshard/physical_mesh.h"
 
-/// What a reshard must do, from the essay in reshard/reshard.h alone: by loops over every element,
-/// share, copy and destination, and every link of every route. Nothing here calls an operation of
-/// layout/, fabric/ or reshard/; their structs are read as they are.
+/// testing/reshard/: what the tests of reshard/ share. Random pairs of placements come in; expected
+/// messages, costs and contents, and what broke, go out. The reference must not call an operation
+/// of layout/, fabric/ or reshard/; it only reads their structs.
+///
+/// This header: what a reshard must do, from the essay in reshard/reshard.h alone: by loops over
+/// every element, share, copy and destination, and every link of every route.
 namespace tessera::test {
 
 /// One place that holds a value: its number on the placement's own mesh, on the physical mesh, and
@@ -28,7 +31,7 @@ struct NaivePlace {
   friend auto operator<=>(const NaivePlace&, const NaivePlace&) = default;
 };
 
-/// Where one element lives. Without partial sums there is one share.
+/// Where one element is stored. Without partial sums there is one share.
 struct NaiveHome {
   std::int64_t slot = 0;
   std::vector<std::pair<std::int64_t, Reduction>> partials;  ///< fills with more than one share
@@ -52,24 +55,25 @@ std::int64_t naive_distance(const reshard::PhysicalMesh& physical, std::int64_t 
 std::int64_t naive_nearest(const reshard::PhysicalMesh& physical,
                            const std::vector<NaivePlace>& places, std::int64_t q);
 
-/// Every reason why a reshard must be refused, by looking at each element and each virtual place.
+/// Every reason why a reshard must be refused, found by examining each element and each virtual
+/// place.
 std::set<ErrorCode> naive_refusals(const Placement& from, const Placement& to,
                                    const reshard::PhysicalMesh& physical);
 
-/// All that moves. Only for pairs without refusals.
+/// Everything that moves. Only for pairs without refusals.
 struct NaiveReshard {
-  std::vector<NaiveHome> from;  ///< one an element, row-major
+  std::vector<NaiveHome> from;  ///< one per element, row-major
   std::vector<NaiveHome> to;
   /// (source, other destination) → elements; shares and stacked destinations each count.
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> messages;
   std::map<std::int64_t, std::int64_t> local;  ///< place → elements copied inside it
-  /// (source, other destinations in rising order) → elements that leave the source once.
+  /// (source, other destinations in increasing order) → elements that leave the source once.
   std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, std::int64_t> multicasts;
 };
 NaiveReshard naive_reshard(const Placement& from, const Placement& to,
                            const reshard::PhysicalMesh& physical);
 
-/// Whether share i of an element goes to its share i, and whether shares of it are combined.
+/// Whether share i of an element goes to its share i, and whether its shares are combined.
 bool naive_alike(const NaiveHome& from, const NaiveHome& to);
 bool naive_reduces(const NaiveHome& from, const NaiveHome& to);
 
@@ -91,12 +95,12 @@ reshard::ReshardCost naive_cost(const NaiveReshard& moves, const Placement& plac
 reshard::ReshardKind naive_kind(const NaiveReshard& moves, const Placement& from,
                                 const Placement& to, const reshard::PhysicalMesh& physical);
 
-/// What B's memory holds at the end.
+/// The content of B's memory at the end.
 struct NaiveContent {
   std::int64_t element = 0;
   std::int64_t share = 0;
 };
-/// (place on B's own mesh, slot) → content. Slots that are not here hold no element.
+/// (place on B's own mesh, slot) → content. Slots that are not listed hold no element.
 std::map<std::pair<std::int64_t, std::int64_t>, NaiveContent> naive_contents(
     const std::vector<NaiveHome>& homes);
 

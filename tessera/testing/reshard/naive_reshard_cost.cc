@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes walked link by link, and kinds told from sets of places.
+// Routes walked link by link, and kinds determined from sets of places.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,10 +14,10 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_of(std::int64_t n, std::int64_t d) { return n / d + (n % d > 0 ? 1 : 0); }
 
-/// A directed link: the router that it leaves, and whither.
+/// A directed link: the router that it leaves, and its direction.
 using Link = std::pair<std::int64_t, fabric::Port>;
 
-/// Adds the links of the way from p to q: along p's row first, then along q's column.
+/// Adds the links of the route from p to q: along p's row first, then along q's column.
 void walk(const fabric::FabricMesh& fabric, std::int64_t p, std::int64_t q, std::set<Link>& links) {
   std::int64_t row = p / fabric.cols;
   std::int64_t col = p % fabric.cols;

@@ -16,7 +16,7 @@ Cut on_axis(std::size_t axis, std::int64_t width, std::int64_t count, std::int64
   return Cut{width, count, Target::mesh(static_cast<int>(axis)), stride, Cause::kGrid};
 }
 
-/// A virtual axis straight onto a physical one: at an origin, every other place, backwards.
+/// A virtual axis mapped to one physical axis: at an origin, every other place, backwards.
 Fold straight(Dice& dice, int virtual_axis, std::size_t axis, std::int64_t count, std::int64_t room,
               std::int64_t& origin) {
   const std::int64_t most = count > 1 ? (room - 1) / (count - 1) : 1;

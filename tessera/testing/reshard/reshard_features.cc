@@ -28,7 +28,7 @@ std::vector<Rule> rules_of(const Placement& placement) {
   return rules;
 }
 
-/// Which axes the digits of a dim (of more than one value) drive.
+/// Which axes the digits of a dim (of more than one value) are placed on.
 std::set<int> axes_of(const Form& form, int dim) {
   std::set<int> axes;
   for (const Fold& fold : form.folds) {

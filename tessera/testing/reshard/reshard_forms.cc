@@ -18,7 +18,7 @@ Cut on_axis(std::size_t axis, std::int64_t width, std::int64_t count, std::int64
   return Cut{width, count, Target::mesh(static_cast<int>(axis)), stride, Cause::kGrid};
 }
 
-/// A form under construction: how much of each axis is taken, in units of its innermost digit.
+/// A form under construction: how much of each axis is in use, in units of its innermost digit.
 struct Builder {
   Dice& dice;
   Form form;
@@ -26,7 +26,7 @@ struct Builder {
 
   std::int64_t room(std::size_t axis) const { return form.mesh[axis] / taken[axis]; }
 
-  /// The stride of a digit of `count` values beyond what there is on the axis.
+  /// The stride of a new digit of `count` values beyond those already on the axis.
   std::int64_t take(std::size_t axis, std::int64_t count) {
     std::int64_t stride = taken[axis];
     const std::int64_t spare = form.mesh[axis] - taken[axis] - (count - 1) * stride;
@@ -48,7 +48,7 @@ struct Builder {
   }
 };
 
-/// The chain of one line. Digits on axes have their strides, those in memory get theirs later.
+/// The chain of one line. Digits on axes get their strides here, those in memory later.
 void cut_line(Builder& builder, Fold& fold) {
   Dice& dice = builder.dice;
   const std::int64_t extent = naive_extent(fold, builder.form.shape);
@@ -67,7 +67,7 @@ void cut_line(Builder& builder, Fold& fold) {
       const std::int64_t width = ceil_of(line, places);
       levels.insert(levels.begin(), {width, static_cast<int>(axis)});
       if (kind == 4) levels.insert(levels.begin() + 1, {dice.between(1, width), -1});
-    } else if (kind == 5) {  // dealt out, block by block
+    } else if (kind == 5) {  // cyclic, block by block
       const std::int64_t block = dice.between(1, std::max<std::int64_t>(line / places, 1));
       levels = {{block * places, -1}, {block, static_cast<int>(axis)}, {1, -1}};
     } else if (builder.form.mesh.rank() > 1) {  // over two axes
@@ -76,7 +76,7 @@ void cut_line(Builder& builder, Fold& fold) {
       const std::int64_t inner = ceil_of(line, places * builder.room(other));
       const std::int64_t outer = ceil_of(ceil_of(line, inner), places) * inner;
       levels = {{outer, static_cast<int>(axis)}, {inner, static_cast<int>(other)}, {1, -1}};
-      if (kind == 7 && inner > 1) {  // whole rows, then dealt out over columns
+      if (kind == 7 && inner > 1) {  // whole rows, then cyclic over columns
         levels = {{outer, static_cast<int>(axis)}, {1, static_cast<int>(other)}};
         if (ceil_of(outer, 1) > builder.room(other)) {
           levels = {{outer, static_cast<int>(axis)},
@@ -105,8 +105,8 @@ void cut_line(Builder& builder, Fold& fold) {
   }
 }
 
-/// All dims, row-major, as one line that is dealt out over the places by their numbers: digits of
-/// neighbouring axes are one digit in disguise.
+/// All dims, row-major, as one line that is distributed over the places by their numbers: digits of
+/// neighbouring axes form one combined digit.
 void cut_flat(Builder& builder) {
   const Shape& shape = builder.form.shape;
   Fold line;

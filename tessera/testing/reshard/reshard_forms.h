@@ -10,7 +10,7 @@
 
 namespace tessera::test {
 
-/// A mesh of a layout's own, and where its places are on the physical mesh.
+/// A layout's own mesh, and the positions of its places on the physical mesh.
 struct Arrangement {
   Shape mesh;
   DeviceMap map;
@@ -18,15 +18,15 @@ struct Arrangement {
 /// Any arrangement on this physical mesh; `plain` ones need no device map.
 Arrangement random_arrangement(Dice& dice, const Shape& physical, bool plain);
 
-/// The shares that a side should keep, where an axis has room for them.
+/// The shares that a side should have, where an axis has enough places for them.
 struct WantedShares {
   std::int64_t count = 1;
   Reduction reduction = Reduction::kSum;
 };
 
-/// A rule for `shape` on `mesh`: dims in blocks or dealt out over axes, over both axes, or kept
-/// whole; what is left of the axes is replicated, fixed or unused. Memory digits in any order, with
-/// gaps and padding. Well-formed, and digits do not meet.
+/// A rule for `shape` on `mesh`: dims in blocks or cyclic over axes, over both axes, or kept whole;
+/// the remaining axes are replicated, fixed or unused. Memory digits in any order, with gaps and
+/// padding. Well-formed, and digits do not overlap.
 Form random_mesh_form(Dice& dice, const Shape& shape, const Shape& mesh,
                       const WantedShares& shares);
 

@@ -19,7 +19,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 using Spot = std::pair<std::int64_t, std::int64_t>;  // place on its own mesh, slot
 
-/// Carries transfers out and remembers the first thing that is wrong.
+/// Performs transfers and records the first mistake.
 class Witness {
  public:
   Witness(const ReshardPair& pair, const NaiveReshard& moves)
@@ -62,7 +62,7 @@ class Witness {
     });
   }
 
-  /// After all transfers that `choice` asks for.
+  /// Called after all transfers that `choice` selects.
   std::string finish(const reshard::TransferChoice& choice) {
     if (mistake_.empty() && choice.messages && messages_ != moves_.messages) {
       mistake_ = "messages are not those of the reference";
@@ -159,7 +159,7 @@ std::string refused(std::string_view what, const Error& error) {
 }  // namespace
 
 std::string make_mistake(const ReshardPair& pair) {
-  // Boxes of pieces without elements meet nothing, so whether their places are there is not asked.
+  // Empty boxes of pieces intersect nothing, so make() does not check their places.
   if (pair.from.shape().empty() && (pair.from.pieces() || pair.to.pieces())) return "";
   const std::set<ErrorCode> codes = naive_refusals(pair.from, pair.to, pair.physical);
   const Result<reshard::Reshard> reshard =

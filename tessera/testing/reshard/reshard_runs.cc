@@ -15,7 +15,7 @@ ReshardPair draw(Dice& dice, ReshardSource source, const ReshardLimits& limits) 
   return random_reshard(dice, limits);
 }
 
-/// What there is to compare with; nothing for pairs that cannot be.
+/// The naive result to compare with; empty for invalid pairs.
 NaiveReshard moves_of(const ReshardPair& pair, ReshardSource source) {
   if (source == ReshardSource::kUnfit) return {};
   return naive_reshard(pair.from, pair.to, pair.physical);
@@ -34,7 +34,7 @@ ReshardFailure try_reshard(std::uint64_t seed, ReshardSource source, const Resha
     return mistake.empty() ? mistake : cat(describe(pair), "\n  ", mistake);
   };
   ReshardFailure failure{seed, INT64_MAX, ask(INT64_MAX, true)};
-  // Texts may need many rolls to be read at all.
+  // Texts may need many rolls to be valid at all.
   if (failure.message.empty() || source == ReshardSource::kTexts) return failure;
   for (std::int64_t budget = 0; budget < 200; ++budget) {
     std::string message = ask(budget, false);

@@ -38,7 +38,7 @@ struct Side {
     return Placement(*std::move(layout));
   }
 
-  /// Places by any strides, and copies that overlap: only a view may.
+  /// Places by any strides, and copies that overlap: only a view may do this.
   std::optional<Placement> overlapping() {
     const Arrangement arrangement = random_arrangement(dice, physical.mesh, true);
     Form form = random_mesh_form(dice, shape, arrangement.mesh, shares);
@@ -94,7 +94,7 @@ struct Side {
     return Placement(**std::move(view));
   }
 
-  /// Two or three boxes along one dim, each with a rule and slots of its own.
+  /// Two or three boxes along one dim, each with its own rule and slots.
   std::optional<Placement> in_pieces() {
     if (shape.rank() == 0) return std::nullopt;
     const auto dim = at(dice.below(static_cast<std::int64_t>(shape.rank())));
@@ -125,7 +125,7 @@ struct Side {
     return Placement(*std::move(whole_tensor));
   }
 
-  /// Anything that fold, cut and place can say and that lies on the physical mesh.
+  /// Any combination of fold, cut and place that lies on the physical mesh.
   std::optional<Placement> wild() {
     const Limits limits{.max_mesh_rank = 2, .max_places = physical.mesh.elements()};
     const std::optional<Layout> layout = random_layout_of(dice, shape, dtype, limits, 3);

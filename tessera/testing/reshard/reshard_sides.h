@@ -11,7 +11,7 @@
 namespace tessera::test {
 
 /// One side of a pair: a layout, a view (a slice, transpose or repetition, or places and copies
-/// that overlap), or boxes with layouts of their own. Nothing where the dice made none.
+/// that overlap), or boxes with separate layouts. Nothing when the random choices give none.
 std::optional<Placement> random_side(Dice& dice, const Shape& shape, DType dtype,
                                      const reshard::PhysicalMesh& physical,
                                      const WantedShares& shares);

@@ -15,7 +15,7 @@ struct Token {
   int line = 0;
 };
 
-/// Words, and every other character by itself.
+/// Words, and every other character as a separate token.
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   int line = 1;
@@ -35,7 +35,7 @@ std::vector<Token> tokens_of(std::string_view text) {
   return tokens;
 }
 
-/// Walks through the tokens and keeps account of the braces around them.
+/// Walks through the tokens and tracks the surrounding braces.
 class Reader {
  public:
   explicit Reader(std::string_view text) : tokens_(tokens_of(text)) {}
@@ -136,7 +136,7 @@ class Reader {
     }
     while (i < tokens_.size() && text(i) != "{" && text(i) != ";") ++i;
     if (text(i) != "{") return;
-    // Definitions of nested types outside their class name a scope that is a type.
+    // Out-of-class definitions of nested types name a scope that is a type.
     if (!name.empty()) found_.push_back({scope(), name, line});
     scopes_.push_back({Brace::kOther, ""});
     at_ = i;

@@ -5,11 +5,12 @@
 #include <string_view>
 #include <vector>
 
-/// What a C++ source text defines, read without a compiler: enough to hold a whole tree to rules
-/// that no single translation unit can see.
+/// testing/source/: C++ source text comes in, the types that it defines go out. It is read without
+/// a compiler, so that a test can check rules for the whole tree that no single translation unit
+/// can see. It must not be used to judge code inside functions.
 namespace tessera::test {
 
-/// `text` with comments, literals and preprocessor lines replaced by blanks; line breaks stay.
+/// `text` with comments, literals and preprocessor lines replaced by blanks; line breaks are kept.
 std::string without_comments(std::string_view text);
 
 /// A class, struct, union, enum or alias that is defined at namespace scope.

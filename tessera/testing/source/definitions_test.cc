@@ -60,8 +60,8 @@ std::string content(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Two types of one name in one namespace are undefined behaviour as soon as two translation units
-/// of a program see one each: the linker keeps one set of functions for both.
+/// Two types of one name in one namespace are undefined behaviour when two translation units of a
+/// program each use one of them: the linker keeps one set of functions for both.
 TEST(Definitions, EveryNameIsDefinedOnceInTheTree) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> places;
   std::size_t files = 0;
@@ -71,7 +71,7 @@ TEST(Definitions, EveryNameIsDefinedOnceInTheTree) {
       if (extension != ".h" && extension != ".cc") continue;
       ++files;
       for (const TypeDefinition& type : type_definitions(content(entry.path()))) {
-        if (type.scope.empty()) continue;  // each example is a program of its own
+        if (type.scope.empty()) continue;  // each example is a separate program
         places[{type.scope, type.name}].push_back(entry.path().string() + ":" +
                                                   std::to_string(type.line));
       }

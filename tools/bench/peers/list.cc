@@ -2,7 +2,7 @@
 #include "tools/bench/peers/peer.h"
 
 namespace {
-// At least one of them is there, or cmake does not build the module.
+// At least one of them exists, or cmake does not build the module.
 const tessera::tools::Peer kPeers[] = {
 #ifdef TESSERA_PEER_ONEDNN
     tessera::tools::kOneDnnPeer,

@@ -14,14 +14,14 @@ namespace {
 
 int barrier() { return MPI_Barrier(MPI_COMM_WORLD); }
 
-/// Counts and where they begin, of one call of MPI_Alltoallv.
+/// Counts and displacements of one call of MPI_Alltoallv.
 struct Portions {
   explicit Portions(int ranks)
       : counts(static_cast<std::size_t>(ranks)), begins(static_cast<std::size_t>(ranks)) {}
   std::vector<int> counts;
   std::vector<int> begins;
 
-  /// The portion of `round` of `bytes[i]` for every rank but `self`; answers their sum.
+  /// The portion of `round` of `bytes[i]` for every rank but `self`; returns their sum.
   std::int64_t fill(const std::int64_t* bytes, int self, std::int64_t round, std::int64_t most) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -35,8 +35,8 @@ struct Portions {
   }
 };
 
-/// MPI counts and displacements are ints, so that longer messages go in several rounds: a rank
-/// sends no more than INT_MAX bytes in one, to all others together.
+/// MPI counts and displacements are ints, so longer messages are sent in several rounds: in one
+/// round a rank sends at most INT_MAX bytes to all other ranks together.
 int exchange(const MpiFloorMove& move, int ranks, int self) {
   const std::int64_t most = INT_MAX / ranks;
   std::int64_t longest = 0;

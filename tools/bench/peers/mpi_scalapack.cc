@@ -21,7 +21,7 @@ void Cpsgemr2d(int rows, int cols, float* a, int row_a, int col_a, int* describe
 namespace tessera::tools {
 namespace {
 
-/// A grid of ranks, row-major as MpiDeal has them.
+/// A grid of ranks, row-major as in MpiDeal.
 class Grid {
  public:
   Grid(std::int64_t rows, std::int64_t cols) {

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(kPeerRank == DNNL_MAX_NDIMS);
 
-/// Destroys what was made, in the opposite order.
+/// Destroys the created objects in reverse order.
 struct Reorder {
   int threads = 1;
   dnnl_engine_t engine = nullptr;

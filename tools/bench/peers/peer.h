@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-/// tools/peers/: other people's libraries doing the moves of `tessera bench relayout`. They live in
-/// a module of their own that the command loads when it is there, so that neither the library nor
-/// the command depends on them. This header is all that the two share: plain structs, no C++ types.
+/// tools/peers/: other libraries that perform the moves of `tessera bench relayout`. They live in a
+/// separate module that the command loads when it is present, so that neither the library nor the
+/// command depends on them. This header is all that the two share: plain structs, no C++ types.
 namespace tessera::tools {
 
 inline constexpr int kPeerRank = 12;
@@ -24,13 +24,13 @@ struct PeerSide {
   std::int64_t block_sizes[kPeerRank] = {};
 };
 
-/// The work, said in two ways; a peer takes the one it understands.
+/// The work, described in two ways; a peer uses the one it supports.
 struct PeerMove {
   int element_bytes = 4;
   int threads = 1;
   const void* from = nullptr;
   void* to = nullptr;
-  int rank = 0;  ///< 0: blocks and strides cannot say this move
+  int rank = 0;  ///< 0: blocks and strides cannot describe this move
   std::int64_t dims[kPeerRank] = {};
   PeerSide source;
   PeerSide destination;
@@ -42,9 +42,9 @@ struct PeerMove {
 
 struct Peer {
   const char* name;
-  /// Everything that can be done ahead of time; nothing when the peer cannot do this move.
+  /// Everything that can be done ahead of time; null when the peer does not support this move.
   void* (*prepare)(const PeerMove* move);
-  /// 0 when it worked.
+  /// 0 on success.
   int (*run)(void* prepared);
   void (*forget)(void* prepared);
 };
