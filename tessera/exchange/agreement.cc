@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// The number of values that fit in a note beside the rest of a ballot.
+/// The number of values that fit in a note beside the rest of a contribution.
 constexpr std::size_t kNumbersInNote = 500;
 
 /// `high` · 2^64 + `low` in decimal.
@@ -56,13 +56,13 @@ Agreement::Agreement(Exchange& exchange, Timeouts timeouts) : exchange_(exchange
 Agreement::~Agreement() = default;
 
 Status Agreement::settle(const Status& mine) {
-  Ballot ballot{Motion::kSettle, std::nullopt, {}, {}};
+  Contribution contribution{Question::kSettle, std::nullopt, {}, {}};
   if (!mine) {
     Error error = mine.error();
     error.message = cat("rank ", rank(), ": ", error.message);
-    ballot.fault = Fault{rank(), std::move(error)};
+    contribution.fault = Fault{rank(), std::move(error)};
   }
-  TESSERA_TRY([[maybe_unused]] const Ballot outcome, state_->decide(std::move(ballot)));
+  TESSERA_TRY([[maybe_unused]] const Contribution outcome, state_->decide(std::move(contribution)));
   return ok_status();
 }
 
@@ -70,13 +70,14 @@ Result<std::vector<std::int64_t>> Agreement::sums(std::span<const std::int64_t> 
   std::vector<std::int64_t> sums;
   sums.reserve(mine.size());
   do {
-    Ballot ballot{Motion::kSum, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
+    Contribution contribution{
+        Question::kSum, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
     const std::size_t count = std::min(mine.size() - sums.size(), kNumbersInNote / 2);
     for (const std::int64_t number : mine.subspan(sums.size(), count)) {
-      ballot.numbers.push_back(number < 0 ? -1 : 0);
-      ballot.numbers.push_back(number);
+      contribution.numbers.push_back(number < 0 ? -1 : 0);
+      contribution.numbers.push_back(number);
     }
-    TESSERA_TRY(const Ballot outcome, state_->decide(std::move(ballot)));
+    TESSERA_TRY(const Contribution outcome, state_->decide(std::move(contribution)));
     for (std::size_t i = 1; i + 1 < outcome.numbers.size(); i += 2) {
       const std::int64_t high = outcome.numbers[i];
       const std::int64_t low = outcome.numbers[i + 1];
@@ -97,11 +98,12 @@ Result<std::vector<std::int64_t>> Agreement::largest(std::span<const std::int64_
   std::vector<std::int64_t> largest;
   largest.reserve(mine.size());
   do {
-    Ballot ballot{Motion::kLargest, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
+    Contribution contribution{
+        Question::kLargest, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
     const auto part = mine.subspan(largest.size());
     const auto few = part.first(std::min(part.size(), kNumbersInNote - 1));
-    ballot.numbers.insert(ballot.numbers.end(), few.begin(), few.end());
-    TESSERA_TRY(const Ballot outcome, state_->decide(std::move(ballot)));
+    contribution.numbers.insert(contribution.numbers.end(), few.begin(), few.end());
+    TESSERA_TRY(const Contribution outcome, state_->decide(std::move(contribution)));
     largest.insert(largest.end(), outcome.numbers.begin() + 1, outcome.numbers.end());
   } while (largest.size() < mine.size());
   return largest;
@@ -120,7 +122,7 @@ Error Agreement::give_up(const Error& error) {
   if (!verdict) {
     Error told = error;
     told.message = cat("rank ", rank(), ": ", error.message);
-    state_->pronounce(told);
+    state_->announce(told);
   }
   return verdict->error;
 }

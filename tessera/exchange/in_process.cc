@@ -11,7 +11,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/exchange/shared_memory/board.h"
+#include "tessera/exchange/shared_memory/packet_mailbox.h"
 #include "tessera/exchange/shared_memory/pages.h"
 #include "tessera/exchange/shared_memory/rules.h"
 
@@ -114,7 +114,7 @@ class InProcessLane final : public Lane {
   std::shared_ptr<Hub> hub_;
   std::shared_ptr<LaneMemory> memory_;
   int rank_;
-  Board board_;
+  PacketMailbox board_;
   Expected expected_;
 };
 
@@ -165,7 +165,7 @@ class InProcessExchange final : public Exchange {
 };
 
 Result<std::shared_ptr<LaneMemory>> make_lane(const LaneSize& size, int ranks) {
-  const std::int64_t part = Pages::rounded(Board::part_bytes(size));
+  const std::int64_t part = Pages::rounded(PacketMailbox::part_bytes(size));
   if (std::int64_t{ranks} * size.sending >= std::int64_t{UINT32_MAX}) {
     return Error{ErrorCode::kTooLarge, cat(ranks, " ranks with ", size.sending, " packets each"),
                  std::nullopt, "let fewer packets be on their way at once"};

@@ -8,7 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/exchange/shared_memory/board.h"
+#include "tessera/exchange/shared_memory/packet_mailbox.h"
 #include "tessera/exchange/shared_memory/pages.h"
 #include "tessera/exchange/shared_memory/rules.h"
 #include "tessera/mpi/near_memory.h"
@@ -74,7 +74,7 @@ class MpiLane final : public exchange::Lane {
   exchange::LaneSize size_;
   int tag_;
   std::shared_ptr<LaneMemory> memory_;
-  exchange::Board board_;
+  exchange::PacketMailbox board_;
   std::int64_t stride_;
   exchange::Expected expected_;
   std::vector<MPI_Request> sent_;  ///< and the slots they are sent from
@@ -217,7 +217,7 @@ Status MpiLane::release(int from) {
 Result<std::unique_ptr<exchange::Lane>> open_mpi_lane(std::shared_ptr<Session> session,
                                                       const exchange::LaneSize& size) {
   auto memory = std::make_shared<LaneMemory>();
-  TESSERA_TRY(memory->near, NearMemory::make(*session, exchange::Board::part_bytes(size)));
+  TESSERA_TRY(memory->near, NearMemory::make(*session, exchange::PacketMailbox::part_bytes(size)));
   Status mine = ok_status();
   if (static_cast<int>(session->near().size()) < session->ranks()) {
     Result<exchange::Pages> receiving =

@@ -15,43 +15,43 @@ constexpr int kNotesAtOnce = 1024;
 
 }  // namespace
 
-Status Agreement::State::send(int to, NoteKind kind, const Ballot& ballot) {
+Status Agreement::State::send(int to, NoteKind kind, const Contribution& contribution) {
   NoteWriter note(kind);
   note.number(memory->decision);
-  write(note, ballot);
+  write(note, contribution);
   return exchange.tell(to, note.bytes());
 }
 
-Result<Ballot> Agreement::State::await(int from) {
+Result<Contribution> Agreement::State::await(int from) {
   const Waiting waiting{from, exchange.now()};
   for (;;) {
     TESSERA_CHECK_OK(listen_waiting(waiting));
     if (const auto found = memory->arrived.find(from); found != memory->arrived.end()) {
-      Ballot ballot = std::move(found->second);
+      Contribution contribution = std::move(found->second);
       memory->arrived.erase(found);
       memory->waiting.on = Waiting::kNobody;
-      return ballot;
+      return contribution;
     }
     exchange.idle();
   }
 }
 
-Result<Ballot> Agreement::State::decide(Ballot ballot) {
+Result<Contribution> Agreement::State::decide(Contribution contribution) {
   memory->waiting = Waiting{};  // this rank no longer waits for its last request
   TESSERA_CHECK_OK(listen());
   const int rank = exchange.rank();
   const std::vector<int> children = tree_children(rank, exchange.ranks());
   for (const int child : children) {
-    TESSERA_TRY(const Ballot below, await(child));
-    ballot.merge(rank, below, child);
+    TESSERA_TRY(const Contribution below, await(child));
+    contribution.merge(rank, below, child);
   }
   if (rank > 0) {
     const int parent = tree_parent(rank);
-    TESSERA_CHECK_OK(send(parent, NoteKind::kUp, ballot));
-    TESSERA_TRY(Ballot outcome, await(parent));
-    const bool fits = outcome.fault || (outcome.motion == ballot.motion &&
-                                        outcome.numbers.size() == ballot.numbers.size() &&
-                                        outcome.words.size() == ballot.words.size());
+    TESSERA_CHECK_OK(send(parent, NoteKind::kUp, contribution));
+    TESSERA_TRY(Contribution outcome, await(parent));
+    const bool fits = outcome.fault || (outcome.question == contribution.question &&
+                                        outcome.numbers.size() == contribution.numbers.size() &&
+                                        outcome.words.size() == contribution.words.size());
     if (!fits) {
       // The root decided about something else without reporting it: no outcome can be trusted.
       outcome.fault = Fault{parent,
@@ -60,20 +60,20 @@ Result<Ballot> Agreement::State::decide(Ballot ballot) {
                                  " the outcome of another decision than number ", memory->decision),
                              std::nullopt, "start all ranks with the same build of Tessera"}};
     }
-    ballot = std::move(outcome);
+    contribution = std::move(outcome);
   } else {
     // What the others read, with texts cut to fit in a note.
     NoteWriter note(NoteKind::kDown);
-    write(note, ballot);
+    write(note, contribution);
     NoteReader reader(note.bytes().subspan(1));
-    ballot = read_ballot(reader);
+    contribution = read_contribution(reader);
   }
   for (std::size_t i = children.size(); i-- > 0;) {  // largest subtrees first
-    TESSERA_CHECK_OK(send(children[i], NoteKind::kDown, ballot));
+    TESSERA_CHECK_OK(send(children[i], NoteKind::kDown, contribution));
   }
   ++memory->decision;
-  if (ballot.fault) return ballot.fault->error;
-  return ballot;
+  if (contribution.fault) return contribution.fault->error;
+  return contribution;
 }
 
 Status Agreement::State::listen() {
@@ -84,7 +84,7 @@ Status Agreement::State::listen() {
     take(*note, found);
   }
   // Only now: a verdict may have arrived after the finding, from a rank that waited for this one.
-  if (found && !memory->verdict) pronounce(*found);
+  if (found && !memory->verdict) announce(*found);
   if (memory->verdict) return memory->verdict->error;
   return ok_status();
 }
@@ -95,7 +95,7 @@ Status Agreement::State::listen_waiting(const Waiting& waiting) {
   const std::optional<Error> found =
       memory->inquiry.look(exchange, timeouts, waiting, exchange.now());
   if (!found) return ok_status();
-  pronounce(*found);
+  announce(*found);
   return memory->verdict->error;
 }
 
@@ -106,7 +106,7 @@ void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
     switch (*kind) {
       case NoteKind::kUp:
       case NoteKind::kDown:
-        good = take_ballot(note.from, *kind, reader);
+        good = take_contribution(note.from, *kind, reader);
         break;
       case NoteKind::kAsk: {
         const std::int64_t question = reader.number();
@@ -143,7 +143,7 @@ void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
     }
   }
   if (good) return;
-  memory->inquiry.accuse(
+  memory->inquiry.report_silent(
       {ErrorCode::kBadPacket,
        cat("rank ", note.from, " sent rank ", exchange.rank(), " a note of ", note.bytes.size(),
            " bytes that decision ", memory->decision, " has no place for"),
@@ -151,14 +151,14 @@ void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
        "start all ranks with the same build of Tessera, and nothing else between them"});
 }
 
-bool Agreement::State::take_ballot(int from, NoteKind kind, NoteReader& reader) {
+bool Agreement::State::take_contribution(int from, NoteKind kind, NoteReader& reader) {
   const std::int64_t decision = reader.number();
-  Ballot ballot = read_ballot(reader);
+  Contribution contribution = read_contribution(reader);
   const int rank = exchange.rank();
   const bool is_neighbour = kind == NoteKind::kUp ? from > rank && tree_parent(from) == rank
                                                   : rank > 0 && from == tree_parent(rank);
   return reader.done() && is_neighbour && decision == memory->decision &&
-         memory->arrived.emplace(from, std::move(ballot)).second;
+         memory->arrived.emplace(from, std::move(contribution)).second;
 }
 
 void Agreement::State::answer(int from, std::int64_t question) {
@@ -183,7 +183,7 @@ void Agreement::State::tell_verdict(int to) {
   (void)exchange.tell(to, note.bytes());  // a rank that cannot be told finds out by asking
 }
 
-void Agreement::State::pronounce(const Error& error) {
+void Agreement::State::announce(const Error& error) {
   // The same texts here as on the ranks that are told.
   NoteWriter note(NoteKind::kVerdict);
   note.error(error);

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/agreement/ballot.h"
+#include "tessera/exchange/agreement/contribution.h"
 #include "tessera/exchange/agreement/silence.h"
 
 /// agreement/: how ranks decide together. In: this rank's contribution, and the notes of other
@@ -27,7 +27,7 @@ struct AgreementMemory {
   /// only after it knows the outcome of this one, and passing the outcome down is the last thing
   /// that this rank does for it.
   std::int64_t decision = 0;
-  std::map<int, Ballot> arrived;  ///< notes of this decision, by the neighbour that sent them
+  std::map<int, Contribution> arrived;  ///< notes of this decision, by the neighbour that sent them
   Waiting waiting;
   Inquiry inquiry;
   std::optional<Verdict> verdict;
@@ -39,9 +39,9 @@ struct Agreement::State {
   std::shared_ptr<AgreementMemory> memory;
   int calls_of_wait = 0;
 
-  /// One decision: merges the ballots of all ranks and returns the same result on all; a fault
-  /// becomes an error.
-  Result<Ballot> decide(Ballot ballot);
+  /// One decision: merges the contributions of all ranks and returns the same result on all; a
+  /// fault becomes an error.
+  Result<Contribution> decide(Contribution contribution);
 
   /// Reads and answers all notes that have arrived. Returns an error when no more decisions are
   /// possible.
@@ -49,15 +49,15 @@ struct Agreement::State {
   /// The same, and also runs the failure detector.
   Status listen_waiting(const Waiting& waiting);
   /// Makes an error the end of all decisions, and tells all ranks.
-  void pronounce(const Error& error);
+  void announce(const Error& error);
 
  private:
   void take(const RankNote& note, std::optional<Error>& found);
-  bool take_ballot(int from, NoteKind kind, NoteReader& reader);
+  bool take_contribution(int from, NoteKind kind, NoteReader& reader);
   void answer(int from, std::int64_t question);
   void tell_verdict(int to);
-  Result<Ballot> await(int from);
-  Status send(int to, NoteKind kind, const Ballot& ballot);
+  Result<Contribution> await(int from);
+  Status send(int to, NoteKind kind, const Contribution& contribution);
 };
 
 }  // namespace tessera::exchange

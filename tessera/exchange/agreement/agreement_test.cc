@@ -9,14 +9,14 @@
 #include <string>
 
 #include "tessera/exchange/agreement/agreement_state.h"
-#include "tessera/exchange/agreement/ballot.h"
+#include "tessera/exchange/agreement/contribution.h"
 #include "tessera/exchange/agreement/note.h"
 #include "tessera/exchange/agreement/silence.h"
 #include "tessera/exchange/agreement/tree.h"
 #include "tessera/exchange/in_process.h"
 
-/// The parts of an agreement, one thread at a time: the tree, notes, ballots, and notes that no
-/// rank would send.
+/// The parts of an agreement, one thread at a time: the tree, notes, contributions, and notes that
+/// no rank would send.
 namespace tessera::exchange {
 namespace {
 
@@ -93,40 +93,40 @@ TEST(Note, CarriesAllOfAnError) {
 TEST(Note, EveryBeginningOfANoteIsRefused) {
   NoteWriter note(NoteKind::kUp);
   note.number(7);
-  Ballot ballot{Motion::kTestify, std::nullopt, {1, -2, 3}, {"one", "two"}};
-  write(note, ballot);
+  Contribution contribution{Question::kReport, std::nullopt, {1, -2, 3}, {"one", "two"}};
+  write(note, contribution);
   for (std::size_t bytes = 0; bytes <= note.bytes().size(); ++bytes) {
     NoteReader reader(note.bytes().first(bytes));
     reader.kind();
     reader.number();
-    const Ballot back = read_ballot(reader);
+    const Contribution back = read_contribution(reader);
     EXPECT_EQ(reader.done(), bytes == note.bytes().size()) << bytes;
     if (!reader.done()) continue;
-    EXPECT_EQ(back.numbers, ballot.numbers);
-    EXPECT_EQ(back.words, ballot.words);
+    EXPECT_EQ(back.numbers, contribution.numbers);
+    EXPECT_EQ(back.words, contribution.words);
   }
 }
 
-Ballot vote_of(const std::vector<int>& hashes, std::size_t from, std::size_t to,
-               std::mt19937& random) {
+Contribution vote_of(const std::vector<int>& hashes, std::size_t from, std::size_t to,
+                     std::mt19937& random) {
   if (to - from == 1) {
     const std::int64_t hash = hashes[from];
-    return {Motion::kVote, std::nullopt, {hash, 1, 1, hash}, {}};
+    return {Question::kVote, std::nullopt, {hash, 1, 1, hash}, {}};
   }
   const std::size_t middle = from + 1 + random() % (to - from - 1);
-  Ballot all = vote_of(hashes, from, middle, random);
+  Contribution all = vote_of(hashes, from, middle, random);
   all.merge(static_cast<int>(from), vote_of(hashes, middle, to, random), static_cast<int>(middle));
   return all;
 }
 
-TEST(Ballot, TheVoteFindsTheMajorityInEveryShapeOfTree) {
+TEST(Contribution, TheVoteFindsTheMajorityInEveryShapeOfTree) {
   std::mt19937 random(5);
   for (int round = 0; round < 3000; ++round) {
     const std::size_t ranks = 1 + random() % 17;
     std::vector<int> hashes;
     for (std::size_t i = 0; i < ranks; ++i)
       hashes.push_back(random() % 3 == 0 ? 1 + static_cast<int>(random() % 3) : 0);
-    const Ballot vote = vote_of(hashes, 0, ranks, random);
+    const Contribution vote = vote_of(hashes, 0, ranks, random);
     ASSERT_FALSE(vote.fault);
     EXPECT_EQ(vote.numbers[Vote::kHashOfLowest], hashes[0]);
     const bool alike =
@@ -141,26 +141,27 @@ TEST(Ballot, TheVoteFindsTheMajorityInEveryShapeOfTree) {
   }
 }
 
-TEST(Ballot, TheFaultOfTheLowestRankStands) {
+TEST(Contribution, TheFaultOfTheLowestRankStands) {
   const auto faulty = [](int rank) {
-    return Ballot{Motion::kSettle, Fault{rank, {ErrorCode::kIo, std::to_string(rank)}}, {}, {}};
+    return Contribution{
+        Question::kSettle, Fault{rank, {ErrorCode::kIo, std::to_string(rank)}}, {}, {}};
   };
-  Ballot ballot{Motion::kSettle, std::nullopt, {}, {}};
-  ballot.merge(0, faulty(6), 4);
-  EXPECT_EQ(ballot.fault->rank, 6);
-  ballot.merge(0, faulty(3), 2);
-  EXPECT_EQ(ballot.fault->rank, 3);
-  ballot.merge(0, faulty(5), 4);
-  EXPECT_EQ(ballot.fault->error.message, "3");
+  Contribution contribution{Question::kSettle, std::nullopt, {}, {}};
+  contribution.merge(0, faulty(6), 4);
+  EXPECT_EQ(contribution.fault->rank, 6);
+  contribution.merge(0, faulty(3), 2);
+  EXPECT_EQ(contribution.fault->rank, 3);
+  contribution.merge(0, faulty(5), 4);
+  EXPECT_EQ(contribution.fault->error.message, "3");
 }
 
-TEST(Ballot, WhatDoesNotFitIsAFault) {
-  Ballot sums{Motion::kSum, std::nullopt, {1, 0, 5}, {}};
-  sums.merge(0, {Motion::kSettle, std::nullopt, {}, {}}, 1);
+TEST(Contribution, WhatDoesNotFitIsAFault) {
+  Contribution sums{Question::kSum, std::nullopt, {1, 0, 5}, {}};
+  sums.merge(0, {Question::kSettle, std::nullopt, {}, {}}, 1);
   EXPECT_EQ(sums.fault->error.code, ErrorCode::kPlansDiffer);
   EXPECT_EQ(sums.fault->error.message, "rank 1 settles an outcome where rank 0 adds up numbers");
-  Ballot largest{Motion::kLargest, std::nullopt, {2, 8, 9}, {}};
-  largest.merge(2, {Motion::kLargest, std::nullopt, {1, 8}, {}}, 3);
+  Contribution largest{Question::kLargest, std::nullopt, {2, 8, 9}, {}};
+  largest.merge(2, {Question::kLargest, std::nullopt, {1, 8}, {}}, 3);
   EXPECT_EQ(largest.fault->error.message,
             "rank 3 brings 1 numbers to a decision where rank 2 brings 2");
 }
@@ -194,11 +195,11 @@ TEST(Agreement, HostileNotesAreErrors) {
   longest[0] = std::byte{200};
   expect_refused(longest, "no kind");
 
-  const Ballot ballot{Motion::kSettle, std::nullopt, {}, {}};
+  const Contribution contribution{Question::kSettle, std::nullopt, {}, {}};
   const auto tree_note = [&](NoteKind kind, std::int64_t decision) {
     NoteWriter note(kind);
     note.number(decision);
-    write(note, ballot);
+    write(note, contribution);
     return note;
   };
   EXPECT_TRUE(after_note(tree_note(NoteKind::kUp, 0).bytes(), 3).ok());
@@ -219,10 +220,10 @@ TEST(Agreement, NoNoteAtAllEndsInACrash) {
   for (const NoteKind kind : {NoteKind::kUp, NoteKind::kDown}) {
     notes.emplace_back(kind);
     notes.back().number(0);
-    write(notes.back(), {Motion::kSum, std::nullopt, {1, 0, 5}, {"word"}});
+    write(notes.back(), {Question::kSum, std::nullopt, {1, 0, 5}, {"word"}});
     notes.emplace_back(kind);
     notes.back().number(0);
-    write(notes.back(), {Motion::kSettle, Fault{1, {ErrorCode::kIo, "x", Span{0, 1}}}, {}, {}});
+    write(notes.back(), {Question::kSettle, Fault{1, {ErrorCode::kIo, "x", Span{0, 1}}}, {}, {}});
   }
   notes.emplace_back(NoteKind::kAsk).number(4);
   notes.emplace_back(NoteKind::kHere).number(4);
@@ -255,10 +256,10 @@ TEST(Agreement, WhatWasWaitedForOnceIsNotComplainedAbout) {
   NoteWriter question(NoteKind::kAsk);
   question.number(77);
   ASSERT_TRUE(all[1]->tell(0, question.bytes()).ok());
-  NoteWriter ballot(NoteKind::kUp);
-  ballot.number(0);
-  write(ballot, {Motion::kSettle, std::nullopt, {}, {}});
-  ASSERT_TRUE(all[1]->tell(0, ballot.bytes()).ok());
+  NoteWriter contribution(NoteKind::kUp);
+  contribution.number(0);
+  write(contribution, {Question::kSettle, std::nullopt, {}, {}});
+  ASSERT_TRUE(all[1]->tell(0, contribution.bytes()).ok());
   EXPECT_TRUE(agreement.settle(ok_status()).ok());
   const auto answer = *all[1]->heard();
   ASSERT_TRUE(answer);

@@ -31,18 +31,19 @@ struct Odd {
   bool majority = false;  ///< `from` is in the majority
 };
 
-/// A ballot for the data of the rank that differs and of the one that it differs from: two halves
-/// of equal form, filled only by the two. The first number of a half tells whether it is filled.
-Ballot testimony(const Odd& odd, int rank, std::vector<std::int64_t> numbers,
-                 std::vector<std::string> words) {
-  Ballot ballot{Motion::kTestify, std::nullopt, {}, {}};
+/// A contribution for the data of the rank that differs and of the one that it differs from: two
+/// halves of equal form, filled only by the two. The first number of a half tells whether it is
+/// filled.
+Contribution report(const Odd& odd, int rank, std::vector<std::int64_t> numbers,
+                    std::vector<std::string> words) {
+  Contribution contribution{Question::kReport, std::nullopt, {}, {}};
   for (const std::int64_t witness : {odd.rank, odd.from}) {
     const bool mine = witness == rank;
-    ballot.numbers.push_back(mine ? 1 : 0);
-    for (const std::int64_t number : numbers) ballot.numbers.push_back(mine ? number : 0);
-    for (const std::string& text : words) ballot.words.push_back(mine ? text : "");
+    contribution.numbers.push_back(mine ? 1 : 0);
+    for (const std::int64_t number : numbers) contribution.numbers.push_back(mine ? number : 0);
+    for (const std::string& text : words) contribution.words.push_back(mine ? text : "");
   }
-  return ballot;
+  return contribution;
 }
 
 /// Half 0 or 1 of the result.
@@ -60,7 +61,7 @@ std::string hex(std::int64_t number) {
 }
 
 /// The text of a fact in one half. If both texts are equal, only the hashes show the difference.
-std::string fact_words(const Ballot& told, std::size_t half) {
+std::string fact_words(const Contribution& told, std::size_t half) {
   const auto words = half_of(told.words, half);
   if (words[0].empty() && words[1].empty()) return "nothing";
   const bool alike = words[1] == half_of(told.words, 1 - half)[1];
@@ -76,18 +77,19 @@ Status Agreement::same(std::span<const Fact> facts) {
   for (const Fact& fact : facts) whole.add(fact_hash(fact));
   const auto hash = static_cast<std::int64_t>(whole.value());
 
-  TESSERA_TRY(const Ballot vote,
-              state_->decide({Motion::kVote, std::nullopt, {hash, 1, 1, hash}, {}}));
+  TESSERA_TRY(const Contribution vote,
+              state_->decide({Question::kVote, std::nullopt, {hash, 1, 1, hash}, {}}));
   if (vote.numbers[Vote::kAlike] == 1) return ok_status();
 
   const bool chosen = hash == vote.numbers[Vote::kHash];
   const bool like_root = hash == vote.numbers[Vote::kHashOfLowest];
-  TESSERA_TRY(const Ballot count, state_->decide({Motion::kCount,
-                                                  std::nullopt,
-                                                  {chosen ? 1 : 0, chosen ? rank() : Count::kNobody,
-                                                   chosen ? Count::kNobody : rank(),
-                                                   like_root ? Count::kNobody : rank()},
-                                                  {}}));
+  TESSERA_TRY(
+      const Contribution count,
+      state_->decide({Question::kCount,
+                      std::nullopt,
+                      {chosen ? 1 : 0, chosen ? rank() : Count::kNobody,
+                       chosen ? Count::kNobody : rank(), like_root ? Count::kNobody : rank()},
+                      {}}));
   Odd odd;
   odd.majority = count.numbers[Count::kHaving] > ranks() / 2;
   odd.rank = count.numbers[odd.majority ? Count::kDiffers : Count::kDiffersFromRoot];
@@ -101,7 +103,8 @@ Status Agreement::same(std::span<const Fact> facts) {
     for (std::size_t i = 0; i < kHashesInNote && index + i < facts.size(); ++i) {
       hashes[i + 1] = fact_hash(facts[index + i]);
     }
-    TESSERA_TRY(const Ballot told, state_->decide(testimony(odd, rank(), std::move(hashes), {})));
+    TESSERA_TRY(const Contribution told,
+                state_->decide(report(odd, rank(), std::move(hashes), {})));
     const auto here = half_of(told.numbers, 0).subspan(1);
     const auto there = half_of(told.numbers, 1).subspan(1);
     const std::int64_t least = std::min(here[0], there[0]);
@@ -116,9 +119,9 @@ Status Agreement::same(std::span<const Fact> facts) {
 
   const Fact missing;
   const Fact& fact = index < facts.size() ? facts[index] : missing;
-  TESSERA_TRY(const Ballot told,
-              state_->decide(
-                  testimony(odd, rank(), {static_cast<std::int64_t>(fact.hash)},
+  TESSERA_TRY(
+      const Contribution told,
+      state_->decide(report(odd, rank(), {static_cast<std::int64_t>(fact.hash)},
                             {cut_text(fact.name, kNameBytes), cut_text(fact.said, kSaidBytes)})));
   const std::string& name = told.words[0].empty() ? told.words[2] : told.words[0];
   return Error{ErrorCode::kPlansDiffer,

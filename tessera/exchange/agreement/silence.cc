@@ -81,10 +81,10 @@ void Inquiry::add_silent(int rank, const Timeouts& timeouts) {
   }
 }
 
-void Inquiry::accuse(Error finding) {
+void Inquiry::report_silent(Error finding) {
   if (finding_) return;
   finding_ = std::move(finding);
-  stage_ = Stage::kAccusing;
+  stage_ = Stage::kReporting;
   told_ = false;
 }
 
@@ -121,7 +121,7 @@ void Inquiry::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
     waited_for_ = last.rank;
     waits_ = chain_.size() == 1 ? exchange.rank() : chain_[chain_.size() - 2].rank;
     add_silent(last.rank, timeouts);
-    stage_ = Stage::kAccusing;
+    stage_ = Stage::kReporting;
     told_ = false;
     return;
   }
@@ -158,7 +158,7 @@ void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, M
     return;
   }
   // The rank that has waited longest waits for the lost message; the others wait as a consequence.
-  accuse(circle_error(std::move(ranks), longest->rank, static_cast<int>(longest->said->on)));
+  report_silent(circle_error(std::move(ranks), longest->rank, static_cast<int>(longest->said->on)));
 }
 
 int Inquiry::candidate(const Exchange& exchange) const {
@@ -178,7 +178,7 @@ std::optional<Error> Inquiry::press(Exchange& exchange, const Timeouts& timeouts
   if (candidate(exchange) == exchange.rank()) return finding_;
   if (!told_) {
     told_ = true;
-    start(Stage::kAccusing, now);
+    start(Stage::kReporting, now);
     tell_finding(exchange);
   } else if (!in_time(timeouts, now)) {
     add_silent(candidate(exchange), timeouts);
@@ -207,7 +207,7 @@ void Inquiry::end_call(const Exchange& exchange, const Timeouts& timeouts, Momen
   for (int rank = 0; rank < exchange.rank(); ++rank) {
     if (!called_[static_cast<std::size_t>(rank)]) add_silent(rank, timeouts);
   }
-  start(Stage::kAccusing, now);
+  start(Stage::kReporting, now);
   told_ = false;
 }
 
@@ -232,7 +232,7 @@ std::optional<Error> Inquiry::look(Exchange& exchange, const Timeouts& timeouts,
     case Stage::kAsking:
       follow(exchange, timeouts, now);
       break;
-    case Stage::kAccusing:
+    case Stage::kReporting:
       return press(exchange, timeouts, now);
     case Stage::kCalling:
       end_call(exchange, timeouts, now);

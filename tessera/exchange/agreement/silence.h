@@ -37,7 +37,7 @@ struct Here {
 //                the chain is a cycle          -> a lost message, once all ranks on the cycle have
 //                                                 exceeded their timeout: reporting; else pausing
 //   pausing    a moment, then asking again from the start
-//   reporting  (kAccusing) the finding is sent to the lowest rank that is not silent, which tells
+//   reporting  (kReporting) the finding is sent to the lowest rank that is not silent, which tells
 //              all others
 //                no verdict in time            -> it is silent too: calling
 //   calling    all are asked at once; the finding is sent to the lowest that answers: reporting
@@ -56,12 +56,12 @@ class Inquiry {
   /// Takes the answer of rank `from`.
   void heard(int from, const Here& here);
   /// Records a finding that needed no questions. The first finding is kept.
-  void accuse(Error finding);
+  void report_silent(Error finding);
   /// True when a stage is active, even if this rank has not waited for long.
   bool under_way() const { return stage_ != Stage::kNone; }
 
  private:
-  enum class Stage : std::uint8_t { kNone, kAsking, kPausing, kAccusing, kCalling };
+  enum class Stage : std::uint8_t { kNone, kAsking, kPausing, kReporting, kCalling };
   struct Link {
     int rank = 0;
     std::optional<Here> said;

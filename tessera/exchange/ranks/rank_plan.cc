@@ -304,10 +304,11 @@ Result<RankPlan> RankPlan::make(std::shared_ptr<const reshard::Reshard> reshard,
   const std::int64_t places = reshard->physical().mesh.elements();
   for (const RankMap* map : {&from, &to}) {
     if (map->places() == places && map->ranks() == from.ranks()) continue;
-    return Error{ErrorCode::kMeshMismatch,
-                 cat("a map of ", map->places(), " places on ", map->ranks(),
-                     " ranks for a physical of ", places, " places and ", from.ranks(), " ranks"),
-                 std::nullopt, "give every place of the physical a rank, for A and for B"};
+    return Error{
+        ErrorCode::kMeshMismatch,
+        cat("a map of ", map->places(), " places on ", map->ranks(),
+            " ranks for a physical mesh of ", places, " places and ", from.ranks(), " ranks"),
+        std::nullopt, "give every place of the physical mesh a rank, for A and for B"};
   }
   if (rank < 0 || rank >= from.ranks()) {
     return Error{ErrorCode::kOutOfRange, cat("rank ", rank, " of ", from.ranks()), std::nullopt,

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
-/// tools/peers/: other libraries that perform the moves of `tessera bench relayout`. They live in a
-/// separate module that the command loads when it is present, so that neither the library nor the
-/// command depends on them. This header is all that the two share: plain structs, no C++ types.
+/// tools/bench/peers/: other libraries that perform the moves of `tessera bench relayout`. They
+/// live in a separate module that the command loads when it is present, so that neither the library
+/// nor the command depends on them. This header is all that the two share: plain structs, no C++
+/// types.
 namespace tessera::tools {
 
 inline constexpr int kPeerRank = 12;

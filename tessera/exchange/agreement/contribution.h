@@ -12,15 +12,15 @@ namespace tessera::exchange {
 
 /// The subject of a decision. If ranks have different subjects for the same decision number, they
 /// are at different points of the program.
-enum class Motion : std::uint8_t {
+enum class Question : std::uint8_t {
   kSettle,   ///< whether all ranks succeed
   kSum,      ///< {total number of entries, high and low 64 bits of each}
   kLargest,  ///< {total number of entries, each}
   kVote,     ///< which hash the most ranks have: see Vote
   kCount,    ///< which ranks have which hash: see Count
-  kTestify,  ///< two ranks send their facts to all others: see testimony() in same.cc
+  kReport,   ///< two ranks send their facts to all others: see report() in same.cc
 };
-inline constexpr int kMotions = 6;
+inline constexpr int kQuestions = 6;
 
 /// An error, and the rank that it is about.
 struct Fault {
@@ -30,8 +30,8 @@ struct Fault {
 
 /// The contribution of a rank, and then of the whole subtree below it, to a decision. A fault takes
 /// precedence over everything else; of two faults, the one of the lower rank wins.
-struct Ballot {
-  Motion motion = Motion::kSettle;
+struct Contribution {
+  Question question = Question::kSettle;
   std::optional<Fault> fault;
   std::vector<std::int64_t> numbers;
   std::vector<std::string> words;
@@ -40,23 +40,23 @@ struct Ballot {
   /// `rank`.
   /// Law: the result at the root does not depend on the shape of the tree (for a vote: whether
   /// there is a majority). If the two do not match, that is a fault of `rank_below`.
-  void merge(int rank, const Ballot& below, int rank_below);
+  void merge(int rank, const Contribution& below, int rank_below);
 };
 
-void write(NoteWriter& note, const Ballot& ballot);
+void write(NoteWriter& note, const Contribution& contribution);
 /// reader.good() tells whether there was a valid one.
-Ballot read_ballot(NoteReader& reader);
+Contribution read_contribution(NoteReader& reader);
 
-/// Numbers of a ballot for kVote. `hash` has `weight` more votes than all others together can take
-/// from it, which finds the majority if there is one (R. S. Boyer and J S. Moore, "MJRTY: A Fast
-/// Majority Vote Algorithm", 1991). Merging two votes subtracts the lighter weight from the
+/// Numbers of a contribution for kVote. `hash` has `weight` more votes than all others together can
+/// take from it, which finds the majority if there is one (R. S. Boyer and J S. Moore, "MJRTY: A
+/// Fast Majority Vote Algorithm", 1991). Merging two votes subtracts the lighter weight from the
 /// heavier.
 struct Vote {
   enum : std::size_t { kHash, kWeight, kAlike, kHashOfLowest, kNumbers };
 };
-/// Numbers of a ballot for kCount, after all ranks know which hash won the vote: how many ranks
-/// have it, the lowest of them, the lowest rank with another hash, and the lowest rank whose hash
-/// differs from that of rank 0.
+/// Numbers of a contribution for kCount, after all ranks know which hash won the vote: how many
+/// ranks have it, the lowest of them, the lowest rank with another hash, and the lowest rank whose
+/// hash differs from that of rank 0.
 struct Count {
   enum : std::size_t { kHaving, kFirst, kDiffers, kDiffersFromRoot, kNumbers };
   static constexpr std::int64_t kNobody = INT64_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/agreement/ballot.h"
+#include "tessera/exchange/agreement/contribution.h"
 
 #include <algorithm>
 #include <array>
@@ -12,21 +12,22 @@
 namespace tessera::exchange {
 namespace {
 
-constexpr std::array<std::string_view, kMotions> kMotionWords = {
+constexpr std::array<std::string_view, kQuestions> kQuestionWords = {
     "settles an outcome", "adds up numbers", "seeks the largest",
     "compares plans",     "compares plans",  "compares plans"};
 
-Error at_odds(const Ballot& mine, int rank, const Ballot& below, int rank_below) {
+Error at_odds(const Contribution& mine, int rank, const Contribution& below, int rank_below) {
   const std::string here = cat("rank ", rank);
   const std::string there = cat("rank ", rank_below);
   Error error{ErrorCode::kPlansDiffer, "", std::nullopt,
               "all ranks must call the same collective functions in the same order"};
-  if (mine.motion != below.motion) {
-    error.message = cat(there, " ", kMotionWords[static_cast<std::size_t>(below.motion)], " where ",
-                        here, " ", kMotionWords[static_cast<std::size_t>(mine.motion)]);
+  if (mine.question != below.question) {
+    error.message =
+        cat(there, " ", kQuestionWords[static_cast<std::size_t>(below.question)], " where ", here,
+            " ", kQuestionWords[static_cast<std::size_t>(mine.question)]);
   } else {
-    const auto all = [](const Ballot& ballot) {
-      return ballot.numbers.empty() ? 0 : ballot.numbers.front();
+    const auto all = [](const Contribution& contribution) {
+      return contribution.numbers.empty() ? 0 : contribution.numbers.front();
     };
     error.message = cat(there, " brings ", all(below), " numbers to a decision where ", here,
                         " brings ", all(mine));
@@ -62,7 +63,7 @@ void merge_counts(std::vector<std::int64_t>& a, const std::vector<std::int64_t>&
 }
 
 /// Each half of the numbers and of the texts comes from one rank, which marks it with a leading 1.
-void merge_testimony(Ballot& mine, const Ballot& below) {
+void merge_testimony(Contribution& mine, const Contribution& below) {
   for (const std::size_t half : {0, 1}) {
     const std::size_t numbers = mine.numbers.size() / 2;
     const std::size_t words = mine.words.size() / 2;
@@ -76,74 +77,74 @@ void merge_testimony(Ballot& mine, const Ballot& below) {
 
 }  // namespace
 
-void Ballot::merge(int rank, const Ballot& below, int rank_below) {
+void Contribution::merge(int rank, const Contribution& below, int rank_below) {
   std::optional<Fault> other = below.fault;
-  const bool fits =
-      motion == below.motion && (below.fault || (numbers.size() == below.numbers.size() &&
-                                                 words.size() == below.words.size() &&
-                                                 (motion > Motion::kLargest || numbers.empty() ||
-                                                  numbers.front() == below.numbers.front())));
+  const bool fits = question == below.question &&
+                    (below.fault || (numbers.size() == below.numbers.size() &&
+                                     words.size() == below.words.size() &&
+                                     (question > Question::kLargest || numbers.empty() ||
+                                      numbers.front() == below.numbers.front())));
   if (!other && !fault && !fits) other = Fault{rank_below, at_odds(*this, rank, below, rank_below)};
   if (other && (!fault || other->rank < fault->rank)) fault = std::move(other);
   if (fault) return;
-  switch (motion) {
-    case Motion::kSettle:
+  switch (question) {
+    case Question::kSettle:
       break;
-    case Motion::kSum:
+    case Question::kSum:
       for (std::size_t i = 1; i + 1 < numbers.size(); i += 2) {
         add_wide(&numbers[i], &below.numbers[i]);
       }
       break;
-    case Motion::kLargest:
+    case Question::kLargest:
       for (std::size_t i = 1; i < numbers.size(); ++i) {
         numbers[i] = std::max(numbers[i], below.numbers[i]);
       }
       break;
-    case Motion::kVote:
+    case Question::kVote:
       merge_votes(numbers, below.numbers);
       break;
-    case Motion::kCount:
+    case Question::kCount:
       merge_counts(numbers, below.numbers);
       break;
-    case Motion::kTestify:
+    case Question::kReport:
       merge_testimony(*this, below);
       break;
   }
 }
 
-void write(NoteWriter& note, const Ballot& ballot) {
-  note.byte(static_cast<std::uint8_t>(ballot.motion));
-  note.byte(ballot.fault ? 1 : 0);
-  if (ballot.fault) {  // the rest is ignored then
-    note.number(ballot.fault->rank);
-    note.error(ballot.fault->error);
+void write(NoteWriter& note, const Contribution& contribution) {
+  note.byte(static_cast<std::uint8_t>(contribution.question));
+  note.byte(contribution.fault ? 1 : 0);
+  if (contribution.fault) {  // the rest is ignored then
+    note.number(contribution.fault->rank);
+    note.error(contribution.fault->error);
     return;
   }
-  note.number(static_cast<std::int64_t>(ballot.numbers.size()));
-  for (const std::int64_t number : ballot.numbers) note.number(number);
-  note.number(static_cast<std::int64_t>(ballot.words.size()));
-  for (const std::string& text : ballot.words) note.text(text);
+  note.number(static_cast<std::int64_t>(contribution.numbers.size()));
+  for (const std::int64_t number : contribution.numbers) note.number(number);
+  note.number(static_cast<std::int64_t>(contribution.words.size()));
+  for (const std::string& text : contribution.words) note.text(text);
 }
 
-Ballot read_ballot(NoteReader& reader) {
-  Ballot ballot;
-  const int motion = reader.byte();
+Contribution read_contribution(NoteReader& reader) {
+  Contribution contribution;
+  const int question = reader.byte();
   const int has_fault = reader.byte();
-  if (motion >= kMotions || has_fault > 1) {
+  if (question >= kQuestions || has_fault > 1) {
     reader.fail();
-    return ballot;
+    return contribution;
   }
-  ballot.motion = static_cast<Motion>(motion);
+  contribution.question = static_cast<Question>(question);
   if (has_fault == 1) {
     const std::int64_t rank = reader.number();
-    ballot.fault = Fault{rank, reader.error()};
-    return ballot;
+    contribution.fault = Fault{rank, reader.error()};
+    return contribution;
   }
-  ballot.numbers.resize(static_cast<std::size_t>(reader.count(8)));
-  for (std::int64_t& number : ballot.numbers) number = reader.number();
-  ballot.words.resize(static_cast<std::size_t>(reader.count(2)));
-  for (std::string& text : ballot.words) text = reader.text();
-  return ballot;
+  contribution.numbers.resize(static_cast<std::size_t>(reader.count(8)));
+  for (std::int64_t& number : contribution.numbers) number = reader.number();
+  contribution.words.resize(static_cast<std::size_t>(reader.count(2)));
+  for (std::string& text : contribution.words) text = reader.text();
+  return contribution;
 }
 
 }  // namespace tessera::exchange

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/shared_memory/board.h"
+#include "tessera/exchange/shared_memory/packet_mailbox.h"
 
 #include <algorithm>
 #include <atomic>
@@ -33,17 +33,17 @@ Error no_room() {
 
 }  // namespace
 
-struct Board::Slot {
+struct PacketMailbox::Slot {
   std::uint32_t next;
   std::int32_t from;
   std::int64_t bytes;
 };
 
-std::int64_t Board::part_bytes(const LaneSize& size) {
+std::int64_t PacketMailbox::part_bytes(const LaneSize& size) {
   return kSlotsAt + size.sending * (kLine + ceil_div(size.packet_bytes, kLine) * kLine);
 }
 
-Board::Board(const LaneSize& size, std::vector<std::byte*> parts, int seat)
+PacketMailbox::PacketMailbox(const LaneSize& size, std::vector<std::byte*> parts, int seat)
     : packet_bytes_(size.packet_bytes),
       sending_(size.sending),
       slot_bytes_(kLine + ceil_div(size.packet_bytes, kLine) * kLine),
@@ -54,29 +54,29 @@ Board::Board(const LaneSize& size, std::vector<std::byte*> parts, int seat)
   for (int k = sending_; k-- > 0;) free_.push_back(k);
 }
 
-std::uint32_t& Board::arrived_list(int seat) const {
+std::uint32_t& PacketMailbox::arrived_list(int seat) const {
   return *reinterpret_cast<std::uint32_t*>(parts_[static_cast<std::size_t>(seat)] + kArrivedAt);
 }
 
-std::uint32_t& Board::returned_list(int seat) const {
+std::uint32_t& PacketMailbox::returned_list(int seat) const {
   return *reinterpret_cast<std::uint32_t*>(parts_[static_cast<std::size_t>(seat)] + kReturnedAt);
 }
 
-Board::Slot* Board::slot(std::uint32_t number) const {
+PacketMailbox::Slot* PacketMailbox::slot(std::uint32_t number) const {
   const std::int64_t at = std::int64_t{number} - 1;
   std::byte* const part = parts_[static_cast<std::size_t>(at / sending_)];
   return reinterpret_cast<Slot*>(part + kSlotsAt + (at % sending_) * slot_bytes_);
 }
 
-std::byte* Board::packet_of(std::uint32_t number) const {
+std::byte* PacketMailbox::packet_of(std::uint32_t number) const {
   return reinterpret_cast<std::byte*>(slot(number)) + kLine;
 }
 
-std::byte* Board::packet(int own) const {
+std::byte* PacketMailbox::packet(int own) const {
   return parts_[static_cast<std::size_t>(seat_)] + kSlotsAt + own * slot_bytes_ + kLine;
 }
 
-void Board::put_on(std::uint32_t& list, std::uint32_t number) const {
+void PacketMailbox::put_on(std::uint32_t& list, std::uint32_t number) const {
   // Release, so that the rank that takes the list sees the packet, or sees that it has been read.
   // Other ranks that push slots in between continue this release sequence.
   const Word top(list);
@@ -87,7 +87,7 @@ void Board::put_on(std::uint32_t& list, std::uint32_t number) const {
                                       std::memory_order_relaxed));
 }
 
-Result<std::vector<std::uint32_t>> Board::take_all(std::uint32_t& list) const {
+Result<std::vector<std::uint32_t>> PacketMailbox::take_all(std::uint32_t& list) const {
   std::vector<std::uint32_t> numbers;
   const Word top(list);
   if (top.load(std::memory_order_relaxed) == 0) return numbers;
@@ -102,7 +102,7 @@ Result<std::vector<std::uint32_t>> Board::take_all(std::uint32_t& list) const {
   return numbers;
 }
 
-Result<std::span<std::byte>> Board::room() {
+Result<std::span<std::byte>> PacketMailbox::room() {
   if (free_.empty()) {
     TESSERA_TRY(const std::vector<std::uint32_t> returned, take_all(returned_list(seat_)));
     for (const std::uint32_t number : returned) {
@@ -115,7 +115,7 @@ Result<std::span<std::byte>> Board::room() {
   return std::span(packet(free_.back()), static_cast<std::size_t>(packet_bytes_));
 }
 
-Status Board::send(int to, std::int64_t bytes) {
+Status PacketMailbox::send(int to, std::int64_t bytes) {
   TESSERA_TRY(const int own, lend());
   const auto number = static_cast<std::uint32_t>(std::int64_t{seat_} * sending_ + own + 1);
   slot(number)->from = seat_;
@@ -124,7 +124,7 @@ Status Board::send(int to, std::int64_t bytes) {
   return ok_status();
 }
 
-Result<int> Board::lend() {
+Result<int> PacketMailbox::lend() {
   TESSERA_TRY(const std::span<std::byte> here, room());
   if (here.empty()) return no_room();
   const int own = free_.back();
@@ -132,7 +132,7 @@ Result<int> Board::lend() {
   return own;
 }
 
-Status Board::collect() {
+Status PacketMailbox::collect() {
   TESSERA_TRY(const std::vector<std::uint32_t> numbers, take_all(arrived_list(seat_)));
   for (const std::uint32_t number : numbers) {
     const int from = slot(number)->from;
@@ -145,7 +145,7 @@ Status Board::collect() {
   return ok_status();
 }
 
-Result<std::optional<std::span<const std::byte>>> Board::arrived(int from) {
+Result<std::optional<std::span<const std::byte>>> PacketMailbox::arrived(int from) {
   using Answer = std::optional<std::span<const std::byte>>;
   TESSERA_CHECK_OK(collect());
   const auto found = waiting_.find(from);
@@ -159,7 +159,7 @@ Result<std::optional<std::span<const std::byte>>> Board::arrived(int from) {
   return Answer(std::span(packet_of(number), static_cast<std::size_t>(bytes)));
 }
 
-Status Board::release(int from) {
+Status PacketMailbox::release(int from) {
   const auto found = waiting_.find(from);
   if (found == waiting_.end() || found->second.first == 0) {
     return Error{ErrorCode::kOutOfRange, "a packet is released that has not arrived", std::nullopt,

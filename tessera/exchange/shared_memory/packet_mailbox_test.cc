@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/shared_memory/board.h"
+#include "tessera/exchange/shared_memory/packet_mailbox.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -18,35 +18,35 @@ namespace {
 /// Mailboxes of several ranks in the memory of one test.
 struct Table {
   Table(const LaneSize& size, int ranks) {
-    const std::int64_t part = Pages::rounded(Board::part_bytes(size));
+    const std::int64_t part = Pages::rounded(PacketMailbox::part_bytes(size));
     pages = std::move(*Pages::anonymous(part * ranks));
     for (int rank = 0; rank < ranks; ++rank) parts.push_back(pages.bytes().data() + rank * part);
-    for (int rank = 0; rank < ranks; ++rank) boards.emplace_back(size, parts, rank);
+    for (int rank = 0; rank < ranks; ++rank) mailboxes.emplace_back(size, parts, rank);
   }
   Pages pages;
   std::vector<std::byte*> parts;
-  std::vector<Board> boards;
+  std::vector<PacketMailbox> mailboxes;
 };
 
-bool send_text(Board& board, int to, const std::string& text) {
-  const auto room = board.room();
+bool send_text(PacketMailbox& mailbox, int to, const std::string& text) {
+  const auto room = mailbox.room();
   if (!room.ok() || room->size() < text.size()) return false;
   std::memcpy(room->data(), text.data(), text.size());
-  return board.send(to, static_cast<std::int64_t>(text.size())).ok();
+  return mailbox.send(to, static_cast<std::int64_t>(text.size())).ok();
 }
 
-std::string text_of(Board& board, int from) {
-  const auto here = board.arrived(from);
+std::string text_of(PacketMailbox& mailbox, int from) {
+  const auto here = mailbox.arrived(from);
   if (!here.ok()) return here.error().message;
   if (!*here) return "nothing";
   return {reinterpret_cast<const char*>((**here).data()), (**here).size()};
 }
 
-TEST(Board, KeepsTheOrderOfEachPairAndGivesSlotsBack) {
+TEST(PacketMailbox, KeepsTheOrderOfEachPairAndGivesSlotsBack) {
   Table table({16, 3, 3}, 3);
-  Board& a = table.boards[0];
-  Board& b = table.boards[1];
-  Board& c = table.boards[2];
+  PacketMailbox& a = table.mailboxes[0];
+  PacketMailbox& b = table.mailboxes[1];
+  PacketMailbox& c = table.mailboxes[2];
   ASSERT_TRUE(send_text(a, 2, "a1") && send_text(b, 2, "b1") && send_text(a, 2, "a2"));
   ASSERT_TRUE(send_text(a, 1, "a3") && send_text(b, 2, ""));
   EXPECT_TRUE(a.room()->empty());
@@ -66,17 +66,17 @@ TEST(Board, KeepsTheOrderOfEachPairAndGivesSlotsBack) {
   EXPECT_FALSE(b.release(2).ok());
 }
 
-TEST(Board, ALentSlotIsRoomAgainWhenItIsGivenBack) {
+TEST(PacketMailbox, ALentSlotIsRoomAgainWhenItIsGivenBack) {
   Table table({16, 1, 1}, 2);
-  Board& board = table.boards[0];
-  const std::byte* const memory = board.room()->data();
-  const auto slot = board.lend();
+  PacketMailbox& mailbox = table.mailboxes[0];
+  const std::byte* const memory = mailbox.room()->data();
+  const auto slot = mailbox.lend();
   ASSERT_TRUE(slot.ok());
-  EXPECT_EQ(board.packet(*slot), memory);
-  EXPECT_TRUE(board.room()->empty());
-  EXPECT_FALSE(board.lend().ok());
-  board.give_back(*slot);
-  EXPECT_EQ(board.room()->data(), memory);
+  EXPECT_EQ(mailbox.packet(*slot), memory);
+  EXPECT_TRUE(mailbox.room()->empty());
+  EXPECT_FALSE(mailbox.lend().ok());
+  mailbox.give_back(*slot);
+  EXPECT_EQ(mailbox.room()->data(), memory);
 }
 
 // A part begins with the number of the newest slot that arrived, and that of the newest that was
@@ -90,42 +90,43 @@ void overwrite(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof value);
 }
 
-void expect_bad(Board& board, int from, const std::string& message) {
-  const auto here = board.arrived(from);
+void expect_bad(PacketMailbox& mailbox, int from, const std::string& message) {
+  const auto here = mailbox.arrived(from);
   ASSERT_FALSE(here.ok());
   EXPECT_EQ(here.error().code, ErrorCode::kBadPacket);
   EXPECT_EQ(here.error().message, message);
 }
 
-TEST(Board, SeesHeadersThatCannotBe) {
+TEST(PacketMailbox, SeesHeadersThatCannotBe) {
   for (const std::int64_t bytes : {std::int64_t{17}, std::int64_t{-1}}) {
     Table table({16, 2, 2}, 2);
-    ASSERT_TRUE(send_text(table.boards[0], 1, "x"));
+    ASSERT_TRUE(send_text(table.mailboxes[0], 1, "x"));
     overwrite(table.parts[0] + kFirstSlot + 8, bytes);
-    expect_bad(table.boards[1], 0, "a packet says that it has " + std::to_string(bytes) + " bytes");
+    expect_bad(table.mailboxes[1], 0,
+               "a packet says that it has " + std::to_string(bytes) + " bytes");
   }
   {
     Table table({16, 2, 2}, 2);
-    ASSERT_TRUE(send_text(table.boards[0], 1, "x"));
+    ASSERT_TRUE(send_text(table.mailboxes[0], 1, "x"));
     overwrite(table.parts[0] + kFirstSlot + 4, std::int32_t{1});
-    expect_bad(table.boards[1], 0, "shared memory names slot 1, which no rank has");
+    expect_bad(table.mailboxes[1], 0, "shared memory names slot 1, which no rank has");
   }
   {
     Table table({16, 2, 2}, 2);
     overwrite(table.parts[1], std::uint32_t{5});  // there are 4
-    expect_bad(table.boards[1], 0, "shared memory names slot 5, which no rank has");
+    expect_bad(table.mailboxes[1], 0, "shared memory names slot 5, which no rank has");
   }
   {
     Table table({16, 2, 2}, 2);
-    ASSERT_TRUE(send_text(table.boards[0], 1, "x"));
+    ASSERT_TRUE(send_text(table.mailboxes[0], 1, "x"));
     overwrite(table.parts[0] + kFirstSlot, std::uint32_t{1});  // follows itself
-    expect_bad(table.boards[1], 0, "shared memory names slot 1, which no rank has");
+    expect_bad(table.mailboxes[1], 0, "shared memory names slot 1, which no rank has");
   }
   {
     Table table({16, 1, 1}, 2);
-    ASSERT_TRUE(send_text(table.boards[0], 1, "x"));
+    ASSERT_TRUE(send_text(table.mailboxes[0], 1, "x"));
     overwrite(table.parts[0] + kReturned, std::uint32_t{2});  // a slot of rank 1
-    EXPECT_FALSE(table.boards[0].room().ok());
+    EXPECT_FALSE(table.mailboxes[0].room().ok());
   }
 }
 
@@ -162,41 +163,42 @@ TEST(Pages, RefuseSizesThatCannotBe) {
 }
 
 /// A child process echoes what its parent sends.
-TEST(Board, WorksBetweenProcesses) {
+TEST(PacketMailbox, WorksBetweenProcesses) {
   constexpr int kTurns = 200;
   const LaneSize size{1000, 2, 2};
-  auto pages = Pages::shared(2 * Pages::rounded(Board::part_bytes(size)));
+  auto pages = Pages::shared(2 * Pages::rounded(PacketMailbox::part_bytes(size)));
   ASSERT_TRUE(pages.ok());
   const PagesKey key = pages->key();
   const auto board_of = [&](const Pages& memory, int rank) {
     std::byte* const start = memory.bytes().data();
-    return Board(size, {start, start + Pages::rounded(Board::part_bytes(size))}, rank);
+    return PacketMailbox(size, {start, start + Pages::rounded(PacketMailbox::part_bytes(size))},
+                         rank);
   };
   const pid_t child = ::fork();
   if (child == 0) {
     const auto found = Pages::find(key);
     if (!found.ok()) ::_exit(1);
-    Board board = board_of(*found, 1);
+    PacketMailbox mailbox = board_of(*found, 1);
     ::alarm(600);  // if the parent dies
     for (int turn = 0; turn < kTurns;) {
-      const std::string text = text_of(board, 0);
+      const std::string text = text_of(mailbox, 0);
       if (text == "nothing") {
         ::sched_yield();
         continue;
       }
-      if (!board.release(0).ok()) ::_exit(2);
-      while (!send_text(board, 0, text + "!")) ::sched_yield();
+      if (!mailbox.release(0).ok()) ::_exit(2);
+      while (!send_text(mailbox, 0, text + "!")) ::sched_yield();
       ++turn;
     }
     ::_exit(0);
   }
-  Board board = board_of(*pages, 0);
+  PacketMailbox mailbox = board_of(*pages, 0);
   int sent = 0;
   int status = 0;
   bool has_ended = false;
   for (int turn = 0; turn < kTurns;) {
-    if (sent < kTurns && send_text(board, 1, std::to_string(sent))) ++sent;
-    const std::string text = text_of(board, 1);
+    if (sent < kTurns && send_text(mailbox, 1, std::to_string(sent))) ++sent;
+    const std::string text = text_of(mailbox, 1);
     if (text == "nothing") {
       // It may have ended between its last answer and this check; what it sent is there now.
       ASSERT_FALSE(has_ended) << "the child ended with " << status << " before turn " << turn;
@@ -205,7 +207,7 @@ TEST(Board, WorksBetweenProcesses) {
       continue;
     }
     ASSERT_EQ(text, std::to_string(turn++) + "!");
-    ASSERT_TRUE(board.release(1).ok());
+    ASSERT_TRUE(mailbox.release(1).ok());
   }
   if (!has_ended) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);

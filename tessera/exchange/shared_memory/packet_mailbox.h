@@ -38,14 +38,14 @@ namespace tessera::exchange {
 
 /// One rank's end of the shared memory. Ranks are identified by their seat, 0, 1, .. among those
 /// that share.
-class Board {
+class PacketMailbox {
  public:
   /// The size of each rank's part in bytes, a whole number of cache lines.
   static std::int64_t part_bytes(const LaneSize& size);
 
   /// `parts` are all ranks' parts, by seat, as mapped in this process; they outlive the mailbox.
   /// `size` has passed check_lane_size (rules.h), and parts.size() · size.sending is below 2^32.
-  Board(const LaneSize& size, std::vector<std::byte*> parts, int seat);
+  PacketMailbox(const LaneSize& size, std::vector<std::byte*> parts, int seat);
 
   /// Lane::room.
   Result<std::span<std::byte>> room();
