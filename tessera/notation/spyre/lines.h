@@ -98,7 +98,7 @@ Result<std::vector<std::int64_t>> strides_of_dims(const std::vector<std::int64_t
                                                   const std::vector<std::int64_t>& host_stride);
 
 /// Cuts the line of host offsets by the strides of the device, and separates dims where the cuts
-/// allow it, so that padding has the cause of its own dim. `cores` tells which device dims are
+/// allow it, so that padding has the cause of its own dim. `cores` gives the device dims that are
 /// divided and must stay whole.
 Result<std::vector<DeviceLine>> lines_of_strides(const SpyreLayout& words, const Shape& shape,
                                                  const std::vector<std::int64_t>& host_stride,

@@ -107,7 +107,7 @@ class TileMoves {
   }
 
   const MemoryDigits& memory_;
-  std::vector<Numbers> widths_;  ///< of each line, falling
+  std::vector<Numbers> widths_;  ///< of each line, decreasing
   std::vector<Piece> pieces_;
   std::vector<Level> levels_;
   std::size_t level_begin_ = 0;  ///< dims before the last level
