@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every ordered pair of notations: random tensors of the one, converted to the other.
-//   convert_sweep --quick   1,000 tensors a pair; every 4th is converted back and from native too
-//   convert_sweep --full    5,000 tensors a pair, all of them there and back
+//   convert_sweep --quick   1,000 tensors per pair; every 4th is converted back and from native too
+//   convert_sweep --full    5,000 tensors per pair, all of them in both directions
 // A converted tensor must have every element in the same position: `locate` is compared for every
 // index. If a tensor is rejected, counting its elements must confirm the reason, and no tensor of
 // the other notation may be the same function. The table in docs/conversions.md is the share of the

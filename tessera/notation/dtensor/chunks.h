@@ -27,8 +27,8 @@ struct ChunkDigit {
   friend bool operator==(const ChunkDigit&, const ChunkDigit&) = default;
 };
 
-/// Elements [from, to) of the dim, all placed by one chain of digits: v = x - from; each digit is v
-/// div width, and v becomes v mod width. The final v counts positions.
+/// Elements [from, to) of the dim, all placed by one chain of digits: v = x - from; each digit is
+/// v div width, and v becomes v mod width. The final v counts positions.
 struct ChunkRun {
   std::int64_t from = 0;
   std::int64_t to = 0;

@@ -21,8 +21,8 @@ namespace tessera::notation {
 ///
 /// A modulus of 0 means no modulus and a divisor of 1 means no divisor. Sums, products by
 /// constants, parentheses, floordiv, mod and ceildiv by positive constants are read and converted
-/// to this form where that is exact (`(d0 floordiv 2) floordiv 3` is `d0 floordiv 6`, `(d0 floordiv
-/// 2) mod 3` is `(d0 mod 6) floordiv 2`); a sum of quotients is an error.
+/// to this form where that is exact (`(d0 floordiv 2) floordiv 3` is `d0 floordiv 6`,
+/// `(d0 floordiv 2) mod 3` is `(d0 mod 6) floordiv 2`); a sum of quotients is an error.
 struct AffineResult {
   std::vector<Term> terms;  ///< sorted by dim, no coefficient is 0
   std::int64_t constant = 0;
