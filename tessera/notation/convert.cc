@@ -19,7 +19,7 @@ Error cannot(std::string reason) {
                "the native notation can say it"};
 }
 
-/// Something that a layout says besides where its elements are.
+/// A property of a layout other than where its elements are.
 struct Remark {
   std::string what;
   void (*drop)(LayoutSpec& spec);
@@ -30,7 +30,7 @@ constexpr std::string_view kOneShare = "the reduction of one share";
 
 bool is_one_share(const Fill& fill) { return fill.kind == Fill::Kind::kPartial && fill.count == 1; }
 
-/// Whether there were any.
+/// Returns whether there were any.
 bool drop_one_shares(Form& form) {
   bool any = false;
   for (Fill& fill : form.fills) {
@@ -56,7 +56,8 @@ std::vector<Remark> remarks_of(const LayoutSpec& spec) {
     remarks.push_back(
         {"the device map", [](LayoutSpec& s) { s.device_map = DeviceMap::identity(); }});
   }
-  // Exponents are shared inside a tile of block floats; any other tile is its elements in a row.
+  // The elements of a tile of block floats share exponents; any other tile is just its elements in
+  // order.
   if (spec.atom.is_tile() && !is_block_float(spec.atom.storage)) {
     remarks.push_back({cat("storage in tiles of ", spec.atom.rows, "x", spec.atom.cols),
                        [](LayoutSpec& s) { s.atom = Atom::scalar(s.atom.storage); }});
@@ -64,7 +65,7 @@ std::vector<Remark> remarks_of(const LayoutSpec& spec) {
   return remarks;
 }
 
-/// The layout without its cuts, where one stride a dim is all that they come to.
+/// The layout without its cuts, if they amount to one stride per dim.
 std::optional<Layout> straightened(const Layout& layout) {
   if (layout.places() != 1 || layout.shape().empty()) return std::nullopt;
   const Result<std::vector<std::int64_t>> strides = strides_of(layout.form());
@@ -82,7 +83,8 @@ std::optional<Layout> straightened(const Layout& layout) {
   return again ? std::optional(*std::move(again)) : std::nullopt;
 }
 
-/// In the words of `to`; a description that is refused may be one that only looks cut.
+/// The layout in the notation `to`. If a description is rejected, it is tried again without
+/// unnecessary cuts.
 Result<std::string> raise_text(const Layout& layout, const Notation& to) {
   Result<std::string> text = print_tensor(layout, to);
   if (text) return text;
@@ -94,8 +96,8 @@ Result<std::string> raise_text(const Layout& layout, const Notation& to) {
   return text;
 }
 
-/// Raises with as few remarks dropped as possible. When nothing helps, the reason is the one that
-/// stands without any remark.
+/// Raises and drops as few remarks as possible. When nothing helps, the reason is the one for the
+/// layout without any remark.
 Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
   const std::vector<Remark> remarks = remarks_of(layout.spec());
   std::optional<Error> refusal;
@@ -125,7 +127,7 @@ Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
   return *refusal;
 }
 
-/// A view whose elements do not share after all is a layout.
+/// A view whose elements do not share slots is a layout.
 std::optional<Layout> unshared(const Placement& placement) {
   const View* view = placement.view();
   if (view == nullptr) return std::nullopt;
@@ -138,7 +140,7 @@ std::optional<Layout> unshared(const Placement& placement) {
   return layout ? std::optional(*std::move(layout)) : std::nullopt;
 }
 
-/// The same by a simpler rule, where there is one: more notations can say that.
+/// The same placement by a simpler rule, if there is one: more notations can express it.
 std::optional<Layout> as_layout(const Placement& placement) {
   if (placement.pieces() != nullptr) return one_rule(*placement.pieces());
   return unshared(placement);
@@ -163,7 +165,7 @@ Result<Conversion> raise_placement(const Placement& placement, const Notation& t
   return text.error();
 }
 
-/// As it is described where that will do, else by a simpler rule.
+/// Raises the placement as described if possible, otherwise by a simpler rule.
 Result<Conversion> raise_by_any_rule(const Placement& placement, const Notation& to) {
   if (placement.pieces() != nullptr && to.scope.pieces) {
     Result<Conversion> boxes = raise_placement(placement, to);

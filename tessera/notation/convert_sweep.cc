@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every ordered pair of notations: random tensors of the one, converted to the other.
-//   convert_sweep --quick   1,000 tensors a pair; every 4th is converted back and from native too
-//   convert_sweep --full    5,000 tensors a pair, all of them there and back
-// What is converted must have every element where it was, by asking locate of every index on both
-// sides. What is refused must be so for a reason that counting elements confirms, and must not be a
-// function that the other notation has said itself. The table in docs/conversions.md is the share
-// of the first 1,000 that converts; with TESSERA_UPDATE_DOCS=1 it is rewritten, else compared.
-// Prints what was done and how often each reason was given. Returns 1 when a law breaks, after
-// printing up to 20 cases.
+//   convert_sweep --quick   1,000 tensors per pair; every 4th is converted back and from native too
+//   convert_sweep --full    5,000 tensors per pair, all of them in both directions
+// A converted tensor must have every element in the same position: `locate` is compared for every
+// index. If a tensor is rejected, counting its elements must confirm the reason, and no tensor of
+// the other notation may be the same function. The table in docs/conversions.md is the share of the
+// first 1,000 that converts; with TESSERA_UPDATE_DOCS=1 it is rewritten, otherwise compared. Prints
+// what was done and how often each reason was given. Returns 1 when a law breaks, after printing up
+// to 20 cases.
 #include <unistd.h>
 
 #include <array>
@@ -35,7 +35,7 @@ constexpr int kMaxFailures = 20;
 constexpr std::size_t kOfTable = 1000;
 constexpr std::int64_t kSampledSlots = 16;
 
-/// A random tensor, listed, and the same in native words.
+/// A random tensor, the list of its spots, and the same tensor in native notation.
 struct Sample {
   std::string text;
   Tensor tensor;
@@ -92,7 +92,7 @@ class Sweep {
     }
   }
 
-  /// How many of the first 1,000 convert.
+  /// Returns how many of the first 1,000 convert.
   std::size_t convert_all(const Notation& from, const Notation& to) {
     progress("converting", from.name, to.name);
     const std::vector<Sample>& samples = drawn_[std::string(from.name)];
@@ -127,7 +127,7 @@ class Sweep {
     if (!back) return {};
     const Result<Conversion> returned = convert(*tensor, from);
     if (!returned) {
-      // Only what was lost on the way, tiles, may make the way back one that there is no word for.
+      // Only a lost property, tiles, may make the conversion back impossible.
       const Sample there{conversion.text, *tensor, *tensor, *spots_of(*tensor)};
       mistake = refusal_mistake(there, from, returned.error());
       return mistake.empty() ? mistake : cat(conversion.text, " back: ", mistake);

@@ -11,8 +11,8 @@
 #include "tessera/testing/notation/refusals.h"
 #include "tessera/testing/notation/sayable.h"
 
-/// What the sweep over all pairs cannot show by itself: that it would notice, and the cases that it
-/// found.
+/// What the sweep over all pairs cannot show by itself: that it would detect errors, and the cases
+/// that it found.
 namespace tessera::notation {
 namespace {
 
@@ -29,7 +29,7 @@ std::string converted(std::string_view text, std::string_view to) {
   return conversion.error().message;
 }
 
-/// What the re-check says of a reason that somebody might have given.
+/// The result of the re-check for a given reason.
 std::string mistake(std::string_view text, std::string_view notation, std::string_view reason) {
   const Tensor tensor = *parse_tensor(text);
   const Spots spots = *test::spots_of(tensor);
@@ -53,7 +53,8 @@ TEST(Convert, SaysBoxesThatAreOneRule) {
                       "Replicate()]>>",
                       "pyflame"),
             "tensor<7xf32, pyflame.BlockCyclic(2, 1, 2, 1)>");
-  // A box that goes on otherwise is no part of one rule: 5 elements as [0,2) [2,3) [3,4) [4,5).
+  // A box that continues in another way is not part of one rule: 5 elements as [0,2) [2,3) [3,4)
+  // [4,5).
   const Tensor chunks = *parse_tensor("tensor<5xf32, dtensor<mesh=[2,2], [Shard(0), Shard(0)]>>");
   ASSERT_NE(chunks.placement.pieces(), nullptr);
   EXPECT_FALSE(one_rule(*chunks.placement.pieces()));
@@ -111,7 +112,7 @@ TEST(Refusals, WrongReasonsAreNoticed) {
 }
 
 TEST(Refusals, ASearchContradictsReasonsThatSoundRight) {
-  // Each is sayable, whatever true thing is told about it.
+  // Each can be expressed, although the given reason is true.
   EXPECT_EQ(mistake("tensor<4x6xf32, strided<[6, 1]>>", "strided",
                     "strided<> cannot say that element [1, 1] is in slot 7, not in slot 8"),
             "a search finds words for it");
@@ -120,8 +121,8 @@ TEST(Refusals, ASearchContradictsReasonsThatSoundRight) {
             "a search finds words for it");
 }
 
-/// Every notation's own tensors are found by its own search, where the search knows their kind; no
-/// search finds words for tensors that lack what its notation needs.
+/// Every notation's own tensors are found by its own search, if the search covers their kind; no
+/// search accepts tensors that lack what its notation needs.
 TEST(Refusals, SearchesFindWhatTheirNotationsSay) {
   struct Case {
     const char* notation;

@@ -6,16 +6,16 @@
 
 #include "tessera/notation/notation.h"
 
-// Law: where an error has a correction, the text with `correction` in the place of `span` is read,
-// or refused for another reason.
+// Law: if an error has a correction, the text with `correction` instead of `span` is read, or
+// rejected for another reason.
 namespace tessera::notation {
 namespace {
 
 struct Case {
   std::string_view text;
-  std::string_view wrong;  ///< what stands under the span
+  std::string_view wrong;  ///< the text of the span
   std::string_view correction;
-  std::string_view next = {};  ///< how the message begins that is left, if one is
+  std::string_view next = {};  ///< the beginning of the remaining message, if any
 };
 
 void expect_corrected(const Case& c) {

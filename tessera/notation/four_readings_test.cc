@@ -24,7 +24,7 @@ const std::string kTtnn =
 /// Cut at shard_shape, then pad each shard.
 const std::string kTerms =
     "tensor<53x63xf32, ttnn<stride=[3339, 63, 1], shard_shape=[18, 32], tile_shape=[32, 32]>>";
-/// Align, then the grid must divide exactly: 96x64, so 32 rows a core.
+/// Align, then the grid must divide exactly: 96x64, so 32 rows per core.
 const std::string kToday =
     "tensor<3x2x1x1x!ttcore.tile<32x32, f32>, #ttcore.metal_layout<logical_shape = 53x63, "
     "dim_alignments = 96x64, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, l1, "
@@ -104,7 +104,7 @@ TEST(FourReadings, CausesAreTheRulesOwn) {
     EXPECT_TRUE(held.ok() && std::holds_alternative<Padding>(*held)) << text;
     return std::get<Padding>(*held).cause;
   };
-  // Row 18 of the tile of place [0, 0]: behind the shard.
+  // Row 18 of the tile of place [0, 0]: after the shard.
   EXPECT_EQ(cause(kMetal, {0, 0}, 18 * 32), Cause::kTile);
   EXPECT_EQ(cause(kTerms, {0, 0}, 18 * 32), Cause::kTile);
   // Row 53: the 18th of place [2, 0], or the 22nd of place [1, 0].
@@ -134,7 +134,7 @@ TEST(FourReadings, NothingConvertsSilently) {
   } else {
     EXPECT_EQ(ttnn_as_metal.error().code, ErrorCode::kNotSupported);
   }
-  // Aligned to 96x64, today's form and TTNN agree, and each prints the other.
+  // Aligned to 96x64, metal_today and TTNN agree, and each converts to the other.
   const Result<std::string> today_as_ttnn = as(kToday, "ttnn");
   ASSERT_TRUE(today_as_ttnn.ok()) << today_as_ttnn.error().message;
   EXPECT_EQ(*today_as_ttnn, kTtnn);

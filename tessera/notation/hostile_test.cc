@@ -11,7 +11,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/cpu_seconds.h"
 
-/// A hostile text of 1 MB is refused or parsed within 1 s and 64 MB.
+/// A hostile text of 1 MB is rejected or parsed within 1 s and 64 MB.
 namespace tessera::notation {
 namespace {
 
@@ -117,7 +117,7 @@ TEST(Hostile, AMegabyteOfAnythingIsAnsweredQuickly) {
   }
 }
 
-/// Texts within every limit of the grammar, whose strides nobody can disentangle cheaply.
+/// Texts within every limit of the grammar, whose strides are expensive to analyse.
 TEST(Hostile, EntangledLayoutsAreAnsweredQuickly) {
   std::mt19937_64 random(43);
   const auto number = [&](std::uint64_t low, std::uint64_t high) {
@@ -196,7 +196,7 @@ TEST(Hostile, EntangledLayoutsAreAnsweredQuickly) {
   }
 }
 
-/// Few bytes that ask for much: numbers near the end of the range in every position.
+/// Short texts with large demands: numbers near the end of the range in every position.
 TEST(Hostile, HugeNumbersAreErrorsOrAnswers) {
   const std::vector<std::string> numbers = {"0",
                                             "1",

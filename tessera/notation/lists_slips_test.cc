@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of CuTe, GSPMD and DTensor with one slip each: whatever they then say, the answer is a
-// tensor that prints and raises, or a typed error that points into the text.
+// Texts of CuTe, GSPMD and DTensor with one mistake each: the result is a tensor that prints and
+// raises, or a typed error that points into the text.
 #include <gtest/gtest.h>
 
 #include <set>

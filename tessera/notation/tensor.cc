@@ -26,8 +26,8 @@ Error missing_layout(const Cursor& cursor, const TensorType& type) {
           join({type, cat("strided<", bracketed(type.shape.row_major_strides()), ">")})));
 }
 
-/// Where the '>' that closes `tensor<` stands, or the size of the text when there is none. Arrows
-/// (->, <=) are not brackets.
+/// The position of the '>' that closes `tensor<`, or the size of the text when there is none.
+/// Arrows (->, <=) are not brackets.
 std::size_t closing_bracket(std::string_view text, std::size_t from) {
   std::size_t depth = 1;
   for (std::size_t i = from; i < text.size(); ++i) {
@@ -126,7 +126,8 @@ Result<Tensor> parse_tensor(std::string_view text) {
 
   type.extents_at = Span{extents.from - cursor.position(), extents.to - cursor.position()};
 
-  // The layout speaks before its closing bracket does: a slip inside may have unbalanced it.
+  // Errors of the layout come before an error of its closing bracket: a mistake inside may have
+  // unbalanced the brackets.
   const auto begin = static_cast<std::size_t>(cursor.position());
   const std::size_t end = closing_bracket(text, begin);
   const std::string_view layout_text = text.substr(begin, end - begin);

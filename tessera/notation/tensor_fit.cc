@@ -18,7 +18,7 @@ target::Spread spread_of(const Tensor& tensor) {
   return interleaved ? target::Spread::kInterleaved : target::Spread::kWhole;
 }
 
-/// Pages of a tensor interleaved in the places' own memory are dealt over its grid.
+/// Pages of a tensor that is interleaved in the places' own memory are distributed over its grid.
 void check_interleaved_grid(const Tensor& tensor, const Machine& machine, target::Fit& fit) {
   const auto* const words = std::get_if<TtnnLayout>(&terms_of(tensor));
   if (words == nullptr || words->memory != TtnnLayout::Memory::kInterleaved ||
@@ -56,8 +56,8 @@ Status check_spyre_span(const Tensor& tensor, std::optional<std::int64_t> limit,
   return ok_status();
 }
 
-/// Pieces share mesh and memory, and every place keeps room for the largest shard: where that one
-/// fits, all do. Only the elements are those of all pieces.
+/// Pieces share mesh and memory, and every place has room for the largest shard: if that one fits,
+/// all do. Only the elements are those of all pieces.
 Result<target::Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machine) {
   const LayoutPiece* largest = &pieces.pieces().front();
   for (const LayoutPiece& piece : pieces.pieces()) {

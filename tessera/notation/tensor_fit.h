@@ -6,8 +6,8 @@
 
 namespace tessera::notation {
 
-/// `fits` of target/fit.h, with what only the notation's words know: that a TTNN tensor is
-/// interleaved and over which grid, and the span of a Spyre core.
+/// `fits` of target/fit.h, which also uses facts that only the notation's terms contain: whether a
+/// TTNN tensor is interleaved and over which grid, and the address span of a Spyre core.
 Result<target::Fit> fits(const Tensor& tensor, const Machine& machine);
 
 }  // namespace tessera::notation

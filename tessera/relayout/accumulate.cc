@@ -29,10 +29,10 @@ struct Accumulate::Body {
 
 namespace {
 
-/// All nests of a copy at once, row by row.
+/// All nests of a copy together, row by row.
 class CombineRows final : public Job {
  public:
-  /// `dealing`: the destination is the larger side, whose lines are asked for.
+  /// `dealing`: the destination is the larger side; its lines are prefetched.
   CombineRows(RunTable table, Combiner combiner, std::int64_t width, bool dealing)
       : blocks_(std::move(table)), combiner_(combiner), width_(width), dealing_(dealing) {
     constexpr std::int64_t kAheadBytes = 8192;
@@ -74,7 +74,7 @@ class CombineRows final : public Job {
   Combiner combiner_;
   std::int64_t width_;
   bool dealing_;
-  std::size_t ahead_;  ///< columns between asking for bytes and combining them
+  std::size_t ahead_;  ///< columns between prefetching bytes and combining them
 };
 
 /// One nest, for copies whose tables would be too long. Steps in elements.

@@ -12,21 +12,22 @@
 
 namespace tessera::relayout {
 
-/// A program made ready to combine instead of to copy. Immutable and cheap to copy; it may run on
-/// many threads at once, on destinations that do not overlap.
+/// A program prepared to combine elements instead of copying them. Immutable and cheap to copy;
+/// several threads may run it at the same time if their destinations do not overlap.
 ///
-/// Law: run() leaves every destination spot of the program's copies as
-/// combine(what it held, the source spot) with the Combiner of the reduction (combine.h), and
-/// touches nothing else, whatever the number of threads.
+/// Law: run() sets every destination spot of the program's copies to combine(old value, value of
+/// the source spot) with the Combiner of the reduction (combine.h), and changes nothing else. The
+/// result does not depend on the number of threads.
 class Accumulate {
  public:
-  /// The copies write no spot twice. Errors: those of combiner_of for the type of the memories;
-  /// kNotSupported when these differ, or when the program has fills.
+  /// The copies of the program must not write a spot twice. Errors: those of combiner_of for the
+  /// element type of the memories; kNotSupported when the two memories have different types, or
+  /// when the program has fills.
   static Result<Accumulate> make(Program program, Reduction reduction);
 
   const Program& program() const;
 
-  /// The buffers have exactly the bytes of the program's memories (any alignment) and do not
+  /// The buffers must have exactly the sizes of the program's memories (any alignment) and must not
   /// overlap. Error kOutOfRange for a buffer of another size.
   Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every type and reduction against what the C++ operators say of one element after the other.
+// Every type and reduction against the C++ operators, one element after another.
 #include "tessera/relayout/accumulate.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 namespace tessera::test {
 namespace {
 
-/// The destination is `a`: of equal values, such as zeros of either sign, and of what does not
-/// compare, min and max keep that.
+/// The destination is `a`: for equal values, such as zeros of either sign, and for values that do
+/// not compare, min and max keep it.
 template <typename T>
 T naive(Reduction reduction, T a, T b) {
   switch (reduction) {
@@ -44,7 +44,7 @@ T naive(Reduction reduction, T a, T b) {
   }
 }
 
-/// Random bytes hold few of the values on which floats differ from numbers.
+/// Random bytes contain few of the special float values.
 template <typename T>
 void plant_specials(std::vector<std::byte>& bytes, Dice& dice) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -63,7 +63,7 @@ void plant_specials(std::vector<std::byte>& bytes, Dice& dice) {
   }
 }
 
-/// Bits alike, or two NaNs.
+/// Equal bits, or two NaNs.
 template <typename T>
 bool alike(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -161,7 +161,7 @@ TEST(Accumulate, CombinesEveryTypeByEveryReduction) {
   holds<std::uint8_t>(DType::kBool, true);
 }
 
-/// A factor of 2^19 steps that are no run is not tabled: its nest is walked.
+/// A factor of 2^19 steps that is not a run gets no table: its nest is run directly.
 TEST(Accumulate, CombinesWhatIsTooLongForTables) {
   constexpr std::int64_t kSteps = std::int64_t{1} << 19;
   relayout::Program program;

@@ -21,14 +21,14 @@ using relayout::Axis;
 using relayout::FlatNest;
 
 constexpr std::int64_t kMostNests = 1 << 14;
-/// As many nests are written out; more go into tables.
+/// Up to this many nests are written as separate loops; more go into tables.
 constexpr std::size_t kWrittenOut = 16;
 
-/// A nest as numbers: where it begins on both sides, how long its run is, and for every loop the
-/// extent and both steps. Nests of equal depth share loops in which what differs is looked up.
+/// A nest as numbers: its start on both sides, the length of its run, and the extent and both steps
+/// of every loop. Nests of equal depth share loops; the numbers that differ come from a table.
 struct Row {
   std::size_t depth = 0;
-  std::vector<std::int64_t> numbers;  ///< dst, src, run, then (extent, dst step, src step) a loop
+  std::vector<std::int64_t> numbers;  ///< dst, src, run, then (extent, dst step, src step) per loop
 };
 constexpr std::size_t kDst = 0;
 constexpr std::size_t kSrc = 1;
@@ -36,7 +36,7 @@ constexpr std::size_t kRun = 2;
 constexpr std::size_t kLoops = 3;
 constexpr std::size_t kPerLoop = 3;
 
-/// In units of `size` each; the innermost contiguous loop becomes the run where `joins` says so.
+/// In units of `size` bytes; the innermost contiguous loop becomes the run if `joins` is true.
 Row row_of(FlatNest nest, std::int64_t size, bool joins) {
   std::int64_t run = 1;
   if (joins && !nest.axes.empty() && nest.axes.back().src == 1 && nest.axes.back().dst == 1) {
@@ -50,7 +50,7 @@ Row row_of(FlatNest nest, std::int64_t size, bool joins) {
   return row;
 }
 
-/// Rows that share loops: their columns are literals where all agree, and else columns of a table.
+/// Rows that share loops: a column is a literal if all rows agree, otherwise a column of a table.
 class Group {
  public:
   Group(std::vector<Row> rows, std::size_t number) : rows_(std::move(rows)), number_(number) {
@@ -136,7 +136,7 @@ class Group {
   int columns_ = 0;
 };
 
-/// Few nests stand alone; many are gathered by depth.
+/// A few nests are written separately; many are grouped by depth.
 std::vector<Group> grouped(std::vector<Row> rows, std::size_t first_number) {
   std::vector<Group> groups;
   if (rows.size() <= kWrittenOut) {
@@ -186,7 +186,7 @@ Status check_types(const Program& program) {
                std::nullopt, "emit a move of tiles of plain elements"};
 }
 
-/// The lines of a comment, without what would end it or make a compiler warn.
+/// The lines of a comment, without text that would end it or cause a compiler warning.
 std::string comment(std::string_view text) {
   std::string out = "/* ";
   for (const char c : printable(text)) {
@@ -286,7 +286,7 @@ class Writer {
   FlatNest flat(const FillNest& fill) const {
     FlatNest nest;
     nest.dst = program_.to.flat(fill.at);
-    // Equal steps on both sides: loops then join wherever the destination's do.
+    // Equal steps on both sides: loops then join wherever the loops of the destination do.
     nest.src = nest.dst;
     for (const FillLoop& loop : fill.loops) {
       const std::int64_t step = program_.to.flat(loop.step);

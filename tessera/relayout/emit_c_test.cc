@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions are compiled by the machine's C compiler and held against plain loops.
+// The C functions are compiled by the machine's C compiler and compared with plain loops.
 #include "tessera/relayout/emit_c.h"
 
 #include <dlfcn.h>
@@ -87,7 +87,7 @@ void for_each_step(const Loops& loops, const std::function<void(const Index&)>& 
   }
 }
 
-/// What the program means: one element after the other.
+/// What the program means: one element after another.
 void run_plainly(const Program& program, const Bytes& from, Bytes& to, const Bytes& padding) {
   const std::int64_t bits = *dtype_bits(program.to.storage());
   for (const FillNest& fill : program.fills) {

@@ -27,12 +27,13 @@ using relayout::WideImage;
 struct Plan::Body {
   Program program;
   Moves moves;
-  std::optional<WideImage> image;  ///< instead of the moves, see there
+  std::optional<WideImage> image;  ///< used instead of `moves`, see WideImage
 };
 
 namespace {
 
-/// Outputs from here on do not stay in the caches, so they are written around them.
+/// Outputs of this size or more do not stay in the caches, so they are written with streaming
+/// stores.
 std::int64_t streaming_bytes() {
   static const std::int64_t bytes = [] {
     const long shared = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -60,8 +61,8 @@ std::vector<FlatNest> flat_nests(const Program& program) {
   return nests;
 }
 
-/// Whether nests are better put together by tables than moved one by one: none of them has most of
-/// the elements, and what they keep together is short, so that each would use only parts of the
+/// Whether nests are better moved together by tables than one by one: none of them has most of the
+/// elements, and their contiguous runs are short, so that each would use only parts of the cache
 /// lines it touches.
 bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bits) {
   constexpr std::int64_t kFewNests = 4;
@@ -126,7 +127,7 @@ Result<bool> add_copies(const Program& program, const PlanOptions& options, bool
   constexpr std::int64_t kTile = 1024;
   constexpr std::int64_t kGroup = 16;
   if (from == to) {
-    // Tiles that move as a whole keep their bits.
+    // Tiles that move as a whole are copied without changing any bit.
     for (const FlatNest& nest : nests) {
       const auto tiles = relayout::in_tiles(nest, kTile, tile_bytes_32x32(to));
       if (!tiles) return false;

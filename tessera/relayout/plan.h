@@ -15,36 +15,38 @@
 
 namespace tessera::relayout {
 
-/// Which stores write the destination. Streaming ones do not read the line before it is written,
-/// which wins beyond the caches, and push it out to memory, which loses inside them.
+/// Which kind of store instruction writes the destination. Streaming stores do not read a line
+/// before they write it, which is faster for data larger than the caches, but they send the line to
+/// memory, which is slower for data that fits in the caches.
 enum class Stores : std::uint8_t { kAuto, kPlain, kStreaming };
 
 struct PlanOptions {
   Stores stores = Stores::kAuto;
-  /// What happens to values that the destination type cannot hold.
+  /// What happens to values that the destination type cannot represent.
   Rounding rounding = Rounding::kChecked;
-  /// This is a small part of a larger move, whose other parts read and write the same lines soon
-  /// after: all of its nests are gone through at once, row by row.
+  /// This move is a small part of a larger move whose other parts read and write the same cache
+  /// lines soon after. All nests of the program are then executed together, row by row.
   bool part = false;
   friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
 };
 
-/// A program made ready to run: loops fused, ordered and blocked for the caches, a kernel chosen
-/// for each nest. Immutable and cheap to copy; one plan may run on many threads at once.
+/// A program prepared to run: loops fused, ordered and blocked for the caches, a kernel chosen for
+/// each nest. Immutable and cheap to copy; several threads may run one plan at the same time.
 ///
-/// Law: run() leaves `to` as running the program's fills and nests as plain loops would, whatever
-/// the number of threads and the instruction set.
+/// Law: run() leaves in `to` the same bytes as running the program's fills and nests as plain
+/// loops, for every number of threads and every instruction set.
 class Plan {
  public:
   static Result<Plan> make(Program program, const PlanOptions& options = {});
 
   const Program& program() const;
-  /// One line for each copy: which kernel, which blocks. For people and tests.
+  /// One line for each copy: its kernel and its blocks. For diagnostics and tests.
   std::vector<std::string> describe() const;
 
-  /// Moves. The buffers have exactly the bytes of the program's memories (any alignment) and do not
-  /// overlap. Errors: kOutOfRange for a buffer of another size; with Rounding::kChecked kOutOfRange
-  /// for a value that the destination type cannot hold, after which `to` holds no promise.
+  /// Runs the move. The buffers must have exactly the sizes of the program's memories (any
+  /// alignment) and must not overlap. Errors: kOutOfRange for a buffer of another size; with
+  /// Rounding::kChecked, kOutOfRange for a value that the destination type cannot represent. The
+  /// contents of `to` are then unspecified.
   Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans promise beyond the bytes that pairs_test.cc compares: sizes are checked, and one plan
-// runs on many threads, its own and its callers', without a race.
+// What plans promise in addition to the bytes that pairs_test.cc compares: sizes are checked, and
+// one plan runs on many threads, its own and its callers', without a race.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -75,7 +75,7 @@ TEST(Plan, SaysWhatItWillDo) {
   EXPECT_EQ(plan_of(rows, columns).program().elements(), 64 * 64);
 }
 
-/// Several threads run one plan at the same time, each with threads of its own.
+/// Several threads run one plan at the same time, each with its own thread pool.
 TEST(Plan, OnePlanRunsOnManyThreadsAtOnce) {
   Dice dice(3);
   for (int round = 0; round < 12; ++round) {
@@ -104,7 +104,7 @@ TEST(Plan, OnePlanRunsOnManyThreadsAtOnce) {
   }
 }
 
-/// A move that one kind of job does, told by words of its description.
+/// A move that one kind of job executes, identified by words of its description.
 struct Kind {
   std::string words;
   Layout from;
@@ -118,7 +118,7 @@ Layout strided(std::vector<std::int64_t> extents, DType dtype, std::vector<std::
   return *Layout::strided(shape(std::move(extents)), dtype, std::move(strides));
 }
 
-/// `lines` lines of `extent` elements, each line dealt to `width` parts like cards.
+/// `lines` lines of `extent` elements; the elements of each line go to `width` parts in turn.
 Layout dealt(std::int64_t lines, std::int64_t extent, std::int64_t width) {
   const std::int64_t each = (extent + width - 1) / width;
   return layout(form({lines, extent}, {},
@@ -157,8 +157,9 @@ std::vector<Kind> kinds() {
   };
 }
 
-/// Law: three threads leave what one leaves, with no race between them. Destinations begin no line,
-/// so that neighbours share some; short vectors are seen by thread sanitizers, long ones are not.
+/// Law: three threads give the same result as one, without a race. Destinations are not aligned to
+/// lines, so that adjacent parts share lines; thread sanitizers see short vectors, but not long
+/// ones.
 TEST(Plan, EveryKindOfJobIsSharedWithoutARace) {
   const std::vector<std::int64_t> sets = instruction_sets();
   const OnlyInstructionSet shortest(sets.back());

@@ -13,7 +13,7 @@ namespace tessera::relayout {
 namespace {
 
 constexpr std::size_t kMaxMeetings = std::size_t{1} << 16;
-/// More regions of padding than this cost more than writing all of the memory first.
+/// With more regions of padding than this, filling all of the memory first is cheaper.
 constexpr std::size_t kMaxFills = 4096;
 
 /// What a step along each mesh axis adds to the row-major number of a place.
@@ -34,8 +34,8 @@ Status refuse_partial(const Form& form, std::string_view which) {
   return ok_status();
 }
 
-/// The replicas of a destination as one factor a mesh axis: an even progression is a loop, any
-/// other set a list of pieces.
+/// The replicas of a destination as one factor per mesh axis: an arithmetic progression is a loop,
+/// any other set is a list of pieces.
 std::vector<Factor> replica_factors(const Form& to) {
   std::vector<Factor> factors;
   const std::vector<std::int64_t> strides = place_strides(to.mesh);
@@ -84,7 +84,7 @@ FillNest everything(const Memory& memory) {
   return {{}, {{memory.mesh.elements(), {1, 0}}, {memory.slots, {0, 1}}}};
 }
 
-/// The padding of a layout as fills, or all of its memory where that has no simple shape.
+/// The padding of a layout as fills, or all of its memory if the padding has no simple shape.
 void add_fills(const Placement& to, Program& program) {
   if (program.to.elements() == 0) return;
   const Layout* layout = to.layout();

@@ -10,9 +10,10 @@
 #include "tessera/layout/refine.h"
 
 /// relayout/: moves the elements of a tensor from one placement to another inside one address
-/// space. Two Placements come in; a Program says what moves where (pure, printable), a Plan says in
-/// which order and with which kernels (fast), and a verifier that shares nothing with either tells
-/// whether a program is right. The room touches memory that it is given, and no files.
+/// space. Two Placements come in. A Program states which element moves where (pure, printable); a
+/// Plan states in which order and with which kernels (fast); a verifier that shares no code with
+/// either checks whether a program is correct. This folder reads and writes only the memory that
+/// the caller passes, and no files.
 namespace tessera::relayout {
 
 // =================================================================================================
@@ -27,13 +28,13 @@ namespace tessera::relayout {
 //   copies   nests of loops that move a source and a destination spot together
 //
 // The copies are kept as the common refinement of the two placements in product form: factors, each
-// a list of pieces; every choice of one piece a factor is one nest. A tensor of 8191 x 8193 into
-// 32 x 32 tiles is 2 pieces (255 whole tiles; 31 rows) times 2 pieces: 4 nests. What depends on
-// sizes is only extents, so making a program takes microseconds whatever the tensor's size.
+// a list of pieces; every choice of one piece per factor is one nest. A tensor of 8191 x 8193 into
+// 32 x 32 tiles is 2 pieces (255 whole tiles; 31 rows) times 2 pieces: 4 nests. Only the extents
+// depend on the tensor's size, so making a program takes microseconds for tensors of any size.
 //
 // Law: running the fills, then the nests as plain loops, in any order, writes every element of the
 // tensor to each of its destination spots exactly once, from a spot where the source keeps it; and
-// every padding slot of the destination as `padding` says. Nothing else is touched.
+// writes every padding slot of the destination as `padding` specifies. Nothing else is changed.
 // =================================================================================================
 
 /// The memory of one side.
@@ -51,12 +52,12 @@ struct Memory {
   friend bool operator==(const Memory&, const Memory&) = default;
 };
 
-/// What padding of the destination is to hold. Pieces promise a value where all of them promise the
-/// same, and views promise none.
+/// Which value the padding of the destination must hold. A piecewise placement promises a value if
+/// all of its pieces promise the same one; a view promises none.
 enum class PaddingRule : std::uint8_t {
-  kPromised,  ///< the value that the layout promises; left alone where it promises none
-  kZero,      ///< the promised value, or zero where there is none (as in files)
-  kLeave,     ///< always left alone
+  kPromised,  ///< the value that the layout promises; unchanged if it promises none
+  kZero,      ///< the promised value, or zero if there is none (as in files)
+  kLeave,     ///< always unchanged
 };
 
 /// One loop of a fill: `extent` steps, each moving the destination by `step`.
@@ -66,7 +67,7 @@ struct FillLoop {
   friend bool operator==(const FillLoop&, const FillLoop&) = default;
 };
 
-/// Destination spots at + Σ i·step, all of which get the program's padding value.
+/// The destination spots at + Σ i·step. All of them get the program's padding value.
 struct FillNest {
   Spot at;
   std::vector<FillLoop> loops;
@@ -74,8 +75,8 @@ struct FillNest {
   friend bool operator==(const FillNest&, const FillNest&) = default;
 };
 
-/// See the essay above. In `copies`, side a is the source and side b the destination; replicas of
-/// the destination are a factor of their own that belongs to no dim.
+/// See the text above. In `copies`, side a is the source and side b the destination; replicas of
+/// the destination are a separate factor that belongs to no dim.
 struct Program {
   Memory from;
   Memory to;
@@ -84,24 +85,24 @@ struct Program {
   double padding = 0;      ///< what the fills write
   bool fills_all = false;  ///< the fills cover data too, which the copies then overwrite
 
-  /// How many copy nests there are, and the nest of a number below that.
+  /// The number of copy nests, and the nest with number i, 0 <= i < nests().
   std::int64_t nests() const;
   Nest nest(std::int64_t i) const;
   /// Elements written by copies, replicas counted.
   std::int64_t elements() const;
 };
 
-/// The program that brings a tensor from `from` to `to`.
+/// The program that moves a tensor from `from` to `to`.
 /// Errors: kShapeMismatch; kNotInjective when elements share a slot of `to`; kNotSupported when
-/// `from` or `to` keeps partial sums, which moving cannot combine; kTooLarge when the refinement
-/// has more than 2^18 pieces a factor, or `from` and `to` more than 2^16 pairs of boxes.
-/// A source that keeps several replicas is read at the first.
+/// `from` or `to` keeps partial sums, because a move cannot combine them; kTooLarge when the
+/// refinement has more than 2^18 pieces per factor, or `from` and `to` have more than 2^16 pairs of
+/// boxes. If the source keeps several replicas, the first one is read.
 /// Example: row-major [4, 6] f32 to column-major: one nest of loops 4 (src 6, dst 1) and
 /// 6 (src 1, dst 4).
 Result<Program> make_program(const Placement& from, const Placement& to,
                              PaddingRule padding = PaddingRule::kPromised);
 
-/// The fills of such a program alone: copies nothing, from no memory.
+/// Only the fills of such a program: it copies nothing and its source memory is empty.
 Program padding_program(const Placement& to, PaddingRule padding);
 
 }  // namespace tessera::relayout

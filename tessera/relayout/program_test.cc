@@ -90,7 +90,8 @@ TEST(Program, LargeTensorsNeedFewNests) {
 }
 
 TEST(Program, SticksPeelTheRest) {
-  // [512, 240] f16 in sticks of 64, as the Spyre stack does it: three whole sticks a row, then 48.
+  // [512, 240] f16 in sticks of 64, as the Spyre stack does it: three whole sticks per row, then
+  // 48.
   const Layout sticks =
       layout(form({512, 240}, {},
                   {fold(x(0), {mem(1, 512, 64)}),
@@ -138,7 +139,7 @@ TEST(Program, FillsFollowTheRule) {
 }
 
 TEST(Program, ShardsMoveBetweenPlaces) {
-  // Rows dealt to 3 places by 18 and to 2 places by 27: cut at 0, 18, 27, 36.
+  // Rows distributed to 3 places by 18 and to 2 places by 27: cut at 0, 18, 27, 36.
   const Layout three = layout(
       form({53, 4}, {3}, {fold(x(0), {on(0, 18, 3), mem(1, 18, 4)}), fold(x(1), {mem(1, 4, 1)})}));
   const Layout two = layout(
@@ -162,7 +163,7 @@ TEST(Program, EmptyTensorsAndScalars) {
   const relayout::Program scalar = program(row_major({}), row_major({}));
   ASSERT_EQ(scalar.nests(), 1);
   EXPECT_EQ(scalar.nest(0).elements(), 1);
-  // No element, but a slot for one that is never there: all of it is padding.
+  // No element, but one slot: all of it is padding.
   LayoutSpec kept = spec(form({0}, {}, {fold(x(0), {mem(1, 4, 1)})}));
   kept.padding = PaddingValue::of(1);
   const relayout::Program padding = program(row_major({0}), *Layout::make(kept));

@@ -15,13 +15,13 @@ constexpr std::array<std::string_view, 7> kFlawNames = {
     "outside",    "not_written", "written_twice", "wrong_source",
     "wrong_spot", "not_filled",  "filled"};
 
-/// A loop as the verifier walks it: how often, and what one step adds to the spot of each side.
+/// A loop of the verifier: its number of steps, and what one step adds to the spot of each side.
 struct Turn {
   std::int64_t extent = 1;
   Spots move;
 };
 
-/// Follows one program with a finger on each spot.
+/// Executes one program spot by spot and records what happens to each spot.
 class Verifier {
  public:
   Verifier(const Program& program, const Placement& from, const Placement& to, SpotList sources,
@@ -58,7 +58,8 @@ class Verifier {
     return 0 <= at.place && at.place < placement.places() && 0 <= at.slot &&
            at.slot < placement.slots();
   }
-  /// Of the destination; for spots outside a number that only names them.
+  /// The number of a destination spot; for a spot outside the memory, a number that only identifies
+  /// it.
   std::int64_t flat(Spot at) const {
     return (Checked(at.place) * to_.slots() + at.slot).saturated();
   }
@@ -73,7 +74,7 @@ class Verifier {
     return cat("slot ", at.slot, " of place number ", at.place, ", but there are ",
                placement.places(), " places of ", placement.slots(), " slots");
   }
-  /// Keeps the first finding of each kind. `words` is only asked for that.
+  /// Keeps the first finding of each kind. `words` is called only for that one.
   template <typename Words>
   void found(Flaw flaw, std::int64_t spot, const Words& words) {
     std::optional<Finding>& kept = findings_[static_cast<std::size_t>(flaw)];
@@ -206,7 +207,7 @@ void Verifier::copy(const Spots& at) {
 }
 
 void Verifier::follow_fills(bool wanted) {
-  // Fills of a fair program write each spot about once.
+  // The fills of a normal program write each spot about once.
   std::int64_t steps_left = 4 * spots_ + (std::int64_t{1} << 16);
   std::vector<Turn> turns;
   for (const FillNest& nest : program_.fills) {
@@ -219,7 +220,8 @@ void Verifier::follow_fills(bool wanted) {
 }
 
 void Verifier::follow_copies() {
-  // More copies than spots cannot be right: one of them is outside, or the second of its spot.
+  // More copies than spots are always wrong: one of them is outside, or writes a spot a second
+  // time.
   std::int64_t steps_left = 2 * spots_ + (std::int64_t{1} << 16);
   std::vector<Turn> turns;
   for (const Refinement& refinement : program_.copies) {

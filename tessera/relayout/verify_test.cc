@@ -19,7 +19,7 @@ Layout row_major(std::vector<std::int64_t> extents) {
 /// [2, 3] column by column: element (r, c) in slot 2c + r.
 Layout column_major() { return *Layout::strided(shape({2, 3}), DType::kF32, {1, 2}); }
 
-/// The right program for row-major [2, 3] to column_major(), written down by hand.
+/// The correct program for row-major [2, 3] to column_major(), written by hand.
 relayout::Program transpose() {
   const Factor rows{{0}, {{{0}, {}, {{0, 2, 1, {{0, 3}, {0, 1}}}}}}};
   const Factor columns{{1}, {{{0}, {}, {{1, 3, 1, {{0, 1}, {0, 2}}}}}}};

@@ -30,7 +30,7 @@ void flatten(const IntTuple& shape, const IntTuple& stride, std::vector<Pair>& p
   }
 }
 
-/// The fold of one mode; `dim` is its place among the dims.
+/// The fold of one mode; `dim` is the number of its dim.
 Result<Fold> lower_mode(const std::vector<Pair>& pairs, std::size_t dim, std::int64_t extent) {
   Fold fold;
   fold.terms = {{static_cast<int>(dim), 1}};
@@ -112,7 +112,7 @@ Result<CuteLayout> modes_of(const Form& form) {
   const Shape& shape = form.shape;
   std::vector<std::optional<std::vector<Pair>>> digits(shape.rank());
   if (shape.empty()) {
-    // No element takes a step: any strides will do.
+    // No element takes a step: any strides are correct.
     std::int64_t below = 1;
     for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
       digits[dim] = {{shape[dim], below}};
@@ -130,7 +130,7 @@ Result<CuteLayout> modes_of(const Form& form) {
   }
   CuteLayout words;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-    // A dim that no line moves repeats one slot.
+    // A dim that is in no line repeats one slot.
     Mode mode = mode_of(digits[dim].value_or(std::vector<Pair>{{shape[dim], 0}}));
     words.shape.push_back(std::move(mode.extent));
     words.stride.push_back(std::move(mode.stride));
@@ -188,11 +188,11 @@ Result<Placement> lower(const CuteLayout& words, const Shape& shape, DType dtype
   spec.form = form;
   spec.dtype = dtype;
   spec.atom = Atom::scalar(dtype);
-  // An empty tensor has no elements that could share, whatever the strides are.
+  // An empty tensor has no elements that could share slots, for any strides.
   Result<Layout> layout = shape.empty() ? Layout::strided(shape, dtype, shape.row_major_strides())
                                         : Layout::make(std::move(spec));
   if (layout) return Placement(*std::move(layout));
-  // Allocated slots are elements here, so an overlap of either kind is elements that share.
+  // All allocated slots are elements here, so both kinds of overlap mean elements that share slots.
   const ErrorCode code = layout.error().code;
   if (code != ErrorCode::kNotInjective && code != ErrorCode::kPaddingOverlap) {
     return layout.error();

@@ -10,7 +10,7 @@
 
 namespace tessera::notation {
 
-/// A number, or a tuple of such: (4, (2, 8)).
+/// A number, or a tuple of numbers and tuples: (4, (2, 8)).
 struct IntTuple {
   bool is_tuple = false;
   std::int64_t number = 0;
@@ -18,19 +18,20 @@ struct IntTuple {
   friend bool operator==(const IntTuple&, const IntTuple&) = default;
 };
 
-/// A CuTe layout: shape:stride, two tuples of one structure.
+/// A CuTe layout: shape:stride, two tuples of the same structure. Text comes in; a placement on a
+/// single place goes out.
 ///
 ///     cute<(4,8):(8,1)>      cute<((2,4),8):((1,16),2)>      cute<((3,3)):((1,5))>      cute<8:1>
 ///
 /// The rule. Each top-level mode is a dim of the tensor, its extent the product of the mode's
-/// numbers. A coordinate of a nested mode counts its numbers from the left: the first is the
-/// fastest. The slot is the sum of each number's coordinate times its stride, on a single place; a
-/// stride of 0 repeats, and where elements share a slot so the tensor is a View.
-/// A shape alone, as in cute<(4,8)>, has the compact strides from the left: (1,4).
+/// numbers. Inside a nested mode, the first number is the fastest. The slot is the sum of each
+/// number's coordinate times its stride, on a single place. A stride of 0 repeats; if elements
+/// share a slot in this way, the tensor is a View. A shape without strides, as in cute<(4,8)>, has
+/// the compact strides from the left: (1,4).
 /// https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/cute/01_layout.md
 struct CuteLayout {
-  std::vector<IntTuple> shape;   ///< one top-level mode a dim
-  std::vector<IntTuple> stride;  ///< of the same structure
+  std::vector<IntTuple> shape;   ///< one top-level mode per dim
+  std::vector<IntTuple> stride;  ///< has the structure of `shape`
   bool bare = false;             ///< written as one mode without parentheses: 8:1
   friend bool operator==(const CuteLayout&, const CuteLayout&) = default;
 };

@@ -13,7 +13,7 @@
 namespace tessera::notation {
 namespace {
 
-/// CuTe's rule: coordinate `x` of a mode counts its numbers from the left.
+/// CuTe's rule: in coordinate `x` of a mode, the leftmost number is the fastest.
 std::int64_t offset_of(const IntTuple& shape, const IntTuple& stride, std::int64_t& x) {
   if (!shape.is_tuple) {
     const std::int64_t coordinate = x % shape.number;

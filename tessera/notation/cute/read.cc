@@ -15,7 +15,7 @@ constexpr std::string_view kHelp = "shape:stride of one structure, such as cute<
 constexpr int kMaxDepth = 16;
 constexpr std::size_t kMaxNumbers = 256;
 
-/// A tuple as it stands in the text, and where each of its top-level items stands.
+/// A tuple as read from the text, and the spans of its top-level items.
 struct TupleText {
   IntTuple tuple;
   Span whole;
@@ -80,7 +80,7 @@ bool congruent(const IntTuple& a, const IntTuple& b) {
          std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), congruent);
 }
 
-/// The strides of a shape without gaps, counted from the left.
+/// The strides of a shape without gaps; the leftmost dim is the fastest.
 Result<IntTuple> compact(const IntTuple& shape, Checked& below) {
   IntTuple stride;
   stride.is_tuple = shape.is_tuple;
@@ -101,7 +101,7 @@ std::vector<IntTuple> modes(IntTuple tuple) {
   return {std::move(tuple)};
 }
 
-/// The product of a mode's extents; nothing when it overflows or one is negative.
+/// The product of a mode's extents; nullopt when it overflows or an extent is negative.
 std::optional<std::int64_t> elements_of(const IntTuple& mode) {
   if (!mode.is_tuple) return mode.number < 0 ? std::nullopt : std::optional(mode.number);
   Checked product = 1;
@@ -113,10 +113,10 @@ std::optional<std::int64_t> elements_of(const IntTuple& mode) {
   return product.overflowed() ? std::nullopt : std::optional(product.raw());
 }
 
-/// The mode that does not have its dim's elements, if one does not.
+/// Checks that each mode has as many elements as its dim.
 Status check_extents(const CuteText& text, const Shape& shape) {
   const std::vector<IntTuple>& extents = text.words.shape;
-  if (extents.size() != shape.rank()) return ok_status();  // `lower` says so of the whole
+  if (extents.size() != shape.rank()) return ok_status();  // reported by `lower`
   for (std::size_t dim = 0; dim < extents.size(); ++dim) {
     const std::optional<std::int64_t> elements = elements_of(extents[dim]);
     if (!elements || *elements == shape[dim]) continue;

@@ -9,20 +9,20 @@
 
 namespace tessera::notation {
 
-/// `cute<..>` as it stands in the text.
+/// `cute<..>` as read from the text, with spans.
 struct CuteText {
   CuteLayout words;
   Span whole;               ///< shape:stride
   std::vector<Span> modes;  ///< each top-level mode of the shape
 };
 
-/// Reads the text of a layout for a tensor of `shape`, whose extents it must agree with.
+/// Reads the text of a layout for a tensor of `shape`. The modes must agree with the extents.
 Result<CuteText> read_cute(std::string_view source, const Shape& shape);
 
 /// "((2,4),8)".
 std::string tuple_text(const IntTuple& tuple);
 
-/// kContradiction: a mode that has not as many elements as its dim.
+/// kContradiction: the number of elements of a mode differs from the extent of its dim.
 Error mode_mismatch(std::size_t mode, std::int64_t elements, std::int64_t extent);
 
 }  // namespace tessera::notation

@@ -14,15 +14,15 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::size_t kMaxListed = std::size_t{1} << 16;  // runs looked at one by one
+constexpr std::size_t kMaxListed = std::size_t{1} << 16;  // runs examined one by one
 
-/// Values of a digit of the shard's line, and how far one step moves along the dim.
+/// The number of values of a digit of the shard's line, and how far one step moves along the dim.
 struct Factor {
   std::int64_t count = 1;
   std::int64_t width = 1;
 };
 
-/// Takes a factor `n` off the front of `line`; nothing when it does not divide.
+/// Removes a factor `n` from the front of `line`; nullopt when it does not divide.
 std::optional<std::vector<Factor>> take(std::vector<Factor>& line, std::int64_t n) {
   std::vector<Factor> taken;
   while (n > 1) {
@@ -44,7 +44,8 @@ std::optional<std::vector<Factor>> take(std::vector<Factor>& line, std::int64_t 
   return taken;
 }
 
-/// Turns factors into digits: the last counts single steps, each before it all values after it.
+/// Converts factors to digits: the last has width 1, each other one the product of the counts after
+/// it.
 void append_digits(const std::vector<Factor>& factors, int level, std::vector<ChunkDigit>& digits) {
   std::int64_t stride = 1;
   for (const Factor& factor : std::views::reverse(factors)) {
@@ -87,8 +88,8 @@ std::vector<ChunkDigit> within(const ChunkRun& run, std::int64_t length) {
 
 std::vector<ChunkDigit> within(const ChunkRun& run) { return within(run, run.to - run.from); }
 
-/// The one thing that is different at the start of `b`, as a digit of width `width`; nothing when
-/// it is not one thing, or smaller.
+/// The single difference between the starts of `a` and `b`, as a digit of width `width`; nullopt
+/// when there are several differences, or when a number decreases.
 std::optional<ChunkDigit> step_between(const ChunkRun& a, const ChunkRun& b, std::int64_t width) {
   std::optional<ChunkDigit> step;
   for (int level = ChunkDigit::kPosition; level < static_cast<int>(a.coordinates.size()); ++level) {
@@ -103,14 +104,14 @@ std::optional<ChunkDigit> step_between(const ChunkRun& a, const ChunkRun& b, std
   return step;
 }
 
-/// Whether what a run counts in one step includes this level; positions always are.
+/// Whether a digit of the run counts this level; positions are always counted.
 bool counts(const ChunkRun& run, int level) {
   return level == ChunkDigit::kPosition ||
          std::any_of(run.digits.begin(), run.digits.end(),
                      [&](const ChunkDigit& digit) { return digit.level == level; });
 }
 
-/// How many of the runs from `first` on are one run, and that run.
+/// How many of the runs starting at `first` form one run, and that run.
 std::pair<std::size_t, ChunkRun> longest(const std::vector<ChunkRun>& runs, std::size_t first,
                                          bool one_extent) {
   ChunkRun joined = runs[first];
@@ -124,7 +125,7 @@ std::pair<std::size_t, ChunkRun> longest(const std::vector<ChunkRun>& runs, std:
     const std::optional<ChunkDigit> here = step_between(runs[next - 1], run, width);
     if (!here || (step && (here->level != step->level || here->stride != step->stride))) break;
     if (within(run) != within(runs[first], length)) break;
-    // Where digits inside count the same thing, a short block would leave them room to spare.
+    // If inner digits count the same level, a short block would leave values of them unused.
     if (length < width && counts(runs[first], here->level)) break;
     step = here;
     step->count = static_cast<std::int64_t>(next - first) + 1;
@@ -142,7 +143,7 @@ std::pair<std::size_t, ChunkRun> longest(const std::vector<ChunkRun>& runs, std:
 }
 
 /// The runs of `extent` elements cut by the levels from `first` on, none of which is strided. The
-/// chunks of one level are alike but for the last, so two of them tell all.
+/// chunks of one level are equal except for the last, so two of them are sufficient.
 Result<std::vector<ChunkRun>> plain_runs(std::int64_t extent, const std::vector<ChunkLevel>& levels,
                                          std::size_t first, bool one_extent, std::size_t& budget) {
   if (extent == 0) return std::vector<ChunkRun>{};

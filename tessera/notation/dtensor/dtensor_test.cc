@@ -15,8 +15,8 @@ namespace {
 
 using Kind = DtensorPlacement::Kind;
 
-/// PyTorch's rule, element by element: what a place holds is cut by one mesh dim after the other,
-/// as torch.chunk does, and kept in the order that is left.
+/// PyTorch's rule, element by element: the elements are cut by one mesh dim after another, as
+/// torch.chunk does, and each place keeps its part in order.
 std::vector<std::int64_t> chunk(const std::vector<std::int64_t>& line, std::int64_t parts,
                                 std::int64_t part) {
   const auto size = static_cast<std::int64_t>(line.size());

@@ -50,7 +50,7 @@ void guess_by_digits(const Placement& placement, int dim, std::vector<ChunkLevel
   }
 }
 
-/// What a line keeps on each coordinate of an axis, by the places of its elements.
+/// The part of a line on each coordinate of an axis, according to the places of its elements.
 std::map<std::int64_t, ShardLine> kept_by(const ShardLine& line, int axis,
                                           const std::vector<PlacedRange>& places) {
   std::map<std::int64_t, ShardLine> kept;
@@ -81,8 +81,8 @@ bool fits(const std::vector<ShardLine>& lines, const ChunkLevel& level,
   });
 }
 
-/// The length of the first of the chunks that a split factor makes: coordinates rise from 0 inside
-/// it and are 0 again after it. The whole length when they never are.
+/// The length of the first chunk of a split factor: coordinates increase from 0 inside it and are 0
+/// again after it. The whole length when they never return to 0.
 std::int64_t first_block(const ShardLine& line, int axis, const std::vector<PlacedRange>& places) {
   const std::map<std::int64_t, ShardLine> kept = kept_by(line, axis, places);
   const std::int64_t length = length_of(line);

@@ -6,14 +6,14 @@
 #include "tessera/layout/placement.h"
 #include "tessera/notation/dtensor/chunks.h"
 
-/// What a placement looks like along one dim, read off its description. These are guesses: whoever
-/// uses them lowers what they lead to and compares.
+/// Guesses how a placement is sharded along one dim, from its description. A guess may be wrong:
+/// the caller lowers it and compares the result with the placement.
 namespace tessera::notation {
 
 enum class Guess {
   kPlain,   ///< no strided shards
-  kDigits,  ///< a split factor is as many values as wider digits have that no earlier axis took
-  kShards,  ///< split factors that fit the shards, one after the other
+  kDigits,  ///< a split factor counts the values of wider digits that no earlier axis uses
+  kShards,  ///< split factors that fit the shards, one after another
 };
 
 /// Sets the split factors of the levels that cut `dim`.

@@ -61,7 +61,7 @@ class Lowering {
     }
     levels_ = levels_by_dim(words_, shape_.rank());
     Checked pieces = 1;
-    bool outer_moves = false;  // a dim before this one has a stride, which depends on this one
+    bool outer_moves = false;  // the stride of an earlier dim depends on this dim
     for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
       TESSERA_TRY(std::vector<ChunkRun> runs, chunk_runs(shape_[dim], levels_[dim], outer_moves));
       pieces *= static_cast<std::int64_t>(runs.size());
@@ -92,7 +92,7 @@ class Lowering {
     return Placement(std::move(whole));
   }
 
-  /// The box of one run a dim, its shards row-major in their own extents.
+  /// The box of one run per dim, its shards row-major in their own extents.
   Result<LayoutPiece> piece(const std::vector<std::size_t>& choice) const {
     Form form;
     form.mesh = mesh_;

@@ -21,7 +21,7 @@ Error cannot_say(std::string_view what) {
                "the native notation can"};
 }
 
-/// Replicate or Partial, where the fills say so of the whole axis; nothing where no fill repeats.
+/// Replicate or Partial, if fills specify it for the whole axis; nullopt if no fill repeats.
 Result<std::optional<DtensorPlacement>> repeated(const Form& form, int axis) {
   const OffsetSet all = all_offsets(form.fills, axis);
   if (all.size() == 1) return std::optional<DtensorPlacement>();
@@ -45,7 +45,7 @@ Result<std::optional<DtensorPlacement>> repeated(const Form& form, int axis) {
                         ": copies and partial results at once, or a reduction of bits"));
 }
 
-/// The dim whose elements are on more than one coordinate of the axis, if one is.
+/// The dim whose elements are on more than one coordinate of the axis, if any.
 Result<std::optional<int>> driver(const Placement& placement, int axis) {
   std::optional<int> found;
   for (int dim = 0; dim < static_cast<int>(placement.shape().rank()); ++dim) {
@@ -58,7 +58,7 @@ Result<std::optional<int>> driver(const Placement& placement, int axis) {
   return found;
 }
 
-/// Nothing when `words` say the placement, else why they do not.
+/// Nullopt when `words` express the placement, otherwise why they do not.
 std::optional<Error> mistake(const DtensorLayout& words, const Placement& placement) {
   const Result<Placement> again = lower(words, placement.shape(), placement.dtype());
   if (!again) return cannot_say(again.error().message);
@@ -77,8 +77,8 @@ std::optional<Error> mistake(const DtensorLayout& words, const Placement& placem
                         spot_text(placement, index)));
 }
 
-/// Axes on which all data have coordinate 0: a chunk of at most one element is not cut further, and
-/// chunks of one element each leave nothing to the other coordinates.
+/// For axes on which all data have coordinate 0: a chunk of at most one element is not cut further,
+/// and chunks of one element each leave the other coordinates empty.
 Result<DtensorPlacement> resting(const Shape& shape,
                                  const std::vector<std::vector<ChunkLevel>>& levels, int axis) {
   if (shape.rank() == 0) {
@@ -136,7 +136,7 @@ class Raising {
     return ok_status();
   }
 
-  /// All placements, with the split factors of one way to find them.
+  /// All placements, with the split factors of one kind of guess.
   Result<DtensorLayout> attempt(Guess guess) const {
     DtensorLayout words = words_;
     std::vector<std::vector<ChunkLevel>> levels(placement_.shape().rank());

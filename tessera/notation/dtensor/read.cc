@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 4> kNames = {"Shard", "Replicate", "Parti
                                                     "_StridedShard"};
 constexpr std::array<std::string_view, 5> kReductions = {"sum", "product", "min", "max", "avg"};
 
-/// The dim of a shard; a negative one counts from the back.
+/// The dim of a shard; a negative one counts from the last dim.
 Result<int> read_dim(Cursor& cursor, const Shape& shape) {
   if (cursor.accept_word("dim")) TESSERA_CHECK_OK(cursor.expect("=", "such as Shard(dim=0)"));
   const std::int64_t from = cursor.position();

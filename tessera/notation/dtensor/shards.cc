@@ -10,9 +10,9 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::size_t kMaxWork = std::size_t{1} << 18;  // ranges looked at one by one
+constexpr std::size_t kMaxWork = std::size_t{1} << 18;  // ranges examined one by one
 
-/// Calls visit(coordinates, line) for every shard that holds something.
+/// Calls visit(coordinates, line) for every shard that is not empty.
 Status for_each_shard(const ShardLine& line, const std::vector<ChunkLevel>& levels,
                       std::vector<std::int64_t>& coordinates, std::size_t& budget,
                       const std::function<void(const ShardLine&)>& visit) {

@@ -7,15 +7,15 @@
 
 namespace tessera::notation {
 
-/// `dtensor<..>` as it stands in the text.
+/// `dtensor<..>` as read from the text, with spans.
 struct DtensorText {
   DtensorLayout words;
   Span mesh;
   Span placements;
 };
 
-/// Reads PyTorch's spellings as well: Shard(dim=0) and S(0), R, Partial() and P(sum),
-/// _StridedShard(dim=0, sf=2) and _S(0, 2); dims may count from the back.
+/// Also accepts PyTorch's spellings: Shard(dim=0) and S(0), R, Partial() and P(sum),
+/// _StridedShard(dim=0, sf=2) and _S(0, 2). Negative dims count from the last dim.
 Result<DtensorText> read_dtensor(std::string_view source, const Shape& shape);
 
 }  // namespace tessera::notation

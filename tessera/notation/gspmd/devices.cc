@@ -11,7 +11,7 @@
 namespace tessera::notation {
 namespace {
 
-/// Drops steps of one value and joins those that count on.
+/// Drops steps of one value and joins steps that continue each other.
 DeviceSteps simplified(const DeviceSteps& steps) {
   DeviceSteps out;
   for (const DeviceStep& step : steps) {
@@ -45,7 +45,7 @@ std::optional<DeviceSteps> steps_of(const std::vector<std::int64_t>& numbers) {
   DeviceSteps steps;
   const std::size_t size = numbers.size();
   for (std::size_t below = 1; below < size;) {
-    // Numbers at multiples of `below` step evenly as far as this step goes.
+    // Numbers at multiples of `below` are evenly spaced within this step.
     const std::int64_t stride = numbers[below] - numbers[0];
     std::size_t count = 2;
     while (count * below < size &&

@@ -70,7 +70,8 @@ class Lowering {
         fills.push_back(copies_fill(words_.copies[dim - shape_.rank()], step.count, step.stride));
       }
     }
-    // Places of an element are told in the order of the fills: so they rise.
+    // The places of an element are listed in the order of the fills; this order makes them
+    // increase.
     std::sort(fills.begin(), fills.end(),
               [](const Fill& a, const Fill& b) { return a.stride > b.stride; });
     TESSERA_TRY(Layout layout, make(shape_, dims, fills));
@@ -100,7 +101,7 @@ class Lowering {
     return Placement(std::move(layout));
   }
 
-  /// Tiles that hold something, each on devices of its own.
+  /// The tiles that are not empty, each with its own devices.
   Result<Placement> a_box_a_tile() const {
     std::vector<std::int64_t> used;
     Checked tiles = 1;
@@ -159,7 +160,7 @@ class Lowering {
     return LayoutPiece{std::move(box), std::move(layout)};
   }
 
-  /// Every dim by its steps over the devices, then row-major over the shard.
+  /// Places every dim by its steps over the devices, then row-major over the shard.
   Result<Layout> make(const Shape& shape, const std::vector<DeviceSteps>& dims,
                       std::vector<Fill> fills) const {
     LayoutSpec spec;
@@ -194,7 +195,7 @@ class Lowering {
   DType dtype_;
   std::int64_t devices_ = 1;
   std::vector<std::int64_t> tiles_;    // a dim
-  std::vector<std::int64_t> shard_;    // elements of a tile, a dim
+  std::vector<std::int64_t> shard_;    // elements of a tile, per dim
   std::vector<std::int64_t> strides_;  // row-major over the shard
 };
 

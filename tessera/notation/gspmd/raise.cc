@@ -26,7 +26,7 @@ Error cannot_say(std::string_view what) {
                "the native notation can"};
 }
 
-/// Nothing when `words` say the placement, else why they do not.
+/// Nullopt when `words` express the placement, otherwise why they do not.
 std::optional<Error> mistake(const GspmdLayout& words, const Placement& placement) {
   const Result<Placement> again = lower(words, placement.shape(), placement.dtype());
   if (!again) return cannot_say(again.error().message);
@@ -66,7 +66,7 @@ struct Repeats {
   DeviceSteps summands;
 
   std::int64_t count() const { return count_of(replicas) * count_of(summands); }
-  /// Replicas, then summands, which count fastest.
+  /// Replicas, then summands, which are the fastest.
   DeviceSteps steps() const {
     DeviceSteps all = replicas;
     all.insert(all.end(), summands.begin(), summands.end());
@@ -114,12 +114,12 @@ class Raising {
     std::optional<Error> why = mistake(words, placement_);
     if (!why) found_ = words;
     const bool fits = !why;
-    // The last attempt that is one is the nearest to what the placement looks like.
+    // The last attempt that lowers without an error is the one closest to the placement.
     if (why && (!reason_ || lower(words, shape_, placement_.dtype()))) reason_ = std::move(why);
     return fits;
   }
 
-  /// All of the tensor on one device or all of them.
+  /// The whole tensor on one device or on all of them.
   GspmdLayout undivided() const {
     GspmdLayout words;
     words.partitions = devices_;
@@ -142,7 +142,7 @@ class Raising {
     }
   }
 
-  /// Tiles as the digits on the mesh count them, where those make up all devices.
+  /// Tiles from the digits on the mesh, if those cover all devices.
   std::optional<GspmdLayout> from_digits() const {
     GspmdLayout words;
     words.tiles.assign(shape_.rank(), 1);
@@ -167,7 +167,7 @@ class Raising {
     return words;
   }
 
-  /// Tiles as long as elements along a dim stay on one place, on the devices that they are on.
+  /// Tiles from the places: a tile extends as long as elements along a dim stay on one place.
   bool from_tiles() {
     std::vector<std::int64_t> shard;
     for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
@@ -187,7 +187,8 @@ class Raising {
     return search_tiles(shard, tiles, devices_ / repeats_.count(), tries);
   }
 
-  /// Every number of tiles a dim that makes shards of these extents, and `left` tiles in all.
+  /// Tries all numbers of tiles per dim that give shards of these extents, and `left` tiles in
+  /// total.
   bool search_tiles(const std::vector<std::int64_t>& shard, std::vector<std::int64_t>& tiles,
                     std::int64_t left, int& tries) {
     const std::size_t dim = tiles.size();
@@ -242,7 +243,7 @@ class Raising {
       }
       at += copies;
     } while (grid->next(tile));
-    // Tiles that hold nothing get the devices that are left.
+    // Empty tiles get the remaining devices.
     std::int64_t next = 0;
     for (std::int64_t& device : words.devices) {
       if (device >= 0) continue;

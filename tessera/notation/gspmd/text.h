@@ -7,15 +7,15 @@
 
 namespace tessera::notation {
 
-/// `gspmd{..}` as it stands in the text.
+/// `gspmd{..}` as read from the text, with spans.
 struct GspmdText {
   GspmdLayout words;
   Span devices;  ///< of a tiled or maximal sharding
   Span whole;
 };
 
-/// HLO does not say in a sharding how many devices there are; where the tiles do not, this text
-/// adds HLO's `num_partitions=8`.
+/// An HLO sharding does not state the number of devices. If the tiles do not determine it, the text
+/// must add HLO's `num_partitions=8`.
 Result<GspmdText> read_gspmd(std::string_view source);
 
 }  // namespace tessera::notation

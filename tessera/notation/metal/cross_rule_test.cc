@@ -10,8 +10,8 @@
 #include "tessera/testing/notation/rule_ttnn.h"
 #include "tessera/testing/sanitized.h"
 
-/// What holds across Tenstorrent's notations: a layout is raised by what it is, not by how it was
-/// written; it says the same in every notation that can say it; blanks and short names change
+/// Laws across Tenstorrent's notations: raising depends on the layout, not on how it was written; a
+/// layout means the same in every notation that can express it; blanks and short names change
 /// nothing; large numbers follow the rule as small ones do.
 namespace tessera::notation {
 namespace {
@@ -37,7 +37,7 @@ std::string random_text(Dice& dice) {
   }
 }
 
-/// What is raised must read back as the same function on the same slots of the same atoms.
+/// The raised text must read back as the same function on the same slots of the same atoms.
 std::string raised_mistake(const Layout& layout, std::string_view name, bool& said) {
   const Result<std::string> raised = print_tensor(layout, **find_notation(name));
   said = raised.ok();
@@ -131,7 +131,7 @@ TEST(MetalCross, BlanksChangeNothing) {
   }
 }
 
-/// Files define #l1 = #ttnn.buffer_type<l1> and use the short name; tiles say `32 x 32`.
+/// Files define #l1 = #ttnn.buffer_type<l1> and use the short name; tiles are written `32 x 32`.
 TEST(MetalCross, ShortNamesAndSpacedTiles) {
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both metal attributes refuse: the code, the sentence, where the caret stands, the help.
+// What both metal attributes reject: the code, the sentence, the position of the caret, the help.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -143,7 +143,7 @@ TEST(MetalErrors, DevicesMustFitAndBeOneToOne) {
                   "one result a device axis"});
 }
 
-/// Today's attribute on 53x63 with one part replaced.
+/// The metal_today attribute on 53x63 with one part replaced.
 std::string today(std::string_view device, std::string_view logical, std::string_view alignments,
                   std::string_view intervals, std::string_view rest = ", l1, sharded") {
   return cat("tensor<", device, ", #ttcore.metal_layout<logical_shape = ", logical,
@@ -192,7 +192,7 @@ TEST(MetalTodayErrors, WhatTheVendorRefuses) {
   expect_refused({today(device, "32x32", "32x32", "@dense<[[0, 10]]> : tensor<1x2xi64>@"),
                   ErrorCode::kOutOfRange, "the interval [0, 10] reaches outside a tensor of rank 2",
                   "ends are"});
-  // Empty, but it begins at no dim: tt-mlir's verifier refuses it too.
+  // Empty, but it begins at no dim: tt-mlir's verifier rejects it too.
   expect_refused({today(device, "32x32", "32x32", "@dense<[[2, 2]]> : tensor<1x2xi64>@"),
                   ErrorCode::kOutOfRange, "the interval [2, 2] reaches outside a tensor of rank 2",
                   "ends are"});

@@ -32,7 +32,8 @@ Result<LayoutSpec> metal_spec(const Shape& shape, DType dtype, const Atom& eleme
   for (const MetalLine& line : lines) grid.push_back(line.grid);
   TESSERA_TRY(spec.form.mesh, Shape::make(std::move(grid)));
   spec.form.folds.resize(lines.size());
-  // Row-major: the last line moves by single atoms, and each line before it over all those after.
+  // Row-major: the last line moves by single atoms, and each line before it by all atoms of the
+  // lines after it.
   Checked stride = element.elements();
   for (std::size_t axis = lines.size(); axis-- > 0;) {
     const MetalLine& line = lines[axis];
@@ -47,7 +48,7 @@ Result<LayoutSpec> metal_spec(const Shape& shape, DType dtype, const Atom& eleme
       cuts.push_back({1, line.atoms, Target::memory(), atom_stride, past_the_end});
     }
     TESSERA_TRY(spec.form.folds[axis], fold_of(line.value, shape, std::move(cuts)));
-    // An empty line still leaves room between the steps of the others.
+    // An empty line must not make the stride of the other lines 0.
     stride *= std::max<std::int64_t>(line.atoms, 1);
   }
   TESSERA_TRY(const std::int64_t slots, stride.value("the slots of a place"));

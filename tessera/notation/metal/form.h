@@ -12,18 +12,18 @@
 
 namespace tessera::notation {
 
-/// One line of a metal layout: a value of the index, cut into shards over one grid axis, each shard
-/// kept in tiles. Both attributes, the seed's and today's, are lists of these.
+/// One line of a metal layout: a value computed from the index, cut into shards over one grid axis;
+/// each shard is stored in tiles. Both attributes (metal and metal_today) are lists of such lines.
 struct MetalLine {
   AffineResult value;
   std::int64_t grid = 1;   ///< places on this axis
-  std::int64_t shard = 0;  ///< elements a place
-  std::int64_t tile = 1;   ///< elements a tile along this line
-  std::int64_t atoms = 0;  ///< tiles (or elements) allocated a place: ceil(shard / tile)
+  std::int64_t shard = 0;  ///< elements per place
+  std::int64_t tile = 1;   ///< elements per tile along this line
+  std::int64_t atoms = 0;  ///< tiles (or elements) allocated per place: ceil(shard / tile)
 };
 
-/// The layout's folds: one a line, placed on the grid axis of the same number and row-major over
-/// the atoms. `past_the_end` is the cause of slots behind the last element of a line.
+/// The layout's folds: one per line, placed on the grid axis of the same number and row-major over
+/// the atoms. `past_the_end` is the cause of slots after the last element of a line.
 Result<LayoutSpec> metal_spec(const Shape& shape, DType dtype, const Atom& element,
                               const std::vector<MetalLine>& lines, Cause past_the_end);
 

@@ -15,11 +15,11 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::size_t kMaxFrames = 512;  // shapes that are tried; layouts suggest a handful
-constexpr std::size_t kMaxShards = 8;    // widths that are tried for each tiled line
+constexpr std::size_t kMaxFrames = 512;  // maximum number of shapes tried; layouts suggest a few
+constexpr std::size_t kMaxShards = 8;    // maximum number of widths tried for each tiled line
 
-/// Strides of storage units that a row-major memref of this layout might have: those of its digits
-/// and of what they span. Every one divides the allocation.
+/// Strides of storage units that a row-major memref of this layout might have: the strides of its
+/// digits and the spans of its digits. Each one divides the allocation.
 std::vector<std::int64_t> stride_candidates(const Layout& layout, const Lines& lines) {
   const std::int64_t atom = layout.atom().elements();
   const std::int64_t total = layout.slots() / atom;
@@ -49,7 +49,7 @@ std::vector<std::int64_t> stride_candidates(const Layout& layout, const Lines& l
   return {found.begin(), found.end()};
 }
 
-/// Of numbers up to 2^16; none of larger ones.
+/// The divisors of numbers up to 2^16; none for larger numbers.
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> found;
   for (std::int64_t d = 1; d <= n && n <= std::int64_t{1} << 16; ++d) {
@@ -58,7 +58,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
   return found;
 }
 
-/// Every way to choose the strides of the lines but the last (which is 1), falling and dividing
+/// Every choice of the strides of the lines except the last (which is 1), decreasing and dividing
 /// each other.
 void choose_atoms(const std::vector<std::int64_t>& strides, std::int64_t above, std::size_t lines,
                   std::vector<std::int64_t>& atoms, std::vector<std::vector<std::int64_t>>& out) {
@@ -78,8 +78,8 @@ void choose_atoms(const std::vector<std::int64_t>& strides, std::int64_t above, 
   }
 }
 
-/// What each mesh axis has in memory, where one fold drives each axis: the shape that the layout
-/// itself allocates, which is the one to speak about.
+/// The atoms of each mesh axis in memory, if one fold drives each axis: the shape that the layout
+/// itself allocates. Messages should refer to this shape.
 std::vector<std::int64_t> allocated_atoms(const Layout& layout) {
   const std::size_t rank = layout.mesh().rank();
   std::vector<std::int64_t> atoms(rank, 0);
@@ -96,8 +96,8 @@ std::vector<std::int64_t> allocated_atoms(const Layout& layout) {
   return atoms;
 }
 
-/// Shapes that the shards may have, most natural first: as the layout allocates them, then those
-/// with something in every line, and among these the ones that collapse outer dims.
+/// Possible shapes of the shards, most natural first: the one that the layout allocates, then those
+/// with more than one atom in every line, and among these the ones that collapse outer dims.
 std::vector<std::vector<std::int64_t>> atom_shapes(const Layout& layout,
                                                    const std::vector<std::int64_t>& strides,
                                                    std::size_t rank) {
@@ -122,8 +122,8 @@ std::vector<std::vector<std::int64_t>> atom_shapes(const Layout& layout,
   return shapes;
 }
 
-/// How far a line reaches along `axis` inside a place, `steps` being what its cuts move there.
-/// Where the steps are as the widths this is exact, else it is a bound.
+/// The extent of a line along `axis` inside a place; `steps` are the moves of its cuts there. It is
+/// exact if the steps are proportional to the widths, otherwise it is a bound.
 Checked reach_of(const Lines& lines, const Line& line, const std::vector<std::int64_t>& steps) {
   const std::int64_t last = last_value(lines, line);
   Checked reach = 0;
@@ -138,14 +138,14 @@ Checked reach_of(const Lines& lines, const Line& line, const std::vector<std::in
   return straight && steps.back() > 0 ? Checked(steps.back()) * last : reach;
 }
 
-/// Where the grid may have cut tiled line `axis`: a cut onto the axis must be as wide as the line
-/// that goes on below it, else as wide as what one place holds.
+/// Where the grid may cut tiled line `axis`: a cut onto the axis must be as wide as the part of the
+/// line below it, otherwise as wide as the part that one place holds.
 std::vector<std::int64_t> shard_candidates(const Lines& lines, const MetalFrame& frame,
                                            std::size_t axis) {
   const std::int64_t tile = tile_extent(frame.element, axis, frame.grid.size());
   const std::int64_t whole = (Checked(frame.atoms[axis]) * tile).saturated();
   if (frame.grid[axis] == 1) return {whole};
-  MetalFrame unit = frame;  // one step of a place counts 1, apart from what is inside
+  MetalFrame unit = frame;  // one step of a place counts 1, without the position inside
   unit.shard.assign(frame.shard.size(), 1);
   const auto inside = [&](Spot spot) {
     const Result<std::vector<std::int64_t>> steps = coordinates({0, spot.slot}, unit);
@@ -169,8 +169,8 @@ std::vector<std::int64_t> shard_candidates(const Lines& lines, const MetalFrame&
       }
     }
   }
-  // Where no line goes on below the cut, the narrowest shard is right if any is: a wider one would
-  // leave the last place with less than its rule gives it.
+  // If no line continues below the cut, the narrowest shard is correct if any is: a wider one would
+  // give the last place fewer elements than the rule requires.
   const std::int64_t narrowest = whole - tile + 1;
   found.push_back(std::max((reach + 1).saturated(), narrowest));
   found.push_back(narrowest);
@@ -186,7 +186,7 @@ std::vector<std::int64_t> shard_candidates(const Lines& lines, const MetalFrame&
   return widths;
 }
 
-/// All frames of one atom shape: the tiled lines' shards may be cut at several widths.
+/// All frames of one atom shape: the shards of tiled lines may have several widths.
 std::vector<MetalFrame> frames_of(const Lines& lines, MetalFrame frame, MetalShards shards) {
   const std::size_t rank = frame.grid.size();
   frame.shard.resize(rank);
@@ -215,7 +215,7 @@ std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
   if (!lines) return MetalMiss{0, lines.error().message};
   std::vector<std::vector<std::int64_t>> grids = {layout.mesh().extents()};
   if (layout.mesh().rank() == 0) grids.clear();
-  // One place is one place on every mesh, as long as nobody says where that is.
+  // One place is the same on every mesh, unless a device map specifies where it is.
   if (layout.places() == 1 && layout.spec().device_map.kind() == DeviceMap::Kind::kIdentity) {
     for (const std::vector<std::int64_t>& one : {std::vector<std::int64_t>{1, 1}, {1}}) {
       if (std::find(grids.begin(), grids.end(), one) == grids.end()) grids.push_back(one);
@@ -223,7 +223,7 @@ std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
   }
   MetalMiss furthest{0, "tiles on a mesh of fewer than two axes"};
   const std::vector<std::int64_t> suggested = stride_candidates(layout, *lines);
-  // Data that never step inside a place suggest nothing: then any shape may be right.
+  // Data that never move inside a place suggest no shape: then any shape may be correct.
   const bool still = std::all_of(lines->lines.begin(), lines->lines.end(), [](const Line& line) {
     return std::all_of(line.cuts.begin(), line.cuts.end(),
                        [](const LineCut& cut) { return cut.move.slot == 0; });

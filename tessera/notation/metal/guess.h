@@ -12,60 +12,61 @@
 #include "tessera/layout/lines.h"
 #include "tessera/notation/mlir/affine_map.h"
 
-/// From any layout to the lines of a metal layout: what both attributes raise from.
+/// Computes the lines of a metal layout from any layout. Both attributes use this to raise.
 ///
-/// A metal layout is known once the shape of its shard is: with `atoms` storage units a line,
-/// row-major, every (place, slot) is a coordinate on each line, shard·place + position inside, and
-/// the value of a line is how that coordinate depends on the index. So: try the few shard shapes
-/// that the layout's own strides suggest, read the values off the canonical lines, and let the
-/// notation check the guess against the layout.
+/// The shape of the shard determines a metal layout. With `atoms` storage units per line,
+/// row-major, every (place, slot) has a coordinate on each line: shard·place + position inside. The
+/// value of a line is that coordinate as a function of the index. So this code tries the few shard
+/// shapes that the layout's own strides suggest, computes the values from the canonical lines, and
+/// lets the notation check the guess against the layout.
 namespace tessera::notation {
 
-/// A shape for the shards.
+/// A candidate shape of the shards.
 struct MetalFrame {
   std::vector<std::int64_t> grid;
-  std::vector<std::int64_t> atoms;  ///< tiles or elements allocated a place along each line
-  std::vector<std::int64_t> shard;  ///< elements a place along each line
+  std::vector<std::int64_t> atoms;  ///< tiles or elements allocated per place along each line
+  std::vector<std::int64_t> shard;  ///< elements per place along each line
   Atom element;
 };
 
-/// What a spot, or the difference of two, is along each line: shard·place + position inside. A step
-/// that is negative in place or slot is taken as the negative of the opposite step.
+/// The coordinate of a spot, or of the difference of two spots, along each line: shard·place +
+/// position inside. A step that is negative in place or slot is the negative of the opposite step.
 Result<std::vector<std::int64_t>> coordinates(Spot spot, const MetalFrame& frame);
 
 /// The largest value of a canonical line.
 std::int64_t last_value(const Lines& lines, const Line& line);
 
 /// The same function, cut wherever it carries from one grid axis, or one line of the memref, to the
-/// next. Only the frame's grid, atoms and element play a part.
+/// next. Only the frame's grid, atoms and element are used.
 Lines with_carries(Lines lines, const MetalFrame& frame);
 
-/// The value of each line, as the layout's function has it under this frame.
+/// The value of each line of the layout's function, for this frame.
 Result<std::vector<AffineResult>> line_values(const Lines& lines, const MetalFrame& frame);
 
-/// How wide the shards of a tiled line may be: a tile rounds them up, so that the memref alone does
-/// not tell.
+/// Which widths the shards of a tiled line may have. A tile rounds the width up, so the memref
+/// alone does not determine it.
 enum class MetalShards : std::uint8_t {
-  kWholeTiles,  ///< today's rule: shards are whole tiles
-  kAnyWidth,    ///< the seed's rule: the grid cuts first, anywhere
+  kWholeTiles,  ///< metal_today: shards are whole tiles
+  kAnyWidth,    ///< metal: the grid cuts first, at any element
 };
 
-/// How far an attempt came, and what stopped it.
+/// The stage at which an attempt failed, and the reason.
 struct MetalMiss {
   int stage = 0;
   std::string reason;
 };
 using MetalAttempt = std::function<std::optional<MetalMiss>(const MetalFrame&, const Lines&)>;
 
-/// Calls `attempt` on one frame after another, most natural first, until one does not miss. If all
-/// do, answers the miss that came furthest.
+/// Calls `attempt` on one frame after another, most natural first, until one succeeds. If all fail,
+/// returns the failure with the highest stage.
 std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
                                     const MetalAttempt& attempt);
 
-/// Whether a guess is the layout: same function, slots and atom; else how they differ.
+/// Nullopt if the guess is the layout (same function, slots and atom); otherwise how they differ.
 std::optional<std::string> differs(const Layout& layout, const Result<Layout>& guess);
 
-/// What of a layout neither attribute has words for, if anything: replicas, odd padding values.
+/// What neither attribute can express about a layout, if anything: replicas, unusual padding
+/// values.
 std::optional<std::string> unsaid_by_metal(const Layout& layout);
 
 /// "metal-today cannot say REASON"

@@ -15,7 +15,8 @@ Error contradiction(std::string message, std::string help, std::string correctio
                std::move(correction)};
 }
 
-/// The map of a tensor on a grid of this rank: a line a dim, or all but the last dim in one line.
+/// The map of a tensor on a grid of this rank: one line per dim, or all dims except the last in one
+/// line.
 std::string usual_map(const Shape& shape, std::size_t grid_rank) {
   if (grid_rank == shape.rank()) return write_affine_map(AffineMap::identity(grid_rank));
   if (grid_rank != 2 || shape.rank() < 2) return {};
@@ -54,7 +55,7 @@ Status check_tile(const AffineMap& linear, const Atom& element) {
                std::nullopt, "tiles cut the last two: add a result 0, as in (d0) -> (0, d0)"};
 }
 
-/// A dim that no result looks at would put all its elements in one slot.
+/// A dim that no result uses would put all its elements in one slot.
 Status check_dims_are_used(const AffineMap& linear, const Shape& shape) {
   if (shape.empty()) return ok_status();
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
@@ -122,7 +123,7 @@ Result<DeviceMap> lower_device(const MetalLayout::Device& device, const Shape& g
   return DeviceMap::folded(std::move(physical), std::move(folds));
 }
 
-/// The error placed at a part of the text, where there is a text.
+/// The error with the span of a part of the text, if there is a text.
 Error at(const Error& error, const MetalSpans* spans, Span MetalSpans::* part) {
   return spans == nullptr ? error : error.at(spans->*part);
 }

@@ -21,7 +21,7 @@ Result<MetalLayout> with_derived_memref(MetalLayout words, const Shape& shape) {
   return words;
 }
 
-/// The intervals of a map that only collapses, or nothing.
+/// The intervals of a map that only collapses, or nullopt.
 std::optional<CollapseIntervals> intervals_of(const AffineMap& linear, const Shape& shape) {
   CollapseIntervals intervals;
   std::int64_t next = 0;

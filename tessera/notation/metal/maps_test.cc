@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any affine map, the spellings that files use, and layouts of other notations said in this one.
+// Any affine map, the spellings that files use, and layouts of other notations expressed in this
+// one.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -87,7 +88,7 @@ TEST(MetalMaps, EmptyTensorsAndEmptyShards) {
         {line(kD0, 2, 9), line(kD1, 3, 9)});
 }
 
-// What files of tt-mlir write for one thing.
+// Different spellings of one layout in files of tt-mlir.
 TEST(MetalMaps, Spellings) {
   const std::string canonical =
       "tensor<64x64xf32, #ttcore.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "

@@ -40,7 +40,7 @@ Result<std::vector<std::int64_t>> read_grid(Cursor& cursor) {
   return grid;
 }
 
-/// 'device' '=' '<' extents ',' map '>', already behind 'device'
+/// 'device' '=' '<' extents ',' map '>', after 'device'
 Result<MetalLayout::Device> read_device(Cursor& cursor) {
   MetalLayout::Device device;
   TESSERA_CHECK_OK(cursor.expect("=", kDeviceHelp));
@@ -114,7 +114,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   from = cursor.position();
   TESSERA_TRY(words.memref, read_memref(cursor, kMetalSpaces, true, &spans.memref_shape));
-  if (!words.memref.shape.empty()) --spans.memref_shape.to;  // the 'x' before the element stays
+  if (!words.memref.shape.empty()) --spans.memref_shape.to;  // without the 'x' before the element
   spans.memref = cursor.since(from);
   TESSERA_CHECK_OK(read_rest(cursor, words, spans));
   TESSERA_CHECK_OK(cursor.expect_end());

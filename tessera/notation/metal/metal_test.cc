@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seed's attribute: every example of its document, the constructors, device maps.
+// The attribute of the tt-mlir layout specification: every example of the document, the
+// constructors, device maps.
 #include "tessera/notation/metal/metal.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +23,8 @@ std::string metal(std::string_view type, std::string_view map, std::string_view 
              memref, ", #tt.memory_space<l1>>>>");
 }
 
-/// A line whose value the test computes, divided and tiled as the seed says: the shard is
-/// ceil(extent / grid).
+/// A line whose value the test computes, divided and tiled as in the tt-mlir layout specification:
+/// the shard is ceil(extent / grid).
 NaiveLine line(std::function<std::int64_t(const Index&)> value, std::int64_t extent,
                std::int64_t grid, std::int64_t tile = 1) {
   return {std::move(value), grid, (extent + grid - 1) / grid, tile};
@@ -120,7 +121,7 @@ TEST(Metal, Tilized) {
   const auto cols = [](const Index& x) { return x[2]; };
   check(scalar, {line(rows, 192, 3), line(cols, 128, 2)});
   check(tiled, {line(rows, 192, 3, 32), line(cols, 128, 2, 32)});
-  // Four tiles of 1088 bytes a place; the tensor stays f32.
+  // Four tiles of 1088 bytes per place; the tensor stays f32.
   const Layout layout = parsed(tiled).layout();
   EXPECT_EQ(layout.shard_bytes(), 4 * 1088);
   EXPECT_EQ(layout.dtype(), DType::kF32);
@@ -165,7 +166,7 @@ TEST(Metal, PaddingOfAGridThenTiles) {
   EXPECT_EQ(layout.locate({40, 33})->places, (std::vector<Place>{{2, 1}}));
 }
 
-// A bumped stride puts each batch in tiles of its own; the rows between are a gap.
+// A bumped stride puts each batch in separate tiles; the rows between are a gap.
 TEST(Metal, BumpedStride) {
   const auto cols = [](const Index& x) { return x[2]; };
   check(metal("2x8x32xf32", "(d0, d1, d2) -> (d0 * 8 + d1, d2)", "1x2", "16x16xf32"),

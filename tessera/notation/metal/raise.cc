@@ -26,7 +26,8 @@ Form device_form(const DeviceMap& map, const Shape& grid) {
   return form;
 }
 
-/// The digit of one cut as a result of a map: remainders by the widths above it, divided.
+/// The digit of one cut as a result of a map: the remainders by the widths above it, then divided
+/// by its width.
 Result<AffineResult> digit_value(const Fold& fold, std::size_t cut, const Shape& grid) {
   AffineResult value{fold.terms, fold.start, 0, 1};
   std::sort(value.terms.begin(), value.terms.end(),
@@ -66,7 +67,7 @@ Result<MetalLayout::Device> raise_device(const DeviceMap& map, const Shape& grid
   return device;
 }
 
-/// An empty tensor has no elements to place: any lines of the right length say it.
+/// An empty tensor has no elements to place: any lines of the correct length express it.
 Result<MetalLayout> raise_empty(const Layout& layout, MetalLayout words) {
   const Shape& shape = layout.shape();
   words.grid =
@@ -86,7 +87,7 @@ Result<MetalLayout> raise_empty(const Layout& layout, MetalLayout words) {
   return words;
 }
 
-/// The guess in this frame, with the memref that its rule derives.
+/// Checks the guess of this frame, with the memref that the rule derives.
 std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame, const Lines& lines,
                                  MetalLayout& words) {
   Result<std::vector<AffineResult>> values = line_values(lines, frame);

@@ -9,7 +9,7 @@
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/sanitized.h"
 
-/// The seed's metal layouts against their own rule, evaluated by plain loops.
+/// Metal layouts of the tt-mlir layout specification against their rule, evaluated by plain loops.
 namespace tessera::notation {
 namespace {
 
@@ -150,7 +150,7 @@ TEST(MetalRule, SlipsAreErrorsInsideTheText) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// Each with one thing wrong, and what the span must touch.
+/// Each with one mistake, and what the span must touch.
 TEST(MetalRule, ContradictionsOfTheAttribute) {
   struct Case {
     std::string layout;

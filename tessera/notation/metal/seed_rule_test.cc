@@ -10,8 +10,8 @@
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/notation/rule_ttnn.h"
 
-/// Every layout and number of the tt-mlir seed, with FACTS's corrections, against the rule and
-/// against the library.
+/// Every layout and number of the tt-mlir layout specification, with FACTS's corrections, against
+/// the rule and against the library.
 namespace tessera::notation {
 namespace {
 
@@ -34,7 +34,7 @@ MetalRule metal(Numbers shape, std::vector<RuleResult> linear, Numbers grid, Num
 
 const std::vector<RuleResult> kRowsOf2x3x64 = {{{{0, 192}, {1, 64}, {2, 1}}}, dim(3)};
 
-/// The memref that the rule derives and the library demands, and 4000 places and slots of each.
+/// The memref that the rule derives and the library requires, and 4000 places and slots of each.
 TEST(MetalSeed, EveryExample) {
   struct Case {
     MetalRule rule;
@@ -57,7 +57,7 @@ TEST(MetalSeed, EveryExample) {
       {metal({53, 63}, {dim(0), dim(1)}, {3, 2}, tile), {53, 63}, {1, 1}},
       {metal({2, 8, 32}, {{{{0, 8}, {1, 1}}}, dim(2)}, {1, 2}), {16, 32}, {16, 16}},
       {metal({2, 8, 32}, {{{{0, 8}, {1, 1}}}, dim(2)}, {1, 2}, tile), {16, 32}, {1, 1}},
-      // The bumped stride puts the second batch into a tile of its own: 32 + 8 rows.
+      // The bumped stride puts the second batch into a separate tile: 32 + 8 rows.
       {metal({2, 8, 32}, {{{{0, 32}, {1, 1}}}, dim(2)}, {1, 2}, tile), {40, 32}, {2, 1}},
       {metal({2, 3, 64, 128}, {dim(0), {{{1, 64}, {2, 1}}}, dim(3)}, {2, 2, 4}, tile),
        {2, 192, 128},
@@ -75,7 +75,7 @@ TEST(MetalSeed, EveryExample) {
   }
 }
 
-/// 5x3x2x2x7x32x32: the largest of the seed, 430,080 elements.
+/// 5x3x2x2x7x32x32: the largest of the specification, 430,080 elements.
 TEST(MetalSeed, SevenDims) {
   const MetalRule rule =
       metal({5, 3, 2, 2, 7, 32, 32},
@@ -108,7 +108,7 @@ TEST(MetalSeed, DimsInTwoResultsAllocateManyTimesTheData) {
       256);
 }
 
-/// As the seed spells them: on several lines, with `32 x 32`.
+/// As the specification spells them: on several lines, with `32 x 32`.
 TEST(MetalSeed, TheSeedsOwnSpelling) {
   const std::string text = R"(tensor<2x3x64x128xf32,
   #tt.metal_layout<
@@ -122,7 +122,7 @@ TEST(MetalSeed, TheSeedsOwnSpelling) {
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
   const Result<Location> found = tensor->layout().locate({1, 1, 6, 100});
   ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found->slot, 262 * 128 + 100);  // the seed's (262, 100) of 384x128
+  EXPECT_EQ(found->slot, 262 * 128 + 100);  // (262, 100) of 384x128 in the specification
   EXPECT_EQ(found->places, (std::vector<Place>{{0, 0}}));
 
   const std::string tiled = R"(tensor<3x64x128xf32, #tt.metal_layout<
@@ -213,7 +213,7 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
   EXPECT_EQ(ends(wider.text()), (Ends{{0, 19}, {20, 39}, {40, 52}}));
   EXPECT_EQ(test::grid_mistake(placed(wider)), "");
 
-  // Today 53 must be aligned to a multiple of 3 tiles, and 63 to one of 2.
+  // In metal_today, 53 must be aligned to a multiple of 3 tiles, and 63 to one of 2.
   test::TodayRule today;
   today.shape = {53, 63};
   today.alignments = {96, 64};
@@ -229,7 +229,8 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
   EXPECT_TRUE(unaligned.error().span.has_value());
 }
 
-/// Erratum 25 and the seed's four joins, with shapes whose products tell which dims were joined.
+/// Erratum 25 and the four joins of the specification, with shapes whose products show which dims
+/// were joined.
 TEST(MetalSeed, CollapseIntervals) {
   struct Case {
     Numbers shape;
@@ -270,12 +271,12 @@ TEST(MetalSeed, BumpedStride) {
   EXPECT_EQ(layout->locate({1, 0, 0})->slot, 1024);
   EXPECT_EQ(*layout->element_at({0, 0}, 8 * 32), Slot(Padding{Cause::kGap}));
   // The 8 rows of the second batch end the line of 40; below them the tile is not filled, and
-  // columns 16 to 31 are none of this core's.
+  // columns 16 to 31 do not belong to this core.
   EXPECT_EQ(*layout->element_at({0, 0}, 1024 + 8 * 32), Slot(Padding{Cause::kTile}));
   EXPECT_EQ(*layout->element_at({0, 0}, 16), Slot(Padding{Cause::kTile}));
 }
 
-/// Random intervals: those of today's rule without alignment are the seed's.
+/// Random intervals: without alignment, those of metal_today are those of metal.
 TEST(MetalSeed, RandomCollapsesAndTheAttributesMadeFromThem) {
   Dice dice(25);
   for (int i = 0; i < 2000; ++i) {

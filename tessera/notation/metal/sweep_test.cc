@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test plan of the seed's document as sweeps: grids, tilize and untilize, padding, devices.
-// Every element of every layout is compared with a naive loop over the attribute's rule.
+// The test plan of the tt-mlir layout specification as sweeps: grids, tilize and untilize, padding,
+// devices. Every element of every layout is compared with a naive loop over the attribute's rule.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -20,7 +20,7 @@ Shape shape_of(Numbers extents) { return Shape::make(std::move(extents)).value()
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// The default collapse by the rule: rows are all dims but the last, `stride` apart per batch.
+/// The default collapse by the rule: rows are all dims except the last, `stride` apart per batch.
 std::vector<NaiveLine> rows_and_columns(const Numbers& shape, const Numbers& grid,
                                         const Atom& element, const Numbers& row_strides) {
   std::int64_t rows = 1;
@@ -222,7 +222,7 @@ TEST(MetalSweep, SeveralDevices) {
   const Layout devices = parsed(layout + "2x2x4, (d0, d1, d2) -> (d0, d1, d2)>>>").layout();
   Index index = {0, 0, 0, 0};
   do {
-    ASSERT_EQ(devices.locate(index)->places[0][0], index[0]);  // one batch a device
+    ASSERT_EQ(devices.locate(index)->places[0][0], index[0]);  // one batch per device
   } while (devices.shape().next(index));
 }
 

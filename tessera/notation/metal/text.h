@@ -11,7 +11,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/text/cursor.h"
 
-/// What the readers and writers of the two metal attributes share.
+/// Code shared by the readers and writers of the two metal attributes.
 namespace tessera::notation {
 
 inline constexpr std::array<std::string_view, 4> kMetalSpaces = {"system", "mmio", "dram", "l1"};
@@ -20,22 +20,22 @@ inline constexpr std::array<std::string_view, 5> kMemoryLayouts = {
 inline constexpr std::array<std::string_view, 5> kOobWords = {"undef", "zero", "one", "inf",
                                                               "neginf"};
 
-/// The value of an oob word; nothing for another word.
+/// The value of an oob keyword; nullopt for any other word.
 std::optional<PaddingValue> oob_value(std::string_view word);
-/// The word of a value that the attribute can say.
+/// The keyword of a value; nullopt if the attribute has none for it.
 std::optional<std::string_view> oob_word(const PaddingValue& value);
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words);
 
-/// Today's attribute, behind `#ttcore.metal_layout<` and up to its '>'.
+/// Reads the metal_today attribute after `#ttcore.metal_layout<`, up to its '>'.
 Result<Tensor> read_metal_today(Cursor& cursor, std::string_view dialect, const TensorType& type);
 
-/// Where the parts of the seed's attribute stand, so that a contradiction can point at its part.
+/// The spans of the parts of the attribute, so that a contradiction can point at its part.
 struct MetalSpans {
   Span linear;
   Span grid;
   Span memref;
-  Span memref_shape;  ///< its extents; where they would stand when there are none
+  Span memref_shape;  ///< its extents; where they would be if there are none
   Span device;
 };
 Result<Layout> lower(const MetalLayout& words, const Shape& shape, DType dtype,

@@ -14,7 +14,7 @@ namespace {
 
 using Coordinates = std::vector<std::int64_t>;
 
-/// Mixed-radix digits of a number, the first one without bound.
+/// Mixed-radix digits of a number; the first one has no bound.
 Coordinates digits_of(std::int64_t number, const std::vector<std::int64_t>& radices) {
   Coordinates digits(radices.size(), 0);
   for (std::size_t i = radices.size(); i-- > 0;) {
@@ -51,7 +51,7 @@ Result<Coordinates> coordinates(Spot spot, const MetalFrame& frame) {
 
 namespace {
 
-/// A digit of the numbers that places and slots are: `unit` apart, `radix` of them before the next.
+/// A digit of a place or slot number: `unit` is its step and `radix` its number of values.
 struct Level {
   std::int64_t unit = 1;
   std::int64_t radix = 1;
@@ -60,7 +60,7 @@ struct Level {
 std::vector<Level> levels_of(const std::vector<std::int64_t>& radices) {
   std::vector<Level> levels;
   std::int64_t unit = 1;
-  for (std::size_t i = radices.size(); i-- > 1;) {  // the first has no next
+  for (std::size_t i = radices.size(); i-- > 1;) {  // the first level has no next one
     levels.push_back({unit, radices[i]});
     unit *= radices[i];
   }
@@ -79,7 +79,7 @@ std::vector<Level> slot_levels(const MetalFrame& frame) {
   return levels_of(radices);
 }
 
-/// How many steps of `move` fill a level, when the step lies inside one and divides it.
+/// How many steps of `move` fill a level, when the step is inside one level and divides it.
 std::int64_t steps_to_carry(std::int64_t move, const std::vector<Level>& levels, std::int64_t first,
                             std::int64_t& offset) {
   for (const Level& level : levels) {
@@ -92,8 +92,9 @@ std::int64_t steps_to_carry(std::int64_t move, const std::vector<Level>& levels,
   return 0;
 }
 
-/// Cuts the line where its digits carry from one axis or line to the next: canonical lines count
-/// places and slots by one number, in which (d0 floordiv 8, d0 mod 8) on 8x8 is a single step.
+/// Cuts the line where its digits carry from one axis or line to the next. Canonical lines number
+/// places and slots with one number each, in which (d0 floordiv 8, d0 mod 8) on 8x8 is a single
+/// step.
 void split_carries(Lines& lines, Line& line, const MetalFrame& frame, Spot zero) {
   const std::vector<Level> places = place_levels(frame);
   const std::vector<Level> slots = slot_levels(frame);
@@ -125,8 +126,8 @@ void split_carries(Lines& lines, Line& line, const MetalFrame& frame, Spot zero)
   }
 }
 
-/// The part of line `axis` that one canonical line drives. Neighbouring cuts whose steps are as
-/// their widths count the line itself: r·(digit·width + ..) = r·(what is left of p).
+/// The part of line `axis` that one canonical line drives. Adjacent cuts whose steps are
+/// proportional to their widths count the line itself: r·(digit·width + ..) = r·(remainder of p).
 Result<AffineResult> driven_part(const Line& line, const Shape& shape,
                                  const std::vector<Coordinates>& steps, std::size_t axis) {
   const auto step = [&](std::size_t cut) { return steps[cut][axis]; };
@@ -163,9 +164,9 @@ Result<AffineResult> driven_part(const Line& line, const Shape& shape,
                           affine::constant(step(last)));
 }
 
-/// Where elements stand on the lines: element 0, then of every dim that has more than one the
-/// second, a middle and the last element along it, and the last of all. Differences of elements are
-/// exact even where a step rises on one line and falls on another.
+/// The coordinates of sample elements on the lines: element 0; for every dim with more than one
+/// element, the second, a middle and the last element along it; and the last element of all.
+/// Differences of elements are exact even if a step increases on one line and decreases on another.
 struct Samples {
   struct Along {
     int dim;
@@ -202,7 +203,7 @@ Result<Samples> samples_of(const Lines& lines, const MetalFrame& frame) {
   return samples;
 }
 
-/// The value along `axis` as a plain sum, if the samples agree with one.
+/// The value along `axis` as a plain sum, if the samples are consistent with one.
 std::optional<AffineResult> straight_value(const Samples& samples, std::size_t axis) {
   AffineResult sum;
   sum.constant = samples.first[axis];
@@ -219,8 +220,8 @@ std::optional<AffineResult> straight_value(const Samples& samples, std::size_t a
   return sum.at(samples.end) == samples.stands_end[axis] ? std::optional(sum) : std::nullopt;
 }
 
-/// The value along `axis` with quotients and remainders, as the cuts of the canonical lines make
-/// it. `steps` are those of every cut of every line.
+/// The value along `axis` with quotients and remainders, from the cuts of the canonical lines.
+/// `steps` are those of every cut of every line.
 Result<AffineResult> cut_value(const Lines& lines,
                                const std::vector<std::vector<Coordinates>>& steps, std::size_t axis,
                                std::int64_t first) {

@@ -12,7 +12,7 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::int64_t kPlane = 32;  // rows and columns of what rank 0 and 1 are padded to
+constexpr std::int64_t kPlane = 32;  // rows and columns that rank 0 and 1 are padded to
 
 /// A collapsed line before the grid divides it.
 struct Collapsed {
@@ -62,7 +62,7 @@ Result<Collapsed> collapse_interval(const MetalTodayLayout& words, std::int64_t 
   return line;
 }
 
-/// All lines in order, those included that only make a plane of rank 0 and 1.
+/// All lines in order, including those that only extend rank 0 and 1 to a plane.
 Result<std::vector<Collapsed>> collapsed_lines(const MetalTodayLayout& words) {
   const std::size_t rank = words.logical_shape.size();
   TESSERA_TRY(const CollapseIntervals intervals, every_interval(words.collapsed_intervals, rank));
@@ -93,7 +93,8 @@ Status check_device_rank(const MetalTodayLayout& words, std::size_t lines) {
       std::nullopt, "the shape of a device tensor is its grid, then its shard"};
 }
 
-/// The grid divides what is aligned exactly; what alignment would make it so is told.
+/// Checks that the grid divides the aligned lines exactly. The error names an alignment that would
+/// do so.
 Status check_division(const MetalTodayLayout& words, const std::vector<Collapsed>& lines) {
   const std::vector<std::int64_t>& device = words.device_type.shape.extents();
   for (std::size_t axis = 0; axis < lines.size(); ++axis) {
@@ -136,7 +137,7 @@ Status check_shard(const MetalTodayLayout& words, const std::vector<MetalLine>& 
                join(right, "x")};
 }
 
-/// `part` becomes the one that an error speaks of.
+/// `part` is set to the part of the text that an error concerns.
 Result<Layout> lower_parts(const MetalTodayLayout& words, Part& part) {
   part = &MetalTodaySpans::logical_shape;
   TESSERA_TRY(Shape shape, Shape::make(words.logical_shape));
@@ -174,8 +175,8 @@ bool lowers(const MetalTodayLayout& words) {
   return lower_parts(words, part).ok();
 }
 
-/// The alignments with which the rest of the words agree: the smallest multiples of those said that
-/// let the grid divide, or those that tt-mlir takes when none are said. Empty when neither do.
+/// Alignments that agree with the rest of the attribute: the smallest multiples of the given ones
+/// that the grid divides, or tt-mlir's defaults if none are given. Empty when neither agree.
 std::string right_alignments(MetalTodayLayout words) {
   const std::size_t rank = words.logical_shape.size();
   if (words.dim_alignments.size() != rank) {
@@ -201,8 +202,8 @@ std::string right_alignments(MetalTodayLayout words) {
   return lowers(words) ? join(words.dim_alignments, "x") : std::string();
 }
 
-/// The intervals with which the rest of the words agree: all dims but the last in one line, or
-/// every dim for itself. Empty when neither do.
+/// Intervals that agree with the rest of the attribute: all dims except the last in one line, or
+/// every dim separately. Empty when neither agree.
 std::string right_intervals(MetalTodayLayout words) {
   for (const CollapseIntervals& usual : {CollapseIntervals{{0, -1}}, CollapseIntervals{}}) {
     words.collapsed_intervals = usual;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Today's attribute: alignments, intervals, planes of rank 0 and 1, and printing either form.
+// The metal_today attribute: alignments, intervals, planes of rank 0 and 1, and printing either
+// form.
 #include "tessera/notation/metal_today/metal_today.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ TEST(MetalToday, GridTimesShardIsTheAlignedShape) {
         {line(kRow, 32, 1, 32), line(kCol, 32, 1, 32)});
 }
 
-// 53x63 on 3x2 needs alignment to 96x64; every slot that holds no element is there by alignment.
+// 53x63 on 3x2 needs alignment to 96x64; every empty slot is alignment padding.
 TEST(MetalToday, AlignmentPads) {
   const std::string text = today("3x2x32x32xf32", "53x63", "96x64", kEach);
   const std::vector<NaiveLine> lines = {line(kRow, 96, 3), line(kCol, 64, 2)};
@@ -70,7 +71,7 @@ TEST(MetalToday, AlignmentPads) {
   EXPECT_EQ(std::get<Padding>(*layout.element_at({2, 0}, 0)).cause, Cause::kAlignment);
 }
 
-// 9x43x7 aligned to 256x32x32: 43 rows become 64, 9 of them 576, and 768 at last.
+// 9x43x7 aligned to 256x32x32: 43 rows become 64, 9 of these are 576, which finally become 768.
 TEST(MetalToday, AlignmentOfEveryStage) {
   const std::string text =
       today("8x1x96x32xf32", "9x43x7", "256x32x32", "dense<[[0, 2], [2, 3]]> : tensor<2x2xi64>");

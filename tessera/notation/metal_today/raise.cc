@@ -36,15 +36,15 @@ Result<std::vector<std::size_t>> driven_lines(const Shape& shape,
   return line_of;
 }
 
-/// Whether the innermost dim of a line steps by more than 1, so that a dim of extent 1 below it,
-/// aligned to that step, must make it so.
+/// Whether the innermost dim of a line has a step of more than 1. Then a dim of extent 1 below it
+/// must be aligned to that step.
 bool wants_inner_dim(const AffineResult& value) {
   return !value.terms.empty() && std::none_of(value.terms.begin(), value.terms.end(),
                                               [](const Term& term) { return term.coef == 1; });
 }
 
-/// Which line each dim belongs to. Free dims make the step of the line before them if it wants one,
-/// then fill lines that have no other dim, and else join the line after them.
+/// Which line each dim belongs to. A free dim joins the line before it if that line needs a step;
+/// otherwise it fills a line that has no other dim; otherwise it joins the line after it.
 Result<std::vector<std::size_t>> assign_dims(const Shape& shape,
                                              const std::vector<AffineResult>& values) {
   TESSERA_TRY(std::vector<std::size_t> line_of, driven_lines(shape, values));
@@ -77,7 +77,7 @@ Result<std::vector<std::size_t>> assign_dims(const Shape& shape,
   return line_of;
 }
 
-/// An alignment A with up(value, A) = target, the customary one where it does.
+/// An alignment A with up(value, A) = target; the usual one if it works.
 std::optional<std::int64_t> alignment_for(std::int64_t value, std::int64_t target,
                                           std::int64_t customary) {
   for (const std::int64_t candidate : {customary, std::int64_t{1}, target}) {
@@ -88,7 +88,7 @@ std::optional<std::int64_t> alignment_for(std::int64_t value, std::int64_t targe
   return std::nullopt;
 }
 
-/// Alignments that make the strides of one line, whose dims are [from, to), what they are.
+/// Alignments that give one line, whose dims are [from, to), its strides.
 Status align_line(const Shape& shape, const AffineResult& value, std::int64_t length,
                   std::int64_t tile, std::size_t from, std::size_t to,
                   std::vector<std::int64_t>& alignments) {
@@ -106,7 +106,8 @@ Status align_line(const Shape& shape, const AffineResult& value, std::int64_t le
     }
     const std::int64_t customary = dim + 1 == to ? tile : 1;
     TESSERA_TRY(const std::int64_t raw, (Checked(c) * shape[dim]).value("a line"));
-    // The line so far must become as long as the next step outside it, or as the line at last.
+    // The line so far must become as long as the next outer step, or finally as long as the whole
+    // line.
     std::int64_t target = length;
     for (std::size_t outer = dim; outer-- > from;) {
       if (stride_of(outer)) {
@@ -131,7 +132,7 @@ Status collapse_like(const Shape& shape, const std::vector<AffineResult>& values
   words.dim_alignments.assign(shape.rank(), 1);
   words.collapsed_intervals.clear();
   const std::size_t lines = values.size();
-  // The plane of rank 0 and 1 has lines without dims before the others.
+  // The plane of rank 0 and 1 has lines without dims before the other lines.
   const bool plane = shape.rank() < 2 && lines == 2;
   const std::size_t skipped = plane ? 2 - shape.rank() : 0;
   const std::vector<AffineResult> lived(values.begin() + static_cast<std::ptrdiff_t>(skipped),
@@ -168,8 +169,8 @@ std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame,
   return std::nullopt;
 }
 
-/// An empty tensor has no elements to place: leading dims are collapsed so that the rest are a line
-/// each, and every line is rounded up to what the grid divides.
+/// An empty tensor has no elements to place: leading dims are collapsed so that each other dim has
+/// its own line, and every line is rounded up to a multiple of the grid.
 Result<MetalTodayLayout> raise_empty(const Layout& layout, MetalTodayLayout words) {
   const Shape& shape = layout.shape();
   std::vector<std::int64_t> device = layout.mesh().extents();

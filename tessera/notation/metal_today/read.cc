@@ -36,7 +36,7 @@ Result<std::vector<std::int64_t>> read_dimension_list(Cursor& cursor, std::strin
   return extents;
 }
 
-/// What stands inside dense<..>: nothing, one number for all, or rows of numbers.
+/// The contents of dense<..>: empty, one number for all, or rows of numbers.
 struct Dense {
   std::optional<std::int64_t> splat;
   std::vector<std::vector<std::int64_t>> rows;
@@ -69,7 +69,7 @@ Result<Dense> read_dense(Cursor& cursor) {
   return dense;
 }
 
-/// The rows of pairs with the type that they have; nothing when they are no pairs.
+/// The rows of pairs followed by their type; empty when they are not pairs.
 std::string right_type(const Dense& dense) {
   CollapseIntervals pairs;
   for (const std::vector<std::int64_t>& row : dense.rows) {
@@ -79,7 +79,7 @@ std::string right_type(const Dense& dense) {
   return dense.splat ? std::string() : write_intervals(pairs);
 }
 
-/// The pairs, once they agree with the type that follows them.
+/// The pairs, after checking that they agree with the type that follows them.
 Result<CollapseIntervals> pairs_of(const Dense& dense, const TensorType& type) {
   const auto wrong = [&](std::string message) {
     return Error{ErrorCode::kContradiction, std::move(message), std::nullopt,
@@ -130,7 +130,7 @@ Result<CollapseIntervals> read_intervals(Cursor& cursor, Span& span) {
   return intervals;
 }
 
-/// (',' OOB)? (',' SPACE)? (',' MEMORY_LAYOUT)? '>': each word is known by itself.
+/// (',' OOB)? (',' SPACE)? (',' MEMORY_LAYOUT)? '>': each word identifies its kind.
 Status read_rest(Cursor& cursor, MetalTodayLayout& words) {
   while (cursor.accept(",")) {
     TESSERA_TRY(const Word word, cursor.identifier("a memory space", kHelp));
@@ -159,7 +159,7 @@ Status read_rest(Cursor& cursor, MetalTodayLayout& words) {
   return cursor.expected("',' or '>'", kHelp);
 }
 
-/// Texts in this notation are read by the entry of the seed's form, which shares the keyword.
+/// Texts in this notation are read by the `metal` notation, which has the same keyword.
 Result<Tensor> read(std::string_view source, const TensorType& type) {
   return metal_notation().read(source, type);
 }

@@ -8,7 +8,7 @@
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/sanitized.h"
 
-/// Today's metal layouts against their own rule, evaluated by plain loops.
+/// metal_today layouts against their own rule, evaluated by plain loops.
 namespace tessera::notation {
 namespace {
 
@@ -35,8 +35,8 @@ TEST(MetalTodayRule, RandomLayoutsIn32x32Tiles) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// The seed's attribute says whatever today's does, strides and all, where lines are not aligned
-/// past their last element: its shard is ceil(extent / grid).
+/// The metal attribute can express every metal_today layout, strides included, if lines are not
+/// aligned past their last element: its shard is ceil(extent / grid).
 TEST(MetalTodayRule, TheSeedsFormSaysTheSameWhereItCan) {
   const Result<const Notation*> metal = find_notation("metal");
   ASSERT_TRUE(metal.ok());
@@ -149,7 +149,7 @@ TEST(MetalTodayRule, VendorsLayouts) {
   }
 }
 
-/// What the vendor's verifier refuses, and a grid that says more than the lines.
+/// What the vendor's verifier rejects, and a grid with more axes than there are lines.
 TEST(MetalTodayRule, ContradictionsOfTheAttribute) {
   const auto layout = [](std::string_view shape, std::string_view alignments,
                          std::string_view intervals, std::string_view end = "l1, sharded>") {

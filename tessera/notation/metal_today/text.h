@@ -6,7 +6,7 @@
 
 namespace tessera::notation {
 
-/// Where the parts of today's attribute stand, so that a contradiction can point at its part.
+/// The spans of the parts of the attribute, so that a contradiction can point at its part.
 struct MetalTodaySpans {
   Span logical_shape;
   Span dim_alignments;

@@ -34,8 +34,8 @@ bool has_empty_dim(const AffineResult& result, const Shape& shape) {
   });
 }
 
-/// Where the linear part runs. Under a modulus the line starts in the first period, because whole
-/// periods make no difference.
+/// The range of the linear part. With a modulus, the line starts in the first period, because whole
+/// periods do not change the result.
 Result<Reach> reach_of(const AffineResult& result, const Shape& shape) {
   Checked first = result.constant;
   Checked last = result.constant;

@@ -19,15 +19,15 @@ Error inexpressible(std::string_view what) {
                std::string(kOneChain)};
 }
 
-/// -2^63 has no positive twin, so it counts as an overflow here.
+/// -2^63 has no positive counterpart, so it counts as an overflow here.
 Status store(Checked number, std::string_view what, std::int64_t& out) {
   TESSERA_TRY(out, number.value(what));
   return out == INT64_MIN ? (Checked(INT64_MAX) + 1).value(what).error() : ok_status();
 }
 
-/// Every operation returns its result in this one shape: a constant is nothing but a constant, and
-/// divisor, modulus and coefficients have no common factor, because
-/// (g·x + c) floordiv (g·n) = (x + c floordiv g) floordiv n.
+/// Every operation returns its result in this normal form: a constant has no terms, and divisor,
+/// modulus and coefficients have no common factor, because (g·x + c) floordiv (g·n) = (x + c
+/// floordiv g) floordiv n.
 AffineResult normal(AffineResult result) {
   if (result.terms.empty()) return constant(result.at({}));
   if (result.modulus > 0 && result.divisor >= result.modulus) return constant(0);
@@ -50,8 +50,8 @@ Status scale(AffineResult& result, std::int64_t factor) {
   return store(Checked(result.constant) * factor, "a constant", result.constant);
 }
 
-/// Takes the terms whose coefficients are no multiple of `unit` out of the sum if, with the
-/// constant, they always stay inside one interval [q·unit, (q + 1)·unit): then only q counts.
+/// Removes the terms whose coefficients are not multiples of `unit` from the sum if, with the
+/// constant, they always stay inside one interval [q·unit, (q + 1)·unit): then only q matters.
 bool drop_fraction(AffineResult& result, const Shape& shape, std::int64_t unit) {
   Checked low = result.constant;
   Checked high = result.constant;
@@ -69,7 +69,7 @@ bool drop_fraction(AffineResult& result, const Shape& shape, std::int64_t unit) 
   return true;
 }
 
-/// Takes the modulus away if the sum stays inside one period.
+/// Removes the modulus if the sum stays inside one period.
 void drop_modulus(AffineResult& result, const Shape& shape) {
   AffineResult periods = result;
   std::erase_if(result.terms, [&](const Term& term) { return term.coef % result.modulus == 0; });
@@ -123,7 +123,7 @@ Result<AffineResult> multiply(AffineResult a, AffineResult b) {
   return normal(std::move(a));
 }
 
-/// (x floordiv n) floordiv k = x floordiv (n·k), whatever the sign of x.
+/// (x floordiv n) floordiv k = x floordiv (n·k), for positive and negative x.
 Result<AffineResult> floor_divide(AffineResult a, std::int64_t by) {
   TESSERA_CHECK_OK(store(Checked(a.divisor) * by, "a divisor", a.divisor));
   return normal(std::move(a));
@@ -145,8 +145,8 @@ Result<AffineResult> remainder(AffineResult a, std::int64_t by) {
 Result<AffineResult> add(AffineResult a, AffineResult b, const Shape& shape) {
   if (!b.is_linear()) std::swap(a, b);
   if (a.modulus == 0 || !b.is_linear() || b == constant(0)) return add(std::move(a), std::move(b));
-  // Remainders of a sum of multiples of g are as its constant modulo g: the largest is m - g +
-  // rest.
+  // The remainders of a sum of multiples of g are congruent to its constant modulo g: the largest
+  // is m - g + rest.
   std::int64_t step = a.modulus;
   for (const Term& term : a.terms) step = std::gcd(step, term.coef);
   const std::int64_t rest = floor_mod(a.constant, step);

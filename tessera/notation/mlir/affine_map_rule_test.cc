@@ -140,7 +140,7 @@ std::string dims_text(std::int64_t dims) {
   return out;
 }
 
-/// Empty when the text is read as the trees mean it. `refused` tells a typed refusal.
+/// Empty when the text is read as the trees mean it. `refused` is set for a typed error.
 std::string map_mistake(const std::string& text, std::int64_t dims, const std::vector<Node>& nodes,
                         bool& refused) {
   Cursor cursor(text);
@@ -232,7 +232,7 @@ TEST(AffineMapRule, OneQuotientOfOneSumIsAlwaysRead) {
   }
 }
 
-/// The digits of `value` by the chain, one division after the other; only placed ones.
+/// The digits of `value` by the chain, one division after another; only placed ones.
 Numbers placed_digits(std::int64_t value, const std::vector<Cut>& cuts) {
   Numbers digits;
   for (const Cut& cut : cuts) {
@@ -273,7 +273,7 @@ TEST(AffineMapRule, FoldsHaveTheDigitsOfTheValue) {
     ASSERT_TRUE(length.ok()) << length.error().message;
     const std::string what = cat(write_affine_map({static_cast<int>(extents.size()), {result}}),
                                  " on ", shape.to_string());
-    // A sum that wraps may be given every remainder's place, also one that no index has.
+    // A sum that wraps may get room for every remainder, also for one that no index has.
     if (most >= 0 && *length != most + 1 && result.modulus > 0) {
       ASSERT_GE(last_sum(result, extents), result.modulus) << what;
       most = (result.modulus - 1) / result.divisor;
@@ -323,7 +323,7 @@ TEST(AffineMapRule, SlipsAreErrorsInsideTheText) {
   }
 }
 
-/// Every map of the seed, at the indices that it works out.
+/// Every map of the tt-mlir layout specification, at the indices that it computes.
 TEST(AffineMapRule, TheSeedsMaps) {
   const std::string text = "(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3)";
   Cursor cursor(text);

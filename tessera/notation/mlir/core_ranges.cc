@@ -76,7 +76,7 @@ Result<std::array<std::int64_t, 2>> read_coords(Cursor& cursor) {
   return xy;
 }
 
-/// The `#ttnn.name` that may stand before a '<'. An alias says nothing outside its file.
+/// The optional `#ttnn.name` before a '<'. An alias has no meaning outside its file.
 Status read_prefix(Cursor& cursor, std::string_view name) {
   const std::int64_t from = cursor.position();
   if (!cursor.accept("#")) return ok_status();
@@ -93,7 +93,7 @@ Status read_prefix(Cursor& cursor, std::string_view name) {
   return cursor.expect_word(name, kHelp);
 }
 
-/// `corners` becomes the span of both.
+/// `corners` is set to the span of both.
 Result<CoreRange> read_range(Cursor& cursor, Span& corners) {
   CoreRange range;
   TESSERA_CHECK_OK(read_prefix(cursor, "core_range"));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxTable = std::int64_t{1} << 16;
 
-/// Whether cores go row by row through one rectangle, the last row perhaps cut short.
+/// Whether cores fill one rectangle row by row; the last row may be shorter.
 bool fill_a_rectangle(const std::vector<CoreRange>& ranges) {
   if (ranges.size() == 1) return true;
   if (ranges.size() != 2) return false;
@@ -34,8 +34,8 @@ Result<Shape> bounding_device(const std::vector<CoreRange>& ranges) {
   return Shape::make({rows, cols});
 }
 
-/// The number of a place is a line over the grid; cut by the width of the rectangle it is a row and
-/// a column.
+/// The number of a place is a line over the grid. Cut by the width of the rectangle, it gives a row
+/// and a column.
 DeviceMap rectangle_map(const CoreRange& first, Shape device, const Shape& grid) {
   Fold number;
   const std::vector<std::int64_t> strides = grid.row_major_strides();
@@ -60,7 +60,7 @@ Result<DeviceMap> device_map_of(const std::vector<CoreRange>& ranges, const Shap
         ErrorCode::kContradiction,
         cat(cores, " cores for the ", grid.elements(), " places of grid ", grid.to_string()),
         std::nullopt, "one core for each place of the grid"};
-    if (!ranges.empty()) {  // as many from the same core on, in rows as wide
+    if (!ranges.empty()) {  // the same number from the same core, in rows of the same width
       error.correction = write_core_ranges(
           core_ranges_from(ranges.front().start, grid.elements(), ranges.front().width()));
       error.help += cat(": core_ranges = ", error.correction);
@@ -92,7 +92,7 @@ Result<DeviceMap> device_map_of(const std::vector<CoreRange>& ranges, const Shap
 
 namespace {
 
-/// Adds a core to the ranges: to the row that ends just before it, or as a row of its own that may
+/// Adds a core to the ranges: to the row that ends directly before it, or as a new row that may
 /// then join the rectangle above it.
 class RangeBuilder {
  public:
@@ -131,7 +131,8 @@ class RangeBuilder {
   std::vector<CoreRange> ranges_;
 };
 
-/// A folded map that goes row by row through a rectangle, found without visiting every place.
+/// The ranges of a folded map that fills a rectangle row by row, found without visiting every
+/// place.
 std::optional<std::vector<CoreRange>> rectangle_of(const DeviceMap& map, const Shape& grid) {
   const Place first = map.map(grid, Place(grid.rank(), 0)).place;
   const Place last = map.map(grid, grid.delinear(grid.elements() - 1)).place;

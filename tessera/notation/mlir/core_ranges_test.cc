@@ -18,7 +18,7 @@ std::vector<CoreRange> ranges(std::string_view text) {
   return read.ok() ? *std::move(read) : std::vector<CoreRange>{};
 }
 
-/// Every core of the ranges as [row, col], one after the other: what the header promises, by loops.
+/// Every core of the ranges as [row, col], one after another: what the header promises, by loops.
 std::vector<Place> cores(const std::vector<CoreRange>& list) {
   std::vector<Place> places;
   for (const CoreRange& range : list) {
@@ -29,7 +29,7 @@ std::vector<Place> cores(const std::vector<CoreRange>& list) {
   return places;
 }
 
-/// Both laws: place k is core k, and the map tells ranges with the same cores in the same order.
+/// Both laws: place k is core k, and the map gives ranges with the same cores in the same order.
 void expect_laws(const std::string& text, const Shape& places) {
   SCOPED_TRACE(text);
   const std::vector<CoreRange> said = ranges(text);

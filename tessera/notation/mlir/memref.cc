@@ -21,8 +21,8 @@ struct Spelling {
   std::string_view space;
 };
 
-/// How spaces are spelled where that is not their name; longer before shorter, so that an alias
-/// meets its whole spelling first.
+/// Spellings of spaces that differ from their name; longer ones first, so that an alias is compared
+/// with its whole spelling first.
 constexpr std::array<Spelling, 6> kSpellings = {{{"system_memory", "system"},
                                                  {"system_mmio", "mmio"},
                                                  {"sysmem", "system"},
@@ -30,7 +30,7 @@ constexpr std::array<Spelling, 6> kSpellings = {{{"system_memory", "system"},
                                                  {"device_l1", "l1"},
                                                  {"l1_small", "l1_small"}}};
 
-/// An alias is a spelling, then nothing, a number, or '_' and anything: l1_, dram2, l1_alias.
+/// An alias is a spelling followed by nothing, a number, or '_' and anything: l1_, dram2, l1_alias.
 bool is_alias_of(std::string_view alias, std::string_view spelling) {
   if (!alias.starts_with(spelling)) return false;
   const std::string_view rest = alias.substr(spelling.size());
@@ -48,7 +48,7 @@ std::string_view space_of_alias(std::string_view alias, std::span<const std::str
   return alias;
 }
 
-/// '#' DIALECT '.' KIND, already behind the '#': the attribute's name without the space.
+/// '#' DIALECT '.' KIND, after the '#': the attribute's name without the space.
 Result<std::string> read_attribute_name(Cursor& cursor, const Word& dialect) {
   const bool ttnn = dialect.text == "ttnn";
   if (!ttnn && dialect.text != "tt" && dialect.text != "ttcore") {
@@ -61,7 +61,7 @@ Result<std::string> read_attribute_name(Cursor& cursor, const Word& dialect) {
   return cat("#", dialect.text, ".", kind);
 }
 
-/// `full` says whether the name is the space itself, not an alias of it.
+/// `full`: the name is the space itself, not an alias of it.
 Error unknown_space(const Word& word, std::string_view space,
                     std::span<const std::string_view> spaces, bool full) {
   Error error{ErrorCode::kUnknownName, cat("unknown memory space ", quote_name(word.text)),

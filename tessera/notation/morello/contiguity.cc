@@ -12,13 +12,14 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/morello/fit.h"
 
-// A tile is a product of intervals, one a dim, and the buffer's order is that of the physical
+// A tile is a product of intervals, one per dim, and the buffer's order is that of the physical
 // positions, outermost first. Fix the positions in all but the k innermost physical dims: along a
-// dim, what is left of the tile's interval is again an interval of what lies inside (its lower end,
-// its upper end, or all of it), so what is left of the tile is a product of a few kinds of
-// intervals. Such a product is one run of slots exactly when, at the first digit that takes more
-// than one value, every other dim is whole from there on, the lowest value's part reaches the end
-// of the memory below the digit, and the highest value's part begins at its start.
+// dim, the remaining part of the tile's interval is again an interval of the inner volume (its
+// lower end, its upper end, or all of it), so the remaining part of the tile is a product of a few
+// kinds of intervals. Such a product is one run of slots exactly when, at the first digit that
+// takes more than one value, every other dim is complete from there on, the part at the lowest
+// value reaches the end of the memory below the digit, and the part at the highest value begins at
+// its start.
 namespace tessera::notation {
 namespace {
 
@@ -32,8 +33,8 @@ struct Interval {
   friend auto operator<=>(const Interval&, const Interval&) = default;
 };
 
-/// A digit of the memory order that takes several values. OddEven(n) is two: the parity, then the
-/// position among the n/2 of that parity.
+/// A digit of the memory order that has several values. OddEven(n) is two digits: the parity, then
+/// the position among the n/2 elements of that parity.
 struct Step {
   std::size_t dim = 0;
   std::int64_t count = 1;
@@ -42,8 +43,8 @@ struct Step {
   bool parity = false;
 };
 
-/// An interval divided by a step: the parts at the lowest and at the highest value taken. Values
-/// between have whole parts.
+/// An interval divided by a step: the parts at its lowest and at its highest value. Values between
+/// have complete parts.
 struct Division {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -52,7 +53,7 @@ struct Division {
   bool single() const { return first == last; }
 };
 
-/// The part of the interval with positions of parity `odd`, counted among those.
+/// The part of the interval with positions of parity `odd`, numbered among these positions.
 std::optional<Interval> of_parity(const Interval& interval, std::int64_t inner, std::int64_t odd) {
   const std::int64_t first = interval.low / inner;
   const std::int64_t last = interval.high / inner;
@@ -101,7 +102,7 @@ bool touches(const std::vector<Step>& steps, std::size_t from, std::size_t dim, 
   for (std::size_t i = from; i < steps.size(); ++i) {
     if (part.fills(volume)) return true;
     const Step& step = steps[i];
-    if (step.dim != dim) return false;  // repeated for each value of a dim that is whole
+    if (step.dim != dim) return false;  // repeated for each value of a dim that is complete
     const Division division = divide(part, step);
     if (at_end ? division.last != step.count - 1 : division.first != 0) return false;
     const Interval& whole = at_end ? division.high : division.low;
@@ -112,7 +113,7 @@ bool touches(const std::vector<Step>& steps, std::size_t from, std::size_t dim, 
   return true;
 }
 
-/// All that matters of one kind of interval of a dim.
+/// The relevant properties of one kind of interval of a dim.
 struct Kind {
   std::size_t ranged =
       0;               ///< the first step that takes several values; the number of steps if none
@@ -170,7 +171,7 @@ bool all_run(const std::vector<Step>& steps, const std::vector<std::vector<Kind>
   return true;
 }
 
-/// What is left of a tile's interval along a dim, over all positions outside a volume of it.
+/// The remaining parts of a tile's interval along a dim, over all positions outside a volume of it.
 void add_parts(const Interval& tile, std::int64_t volume, std::vector<Interval>& parts) {
   const std::int64_t first = tile.low / volume;
   const std::int64_t last = tile.high / volume;
@@ -183,7 +184,7 @@ void add_parts(const Interval& tile, std::int64_t volume, std::vector<Interval>&
   if (last - first > 1) parts.push_back({0, volume - 1});
 }
 
-/// The intervals of a dim that the tiles in question take.
+/// The intervals that the examined tiles have in each dim.
 using Tiles = std::vector<std::vector<Interval>>;
 
 TileContiguity measure(const std::vector<PhysicalDim>& physical, const Tiles& tiles) {
@@ -215,7 +216,8 @@ TileContiguity measure(const std::vector<PhysicalDim>& physical, const Tiles& ti
   return best;
 }
 
-/// Whether tiles of this extent at multiples of it all lie alike along a dim, but for the last.
+/// Whether tiles of this extent, at multiples of it, all have the same form along a dim, except the
+/// last.
 bool lie_alike(const std::vector<PhysicalDim>& physical, std::size_t dim, std::int64_t extent,
                std::int64_t tile) {
   for (std::size_t i = physical.size(); i-- > 0;) {

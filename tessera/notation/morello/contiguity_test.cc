@@ -33,7 +33,7 @@ Case read(const std::string& text) {
   return {words, shape, *physical_sizes(words, shape), text};
 }
 
-/// The slots of all elements, by the layout's own answer (which other tests hold to the rule).
+/// The slots of all elements, from the layout itself (other tests check it against the rule).
 Numbers slots_of(const Case& c) {
   const Layout layout = *lower(c.words, c.shape, DType::kF32);
   Numbers slots;
@@ -108,7 +108,7 @@ std::string told(const TileContiguity& c) {
          " dims, run " + std::to_string(c.run);
 }
 
-/// The number of tiles looked at; stops at the first mistake.
+/// The number of tiles examined; stops at the first mistake.
 std::int64_t check_all_tiles(const Case& c) {
   std::int64_t tried = 0;
   for (Numbers tile : test::all_tuples(c.shape.extents())) {
@@ -199,7 +199,7 @@ TEST(MorelloContiguity, ATileOfThreeInAPackOfFour) {
   EXPECT_EQ(everywhere({1, 2}), (TileContiguity{true, 3, 2}));
 }
 
-// The owner's cases: tiles of column-major and of packs, and what OddEven allows.
+// Morello's own cases: tiles of column-major and of packs, and what OddEven allows.
 TEST(MorelloContiguity, TheOwnersCases) {
   const Case column = read("tensor<128x128xf32, morello.col_major()>");
   EXPECT_TRUE(tile_contiguity(column.words, column.shape, *Shape::make({8, 1}))->contiguous);
@@ -225,7 +225,7 @@ TEST(MorelloContiguity, LargeTensorsCostNothing) {
             (TileContiguity{true, 3, 64 * std::int64_t{1099511627776}}));
   EXPECT_EQ(*tile_contiguity(c.words, c.shape, *Shape::make({1048576, 32})),
             (TileContiguity{false, 1, 32}));
-  // 48 columns in packs of 64: each position lies differently, and there are many.
+  // 48 columns in packs of 64: each position is stored differently, and there are many.
   const Result<TileContiguity> many = tile_contiguity(c.words, c.shape, *Shape::make({1, 48}));
   ASSERT_FALSE(many.ok());
   EXPECT_EQ(many.error().code, ErrorCode::kTooLarge);

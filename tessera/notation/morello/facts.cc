@@ -9,7 +9,7 @@ Result<MorelloFacts> facts_of(const MorelloLayout& words, const Shape& shape) {
   MorelloFacts facts;
   TESSERA_TRY(facts.physical_sizes, physical_sizes(words, shape));
   TESSERA_TRY(facts.expression, index_expression(words, shape));
-  // Bytes play no part, and one a slot never overflows.
+  // The element size does not matter, and one byte per slot never overflows.
   TESSERA_TRY(const Layout layout, lower(words, shape, DType::kI8));
   TESSERA_TRY(facts.contiguous, is_contiguous(layout.form()));
   return facts;

@@ -10,13 +10,13 @@
 
 namespace tessera::notation {
 
-/// What a Morello layout says about a tensor besides where its elements are.
+/// Facts that a Morello layout states about a tensor, other than where its elements are.
 struct MorelloFacts {
   std::vector<std::int64_t> physical_sizes;  ///< slowest first
   std::string expression;                    ///< see `index_expression`
-  /// Whether the elements, walked row-major, are one run of slots: true of row_major, false of
-  /// packs. In some order they always are, because nothing is padded; for tiles of a tensor see
-  /// morello_contiguity.h.
+  /// Whether the elements in row-major order are one run of slots: true for row_major, false for
+  /// packs. In some order they always are one run, because nothing is padded. For tiles of a tensor
+  /// see morello/contiguity.h.
   bool contiguous = true;
 };
 

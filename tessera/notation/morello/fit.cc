@@ -15,7 +15,7 @@ namespace {
 
 using Kind = MorelloDim::Kind;
 
-/// How far one logical dim is covered, from the inside.
+/// How much of one logical dim is covered, from the innermost physical dim.
 struct Cover {
   std::int64_t left = 1;  ///< what is not covered yet
   std::int64_t inner = 1;
@@ -89,7 +89,8 @@ Error not_divided(const MorelloDim& item, const Cover& cover, std::int64_t exten
                std::nullopt, std::move(help)};
 }
 
-/// A size above what is left: Packed takes what there is, OddEven only a single one; once a dim.
+/// A size larger than the remainder: Packed takes the remainder, OddEven only a remainder of 1;
+/// once per dim.
 Status check_short(const MorelloDim& item, const Cover& cover) {
   if (cover.clamped) {
     return Error{ErrorCode::kInvalidShape,
@@ -144,7 +145,7 @@ Status check_covered(const std::vector<Cover>& covers, const Shape& shape,
   return ok_status();
 }
 
-/// The physical dims of words that may be a builder's.
+/// The physical dims, with a builder expanded.
 Result<std::vector<MorelloDim>> dims_of(const MorelloLayout& words, std::size_t rank) {
   if (words.builder == MorelloLayout::Builder::kNone) return words.dims;
   TESSERA_TRY(MorelloLayout built, morello_builder(words.builder, rank));
@@ -184,7 +185,7 @@ Result<std::vector<PhysicalDim>> fit(const MorelloLayout& words, const Shape& sh
     if (!size) return place(size.error());
     physical[i] = {dim, *size, cover.inner, volume.raw(),
                    item.kind == Kind::kOddEven && *size >= 4};
-    // Empty dims leave no volume, but strides stay positive: they count one.
+    // Empty dims have no volume, but strides must stay positive: an empty dim counts as 1.
     const std::int64_t counted = std::max<std::int64_t>(*size, 1);
     cover.inner *= counted;
     cover.named = true;

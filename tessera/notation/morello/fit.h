@@ -10,7 +10,8 @@
 #include "tessera/base/shape.h"
 #include "tessera/notation/morello/morello.h"
 
-/// A Morello layout laid over a shape: what lowering, the indexing expression and contiguity share.
+/// A Morello layout applied to a shape: code shared by lowering, the indexing expression and
+/// contiguity.
 namespace tessera::notation {
 
 /// A physical dim with its size. Its position is floor(x / inner) mod size of logical dim `dim`,
@@ -18,13 +19,13 @@ namespace tessera::notation {
 struct PhysicalDim {
   std::size_t dim = 0;
   std::int64_t size = 1;
-  std::int64_t inner = 1;   ///< v: how much of the logical dim lies inside
-  std::int64_t stride = 1;  ///< α: how much of the buffer lies inside
-  bool odd_even = false;    ///< only where that moves something: never for sizes below 4
+  std::int64_t inner = 1;   ///< v: the part of the logical dim that is inside
+  std::int64_t stride = 1;  ///< α: the part of the buffer that is inside
+  bool odd_even = false;    ///< only if that moves something: never for sizes below 4
 };
 
-/// The physical dims of `words` for `shape`, slowest first, or kInvalidShape with what does not fit
-/// and what would. `spans` says where each physical dim stands in a text, if there is one.
+/// The physical dims of `words` for `shape`, slowest first, or kInvalidShape that names what does
+/// not fit and what would fit. `spans` has the span of each physical dim if there is a text.
 Result<std::vector<PhysicalDim>> fit(const MorelloLayout& words, const Shape& shape,
                                      std::span<const Span> spans = {});
 
@@ -36,11 +37,12 @@ struct MorelloDigit {
   friend bool operator==(const MorelloDigit&, const MorelloDigit&) = default;
 };
 
-/// The digits of one logical dim that are not always 0, most significant first. OddEven(n) is two:
-/// halves of `stride`, then the parity of n/2 · `stride`.
+/// The digits of one logical dim that are not always 0, most significant first. OddEven(n) is two
+/// digits: first the half (position div 2), with stride `stride`; then the parity, with stride n/2
+/// · `stride`.
 std::vector<MorelloDigit> digits_of(std::span<const PhysicalDim> physical, std::size_t dim);
 
-/// Joins neighbours that act as one: the upper stride is the lower one times the lower count.
+/// Joins adjacent digits that act as one: the upper stride is the lower one times the lower count.
 std::vector<MorelloDigit> joined(const std::vector<MorelloDigit>& digits);
 
 }  // namespace tessera::notation

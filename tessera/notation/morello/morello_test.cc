@@ -45,8 +45,8 @@ std::string expression(const std::string& text) {
   return facts_of(std::get<MorelloLayout>(terms_of(tensor)), tensor.layout().shape())->expression;
 }
 
-// The seed's two pictures of a 6x8 matrix, computed by its formulas: 8·d0 + d1, and (erratum 28)
-// (d1 mod 4) + 4·d0 + 24·floor(d1/4).
+// The two pictures of a 6x8 matrix in the Morello documentation, computed by its formulas: 8·d0 +
+// d1, and (erratum 28) (d1 mod 4) + 4·d0 + 24·floor(d1/4).
 TEST(Morello, TheSeedsMatrices) {
   std::vector<std::int64_t> row_major;
   std::vector<std::int64_t> packed;
@@ -96,7 +96,7 @@ TEST(Morello, Builders) {
   EXPECT_EQ(tensor.layout().locate({1, 2, 3, 4})->slot, ((1 * 4 + 3) * 5 + 4) * 3 + 2);
   EXPECT_EQ(slots("tensor<f32, morello.row_major(0)>"), (std::vector<std::int64_t>{0}));
   EXPECT_EQ(slots("tensor<f32, morello[]>"), (std::vector<std::int64_t>{0}));
-  // A builder's dims may be left out, but not be others.
+  // A builder's dims may be omitted, but must not differ.
   MorelloLayout words;
   words.builder = Builder::kColMajor;
   const Shape shape = *Shape::make({2, 3});
@@ -105,7 +105,7 @@ TEST(Morello, Builders) {
   EXPECT_EQ(lower(words, shape, DType::kF32).error().code, ErrorCode::kContradiction);
 }
 
-// Sizes that the owner's rule gives: from the inside each pack divides what is left or takes it.
+// Sizes by Morello's rule: from the inside, each pack divides the remainder or takes all of it.
 TEST(Morello, PhysicalSizes) {
   using List = std::vector<std::int64_t>;
   EXPECT_EQ(sizes("tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>"),

@@ -13,9 +13,9 @@
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/text/cursor.h"
 
-// The words are guessed from the function itself and then checked: where the layout's lines are cut
-// says at which widths a dim may have digits, evaluating the function there says their strides, and
-// falling strides are the order of the physical dims.
+// The Morello layout is guessed from the function itself and then checked. The cuts of the layout's
+// lines give the widths at which a dim may have digits, evaluating the function there gives their
+// strides, and decreasing strides give the order of the physical dims.
 namespace tessera::notation {
 namespace {
 
@@ -27,7 +27,7 @@ Error cannot_say(std::string_view what, std::string_view help = "the native nota
                std::string(help)};
 }
 
-/// What of the layout Morello has no words for, if anything.
+/// What Morello cannot express about the layout, if anything.
 std::optional<std::string> unsaid(const Layout& layout) {
   if (auto what = beyond_plain_memory(layout.spec())) return what;
   if (layout.slots() != layout.shape().elements()) {
@@ -45,7 +45,7 @@ std::int64_t slot_at(const Form& form, std::size_t dim, std::int64_t x) {
   return slot;
 }
 
-/// Widths at which the lines cut `dim`, counted in its own steps, rising.
+/// Widths at which the lines cut `dim`, in steps of the dim, increasing.
 std::vector<std::int64_t> cuts_of(const Lines& lines, std::size_t dim) {
   std::vector<std::int64_t> widths = {1};
   for (const Line& line : lines.lines) {
@@ -62,8 +62,8 @@ std::vector<std::int64_t> cuts_of(const Lines& lines, std::size_t dim) {
   return widths;
 }
 
-/// The digits of `dim`, most significant first, as the function's values at the cuts suggest: a
-/// digit begins where the steps below it do not simply go on.
+/// The digits of `dim`, most significant first, guessed from the function's values at the cuts: a
+/// digit begins where the steps below it do not simply continue.
 std::vector<MorelloDigit> guess_digits(const Form& form, const Lines& lines, std::size_t dim) {
   const std::int64_t extent = form.shape[dim];
   std::vector<MorelloDigit> digits;  // least significant first
@@ -90,8 +90,8 @@ struct Placed {
   MorelloDigit digit;
 };
 
-/// The physical dims that digits in memory order, slowest first, stand for. A parity right before
-/// the halves that it selects is an OddEven; the outermost other one of each dim is Dynamic.
+/// The physical dims of digits in memory order, slowest first. A parity directly before the halves
+/// that it selects is an OddEven; the outermost other digit of each dim is Dynamic.
 std::vector<MorelloDim> guess_dims(const std::vector<Placed>& order, std::size_t rank) {
   std::vector<MorelloDim> dims;
   std::vector<bool> named(rank, false);
@@ -126,7 +126,7 @@ std::optional<MorelloLayout> as_builder(const std::vector<MorelloDim>& dims, con
   return std::nullopt;
 }
 
-/// Why words that were guessed are not the layout: the most telling of what differs.
+/// Why a guess is not the layout: the most informative difference.
 Error why_not(const Layout& layout, const Lines& lines, const std::vector<Placed>& order,
               const Result<Layout>& guess) {
   for (const Line& line : lines.lines) {

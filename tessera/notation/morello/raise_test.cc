@@ -17,7 +17,7 @@ namespace {
 
 const Notation& morello() { return **find_notation("morello"); }
 
-/// The words that are raised from the layout of `text`, or the reason why there are none.
+/// The raised text of the layout of `text`, or the reason why there is none.
 std::string raised(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
@@ -84,7 +84,7 @@ TEST(MorelloRaise, WhatMorelloCannotSayHasAReason) {
            {"tensor<5xf32, native<{d0} / (4 -> mem*4, 1 -> mem)>>",
             "padding: 8 slots for 5 elements"},
            {"tensor<4xf32, strided<[-1], offset: 3>>", "index 0 in slot 3"},
-           // Three rows of twos turned around: the fast digit would lie outside the slow one.
+           // Three rows of two, reversed: the fast digit would be outside the slow one.
            {"tensor<6xf32, native<{d0} / (2 -> mem, 1 -> mem*3)>>", ""},
            {"tensor<9xf32, native<{d0} / (3 -> mem, 1 -> mem*3)>>",
             "that element [1] is in slot 3, not in slot 1"},

@@ -60,7 +60,7 @@ Result<MorelloDim> read_dim(Cursor& cursor) {
   return item;
 }
 
-/// What follows `morello[`.
+/// Reads the text after `morello[`.
 Result<MorelloLayout> read_dims(Cursor& cursor, std::vector<Span>& spans) {
   MorelloLayout words;
   if (cursor.accept("]")) return words;
@@ -79,7 +79,8 @@ Result<MorelloLayout> read_dims(Cursor& cursor, std::vector<Span>& spans) {
   return words;
 }
 
-/// What follows `morello.`: the builder's name, and possibly the rank, which must be the tensor's.
+/// Reads the text after `morello.`: the builder's name, and possibly the rank, which must be the
+/// tensor's.
 Result<MorelloLayout> read_builder(Cursor& cursor, std::size_t rank) {
   TESSERA_TRY(const Builder builder, named(cursor, "builder", kBuilders));
   TESSERA_CHECK_OK(cursor.expect("(", kHelp));

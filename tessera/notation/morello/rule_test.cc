@@ -17,7 +17,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// Morello's notation against Morello's rule (testing/notation/rule_morello.h): random layouts and
-/// slips.
+/// texts with mistakes.
 namespace tessera::notation {
 namespace {
 
@@ -40,7 +40,7 @@ TEST(MorelloRule, RandomLayoutsAreWhereTheRuleSays) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// What is accepted after all follows the rule as well.
+/// Texts with mistakes that are still accepted follow the rule as well.
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor || tensor->notation != "morello" || !test::is_small(tensor->layout())) return {};
@@ -104,8 +104,8 @@ Numbers tile_slots(const MorelloRule& rule, const Numbers& extents, const Number
   return slots;
 }
 
-/// By grouping slots: the most innermost physical dims whose slots, where all other dims agree, are
-/// one run, and the common divisor of the lengths of these runs.
+/// By grouping slots: the largest number of innermost physical dims whose slots, if all other dims
+/// agree, are one run, and the greatest common divisor of the lengths of these runs.
 TileContiguity naive_contiguity(const Numbers& sizes, const Numbers& slots) {
   TileContiguity best;
   std::int64_t volume = 1;

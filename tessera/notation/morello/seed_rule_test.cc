@@ -10,8 +10,8 @@
 #include "tessera/testing/notation/rule_morello.h"
 #include "tessera/testing/notation/rule_morello_laws.h"
 
-/// Every example and number of the seed on Morello, with the corrections of FACTS, against the rule
-/// (testing/notation/rule_morello.h) and by hand.
+/// Every example and number of the Morello documentation, with the corrections of FACTS, against
+/// the rule (testing/notation/rule_morello.h) and by hand.
 namespace tessera::notation {
 namespace {
 
@@ -40,7 +40,8 @@ std::string expression_of(const std::string& text) {
   return expression ? *expression : expression.error().message;
 }
 
-/// Seed 004: offset N·d0 + d1 of a 6x8 matrix; row_major(2) is sugar for two Dynamics.
+/// Morello documentation: offset N·d0 + d1 of a 6x8 matrix; row_major(2) is an abbreviation of two
+/// Dynamics.
 TEST(MorelloSeed, RowMajor) {
   Numbers expected;
   for (std::int64_t i = 0; i < 48; ++i) expected.push_back(i);
@@ -56,7 +57,7 @@ TEST(MorelloSeed, RowMajor) {
   EXPECT_EQ(expression_of("tensor<6x8xf32, morello.row_major()>"), "8*d0 + d1");
 }
 
-/// Seed 004: column-major is written with dim 1 first.
+/// Morello documentation: column-major is written with dim 1 first.
 TEST(MorelloSeed, ColumnMajor) {
   const std::string text = "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic)]>";
   EXPECT_EQ(slots(text), slots("tensor<6x8xf32, morello.col_major()>"));
@@ -66,7 +67,7 @@ TEST(MorelloSeed, ColumnMajor) {
   EXPECT_EQ(test::morello_mistake(rule, {6, 8}), "");
 }
 
-/// Seed 004 with FACTS 28: b = (d1 mod 4) + 4·d0 + 24·floor(d1 / 4).
+/// Morello documentation with FACTS 28: b = (d1 mod 4) + 4·d0 + 24·floor(d1 / 4).
 TEST(MorelloSeed, Packed) {
   const std::string text = "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>";
   const MorelloRule rule{{{1, Kind::kDynamic, 0}, {0, Kind::kDynamic, 0}, {1, Kind::kPacked, 4}},
@@ -78,12 +79,12 @@ TEST(MorelloSeed, Packed) {
     for (std::int64_t d1 = 0; d1 < 8; ++d1) expected.push_back(d1 % 4 + 4 * d0 + 24 * (d1 / 4));
   }
   EXPECT_EQ(slots(text), expected);
-  // The picture of the seed: the first row of the packed matrix.
+  // The picture of the documentation: the first row of the packed matrix.
   EXPECT_EQ(Numbers(expected.begin(), expected.begin() + 8), (Numbers{0, 1, 2, 3, 24, 25, 26, 27}));
   EXPECT_EQ(expression_of(text), "4*d0 + 24*(d1/4) + d1%4");
 }
 
-/// Seed 004: NCHW, NHWC and the packed NCHWc of its reference are reorderings.
+/// Morello documentation: NCHW, NHWC and the packed NCHWc of its reference are reorderings.
 TEST(MorelloSeed, ImageLayouts) {
   MorelloRule nhwc{{{0, Kind::kDynamic, 0},
                     {2, Kind::kDynamic, 0},
@@ -125,7 +126,7 @@ TEST(MorelloFacts, OddEvenAboveAPack) {
             "");
 }
 
-/// Layouts of other notations that Morello can say too.
+/// Layouts of other notations that Morello can express too.
 TEST(MorelloFacts, TheSameLayoutInOtherWords) {
   for (const char* text : {
            "tensor<6x8xf32, strided<[8, 1]>>",
@@ -141,7 +142,7 @@ TEST(MorelloFacts, TheSameLayoutInOtherWords) {
   }
 }
 
-/// FACTS 30: a pack larger than what remains is clamped, once a dim; everything divides exactly.
+/// FACTS 30: a pack larger than what remains is clamped, once per dim; everything divides exactly.
 TEST(MorelloFacts, PacksDivideOrAreClampedOnce) {
   EXPECT_EQ(test::morello_mistake({{{0, Kind::kPacked, 4}}, ""}, {3}), "");
   EXPECT_EQ(test::morello_mistake({{{0, Kind::kDynamic, 0}, {0, Kind::kPacked, 8}}, ""}, {5}), "");
@@ -163,7 +164,7 @@ TEST(MorelloFacts, PacksDivideOrAreClampedOnce) {
   }
   for (const std::string layout :
        {"morello[(0, Packed(4)), (0, Dynamic), (1, Dynamic)]",  // Dynamic is outermost
-        "morello[(0, Dynamic), (0, Dynamic), (1, Dynamic)]",    // and once a dim
+        "morello[(0, Dynamic), (0, Dynamic), (1, Dynamic)]",    // and once per dim
         "morello[(2, Dynamic), (0, Dynamic), (1, Dynamic)]", "morello[(-1, Dynamic)]",
         "morello[(0, Packed(0)), (1, Dynamic)]", "morello[(0, Packed(-2)), (1, Dynamic)]",
         "morello[(0, Packd(2)), (1, Dynamic)]", "morello[(0, Packed), (1, Dynamic)]",

@@ -9,7 +9,7 @@
 
 namespace tessera::notation {
 
-/// `lower`, with errors placed at the physical dim that does not fit. `spans` has one entry for
+/// Like `lower`, but errors point at the physical dim that does not fit. `spans` has one entry for
 /// each of `words.dims`, or none.
 Result<Layout> lower_said(const MorelloLayout& words, const Shape& shape, DType dtype,
                           std::span<const Span> spans);

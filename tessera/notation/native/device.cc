@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxFolds = 256;
 constexpr std::array<std::string_view, 3> kKinds = {"identity", "folded", "table"};
 
-/// What follows the physical extents of folded(..): folds and an origin.
+/// Reads the text after the physical extents of folded(..): folds and an origin.
 Status read_folded(Cursor& cursor, DeviceText& device) {
   while (cursor.accept(",")) {
     if (cursor.accept_word("origin")) {
@@ -33,7 +33,7 @@ Status read_folded(Cursor& cursor, DeviceText& device) {
   return ok_status();
 }
 
-/// What follows the physical extents of table(..): ',' '[' '[' ints ']' .. ']'
+/// Reads the text after the physical extents of table(..): ',' '[' '[' ints ']' .. ']'
 Status read_table(Cursor& cursor, DeviceText& device, std::optional<std::int64_t> mesh_size) {
   TESSERA_CHECK_OK(cursor.expect(",", "such as table([2, 2], [[0, 0], [1, 1]])"));
   TESSERA_CHECK_OK(cursor.expect("[", "such as table([2, 2], [[0, 0], [1, 1]])"));

@@ -119,7 +119,7 @@ Result<CutText> read_cut(Cursor& cursor) {
   return text;
 }
 
-/// The length of the line, or nothing when Fold::check would refuse to speak of one.
+/// The length of the line, or nullopt when Fold::check would reject the line.
 std::optional<std::int64_t> line_length(const FoldText& text, const Shape& shape) {
   Checked last = text.start;
   bool empty = false;
@@ -169,7 +169,7 @@ Span blame_count(const FoldText& text, const Fold& fold, const Shape& shape) {
   return text.whole;
 }
 
-/// The part of the text that an error of Fold::check speaks of.
+/// The part of the text that an error of Fold::check concerns.
 Span blame(const FoldText& text, const Fold& fold, const Shape& shape, std::size_t mesh_rank,
            ErrorCode code) {
   switch (code) {
@@ -226,7 +226,7 @@ Result<Fold> resolve_fold(const FoldText& text, const Shape& shape, std::size_t 
   std::int64_t left = length.value_or(0);
   for (const CutText& said : text.cuts) {
     Cut cut = said.cut;
-    const bool sound = length && cut.width > 0;  // else the check below refuses the fold
+    const bool sound = length && cut.width > 0;  // otherwise the check below rejects the fold
     if (!said.count_said && sound) cut.count = ceil_div(left, cut.width);
     if (!said.cause_said) cut.cause = default_cause(!fold.terms.empty(), cut.target);
     left = std::min(left, std::max<std::int64_t>(cut.width, 0));

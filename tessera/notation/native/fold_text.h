@@ -11,15 +11,15 @@
 #include "tessera/layout/fold.h"
 #include "tessera/notation/text/cursor.h"
 
-/// One fold of the native notation, in both directions:
+/// Reads and prints one fold of the native notation:
 ///
 ///     {64*d0 + d1 + 3} / (18 -> m0, 32 -> mem*1024, 1#32 -> mem*32!tile)
 ///
-/// Reading has two steps, because a count that is not said depends on the shape, and the mesh may
-/// be said after the folds that use it: `read_fold` reads, `resolve_fold` completes and checks.
+/// Reading has two steps, because a count that is not given depends on the shape, and the mesh may
+/// be given after the folds that use it: `read_fold` reads, `resolve_fold` completes and checks.
 namespace tessera::notation {
 
-/// A cut as it stands in the text, and where its parts stand.
+/// A cut as read from the text, and the spans of its parts.
 struct CutText {
   Cut cut;
   bool count_said = false;
@@ -27,7 +27,7 @@ struct CutText {
   Span whole, width, count, target, stride;
 };
 
-/// A fold as it stands in the text, and where its parts stand.
+/// A fold as read from the text, and the spans of its parts.
 struct FoldText {
   std::vector<Term> terms;
   std::vector<Span> term_spans;
@@ -38,12 +38,12 @@ struct FoldText {
 
 Result<FoldText> read_fold(Cursor& cursor);
 
-/// The fold over `shape` with targets on a mesh of `mesh_rank` axes. Counts that were not said
-/// are what the line needs; causes that were not said are the default. Errors of Fold::check point
-/// at the term, width, count, target or stride that they speak of.
+/// The fold over `shape` with targets on a mesh of `mesh_rank` axes. A count that is not given is
+/// what the line needs; a cause that is not given is the default. Errors of Fold::check point at
+/// the term, width, count, target or stride that they concern.
 Result<Fold> resolve_fold(const FoldText& text, const Shape& shape, std::size_t mesh_rank);
 
-/// The text of a checked fold, leaving out what `resolve_fold` puts back.
+/// The text of a checked fold, without the parts that `resolve_fold` derives.
 /// Law: resolve_fold(read_fold(print_fold(f))) == f.
 std::string print_fold(const Fold& fold, const Shape& shape);
 

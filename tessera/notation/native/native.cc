@@ -8,8 +8,8 @@
 namespace tessera::notation {
 namespace {
 
-/// The digit or fill that alone runs past the end of its axis; else the mesh, which is too small
-/// for all of them together.
+/// The digit or fill that alone exceeds its axis; otherwise the mesh, which is too small for all of
+/// them together.
 Span blame_reach(const NativeText& text, const Form& form) {
   const auto runs_past = [&](int axis, std::int64_t count, std::int64_t stride) {
     return (Checked(count > 0 ? count - 1 : 0) * stride).saturated() >=
@@ -50,7 +50,7 @@ Span span_of(const std::optional<T>& item, Span otherwise) {
   return item ? item->span : otherwise;
 }
 
-/// The item that an error of Layout::make speaks of.
+/// The item that an error of Layout::make concerns.
 Span blame(const NativeText& text, const Form& form, ErrorCode code) {
   switch (code) {
     case ErrorCode::kAxisUnsaid:
@@ -87,7 +87,7 @@ Result<DeviceMap> resolve_device(const DeviceText& text, const Shape& mesh) {
   return DeviceMap::folded(text.physical, std::move(folds), text.origin);
 }
 
-/// What the text says about `shape`, with every default filled in.
+/// The layout that the text specifies for `shape`, with all defaults.
 Result<LayoutSpec> resolve(const NativeText& text, const Shape& shape, DType dtype) {
   LayoutSpec spec;
   spec.dtype = dtype;
@@ -124,7 +124,7 @@ Result<Layout> lower(const NativeText& text, const Shape& shape, DType dtype) {
   return layout;
 }
 
-/// A view owns no memory of its own, so it says nothing of what memory is like.
+/// A view owns no memory, so it specifies no properties of the memory.
 Result<View> lower_view(const NativeText& text, const Shape& shape, DType dtype) {
   const auto refuse = [](std::string_view item, Span span) {
     return Error{ErrorCode::kNotSupported, cat("a view says nothing of its memory's ", item), span,

@@ -12,8 +12,7 @@
 namespace tessera::notation {
 namespace {
 
-/// A text in the printed form, the spec that it must mean, and nothing else in between: the spec is
-/// written out by hand.
+/// A text in the printed form and the spec that it must mean, which is written by hand.
 void expect_golden(const std::string& text, const LayoutSpec& spec) {
   SCOPED_TRACE(text);
   const Result<Layout> layout = Layout::make(spec);
@@ -64,7 +63,7 @@ TEST(Native, EmptyTensor) {
 TEST(Native, TiledOnAMesh) {
   // 53 rows on 3 cores are 18 each, 63 columns on 2 cores 32 each; both kept in 32x32 tiles. The
   // line of 53 needs 3 pieces of 18, one tile of 32 for each and 18 rows in it; 32 are allocated,
-  // so that count is said. The line of 63 needs 2, 1 and 32: nothing to say.
+  // so that count is given. The line of 63 needs 2, 1 and 32: no count is given.
   LayoutSpec spec = spec_of({53, 63}, {3, 2},
                             {Fold{{{0, 1}},
                                   0,
@@ -111,7 +110,7 @@ TEST(Native, SyntheticDigitsAndDigitsOfNothing) {
                         {Fold{{{0, 1}}, 0, {{1, 4, kMem, 64, kAlign}}},
                          Fold{{}, 0, {{1, 64, kMem, 1, Cause::kSynthetic}}}},
                         DType::kF16));
-  // A digit may go nowhere; the second fold then only states a check.
+  // A digit may be unplaced; the second fold is then only a check.
   expect_golden(
       "tensor<4xf32, native<{d0} / (1 -> mem), {d0 + 5} / (8 -> none, 1 -> none*0!gap)>>",
       spec_of({4}, {},
@@ -208,7 +207,7 @@ TEST(Native, ShapesAndTypes) {
 }
 
 TEST(Native, TheSayingOfSlotsIsKept) {
-  // 2x2 reaches 4 slots: saying so is not the same description as leaving it out.
+  // 2x2 uses 4 slots: stating this is not the same description as omitting it.
   const std::string text = "tensor<4xf32, native<{d0} / (1 -> mem), slots=4>>";
   const Result<Tensor> tensor = parse_tensor(text);
   ASSERT_TRUE(tensor.ok());

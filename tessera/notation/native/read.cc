@@ -7,7 +7,7 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::size_t kMaxItems = 256;  // folds, and fills: as many as a layout may have
+constexpr std::size_t kMaxItems = 256;  // maximum number of folds and fills of a layout
 constexpr std::array<std::string_view, 10> kKeys = {
     "mesh", "replicate", "partial", "fixed", "offset", "slots", "atom", "pad", "space", "device"};
 
@@ -77,7 +77,7 @@ Result<Reduction> read_reduction(Cursor& cursor) {
                name.span, did_you_mean(name.text, names)};
 }
 
-/// What follows replicate, partial or fixed: '(' AXIS .. ')'
+/// Reads the text after replicate, partial or fixed: '(' AXIS .. ')'
 Result<FillText> read_fill(Cursor& cursor, std::string_view key, std::int64_t from) {
   FillText text;
   TESSERA_CHECK_OK(cursor.expect("("));

@@ -10,7 +10,7 @@
 
 #include "tessera/notation/notation.h"
 
-/// The two laws of the native notation, on random layouts that were built as specs and never were
+/// The two laws of the native notation, on random layouts that were built as specs, not read from
 /// text: parse(print(x)) == x, and printing what was parsed gives the same text.
 namespace tessera::notation {
 namespace {
@@ -124,7 +124,7 @@ class RandomSpecs {
     form.folds.push_back(std::move(fold));
   }
 
-  /// A mesh axis that still has room, else memory beyond what is used; gaps now and then.
+  /// A mesh axis that still has room, otherwise memory after the used slots; sometimes with gaps.
   Target place(const Form& form, Cut& cut) {
     const std::int64_t count = std::max<std::int64_t>(cut.count, 1);
     if (count == 1 && chance(4)) return Target::nothing();

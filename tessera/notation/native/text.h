@@ -11,9 +11,9 @@
 #include "tessera/notation/native/fold_text.h"
 #include "tessera/notation/text/cursor.h"
 
-/// `native<..>`, `native.view<..>` and `native.pieces<..>` as they stand in the text: every item
-/// with its span, in the order of the grammar and not of the text, nothing derived yet.
-/// docs/native.md has the grammar.
+/// `native<..>`, `native.view<..>` and `native.pieces<..>` as read from the text: every item with
+/// its span, in the order of the grammar and not of the text. Nothing is derived here, and no
+/// layout is built. docs/native.md has the grammar.
 namespace tessera::notation {
 
 struct FillText {
@@ -44,14 +44,14 @@ struct NativeText {
   Span whole;
 };
 
-/// A box of a tensor and the layout of it alone.
+/// A box of a tensor and the layout of this box.
 struct NativePieceText {
   Box box;
   Span box_span;
   NativeText layout;
 };
 
-/// Which of the three native texts it is.
+/// Any of the three native texts.
 struct NativeAny {
   enum class Kind : std::uint8_t { kLayout, kView, kPieces } kind = Kind::kLayout;
   NativeText layout;                    ///< of `native<..>` and `native.view<..>`
@@ -61,14 +61,15 @@ struct NativeAny {
 
 Result<NativeAny> read_native(std::string_view source);
 
-/// The LAYOUT text of anything, items in the order above, leaving out what reading puts back.
+/// The LAYOUT text of any placement: items in the order above, without the parts that reading
+/// derives.
 std::string write_native(const Placement& placement);
 
 /// `[ints]` as the extents of a mesh.
 Result<Said<Shape>> read_mesh(Cursor& cursor, std::string_view what);
 
-/// identity, folded(..) or table(..). A table is cut short as soon as it is longer than
-/// `mesh_size`, where that is known.
+/// Reads identity, folded(..) or table(..). Reading a table stops as soon as it is longer than
+/// `mesh_size`, if that is known.
 Result<DeviceText> read_device(Cursor& cursor, std::optional<std::int64_t> mesh_size);
 
 }  // namespace tessera::notation

@@ -22,8 +22,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// The rule straight from the words: from the fastest block to the slowest, take the remainder of
-/// its dim and go on with the quotient; then the dims from fastest to slowest.
+/// The rule directly from the tag: from the fastest block to the slowest, take the remainder of its
+/// dim and continue with the quotient; then the dims from fastest to slowest.
 std::int64_t naive_slot(const OnednnLayout& words, const Numbers& shape, Numbers index) {
   std::int64_t slot = 0;
   std::int64_t step = 1;
@@ -160,7 +160,7 @@ TEST(Onednn, KnownAnswersOfTheOwnersPage) {
 
 TEST(Onednn, NamedTagsAreLetterTags) {
   // oneDNN, include/oneapi/dnnl/dnnl_types.h: the enum gives each named tag the value of a letter
-  // tag. Every set of names, and those whose letters say something else than the value.
+  // tag. Every set of names, and those whose letters do not match the value.
   for (const auto& [name, letters] :
        std::vector<std::pair<std::string, std::string>>{{"x", "a"},
                                                         {"nc", "ab"},

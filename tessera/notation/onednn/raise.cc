@@ -11,7 +11,7 @@
 #include "tessera/notation/raising/plain_memory.h"
 
 /// Layout → tag. The outer digits are the order of dims; every further digit is a block. A dim that
-/// is all blocks has one outer step, which may stand anywhere.
+/// consists only of blocks has one outer step, which may be anywhere in the order.
 namespace tessera::notation {
 namespace {
 
@@ -58,7 +58,7 @@ class TagBuilder {
   }
 
  private:
-  /// A block inside the pieces of `above`: it divides them, and fills them.
+  /// Adds a block inside the pieces of size `above`, which it must divide and fill.
   Status add_block(int dim, std::int64_t above, const MemoryDigit& digit) {
     if (digit.width > above) {
       return cannot(cat("say dim ", dim, " with steps of ", digit.width,
@@ -77,7 +77,8 @@ class TagBuilder {
     return ok_status();
   }
 
-  /// A block that holds nothing but step 0: over a dim none of whose digits was placed yet.
+  /// Adds a block in which only step 0 holds data, over a dim of which no digit has been placed
+  /// yet.
   bool add_padding(std::int64_t size) {
     for (std::size_t dim = shape_.rank(); dim-- > 0;) {
       if (width_[dim] != 0) continue;
@@ -87,7 +88,7 @@ class TagBuilder {
     return false;
   }
 
-  /// A dim that is all blocks stands where row-major order has it.
+  /// A dim that consists only of blocks is placed where row-major order has it.
   void add_unordered(int dim) {
     std::vector<int>& order = words_.order;
     if (std::find(order.begin(), order.end(), dim) != order.end()) return;

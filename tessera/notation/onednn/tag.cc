@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 18> kNamed = {
     "x",    "nc",    "ncw",    "nchw", "ncdhw", "oi",   "oiw",   "oihw", "oidhw",
     "goiw", "goihw", "goidhw", "tn",   "tnc",   "ldnc", "ldigo", "ldio", "ldgo"};
 
-/// Names of the enum whose value is another tag than their letters say.
+/// Names of the enum whose value differs from the tag that their letters spell.
 struct Misnomer {
   std::string_view name;
   std::string_view value;

@@ -18,7 +18,7 @@ using Kind = PyflameLayout::Kind;
 
 std::string pe_text(const PyflameLayout::Pe& pe) { return cat("(", pe[0], ", ", pe[1], ")"); }
 
-/// A program may fill in fields that the factory has no words for.
+/// A program may set fields that the factory does not have.
 Status check_fields(const PyflameLayout& words) {
   const bool one_row = words.kind == Kind::kSinglePE || words.kind == Kind::kColPartition;
   const bool one_col = words.kind == Kind::kSinglePE || words.kind == Kind::kRowPartition;
@@ -105,7 +105,7 @@ Status check_origin(const PyflameLayout& words, const PyflameBlame& blame) {
                blame.at(&PyflameSpans::origin), "PE rows and columns count from 0"};
 }
 
-/// Custom: one PE a tile, none of them twice.
+/// Custom: one PE per tile, none of them twice.
 Status check_pes(const PyflameLayout& words, const PyflameBlame& blame) {
   if (words.kind != Kind::kCustom) return ok_status();
   const auto tiles = static_cast<std::uint64_t>(words.rows * words.cols);
@@ -125,7 +125,7 @@ Status check_pes(const PyflameLayout& words, const PyflameBlame& blame) {
     last = {std::max(last[0], pe[0]), std::max(last[1], pe[1])};
   }
   const Checked wafer = (Checked(last[0]) + 1) * (Checked(last[1]) + 1);
-  if (wafer.overflowed()) return ok_status();  // no such wafer can be counted: lowering says so
+  if (wafer.overflowed()) return ok_status();  // the wafer would be too large: lowering reports it
   std::vector<std::int64_t> numbers;
   numbers.reserve(words.pes.size());
   for (const PyflameLayout::Pe& pe : words.pes) numbers.push_back(pe[0] * (last[1] + 1) + pe[1]);

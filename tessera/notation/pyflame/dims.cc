@@ -11,7 +11,7 @@
 namespace tessera::notation {
 namespace {
 
-/// A digit of `count` values that moves an element to another PE: one step along one axis.
+/// Records a digit of `count` values that moves an element to another PE: one step along one axis.
 Status note_pe_move(PyflameDim& dim, std::size_t number, const LineCut& cut, std::int64_t count,
                     std::int64_t cols) {
   const int axis = cut.move.place % cols == 0 ? 0 : 1;
@@ -52,7 +52,7 @@ Status note_line(std::vector<PyflameDim>& dims, const Line& line, const Shape& s
     const std::int64_t count = ceil_div(piece, cut.width);
     if (cut.move.place > 0) TESSERA_CHECK_OK(note_pe_move(dim, number, cut, count, cols));
     piece = cut.width;
-    if (cut.move.slot > 0) dim.stride = cut.move.slot;  // widths fall: the last one stays
+    if (cut.move.slot > 0) dim.stride = cut.move.slot;  // widths decrease: the last one is kept
   }
   if (line.start != 0 || line.terms[0].coef != 1) {
     return pyflame_cannot_say(cat("dim ", number, " cut from position ", line.start,
@@ -61,7 +61,7 @@ Status note_line(std::vector<PyflameDim>& dims, const Line& line, const Shape& s
   return ok_status();
 }
 
-/// Reads the tile's extents off the strides: each is how often its stride fits in the one above.
+/// Computes the tile's extents from the strides: each is the next larger stride divided by its own.
 Status note_tiles(std::vector<PyflameDim>& dims, std::int64_t slots) {
   std::int64_t above = slots;
   std::optional<std::size_t> outer;
@@ -98,7 +98,7 @@ Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout) {
   for (const Line& line : lines.lines) {
     const Status noted = note_line(dims, line, form.shape, cols);
     if (noted) continue;
-    // What one line does along a dim says little when another moves the dim as well.
+    // What one line does along a dim is not conclusive when another line moves the dim as well.
     const int dim = line.terms[0].dim;
     const auto lines_of_dim =
         std::count_if(lines.lines.begin(), lines.lines.end(), [&](const Line& other) {

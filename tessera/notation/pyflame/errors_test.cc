@@ -197,7 +197,7 @@ TEST(PyflameErrors, HelpSaysWhatToWrite) {
     ASSERT_FALSE(tensor.ok()) << text;
     EXPECT_EQ(tensor.error().help, help) << text;
   }
-  // What the help says to write can be read.
+  // The text that the help suggests can be read.
   EXPECT_TRUE(parse_tensor("tensor<4xf32, pyflame.ColPartition(3, dim_to_pe=[1])>").ok());
   EXPECT_TRUE(parse_tensor("tensor<4xf32, pyflame.Grid(2, 3, dim_to_pe=[0])>").ok());
   EXPECT_TRUE(parse_tensor("tensor<4xf32, pyflame.Grid(2, 3, replicate=[1])>").ok());

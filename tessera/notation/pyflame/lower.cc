@@ -30,7 +30,7 @@ bool is_partial(const PyflameLayout& words, int axis) {
 /// The PE axis of each dim, -1 for dims that stay local.
 using Axes = std::vector<std::int64_t>;
 
-/// What to write when the tensor has no dim for `axis`.
+/// The help text when the tensor has no dim for `axis`.
 std::string rank_help(const PyflameLayout& words, int axis, Axes axes) {
   const auto spare = std::find_if(axes.begin(), axes.end(), [&](std::int64_t mapped) {
     return mapped < 0 || pes_along(words, static_cast<int>(mapped)) == 1;
@@ -45,7 +45,7 @@ std::string rank_help(const PyflameLayout& words, int axis, Axes axes) {
              copies);
 }
 
-/// Dim 0 to the rows and dim 1 to the columns, except where all PEs hold the same.
+/// Dim 0 to the rows and dim 1 to the columns, except for axes on which all PEs hold the same.
 Result<Axes> default_axes(const PyflameLayout& words, std::size_t rank, const PyflameBlame& blame) {
   Axes axes(rank, -1);
   std::optional<int> missing;
@@ -68,7 +68,7 @@ Result<Axes> default_axes(const PyflameLayout& words, std::size_t rank, const Py
                rank_help(words, *missing, axes)};
 }
 
-/// Where in the text PE axis `axis` is said to be replicated or partial.
+/// The span that makes PE axis `axis` replicated or partial.
 std::optional<Span> fill_span(const PyflameLayout& words, std::int64_t axis,
                               const PyflameBlame& blame) {
   for (std::size_t i = 0; i < words.replicate.size(); ++i) {
@@ -156,7 +156,7 @@ std::vector<Fill> fills(const PyflameLayout& words, const std::vector<PyflameDea
   return all;
 }
 
-/// Where on the wafer the tiles are: their own PEs moved by the origin.
+/// Where the tiles are on the wafer: their own PEs moved by the origin.
 Result<DeviceMap> device_map(const PyflameLayout& words, const PyflameBlame& blame) {
   const PyflameLayout::Pe origin = words.origin.value_or(PyflameLayout::Pe{0, 0});
   const bool custom = words.kind == Kind::kCustom;

@@ -24,13 +24,13 @@ Form as_form(const DeviceMap& map, const Shape& mesh) {
   return form;
 }
 
-/// The map that moves the mesh as a whole, so that its first place is on `first`; on a wafer that
-/// ends with it.
+/// The map that moves the whole mesh so that its first place is on `first`, on a wafer that ends
+/// with the mesh.
 Result<DeviceMap> moved_as_a_whole(const Shape& mesh, const Place& first) {
   std::vector<std::int64_t> wafer = first;
   std::vector<Fold> folds;
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    // A mesh of one place may have any rank: nothing moves along an axis that it lacks.
+    // A mesh of one place may have any rank: nothing moves along a missing axis.
     const std::int64_t places = mesh.rank() == 2 ? mesh[axis] : 1;
     wafer[axis] = (Checked(first[axis]) + places).saturated();
     if (places == 1) continue;
@@ -42,7 +42,7 @@ Result<DeviceMap> moved_as_a_whole(const Shape& mesh, const Place& first) {
   return DeviceMap::folded(std::move(physical), std::move(folds), first);
 }
 
-/// Whether a folded map is the move, on every place.
+/// Whether a folded map is this move on every place.
 Result<bool> is_move(const DeviceMap& map, const Shape& mesh, const Place& first) {
   for (std::size_t axis = 0; axis < mesh.rank() && mesh.rank() == 2; ++axis) {
     if (mesh[axis] > map.physical()[axis] - first[axis]) return false;  // runs off the wafer

@@ -14,20 +14,22 @@
 
 namespace tessera::notation {
 
-/// How PyFlame spreads a tensor over the PEs of a wafer:
+/// How PyFlame distributes a tensor over the PEs of a wafer. Text comes in; a layout on the grid of
+/// tiles goes out.
 ///
 ///     pyflame.Grid(4, 4)      pyflame.BlockCyclic(2, 2, 8, 8, dim_to_pe=[-1, 0, 1], origin=(3, 5))
 ///
-/// The rule. Each dim that is mapped to a PE axis is cut into ceil(n / p) long pieces, one a PE (a
-/// block-cyclic one into blocks dealt out in turn). Dim 0 goes to the rows and dim 1 to the columns
-/// unless `dim_to_pe` says otherwise or the axis is replicated or partial; all other dims stay
-/// local. Slots are row-major over the allocated tile, which is the same on every PE: ceil(n / p)
-/// elements of a dim, or ceil(blocks / p) whole blocks (a block is never longer than its dim). A PE
-/// axis of more than one PE that no dim uses holds data only at 0, unless it is replicated or
-/// partial. Tiles past the end of the tensor are empty, and padding always has the cause `grid`.
+/// The rule. Each dim that is mapped to a PE axis is cut into pieces of ceil(n / p) elements, one
+/// per PE (a block-cyclic one into blocks that go to the PEs in turn). Dim 0 goes to the rows and
+/// dim 1 to the columns unless `dim_to_pe` specifies otherwise or the axis is replicated or
+/// partial; all other dims stay local. Slots are row-major over the allocated tile, which is the
+/// same on every PE: ceil(n / p) elements of a dim, or ceil(blocks / p) whole blocks (a block is
+/// never longer than its dim). A PE axis of more than one PE that no dim uses holds data only at 0,
+/// unless it is replicated or partial. Tiles past the end of the tensor are empty, and padding
+/// always has the cause `grid`.
 ///
-/// The mesh is the grid of tiles, rows x cols. `origin` and the PEs of Custom say where on the
-/// wafer these tiles are: they are the layout's device map.
+/// The mesh is the grid of tiles, rows x cols. `origin` and the PEs of Custom specify where these
+/// tiles are on the wafer: they are the layout's device map.
 struct PyflameLayout {
   enum class Kind : std::uint8_t {
     kSinglePE,
@@ -52,11 +54,11 @@ struct PyflameLayout {
   friend bool operator==(const PyflameLayout&, const PyflameLayout&) = default;
 };
 
-/// Where it puts a tensor. kContradiction when the rank is too small for the grid, or two dims
+/// The layout of a tensor. kContradiction when the rank is too small for the grid, or two dims
 /// share a PE axis. Example: RowPartition(4) of 5 rows has tiles of 2, 2, 1 and 0 rows.
 Result<Layout> lower(const PyflameLayout& words, const Shape& shape, DType dtype);
 
-/// The simplest factory that says this layout, or why none does.
+/// The simplest factory that expresses this layout, or why none does.
 /// Law: lower(*raise_pyflame(l), l.shape(), l.dtype()) is the same function as l.
 Result<PyflameLayout> raise_pyflame(const Layout& layout);
 

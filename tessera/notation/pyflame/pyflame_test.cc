@@ -23,7 +23,7 @@ Tensor read(const std::string& text) {
 
 Layout layout_of(const std::string& text) { return read(text).layout(); }
 
-/// The index ranges that each place holds, as "from:to" a dim; "-" for a place without data.
+/// The index ranges that each place holds, as "from:to" per dim; "-" for a place without data.
 std::vector<std::string> tiles(const Layout& layout) {
   std::vector<std::string> out;
   for (std::int64_t place = 0; place < layout.places(); ++place) {
@@ -64,7 +64,7 @@ bool same(const std::string& a, const std::string& b) {
   return comparison->equal;
 }
 
-// The examples of the seed's section 3.2: [1024, 1024] of four bytes each is 4 MiB.
+// The examples of section 3.2 of the PyFlame document: [1024, 1024] of four bytes each is 4 MiB.
 
 TEST(PyflameExamples, ASinglePeHoldsEverything) {
   const Layout layout = layout_of("tensor<1024x1024xf32, pyflame.SinglePE()>");
@@ -176,7 +176,8 @@ TEST(PyflameErrata, ReplicatedAxesHoldCopies) {
   // A bias [6] for Grid(2, 3): columns own 2 elements each, every row has a copy.
   expect_at("tensor<6xf32, pyflame.Grid(2, 3, dim_to_pe=[1], replicate=[0])>",
             {{{0}, {{0, 0}, {1, 0}}, 0}, {{3}, {{0, 1}, {1, 1}}, 1}, {{5}, {{0, 2}, {1, 2}}, 1}});
-  // Unsaid, dim 0 keeps away from the replicated rows and stays whole; dim 1 takes the columns.
+  // By default, dim 0 is not mapped to the replicated rows and stays whole; dim 1 is mapped to the
+  // columns.
   expect_at("tensor<4x6xf32, pyflame.Grid(2, 3, replicate=[0])>",
             {{{3, 5}, {{0, 2}, {1, 2}}, 3 * 2 + 1}});
   const Layout everywhere = layout_of("tensor<f32, pyflame.Grid(2, 3, replicate=[0, 1])>");

@@ -19,7 +19,7 @@ namespace {
 using Kind = PyflameLayout::Kind;
 constexpr std::int64_t kMostTrials = std::int64_t{1} << 16;
 
-/// What of the layout PyFlame has no words for, whatever its folds are.
+/// What PyFlame cannot express about the layout, apart from its folds.
 std::optional<std::string> unsaid(const LayoutSpec& spec) {
   if (spec.atom.is_tile()) return cat("an atom of ", spec.atom.rows, "x", spec.atom.cols);
   if (spec.atom.storage != spec.dtype) {
@@ -34,7 +34,7 @@ std::optional<std::string> unsaid(const LayoutSpec& spec) {
   return std::nullopt;
 }
 
-/// Axes on which every PE holds the same, or a share.
+/// Sets the axes on which every PE holds the same data, or a partial value.
 Status say_fills(const Layout& layout, PyflameLayout& words) {
   const std::vector<Fill>& fills = layout.form().fills;
   for (std::size_t a = 0; a < layout.mesh().rank(); ++a) {
@@ -42,7 +42,7 @@ Status say_fills(const Layout& layout, PyflameLayout& words) {
     const std::int64_t pes = layout.mesh()[a];
     std::vector<Fill> here;
     std::copy_if(fills.begin(), fills.end(), std::back_inserter(here), [&](const Fill& fill) {
-      // One copy is no copy; one share is still a share.
+      // A single replica is no replication; a single partial value is still partial.
       return fill.axis == axis && fill.kind != Fill::Kind::kFixed &&
              (fill.count > 1 || fill.kind == Fill::Kind::kPartial);
     });
@@ -51,7 +51,7 @@ Status say_fills(const Layout& layout, PyflameLayout& words) {
     const bool alike = std::all_of(here.begin(), here.end(), [&](const Fill& fill) {
       return fill.kind == first.kind && fill.reduction == first.reduction;
     });
-    std::int64_t coordinates = 1;  // no two alike, so as many as the axis has are all of them
+    std::int64_t coordinates = 1;  // all different, so their number shows whether all are there
     for (const Fill& fill : here) coordinates *= fill.count;
     if (!alike || coordinates != pes) {
       return pyflame_cannot_say(cat("copies or shares on ", coordinates, " of ", pes,
@@ -68,7 +68,7 @@ Status say_fills(const Layout& layout, PyflameLayout& words) {
   return ok_status();
 }
 
-/// A block of which whole ones make up `tile` elements for a dim of `extent`, on one PE.
+/// A block size such that whole blocks give `tile` elements for a dim of `extent`, on one PE.
 std::optional<std::int64_t> block_for(const Form& form, std::size_t dim, std::int64_t tile) {
   const std::int64_t extent = form.shape[dim];
   const auto fits = [&](std::int64_t block) {
@@ -80,7 +80,7 @@ std::optional<std::int64_t> block_for(const Form& form, std::size_t dim, std::in
       if (cut.width > 1 && fits(cut.width)) return cut.width;
     }
   }
-  // The largest block is the tile over its smallest divisor; if that is too small, all are.
+  // The largest block is the tile divided by its smallest divisor; if that is too small, all are.
   for (std::int64_t divisor = 2; divisor <= std::min(tile, kMostTrials); ++divisor) {
     if (tile % divisor != 0) continue;
     return fits(tile / divisor) ? std::optional(tile / divisor) : std::nullopt;
@@ -88,11 +88,11 @@ std::optional<std::int64_t> block_for(const Form& form, std::size_t dim, std::in
   return std::nullopt;
 }
 
-/// What each PE axis deals out: which dim, in blocks of what size.
+/// What each PE axis distributes: the dim and the block size.
 struct AxisUse {
   std::optional<std::size_t> dim;
   std::int64_t block = 0;
-  bool free = true;  ///< neither dealt out nor replicated nor partial
+  bool free = true;  ///< neither distributed nor replicated nor partial
 };
 
 struct Uses {
@@ -100,7 +100,7 @@ struct Uses {
   bool cyclic = false;  ///< some blocks are not those of ceil-division
 };
 
-/// A dim that stays on its PE, in a tile larger than itself: whole blocks of a one-PE axis.
+/// For a local dim in a tile larger than itself: whole blocks of a one-PE axis.
 Status use_for_padding(const Layout& layout, const PyflameLayout& words, std::size_t dim,
                        std::int64_t tile, Uses& uses) {
   const std::array<std::int64_t, 2> pes = {words.rows, words.cols};
@@ -162,15 +162,16 @@ Kind simplest_kind(const PyflameLayout& words, const Uses& uses) {
   return words.rows == 1 ? Kind::kColPartition : Kind::kGrid;
 }
 
-/// Blocks of what an axis deals out. By default it deals out dim `axis`, of which one block that is
-/// as long as the dim stays on the first PE.
+/// The block size of an axis. By default it distributes dim `axis`, with one block as long as the
+/// dim on the first PE.
 std::int64_t block_of(const AxisUse& use, std::int64_t pes, const Shape& shape, std::size_t axis) {
   if (use.dim) return use.block;
   const bool stays = use.free && pes > 1 && axis < shape.rank();
   return stays ? std::max<std::int64_t>(shape[axis], 1) : 1;
 }
 
-/// The first element that the words would put elsewhere, as a reason; nothing when they say it all.
+/// The first element that `words` would put elsewhere, as a reason; nullopt when they express the
+/// layout.
 Result<std::optional<std::string>> misplaced(const PyflameLayout& words, const Layout& layout) {
   const Result<Layout> again = lower(words, layout.shape(), layout.dtype());
   if (!again) return std::optional(again.error().message);

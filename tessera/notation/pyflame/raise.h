@@ -7,29 +7,29 @@
 
 #include "tessera/notation/pyflame/pyflame.h"
 
-/// What raise_pyflame is made of: each part reads one thing off a layout, or says why PyFlame has
-/// no words for it.
+/// The parts of raise_pyflame: each one computes one property of a layout, or states why PyFlame
+/// cannot express it.
 namespace tessera::notation {
 
 /// "PyFlame cannot say ..".
 Error pyflame_cannot_say(std::string_view what);
 
-/// Where the tiles are: on the wafer's first PEs, moved as a whole, or each on a PE of its own.
+/// Where the tiles are: on the wafer's first PEs, all moved by one origin, or each on a listed PE.
 struct PyflamePes {
   std::optional<PyflameLayout::Pe> origin;
-  std::vector<PyflameLayout::Pe> pes;  ///< row-major; only when no origin says it
+  std::vector<PyflameLayout::Pe> pes;  ///< row-major; only when no origin expresses it
 };
 /// Lists at most 2^20 PEs.
 Result<PyflamePes> pyflame_pes(const Layout& layout);
 
-/// How one dim lies, whatever folds say it.
+/// How one dim is distributed, independent of the folds that describe it.
 struct PyflameDim {
   int axis = -1;            ///< the PE axis that the dim moves along, if any
-  std::int64_t block = 0;   ///< elements before the first move, where it moves
+  std::int64_t block = 0;   ///< elements before the first move to another PE, if any
   std::int64_t stride = 0;  ///< slots between neighbours on one PE; 0 when there are none
-  std::int64_t tile = 1;    ///< elements that a PE allocates for the dim, were slots row-major
+  std::int64_t tile = 1;    ///< elements that a PE allocates for the dim if slots are row-major
 };
-/// One a dim. Only for tensors with elements, on meshes of rank 2 or of one place.
+/// One entry per dim. Only for tensors with elements, on meshes of rank 2 or of one place.
 Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout);
 
 }  // namespace tessera::notation

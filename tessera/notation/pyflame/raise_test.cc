@@ -24,8 +24,8 @@ Layout layout_of(const std::string& text) {
   return tensor->layout();
 }
 
-/// The layout of `said`, from which nothing of the text is left, prints as `printed`, and that
-/// reads back as the same function, allocation and PEs.
+/// The layout of `said`, without its text, prints as `printed`, which reads back as the same
+/// function, allocation and PEs.
 void expect_raised(const std::string& type, const std::string& said, const std::string& printed) {
   const std::string text = cat("tensor<", type, ", ", said, ">");
   SCOPED_TRACE(text);
@@ -91,7 +91,7 @@ TEST(PyflameRaise, TheSimplestFactoryIsFound) {
            {"f32", "pyflame.Grid(2, 2, dim_to_pe=[])", "pyflame.Grid(2, 2, dim_to_pe=[])"},
            {"0x6xf32", "pyflame.BlockCyclic(2, 2, 1, 1)", "pyflame.Grid(2, 2)"},
            {"0xf32", "pyflame.Grid(2, 2, dim_to_pe=[1])", "pyflame.Grid(2, 2, dim_to_pe=[-1])"},
-           // 7 rows in whole blocks of 4 on one PE are 8: blocks are the only words for it.
+           // 7 rows in whole blocks of 4 on one PE are 8: only blocks can express it.
            {"7x6xf32", "pyflame.BlockCyclic(1, 2, 4, 3)", "pyflame.BlockCyclic(1, 2, 4, 3)"},
            {"7x6xf32", "pyflame.BlockCyclic(1, 1, 7, 4)", "pyflame.BlockCyclic(1, 1, 1, 4)"}}) {
     expect_raised(type, said, printed);
@@ -192,7 +192,7 @@ TEST(PyflameRaise, WhatPyflameCannotSayHasAReason) {
   }
 }
 
-// What is raised depends on the function, not on the folds that say it.
+// Raising depends on the function, not on the folds that describe it.
 TEST(PyflameRaise, RewrittenLayoutsAreRecognised) {
   std::int64_t tried = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {

@@ -35,7 +35,7 @@ constexpr std::array<Parameter, 4> kOptions = {{{"dim_to_pe", Argument::kDimToPe
                                                 {"replicate", Argument::kReplicate},
                                                 {"partial", Argument::kPartial}}};
 
-/// A factory and what it takes before the options, in order.
+/// A factory and its parameters before the options, in order.
 struct Factory {
   std::string_view name;
   Kind kind = Kind::kSinglePE;

@@ -12,7 +12,7 @@
 #include "tessera/testing/sanitized.h"
 
 /// PyFlame's notation against PyFlame's rule (testing/notation/rule_pyflame.h): random layouts and
-/// slips.
+/// texts with mistakes.
 namespace tessera::notation {
 namespace {
 
@@ -70,7 +70,7 @@ TEST(PyflameRule, RandomLayoutsAreWhereTheRuleSays) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// The rule of words that were read.
+/// The rule of a layout that was read.
 PyflameRule rule_of(const PyflameLayout& words) {
   PyflameRule rule;
   rule.factory = pyflame_factory(words.kind);
@@ -88,7 +88,7 @@ PyflameRule rule_of(const PyflameLayout& words) {
   return rule;
 }
 
-/// What is accepted after all follows the rule as well.
+/// Texts with mistakes that are still accepted follow the rule as well.
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor || tensor->notation != "pyflame" || !test::is_small(tensor->layout())) return {};

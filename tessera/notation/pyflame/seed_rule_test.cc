@@ -10,7 +10,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/rule_pyflame.h"
 
-/// Every layout example and number of the seed on PyFlame, with the corrections of FACTS, against
+/// Every layout example and number of the PyFlame document, with the corrections of FACTS, against
 /// the rule (testing/notation/rule_pyflame.h) and by hand.
 namespace tessera::notation {
 namespace {
@@ -60,7 +60,7 @@ void expect_sampled(const PyflameRule& rule, const Numbers& shape, const std::st
 
 std::int64_t bytes_per_pe(const std::string& text) { return read(text).layout().shard_bytes(); }
 
-/// Seed 000, section 3.2: 4 MB on one PE of 48 KB.
+/// PyFlame document, section 3.2: 4 MB on one PE of 48 KB.
 TEST(PyflameSeed, SinglePE) {
   const std::string text = "tensor<1024x1024xf32, pyflame.SinglePE()>";
   expect_sampled({}, {1024, 1024}, text);
@@ -68,7 +68,7 @@ TEST(PyflameSeed, SinglePE) {
   EXPECT_GT(bytes_per_pe(text), 48 * 1024);
 }
 
-/// Seed 000, section 3.2: rows 0-255 on PE(0,0), 256-511 on PE(1,0), .. 1 MB each.
+/// PyFlame document, section 3.2: rows 0-255 on PE(0,0), 256-511 on PE(1,0), .. 1 MB each.
 TEST(PyflameSeed, RowPartition) {
   PyflameRule rule = grid(4, 1);
   rule.factory = "RowPartition";
@@ -84,7 +84,7 @@ TEST(PyflameSeed, RowPartition) {
   }
 }
 
-/// Seed 000, section 3.2: 1024 PEs x 4 KB = 4 MB; tile (r, c) is the r-th and c-th 32.
+/// PyFlame document, section 3.2: 1024 PEs x 4 KB = 4 MB; tile (r, c) is the r-th and c-th 32.
 TEST(PyflameSeed, Grid) {
   const std::string text = "tensor<1024x1024xf32, pyflame.Grid(32, 32)>";
   expect_sampled(grid(32, 32), {1024, 1024}, text);
@@ -130,7 +130,7 @@ TEST(PyflameFacts, FactoriesThatAreTheSameFunction) {
       same("tensor<53x63xf32, pyflame.Grid(1, 2)>", "tensor<53x63xf32, pyflame.ColPartition(2)>"));
   EXPECT_TRUE(
       same("tensor<53x63xf32, pyflame.Grid(1, 1)>", "tensor<53x63xf32, pyflame.SinglePE()>"));
-  // Blocks as long as the ceil-divided tile deal out one block a PE: 53 = 18 + 18 + 17.
+  // Blocks as long as the ceil-divided tile give one block per PE: 53 = 18 + 18 + 17.
   EXPECT_TRUE(same("tensor<53x63xf32, pyflame.BlockCyclic(3, 2, 18, 32)>",
                    "tensor<53x63xf32, pyflame.Grid(3, 2)>"));
   EXPECT_TRUE(same("tensor<53x63xf32, pyflame.Grid(3, 2, dim_to_pe=[0, 1])>",
@@ -139,7 +139,7 @@ TEST(PyflameFacts, FactoriesThatAreTheSameFunction) {
                     "tensor<53x63xf32, pyflame.Grid(3, 1, replicate=[0])>"));
 }
 
-/// FACTS 6: [181, 181] f32 on 2x2 takes 91·91·4 = 33,124 B a PE.
+/// FACTS 6: [181, 181] f32 on 2x2 takes 91·91·4 = 33,124 B per PE.
 TEST(PyflameFacts, TileBytesRoundUp) {
   EXPECT_EQ(bytes_per_pe("tensor<181x181xf32, pyflame.Grid(2, 2)>"), 33'124);
 }
@@ -198,7 +198,7 @@ TEST(PyflameFacts, BlockCyclicByHand) {
   EXPECT_EQ(*large.element_at({1, 0}, 0), Slot(Padding{Cause::kGrid}));
 }
 
-/// Layouts of other notations that PyFlame can say too.
+/// Layouts of other notations that PyFlame can express too.
 TEST(PyflameFacts, TheSameLayoutInOtherWords) {
   for (const char* text : {
            "tensor<6x8xf32, strided<[8, 1]>>",
@@ -215,7 +215,7 @@ TEST(PyflameFacts, TheSameLayoutInOtherWords) {
   }
 }
 
-/// What the rule refuses, each with a typed error that points into the text.
+/// What the rule rejects, each with a typed error that points into the text.
 TEST(PyflameFacts, Refusals) {
   const std::vector<std::string> layouts = {
       "pyflame.Grid(2, 2, dim_to_pe=[0, 0])",                 // two dims on one PE axis

@@ -9,11 +9,11 @@
 #include "tessera/notation/pyflame/pyflame.h"
 #include "tessera/notation/text/cursor.h"
 
-/// `pyflame.Factory(..)` as it stands in the text, so that what is wrong with its meaning is told
-/// where it was said.
+/// `pyflame.Factory(..)` as read from the text, with spans, so that errors in its meaning point at
+/// the text.
 namespace tessera::notation {
 
-/// Where each item stood. Lists have a span an entry, as many as the words have.
+/// The span of each item. Lists have one span per entry.
 struct PyflameSpans {
   Span rows;
   Span cols;
@@ -38,7 +38,7 @@ Result<PyflameText> read_pyflame(std::string_view source);
 /// "rows" and "columns".
 std::string_view pe_axis_name(int axis);
 
-/// Points errors at items; without a text (words that a program made) it points nowhere.
+/// Gives the span of an item for errors; without a text (a layout made by a program) it gives none.
 class PyflameBlame {
  public:
   PyflameBlame() = default;
@@ -48,18 +48,18 @@ class PyflameBlame {
   using Items = std::vector<Span> PyflameSpans::*;
   std::optional<Span> at(Item item) const;
   std::optional<Span> at(Items items, std::size_t entry) const;
-  /// From the first of the two to the end of the other.
+  /// From the start of the first to the end of the second.
   static std::optional<Span> both(std::optional<Span> a, std::optional<Span> b);
 
  private:
   const PyflameSpans* spans_ = nullptr;
 };
 
-/// What is wrong with words on their own, whatever the tensor: PEs and blocks that are not
-/// positive, a factory with fields it does not have, PE axes named twice, PEs listed twice.
+/// Checks the rules that do not depend on the tensor: PEs and blocks must be positive, a factory
+/// must not have fields of another one, no PE axis and no PE may be listed twice.
 Status check_pyflame(const PyflameLayout& words, const PyflameBlame& blame);
 
-/// `lower`, with errors that point into the text.
+/// Like `lower`, but errors point into the text.
 Result<Layout> lower_pyflame(const PyflameLayout& words, const Shape& shape, DType dtype,
                              const PyflameBlame& blame);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxRuns = std::size_t{1} << 16;
 
-/// The next element after `x` of a piece that may be on another place. Only cuts from the outermost
-/// to the last that goes to the mesh matter.
+/// The next element after `x` of a piece that may be on another place. Only the cuts from the
+/// outermost to the last one on the mesh matter.
 std::optional<std::int64_t> next_change(const Form& form, int dim, std::int64_t x) {
   std::optional<std::int64_t> next;
   for (const Fold& fold : form.folds) {

@@ -7,7 +7,7 @@
 
 namespace tessera::notation {
 
-/// What a notation cannot say when the nearest of its words put an element elsewhere.
+/// The message when the nearest layout of a notation puts an element elsewhere.
 /// Example: "that element [6] is in slot 1 of [1, 0], not in slot 3 of [0, 0]"; a single place is
 /// not named.
 std::string element_elsewhere(const Form& is, const Form& would_be, const Index& index);

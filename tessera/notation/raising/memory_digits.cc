@@ -17,8 +17,8 @@ Error cannot(std::string what) {
   return Error{ErrorCode::kNotSupported, std::move(what), std::nullopt, {}};
 }
 
-/// A line whose points are all multiples of a number, counted in that number: 4·x cut by (8, 2, 1)
-/// is x cut by (2, 1), because a step of x is two of width 2 and leaves nothing.
+/// A line whose points are all multiples of a number, in units of that number: 4·x cut by (8, 2, 1)
+/// is x cut by (2, 1), because a step of x is two steps of width 2 with remainder 0.
 Line reduced(Line line) {
   std::int64_t step = line.start;
   for (const Term& term : line.terms) step = std::gcd(step, term.coef);
@@ -55,7 +55,7 @@ Result<std::vector<int>> joined_dims(const Line& line, const Shape& shape) {
   return dims;
 }
 
-/// What one line does along a dim says little when another line moves the dim as well.
+/// What one line does along a dim is not conclusive when another line moves the dim as well.
 Error cannot_along(const Lines& lines, int dim, std::string what) {
   const auto of_dim = std::count_if(lines.lines.begin(), lines.lines.end(), [&](const Line& line) {
     return std::any_of(line.terms.begin(), line.terms.end(),
@@ -64,7 +64,7 @@ Error cannot_along(const Lines& lines, int dim, std::string what) {
   return cannot(of_dim > 1 ? cat("dim ", dim, " cut in two ways at once") : std::move(what));
 }
 
-/// The lines and their digits, line by line, widths falling.
+/// The lines and their digits, line by line, with decreasing widths.
 Result<MemoryDigits> unsorted_digits(const Layout& layout) {
   if (layout.places() != 1) return cannot(cat("a mesh of ", layout.places(), " places"));
   const Shape& shape = layout.shape();
@@ -97,7 +97,7 @@ Result<MemoryDigits> unsorted_digits(const Layout& layout) {
   return memory;
 }
 
-/// Dims must be in one line each: chains that do not interleave are two ways to cut one dim.
+/// Each dim must be in one line: two lines with the same dim would cut it in two ways.
 Status check_lines(const MemoryDigits& memory, std::size_t rank) {
   std::vector<bool> seen(rank, false);
   for (const std::vector<int>& dims : memory.lines) {
@@ -112,9 +112,8 @@ Status check_lines(const MemoryDigits& memory, std::size_t rank) {
 }
 
 /// Joins the line whose last digit is `at` with the line whose first digit comes next, when both
-/// digits count as one: row-major dims that only together fill what a step of the next slower digit
-/// holds. Example: 2x2 in 5 slots: x0 in steps of 2 does not divide 5; 2·x0 + x1 in steps of 1
-/// does.
+/// digits count as one: row-major dims that only together fill one step of the next slower digit.
+/// Example: 2x2 in 5 slots: x0 in steps of 2 does not divide 5; 2·x0 + x1 in steps of 1 does.
 bool join_with_next(MemoryDigits& memory, std::size_t at, const Shape& shape) {
   if (at + 1 >= memory.digits.size()) return false;
   const MemoryDigit slow = memory.digits[at];

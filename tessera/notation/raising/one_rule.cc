@@ -25,13 +25,13 @@ Move move_to(const Placement& placement, const Index& index) {
   return move;
 }
 
-/// One digit of a dim: so many elements wide, moving so far.
+/// One digit of a dim: its width in elements, and its move per step.
 struct Digit {
   std::int64_t width = 1;
   Move move;
 };
 
-/// The digits of a dim, narrowest first: each goes on as long as its steps are all alike.
+/// The digits of a dim, narrowest first: each one continues as long as its steps are equal.
 std::vector<Digit> digits_along(const Placement& placement, std::size_t dim, const Move& origin) {
   const std::int64_t extent = placement.shape()[dim];
   const auto at = [&](std::int64_t x) {
@@ -58,7 +58,7 @@ std::vector<Digit> digits_along(const Placement& placement, std::size_t dim, con
   return digits;
 }
 
-/// The fold of a dim onto one mesh axis, or into memory; nothing when a step goes back.
+/// The fold of a dim onto one mesh axis, or into memory; nullopt when a step is negative.
 std::optional<Fold> fold_of(const std::vector<Digit>& digits, std::size_t dim, std::size_t part,
                             std::size_t axes, const Shape& shape) {
   Fold fold;

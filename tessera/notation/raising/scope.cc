@@ -30,7 +30,8 @@ std::string mesh_words(const Scope& scope) {
   return cat("has a mesh of ", axes, axes == "1" ? " axis" : " axes");
 }
 
-/// The first dim that is a line of its own and has room for more than its elements, and how much.
+/// The first dim that is a separate line and has room for more than its elements, and its padded
+/// extent.
 std::optional<std::pair<int, std::int64_t>> padded_dim(const Layout& layout) {
   for (const Fold& fold : layout.form().folds) {
     if (fold.terms.size() != 1) continue;
@@ -61,7 +62,7 @@ std::optional<std::string> beyond_padding(const Placement& placement) {
 
 std::optional<std::string> beyond_mesh(const Placement& placement, const Scope& scope) {
   const Shape& mesh = placement.mesh();
-  if (mesh.elements() == 1) return std::nullopt;  // one place is [] or [0, 0] alike
+  if (mesh.elements() == 1) return std::nullopt;  // [] and [0, 0] both denote one place
   if (mesh.rank() >= scope.least_axes && mesh.rank() <= scope.most_axes) return std::nullopt;
   return cat(mesh_words(scope), ": the tensor is on ", mesh.to_string(), " places");
 }

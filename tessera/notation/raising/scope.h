@@ -8,24 +8,27 @@
 
 #include "tessera/layout/placement.h"
 
+/// raising/: code that notations share to express a Layout in their terms. A placement comes in;
+/// digits, steps and reasons for refusal go out. It does not know any particular notation.
 namespace tessera::notation {
 
-/// What a notation has words for, whatever the numbers. A tensor outside its notation's scope is
-/// refused for that reason before anything else is tried; inside it, `raise` decides.
+/// The kinds of tensors that a notation can express, independent of the numbers. A tensor outside
+/// the scope is rejected for that reason before anything else is tried; inside the scope, `raise`
+/// decides.
 struct Scope {
   std::size_t least_axes = 0;  ///< of the mesh; 0 is a single place
   std::size_t most_axes = 0;
   bool pads = true;         ///< slots without an element
   bool replicates = false;  ///< the same element on several places
-  bool partial = false;     ///< shares of a value that are still to be reduced
+  bool partial = false;     ///< partial values that must still be reduced
   bool tiles = false;       ///< atoms of several elements, and storage in another type
   bool shares = false;      ///< elements that share a slot
-  bool pieces = false;      ///< boxes with a layout each
+  bool pieces = false;      ///< boxes with one layout each
 };
 
-/// Why no words of a notation can say a tensor, all reasons in one sentence, or nothing when its
-/// scope does not exclude it.
-/// Law: what is told is so: a number in the sentence is a number of the tensor.
+/// Why a notation cannot express a tensor, all reasons in one sentence, or nullopt when its scope
+/// does not exclude the tensor.
+/// Law: the sentence is true: a number in the sentence is a number of the tensor.
 /// Example: "morello cannot pad: dim 0 is 53, padded to 96; has one place: the tensor is on 3x2
 /// places".
 std::optional<std::string> outside_scope(const Placement& placement, std::string_view notation,

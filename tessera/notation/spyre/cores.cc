@@ -51,7 +51,7 @@ Result<Divided> divided(const SpyreLayout& words, const Shape& shape, DType dtyp
   return result;
 }
 
-/// Divides from the outermost device dim inwards, each as little as needed; nothing when not even
+/// Divides from the outermost device dim inwards, each dim as little as needed; empty when not even
 /// single sticks fit.
 std::vector<std::int64_t> fitting_division(const Divided& tensor, std::int64_t limit_bytes) {
   std::vector<std::int64_t> cores(tensor.device_size.size(), 1);

@@ -9,8 +9,9 @@
 
 namespace tessera::notation {
 
-/// The stretch of the undivided device tensor from the first to the last byte of a core's piece.
-/// A core addresses all of it, whether its piece fills it or not, so the device limits it.
+/// The byte range of the undivided device tensor from the first to the last byte of a core's piece.
+/// A core addresses the whole range, even if its piece does not fill it, so the device limits its
+/// size.
 struct SpyreSpan {
   std::int64_t core = 0;
   std::int64_t first_byte = 0;
@@ -18,13 +19,13 @@ struct SpyreSpan {
   friend bool operator==(const SpyreSpan&, const SpyreSpan&) = default;
 };
 
-/// The span of one core; kOutOfRange when there is no such core. A tensor that is not divided is
-/// the piece of core 0.
+/// The span of one core; kOutOfRange when there is no such core. An undivided tensor is the piece
+/// of core 0.
 ///
 ///     bytes = (1 + Σ (piece extent - 1)·device stride) elements
 ///
-/// Example: [32, 8192, 17408] f16 by default is [8192, 272, 32, 64]; cores=[32, 1, 1, 1] give each
-/// core 256·272·32 sticks in one stretch: 285212672 bytes, 272 MiB.
+/// Example: [32, 8192, 17408] f16 by default is [8192, 272, 32, 64]; cores=[32, 1, 1, 1] gives each
+/// core 256·272·32 sticks in one range: 285212672 bytes, 272 MiB.
 Result<SpyreSpan> core_span(const SpyreLayout& words, const Shape& shape, DType dtype,
                             std::int64_t core);
 

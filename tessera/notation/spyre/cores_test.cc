@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{256} << 20;
 
-/// First and last slot of each core's piece, by looking at every device coordinate.
+/// First and last slot of each core's piece, by examining every device coordinate.
 std::vector<SpyreSpan> naive_spans(const Numbers& device_size, const Numbers& cores) {
   std::int64_t count = 1;
   for (const std::int64_t pieces : cores) count *= pieces;

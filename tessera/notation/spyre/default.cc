@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kSynthetic = -1;
 
-/// The dims, slowest first, as said or 0 .. n-1.
+/// The dims, slowest first, as given or 0 .. n-1.
 Result<std::vector<std::int64_t>> order_of(const SpyreLayout& words, const Shape& shape,
                                            const Spans& spans) {
   const auto rank = static_cast<std::int64_t>(shape.rank());

@@ -160,7 +160,7 @@ TEST(SpyreText, ComesBackAsWritten) {
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
     EXPECT_EQ(print_tensor(*tensor), text);
   }
-  // Keys in any order, blanks anywhere, what says nothing left out.
+  // Keys in any order, blanks anywhere, items without effect omitted.
   const std::string loose =
       "tensor<512x256xf16, spyre < cores = [ ] , dim_map=[1,0,1] , device_size=[4,512,64] > >";
   const Result<Tensor> tensor = parse_tensor(loose);

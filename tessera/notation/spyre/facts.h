@@ -11,18 +11,18 @@
 
 namespace tessera::notation {
 
-/// What only the notation knows about a tensor, ready to be shown.
+/// Facts about a tensor that only the notation knows. `show` prints them.
 struct SpyreFacts {
-  /// Nests are listed up to this many; `nest_count` says how many there are.
+  /// At most this many nests are listed; `nest_count` is the number of all nests.
   static constexpr std::size_t kMaxNests = 256;
 
   std::vector<std::int64_t> device_size;
-  std::optional<std::vector<std::int64_t>> dim_map;  ///< nothing when no dim_map can say it
+  std::optional<std::vector<std::int64_t>> dim_map;  ///< nullopt when no dim_map expresses it
   std::vector<std::int64_t> stride_map;
   std::int64_t elements_per_stick = 0;
   std::int64_t device_bytes = 0;  ///< of the undivided device tensor, padding included
   std::vector<SpyreNest> nests;
-  /// Nothing when there are too many to count (see transfer_nests); then none are listed.
+  /// Nullopt when there are too many to count (see transfer_nests); then none are listed.
   std::optional<std::int64_t> nest_count;
 };
 

@@ -45,7 +45,7 @@ Result<std::vector<Guess::Dim>> arrange_memory(std::vector<Step> steps, const Ro
     std::int64_t extent = whole ? step.above / step.width : space;
     std::int64_t width = step.width;
     if (step.move.slot == 1) {
-      // The stick is a device dim of its own; what is beyond it counts sticks.
+      // The stick is a separate device dim; the rest counts sticks.
       if (extent % room.per_stick != 0) {
         return cannot(cat("runs of ", extent, " slots in sticks of ", room.per_stick));
       }
@@ -70,14 +70,14 @@ Result<std::vector<Guess::Dim>> arrange_memory(std::vector<Step> steps, const Ro
 struct MeshDigit {
   Step step;
   std::int64_t cores = 1;
-  /// As a device dim of its own, one coordinate a core.
+  /// As a separate device dim, one coordinate per core.
   Guess::Dim alone() const {
     return step.width < 0 ? Guess::Dim{-1, -1, 1, cores}
                           : Guess::Dim{step.dim, step.width, step.need(), cores};
   }
 };
 
-/// By falling stride.
+/// By decreasing stride.
 Result<std::vector<MeshDigit>> arrange_mesh(std::vector<Step> steps, const Room& room) {
   std::sort(steps.begin(), steps.end(),
             [](const Step& a, const Step& b) { return a.move.place > b.move.place; });
@@ -95,15 +95,15 @@ Result<std::vector<MeshDigit>> arrange_mesh(std::vector<Step> steps, const Room&
   return digits;
 }
 
-/// Makes one divided device dim of a digit on the mesh and the memory digit that it counts pieces
-/// of, if that is what they are.
+/// Merges a digit on the mesh and a memory digit into one divided device dim, if the mesh digit
+/// counts pieces of the memory digit.
 bool merge(const MeshDigit& mesh, Guess::Dim& memory) {
   const std::int64_t piece = memory.extent;
   if (memory.width < 1 || memory.cores != 1 || memory.dim != mesh.step.dim) return false;
   if ((Checked(memory.width) * piece).saturated() != mesh.step.width) return false;
   const Checked most = Checked(mesh.cores) * piece;
   if (most.overflowed()) return false;
-  // As many coordinates as hold data, if that many make pieces of this size.
+  // As many coordinates as hold data, if that number gives pieces of this size.
   memory.extent =
       std::clamp(ceil_div(mesh.step.bound, memory.width), most.raw() - mesh.cores + 1, most.raw());
   memory.cores = mesh.cores;
@@ -128,8 +128,9 @@ Result<Guess> arrange(const std::vector<Step>& steps, const Room& room) {
   TESSERA_TRY(std::vector<Guess::Dim> memory, arrange_memory(memory_steps, room));
   std::reverse(memory.begin(), memory.end());
   TESSERA_TRY(const std::vector<MeshDigit> mesh, arrange_mesh(mesh_steps, room));
-  // Core numbers are row-major over the device dims, so divided dims stand by falling stride. One
-  // that has no memory digit may stand wherever that allows, and stands as far out as it can.
+  // Core numbers are row-major over the device dims, so divided dims are in the order of decreasing
+  // stride. A dim without a memory digit may be anywhere that this order allows, and is placed as
+  // far out as possible.
   std::vector<std::int64_t> strides(memory.size(), 0);  // of the divided ones
   std::vector<MeshDigit> alone;
   for (const MeshDigit& digit : mesh) {

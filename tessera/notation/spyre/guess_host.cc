@@ -8,7 +8,7 @@
 namespace tessera::notation::spyre {
 namespace {
 
-/// Makes one digit of two that move in step: so many slots, or places, a host element.
+/// Joins two digits that move the same number of slots, or places, per host element.
 bool join(const Step& outer, Step& inner) {
   const std::int64_t width = std::gcd(outer.width, inner.width);
   const std::int64_t finer = inner.width / width;
@@ -21,8 +21,8 @@ bool join(const Step& outer, Step& inner) {
   return true;
 }
 
-/// Parts that each digit must be cut into so that the stick and the digits outside are whole
-/// numbers of them: slots between elements are then host elements between them.
+/// The number of parts that each digit must be cut into so that the stick and the outer digits are
+/// whole numbers of parts: slots between elements then correspond to host elements between them.
 std::vector<std::int64_t> parts_of(const std::vector<Step>& steps, const Room& room) {
   std::vector<std::int64_t> parts(steps.size(), 1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -41,8 +41,8 @@ std::vector<std::int64_t> parts_of(const std::vector<Step>& steps, const Room& r
   return parts;
 }
 
-/// Cuts the digits into those parts. Where a width is not a multiple of its parts, the whole host
-/// is stretched until it is. False on overflow.
+/// Cuts the digits into those parts. If a width is not a multiple of its parts, all host strides
+/// are multiplied until it is. Returns false on overflow.
 bool fill_gaps(std::vector<Step>& steps, std::vector<std::int64_t>& host, const Room& room) {
   const std::vector<std::int64_t> parts = parts_of(steps, room);
   std::int64_t stretch = 1;
@@ -75,7 +75,7 @@ std::optional<std::vector<Step>> steps_of_host(const Lines& lines,
   std::vector<Step> steps;
   for (const Line& line : lines.lines) {
     if (line.start != 0) return std::nullopt;
-    std::int64_t scale = 0;  // host elements that one position of the line is
+    std::int64_t scale = 0;  // host elements per position of the line
     for (const Term& term : line.terms) {
       const std::int64_t stride = host_stride[static_cast<std::size_t>(term.dim)];
       if (term.coef < 1 || stride % term.coef != 0) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<std::vector<Step>> steps_of_host(const Lines& lines,
 
 std::optional<std::vector<std::int64_t>> host_in_device_order(const Lines& lines, const Room& room,
                                                               HostGuess guess, bool by_last_digit) {
-  // The digit that a line is known by; lines that are only on the mesh come last.
+  // The digit by which a line is ordered; lines that are only on the mesh come last.
   const auto digit_of = [&](const Line& line) {
     if (by_last_digit && line.cuts.back().move.slot > 0) return line.cuts.back();
     LineCut result{1, {0, INT64_MAX}};
@@ -118,7 +118,7 @@ std::optional<std::vector<std::int64_t>> host_in_device_order(const Lines& lines
     }
     return result;
   };
-  // The parts that a digit must be made of to fill the digit outside.
+  // The number of parts that a digit needs to fill the next outer digit.
   const auto parts = [&](std::int64_t slot) {
     std::int64_t next = room.slots;
     for (const Line& line : lines.lines) {
@@ -143,7 +143,7 @@ std::optional<std::vector<std::int64_t>> host_in_device_order(const Lines& lines
     Checked scale = end;
     if ((guess == HostGuess::kSlots || guess == HostGuess::kGaps) &&
         digit.move.slot < room.per_stick) {
-      // What lies inside one stick has one stride, so its offsets are slots or nothing.
+      // Elements inside one stick have one stride, so their offsets must be slots.
       if (digit.move.slot % digit.width != 0) return std::nullopt;
       scale = slots;
     } else if (guess == HostGuess::kSlots && slots >= end.saturated() && !only_on_mesh) {

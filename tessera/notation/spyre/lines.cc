@@ -10,8 +10,8 @@
 namespace tessera::notation::spyre {
 namespace {
 
-/// What every explicit text must obey, whatever its map: as many entries as device dims, extents
-/// that can be, a whole stick at the end, and cores that leave it whole.
+/// The rules for every explicit text, independent of its map: one entry per device dim, valid
+/// extents, a whole stick at the end, and cores that do not divide the stick.
 Status check_device(const SpyreLayout& words, DType dtype, const Spans& spans) {
   const std::vector<std::int64_t>& size = words.device_size;
   const std::size_t rank = size.size();
@@ -71,13 +71,13 @@ Status check_cores(const SpyreLayout& words, std::size_t rank, const Spans& span
   return ok_status();
 }
 
-/// A device dim whose single coordinate is all there is needs no digit.
+/// Whether a device dim has only one coordinate and therefore needs no digit.
 bool says_nothing(const SpyreLayout& words, const std::vector<std::int64_t>& device_size,
                   std::size_t j) {
   return device_size[j] == 1 && cores_of(words, j) == 1;
 }
 
-/// One line for each dim, its digits counted from the right.
+/// One line for each dim; its rightmost digit is the fastest.
 Result<std::vector<DeviceLine>> lines_of_dims(const SpyreLayout& words,
                                               const std::vector<std::int64_t>& device_size,
                                               const std::vector<std::int64_t>& device_stride,
@@ -178,7 +178,7 @@ Result<DeviceLines> device_lines(const SpyreLayout& words, const Shape& shape, D
     TESSERA_TRY(DefaultDims by_rule, default_dims(words, shape, per_stick, spans));
     result.device_size = std::move(by_rule.device_size);
     dims = std::move(by_rule.dims);
-    for (std::int64_t& dim : dims) {  // kept today, with stride -1
+    for (std::int64_t& dim : dims) {  // kept in era now, with stride -1
       if (dim >= 0 && shape[static_cast<std::size_t>(dim)] == 1) dim = -1;
     }
   } else {
@@ -194,7 +194,8 @@ Result<DeviceLines> device_lines(const SpyreLayout& words, const Shape& shape, D
     TESSERA_TRY(result.lines,
                 lines_of_dims(words, result.device_size, result.device_stride, dims, shape, spans));
   }
-  // Dims in order, then what no dim moves along, so that both maps say one thing alike.
+  // Dims in order, then device dims that no dim moves along, so that both kinds of maps give equal
+  // lines.
   const auto key = [](const DeviceLine& line) {
     return std::pair(line.terms.empty(), line.terms.empty()
                                              ? line.digits[0].device_dim

@@ -11,10 +11,10 @@
 #include "tessera/base/result.h"
 #include "tessera/notation/spyre/spyre.h"
 
-/// What the parts of the Spyre notation share: words as lines of device digits.
+/// Code shared by the parts of the Spyre notation: a Spyre layout as lines of device digits.
 namespace tessera::notation::spyre {
 
-/// What an error may point at.
+/// The items of the text that an error can point at.
 enum class Item : std::uint8_t {
   kDeviceSize,
   kMap,
@@ -27,7 +27,7 @@ enum class Item : std::uint8_t {
 };
 inline constexpr std::size_t kItems = 8;
 
-/// Where the items of a text stand; nothing for words that were never text.
+/// The spans of the items of a text; empty for a layout that was not read from text.
 struct Spans {
   struct Of {
     Span whole;
@@ -36,32 +36,32 @@ struct Spans {
   std::array<std::optional<Of>, kItems> items;
 
   std::optional<Of>& operator[](Item item) { return items[static_cast<std::size_t>(item)]; }
-  /// The error, placed at an item or at one of its numbers where the text says it.
+  /// The error with the span of an item, or of one of its numbers, if the text has it.
   Error blame(Item item, Error error) const;
   Error blame(Item item, std::size_t number, Error error) const;
 };
 
-/// One device dim's part in a line: coordinate = (what is left of the line) div width.
+/// The part of one device dim in a line: coordinate = (remainder of the wider digits) div width.
 struct Digit {
   std::size_t device_dim = 0;
   std::int64_t width = 1;
-  std::int64_t extent = 1;  ///< coordinates that the device dim has for it
-  std::int64_t stride = 1;  ///< slots of the undivided tensor that one step moves
+  std::int64_t extent = 1;  ///< coordinates of the device dim for this digit
+  std::int64_t stride = 1;  ///< slots of the undivided tensor per step
 };
 
 /// Logical dims joined into a line (usually one dim, with coefficient 1) and the device digits that
 /// cut it. Without terms, only coordinate 0 of each digit holds data.
 struct DeviceLine {
   std::vector<Term> terms;
-  std::vector<Digit> digits;  ///< falling widths, the last is 1
-  bool synthetic = false;     ///< said to be so by -1
+  std::vector<Digit> digits;  ///< decreasing widths, the last is 1
+  bool synthetic = false;     ///< given as -1
 
-  /// Which digit is the stick's, or part of it.
+  /// The digit that is the stick, or part of it.
   std::optional<std::size_t> stick(std::size_t device_rank) const;
 };
 
-/// The words, understood: device coordinates are read off independent lines. Every dim longer than
-/// 1 is in exactly one line; device dims of extent 1 that are not divided over cores are in none.
+/// A Spyre layout as independent lines, which give the device coordinates. Every dim longer than 1
+/// is in exactly one line; device dims of extent 1 that are not divided over cores are in no line.
 struct DeviceLines {
   Shape shape;
   std::vector<std::int64_t> device_size;
@@ -69,18 +69,18 @@ struct DeviceLines {
   std::vector<DeviceLine> lines;
 };
 
-/// Needs no bound but the ranks: the cost does not grow with any extent.
+/// The cost depends only on the ranks, not on any extent.
 Result<DeviceLines> device_lines(const SpyreLayout& words, const Shape& shape, DType dtype,
                                  const Spans& spans);
 
-/// The line's needed length: one past its largest position, 0 when a dim is empty.
+/// The length that the line needs: one past its largest position, 0 when a dim is empty.
 std::int64_t line_extent(const std::vector<Term>& terms, const Shape& shape);
 
-/// The host tensor's strides, as said or row-major. kContradiction, kOutOfRange or kNotInjective
-/// when what is said cannot hold the tensor.
+/// The host tensor's strides, as given or row-major. kContradiction, kOutOfRange or kNotInjective
+/// when the given strides cannot hold the tensor.
 Result<std::vector<std::int64_t>> host_strides(const SpyreLayout& words, const Shape& shape,
                                                const Spans& spans);
-/// Whether each dim steps over everything that dims of smaller stride span.
+/// Whether the stride of each dim is larger than the span of all dims with smaller strides.
 bool strides_nest(const std::vector<std::int64_t>& strides, const Shape& shape);
 
 /// device_size and the logical dim (-1: synthetic) of each device dim, by the default rule.
@@ -98,13 +98,13 @@ Result<std::vector<std::int64_t>> strides_of_dims(const std::vector<std::int64_t
                                                   const std::vector<std::int64_t>& host_stride);
 
 /// Cuts the line of host offsets by the strides of the device, and separates dims where the cuts
-/// allow it, so that padding has the cause of its own dim. `cores` tells which device dims are
+/// allow it, so that padding has the cause of its own dim. `cores` gives the device dims that are
 /// divided and must stay whole.
 Result<std::vector<DeviceLine>> lines_of_strides(const SpyreLayout& words, const Shape& shape,
                                                  const std::vector<std::int64_t>& host_stride,
                                                  const Spans& spans);
 
-/// As `lower`, blaming the text.
+/// Like `lower`, but errors point into the text.
 Result<Layout> lower_text(const SpyreLayout& words, const Shape& shape, DType dtype,
                           const Spans& spans);
 
@@ -115,12 +115,12 @@ Result<std::vector<std::int64_t>> device_strides(const std::vector<std::int64_t>
 std::vector<std::int64_t> piece_size(const std::vector<std::int64_t>& device_size,
                                      const std::vector<std::int64_t>& cores);
 
-/// Pieces that a device dim is divided into: 1 where nothing is said.
+/// The number of pieces of a device dim; default 1.
 inline std::int64_t cores_of(const SpyreLayout& words, std::size_t device_dim) {
   return words.cores.empty() ? 1 : words.cores[device_dim];
 }
 
-/// Text of a layout → words, and where each stands.
+/// A layout as read from its text, with spans.
 struct Parsed {
   SpyreLayout words;
   Spans spans;

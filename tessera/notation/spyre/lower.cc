@@ -9,7 +9,7 @@
 namespace tessera::notation::spyre {
 namespace {
 
-/// Line positions up to `end` that are padding for `cause`.
+/// Line positions up to `end` that are padding of cause `cause`.
 struct Level {
   std::int64_t end;
   Cause cause;
@@ -18,9 +18,9 @@ struct Level {
 /// How a device dim is divided over cores.
 struct Division {
   std::int64_t pieces = 1;
-  std::int64_t core_stride = 1;  ///< cores that one piece moves
-  std::int64_t piece = 1;        ///< coordinates a piece
-  std::int64_t slot_stride = 1;  ///< slots of a core that one coordinate moves
+  std::int64_t core_stride = 1;  ///< core numbers per piece
+  std::int64_t piece = 1;        ///< coordinates per piece
+  std::int64_t slot_stride = 1;  ///< slots of a core per coordinate
 };
 
 class Lowering {
@@ -50,8 +50,8 @@ class Lowering {
   }
 
  private:
-  /// The padding of digit k, nearest first: positions from `bound` on are reached only by
-  /// coordinates past the end of the data.
+  /// The padding of digit k, nearest first: only coordinates past the end of the data reach
+  /// positions from `bound` on.
   Result<std::vector<Level>> levels(const DeviceLine& line, std::size_t k,
                                     std::int64_t bound) const {
     const Digit& digit = line.digits[k];
@@ -80,9 +80,9 @@ class Lowering {
     return result;
   }
 
-  /// A digit, preceded by one that is always 0 for each kind of padding but the outermost: its
-  /// width is where that kind ends, so that the cause of a slot can be told (fold.h: the innermost
-  /// failed test tells).
+  /// Appends a digit. Before it, appends a digit that is always 0 for each kind of padding except
+  /// the outermost: its width is where that kind ends, so that the cause of a slot is known
+  /// (fold.h: the innermost failed test gives the cause).
   Status append(const DeviceLine& line, std::size_t k, std::int64_t bound,
                 std::vector<Cut>& cuts) const {
     const Digit& digit = line.digits[k];

@@ -8,7 +8,7 @@
 namespace tessera::notation::spyre_test {
 namespace {
 
-/// What a slot holds must be what the rule says of its device coordinates, on every core.
+/// What a slot holds must be what the rule gives for its device coordinates, on every core.
 void expect_slots(const Case& c, const Layout& layout, const Numbers& device_size,
                   const std::vector<std::optional<Index>>& held) {
   Numbers cores = c.words.cores;
@@ -19,7 +19,7 @@ void expect_slots(const Case& c, const Layout& layout, const Numbers& device_siz
   for (const std::int64_t extent : piece) slots *= extent;
   ASSERT_EQ(layout.slots(), slots);
   ASSERT_EQ(layout.shard_bytes(), slots / device_size.back() * 128);
-  if (layout.places() * slots > 10000) return;  // too many to look at
+  if (layout.places() * slots > 10000) return;  // too many to examine
   std::int64_t found = 0;
   for (std::int64_t core = 0; core < layout.places(); ++core) {
     const Numbers core_at = coordinates_of(core, cores);
@@ -146,7 +146,7 @@ std::array<std::int64_t, kCauses> causes(const Shape& shape, const SpyreLayout& 
 using Causes = std::array<std::int64_t, kCauses>;
 
 TEST(SpyreLower, PaddingHasTheCauseOfItsDim) {
-  // 240 of 256 columns: the last of four sticks has 48 of 64; 16 lanes a row are left.
+  // 240 of 256 columns: the last of four sticks has 48 of 64; 16 lanes per row are left.
   EXPECT_EQ(causes(shape_of({512, 240}), dim_map({4, 512, 64}, {1, 0, 1}), DType::kF16),
             (Causes{0, 0, 0, 512 * 16, 0, 0}));
   EXPECT_EQ(causes(shape_of({512, 240}), stride_map({4, 512, 64}, {64, 240, 1}), DType::kF16),
@@ -156,11 +156,11 @@ TEST(SpyreLower, PaddingHasTheCauseOfItsDim) {
       causes(shape_of({512, 240}), stride_map({4, 512, 64}, {64, 256, 1}, {256, 1}), DType::kF16),
       (Causes{0, 0, 0, 512 * 16, 0, 0}));
   // Two more sticks and 88 more rows than needed: whole sticks of them are alignment. Rows beyond
-  // 512 are alignment in all lanes, because alignment stands before stick.
+  // 512 are alignment in all lanes, because alignment comes before stick.
   EXPECT_EQ(causes(shape_of({512, 240}), dim_map({6, 600, 64}, {1, 0, 1}), DType::kF16),
             (Causes{0, 0, 88 * 6 * 64 + 512 * 2 * 64, 512 * 16, 0, 0}));
-  // The seed's own padded example: [100, 200, 500] in [256, 8, 128, 64] by [1, 2, 0, 2]. Of
-  // 256·128 pairs of rows 200·100 hold data, each 8 sticks of which the last has 52 elements.
+  // The padded example of the Spyre document: [100, 200, 500] in [256, 8, 128, 64] by [1, 2, 0, 2].
+  // Of 256·128 pairs of rows 200·100 hold data, each 8 sticks of which the last has 52 elements.
   EXPECT_EQ(
       causes(shape_of({100, 200, 500}), dim_map({256, 8, 128, 64}, {1, 2, 0, 2}), DType::kF16),
       (Causes{0, 0, (256 * 128 - 200 * 100) * 512, 200 * 100 * 12, 0, 0}));

@@ -32,8 +32,7 @@ Error no_dim_map(std::string message) {
                "a stride_map can"};
 }
 
-/// Which dim each device dim longer than 1 belongs to, with which width; -1 for those that nothing
-/// moves along.
+/// The dim and width of each device dim longer than 1; -1 if nothing moves along it.
 struct Owner {
   std::int64_t dim = -1;
   std::int64_t width = 1;
@@ -64,7 +63,7 @@ Result<std::vector<Owner>> owners(const DeviceLines& device) {
   return result;
 }
 
-/// The digits of a dim widen from right to left by exactly the extents that they pass.
+/// The widths of a dim's digits must grow from right to left by exactly the extents of the digits.
 Result<std::vector<std::int64_t>> dims_of_owners(const DeviceLines& device,
                                                  const std::vector<std::int64_t>& strides,
                                                  const std::vector<std::int64_t>& host_stride) {
@@ -74,7 +73,7 @@ Result<std::vector<std::int64_t>> dims_of_owners(const DeviceLines& device,
   std::vector<Checked> width(shape.rank(), Checked(1));
   for (std::size_t j = dims.size(); j-- > 0;) {
     if (device.device_size[j] == 1) {
-      // A single coordinate: named after the dim whose next digit it would be.
+      // A single coordinate: assigned to the dim whose next digit it would be.
       for (std::size_t dim = 0; dim < shape.rank() && dims[j] < 0; ++dim) {
         const Checked stride = width[dim] * host_stride[dim];
         if (shape[dim] > 1 && !stride.overflowed() && stride.raw() == strides[j]) {

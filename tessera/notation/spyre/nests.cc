@@ -114,7 +114,7 @@ class NestWriter {
   }
 
  private:
-  /// Loops that continue one another on both sides are one.
+  /// Joins loops that continue each other on both sides.
   static std::vector<Run> joined(std::vector<Run> loops) {
     std::sort(loops.begin(), loops.end(),
               [](const Run& a, const Run& b) { return a.device > b.device; });

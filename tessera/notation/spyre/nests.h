@@ -31,34 +31,35 @@ struct SpyreRange {
   std::int64_t step = 1;
 };
 
-/// The nests of a whole tensor, or of a part of it: one range a dim.
+/// The nests of a whole tensor, or of a part of it: one range per dim.
 ///
 /// Law: run as plain loops, the nests copy each (covered) element x once, from host offset
 /// storage_offset + Σ x·host_stride to its slot in the undivided device tensor, and nothing else.
 ///
-/// No loop needs a modulus: padding is never touched, and a dim whose data end inside a stick has a
-/// nest for the whole sticks and one for the rest. Nests are the product of the pieces of each dim,
-/// where digits that continue one another on both sides are one piece.
-/// Loops stand by falling device stride, one for each device dim, of extent 1 where nothing moves
-/// along it. (Fused dims that a cut runs across may step twice inside one device dim: then there
-/// are more loops, and a nest for each way in which the cut meets the dims.)
+/// No loop needs a modulus: padding is never touched, and a dim whose data end inside a stick has
+/// one nest for the whole sticks and one for the rest. Nests are the product of the pieces of each
+/// dim; digits that continue each other on both sides are one piece. Loops are in the order of
+/// decreasing device stride, one for each device dim, with extent 1 if nothing moves along it.
+/// (Fused dims that a cut crosses may step twice inside one device dim: then there are more loops,
+/// and one nest for each way in which the cut crosses the dims.)
 /// Example: [512, 240] f16 by default is
 ///     extent (3, 512, 64)  host (64, 240, 1)  device (32768, 64, 1)
 ///     extent (1, 512, 48)  the same strides, host_offset 192, device_offset 98304.
 /// (1024, 256) is the single nest (4, 1024, 64), host (64, 256, 1), device (65536, 64, 1).
 ///
-/// Cores play no part: transfers run to and from the undivided device tensor.
+/// Cores have no effect: transfers run to and from the undivided device tensor.
 /// Errors: those of `lower`; kOutOfRange for a range that leaves its dim or a step below 1;
-/// kTooLarge for more than 2^16 nests, which only fused dims with odd strides can ask for.
+/// kTooLarge for more than 2^16 nests, which only fused dims with unusual strides can require.
 Result<std::vector<SpyreNest>> transfer_nests(const SpyreLayout& words, const Shape& shape,
                                               DType dtype);
 Result<std::vector<SpyreNest>> transfer_nests(const SpyreLayout& words, const Shape& shape,
                                               DType dtype, const std::vector<SpyreRange>& part);
 
-/// How many sticks of the device tensor hold at least one (covered) element: what a transfer of
-/// that part touches. Law: equals counting distinct (slot div elements_per_stick).
-/// Closed form, except for parts of fused dims and of sticks that are not the innermost digit of
-/// their dims: those are walked, kTooLarge beyond 2^22 elements.
+/// The number of sticks of the device tensor that hold at least one (covered) element: the sticks
+/// that a transfer of that part touches.
+/// Law: equals counting distinct (slot div elements_per_stick). Closed form, except for parts of
+/// fused dims and of sticks that are not the innermost digit of their dims: those are counted
+/// element by element, kTooLarge beyond 2^22 elements.
 Result<std::int64_t> covered_sticks(const SpyreLayout& words, const Shape& shape, DType dtype);
 Result<std::int64_t> covered_sticks(const SpyreLayout& words, const Shape& shape, DType dtype,
                                     const std::vector<SpyreRange>& part);

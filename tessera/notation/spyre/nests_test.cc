@@ -94,8 +94,8 @@ std::vector<SpyreNest> nests(const Shape& shape, const SpyreLayout& words,
 }
 
 TEST(SpyreNests, TheSeedsMatrixIsOneNest) {
-  // (1024, 256) f16: 4 sticks a row. The seed writes the loops innermost first and its strides in
-  // the order device, host; here loops stand by falling device stride.
+  // (1024, 256) f16: 4 sticks per row. The Spyre document writes the loops innermost first and its
+  // strides in the order device, host; here loops are in the order of decreasing device stride.
   EXPECT_EQ(nests(shape_of({1024, 256}), by_default()),
             (std::vector<SpyreNest>{{{4, 1024, 64}, {64, 256, 1}, {65536, 64, 1}, 0, 0}}));
 }
@@ -106,7 +106,7 @@ TEST(SpyreNests, PaddingIsPeeled) {
                                          {{1, 512, 48}, {64, 240, 1}, {32768, 64, 1}, 192, 98304}};
   EXPECT_EQ(nests(shape_of({512, 240}), by_default()), peeled);
   EXPECT_EQ(nests(shape_of({512, 240}), dim_map({4, 512, 64}, {1, 0, 1})), peeled);
-  // Room for more sticks and rows changes where, not what: 600 rows a stick column.
+  // Room for more sticks and rows changes where, not what: 600 rows per stick column.
   EXPECT_EQ(nests(shape_of({512, 240}), dim_map({6, 600, 64}, {1, 0, 1})),
             (std::vector<SpyreNest>{{{3, 512, 64}, {64, 240, 1}, {38400, 64, 1}, 0, 0},
                                     {{1, 512, 48}, {64, 240, 1}, {38400, 64, 1}, 192, 3 * 38400}}));
@@ -155,7 +155,7 @@ TEST(SpyreNests, ASubViewMovesOnlyItsSticks) {
       nests(shape, by_default(), part),
       (std::vector<SpyreNest>{{{4, 256, 64}, {64, 256, 1}, {32768, 64, 1}, 256 * 256, 256 * 64}}));
   EXPECT_EQ(*covered_sticks(by_default(), shape, DType::kF16, part), 256 * 4);
-  // Columns 32..96 begin and end inside sticks: two pieces of 32, two sticks a row.
+  // Columns 32..96 begin and end inside sticks: two pieces of 32, two sticks per row.
   part = {{0, 512, 1}, {32, 96, 1}};
   EXPECT_EQ(nests(shape, by_default(), part),
             (std::vector<SpyreNest>{{{1, 512, 32}, {64, 256, 1}, {32768, 64, 1}, 32, 32},
@@ -164,7 +164,7 @@ TEST(SpyreNests, ASubViewMovesOnlyItsSticks) {
   // Every 128th column: one element of every other stick.
   part = {{0, 512, 1}, {5, 256, 128}};
   EXPECT_EQ(*covered_sticks(by_default(), shape, DType::kF16, part), 512 * 2);
-  // Nothing is nothing.
+  // An empty part gives no nests.
   part = {{3, 3, 1}, {0, 256, 1}};
   EXPECT_TRUE(nests(shape, by_default(), part).empty());
   EXPECT_EQ(*covered_sticks(by_default(), shape, DType::kF16, part), 0);

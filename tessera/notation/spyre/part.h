@@ -14,10 +14,11 @@ namespace tessera::notation::spyre {
 Result<std::vector<std::int64_t>> counts_of(const std::vector<SpyreRange>& part,
                                             const Shape& shape);
 
-/// Everything, as a part.
+/// The part that covers the whole tensor.
 std::vector<SpyreRange> whole(const Shape& shape);
 
-/// Sticks that a part of one line runs through: distinct settings of its digits outside the stick.
+/// The number of sticks that a part of one line touches: distinct values of its digits outside the
+/// stick.
 Result<std::int64_t> sticks_of_line(const DeviceLine& line, std::size_t device_rank,
                                     const std::vector<SpyreRange>& part,
                                     const std::vector<std::int64_t>& counts);

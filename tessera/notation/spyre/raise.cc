@@ -20,7 +20,7 @@ Error cannot_say(std::string_view what) {
                "the native notation can"};
 }
 
-/// What of the layout the notation has no words for, if anything.
+/// What the notation cannot express about the layout, if anything.
 std::optional<std::string> unsaid(const LayoutSpec& spec, DType storage) {
   const Form& form = spec.form;
   if (form.mesh.rank() > 1 && form.mesh.elements() > 1) {
@@ -32,7 +32,7 @@ std::optional<std::string> unsaid(const LayoutSpec& spec, DType storage) {
   return beyond_plain_storage(spec, storage);
 }
 
-/// Whether the words mean exactly this layout.
+/// Whether `words` express exactly this layout.
 bool says(const SpyreLayout& words, const Layout& layout) {
   const Result<Layout> again = lower(words, layout.shape(), layout.dtype());
   if (!again || again->slots() != layout.slots() || again->places() != layout.places()) {
@@ -72,7 +72,7 @@ class Raising {
   }
 
  private:
-  /// Without elements only the allocation speaks.
+  /// Without elements, only the allocation must agree.
   Result<SpyreLayout> raise_empty() const {
     SpyreLayout words;
     words.form = SpyreLayout::Form::kDefault;
@@ -116,7 +116,7 @@ class Raising {
     return std::nullopt;
   }
 
-  /// The first element that the words would put elsewhere.
+  /// The first element that `words` would put elsewhere.
   std::optional<std::string> why_not(const SpyreLayout& words) const {
     const Result<Layout> again = lower(words, layout_.shape(), layout_.dtype());
     if (!again || again->places() != layout_.places()) return std::nullopt;
@@ -152,7 +152,7 @@ class Raising {
   std::int64_t per_stick_;
   std::vector<std::int64_t> row_major_;
   std::optional<std::string> reason_;     // why no device dims were found
-  std::optional<std::string> misplaced_;  // what the first ones that were found get wrong
+  std::optional<std::string> misplaced_;  // what is wrong with the first ones that were found
 };
 
 }  // namespace

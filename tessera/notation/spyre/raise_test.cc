@@ -11,7 +11,7 @@ const Notation& notation() {
   return **found;
 }
 
-/// The law of raising: the words mean the layout that they were raised from.
+/// The law of raising: the raised Spyre layout lowers to the layout that it was raised from.
 void expect_same(const Layout& layout, const SpyreLayout& words) {
   SCOPED_TRACE(write(words));
   const Result<Layout> again = lower(words, layout.shape(), layout.dtype());
@@ -35,7 +35,7 @@ TEST(SpyreRaise, EverythingThatCanBeWritten) {
     const Result<SpyreLayout> raised = raise_spyre(*layout);
     ASSERT_TRUE(raised.ok()) << raised.error().message;
     expect_same(*layout, *raised);
-    // A dim_map is said by a dim_map.
+    // A dim_map is raised as a dim_map.
     if (c.words.form == SpyreLayout::Form::kDimMap && c.words.cores.empty()) {
       ASSERT_EQ(raised->form, SpyreLayout::Form::kDimMap) << write(*raised);
     }

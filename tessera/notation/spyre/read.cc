@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kExample =
     "such as spyre<device_size=[4, 512, 64], dim_map=[1, 0, 1]> or spyre.default()";
 
-// One word for each thing that can be said; dim_map and stride_map share an item.
+// The valid keys; dim_map and stride_map share an item.
 constexpr std::array<std::string_view, 7> kMapKeys = {
     "device_size", "dim_map", "stride_map", "host_stride", "storage_offset", "era", "cores"};
 constexpr std::array<std::string_view, 6> kDefaultKeys = {"dim_order",   "sparse",         "era",
@@ -121,7 +121,7 @@ class Reader {
     return ok_status();
   }
 
-  /// Remembers where an item stands; the second of two is an error.
+  /// Records the span of an item; an item that is listed twice is an error.
   Status place(const Word& key, Item item, Spans::Of spans) {
     std::optional<Spans::Of>& slot = parsed_.spans[item];
     if (slot) {

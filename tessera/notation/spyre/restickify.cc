@@ -75,7 +75,7 @@ Error unaligned(const Side& from, const Side& to, const Index& index, std::size_
                "dim so that its sticks begin alike"};
 }
 
-/// The lane of each element alone, as a function of a line that the stick ends.
+/// Only the lane of each element, as a function of a line that ends with the stick.
 Form lane_form(const DeviceLine& line, const Shape& shape) {
   Form form;
   form.shape = shape;
@@ -89,7 +89,7 @@ Form lane_form(const DeviceLine& line, const Shape& shape) {
   return form;
 }
 
-/// Whether sticks follow each other along one and the same line on both sides.
+/// Whether sticks follow the same line on both sides.
 bool same_line(const Side& from, const DeviceLine& a, const Side& to, const DeviceLine& b) {
   return a.terms == b.terms && *a.stick(from.rank()) + 1 == a.digits.size() &&
          *b.stick(to.rank()) + 1 == b.digits.size();
@@ -104,8 +104,8 @@ std::vector<std::size_t> dims_of(const std::vector<const DeviceLine*>& lines) {
   return dims;
 }
 
-/// Looks at every element along the dims that move inside sticks on either side. The other dims
-/// only choose between sticks, and do so alike for all elements of a stick.
+/// Visits every element along the dims that move inside sticks on either side. The other dims only
+/// choose between sticks, in the same way for all elements of a stick.
 Result<RestickifyKind> by_walk(const Side& from, const Side& to,
                                const std::vector<std::size_t>& dims) {
   const Shape& shape = from.device.shape;
@@ -172,7 +172,7 @@ Result<RestickifyKind> kind_of(const Side& from, const Side& to) {
   if (both.empty()) return RestickifyKind::kTranspose;
   if (old_lines.size() == 1 && new_lines.size() == 1 &&
       same_line(from, *old_lines[0], to, *new_lines[0])) {
-    // Along one line, elements that keep their lanes keep their neighbours too.
+    // Along one line, elements that keep their lanes also keep their neighbours.
     TESSERA_TRY(const Comparison lanes,
                 same_function(lane_form(*old_lines[0], shape), lane_form(*new_lines[0], shape)));
     if (lanes.equal) return RestickifyKind::kMove;

@@ -16,13 +16,14 @@ enum class RestickifyKind : std::uint8_t {
   kSpread,     ///< dense to sparse: each lane of an old stick becomes a stick of its own
 };
 
-/// A restickify and what it costs. It always makes a new backing storage: layouts overlap in memory
-/// in no useful way, so every byte is read from the old one and written to the new one.
+/// A restickify and its cost. It always allocates a new backing storage, because the layouts do not
+/// overlap in memory in a useful way: every byte is read from the old storage and written to the
+/// new one.
 struct Restickify {
   RestickifyKind kind = RestickifyKind::kNothing;
   std::int64_t sticks_read = 0;     ///< old sticks that hold data
   std::int64_t sticks_written = 0;  ///< new sticks that hold data
-  std::int64_t bytes_read = 0;      ///< 128 a stick
+  std::int64_t bytes_read = 0;      ///< 128 per stick
   std::int64_t bytes_written = 0;
   std::int64_t storage_bytes = 0;  ///< the new storage, padding included
   friend bool operator==(const Restickify&, const Restickify&) = default;
@@ -47,8 +48,8 @@ struct Restickify {
 /// Example: [512, 256] f16 from the default to dim_order=[1, 0] is a transpose; it reads
 /// 4·512 sticks and writes 8·256.
 ///
-/// Cores play no part. kTooLarge when fused dims of more than 2^18 elements would have to be
-/// walked.
+/// Cores have no effect. kTooLarge when fused dims of more than 2^18 elements would have to be
+/// visited one by one.
 Result<Restickify> restickify(const SpyreLayout& from, const SpyreLayout& to, const Shape& shape,
                               DType dtype);
 

@@ -121,7 +121,7 @@ TEST(SpyreRestickify, OtherOrdersOfTheSameSticksMoveThem) {
 }
 
 TEST(SpyreRestickify, TheSameLayoutCostsNothing) {
-  // Both eras keep [512, 256] alike.
+  // Both eras store [512, 256] in the same way.
   const Result<Restickify> cost = restickify(by_default(SpyreLayout::Era::kSeed), by_default(),
                                              shape_of({512, 256}), DType::kF16);
   ASSERT_TRUE(cost.ok());
@@ -135,7 +135,7 @@ TEST(SpyreRestickify, GathersAreNamed) {
   EXPECT_EQ(gather.error().code, ErrorCode::kNotSupported);
   EXPECT_EQ(gather.error().message,
             "a gather: from sparse sticks of one element each to sticks of 64 elements of dim 0");
-  // The other way each element gets a stick of its own.
+  // In the other direction, each element gets its own stick.
   const Result<Restickify> spread = restickify(by_default(), sparse, shape_of({256}), DType::kF16);
   ASSERT_TRUE(spread.ok()) << spread.error().message;
   EXPECT_EQ(*spread, (Restickify{RestickifyKind::kSpread, 4, 256, 4 * 128, 256 * 128, 256 * 128}));

@@ -11,7 +11,8 @@
 #include "tessera/testing/notation/rule_spyre_laws.h"
 #include "tessera/testing/sanitized.h"
 
-/// Spyre's notation against Spyre's rule (testing/notation/rule_spyre.h): random layouts and slips.
+/// Spyre's notation against Spyre's rule (testing/notation/rule_spyre.h): random layouts and texts
+/// with mistakes.
 namespace tessera::notation {
 namespace {
 
@@ -32,7 +33,7 @@ TEST(SpyreRule, RandomLayoutsAreWhereTheRuleSays) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// What is accepted after all follows the rule as well.
+/// Texts with mistakes that are still accepted follow the rule as well.
 std::string accepted_mistake(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor || tensor->notation != "spyre" || !test::is_small(tensor->layout())) return {};
@@ -48,8 +49,8 @@ std::string accepted_mistake(const std::string& text) {
   return ruled.text.empty() ? text + "\n  the rule loses elements" : test::mistake(ruled);
 }
 
-/// A stride_map with one number changed: what is accepted puts every element where its host offset
-/// says, whatever the strides are. Raising may give up on a few that fuse dims over gaps.
+/// A stride_map with one number changed: if it is accepted, every element must be where its host
+/// offset requires, for any strides. Raising may reject a few that fuse dims over gaps.
 TEST(SpyreRule, OddStridesKeepTheHostOffset) {
   Failures failures;
   std::int64_t accepted = 0;
@@ -105,7 +106,7 @@ TEST(SpyreRule, SlipsAreTypedErrorsInsideTheText) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// Layouts of other notations that Spyre can say too: whole sticks, in any order of dims.
+/// Layouts of other notations that Spyre can express too: whole sticks, in any order of dims.
 TEST(SpyreFacts, TheSameLayoutInOtherWords) {
   for (const char* text : {
            "tensor<5x64xf16, strided<[64, 1]>>",

@@ -12,7 +12,7 @@
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/rule_spyre_laws.h"
 
-/// Every example and number of the seeds on Spyre, with the corrections of FACTS, against the rule
+/// Every example and number of the Spyre documents, with the corrections of FACTS, against the rule
 /// (testing/notation/rule_spyre.h) and by hand.
 namespace tessera::notation {
 namespace {
@@ -44,8 +44,8 @@ Numbers strides_of(const std::string& text) {
   return out ? *out : Numbers{};
 }
 
-/// Seed 001: device coordinate (a, b, c, d) is element (c, a, b·64 + d), in row-major order; also
-/// when the host tensor is smaller and the rest is padding.
+/// Spyre document 001: device coordinate (a, b, c, d) is element (c, a, b·64 + d), in row-major
+/// order; also when the host tensor is smaller and the rest is padding.
 TEST(SpyreSeed, ATiledTensorOfRankThree) {
   for (const Numbers& shape : {Numbers{128, 256, 512}, Numbers{100, 200, 500}}) {
     const std::string text = test::tensor_text(
@@ -75,8 +75,8 @@ TEST(SpyreSeed, ATiledTensorOfRankThree) {
   }
 }
 
-/// Seed 001 and FACTS 20: dims of size 1 do not count in the seed's layouts; dim_map keeps the
-/// original dim numbers. Today they stay, with stride -1.
+/// Spyre document 001 and FACTS 20: dims of size 1 do not count in era seed; dim_map keeps the
+/// original dim numbers. In era now they stay, with stride -1.
 TEST(SpyreSeed, DimsOfSizeOne) {
   const SpyreLayout seed = spelled("tensor<512x1x256xf16, spyre.default(era=seed)>");
   EXPECT_EQ(seed.device_size, (Numbers{4, 512, 64}));
@@ -99,7 +99,7 @@ TEST(SpyreSeed, DimsOfSizeOne) {
   EXPECT_EQ(strides_of(now), (Numbers{-1, 64, 256, 1}));
 }
 
-/// Seed 001 and FACTS section 2: sparse tensors keep one element a stick.
+/// Spyre document 001 and FACTS section 2: sparse tensors keep one element per stick.
 TEST(SpyreSeed, SparseTensors) {
   const std::string seed = "tensor<512x256xf16, spyre.default(sparse=true, era=seed)>";
   EXPECT_EQ(spelled(seed).device_size, (Numbers{256, 512, 64}));
@@ -116,8 +116,8 @@ TEST(SpyreSeed, SparseTensors) {
   }
 }
 
-/// Seed 003 with FACTS 17: a (1024, 256) f16 tensor has host strides (256, 1), 4 sticks a row, and
-/// is a (4, 1024, 64) device tensor of strides (65536, 64, 1).
+/// Spyre document 003 with FACTS 17: a (1024, 256) f16 tensor has host strides (256, 1), 4 sticks
+/// per row, and is a (4, 1024, 64) device tensor of strides (65536, 64, 1).
 TEST(SpyreSeed, AStickifiedMatrix) {
   const std::string text = "tensor<1024x256xf16, spyre.default()>";
   EXPECT_EQ(spelled(text).device_size, (Numbers{4, 1024, 64}));
@@ -125,7 +125,7 @@ TEST(SpyreSeed, AStickifiedMatrix) {
   const Layout layout = read(text).layout();
   EXPECT_EQ(*elements_per_stick(DType::kF16), 64);
   EXPECT_EQ(layout.slots(), 1024 * 256);
-  // The loop nest of the seed: device i·1 + j·64 + k·65536 = host j·256 + k·64 + i.
+  // The loop nest of the Spyre document: device i·1 + j·64 + k·65536 = host j·256 + k·64 + i.
   for (std::int64_t i : {0, 1, 31, 63}) {
     for (std::int64_t j : {0, 1, 511, 1023}) {
       for (std::int64_t k = 0; k < 4; ++k) {
@@ -144,7 +144,7 @@ std::vector<SpyreNest> nests_of(const std::string& text) {
   return out ? *out : std::vector<SpyreNest>{};
 }
 
-/// Seed 003 with FACTS 17: the nest of the (1024, 256) tensor, and what it copies.
+/// Spyre document 003 with FACTS 17: the nest of the (1024, 256) tensor, and what it copies.
 TEST(SpyreSeed, TheLoopNestOfTheStickifiedMatrix) {
   const std::vector<SpyreNest> nests = nests_of("tensor<1024x256xf16, spyre.default()>");
   ASSERT_EQ(nests.size(), 1U);
@@ -247,12 +247,13 @@ TEST(SpyreFacts, AFusedViewHasNoDimMap) {
   const auto dims = dim_map_of(std::get<SpyreLayout>(terms_of(tensor)), tensor.layout().shape(),
                                tensor.layout().dtype());
   EXPECT_FALSE(dims.ok());
-  // The [3, 5, 128] tensor that it is a view of: today's default.
+  // The [3, 5, 128] tensor that it is a view of: the default of era now.
   EXPECT_EQ(spelled("tensor<3x5x128xf16, spyre.default()>").device_size, (Numbers{5, 2, 3, 64}));
   EXPECT_EQ(strides_of("tensor<3x5x128xf16, spyre.default()>"), (Numbers{128, 64, 640, 1}));
 }
 
-/// A step that no dim has cuts the memory of the host instead: 5 rows of 240 as 5 runs of 250.
+/// A step that is not the step of a dim cuts the memory of the host instead: 5 rows of 240 as 5
+/// runs of 250.
 TEST(SpyreFacts, StridesCutTheHostsMemory) {
   SpyreRule rule;
   rule.shape = {5, 240};

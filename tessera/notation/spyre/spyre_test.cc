@@ -2,8 +2,8 @@
 #include "tessera/layout/padding.h"
 #include "tessera/testing/notation/spyre_checks.h"
 
-// The rules of the seeds with their corrections, and what PyTorch's Spyre backend publishes as its
-// own expectations.
+// The rules of the Spyre documents with their corrections, and what PyTorch's Spyre backend
+// publishes as its own expectations.
 namespace tessera::notation::spyre_test {
 namespace {
 
@@ -84,7 +84,7 @@ TEST(SpyreDefault, Seed) {
 }
 
 TEST(SpyreDefault, EveryTypeFillsAStick) {
-  // 128 bytes: [3, 2e] is [2, 3, e] whatever the type, 6 sticks.
+  // 128 bytes: [3, 2e] is [2, 3, e] for every type, 6 sticks.
   for (const auto& [dtype, per_stick, storage] :
        std::vector<std::tuple<DType, std::int64_t, DType>>{{DType::kF16, 64, DType::kF16},
                                                            {DType::kBF16, 64, DType::kBF16},
@@ -142,7 +142,7 @@ TEST(SpyreMaps, DimsAndStridesGoTogether) {
                                     stride_map(pair.device_size, pair.strides), shape,
                                     DType::kF16));
   }
-  // Where the device extent is 1 the stride says nothing.
+  // If the device extent is 1, the stride has no meaning.
   const Shape shape = shape_of({40, 60});
   EXPECT_TRUE(*same_device_layout(stride_map({1, 40, 64}, {64, 60, 1}),
                                   stride_map({1, 40, 64}, {60, 60, 1}), shape, DType::kF16));
@@ -169,8 +169,8 @@ TEST(SpyreMaps, WhatNoDimMapSays) {
             "a dim_map cannot say that one step along dim 0 moves 2 coordinates of device dim 1");
 }
 
-/// Explicit maps that Spyre's backend accepts and copies to and fro: every element has a home, and
-/// its device coordinates give back its host offset.
+/// Explicit maps that Spyre's backend accepts and copies in both directions: every element has a
+/// slot, and its device coordinates give its host offset.
 TEST(SpyreStrides, WhatTheBackendAccepts) {
   for (const auto& [extents, host, device_size, strides] :
        std::vector<std::tuple<Numbers, Numbers, Numbers, Numbers>>{
@@ -183,7 +183,7 @@ TEST(SpyreStrides, WhatTheBackendAccepts) {
            {{40, 256}, {256, 1}, {4, 512, 64}, {64, 256, 1}},
            // fused
            {{40, 60}, {60, 1}, {38, 64}, {64, 1}},
-           // ones that say nothing
+           // extents of 1 without effect
            {{60}, {1}, {1, 1, 64}, {64, 60, 1}},
            {{60}, {1}, {1, 1, 1, 64}, {60, 64, 60, 1}},
            // sticks that are half full

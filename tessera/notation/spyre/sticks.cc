@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxWalk = std::int64_t{1} << 22;
 
-/// Counts settings of a line's digits, the stick's left out.
+/// Counts distinct values of a line's digits, without the digit of the stick.
 class Settings {
  public:
   Settings(const DeviceLine& line, std::size_t stick)
@@ -23,8 +23,8 @@ class Settings {
     }
   }
 
-  /// Distinct settings of the digits from k on over positions [0, bound). A chain repeats in every
-  /// full piece, and what a partial piece reaches, a full one does too.
+  /// The number of distinct values of the digits from k on over positions [0, bound). The values
+  /// repeat in every full piece, and a full piece has all values of a partial piece.
   std::int64_t below(std::size_t k, std::int64_t bound) const {
     std::int64_t settings = 0;
     for (; k < line_.digits.size() && bound > 0; ++k) {

@@ -10,8 +10,8 @@
 namespace tessera::notation::spyre {
 namespace {
 
-/// A part of the line of host offsets: p = Σ coef·x over some dims, and the device digits that see
-/// it, both by falling size.
+/// A part of the line of host offsets: p = Σ coef·x over some dims, and the device digits that
+/// depend on it, both by decreasing size.
 struct Band {
   std::vector<Term> terms;
   std::vector<Digit> digits;
@@ -92,7 +92,7 @@ class StrideReader {
     return ok_status();
   }
 
-  /// Nothing lives anywhere: device coordinates count one line that has no positions.
+  /// For an empty tensor: the device coordinates count one line that has no positions.
   void keep_empty(std::vector<Digit> digits) {
     int dim = 0;
     while (shape_[static_cast<std::size_t>(dim)] != 0) ++dim;
@@ -101,7 +101,7 @@ class StrideReader {
       digits[k].width = width;
       width *= std::max<std::int64_t>(digits[k].extent, 1);
     }
-    // Where nothing else counts, a single coordinate does: it holds nothing.
+    // If there are no other digits, a single coordinate is used: it holds nothing.
     if (digits.empty() && size(0) == 1) digits.push_back({0, 1, 1, device_stride_[0]});
     if (!digits.empty()) lines_.push_back({{{dim, 1}}, std::move(digits), false});
   }
@@ -122,10 +122,10 @@ class StrideReader {
     return ok_status();
   }
 
-  /// p = a·X + y with 0 <= y < a. Digits of widths that are multiples of a see only X. If the
-  /// narrowest of them is a, the others see only y and the band falls in two. If not, the next
-  /// digit counts a/width for each step of X beyond them, so it falls in two as well, provided
-  /// that width divides a, a/width divides its extent, and cores do not divide it.
+  /// p = a·X + y with 0 <= y < a. Digits whose widths are multiples of a depend only on X. If the
+  /// narrowest of them is a, the others depend only on y and the band splits in two. If not, the
+  /// next digit counts a/width for each step of X beyond them, so this digit splits in two as well,
+  /// provided that its width divides a, a/width divides its extent, and cores do not divide it.
   std::optional<std::pair<Band, Band>> split(const Band& band) const {
     std::int64_t a = 0;
     for (std::size_t outer = 1; outer <= band.terms.size(); ++outer) {
@@ -203,7 +203,7 @@ class StrideReader {
                                        std::nullopt, help});
     }
     const std::size_t j = band.digits.back().device_dim;
-    const std::int64_t scale = step / band.terms.back().coef;  // bands count in units of their own
+    const std::int64_t scale = step / band.terms.back().coef;  // each band has its own unit
     return blame(
         Item::kMap, j, ErrorCode::kContradiction,
         cat("device dim ", j, " steps ", words_.map[j], " host elements, but elements of dim ", dim,
@@ -214,12 +214,12 @@ class StrideReader {
   Error too_short(const Digit& digit, std::int64_t need) const {
     const std::size_t j = digit.device_dim;
     const std::int64_t stride = words_.map[j];
-    // A digit that is shared by two bands counts only a part of its device dim.
+    // A digit that two bands share counts only a part of its device dim.
     const std::int64_t parts = digit.extent == 0 ? 1 : size(j) / digit.extent;
     const std::string message =
         cat("device dim ", j, " of stride ", stride, " has the extent ", size(j),
             ", but the tensor needs ", (Checked(need) * parts).saturated());
-    // A single coordinate whose stride lies in between is the likely slip.
+    // The likely mistake is a single coordinate whose stride is in between.
     for (std::size_t i = 0; i < words_.map.size(); ++i) {
       const std::int64_t wider = words_.map[i];
       if (size(i) != 1 || wider <= stride || wider % stride != 0) continue;

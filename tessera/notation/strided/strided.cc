@@ -18,7 +18,7 @@
 namespace tessera::notation {
 namespace {
 
-/// A negative stride runs downward from the slot of index 0, which must be high enough for it.
+/// A negative stride runs downward from the slot of index 0, which must therefore be high enough.
 Status check_lowest(const StridedLayout& words, const Shape& shape) {
   Checked lowest = words.offset;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
@@ -83,7 +83,7 @@ WrittenTensor write_tensor(const Tensor& tensor) {
           write(std::get<StridedLayout>(terms_of(tensor)))};
 }
 
-/// The first element that is not where the first steps along each dim lead.
+/// The first element that is not where the first step along each dim predicts.
 Error why_not_straight(const Form& form) {
   const Result<Lines> lines = canonical(form);
   if (!lines) return cannot_say("more than one stride along a dim");
@@ -98,13 +98,14 @@ Error why_not_straight(const Form& form) {
     straight.lines.push_back({{{static_cast<int>(dim), 1}}, 0, {{1, step}}});
   }
   const Result<std::optional<Index>> index = first_difference(*lines, straight);
-  // Not straight is known; which element shows it may take too long to find.
+  // The form is known to have no single strides; finding an element that shows it may take too
+  // long.
   if (!index || !*index) return cannot_say("more than one stride along a dim");
   return cannot_say(cat("that element ", bracketed(**index), " is in slot ",
                         lines->spot(**index).slot, ", not in slot ", straight.spot(**index).slot));
 }
 
-/// The words of a form on a single place, whose memory has `slots` slots.
+/// The strided layout of a form on a single place, whose memory has `slots` slots.
 Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int64_t slots) {
   const Shape& shape = form.shape;
   // Steps that no element takes are row-major: all of an empty tensor, and dims of extent 1.
@@ -131,11 +132,11 @@ Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int
 Result<Placement> lower(const StridedLayout& words, const Shape& shape, DType dtype) {
   TESSERA_CHECK_OK(check_rank(words, shape));
   TESSERA_CHECK_OK(check_lowest(words, shape));
-  // An empty tensor has no elements that could share, whatever the strides are.
+  // An empty tensor has no elements that could share slots, for any strides.
   Result<Layout> layout = Layout::strided(
       shape, dtype, shape.empty() ? shape.row_major_strides() : words.strides, words.offset);
   if (layout) return Placement(*std::move(layout));
-  // Allocated slots are elements here, so an overlap of either kind is elements that share.
+  // All allocated slots are elements here, so both kinds of overlap mean elements that share slots.
   const ErrorCode code = layout.error().code;
   if (code != ErrorCode::kNotInjective && code != ErrorCode::kPaddingOverlap) {
     return layout.error();

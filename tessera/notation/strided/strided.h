@@ -10,10 +10,10 @@
 
 namespace tessera::notation {
 
-/// `strided<[256, 1]>` and `strided<[256, -1], offset: 7>`: element x lives in slot
-/// offset + Σ stride[i]·x[i] of a single place. MLIR's spelling; NumPy's and PyTorch's meaning,
-/// with strides in elements: a stride of 0 repeats, strides may overlap or run downward. Where
-/// elements share a slot so, the tensor is a View.
+/// `strided<[256, 1]>` and `strided<[256, -1], offset: 7>`: element x is in slot
+/// offset + Σ stride[i]·x[i] of a single place. Text comes in; a placement goes out. The syntax is
+/// MLIR's; the meaning is that of NumPy and PyTorch, with strides in elements: a stride of 0
+/// repeats, strides may overlap or be negative. If elements share a slot, the tensor is a View.
 struct StridedLayout {
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;  ///< the slot of index 0

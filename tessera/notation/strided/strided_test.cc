@@ -16,8 +16,8 @@ namespace {
 
 const Notation& strided() { return **find_notation("strided"); }
 
-/// The law: element x lives in slot offset + Σ stride·x of the one place, for every x; and what is
-/// printed is the text itself.
+/// The law: element x is in slot offset + Σ stride·x of the one place, for every x; and it prints
+/// as the text itself.
 void expect_strided(const std::string& text, const std::vector<std::int64_t>& strides,
                     std::int64_t offset) {
   SCOPED_TRACE(text);
@@ -161,7 +161,7 @@ TEST(Strided, WhatStridesCannotSayHasAReason) {
     EXPECT_EQ(printed.error().code, ErrorCode::kNotSupported);
     EXPECT_EQ(printed.error().message, reason);
   }
-  // Widths that do not divide leave no single stride.
+  // Widths that do not divide give no single stride.
   const Result<Tensor> tensor =
       parse_tensor("tensor<5xf32, native<{d0} / (2 -> mem, 1 -> mem*3)>>");
   ASSERT_TRUE(tensor.ok());

@@ -11,7 +11,7 @@
 namespace tessera::notation {
 namespace {
 
-// std::isalpha and its kin depend on the locale; a notation does not.
+// std::isalpha and similar functions depend on the locale; a notation does not.
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -10,15 +10,18 @@
 #include "tessera/base/names.h"
 #include "tessera/base/result.h"
 
+/// text/: what all notations need to read text: tokens, numbers, tensor types. Text comes in;
+/// values with their spans, or errors with the span of the invalid part, go out. It knows no
+/// layouts.
 namespace tessera::notation {
 
-/// A piece of the text, and where it stands.
+/// A piece of the text and its span.
 struct Word {
   std::string_view text;
   Span span;
 };
 
-/// A value that was read, and where it stands.
+/// A value that was read, and its span.
 template <typename T>
 struct Said {
   T value;
@@ -28,12 +31,12 @@ struct Said {
 /// Reads a text from left to right, one token at a time. Every notation is a recursive descent
 /// over one of these.
 ///
-/// Blanks between tokens are free. The cursor always stands at the first byte of a token or at the
-/// end, never goes back, and looks at each byte a bounded number of times: reading is linear.
-/// A failed read leaves the cursor at the token that was not expected.
+/// Blanks between tokens are free. The cursor is always at the first byte of a token or at the end,
+/// never goes back, and examines each byte a bounded number of times: reading takes linear time. A
+/// failed read leaves the cursor at the token that was not expected.
 class Cursor {
  public:
-  /// Starts at byte `from`. `end_name` is what errors call the end, such as "the end of the
+  /// Starts at byte `from`. `end_name` is the name of the end in errors, such as "the end of the
   /// layout".
   explicit Cursor(std::string_view text, std::string_view end_name = "the end of the text",
                   std::size_t from = 0);
@@ -50,7 +53,7 @@ class Cursor {
   /// The identifier [A-Za-z_][A-Za-z0-9_]* that comes next; empty when there is none.
   Word next_identifier() const;
 
-  /// Reads `symbol` if the text goes on with it.
+  /// Reads `symbol` if it comes next.
   bool accept(std::string_view symbol);
   /// Reads `word` if it is the whole next identifier.
   bool accept_word(std::string_view word);
@@ -62,11 +65,11 @@ class Cursor {
   Result<Word> identifier(std::string_view what, std::string_view help = {});
   /// [-]digits. A number that does not fit is kBadNumber with the span of all its digits.
   Result<std::int64_t> integer(std::string_view what, std::string_view help = {});
-  /// The digits alone, negated when `negative`, so that -2^63 can be said.
+  /// Only the digits, negated when `negative`, so that -2^63 can be read.
   Result<std::int64_t> magnitude(bool negative, std::string_view what, std::string_view help = {});
-  /// '[' integers ']', possibly none, at most `limit` of them.
+  /// '[' integers ']', possibly empty, at most `limit` integers.
   Result<std::vector<std::int64_t>> integers(std::string_view what, std::size_t limit);
-  /// A decimal number, inf or -inf; what std::to_chars writes reads back as the same double.
+  /// A decimal number, inf or -inf. The output of std::to_chars reads back as the same double.
   Result<double> real(std::string_view what, std::string_view help = {});
   /// An element type: letters, digits, '_' and inner '-' (fp8-e4m3).
   Result<DType> dtype();
@@ -75,7 +78,7 @@ class Cursor {
   Error expected(std::string_view what, std::string_view help = {}) const;
 
  private:
-  /// Reads up to `end`, and the blanks after it.
+  /// Reads up to `end` and skips the blanks after it.
   Word take(std::size_t end);
   Word word_at(std::size_t end) const;
 

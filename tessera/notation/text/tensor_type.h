@@ -13,14 +13,14 @@
 
 namespace tessera::notation {
 
-/// What stands before the layout in `tensor<SHAPExELEMENT, LAYOUT>`: extents and what each holds.
-/// The element is a scalar type, or a tile of them as in `tensor<1x1x2x2x!ttcore.tile<32x32,
-/// f32>>`, which only today's metal layouts say: their shape is the device's, not the logical one.
+/// The type before the layout in `tensor<SHAPExELEMENT, LAYOUT>`: extents and element. The element
+/// is a scalar type, or a tile of scalars as in `tensor<1x1x2x2x!ttcore.tile<32x32, f32>>`. Only
+/// metal_today layouts use tiles here: their shape is the device's, not the logical one.
 struct TensorType {
   Shape shape;
   Atom element;
-  /// Where a text says the extents, counted from the first byte of its layout, so below 0: a layout
-  /// may contradict them. Says nothing of the type itself.
+  /// The span of the extents in the text, counted from the first byte of the layout and therefore
+  /// negative. It is for errors when a layout contradicts the extents, and is not part of the type.
   std::optional<Span> extents_at = std::nullopt;
 
   static TensorType of(Shape shape, DType dtype);
@@ -30,15 +30,15 @@ struct TensorType {
   }
 };
 
-/// (INT 'x')* ELEMENT, as inside `tensor<..>` and `memref<..>`. `extents` becomes the span of
-/// (INT 'x')*.
+/// Reads (INT 'x')* ELEMENT, as inside `tensor<..>` and `memref<..>`. `extents` is set to the span
+/// of (INT 'x')*.
 Result<TensorType> read_tensor_type(Cursor& cursor, Span* extents = nullptr);
 
 /// DTYPE, or `!tt.tile<32x32, f32>` (also `!ttcore.tile`, also `32 x 32`).
 Result<Atom> read_element(Cursor& cursor);
 
 /// INT ('x' INT)*, as in `<3x2>` or `logical_shape = 32x64`; at most kMaxRank numbers. The cursor
-/// must stand at the first number.
+/// must be at the first number.
 Result<std::vector<std::int64_t>> read_extents(Cursor& cursor, std::string_view what);
 
 /// "53x63xf32", "2x2x!tt.tile<32x32, f32>"; `dialect` is "tt" or "ttcore".

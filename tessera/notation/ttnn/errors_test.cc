@@ -10,7 +10,7 @@
 namespace tessera::notation {
 namespace {
 
-/// A text that is refused, the part of it that the caret marks, and what is said.
+/// A text that is rejected, the part of it that the caret marks, and the message.
 struct Refused {
   std::string text;
   std::string_view marked;  ///< its last occurrence; empty for the end of the text

@@ -6,8 +6,8 @@
 namespace tessera::notation {
 namespace {
 
-/// How far one step along each dim moves in the physical tensor, row-major over the map's lines;
-/// the volume comes first.
+/// The stride of each dim in the physical tensor, row-major over the map's lines; the volume comes
+/// first.
 Result<std::vector<std::int64_t>> strides_of_lines(const AffineMap& map,
                                                    const std::vector<std::int64_t>& physical) {
   std::vector<Checked> strides(static_cast<std::size_t>(map.dims), Checked(0));

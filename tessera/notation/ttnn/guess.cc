@@ -17,8 +17,8 @@ using Memory = TtnnLayout::Memory;
 
 constexpr std::size_t kMaxColumns = 64;
 
-/// How far digits and unit indices move, in atoms; far ones first, without steps inside an atom or
-/// to its neighbour.
+/// The moves of digits and unit indices, in atoms, largest first, without moves inside an atom or
+/// to the next atom.
 std::vector<std::int64_t> atom_steps(const Layout& layout) {
   std::vector<std::int64_t> steps;
   const auto add = [&](std::int64_t slots) {
@@ -44,8 +44,8 @@ std::vector<std::int64_t> atom_steps(const Layout& layout) {
   return steps;
 }
 
-/// How many atoms a row of a place may have: what TTNN's own map gives, then what the strides of
-/// the layout suggest, then everything in one row or one column.
+/// Possible numbers of atoms in a row of a place: first that of TTNN's own map, then those that the
+/// strides of the layout suggest, then everything in one row or one column.
 std::vector<std::int64_t> column_guesses(const Layout& layout, const TtnnLayout& words,
                                          std::int64_t atoms) {
   std::vector<std::int64_t> guesses;
@@ -80,7 +80,7 @@ struct Position {
   std::int64_t col = 0;
 };
 
-/// Reads positions off a layout whose places have `cols` atom columns.
+/// Computes positions in a layout whose places have `cols` atom columns.
 class Reader {
  public:
   Reader(const Layout& layout, Memory memory, std::int64_t cols)
@@ -91,7 +91,7 @@ class Reader {
 
   std::int64_t rows() const { return rows_; }
 
-  /// Where an element is in the physical tensor; nothing on overflow.
+  /// Where an element is in the physical tensor; nullopt on overflow.
   std::optional<Position> position(const Index& index) const {
     const Atom& atom = layout_.atom();
     Place place;
@@ -131,7 +131,7 @@ void add_term(AffineResult& result, std::size_t dim, std::int64_t coef) {
   result.terms.insert(after, term);
 }
 
-/// The map that puts every unit index where the layout has it, without dims of one element.
+/// The map that gives every unit index its position in the layout, without dims of one element.
 std::optional<AffineMap> map_of_units(const Shape& shape, const Reader& reader) {
   AffineMap map{static_cast<int>(shape.rank()), {AffineResult{}, AffineResult{}}};
   Index index(shape.rank(), 0);
@@ -149,7 +149,7 @@ std::optional<AffineMap> map_of_units(const Shape& shape, const Reader& reader) 
   return map;
 }
 
-/// Gives dims of one element the steps of TTNN's own map: over all that is below them.
+/// Gives dims of one element the steps of TTNN's own map: the product of all dims below them.
 void add_own_steps(AffineMap& map, const Shape& shape, const Shape& padded) {
   const std::size_t rank = shape.rank();
   Checked below = 1;
@@ -164,7 +164,7 @@ void add_own_steps(AffineMap& map, const Shape& shape, const Shape& padded) {
   }
 }
 
-/// Gives a padded dim of one element a step that makes its line as long as what is allocated.
+/// Gives a padded dim of one element a step that makes its line as long as the allocation.
 void stretch(AffineResult& line, const Shape& shape, const Shape& padded, std::size_t dim,
              Checked length) {
   if (shape[dim] != 1 || padded[dim] < 2 || length.overflowed()) return;

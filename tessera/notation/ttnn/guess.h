@@ -9,15 +9,15 @@
 
 namespace tessera::notation {
 
-/// A map that may say a layout, if places have so many atom columns.
+/// A map that may express a layout, if every place has `columns` columns of atoms.
 struct TtnnGuess {
   AffineMap map;
   std::int64_t columns = 0;
 };
 
-/// Maps that may say a layout with the memory, grid and element of `words`, likeliest first; a few.
-/// If a layout is TTNN's, then the number of atom columns of a place and where the unit indices
-/// live tell its map, up to steps that no element takes.
+/// A few maps that may express a layout with the memory, grid and element of `words`, most likely
+/// first. If TTNN can express the layout, its map follows from the number of atom columns of a
+/// place and the positions of the unit indices, except for steps that no element takes.
 std::vector<TtnnGuess> guess_ttnn_maps(const Layout& layout, const TtnnLayout& words);
 
 }  // namespace tessera::notation

@@ -12,8 +12,7 @@ namespace {
 
 using Memory = TtnnLayout::Memory;
 
-/// TTNN's own map where the memref is the one that follows from it, so that the map is what is
-/// wrong.
+/// TTNN's own map if the memref follows from it: then the given map is wrong, not the memref.
 std::optional<AffineMap> map_of_memref(const TtnnLayout& words, const Shape& shape) {
   TtnnLayout usual = words;
   const Result<AffineMap> map = ttnn_collapse(shape, words.memref.element);
@@ -55,7 +54,7 @@ Status check_memref(const TtnnLayout& words, const TtnnNumbers& numbers, const S
       spans, &TtnnSpans::memref_shape);
 }
 
-/// The smallest rectangle around the ranges. Only for ranges that are checked and not none.
+/// The smallest rectangle around the ranges. Only for ranges that are checked and not empty.
 CoreRange bounding_box(const std::vector<CoreRange>& ranges) {
   CoreRange box = ranges.front();
   for (const CoreRange& range : ranges) {
@@ -96,7 +95,7 @@ Result<DeviceMap> cores_of(const TtnnLayout& words, const Shape& grid) {
   return device_map_of({box}, grid);
 }
 
-/// Ranges that are not said at all are missing behind the memory layout.
+/// If no ranges are given, the error points after the memory layout, where they are missing.
 Error at_cores(Error error, const TtnnLayout& words, const TtnnSpans* spans) {
   if (spans == nullptr || !words.core_ranges.empty() || spans->cores.from < spans->cores.to) {
     return at_part(std::move(error), spans, &TtnnSpans::cores);
@@ -106,8 +105,8 @@ Error at_cores(Error error, const TtnnLayout& words, const TtnnSpans* spans) {
   return at_part(std::move(error), spans, &TtnnSpans::cores);
 }
 
-/// The digits that put pieces `width` long of a line on the grid's places: on the line's own axis
-/// for block sharding, else on both, row by row.
+/// Adds the digits that put pieces of length `width` of a line on the grid's places: on the line's
+/// own axis for block sharding, otherwise on both axes, row by row.
 Status add_places(const TtnnLayout& words, std::size_t line, std::int64_t width,
                   std::vector<Cut>& cuts) {
   const std::vector<std::int64_t>& grid = words.grid;
@@ -144,7 +143,7 @@ Result<Fold> fold_line(const TtnnLayout& words, const TtnnNumbers& numbers, cons
                 (Checked(piece) * pieces).value("a line over its places"));
     const bool tile_pads = needed < whole;
     const bool grid_pads = whole < reach;
-    // A digit that is always 0 stands between what the tile pads and what the grid leaves over.
+    // A digit that is always 0 separates the padding of the tile from the padding of the grid.
     if (tile_pads && grid_pads) cuts.push_back({whole, 1, Target::nothing(), 1, Cause::kTile});
     const std::size_t first = cuts.size();
     TESSERA_CHECK_OK(add_places(words, line, std::max<std::int64_t>(piece, 1), cuts));

@@ -34,7 +34,7 @@ Status check_sayable(const LayoutSpec& spec) {
 }
 
 /// Whether the first digit of a line reaches as far as `place_step`. It may be joined with digits
-/// on later axes: 12 elements, 6 a device and 3 a row of its grid, are one digit of width 3.
+/// on later axes: 12 elements, 6 per device and 3 per row of its grid, are one digit of width 3.
 bool reaches(const Line& line, const Shape& shape, std::int64_t place_step) {
   const Spot move = line.cuts.front().move;
   if (move.slot != 0 || move.place < 1 || place_step % move.place != 0) return false;
@@ -42,7 +42,7 @@ bool reaches(const Line& line, const Shape& shape, std::int64_t place_step) {
   return fold.needed(shape).front() > place_step / move.place;
 }
 
-/// Takes an axis of devices off the lines: its dim is cut to what one device has.
+/// Removes an axis of devices from the lines: its dim is reduced to the part of one device.
 Result<int> take_device_axis(Lines& lines, std::vector<std::int64_t>& extents, int axis,
                              std::int64_t devices, std::int64_t place_step) {
   const std::string where = cat("axis ", axis, " of ", devices, " devices");

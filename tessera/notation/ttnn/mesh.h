@@ -10,12 +10,12 @@
 
 namespace tessera::notation {
 
-/// A mesh of TTNN tensors: what TTNN says of a layout that keeps batches apart on a grid of more
-/// than two dims. The last two mesh axes are a device's grid, those before them are devices.
+/// A mesh of TTNN tensors: how TTNN expresses a layout that separates batches on a grid of more
+/// than two dims. The last two mesh axes are a device's grid; the axes before them are devices.
 ///
-/// Law. Element x lives at place q ++ p and slot s of the layout exactly when, on device q, element
-/// y of the per-device layout lives at place p and slot s. q and y are x cut along each divided
-/// dim: y[d] = x[d] mod shape[d], and the quotient is the number of the device along that dim.
+/// Law: element x is at place q ++ p and slot s of the layout exactly when, on device q, element y
+/// of the per-device layout is at place p and slot s. q and y are x cut along each divided dim:
+/// y[d] = x[d] mod shape[d], and the quotient is the number of the device along that dim.
 ///
 /// Example: 2x3x64x128 as (d0, d1 * 64 + d2, d3) on <2x2x4> is a mesh of 2 devices, each with a
 /// 1x3x64x128 tensor as (d0 * 192 + d1 * 64 + d2, d3) on <2x4>.
@@ -27,8 +27,8 @@ struct TtnnMesh {
   TtnnLayout layout;  ///< on each device
 };
 
-/// The mesh of TTNN tensors that a layout is, or why it is none (kNotSupported): an axis of devices
-/// that divides no dim exactly, replicas, or a per-device layout that TTNN cannot say.
+/// The layout as a mesh of TTNN tensors, or why that is impossible (kNotSupported): an axis of
+/// devices that divides no dim exactly, replicas, or a per-device layout that TTNN cannot express.
 Result<TtnnMesh> raise_ttnn_mesh(const Layout& layout);
 
 }  // namespace tessera::notation

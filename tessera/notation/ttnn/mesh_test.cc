@@ -18,7 +18,7 @@ Tensor read(const std::string& text) {
   return tensor.ok() ? *std::move(tensor) : *parse_tensor("tensor<f32, strided<[]>>");
 }
 
-/// The law: x is on device q, and there where the device's own layout says.
+/// The law: x is on device q, at the position that the device's own layout gives.
 TtnnMesh expect_mesh(const std::string& text) {
   SCOPED_TRACE(text);
   const Layout layout = read(text).layout();
@@ -63,8 +63,8 @@ TtnnMesh expect_mesh(const std::string& text) {
 }
 
 TEST(TtnnMesh, TheSeedsTwoDevices) {
-  // The seed's multi-device example: the batch is divided between two devices of a 2x4 grid each.
-  // There, 3·64 rows on 2 places are 96 rows: three tiles.
+  // The multi-device example of the tt-mlir layout specification: the batch is divided between two
+  // devices of a 2x4 grid each. There, 3·64 rows on 2 places are 96 rows: three tiles.
   const TtnnMesh mesh = expect_mesh(
       "tensor<2x3x64x128xf32, #tt.metal_layout<(d0, d1, d2, d3) -> (d0, d1 * 64 + d2, d3), undef, "
       "<2x2x4>, memref<1x3x1x!tt.tile<32 x 32, bfp_bf8>, #tt.memory_space<l1>>>>");

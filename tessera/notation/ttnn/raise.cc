@@ -9,7 +9,7 @@
 #include "tessera/notation/ttnn/guess.h"
 #include "tessera/notation/ttnn/rule.h"
 
-/// Raising is guess and check: lowering a guess tells whether it says the layout.
+/// Raising is guess and check: lowering a guess shows whether it expresses the layout.
 namespace tessera::notation {
 namespace {
 
@@ -33,7 +33,7 @@ std::optional<int> batch_axis(const Form& form) {
   return std::nullopt;
 }
 
-/// What of the layout TTNN has no words for, whatever its function.
+/// Checks for properties of the layout that TTNN cannot express, apart from its function.
 Status check_sayable(const LayoutSpec& spec) {
   for (const Fill& fill : spec.form.fills) {
     if (fill.kind == Fill::Kind::kPartial) return cannot_say("a partial result");
@@ -71,7 +71,7 @@ std::vector<Memory> memories_of(const LayoutSpec& spec, const std::string& space
   return {Memory::kBlockSharded, Memory::kHeightSharded, Memory::kWidthSharded};
 }
 
-/// Whether the words lower to this layout: the same function in the same allocation.
+/// Whether `words` lower to this layout: the same function in the same allocation.
 bool says(const TtnnLayout& words, const Layout& layout) {
   const Result<Layout> again = lower(words, layout.shape(), layout.dtype());
   if (!again || again->slots() != layout.slots()) return false;
@@ -79,7 +79,7 @@ bool says(const TtnnLayout& words, const Layout& layout) {
   return same && same->equal;
 }
 
-/// The reason when no words fit: where TTNN's own layout of the tensor differs first.
+/// The reason when no attribute fits: the first difference from TTNN's own layout of the tensor.
 Error differs(const Layout& layout, const std::string& space, Memory memory,
               const std::vector<std::int64_t>& grid) {
   const Result<TtnnLayout> own = make_ttnn(layout.shape(), layout.atom(), space, memory, grid);
@@ -106,7 +106,7 @@ Error differs(const Layout& layout, const std::string& space, Memory memory,
       cat("an allocation of ", layout.slots(), " slots: ", cut, " are ", lowered->slots()));
 }
 
-/// Nothing is anywhere in an empty tensor: TTNN's own attribute says it if the allocation agrees.
+/// An empty tensor has no elements: TTNN's own attribute expresses it if the allocation agrees.
 Result<TtnnLayout> raise_empty(const Layout& layout, TtnnLayout words) {
   const std::vector<Memory> memories = memories_of(layout.spec(), words.memref.space, words.grid);
   TESSERA_TRY(words.linear, ttnn_collapse(layout.shape(), layout.atom()));

@@ -21,7 +21,7 @@ Result<std::string> as_ttnn(const Tensor& tensor) {
   return print_tensor(tensor.layout(), **find_notation("ttnn"));
 }
 
-/// What is raised reads back as the same function, allocation, atom and cores.
+/// The raised text reads back as the same function, allocation, atom and cores.
 void expect_raised(const std::string& text, const std::string& layout) {
   SCOPED_TRACE(text);
   const Tensor tensor = read(text);
@@ -88,7 +88,7 @@ TEST(TtnnRaise, ForgetsWhatDoesNotMatter) {
 }
 
 TEST(TtnnRaise, SaysLayoutsOfOtherNotations) {
-  // A memory that nobody named is not invented where the terms do.
+  // If the layout has no memory and the terms can express it, no memory is invented.
   expect_raised("tensor<4x6xf32, strided<[6, 1]>>", "ttnn<stride=[24, 6, 1], shard_shape=[4, 6]>");
   expect_raised("tensor<4x6xf32, strided<[1, 4]>>",
                 "#ttnn.ttnn_layout<(d0, d1) -> (d1, d0), <1x1>, memref<6x4xf32, "

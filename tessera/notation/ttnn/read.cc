@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 5> kSpaces = {"l1", "dram", "system", "l1
 constexpr std::array<Memory, 4> kMemories = {Memory::kInterleaved, Memory::kHeightSharded,
                                              Memory::kWidthSharded, Memory::kBlockSharded};
 
-/// Whether the cursor goes on with a comma and then `word`; reads both if so.
+/// Whether a comma and then `word` come next; reads both if so.
 bool accept_item(Cursor& cursor, std::string_view word) {
   Cursor ahead = cursor;
   if (!ahead.accept(",") || !ahead.accept_word(word)) return false;
@@ -30,7 +30,7 @@ bool accept_item(Cursor& cursor, std::string_view word) {
   return true;
 }
 
-/// mesh '=' ('#ttcore.tensor_mesh')? '<' '"' NAME '"' '>', behind `mesh`.
+/// mesh '=' ('#ttcore.tensor_mesh')? '<' '"' NAME '"' '>', after `mesh`.
 Result<std::string> read_mesh(Cursor& cursor) {
   constexpr std::string_view kMeshHelp = "a mesh is said mesh = <\"name\">";
   TESSERA_CHECK_OK(cursor.expect("=", kMeshHelp));
@@ -69,7 +69,7 @@ Result<bool> read_flag(Cursor& cursor) {
   return cursor.expected("true or false", kFlagHelp);
 }
 
-/// What may stand behind the memref, in this order: memory layout, core ranges, flag.
+/// Reads the optional items after the memref, in this order: memory layout, core ranges, flag.
 Status read_items(Cursor& cursor, TtnnLayout& words, TtnnSpans& spans) {
   Cursor ahead = cursor;
   ahead.accept(",");
@@ -128,7 +128,7 @@ Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {
   TESSERA_CHECK_OK(cursor.expect(",", kHelp));
   from = cursor.position();
   TESSERA_TRY(words.memref, read_memref(cursor, kSpaces, false, &spans.memref_shape));
-  if (!words.memref.shape.empty()) --spans.memref_shape.to;  // the 'x' before the element stays
+  if (!words.memref.shape.empty()) --spans.memref_shape.to;  // without the 'x' before the element
   spans.memref = spans.memory = spans.memory_item = spans.cores = cursor.since(from);
   TESSERA_CHECK_OK(read_items(cursor, words, spans));
   TESSERA_TRY(Layout layout, lower_ttnn(words, type.shape, type.dtype(), &spans));
@@ -139,7 +139,8 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   return source.starts_with('#') ? read_attribute(source, type) : read_ttnn_terms(source, type);
 }
 
-/// Terms name no memory, so they say best what a layout leaves unsaid; the attribute says the rest.
+/// Terms specify no memory, so they are best for layouts without a memory; the attribute expresses
+/// the others.
 Result<WrittenTensor> raise(const Layout& layout) {
   const TensorType type = TensorType::of(layout.shape(), layout.dtype());
   if (layout.spec().space.empty()) {

@@ -22,7 +22,7 @@ Error contradiction(std::string message, std::string help, std::string correctio
                std::move(correction)};
 }
 
-/// A map that cannot be; TTNN derives one alone.
+/// An invalid map; TTNN derives exactly one map for a tensor.
 Error wrong_map(std::string message, const Shape& shape, const Atom& element) {
   const Result<AffineMap> map = ttnn_collapse(shape, element);
   return contradiction(std::move(message), map_help(shape, element),

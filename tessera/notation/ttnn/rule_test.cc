@@ -9,7 +9,8 @@
 #include "tessera/testing/notation/rule_ttnn.h"
 #include "tessera/testing/sanitized.h"
 
-/// TTNN's attribute and the seed's terms against their own rules, evaluated by plain loops.
+/// TTNN's attribute and the terms of the TTNN layout document against their own rules, evaluated by
+/// plain loops.
 namespace tessera::notation {
 namespace {
 
@@ -102,7 +103,7 @@ TEST(TtnnRule, RandomTerms) {
   EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
-/// A layout of one kind said in the other, wherever it can be, is the same function.
+/// A layout of one kind, expressed in the other if possible, is the same function.
 std::string other_form_mistake(const Layout& layout, bool as_terms, int& said) {
   Result<Layout> again = Error{};
   if (as_terms) {
@@ -187,7 +188,7 @@ TEST(TtnnRule, MakingAnAttributeFollowsTheRule) {
     } else if (!rule.interleaved()) {
       const std::int64_t places = rule.grid[0] * rule.grid[1];
       rule.cores = test::cores_row_by_row(places);
-      if (rule.space == "dram") rule.cores = {{0, 0, places - 1, 0}};  // banks stand in one row
+      if (rule.space == "dram") rule.cores = {{0, 0, places - 1, 0}};  // banks are in one row
     }
     const Result<Tensor> tensor = parse_tensor(rule.text());
     ASSERT_TRUE(tensor.ok()) << render(tensor.error(), rule.text());
@@ -228,14 +229,15 @@ TEST(TtnnRule, VendorsLayouts) {
   const std::vector<Case> cases = {
       // 64x128 in 32x32 tiles is 2x4 of them.
       {{{64, 128}, "bf16", {32, 32}, "bf16"}, {2, 4}},
-      // 30 rows a batch are padded to 32: 30 batches are 960 rows, 30 tiles; 64 columns are 2.
+      // 30 rows per batch are padded to 32: 30 batches are 960 rows, 30 tiles; 64 columns are 2
+      // tiles.
       {{{1, 30, 30, 64}, "bf16", {32, 32}, "bf16"}, {30, 2}},
       // Row-major keeps 900 rows.
       {{{1, 30, 30, 64}, "bf16", {}, "bf16", {1, 1}, "system_memory", ""}, {900, 64}},
-      // 32x2048 is 64 tiles, one for each of 64 cores; row-major 65536 elements, 1024 a core.
+      // 32x2048 is 64 tiles, one for each of 64 cores; row-major 65536 elements, 1024 per core.
       {{{32, 2048}, "bf16", {32, 32}, "bf16", {8, 8}, "l1"}, {1, 1}},
       {{{32, 2048}, "bf16", {}, "bf16", {8, 8}, "l1"}, {1, 1024}},
-      // 12 batches of 32 rows, 64 columns, one batch a core: 8 cores and 4 more.
+      // 12 batches of 32 rows, 64 columns, one batch per core: 8 cores and 4 more.
       {{{1, 12, 32, 64},
         "bf16",
         {32, 32},
@@ -267,7 +269,7 @@ TEST(TtnnRule, VendorsLayouts) {
   }
 }
 
-/// What the vendor's own verifier refuses, and numbers that no rule allows.
+/// What the vendor's own verifier rejects, and numbers that no rule allows.
 TEST(TtnnRule, ContradictionsOfTheAttribute) {
   const std::string map = "#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), ";
   const std::string tile = "x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<";

@@ -46,8 +46,8 @@ Status check_stride(const TtnnTerms& words, const Shape& shape) {
   return ok_status();
 }
 
-/// How many rows one step along each dim but the last moves. Strides of rows without columns, which
-/// only an empty tensor has, cannot tell: those rows are packed.
+/// The number of rows per step along each dim except the last. Rows without columns, which only an
+/// empty tensor has, do not determine it: those rows are packed.
 Status fill_steps(const TtnnTerms& words, const Shape& shape, TermsNumbers& numbers) {
   const std::int64_t cols = numbers.physical[1];
   for (std::size_t i = 0; i + 1 < shape.rank(); ++i) {
@@ -88,7 +88,7 @@ Status fill_physical(const TtnnTerms& words, const Shape& shape, TermsNumbers& n
                        packed(shape));
 }
 
-/// Shards and tiles; both lines alike.
+/// Shards and tiles, in the same way for both lines.
 Status fill_shards(const TtnnTerms& words, const TermsSpans* spans, TermsNumbers& numbers) {
   const bool tiled = words.tile_shape != Pair{0, 0};
   numbers.tile = tiled ? words.tile_shape : Pair{1, 1};
@@ -124,7 +124,7 @@ Fold fold_line(const TtnnTerms& words, const TermsNumbers& numbers, std::size_t 
   const std::int64_t inner = line == 0 ? numbers.tile[1] : 1;
   Fold fold{std::move(terms), 0, {}};
   if (numbers.needed[line] < numbers.physical[line]) {
-    // A digit that is always 0 stands between what strides leave open and what the grid does.
+    // A digit that is always 0 separates the gaps of the strides from the padding of the grid.
     fold.cuts.push_back({numbers.physical[line], 1, Target::nothing(), 1, Cause::kGap});
   }
   fold.cuts.push_back({words.shard_shape[line], numbers.grid[line],
@@ -184,7 +184,7 @@ Result<Layout> lower_terms(const TtnnTerms& words, const Shape& shape, DType dty
   spec.form.mesh = *std::move(mesh);
   std::vector<Term> rows;
   for (std::size_t dim = 0; dim < numbers.steps.size(); ++dim) {
-    // Only in an empty tensor does a dim step by no row.
+    // Only in an empty tensor a dim can have a step of 0 rows.
     if (numbers.steps[dim] > 0) rows.push_back({static_cast<int>(dim), numbers.steps[dim]});
   }
   std::vector<Term> cols;

@@ -9,10 +9,11 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/ttnn/ttnn.h"
 
-/// The arithmetic of the seed's TTNN terms, shared by what reads, lowers, raises and explains them.
+/// The arithmetic of the terms of the TTNN layout document, shared by the code that reads, lowers,
+/// raises and explains them.
 namespace tessera::notation {
 
-/// Where the items stand in their text.
+/// The spans of the items.
 struct TermsSpans {
   Span stride;
   Span shard;
@@ -21,27 +22,27 @@ struct TermsSpans {
   Span physical_shard;
 };
 
-/// Rows and columns of what follows from the terms.
+/// The numbers that follow from the terms, for rows and columns.
 struct TermsNumbers {
   std::array<std::int64_t, 2> physical{};
   std::array<std::int64_t, 2> needed{};  ///< E of each line
-  std::array<std::int64_t, 2> tile{};    ///< 1x1 when unsaid
+  std::array<std::int64_t, 2> tile{};    ///< 1x1 if not given
   std::array<std::int64_t, 2> grid{};
   std::array<std::int64_t, 2> atoms{};           ///< of a shard
   std::array<std::int64_t, 2> physical_shard{};  ///< atoms·tile
-  std::vector<std::int64_t> steps;  ///< rows that one step along each dim but the last moves
+  std::vector<std::int64_t> steps;               ///< rows per step along each dim except the last
 };
 
-/// What follows from terms that fit the shape and themselves, or what contradicts what.
+/// The numbers of terms that are consistent and fit the shape, or the contradiction.
 Result<TermsNumbers> terms_numbers(const TtnnTerms& words, const Shape& shape,
                                    const TermsSpans* spans = nullptr);
 
-/// As the public `lower`; errors point at the item that is wrong.
+/// Like the public `lower`, but errors point at the invalid item.
 Result<Layout> lower_terms(const TtnnTerms& words, const Shape& shape, DType dtype,
                            const TermsSpans* spans);
 
-/// Reads `ttnn<stride=[..], shard_shape=[..], ..>` and lowers it. Items stand in any order, each
-/// once; stride and shard_shape must be said.
+/// Reads `ttnn<stride=[..], shard_shape=[..], ..>` and lowers it. Items may be in any order, each
+/// once; stride and shard_shape are required.
 Result<Tensor> read_ttnn_terms(std::string_view source, const TensorType& type);
 
 }  // namespace tessera::notation

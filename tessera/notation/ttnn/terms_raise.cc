@@ -10,8 +10,8 @@
 #include "tessera/layout/lines.h"
 #include "tessera/notation/ttnn/terms.h"
 
-/// Guess and check, as for the attribute: the cuts on the mesh tell where shards end, unit indices
-/// tell the strides, and lowering the guess tells whether it says the layout.
+/// Guess and check, as for the attribute: the cuts on the mesh show where shards end, unit indices
+/// show the strides, and lowering the guess shows whether it expresses the layout.
 namespace tessera::notation {
 namespace {
 
@@ -41,7 +41,7 @@ Status check_sayable(const LayoutSpec& spec) {
   return ok_status();
 }
 
-/// How many rows one step along a dim moves when rows are packed; 0 for the last dim.
+/// The number of rows per step along a dim when rows are packed; 0 for the last dim.
 std::int64_t packed_rows(const Shape& shape, std::size_t dim) {
   Checked rows = dim + 1 < shape.rank() ? 1 : 0;
   for (std::size_t below = dim + 1; below + 1 < shape.rank(); ++below) rows *= shape[below];
@@ -49,7 +49,7 @@ std::int64_t packed_rows(const Shape& shape, std::size_t dim) {
 }
 
 /// Where shards may end along the line of a mesh axis, in rows or in columns: the widths of the
-/// cuts on it, as they were said and as canonical lines have them.
+/// cuts on it, in the given folds and in the canonical lines.
 std::vector<std::int64_t> shard_guesses(const Form& form, int axis) {
   std::vector<std::int64_t> guesses;
   const auto add = [&](Checked width) {
@@ -81,20 +81,21 @@ std::vector<std::int64_t> shard_guesses(const Form& form, int axis) {
   return guesses;
 }
 
-/// A guess of how a place is made up: where shards end (0 for not at all) and its atoms.
+/// A guess for the structure of a place: where shards end (0 for not at all) and its atoms.
 struct Guess {
   std::array<std::int64_t, 2> shard{};
   std::array<std::int64_t, 2> atoms{};
 };
 
-/// How many atoms a row of a place may have where no shard ends: what the last dim needs, what the
-/// strides suggest, all of them, or one.
+/// Possible numbers of atoms in a row of a place if no shard ends: what the last dim needs, what
+/// the strides suggest, all of them, or one.
 std::vector<std::int64_t> column_guesses(const Layout& layout, std::int64_t atoms) {
   const Atom& atom = layout.atom();
   const Shape& shape = layout.shape();
   std::vector<std::int64_t> guesses;
   if (shape.rank() > 0) guesses.push_back(ceil_div(shape.extents().back(), atom.cols));
-  // A row of atoms divides every step along rows; their greatest common divisor serves as well.
+  // A row of atoms divides every step along rows; their greatest common divisor is a candidate,
+  // too.
   std::int64_t rows = atoms;
   if (const Result<Lines> lines = canonical(layout.form())) {
     for (const Line& line : lines->lines) {
@@ -121,8 +122,8 @@ std::vector<Guess> guesses_of(const Layout& layout) {
   std::vector<std::int64_t> col_ends;
   if (grid && layout.mesh()[0] > 1) row_ends = shard_guesses(layout.form(), 0);
   if (grid && layout.mesh()[1] > 1) col_ends = shard_guesses(layout.form(), 1);
-  // Data that stay on the first places do not tell where shards end, and where a dim steps over a
-  // whole shard its cut does not either.
+  // Data that stay on the first places do not show where shards end. If a dim steps over a whole
+  // shard, its cut does not show it either.
   for (std::vector<std::int64_t>* ends : {&row_ends, &col_ends}) {
     ends->push_back(kNoEnd);
     ends->push_back(kWhole);
@@ -192,7 +193,7 @@ std::optional<TtnnTerms> words_of(const Layout& layout, const Guess& guess) {
     below = Checked(step) * extent;
     no_rows = no_rows || shape[dim] == 0;
   }
-  if (no_rows) rows = 1;  // any number will do
+  if (no_rows) rows = 1;  // any number is correct
   TtnnTerms words;
   const std::int64_t last = shape.rank() == 0 ? 1 : shape.extents().back();
   std::array<Checked, 2> physical = {rows, std::max<std::int64_t>(last, 1)};
@@ -203,7 +204,7 @@ std::optional<TtnnTerms> words_of(const Layout& layout, const Guess& guess) {
     const bool tight = ceil_div(needed, tile) == guess.atoms[i];
     const std::int64_t whole = (Checked(guess.atoms[i]) * tile).saturated();
     words.shard_shape[i] = guess.shard[i] > 0 ? guess.shard[i] : tight ? needed : whole;
-    const Checked least = Checked(grid - 1) * words.shard_shape[i] + 1;  // so many shards are said
+    const Checked least = Checked(grid - 1) * words.shard_shape[i] + 1;  // as many shards as given
     if (least.saturated() > needed) physical[i] = least;
   }
   if (atom.is_tile()) words.tile_shape = {atom.rows, atom.cols};

@@ -27,7 +27,7 @@ Result<Pair> read_pair(Cursor& cursor, std::string_view name) {
                cursor.since(from), "rows and columns: two"};
 }
 
-/// Reads `name=[..]` into the words and its place into the spans.
+/// Reads `name=[..]` into `words` and its span into `spans`.
 Status read_item(Cursor& cursor, std::string_view name, TtnnTerms& words, TermsSpans& spans) {
   const std::int64_t from = cursor.position();
   if (name == "stride") {

@@ -50,7 +50,8 @@ TEST(TtnnTerms, AreCutAtShardShapeAndThenPadded) {
 }
 
 TEST(TtnnTerms, GridShapeDividesTheSecondExtentByTheSecondShard) {
-  // 64x256 in shards of 32x64 is 2x4; the seed's formula would divide 256 by 32.
+  // 64x256 in shards of 32x64 is 2x4; the formula of the TTNN layout document would divide 256 by
+  // 32.
   const TtnnFacts told = facts(
       read("tensor<64x256xbf16, ttnn<stride=[16384, 256, 1], shard_shape=[32, 64], tile_shape=[32, "
            "32]>>"));
@@ -69,7 +70,7 @@ TEST(TtnnTerms, StridesBeginWithTheVolume) {
   EXPECT_EQ(told.physical_shape, (std::vector<std::int64_t>{384, 128}));
   EXPECT_EQ(told.grid_shape, (std::vector<std::int64_t>{4, 3}));
   EXPECT_EQ(told.physical_shard_shape, (std::vector<std::int64_t>{128, 64}));
-  // [1, 1, 6, 100] is row 262, as the seed computes; shards of 100 rows and 50 columns.
+  // [1, 1, 6, 100] is row 262, as in the document; shards of 100 rows and 50 columns.
   const Result<Location> location = tensor.layout().locate({1, 1, 6, 100});
   ASSERT_TRUE(location.ok());
   EXPECT_EQ(location->places, (std::vector<Place>{{2, 2}}));

@@ -15,7 +15,7 @@
 
 namespace tessera::notation {
 
-/// TTNN's layout attribute:
+/// TTNN's layout attribute. Text comes in; a layout on the grid, or on one place, goes out.
 ///
 ///     #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>,
 ///                       memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>,
@@ -23,8 +23,8 @@ namespace tessera::notation {
 ///
 /// The rule. In a tiled layout the last two dims are padded to the tile; the map, which collapses
 /// dims [0, -1) with those sizes, then gives the physical lines, each map(padded - 1) + 1 long and
-/// of whole tiles. Strides may be larger than those sizes, never smaller. What the memref must be
-/// follows from the memory layout, and one that says otherwise is kContradiction:
+/// of whole tiles. Strides may be larger than those sizes, never smaller. The memref's shape
+/// follows from the memory layout; another shape is kContradiction:
 ///
 ///   system, DRAM interleaved   the whole physical tensor, in atoms; the grid is 1x1
 ///   L1 interleaved             a core's share: 1 x ceil(atoms / cores)
@@ -32,20 +32,20 @@ namespace tessera::notation {
 ///   height, width sharded      the same, but all places of the grid divide the rows (the columns)
 ///                              and none the other line; places are numbered row by row
 ///
-/// Interleaved tensors and those in system memory are one place, [0, 0], whose slots run over the
-/// whole physical tensor, so their grid changes nothing. Sharded tensors live on the grid as
-/// written: each line is cut at memref·tile, and places fill in order. 53x63 on 3x2 in 32x32 tiles
-/// has rows 0-31 on place 0, 32-52 on place 1 and none on place 2. Core ranges are the device map.
+/// Interleaved tensors and tensors in system memory have one place, [0, 0], whose slots run over
+/// the whole physical tensor, so their grid has no effect. Sharded tensors are on the grid as
+/// written: each line is cut at memref·tile, and places are filled in order. 53x63 on 3x2 in 32x32
+/// tiles has rows 0-31 on place 0, 32-52 on place 1 and none on place 2. Core ranges are the device
+/// map.
 ///
-/// Why a slot is empty, line by line. Let E be what the data need of a line and P its physical
-/// length:
+/// The cause of an empty slot, line by line. Let E be the length of a line that the data need and P
+/// its physical length:
 ///
 ///   p >= P             grid    place 2 of the example
 ///   E <= p < P         tile    rows 53-63 of the example
-///   p < E, no index    gap     between batches: 2x15x10 in 32x32 tiles is (d0 * 32 + d1, d2),
-///   whose
-///                              rows 15-31 are a hole inside the line; rows 47-63, behind the last
-///                              element, are tile
+///   p < E, no index    gap     between batches: 2x15x10 in 32x32 tiles is (d0 * 32 + d1, d2);
+///                              its rows 15-31 are a hole inside the line; rows 47-63, after
+///                              the last element, are tile
 struct TtnnLayout {
   AffineMap linear;
   std::vector<std::int64_t> grid;
@@ -59,11 +59,11 @@ struct TtnnLayout {
   };
   Memory memory = Memory::kUnsaid;
   std::vector<CoreRange> core_ranges;
-  /// The name in `mesh = <"name">`: the mesh of devices that each hold such a tensor. It says
-  /// nothing of the place of an element.
+  /// The name in `mesh = <"name">`: the mesh of devices that each hold such a tensor. It does not
+  /// affect the place of an element.
   std::string mesh;
-  /// `ignorePhysicalLayout = true`. Of a sharded tensor it means that shards are not decided yet,
-  /// so there is no layout (kNotSupported).
+  /// `ignorePhysicalLayout = true`. For a sharded tensor it means that the shards are not decided
+  /// yet, so there is no layout (kNotSupported).
   bool ignore_physical_layout = false;
   std::string dialect = "ttcore";  ///< of the tile type
   friend bool operator==(const TtnnLayout&, const TtnnLayout&) = default;
@@ -71,7 +71,8 @@ struct TtnnLayout {
   bool is_sharded() const { return memory >= Memory::kHeightSharded; }
 };
 
-/// The seed's terms: `ttnn<stride=[4096, 64, 1], shard_shape=[32, 32], tile_shape=[32, 32]>`.
+/// The terms of the TTNN layout document:
+/// `ttnn<stride=[4096, 64, 1], shard_shape=[32, 32], tile_shape=[32, 32]>`.
 ///
 /// `stride` has rank + 1 entries, the first being the volume, and may be larger than packed. The
 /// physical tensor is (stride[0] / stride[-2]) x stride[-2]; it is cut at shard_shape, and each
@@ -81,14 +82,15 @@ struct TtnnLayout {
 ///                           ceil(stride[-2] / shard_shape[1])]
 ///     physical_shard_shape  shard_shape rounded up to tile_shape
 ///
-/// Both may be said and must then agree. Without tile_shape a shard holds plain elements, row by
-/// row. Slots of a shard's last partial tile are tile; what is past the physical tensor is grid; a
-/// physical position without an element, as a bumped stride leaves them, is gap.
+/// Both may be given and must then agree. Without tile_shape a shard holds plain elements, row by
+/// row. Empty slots of a shard's last partial tile have the cause tile; slots past the physical
+/// tensor have the cause grid; a physical position without an element, which a bumped stride can
+/// leave, has the cause gap.
 struct TtnnTerms {
   std::vector<std::int64_t> stride;
   std::array<std::int64_t, 2> shard_shape{};
-  std::array<std::int64_t, 2> tile_shape{};                              ///< {0, 0} when unsaid
-  std::optional<std::array<std::int64_t, 2>> grid_shape = std::nullopt;  ///< if said
+  std::array<std::int64_t, 2> tile_shape{};                              ///< {0, 0} if absent
+  std::optional<std::array<std::int64_t, 2>> grid_shape = std::nullopt;  ///< if given
   std::optional<std::array<std::int64_t, 2>> physical_shard_shape = std::nullopt;
   friend bool operator==(const TtnnTerms&, const TtnnTerms&) = default;
 };
@@ -96,13 +98,13 @@ struct TtnnTerms {
 Result<Layout> lower(const TtnnLayout& words, const Shape& shape, DType dtype);
 Result<Layout> lower(const TtnnTerms& words, const Shape& shape, DType dtype);
 
-/// The attribute that says a layout, or why TTNN cannot: a batch dim kept apart on the grid (see
-/// ttnn_mesh.h), shards that are not whole tiles, replicas, a padding value. A memory that the
-/// layout leaves unsaid is system memory for one place, else L1.
+/// The attribute that expresses a layout, or why TTNN cannot: a batch dim that is separate on the
+/// grid (see ttnn/mesh.h), shards that are not whole tiles, replicas, a padding value. If the
+/// layout does not specify a memory, it is system memory for one place, otherwise L1.
 /// Law: lower(*raise_ttnn(l), l.shape(), l.dtype()) is the same function as l, with the same
 /// allocation, atom and device map.
 Result<TtnnLayout> raise_ttnn(const Layout& layout);
-/// The same in the seed's terms, which name no memory and no cores.
+/// The same in the terms of the TTNN layout document, which specify no memory and no cores.
 Result<TtnnTerms> raise_ttnn_terms(const Layout& layout);
 
 std::string write(const TtnnLayout& words);
@@ -119,7 +121,7 @@ Result<TtnnLayout> make_ttnn(const Shape& shape, const Atom& element, std::strin
                              TtnnLayout::Memory memory, const std::vector<std::int64_t>& grid,
                              std::int64_t device_width = 8);
 
-/// What `show` tells under "ttnn". Of interleaved tensors: one place, the whole physical tensor.
+/// What `show` prints under "ttnn". For interleaved tensors: one place, the whole physical tensor.
 struct TtnnFacts {
   std::vector<std::int64_t> grid_shape;
   std::vector<std::int64_t> stride;  ///< rank + 1 entries, the first being the volume
@@ -130,8 +132,8 @@ struct TtnnFacts {
 Result<TtnnFacts> facts_of(const TtnnLayout& words, const Shape& shape);
 Result<TtnnFacts> facts_of(const TtnnTerms& words, const Shape& shape);
 
-/// Bytes of the memref: a shard, or of an interleaved tensor a core's share (L1) or all of it. Only
-/// for words that lower to a layout.
+/// Bytes of the memref: a shard, or for an interleaved tensor a core's share (L1) or all of it.
+/// Only for attributes that lower to a layout.
 std::int64_t share_bytes(const TtnnLayout& words);
 
 }  // namespace tessera::notation

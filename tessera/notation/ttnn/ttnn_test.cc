@@ -85,15 +85,15 @@ TEST(Ttnn, BatchesArePaddedToTheTileBeforeTheyCollapse) {
   EXPECT_EQ(cause_at(tensor, {0, 0}, 10), Cause::kTile);                  // row 0, column 10
   EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32), Cause::kGap);              // between batches
   EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32 + 10), Cause::kGap);         // the first cause tells
-  EXPECT_EQ(cause_at(tensor, {0, 0}, 5 * 1024 + 15 * 32), Cause::kTile);  // behind the last batch
+  EXPECT_EQ(cause_at(tensor, {0, 0}, 5 * 1024 + 15 * 32), Cause::kTile);  // after the last batch
   const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
   EXPECT_EQ(padding_count->total, 6 * 1024 - 900);
-  EXPECT_EQ((*padding_count)[Cause::kGap], 5 * 17 * 32);  // 17 rows behind each of five batches
+  EXPECT_EQ((*padding_count)[Cause::kGap], 5 * 17 * 32);  // 17 rows after each of five batches
 }
 
 TEST(Ttnn, ShardsAreCutAtWholeTiles) {
-  // 53x63 pads to 64x64. Rows: ceil(64/3) = 22, one tile of 32 a place: 0-31, 32-52, none.
+  // 53x63 pads to 64x64. Rows: ceil(64/3) = 22, one tile of 32 per place: 0-31, 32-52, none.
   expect_homes(kBlock53x63, [](const Index& x) {
     return Home{{x[0] / 32, x[1] / 32}, x[0] % 32 * 32 + x[1] % 32};
   });
@@ -195,7 +195,7 @@ TEST(Ttnn, MapsThatDoNotCollapseAreTheSameInOnePlace) {
   ASSERT_TRUE(same.ok());
   EXPECT_TRUE(same->equal);
   EXPECT_EQ(apart.layout().slots(), joined.layout().slots());
-  // Without a collapse the padding behind 40 rows is the tile's everywhere.
+  // Without a collapse, the padding after 40 rows has the cause tile everywhere.
   EXPECT_EQ(cause_at(apart, {0, 0}, 2 * 1024 + 8 * 32), Cause::kTile);
 }
 
@@ -272,7 +272,7 @@ TEST(Ttnn, FactsOfTheAttribute) {
   EXPECT_EQ(facts->shard_shape, (std::vector<std::int64_t>{22, 32}));
   EXPECT_EQ(facts->physical_shard_shape, (std::vector<std::int64_t>{32, 32}));
 
-  // The seed's walkthrough tensor: 2x3x64x128 collapses to 384x128.
+  // The walkthrough tensor of the tt-mlir layout specification: 2x3x64x128 collapses to 384x128.
   const Tensor seed = read(
       "tensor<2x3x64x128xf32, #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, "
       "d3), <8x8>, memref<1x1x!ttcore.tile<32x32, f32>, #l1>, <interleaved>>>");

@@ -117,7 +117,7 @@ TEST(XlaErrors, HostileNumbers) {
             "a memory space '99999999999999999999' does not fit a signed 64-bit integer"}}) {
     expect_refused(refusal);
   }
-  // One tile may be as large as the address space allows, and its words come back.
+  // One tile may be as large as the address space allows, and its text reads back.
   const std::string largest = "tensor<6xi8, xla{0:T(9223372036854775807)}>";
   const Result<Tensor> tensor = parse_tensor(largest);
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), largest);
@@ -168,7 +168,7 @@ TEST(XlaErrors, BlanksAreFreeAndTextIsKept) {
 }
 
 TEST(XlaErrors, PropertiesReachTheLayout) {
-  // xla/layout.cc: an element size that is unsaid is that of the type in whole bytes.
+  // xla/layout.cc: the default element size is that of the type in whole bytes.
   const auto storage = [](const std::string& text) {
     const Result<Tensor> tensor = parse_tensor(text);
     return tensor.ok() ? std::string(dtype_name(tensor->layout().atom().storage))

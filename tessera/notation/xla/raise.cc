@@ -11,8 +11,8 @@
 #include "tessera/notation/xla/tilings.h"
 #include "tessera/notation/xla/xla.h"
 
-/// Layout → XLA words: the properties from what the layout keeps, the order and the tiles from its
-/// digits in memory, and both only when they lower to the same function.
+/// Layout → XLA layout: the properties come from the layout's storage, the order and the tiles from
+/// its digits in memory; the result is checked by lowering it.
 namespace tessera::notation {
 namespace {
 
@@ -21,7 +21,7 @@ Error cannot_say(std::string_view what) {
                "the native notation can"};
 }
 
-/// The smallest power of two that rounds `taken` up to `slots`, else all of them.
+/// The smallest power of two that rounds `taken` up to `slots`, otherwise `slots`.
 std::optional<std::int64_t> tail_alignment(std::int64_t taken, std::int64_t slots) {
   if (taken == slots) return std::nullopt;
   const std::int64_t highest = slots & -slots;
@@ -43,7 +43,7 @@ std::optional<std::int64_t> space_number(const std::string& space) {
   return number.raw();
 }
 
-/// Memory space and element size; or what there are no words for.
+/// Memory space and element size; or what XLA cannot express.
 Result<XlaLayout> raise_properties(const Layout& layout) {
   XlaLayout words;
   LayoutSpec plain = layout.spec();

@@ -9,8 +9,8 @@
 #include "tessera/notation/text/cursor.h"
 #include "tessera/notation/xla/xla.h"
 
-/// Text ↔ XLA words. The grammar is that of layouts in HLO texts: properties follow the colon in
-/// one order, each at most once (xla/hlo/parser: ParseLayout).
+/// Reads and writes XLA layouts. The grammar is that of layouts in HLO texts: properties follow the
+/// colon in one order, each at most once (xla/hlo/parser: ParseLayout).
 namespace tessera::notation {
 namespace {
 
@@ -19,7 +19,7 @@ constexpr std::string_view kHelp = "such as xla{1,0} or xla{1,0:T(8,128)(2,1)}";
 /// The properties in the order of HLO texts.
 struct Property {
   std::string_view name;
-  std::string_view refused;  ///< what it says that Tessera has no words for; empty when it is read
+  std::string_view refused;  ///< why Tessera does not support it; empty when it does
 };
 constexpr std::array<Property, 10> kProperties = {{
     {"D", "the level types of a sparse array"},

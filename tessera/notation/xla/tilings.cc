@@ -15,7 +15,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// What a physical dim holds: digits first .. end-1 of a line, widest first; nothing when equal.
+/// The contents of a physical dim: digits first .. end-1 of a line, widest first; empty when first
+/// = end.
 struct Piece {
   int line = -1;
   std::size_t first = 0;
@@ -23,8 +24,8 @@ struct Piece {
   std::int64_t range = 1;  ///< values, in steps of the last digit
 };
 
-/// One number of a tile: dim `source` is split by `size`. Dims are numbered in the order in which
-/// they stand; kMissing is the dim that a tile of higher rank than the shape adds on the left.
+/// One number of a tile: dim `source` is split by `size`. Dims are numbered in their current order;
+/// kMissing is the dim that a tile of higher rank than the shape adds on the left.
 struct Move {
   std::size_t source = 0;
   std::int64_t size = 1;
@@ -106,10 +107,10 @@ class TileMoves {
   }
 
   const MemoryDigits& memory_;
-  std::vector<Numbers> widths_;  ///< of each line, falling
+  std::vector<Numbers> widths_;  ///< of each line, decreasing
   std::vector<Piece> pieces_;
   std::vector<Level> levels_;
-  std::size_t level_begin_ = 0;  ///< dims that stood before the last level
+  std::size_t level_begin_ = 0;  ///< dims before the last level
 };
 
 /// A physical dim before tiling: a line, or a dim of extent 1 (line -1).
@@ -123,7 +124,7 @@ XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& un
   for (const Unit& unit : std::views::reverse(units)) {
     words.minor_to_major.insert(words.minor_to_major.end(), unit.dims.rbegin(), unit.dims.rend());
   }
-  // The numbers of the dims that stand in a row; ones that tiles put between have none.
+  // The numbers of the dims in order; ones that tiles put between them have none.
   std::vector<std::optional<std::size_t>> row;
   for (std::size_t i = 0; i < units.size(); ++i) row.emplace_back(i);
   std::size_t numbered = units.size();
@@ -140,7 +141,7 @@ XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& un
     }
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool moves = move != level.end() && row[i] == move->source;
-      // `*` stands in the first tile only, so that it reaches back to the first joined line.
+      // `*` is allowed only in the first tile, so it reaches back to the first joined line.
       const std::size_t joined = first && i < units.size() ? units[i].dims.size() - 1 : 0;
       if (!moves && joined == 0 && tile.empty()) continue;
       tile.insert(tile.end(), joined, XlaLayout::kCombine);
@@ -156,7 +157,7 @@ XlaLayout words_of(const std::vector<Level>& levels, const std::vector<Unit>& un
   return words;
 }
 
-/// How the dims that no outer digit holds in place are ordered.
+/// How dims whose order no outer digit determines are ordered.
 struct Freedom {
   std::size_t outer;  ///< digits that stay where they are
   bool by_memory;     ///< lines go before the line of the next digit in memory; else by dim
@@ -184,7 +185,7 @@ std::vector<Unit> ordered_units(const MemoryDigits& memory, const Shape& shape, 
     const MemoryDigit& digit = memory.digits[i];
     if (const auto held = unit_of(digit.line); held != units.end()) {
       before = held - units.begin();
-    } else if (digit.top) {  // a line stands where its slowest digit wants it
+    } else if (digit.top) {  // a line is placed by its slowest digit
       units.insert(units.begin() + before, make(digit.line));
     }
   }

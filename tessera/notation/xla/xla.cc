@@ -125,7 +125,7 @@ Status apply_tile(Physical& physical, Numbers tile) {
   return ok_status();
 }
 
-/// Lines that were joined into others are gone.
+/// Removes lines that were joined into others.
 void forget_joined(Physical& physical) {
   std::vector<std::vector<Term>> lines;
   for (TiledDim& dim : physical.dims) {

@@ -11,22 +11,23 @@
 
 namespace tessera::notation {
 
-/// An XLA layout: the order of dims in memory, and tiles over the fastest of them.
+/// An XLA layout: the order of dims in memory, and tiles over the fastest of them. Text comes in; a
+/// layout on a single place goes out.
 ///
 ///     xla{1,0}      xla{1,0:T(8,128)(2,1)S(5)}      xla{2,1,0:T(2,*,128)}      xla{:T(256)}
 ///
-/// The rule (openxla.org/xla/tiled_layout). minor_to_major lists dims from fastest to slowest; read
-/// backwards it gives the physical shape. A tile of k numbers covers the k fastest physical dims
-/// (dims that are missing have extent 1): each is rounded up to the tile and becomes a grid of
-/// tiles, and the tile's own dims follow all of the grid. Further tiles apply to that result in the
-/// same way, and may reach into the grid. `*` in the first tile joins a dim with the next faster
-/// one before tiling. Memory is row-major over the final dims. Slots past the data of a tile are
-/// padding of cause tile; those that only L adds are a gap.
+/// The rule (openxla.org/xla/tiled_layout). minor_to_major lists dims from fastest to slowest; in
+/// reverse order it gives the physical shape. A tile of k numbers covers the k fastest physical
+/// dims (missing dims have extent 1): each is rounded up to the tile and becomes a grid of tiles,
+/// and the tile's own dims come after all grid dims. Further tiles apply to that result in the same
+/// way, and may include grid dims. `*` in the first tile joins a dim with the next faster one
+/// before tiling. Memory is row-major over the final dims. Slots past the data of a tile are
+/// padding of cause tile; slots that only L adds are padding of cause gap.
 ///
-/// The other properties, as HLO texts spell them in this order: L(n) rounds the number of slots up
-/// to a multiple of n; E(n) keeps an element in n bits, where unsaid i4 and i2 take a byte; S(n) is
-/// the memory space, 0 the default one. Sparse and split layouts (D, #, *, SC, P) and prefixes (M)
-/// are refused by name.
+/// The other properties, in the order of HLO texts: L(n) rounds the number of slots up to a
+/// multiple of n; E(n) stores an element in n bits (without it, i4 and i2 take a byte); S(n) is the
+/// memory space, default 0. Sparse and split layouts (D, #, *, SC, P) and prefixes (M) are rejected
+/// with an error that names them.
 struct XlaLayout {
   static constexpr std::int64_t kCombine = -1;  ///< `*`
 
@@ -38,11 +39,12 @@ struct XlaLayout {
   friend bool operator==(const XlaLayout&, const XlaLayout&) = default;
 };
 
-/// Tiles in one layout, and numbers in all of them together; HLO texts have three tiles at most.
+/// The maximum number of tiles in one layout, and of numbers in all its tiles; HLO texts have three
+/// tiles at most.
 inline constexpr std::size_t kMaxXlaTiles = 64;
 inline constexpr std::size_t kMaxXlaNumbers = 4096;
 
-/// Where each part of a text stands, for errors.
+/// The span of each part of a text, for errors.
 struct XlaSpans {
   Span order;
   std::vector<Span> tiles;
@@ -55,17 +57,17 @@ struct XlaSpans {
 Result<Layout> lower(const XlaLayout& words, const Shape& shape, DType dtype,
                      const XlaSpans* spans = nullptr);
 
-/// The plainest words: no tiles where none are needed, as few levels as the order of the digits
+/// The simplest XLA layout: no tiles if none are needed, as few levels as the order of the digits
 /// allows, row-major where the order is free.
 /// Law: lower(*raise_xla(l), l.shape(), l.dtype()) is the same function as l with the same slots,
-/// storage and memory space. Every layout that `lower` gives has words, unless they take more tiles
-/// or numbers than are read, which those of a few tiles never do.
+/// storage and memory space. Every result of `lower` can be raised, unless this needs more tiles or
+/// numbers than the maximum; layouts of a few tiles never do.
 Result<XlaLayout> raise_xla(const Layout& layout);
 
 /// "xla{1,0:T(8,128)(2,1)}".
 std::string write(const XlaLayout& words);
 
-/// The type in memory of an element of n bits (E; what XLA takes when unsaid): i4 in 8 bits is i8.
+/// The type in memory of an element of n bits (E(n); XLA's default if absent): i4 in 8 bits is i8.
 std::optional<DType> xla_storage(DType dtype, std::optional<std::int64_t> bits);
 
 }  // namespace tessera::notation

@@ -25,7 +25,7 @@ struct Answer {
   std::int64_t slots = 0;
 };
 
-/// The rule on an array of coordinates, straight from openxla.org/xla/tiled_layout: pad the rank,
+/// The rule on an array of coordinates, directly from openxla.org/xla/tiled_layout: pad the rank,
 /// combine, round up, split, move the tile to the back. `index` and `extent` are the physical dims,
 /// slowest first.
 Answer naive(Numbers index, Numbers extent, const std::vector<Numbers>& tiles) {
@@ -98,7 +98,7 @@ void expect_rule(const Layout& layout, const XlaLayout& words) {
   }
 }
 
-/// What is raised lowers to the same function with the same allocation, storage and space.
+/// The raised layout lowers to the same function with the same allocation, storage and space.
 void expect_raised(const Layout& layout) {
   const Result<XlaLayout> words = raise_xla(layout);
   ASSERT_TRUE(words.ok()) << words.error().message << "\n" << print_native(layout);
@@ -158,8 +158,8 @@ TEST(Xla, KnownAnswersOfTheOwnersPage) {
   EXPECT_EQ(tensor->layout().locate({2, 3})->slot, 17);
   EXPECT_EQ(tensor->layout().slots(), 24);
   EXPECT_EQ(std::get<Padding>(*tensor->layout().element_at({}, 23)).cause, Cause::kTile);
-  // The same page, figure 2: 4x8 in (2,4)(2,1). Pairs of rows stand together, column by column,
-  // in tiles of 2x4: (0,0) (1,0) (0,1) (1,1) ..; tile (0,1) begins at 8, tile (1,0) at 16.
+  // The same page, figure 2: 4x8 in (2,4)(2,1). Pairs of rows are together, column by column, in
+  // tiles of 2x4: (0,0) (1,0) (0,1) (1,1) ..; tile (0,1) begins at 8, tile (1,0) at 16.
   const Result<Tensor> twice = parse_tensor("tensor<4x8xbf16, xla{1,0:T(2,4)(2,1)}>");
   ASSERT_TRUE(twice.ok());
   const std::vector<std::pair<Index, std::int64_t>> figure = {

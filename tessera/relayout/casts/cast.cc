@@ -21,8 +21,8 @@ constexpr std::int64_t kWidest = 8;
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kGroup = 16;
 
-// How a type of an array meets the others: the wide type that holds its numbers, and the step that
-// gets there, null when the type is that wide type.
+// How a type of an array is converted: the intermediate (wide) type that holds its numbers, and the
+// step to or from it, null when the type is that wide type.
 struct Meeting {
   Wide wide;
   Step step;
@@ -95,7 +95,7 @@ Meeting writing(DType to) {
 std::vector<Step> route(const Meeting& read, const Meeting& write) {
   std::vector<Step> steps;
   if (read.step != nullptr) steps.push_back(read.step);
-  // What is f32 already was never cut.
+  // Numbers that are f32 already were never truncated.
   const bool there =
       read.wide == write.wide || (read.wide == Wide::kF32 && write.wide == Wide::kOddF32);
   if (!there) {
@@ -127,7 +127,7 @@ DType with_sign(DType type) {
   }
 }
 
-// Of an element; 0 for elements that share bytes.
+// Bytes of an element; 0 for elements that share bytes.
 std::int64_t whole_bytes(DType type) { return dtype_bits(type).value_or(0) / 8; }
 
 }  // namespace
@@ -170,12 +170,12 @@ std::int64_t Cast::first_misfit(const std::byte* from, std::int64_t from_first,
                                 std::int64_t n) const {
   const bool block = is_block_float(to_);
   Cast single = *this;
-  if (block) --single.count_;  // the last step takes groups; block_holds speaks for it
+  if (block) --single.count_;  // the last step takes groups; block_holds checks instead of it
   for (std::int64_t i = 0; i < n; ++i) {
     alignas(kWidest) std::byte out[kWidest] = {};
     bool fits = single.pass(from, from_first + i, out, 0, 1);
     if (block) {
-      // A pass of no steps leaves the number where it was.
+      // Without steps, the number stays where it is.
       float number = 0;
       const std::byte* at = single.count_ > 0 ? out : from + (from_first + i) * 4;
       std::copy_n(at, sizeof(number), reinterpret_cast<std::byte*>(&number));
@@ -195,7 +195,7 @@ std::optional<std::int64_t> Cast::run(const std::byte* from, std::int64_t from_f
     std::int64_t count = std::min(kChunk, n - i);
     bool fits = true;
     if (past_caches) {
-      // Chunks end where lines do, so that each line is written once and whole.
+      // Chunks end at line boundaries, so that each line is written once and as a whole.
       std::byte* at = to + (to_first + i) * to_bytes_;
       const std::int64_t room =
           kLine - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % kLine);

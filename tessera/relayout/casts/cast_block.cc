@@ -20,7 +20,7 @@ void Blocking::take_run(std::int64_t most) {
 
 void Blocking::take_along(std::int64_t Axis::* side, std::int64_t most) {
   std::int64_t row = 1;
-  // Cutting leaves loops of one step behind, which continue nothing.
+  // Cutting can leave loops of one step, which continue nothing.
   const auto continues = [&](const Axis& axis) {
     return std::abs(axis.*side) == row && axis.extent > 1;
   };
@@ -53,7 +53,7 @@ bool Blocking::take(std::size_t axis, std::int64_t most) {
   if (nest_.axes[axis].extent > most) {
     Split split = split_axis(nest_, axis, most);
     if (split.rest) {
-      // What is inside already belongs to the part that is left over as well.
+      // The inner axes so far belong to the remainder as well.
       split.rest->axes.insert(split.rest->axes.end(), inner_.begin(), inner_.end());
       rests_.push_back(simplified(*std::move(split.rest)));
     }

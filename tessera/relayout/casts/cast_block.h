@@ -8,7 +8,7 @@
 
 namespace tessera::relayout {
 
-/// A nest as blocks that are moved one at a time, steps in elements.
+/// A nest as blocks that are moved one at a time. Steps are in elements.
 struct Blocked {
   std::int64_t src = 0;
   std::int64_t dst = 0;
@@ -16,17 +16,18 @@ struct Blocked {
   std::vector<Axis> inner;  ///< inside a block
 };
 
-/// Chooses the axes of a block of at most `room` elements. What does not fill whole blocks becomes
-/// nests of its own, added to `rests`.
+/// Chooses the axes of a block of at most `room` elements. Elements that do not fill whole blocks
+/// become separate nests, added to `rests`.
 class Blocking {
  public:
   Blocking(FlatNest nest, std::int64_t room, std::vector<FlatNest>& rests);
 
-  /// Up to `most` neighbours on both sides join.
+  /// Adds up to `most` elements that are adjacent on both sides.
   void take_run(std::int64_t most);
-  /// Neighbours on one side (&Axis::src, &Axis::dst) join until `most` of them are in a row.
+  /// Adds elements that are adjacent on one side (&Axis::src, &Axis::dst) until `most` of them are
+  /// contiguous.
   void take_along(std::int64_t Axis::* side, std::int64_t most);
-  /// Whole axes join, those of the smallest steps of the destination first, while there is room.
+  /// Adds whole axes while there is room, those with the smallest destination steps first.
   void fill_up();
 
   Blocked blocked() &&;
@@ -41,16 +42,15 @@ class Blocking {
   std::int64_t elements_ = 1;
 };
 
-/// A block on its way through a buffer that holds each of its source elements once, in their order
-/// and without gaps.
+/// How to move a block through a buffer that holds each of its source elements once, in source
+/// order and without gaps.
 struct ThroughSourceOrder {
   FlatNest loads;  ///< from the source to the buffer
   FlatNest moves;  ///< from the buffer to the destination
 };
 ThroughSourceOrder in_source_order(std::vector<Axis> block);
 
-/// The same with a buffer in the order of the destination. It is written in stretches of
-/// neighbours.
+/// The same with a buffer in destination order. The destination is written in contiguous stretches.
 struct ThroughDestinationOrder {
   FlatNest loads;
   std::vector<Axis> stretches;  ///< `src` steps in the buffer

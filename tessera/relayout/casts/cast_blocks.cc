@@ -29,7 +29,7 @@ struct Kind {
   static constexpr int kMagnitudeBits = kBits - 1;
   static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
   static constexpr int kExponentMask = (1 << kExponentBits) - 1;
-  // Exponents that are written: with 8 bits the last one is infinity in floats.
+  // The largest exponent that is written: with 8 bits the last one is infinity in floats.
   static constexpr int kLargestExponent = kExponentBits == 8 ? 254 : kExponentMask;
   /// The f32 that is the largest number that fits: the one below 2^(kLargestExponent - bias + 1).
   static constexpr std::int32_t kLargest = ((kLargestExponent - kBias + 1 + 127) << 23) - 1;
@@ -72,15 +72,15 @@ using GU32 = hn::Rebind<std::uint32_t, GI32>;
 using GU8 = hn::Rebind<std::uint8_t, GI32>;
 using VGI32 = hn::Vec<GI32>;
 
-// Elements from the i-th of a group on, with the magnitude, to its left, in 7 bits and the sign
-// above: then the exponent counts sixty-fourths for all kinds.
+// Elements starting with number i of a group. The magnitude is shifted to the left of 7 bits, with
+// the sign above: then the exponent counts units of 1/64 for all kinds.
 template <class Block>
 HWY_INLINE VGI32 elements_from(const std::byte* mantissas, std::int64_t i) {
   const GI32 d;
   if constexpr (Block::kBits == 8) {
     return hn::PromoteTo(d, load_any(GU8(), mantissas + i));
   } else {
-    // Each lane takes its bits out of the same word, or of two when there are so many lanes.
+    // Each lane extracts its bits from the same word, or from two words if there are more lanes.
     constexpr std::int64_t kPerWord = 32 / Block::kBits;
     const GU32 du;
     const auto word = [mantissas](std::int64_t w) HWY_ATTR {
@@ -186,13 +186,13 @@ HWY_INLINE void write_group(const std::byte* from, std::int32_t largest, std::by
   const GroupAt<Block> at(group);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const int exponent = std::max(0, (largest >> 23) - 127 + Block::kBias);
-  // What shrinks to a subnormal number rounds to 0 in the end. Growing may take two steps, because
-  // 2^133 is beyond f32.
+  // A number that is scaled down to a subnormal number finally rounds to 0. Scaling up may take two
+  // steps, because 2^133 is outside f32.
   const int power = Block::kMagnitudeBits - 1 + Block::kBias - exponent;
   const auto scale = hn::Set(df, power_of_two(std::min(power, 127)));
   const auto rest = hn::Set(df, power_of_two(std::max(power, 127) - 127));
 
-  // Adding 2^23 rounds to integers and leaves them in the last bits.
+  // Adding 2^23 rounds to integers, which are then in the lowest bits.
   const auto units = hn::Set(df, 8388608.0F);
   alignas(16) std::byte bytes[kGroup];
   std::byte* out = Block::kBits == 8 ? to + at.mantissas : bytes;
@@ -211,7 +211,7 @@ HWY_INLINE void write_group(const std::byte* from, std::int32_t largest, std::by
   if constexpr (Block::kBits != 8) pack<Block>(bytes, to + at.mantissas);
 }
 
-// The numbers of a group with those that do not fit replaced: by the largest, NaN by 0.
+// The numbers of a group; numbers that do not fit are replaced by the largest number, NaN by 0.
 template <class Block>
 HWY_INLINE void saturate(const std::byte* from, float* numbers) {
   const float limit = std::bit_cast<float>(Block::kLargest);

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::relayout::cast_steps {
 namespace HWY_NAMESPACE {
 
-// Whether the processor turns f16 into f32 and back, with NaN as we have it.
+// Whether the processor converts f16 to f32 and back, with the NaN rule of rounding.h.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
 constexpr bool kF16Instructions = true;
 #else
@@ -37,13 +37,13 @@ struct Small {
   static constexpr std::int32_t kLargest = kHasInfinity ? kTopBinade - 1 : (1 << (kBits - 1)) - 2;
   static constexpr std::int32_t kNaN =
       kHasInfinity ? kTopBinade | (1 << (kMantissa - 1)) : kLargest + 1;
-  // The f32 from where on numbers round beyond the largest: half way to the next, which ties to
-  // even count among the larger ones when the largest is odd.
+  // The first f32 that rounds to a number above the largest. It is half way to the next number; if
+  // the largest is odd, a tie rounds up (ties to even), so that half-way point is included.
   static constexpr std::int32_t kTooLarge =
       (kLargest << kShift) + kRebias + (1 << (kShift - 1)) + (kLargest % 2 == 0 ? 1 : 0);
   // The f32 below which numbers are subnormal.
   static constexpr std::int32_t kNormal = kRebias + (1 << 23);
-  // The f32 whose last bit counts our subnormals: adding it rounds to them.
+  // The f32 whose last bit is the unit of our subnormals: adding it rounds to them.
   static constexpr std::int32_t kCounter = (127 + 23 + 1 - kBias - kMantissa) << 23;
 
   static VI32 select(hn::Mask<I32> mask, VI32 yes, VI32 no) {
@@ -90,7 +90,7 @@ struct Small {
         const hn::Rebind<hwy::float16_t, I32> df16;
         store_any(hn::BitCast(dc, hn::DemoteTo(df16, hn::BitCast(F32(), bits))), dc, to);
       } else if constexpr (kF32Exponent) {
-        // Nothing carries into the sign, so it may stay where it is.
+        // Nothing carries into the sign bit, so it can stay in place.
         const U32 du;
         const auto code = hn::BitCast(du, bits);
         const auto odd = hn::And(hn::ShiftRight<kShift>(code), hn::Set(du, 1));
@@ -144,7 +144,7 @@ struct Small {
       const VI32 shifted = hn::ShiftLeft<kShift>(magnitude);
       VI32 bits = hn::Add(shifted, hn::Set(d, kRebias));
       if constexpr (!kF32Exponent) {
-        // With a leading one of the smallest normal number, which is then taken away.
+        // Adds a leading one of the smallest normal number, which is then subtracted.
         const VI32 one = hn::Set(d, kNormal);
         const auto number = hn::Sub(hn::BitCast(df, hn::Add(shifted, one)), hn::BitCast(df, one));
         bits = select(hn::Lt(magnitude, hn::Set(d, 1 << kMantissa)), hn::BitCast(d, number), bits);
@@ -171,14 +171,14 @@ using BF16 = Small<std::uint16_t, 8, 7, true>;
 using F8E5M2 = Small<std::uint8_t, 5, 2, true>;
 using F8E4M3 = Small<std::uint8_t, 4, 3, false>;
 
-// Of numbers whose magnitude is at most 2^31.
+// For numbers whose magnitude is at most 2^31.
 HWY_INLINE VI32 nearest_integers(hn::Vec<F32> number) {
   const I32 d;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
   return hn::NearestInt(number);
 #else
-  // Elsewhere NearestInt may add a half, which is not exact for 0.49999997. Below 2^23 adding and
-  // subtracting it rounds to integers; above there are only integers.
+  // On other targets NearestInt may add a half, which is not exact for 0.49999997. Below 2^23,
+  // adding and subtracting 2^23 rounds to integers; above, all numbers are integers.
   const F32 df;
   const auto units = hn::Set(df, 8388608.0F);
   const auto magnitude = hn::Abs(number);
@@ -228,7 +228,7 @@ struct I32ToF32 {
   }
 };
 
-// From 2^24 on the last 8 of 32 bits are gathered in the ninth, which leaves 24.
+// From 2^24 on, the last 8 of 32 bits are ORed into the ninth, which leaves 24 bits.
 struct I32ToOddF32 {
   using D = I32;
   using From = std::int32_t;
@@ -238,8 +238,9 @@ struct I32ToOddF32 {
     const F32 df;
     const VI32 integer = load_any(d, from);
     const VI32 low = hn::Set(d, 0xFF);
-    // Two's complement from the ninth bit up cuts towards minus infinity, not zero; either will do,
-    // because what lies between two numbers of 22 bits stays strictly between them.
+    // In two's complement, cutting at the ninth bit rounds towards minus infinity, not zero. Both
+    // are correct, because a number strictly between two numbers of 22 bits stays strictly between
+    // them.
     const VI32 cut = hn::And(integer, low);
     const VI32 sticky = hn::IfThenElseZero(hn::Ne(cut, hn::Zero(d)), hn::Set(d, 0x100));
     const VI32 odd = hn::Or(hn::AndNot(low, integer), sticky);

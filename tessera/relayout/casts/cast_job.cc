@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t kTile = 1024;          // elements of a block-float tile
 constexpr std::int64_t kShortRun = 32;        // elements; shorter runs are packed first
 constexpr std::int64_t kLongRun = 512;        // elements; these need no buffer
-constexpr std::int64_t kRowBytes = 2048;      // of the source that a block reads in a row
+constexpr std::int64_t kRowBytes = 2048;      // of the source that a block reads contiguously
 constexpr std::int64_t kAtOnce = 16 * kTile;  // elements of a long run
 
-// Parts of the scratch memory: what the inner jobs use, then the two sides of the cast.
+// Parts of the scratch memory: first the part for the inner jobs, then the two buffers of the cast.
 constexpr std::int64_t kBufferBytes = std::int64_t{1} << 17;
 static_assert(Scratch::kBytes >= Scratch::kJobBytes + 2 * kBufferBytes);
 
@@ -25,14 +25,14 @@ constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
 
 std::int64_t bits_of(DType dtype) { return dtype_bits(dtype).value_or(0); }
 
-/// Bytes of an element, 1 where it has no byte of its own.
+/// Bytes of an element, 1 if it is smaller than a byte.
 std::int64_t bytes_of(DType dtype) { return std::max<std::int64_t>(bits_of(dtype) / 8, 1); }
 
 void run_all(const Jobs& jobs, const Arrays& arrays) {
   for (const auto& job : jobs) job->run(0, job->items(1), 1, arrays);
 }
 
-/// Elements that both sides keep in long runs: cast from one to the other.
+/// Elements in long runs on both sides: cast directly from one to the other.
 class RunCastJob final : public Job {
  public:
   RunCastJob(Blocked runs, const Cast& cast)
@@ -63,7 +63,7 @@ class RunCastJob final : public Job {
   std::int64_t run_ = 1;
 };
 
-/// How many elements of a load come from one run into another.
+/// How many elements of a load are contiguous on both sides.
 std::int64_t run_of(const FlatNest& loads) {
   if (loads.axes.empty() || loads.axes.back().src != 1 || loads.axes.back().dst != 1) return 1;
   return loads.axes.back().extent;
@@ -220,7 +220,7 @@ bool fills_groups(const FlatNest& nest, std::int64_t group) {
     }
     if (axis.dst != inside) return false;
     inside *= axis.extent;
-    // A loop that goes on into the next group must be at a step's end in between.
+    // A loop that continues into the next group must end a step at the boundary of the group.
     if (inside > group && (inside % group != 0 || group % axis.dst != 0)) return false;
   }
   return inside >= group;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves that change the element type on the way leave what the definitions say, for random pairs of
-// placements and types. Each case is a seed, which the message names.
+// Moves that change the element type give the result of the definitions, for random pairs of
+// placements and types. Each case is a random seed, which the message names.
 #include "tessera/testing/relayout/cast_moves.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ using Bytes = std::vector<std::byte>;
 using Pair = std::pair<Placement, Placement>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Tries `cases` pairs from the seed `first` on. At least two in three draws must give a pair that
-/// can be moved, or the law would say little.
+/// Tries `cases` pairs, starting with the random seed `first`. At least two in three draws must
+/// give a pair that can be moved, otherwise the test would prove little.
 void holds(std::uint64_t first, int cases, const std::function<std::optional<Pair>(Dice&)>& draw,
            relayout::Rounding rounding, SourceNumbers numbers) {
   if (kSanitized) cases = (cases + 9) / 10;
@@ -60,7 +60,7 @@ TEST(CastMoves, SaturateAsTheReferenceDoes) {
   holds(600, 60, tiles_pair, relayout::Rounding::kSaturate, SourceNumbers::kAnyBits);
 }
 
-/// Several blocks on their way, and what is left over at their edges.
+/// Several blocks, and the remainders at their edges.
 TEST(CastMoves, LargeOnesToo) {
   holds(
       1000, 30, [](Dice& dice) { return typed_pair(dice, 50000); }, relayout::Rounding::kSaturate,
@@ -86,7 +86,7 @@ Bytes bytes_of(const std::vector<T>& numbers) {
   return bytes;
 }
 
-/// The destination after a move over `to_bytes`, or the words of the error.
+/// The destination after a move over `to_bytes`, or the error message.
 struct Moved {
   Bytes bytes;
   std::string error;
@@ -139,7 +139,7 @@ TEST(CastMoves, PaddingOfTheSourceIsNotAsked) {
 }
 
 TEST(CastMoves, WhatIsNotWrittenStaysBitByBit) {
-  // Every second nibble is a gap; the last byte belongs to nobody.
+  // Every second nibble is a gap; the last byte belongs to no element.
   const Placement ones = *Layout::row_major(shape({2}), DType::kU8);
   LayoutSpec apart = spec(form({2}, {}, {fold(x(0), {mem(1, 2, 2)})}), DType::kI4);
   apart.slots = 5;
@@ -160,8 +160,9 @@ Layout used_tile(double padding) {
 }
 
 TEST(CastMoves, NumbersAreRoundedOnceOnTheirWayToBlockFloats) {
-  // 7 bits of 2^62 count 2^56: 2^62 + 2^55 + 1 lies above the middle and becomes 65 of them. Its
-  // nearest f32 and f64 lie in the middle, which is 64. The exponent byte is 62 + 127.
+  // With 7 bits, the unit of 2^62 is 2^56: 2^62 + 2^55 + 1 is above the middle and becomes 65
+  // units. Its nearest f32 and f64 are in the middle, which gives 64. The exponent byte is 62 +
+  // 127.
   std::vector<std::int64_t> numbers(20, 0);
   numbers[0] = (std::int64_t{1} << 62) + (std::int64_t{1} << 55) + 1;
   const Placement rows = *Layout::row_major(shape({20}), DType::kI64);

@@ -23,7 +23,7 @@ void store(std::byte* array, std::int64_t i, T number) {
   std::memcpy(array + i * static_cast<std::int64_t>(sizeof(T)), &number, sizeof(T));
 }
 
-// What a number becomes, and whether it fits.
+// The converted number, and whether it fits.
 template <typename T>
 struct Converted {
   T number;
@@ -58,8 +58,8 @@ Converted<To> clamped(From number) {
   return {static_cast<To>(number)};
 }
 
-// To the nearest integer, ties to even: up to 2^52 adding it cuts the fraction off by rounding, and
-// above there are only integers.
+// To the nearest integer, ties to even: up to 2^52, adding 2^52 rounds the fraction away; above,
+// all numbers are integers.
 double whole(double number) {
   constexpr double units = 0x1p52;
   const double magnitude = std::abs(number);
@@ -87,17 +87,18 @@ Converted<float> f64_to_f32(double number) {
   return {std::copysign(kLargestF32, rounded), false};
 }
 
-// What is 2^128 or more fits nothing that an odd f32 is on its way to.
+// Numbers of 2^128 or more fit no type that an odd f32 is converted to.
 Converted<float> f64_to_odd_f32(double number) {
   float rounded = static_cast<float>(number);
   if (std::isnan(number) || static_cast<double>(rounded) == number) return {rounded};
   std::uint32_t bits = std::bit_cast<std::uint32_t>(rounded);
-  // Bits of a magnitude grow with it, so the one below is the next towards zero.
+  // The bits of a float increase with its magnitude, so bits - 1 is the next number towards zero.
   if (std::abs(static_cast<double>(rounded)) > std::abs(number)) --bits;
   return {std::bit_cast<float>(bits | 1), std::abs(number) < 0x1p128};
 }
 
-// 32 leading bits with the rest gathered in the last one: odd rounding twice is odd rounding once.
+// Keeps 32 leading bits and ORs the rest into the last one: rounding to odd twice is the same as
+// rounding to odd once.
 Converted<float> u64_to_odd_f32(std::uint64_t number) {
   const int excess = std::max(0, 32 - std::countl_zero(number));
   const std::uint64_t cut = number & ((std::uint64_t{1} << excess) - 1);
@@ -126,13 +127,14 @@ struct Parts {
   static constexpr std::uint32_t kMask = (1U << kBits) - 1;
 
   static std::int32_t part(std::byte byte, std::int64_t within) {
-    // To the top of the word and back, which brings the sign along.
+    // Shifts to the top of the word and back, which extends the sign.
     const int above = 32 - kBits - static_cast<int>(within) * kBits;
     const std::uint32_t top = std::to_integer<std::uint32_t>(byte) << above;
     return static_cast<std::int32_t>(top) >> (32 - kBits);
   }
 
-  // Parts [within, within + count) of `byte` from as many numbers; the others stay.
+  // Sets parts [within, within + count) of `byte` from as many numbers; the other parts do not
+  // change.
   static bool put(const std::byte* numbers, std::byte& byte, std::int64_t within,
                   std::int64_t count) {
     std::uint32_t bits = 0;

@@ -10,7 +10,7 @@
 
 #include "tessera/relayout/casts/cast.h"
 
-// The rules of cast.h on numbers worked out by hand.
+// The rules of rounding.h on numbers computed by hand.
 namespace tessera::relayout {
 namespace {
 
@@ -22,7 +22,7 @@ const std::byte* in(const T& array) {
   return reinterpret_cast<const std::byte*>(array.data());
 }
 
-// What one number becomes, and whether it fits.
+// The result for one number, and whether it fits.
 template <typename To>
 struct Became {
   To number;
@@ -186,14 +186,15 @@ TEST(CastRules, BlockFloatsShareTheLargestExponent) {
 }
 
 TEST(CastRules, BlockFloatsAtTheirEnds) {
-  // 2^-133 is the last that bfp_bf8 can tell from zero, 2^-21 the last of bfp_f8.
+  // 2^-133 is the smallest number that bfp_bf8 distinguishes from zero, 2^-21 the smallest of
+  // bfp_f8.
   EXPECT_EQ(first_group(tile_of({0x1p-127F, 0x1p-133F, 0x1p-134F}, DType::kBfpBf8), 3),
             Group(0, {64, 1, 0}));
   EXPECT_EQ(first_group(tile_of({0x1p-15F, 0x1p-21F, 0x1p-22F}, DType::kBfpF8), 3),
             Group(0, {64, 1, 0}));
   EXPECT_EQ(first_group(tile_of({0, -0.0F}, DType::kBfpBf8), 2), Group(0, {0, 0}));
   EXPECT_EQ(first_group(tile_of({131071.0F}, DType::kBfpF8), 1), Group(31, {127}));
-  // Saturated: the largest, which leaves nothing of the others; NaN is 0.
+  // Saturated: the largest number, which makes the others 0; NaN is 0.
   EXPECT_EQ(first_group(tile_of({1, -kInf, kNaN}, DType::kBfpBf8, Rounding::kSaturate), 3),
             Group(254, {0, 0xFF, 0}));
   EXPECT_EQ(first_group(tile_of({131072.0F, 65536.0F}, DType::kBfpF8, Rounding::kSaturate), 2),
@@ -228,8 +229,8 @@ TEST(CastRules, BlockFloatsAreRead) {
   EXPECT_EQ(numbers[17], 63 * 0x1p122F);
 }
 
-// Law: what comes back differs by at most half a unit of the group's exponent, or one where a carry
-// was cut off; and goes the way again without a change.
+// Law: after a round trip, a number differs by at most half a unit of the group's exponent, or by
+// one unit if a carry was cut off; a second round trip changes nothing.
 TEST(CastRules, BlockFloatsComeBack) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;

@@ -53,14 +53,14 @@ class Shifted {
 };
 
 // Every pair of types, every length to 70 at changing addresses and first elements, also across
-// the border of two tiles: nothing but the elements asked for changes.
+// the border of two tiles: only the requested elements change.
 TEST(CastRuns, EveryLengthAtEveryAddress) {
   constexpr std::int64_t kLongest = 70;
   for (const DType from : all_dtypes()) {
     for (const DType to : all_dtypes()) {
       SCOPED_TRACE(testing::Message() << dtype_name(from) << " to " << dtype_name(to));
       const bool block = is_block_float(to);
-      // Where the second tile begins; other arrays are as well without a first one.
+      // Where the second tile begins; other arrays need no first tile.
       const std::int64_t border = block || is_block_float(from) ? 1024 : 64;
       const std::int64_t elements = border + 96;
       const Bytes source = plausible(from, elements);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace cast_test;
 
-// Checks the cast of `n` elements, a multiple of 16, against the reference: saturating in one go,
+// Checks the cast of `n` elements, a multiple of 16, against the reference: saturating in one call,
 // and checked in windows that end at each element that does not fit.
 void check(DType from, const Bytes& source, DType to, std::int64_t n) {
   SCOPED_TRACE(testing::Message() << dtype_name(from) << " to " << dtype_name(to));
@@ -37,7 +37,7 @@ void check(DType from, const Bytes& source, DType to, std::int64_t n) {
     const Cast checked = cast_of(from, to, Rounding::kChecked);
     got = blank(to, n);
     for (std::int64_t i = 0; i < n;) {
-      // To a few elements beyond the next that does not fit.
+      // To a few elements after the next that does not fit.
       const auto begin = fits.begin() + i;
       const auto next = std::find(begin, begin + std::min<std::int64_t>(20, n - i), false) - begin;
       const std::int64_t groups = (next + 1 + i % 7 + group - 1) / group;
@@ -55,7 +55,7 @@ void check(DType from, const Bytes& source, DType to, std::int64_t n) {
   });
 }
 
-// Every code of a type of `bits` bits, as often as it takes to fill 16 elements.
+// Every code of a type of `bits` bits, repeated to fill 16 elements.
 Bytes all_codes(int bits) {
   Bytes codes(
       std::max<std::size_t>(16, (std::size_t{1} << bits) * static_cast<std::size_t>(bits) / 8));
@@ -116,8 +116,8 @@ void append_random(Bytes& bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::byte>(random() & 0xFF));
 }
 
-// Down to a multiple of 16 elements. Every other group keeps its elements, which are alike; the
-// others are mixed, so that small elements meet large ones.
+// Down to a multiple of 16 elements. Every other group keeps its elements, which are similar; the
+// others are mixed, so that groups have small and large elements.
 std::int64_t shuffle(Bytes& bytes, std::size_t element_bytes) {
   const std::size_t n = bytes.size() / element_bytes / 16 * 16;
   std::vector<std::size_t> mixed;

@@ -20,11 +20,12 @@ constexpr std::int64_t kTile = 1024;
 constexpr std::int64_t kGroup = 16;
 constexpr std::int64_t kAtOnce = 16 * kTile;  // elements that a worker casts at a time
 
-/// The type of the image: an address for each element, and every number of `to`.
+/// The type of the image: each element has an address, and it holds every number of `to`.
 DType wide_type(DType to) { return is_block_float(to) ? DType::kF32 : DType::kI8; }
 
-/// From the source to the image so that the cast that follows rounds as if it were the only one.
-/// Integers do that by themselves: a number is rounded first and only saturated after.
+/// The cast from the source to the image. The second cast then gives the same result as a direct
+/// cast. For integers this needs no special care: a number is rounded first and saturated
+/// afterwards.
 Result<Cast> into_image(DType from, DType to, Rounding rounding) {
   if (is_block_float(to)) return Cast::make_odd(from, rounding);
   return Cast::make(from, wide_type(to), rounding);
@@ -37,8 +38,8 @@ bool writes_everything(const Program& program) {
   return written == program.to.elements();
 }
 
-/// The padding value in the image. What does not fit the destination becomes what does: padding is
-/// no reason for an error.
+/// The padding value in the image. A value that does not fit the destination is saturated: padding
+/// never causes an error.
 Result<std::vector<std::byte>> padding_bytes(double padding, DType to) {
   const DType wide = wide_type(to);
   TESSERA_TRY(const Cast widen, into_image(DType::kF64, to, Rounding::kSaturate));
@@ -69,7 +70,7 @@ Moves marks_of(const Program& program) {
   return marks;
 }
 
-/// Calls `work` with parts [first, first + n) of the elements that share no byte.
+/// Calls `work` with parts [first, first + n) of the elements. No two parts share a byte.
 void for_each_part(std::int64_t elements, ThreadPool& pool,
                    const std::function<void(std::int64_t first, std::int64_t n)>& work) {
   const std::int64_t parts = ceil_div(elements, kAtOnce);
@@ -125,7 +126,7 @@ Result<bool> WideImage::run(std::span<const std::byte> from, std::span<std::byte
                             ThreadPool& pool) const {
   const auto bytes = static_cast<std::size_t>(*dtype_bytes(cast_.from(), elements_));
   const auto marked = static_cast<std::size_t>(marks_ ? elements_ : 0);
-  // Zeros: what is not written counts as 0 in its group, and has no mark.
+  // Zeros: an element that is not written counts as 0 in its group, and has no mark.
   const std::unique_ptr<std::byte, Free> image(
       static_cast<std::byte*>(std::calloc(bytes + marked + 1, 1)));
   if (image == nullptr) {

@@ -13,21 +13,21 @@
 
 namespace tessera::relayout {
 
-/// A relayout whose destination elements have no address of their own and do not arrive as whole
-/// groups: everything is moved into an image of the destination in a wider type first, i8 for i4
-/// and i2, f32 for block floats, and the image is cast from end to end. Takes memory for the image
+/// A relayout whose destination elements have no address of their own and are not written as whole
+/// groups. Everything is first moved into an image of the destination in a wider type (i8 for i4
+/// and i2, f32 for block floats), and then the whole image is cast. Needs memory for the image
 /// while it runs.
 ///
-/// Numbers are rounded once: what f32 is too narrow for is rounded to odd on its way to the image.
-/// Promised padding that the destination cannot hold becomes the nearest that it can.
+/// Numbers are rounded once: a number for which f32 is too narrow is rounded to odd in the image.
+/// Promised padding that the destination cannot represent becomes the nearest number that it can.
 ///
-/// Padding that is left alone keeps its bits, with one exception: in a group of 16 block floats
-/// that has data it becomes 0, because the exponent that they share follows the data alone.
+/// Padding that must stay unchanged keeps its bits, with one exception: in a group of 16 block
+/// floats that has data it becomes 0, because the shared exponent depends only on the data.
 class WideImage {
  public:
   static Result<WideImage> make(const Program& program, const PlanOptions& options);
 
-  /// As Moves::run.
+  /// Like Moves::run.
   Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
                    ThreadPool& pool) const;
   std::vector<std::string> describe() const;
@@ -42,7 +42,7 @@ class WideImage {
   std::int64_t elements_ = 0;
   Moves moves_;  ///< from the source to the image
   Cast cast_;    ///< from the image to the destination
-  // Where part of the destination is to stay as it is, one of:
+  // If part of the destination must stay unchanged, one of:
   std::optional<Cast> load_;    ///< from the destination to the image, for numbers of a few bits
   std::optional<Moves> marks_;  ///< sets a byte for each element that is written, for block floats
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes at which the blocks of a kernel are as large as they get: one column or row more than a
-// tile, runs as long as what collects them, columns in an order of their own. The parts of the
-// scratch memory stand side by side, so that only asserts in the kernels tell when one is too
-// small.
+// Sizes at which the blocks of a kernel have their maximum size: one column or row more than a
+// tile, runs as long as the buffer that collects them, columns in another order. The parts of the
+// scratch memory are adjacent, so only asserts in the kernels detect that one is too small.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -35,8 +34,8 @@ void expect_moves(const Layout& from, const Layout& to, int threads = 1) {
   EXPECT_EQ(plan_mistake(from, to, relayout::PaddingRule::kLeave, trials, 7), "");
 }
 
-/// Columns whose first and last are as far apart as if they followed each other, and which do not:
-/// two loops between them stand the other way round in the destination.
+/// Columns that are not contiguous although the distance from the first to the last suggests it:
+/// two loops between them have the opposite order in the destination.
 TEST(Blocks, JoinedColumnsAreWrittenInTheirOwnOrder) {
   for (std::size_t type = 0; type < 4; ++type) {
     const std::int64_t rows = 300 / kBytes[type] + 3;
@@ -62,7 +61,7 @@ TEST(Blocks, RunsAsLongAsTheirBufferAreCollected) {
   }
 }
 
-/// Widths at which a block has the most rows, or the most room that no element fills.
+/// Widths at which a block has the most rows, or the most unused room.
 TEST(Blocks, BlocksOfTheWorstWidthsFitTheirBuffers) {
   for (std::size_t type = 0; type < 4; ++type) {
     for (const std::int64_t bytes : {8, 56, 65, 72, 128, 136, 193, 200, 328, 1032, 4152}) {
@@ -78,7 +77,7 @@ TEST(Blocks, BlocksOfTheWorstWidthsFitTheirBuffers) {
   }
 }
 
-/// The same for columns that are put together in the order of the destination.
+/// The same for columns that are assembled in the order of the destination.
 TEST(Blocks, ShortRowsOfTheWorstHeightsFitTheirBuffers) {
   for (std::size_t type = 0; type < 4; ++type) {
     for (const std::int64_t bytes : {8, 16, 24, 40, 56, 64, 72, 128, 264}) {
@@ -92,7 +91,7 @@ TEST(Blocks, ShortRowsOfTheWorstHeightsFitTheirBuffers) {
   }
 }
 
-/// Plans are made of numbers from texts: none of them leaves 64 bits on the way.
+/// Plans are made of numbers from texts: no computation may overflow 64 bits.
 TEST(Blocks, PlansOfMemoryThatNobodyHasAreMade) {
   constexpr std::int64_t kMost = INT64_MAX;
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
@@ -130,7 +129,7 @@ TEST(Blocks, PlansOfMemoryThatNobodyHasAreMade) {
     const Shape extents = shape(c.extents);
     for (const DType type : {DType::kU8, DType::kF32, DType::kI4}) {
       for (const DType kept : {DType::kU8, DType::kBF16, DType::kF64, DType::kI4, DType::kBfpBf8}) {
-        // Elements of 1 byte just fit; wider ones are refused where layouts are made.
+        // Elements of 1 byte just fit; wider ones are rejected when layouts are made.
         const Result<Layout> from = Layout::strided(extents, type, c.from);
         const Result<Layout> to = Layout::strided(extents, kept, c.to);
         if (!from.ok() || !to.ok()) continue;

@@ -10,8 +10,8 @@
 namespace tessera::relayout {
 
 /// Loops that together step through one contiguous array, fastest first: the rows of a transpose
-/// continue each other in the destination, its columns in the source. Where they are on the other
-/// side is a table of offsets, so that two loops or six are moved by the same kernels.
+/// are contiguous in the destination, its columns in the source. Their positions on the other side
+/// are a table of offsets, so that the same kernels can move two loops or six.
 struct Chain {
   std::vector<Axis> axes;
   std::int64_t steps = 1;
@@ -21,8 +21,8 @@ struct Chain {
     steps *= axis.extent;
   }
 
-  /// The offsets of steps [first, first + n) by the given member of Axis. Nothing is computed that
-  /// is not the offset of some step, so that nothing leaves 64 bits.
+  /// The offsets of steps [first, first + n) by the given member of Axis. Every computed number is
+  /// the offset of some step, so nothing overflows 64 bits.
   void table(std::int64_t first, std::int64_t n, std::int64_t Axis::* side,
              std::int64_t* out) const {
     std::vector<std::int64_t> digit(axes.size());
@@ -33,7 +33,7 @@ struct Chain {
       offset += digit[a] * (axes[a].*side);
     }
     for (std::int64_t k = 0; k < n;) {
-      // As far as the fastest loop goes, then one step of the others.
+      // To the end of the fastest loop, then one step of the others.
       const std::int64_t step = axes[0].*side;
       const std::int64_t run = std::min(n - k, axes[0].extent - digit[0]);
       for (std::int64_t i = 0; i < run; ++i) out[k + i] = offset + i * step;
@@ -61,8 +61,8 @@ struct Transpose {
   Chain columns;            ///< contiguous in the source
   std::vector<Axis> outer;  ///< the other loops, largest step of the destination first
 
-  /// Each column continues the one before it in the destination, is short enough for a block to
-  /// hold whole columns, and does not fill lines of its own.
+  /// Each column directly follows the previous one in the destination, is short enough for a block
+  /// to hold whole columns, and does not fill whole cache lines.
   bool joined() const {
     const std::int64_t bytes = rows.steps * width;
     if (rows.steps > 512 || columns.axes[0].dst != bytes) return false;

@@ -45,7 +45,7 @@ T joined(T a, T b) {
   } else if constexpr (std::floating_point<T>) {
     return kReduction == Reduction::kSum ? a + b : a * b;
   } else {
-    // Without a sign, and at least as wide as unsigned, nothing overflows that is not cut off.
+    // An unsigned type at least as wide as `unsigned` cannot overflow; the excess bits are cut off.
     using Wide = std::common_type_t<typename BitsOf<T>::type, unsigned>;
     const auto x = static_cast<Wide>(a);
     const auto y = static_cast<Wide>(b);
@@ -61,7 +61,7 @@ std::uint64_t combine(std::uint64_t x, std::uint64_t y) {
   return bits_of(joined<T, kReduction>(value_of<T>(x), value_of<T>(y)));
 }
 
-constexpr std::int64_t kVector = 16;  // bytes, which every machine combines at once
+constexpr std::int64_t kVector = 16;  // bytes that every machine combines at once
 template <typename T>
 struct VectorOf {
   typedef T type __attribute__((vector_size(kVector)));
@@ -87,7 +87,7 @@ V joined_vectors(V a, V b) {
   }
 }
 
-/// One step of a run: what is at `to` is combined with what is at `from`.
+/// One step of a run: combines the bytes at `to` with those at `from`.
 template <typename V, typename Join>
 void step(std::byte* to, const std::byte* from, const Join& join) {
   V a;

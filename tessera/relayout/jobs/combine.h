@@ -10,19 +10,19 @@
 
 namespace tessera::relayout {
 
-/// How two elements, as the bits that memory holds, become one.
+/// How two elements, given as their bits in memory, are combined into one.
 struct Combiner {
   std::uint64_t neutral = 0;  ///< combine(neutral, x) = x
   std::uint64_t (*combine)(std::uint64_t, std::uint64_t) = nullptr;
-  /// to[i] = combine(to[i], from[i]) for `count` neighbours in memory of any alignment, which do
-  /// not overlap. Which of two NaNs a sum or product keeps is not said.
+  /// to[i] = combine(to[i], from[i]) for `count` contiguous elements of any alignment. The arrays
+  /// must not overlap. Which of two NaNs a sum or product keeps is unspecified.
   void (*combine_all)(std::byte* to, const std::byte* from, std::int64_t count) = nullptr;
 };
 
-/// Sums and products of integers are modulo their size; integers without a sign of their own (i32)
-/// compare as signed ones. kNotSupported for types that have no arithmetic here (f16, bf16, 8-bit
-/// floats, elements below a byte, block floats), for `and` and `or` of floats, and for anything
-/// else of booleans.
+/// Sums and products of integers wrap around; integers without a sign in their name (i32) compare
+/// as signed integers. kNotSupported for types without arithmetic here (f16, bf16, 8-bit floats,
+/// elements smaller than a byte, block floats), for `and` and `or` of floats, and for all other
+/// reductions of booleans.
 Result<Combiner> combiner_of(Reduction reduction, DType dtype);
 
 }  // namespace tessera::relayout

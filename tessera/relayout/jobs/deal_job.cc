@@ -13,9 +13,9 @@ namespace tessera::relayout {
 namespace {
 
 constexpr std::int64_t kShortest = 16;         // bytes of a run that is worth a table, on average
-constexpr std::int64_t kAheadBytes = 8192;     // moved between asking for bytes and touching them
-constexpr std::int64_t kLongRun = 16384;       // bytes of a run that need not be asked for
-constexpr std::int64_t kMostTouched = 2;       // times what is wanted, gaps included
+constexpr std::int64_t kAheadBytes = 8192;     // moved between prefetching bytes and using them
+constexpr std::int64_t kLongRun = 16384;       // bytes of a run that needs no prefetch
+constexpr std::int64_t kMostTouched = 2;       // times the wanted bytes, gaps included
 constexpr std::int64_t kTouchedBytes = 16384;  // at a time
 
 class DealJob final : public Job {
@@ -56,8 +56,8 @@ class DealJob final : public Job {
   }
 
  private:
-  /// Columns [from, to) of a row; those a little further on, or at the beginning of the next row,
-  /// are asked for.
+  /// Moves columns [from, to) of a row; columns a little further on, or at the beginning of the
+  /// next row, are prefetched.
   void move(const Arrays& arrays, const Offsets& at, const Offsets& next, std::size_t from,
             std::size_t to) const {
     const std::vector<Stretch>& columns = blocks_.table().columns;
@@ -74,8 +74,8 @@ class DealJob final : public Job {
          {large(arrays, next), columns.data() + (turn + ahead_ - columns.size()), side()});
   }
 
-  /// What lies between the runs is read along with them, a part of a row at a time: others often
-  /// want it next.
+  /// Also reads the bytes between the runs, a part of a row at a time: other parts of the move
+  /// often need them next.
   template <typename Copy>
   void touch_and_copy(const std::byte* row, std::size_t from, std::size_t to,
                       const Copy& copy) const {
@@ -100,10 +100,10 @@ class DealJob final : public Job {
   bool streaming_;
   StretchSizes sizes_;
   bool touches_ = false;   ///< gaps are read as well
-  std::size_t ahead_ = 0;  ///< columns between asking for bytes and moving them; 0: not asked for
+  std::size_t ahead_ = 0;  ///< columns between prefetching bytes and moving them; 0: no prefetch
 };
 
-/// Whether most of what is written fills lines, as far as the first row tells.
+/// Whether most of the written bytes fill whole lines, judged by the first row.
 bool fills_lines(const RunTable& table) {
   std::int64_t whole = 0;
   for (const Stretch& column : table.columns) {

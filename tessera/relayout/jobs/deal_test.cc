@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs between a shard and a packed slab, made by hand as a product of segment lists: plans do
-// what plain loops over the program's nests do. Each case is a seed, which the message names.
+// what plain loops over the program's nests do. Each case is a random seed, which the message
+// names.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,8 +45,8 @@ std::string mistake_of(const relayout::Program& program, Dice& dice, std::uint64
 
 constexpr std::array kTypes = {DType::kU8, DType::kU16, DType::kF32, DType::kF64};
 
-/// Cases of which at least one in three is moved by the job that deals and collects, and one in
-/// twenty by the one that turns.
+/// At least one in three of these cases must use the deal job, and one in twenty the turn table
+/// job.
 void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
   if (kSanitized) cases /= 10;
   int dealt = 0;

@@ -17,7 +17,7 @@ const Axis* run_axis(const FlatNest& nest, std::int64_t unit) {
   return nullptr;
 }
 
-/// Whether all steps stay whole when `group` units of a run move as one.
+/// Whether all steps are still whole numbers when `group` units of a run move as one.
 bool moves_in_groups(const FlatNest& nest, std::int64_t unit, std::int64_t group) {
   const Axis* run = run_axis(nest, unit);
   if (run == nullptr || run->extent % group != 0) return false;
@@ -38,7 +38,7 @@ void group_run(FlatNest& nest, std::int64_t unit, std::int64_t group) {
   nest.width *= group;
 }
 
-/// Whether one step of `outer` is all steps of `inner` on the given side.
+/// Whether one step of `outer` equals all steps of `inner` on the given side.
 bool continues(const Axis& outer, const Axis& inner, std::int64_t Axis::* side) {
   const Checked all = Checked(inner.*side) * inner.extent;
   return !all.overflowed() && all.raw() == outer.*side;

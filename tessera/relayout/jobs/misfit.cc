@@ -15,14 +15,14 @@ constexpr std::int64_t kAtOnce = 512;
 constexpr std::int64_t kGroup = 16;
 constexpr std::int64_t kWidest = 8;
 
-/// Looks through nests for the smallest source spot that does not fit.
+/// Searches nests for the smallest source spot whose number does not fit.
 class Search {
  public:
   Search(const std::byte* from, const Cast& widen, const Cast& narrow)
       : from_(from), widen_(widen), narrow_(narrow) {}
 
   void look_through(FlatNest nest) {
-    // Only where it reads matters: every spot once, along rising steps.
+    // Only the source spots matter: each spot once, with increasing steps.
     std::erase_if(nest.axes, [](const Axis& axis) { return axis.src == 0; });
     for (Axis& axis : nest.axes) {
       if (axis.src > 0) continue;
@@ -38,7 +38,8 @@ class Search {
   std::int64_t first() const { return first_; }
 
  private:
-  /// Loops from number `depth` on. Spots only grow along a loop, so it ends at the first found.
+  /// Searches the loops from number `depth` on. Spots increase along a loop, so it ends at the
+  /// first misfit.
   void look_through(const std::vector<Axis>& axes, std::size_t depth, std::int64_t src) {
     const Axis& axis = axes[depth];
     if (depth + 1 == axes.size()) {
@@ -53,7 +54,7 @@ class Search {
   }
 
   void look_along(std::int64_t src, std::int64_t step, std::int64_t n) {
-    // Zeros fill the last group up: they fit everything.
+    // Zeros complete the last group: they fit every type.
     alignas(64) std::byte wide[kAtOnce * kWidest] = {};
     alignas(64) std::byte narrow[kAtOnce * kWidest];
     if (step == 1) {
@@ -68,8 +69,8 @@ class Search {
   }
 
   const std::byte* from_;
-  const Cast& widen_;   ///< to a type whose elements fill bytes, exactly
-  const Cast& narrow_;  ///< to the destination's, checked
+  const Cast& widen_;   ///< exact, to a type whose elements fill bytes
+  const Cast& narrow_;  ///< to the destination's type, checked
   std::int64_t first_ = INT64_MAX;
 };
 

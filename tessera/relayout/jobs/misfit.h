@@ -12,11 +12,12 @@
 namespace tessera::relayout {
 
 /// The first spot of the source (counted over all places) from which `program` reads a number that
-/// its destination's type cannot hold; nothing when all fit. Padding of the source is not asked.
+/// its destination's type cannot represent; nullopt when all fit. Padding of the source is not
+/// checked.
 ///
-/// Casts themselves work in whatever order is fast and only tell that something did not fit. This
-/// looks for it once more, in the order of the source, so that the answer depends on the numbers
-/// alone: not on threads, kernels or the order of nests.
+/// Casts run in whatever order is fast and only report that some number did not fit. This function
+/// searches again, in the order of the source, so that the result depends only on the numbers: not
+/// on threads, kernels or the order of nests.
 std::optional<std::int64_t> first_misfit(const Program& program, std::span<const std::byte> from);
 
 /// The error of a checked cast at that spot of `from`.

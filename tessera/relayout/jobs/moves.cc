@@ -12,7 +12,7 @@
 namespace tessera::relayout {
 namespace {
 
-/// Does every job's share of `worker`.
+/// Runs the share of `worker` of every job.
 void run_jobs(const Jobs& jobs, int worker, int workers, const Arrays& arrays) {
   for (const auto& job : jobs) {
     const auto [from, to] = ThreadPool::share(job->items(workers), worker, workers);
@@ -31,7 +31,8 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
     return Arrays{from.data(), static_cast<std::int64_t>(from.size()), to.data(), stream, nullptr,
                   &misfit};
   };
-  // Fills that cover data must be done before any copy; others only touch what copies do not.
+  // Fills that cover data must finish before any copy starts; other fills never write the spots of
+  // copies.
   if (fills_all) {
     pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); });
   }

@@ -13,18 +13,18 @@
 
 namespace tessera::relayout {
 
-/// The fills and copies of a program as jobs, shared among workers.
+/// The fills and copies of a program as jobs that workers share.
 struct Moves {
   Jobs fills;
   Jobs copies;
-  bool fills_all = false;  ///< the fills cover data too: they come first
+  bool fills_all = false;  ///< the fills cover data too and must run first
   bool streaming = false;
 
-  /// Does all of it. The answer is whether every element fitted its new type; work stops early when
-  /// one did not. Error: kTooLarge when there is no memory for scratch.
+  /// Runs all jobs. Returns whether every element fits its new type; the work stops early when one
+  /// does not. Error: kTooLarge when there is no memory for scratch.
   Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
                    ThreadPool& pool) const;
-  /// One line a job.
+  /// One line per job.
   std::vector<std::string> describe() const;
 };
 

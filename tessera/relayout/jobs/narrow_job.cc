@@ -13,12 +13,12 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kAtOnce = 8192;      // bytes that are put together in the first-level cache
+constexpr std::int64_t kAtOnce = 8192;      // bytes that are assembled in the first-level cache
 constexpr std::int64_t kPartBytes = 65536;  // of an item
 constexpr std::int64_t kMaxRows = kLine;
 
-/// A few rows side by side, such as 16 channels: each column is a part of a line, and columns
-/// follow each other in the destination.
+/// A few rows side by side, such as 16 channels: each column is a part of a line, and columns are
+/// contiguous in the destination.
 class NarrowJob final : public Job {
  public:
   explicit NarrowJob(Transpose nest)
@@ -66,7 +66,7 @@ class NarrowJob final : public Job {
       interleave_rows(room, begin + c * nest_.width, row_, rows_, n, nest_.width);
     }
     if (whole == to) return;
-    // What is left is the end of one more tile.
+    // The remainder is the end of one more tile.
     const std::int64_t left = to - whole;
     interleave_rows(buffer, begin + (to - side) * nest_.width, row_, rows_, side, nest_.width);
     std::byte* room = arrays.streaming ? writer.reserve(dst + whole * pitch_, left * pitch_)

@@ -13,11 +13,10 @@
 namespace tessera::relayout {
 namespace {
 
-/// The least that both kinds of jobs move in one piece, for their kernels to be worth a call.
+/// The smallest piece that both kinds of jobs move, so that a kernel call is worthwhile.
 constexpr std::int64_t kLeastBytes = 256;
 
-/// Loops outside, and inside one long line that is cut into items. Items that follow each other
-/// are moved together.
+/// Outer loops around one long line that is cut into items. Consecutive items are moved together.
 struct Lines {
   std::int64_t src = 0;
   std::int64_t dst = 0;
@@ -28,7 +27,7 @@ struct Lines {
   std::int64_t items_of_line() const { return (steps + at_once - 1) / at_once; }
   std::int64_t items() const { return steps_of(outer) * items_of_line(); }
 
-  /// Calls move(offsets of the line, first step, steps) for what items [first, last) are.
+  /// Calls move(offsets of the line, first step, steps) for items [first, last).
   template <typename Move>
   void each(std::int64_t first, std::int64_t last, const Move& move) const {
     while (first < last) {
@@ -51,7 +50,7 @@ std::string loops_text(const std::vector<Axis>& axes) {
   return join(loops, ", ");
 }
 
-/// The axes step densely through one block on the given side, whatever their order.
+/// Whether the axes, in any order, step densely through one block on the given side.
 bool is_dense(std::vector<Axis> axes, std::int64_t width, std::int64_t Axis::* side) {
   std::sort(axes.begin(), axes.end(),
             [&](const Axis& a, const Axis& b) { return a.*side < b.*side; });
@@ -133,7 +132,7 @@ bool is_element(std::int64_t width) { return width == 1 || width == 2 || width =
 
 std::unique_ptr<const Job> make_permute_job(const FlatNest& nest) {
   if (!is_element(nest.width)) return nullptr;
-  // The fewest of the fastest axes that make a block of their own.
+  // The smallest number of fastest axes that form a block.
   std::vector<Axis> inside;
   Lines lines{nest.src, nest.dst, nest.axes};
   std::int64_t bytes = nest.width;
@@ -166,7 +165,7 @@ std::unique_ptr<const Job> make_permute_job(const FlatNest& nest) {
 
 std::unique_ptr<const Job> make_interleave_job(const FlatNest& nest) {
   if (!is_element(nest.width) || nest.axes.size() < 2) return nullptr;
-  // Streams step by the width on their own side, and by the width of all on the other.
+  // A stream steps by one width on its own side, and by the width of all streams on the other.
   for (const bool back : {false, true}) {
     const auto alone = back ? &Axis::dst : &Axis::src;
     const auto together = back ? &Axis::src : &Axis::dst;

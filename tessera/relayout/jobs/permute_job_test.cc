@@ -77,7 +77,7 @@ TEST(PermuteJob, MovesSmallTransposes) {
   const auto job = make_permute_job(small);
   ASSERT_NE(job, nullptr);
   check_job(*job, small);
-  // Three axes turned round: 2x3x4 elements of 8 bytes.
+  // Three axes reversed: 2x3x4 elements of 8 bytes.
   const FlatNest three = nest_of(8, {{20, 192, 192}, {4, 8, 48}, {3, 32, 16}, {2, 96, 8}});
   const auto turned = make_permute_job(three);
   ASSERT_NE(turned, nullptr);

@@ -53,8 +53,8 @@ void for_each_step(const std::vector<Axis>& axes, std::size_t a, Offsets at, con
   }
 }
 
-/// The stretches of a part of which `unit` bytes move together, or with a unit of 0 only where its
-/// steps are; nothing when there are too many.
+/// The stretches of a part of which `unit` bytes move together; with a unit of 0 only the positions
+/// of its steps. Nullopt when there are too many.
 std::optional<std::vector<Stretch>> stretches_of(const Part& part, std::int64_t unit) {
   std::vector<Stretch> stretches;
   for (FlatNest piece : part) {
@@ -72,7 +72,7 @@ std::optional<std::vector<Stretch>> stretches_of(const Part& part, std::int64_t 
   return stretches;
 }
 
-/// Stretches in the order of one side, joined where both sides go on, and cut where they are long.
+/// Stretches in the order of one side, joined if contiguous on both sides, and cut if too long.
 std::vector<Stretch> in_order(std::vector<Stretch> stretches, std::int64_t Stretch::* by) {
   sort_by(stretches, by);
   std::vector<Stretch> joined;
@@ -100,7 +100,7 @@ std::vector<Stretch> cut_long(const std::vector<Stretch>& stretches) {
   return cut;
 }
 
-/// The smallest distance between neighbours of a table that rises.
+/// The smallest distance between adjacent entries of an increasing table.
 std::int64_t least_step(const std::vector<Offsets>& table, std::int64_t Offsets::* by) {
   std::int64_t least = INT64_MAX;
   for (std::size_t i = 1; i < table.size(); ++i) {
@@ -118,7 +118,7 @@ std::optional<std::vector<Offsets>> steps_of(const Part& part) {
   return steps;
 }
 
-/// Makes columns of the last table of rows.
+/// Merges the last table of rows into the columns.
 void take_in_rows(RunTable& table, std::int64_t Stretch::* side) {
   const std::vector<Offsets> rows = std::move(table.rows.back());
   table.rows.pop_back();
@@ -143,7 +143,7 @@ std::optional<RunTable> RunTable::make(const Refinement& copy, const Memory& fro
   const auto side = by == &Offsets::src ? &Stretch::from : &Stretch::to;
   std::vector<Part> parts;
   for (const Factor& factor : copy.factors()) parts.push_back(part_of(factor, from, to, width));
-  // A factor that is one run makes a wider unit of which another may have runs.
+  // A factor that is one run makes a wider unit; another factor may have runs of that unit.
   std::int64_t unit = width;
   table.columns = {{0, 0, unit}};
   while (true) {

@@ -12,19 +12,20 @@
 
 namespace tessera::relayout {
 
-/// A copy in product form as tables of bytes: the factor in which both sides go on together becomes
-/// a list of stretches, every other factor a list of offsets.
+/// A copy in product form as tables with offsets in bytes: the factor that is contiguous on both
+/// sides becomes a list of stretches, every other factor a list of offsets.
 ///
 /// Law: moving every stretch of `columns` at base + one offset of each table of `rows`, for all
-/// choices, moves what the nests of the copy move, each byte once. Columns and every table rise on
-/// the side that the table was made for, and the last table has the smallest steps there.
+/// choices, moves what the nests of the copy move, each byte once. Columns and every table increase
+/// on the side that the table was made for, and the last table has the smallest steps there.
 ///
-/// Example: rows 0, 1 and columns 0-3, 8-11 of 16 bytes a row, packed: columns {0 <- 0, 4 bytes},
+/// Example: rows 0, 1 and columns 0-3, 8-11 of 16 bytes per row, packed: columns {0 <- 0, 4 bytes},
 /// {4 <- 8, 4 bytes}; one table of rows {0 <- 0}, {8 <- 16}.
 struct RunTable {
   static constexpr std::int64_t kMostEntries = std::int64_t{1} << 18;
   static constexpr std::int64_t kLongest = std::int64_t{1} << 16;  ///< bytes; longer ones are cut
-  /// Columns of fewer bytes take in a table of rows, as long as there are not too many.
+  /// If the columns have fewer bytes, a table of rows is merged into them, up to kMostColumns
+  /// columns.
   static constexpr std::int64_t kShortRow = 4096;
   static constexpr std::size_t kMostColumns = std::size_t{1} << 13;
 
@@ -33,22 +34,22 @@ struct RunTable {
   std::vector<std::vector<Offsets>> rows;
   std::int64_t column_bytes = 0;  ///< of all columns together
 
-  /// `width` is the bytes of an element; `by` the side whose order counts, &Offsets::src or dst.
-  /// Nothing when there would be more than kMostEntries entries.
+  /// `width` is the bytes of an element; `by` the side whose order is used, &Offsets::src or dst.
+  /// Nullopt when there would be more than kMostEntries entries.
   static std::optional<RunTable> make(const Refinement& copy, const Memory& from, const Memory& to,
                                       std::int64_t width, std::int64_t Offsets::* by);
 
-  /// The tables of factors in the order that the law asks for; columns are for the caller to set.
+  /// Puts the tables of factors in the order that the law requires; the caller sets the columns.
   static RunTable of_rows(Offsets base, std::vector<std::vector<Offsets>> tables,
                           std::int64_t Offsets::* by);
 
-  /// How many times the columns are moved.
+  /// The number of times that the columns are moved.
   std::int64_t row_count() const;
   /// Where the columns of row number `row` begin.
   Offsets row_at(std::int64_t row) const;
 };
 
-/// Where every step of a factor leads, in bytes; nothing when there are more than kMostEntries.
+/// The offsets of every step of a factor, in bytes; nullopt when there are more than kMostEntries.
 std::optional<std::vector<Offsets>> steps_of(const Factor& factor, const Memory& from,
                                              const Memory& to, std::int64_t width);
 
@@ -60,10 +61,11 @@ void sort_by(std::vector<Entry>& entries, std::int64_t Entry::* by) {
   std::sort(entries.begin(), entries.end(), before);
 }
 
-/// A table cut into items that workers can share: every row, and long rows in blocks of columns.
+/// A table divided into items that workers can share: one item per row; long rows are divided into
+/// blocks of columns.
 class RowBlocks {
  public:
-  static constexpr std::int64_t kBytes = 16384;  ///< of a block, at least
+  static constexpr std::int64_t kBytes = 16384;  ///< minimum size of a block
 
   explicit RowBlocks(RunTable table);
 
@@ -72,7 +74,7 @@ class RowBlocks {
   std::int64_t items() const { return rows_ * blocks(); }
 
   /// Calls `move(at, next, from, to)` for items [first, last): columns [from, to) of the row at
-  /// `at`, after which comes the row at `next`.
+  /// `at`; the row after it is at `next`.
   template <typename Move>
   void for_each(std::int64_t first, std::int64_t last, const Move& move) const {
     Offsets at = table_.row_at(first / blocks());

@@ -10,14 +10,14 @@
 namespace tessera::relayout {
 namespace {
 
-constexpr std::int64_t kLongRun = std::int64_t{1} << 18;    // beyond this a run is cut for sharing
-constexpr std::int64_t kItemBytes = std::int64_t{1} << 14;  // the least that is worth an item
+constexpr std::int64_t kLongRun = std::int64_t{1} << 18;    // longer runs are cut for sharing
+constexpr std::int64_t kItemBytes = std::int64_t{1} << 14;  // the minimum size of an item
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 13;
 constexpr std::int64_t kStagedLines = 64;
-constexpr std::int64_t kFar = 4096;        // bytes beyond which reads are streams of their own
-constexpr std::int64_t kNear = 2048;       // bytes written side by side before the next line
+constexpr std::int64_t kFar = 4096;        // bytes; reads farther apart are separate streams
+constexpr std::int64_t kNear = 2048;       // bytes written contiguously before the next line
 constexpr std::int64_t kInARow = 512;      // bytes of a row read before the next row
-constexpr std::int64_t kReadStreams = 16;  // as many as memory follows
+constexpr std::int64_t kReadStreams = 16;  // as many streams as memory can follow
 constexpr std::int64_t kWriteStreams = 32;
 
 /// What each step of the loops moves: `pieces` runs of `bytes` bytes, `src` apart in the source and
@@ -29,7 +29,7 @@ struct Unit {
   std::int64_t size() const { return bytes * pieces; }
 };
 
-/// Axes in the order in which they are walked, the last fastest.
+/// Axes in loop order, the last fastest.
 class RunsJob final : public Job {
  public:
   RunsJob(const FlatNest& nest, const Unit& unit)
@@ -43,7 +43,7 @@ class RunsJob final : public Job {
       inner_bytes *= axes_[inner_].extent;
     } while (inner_ > 0 && inner_bytes < kItemBytes);
     if (inner_ + 1 == axes_.size() && axes_.back().extent > 1 && inner_bytes > 4 * kItemBytes) {
-      inner_ = axes_.size();  // steps of one long loop are shared as well
+      inner_ = axes_.size();  // workers share the steps of one long loop as well
     }
     outer_.assign(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(inner_));
     if (inner_ < axes_.size()) last_ = axes_.back();
@@ -100,10 +100,10 @@ class RunsJob final : public Job {
     }
   }
 
-  /// Units of several pieces are put together before they are written as lines.
+  /// Units of several pieces are assembled before they are written as lines.
   void gather(const Arrays& arrays, const std::byte* from, std::byte* to) const {
     const std::int64_t size = unit_.size();
-    // Parts of lines may be streamed one by one where lines are near each other, as in tiles.
+    // Parts of lines may be streamed one by one if lines are close together, as in tiles.
     if (arrays.streaming && size == kLine && (unit_.bytes == 16 || unit_.bytes == 32) &&
         last_.dst < kFar) {
       return stream_pieces(to, from, {last_.extent, last_.dst, last_.src}, unit_.src, unit_.bytes);
@@ -167,16 +167,17 @@ std::size_t continues_source(const FlatNest& nest, const Unit& unit) {
   return axis;
 }
 
-/// Where the loop that continues the source stands outside loops of many steps, each of its steps
-/// reads as many places. Those loops are cut, so that only a few steps of them stay inside.
+/// If the loop that is contiguous in the source is outside loops of many steps, each of its steps
+/// reads many distant positions. Those loops are cut, so that only a few of their steps stay
+/// inside.
 void read_few_streams(FlatNest& nest, const Unit& unit, Rests& rests) {
   const std::size_t next = continues_source(nest, unit);
   if (next == nest.axes.size()) return;
   std::int64_t inside = unit.pieces;
   for (std::size_t a = next + 1; a < nest.axes.size(); ++a) inside *= nest.axes[a].extent;
   if (inside <= kReadStreams) return;
-  // From the inside out, keep axes until there are as many streams as can be, or enough is written
-  // side by side.
+  // From the inside out, keep axes until the maximum number of streams is reached, or enough is
+  // written contiguously.
   const bool far = nest.axes.back().src >= kFar || unit.src >= kFar;
   std::int64_t left = (far ? kReadStreams : std::max(kReadStreams, kNear / unit.size()));
   if (far) left = std::max<std::int64_t>(1, left / unit.pieces);
@@ -188,13 +189,13 @@ void read_few_streams(FlatNest& nest, const Unit& unit, Rests& rests) {
   move_axis(nest, next, from - 1);
 }
 
-/// Runs of far-apart rows that do not fill lines of the source would each read a part of a line and
-/// lose the rest: more of a row is read before the next one.
+/// Runs of distant rows that do not fill lines of the source would each use only a part of a line
+/// that is read. So more of a row is read before the next row.
 void read_whole_lines(FlatNest& nest, const Unit& unit, Rests& rests) {
   const std::size_t rank = nest.axes.size();
   if (rank < 2 || unit.bytes >= kInARow || nest.axes[rank - 1].src < kLine * kReadStreams) return;
   if (nest.axes[rank - 1].src < kFar && nest.axes[rank - 2].extent < nest.axes[rank - 1].extent) {
-    return;  // near each other, and the other way is the longer one
+    return;  // close together, and the last loop is the longer one
   }
   if (unit.bytes >= kLine && nest.axes[rank - 1].src % kLine == 0) return;
   if (nest.axes[rank - 2].src != unit.bytes) return;
@@ -205,8 +206,8 @@ void read_whole_lines(FlatNest& nest, const Unit& unit, Rests& rests) {
   move_axis(nest, inner, inner + 1);
 }
 
-/// Streaming stores of whole lines may jump about; reads had better not. The order is that of the
-/// source, unless few places of the source feed what is next in the destination.
+/// Streaming stores of whole lines may jump without cost; reads should not. The order is that of
+/// the source, unless only few positions of the source supply the next bytes of the destination.
 void order_for_streaming(FlatNest& nest, const Unit& unit, Rests& rests) {
   const std::size_t next = continues_source(nest, unit);
   if (next == nest.axes.size() || nest.axes.empty()) return;
@@ -224,7 +225,7 @@ void order_for_streaming(FlatNest& nest, const Unit& unit, Rests& rests) {
   });
 }
 
-/// Short runs that continue each other in the destination, put together to whole lines.
+/// Assembles short runs that are contiguous in the destination into whole lines.
 Unit whole_lines(FlatNest& nest, std::int64_t bytes, Rests& rests) {
   if (bytes >= kLine || kLine % bytes != 0 || nest.dst % kLine != 0) return {bytes};
   const std::int64_t pieces = kLine / bytes;
@@ -270,7 +271,7 @@ void add_runs_jobs(FlatNest nest, bool streaming, Jobs& jobs) {
     nest.axes.push_back({pieces, kLongRun, kLongRun});
     bytes = kLongRun;
   }
-  // Cuts may leave parts over: those of a nest of single runs first, then those of its units.
+  // Cuts may leave remainders: first those of a nest of single runs, then those of its units.
   Rests runs{std::move(nest)};
   while (!runs.empty()) {
     FlatNest part = std::move(runs.back());

@@ -20,7 +20,7 @@ std::byte* Scratch::mine() {
   if (memory == nullptr) {
     constexpr std::size_t kHugePage = std::size_t{1} << 21;
     memory.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, Scratch::kBytes)));
-    // Only a wish: without huge pages everything works, a little slower.
+    // Only a hint: without huge pages everything works, a little slower.
     if (memory != nullptr) ::madvise(memory.get(), Scratch::kBytes, MADV_HUGEPAGE);
   }
   return memory.get();

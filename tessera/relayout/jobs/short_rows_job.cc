@@ -11,25 +11,24 @@
 #include "tessera/relayout/kernels/kernels.h"
 #include "tessera/relayout/kernels/line_writer.h"
 
-// Where the rows of a transpose are short, columns are a few bytes each, and lines of the
-// destination are made of many of them. A block then takes in all loops that make up a long run of
-// the destination; its columns are turned one by one into a buffer, and put together from there in
-// the order of the destination. What is where is the same in every block, so that it is tabled
-// once.
+// If the rows of a transpose are short, columns are a few bytes each, and lines of the destination
+// consist of many of them. A block then includes all loops that form a long run of the destination.
+// Its columns are transposed one by one into a buffer, and assembled from there in the order of the
+// destination. The positions are the same in every block, so one table serves all blocks.
 
 namespace tessera::relayout {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 19;  // of a block in its buffer
-constexpr std::int64_t kEnoughRun = 4096;                   // bytes that a block writes in a row
-constexpr std::int64_t kEnoughRow = 1024;                   // bytes that a block reads in a row
+constexpr std::int64_t kEnoughRun = 4096;                   // contiguous bytes that a block writes
+constexpr std::int64_t kEnoughRow = 1024;                   // contiguous bytes that a block reads
 constexpr std::int64_t kShortColumns = 256;                 // bytes of all columns of a row
 constexpr std::int64_t kLongRow = 4096;                     // longer ones are cut
 constexpr std::int64_t kMostRowBytes = kLine - 1;           // longer rows are not short
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
 static_assert(kWriterBytes + kMostBytes <= Scratch::kJobBytes);
 
-/// A block's loops: columns that continue each other in the source, and further ones.
+/// The loops of a block: columns that are contiguous in the source, and further loops.
 struct Block {
   Transpose nest;
   Chain more;
@@ -81,7 +80,7 @@ class ShortRowsJob final : public Job {
   }
 
  private:
-  /// Columns that follow each other in the destination.
+  /// Columns that are contiguous in the destination.
   struct Run {
     std::int64_t dst = 0;
     std::int64_t columns = 0;
@@ -129,8 +128,8 @@ class ShortRowsJob final : public Job {
   void turn(const Arrays& arrays, std::int64_t src, std::byte* columns) const {
     const auto tiles = static_cast<std::int64_t>(tile_first_.size());
     const std::byte* from = arrays.from + src;
-    // Tiles wider than what continues in the source read past it; and tables are for tiles of one
-    // size.
+    // Tiles wider than the contiguous part of the source read past it; and the tables require tiles
+    // of one size.
     if ((tile_columns_ < side_ && src + furthest_ + side_ * width_ > arrays.from_bytes) ||
         tile_side(width_) != side_) {
       for (std::int64_t t = 0; t < tiles; ++t) turn_slowly(from, t, columns);
@@ -194,11 +193,11 @@ std::unique_ptr<const Job> make_job(const FlatNest& nest) {
   const std::size_t fast = axis_of(left, &Axis::src, nest.width);
   if (fast == left.size()) return nullptr;
   columns.add(take(left, fast));
-  const auto bytes = [&] {  // each column has lines of its own in the buffer
+  const auto bytes = [&] {  // each column has separate lines in the buffer
     return columns.steps * block.more.steps * (rows.steps * nest.width + kLine);
   };
-  // Everything that continues the rows without a column in between; a loop that continues short
-  // columns as well is of more use there.
+  // All loops that continue the rows without a column in between. A loop that also continues short
+  // columns is more useful there.
   for (std::size_t a = 0; (a = axis_of(left, &Axis::dst, rows.steps * nest.width)) < left.size();) {
     const std::int64_t wide = columns.steps * nest.width;
     if (left[a].src == wide && wide < kShortColumns) break;

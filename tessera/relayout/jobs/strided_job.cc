@@ -10,8 +10,8 @@
 namespace tessera::relayout {
 namespace {
 
-/// Side of the squares in which two loops are walked, so that lines of both sides are used whole
-/// while they are near.
+/// Side of the squares in which two loops are run, so that lines of both sides are used completely
+/// while they are in the cache.
 constexpr std::int64_t kSquare = 32;
 
 std::string loops_text(const std::vector<Axis>& axes) {
@@ -38,7 +38,7 @@ class StridedJob final : public Job {
  public:
   explicit StridedJob(const FlatNest& nest)
       : src_(nest.src), dst_(nest.dst), width_(nest.width), outer_(nest.axes) {
-    // The loop of the smallest step on either side; the same one twice leaves one loop.
+    // The loop with the smallest step on each side; if both are the same, there is one loop.
     if (!outer_.empty()) {
       fast_ = outer_.back();
       outer_.pop_back();

@@ -14,9 +14,10 @@ namespace {
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 14;
 constexpr std::int64_t kRowsAtOnce = 128;
-constexpr std::int64_t kRunBytes = 4096;  // of a run that is put together at a time
+constexpr std::int64_t kRunBytes = 4096;  // of a run that is assembled at a time
 
-/// A step of a factor: where it is on both sides, in bytes, and its place in the order of indices.
+/// A step of a factor: its offsets on both sides, in bytes, and its position in the order of
+/// indices.
 struct Step {
   std::int64_t src = 0;
   std::int64_t dst = 0;
@@ -29,7 +30,7 @@ std::vector<Step> table_of(const Factor& factor, const Memory& from, const Memor
   std::vector<Step> table;
   for (const Piece& piece : factor.pieces) {
     std::vector<Axis> axes;     // of both sides
-    std::vector<Axis> indices;  // of the dims, the first counting most
+    std::vector<Axis> indices;  // of the dims, the first is the most significant
     for (const Loop& loop : piece.loops) {
       axes.push_back({loop.extent, from.flat(loop.move.a) * width, to.flat(loop.move.b) * width});
       const bool first = !factor.dims.empty() && loop.dim == factor.dims[0];
@@ -69,7 +70,7 @@ std::int64_t entries_of(const Refinement& copy) {
   return entries;
 }
 
-/// Consecutive bytes of the destination, put together from pieces of the source.
+/// Consecutive bytes of the destination, assembled from pieces of the source.
 struct Run {
   std::int64_t dst = 0;
   std::int64_t bytes = 0;
@@ -150,7 +151,7 @@ class TableJob final : public Job {
     }
     const std::int64_t widest = *std::max_element(piece_bytes_.begin(), piece_bytes_.end());
     freely_ = free_copy(widest);
-    // Runs of neighbouring indices read neighbouring pieces, on whatever places they are written.
+    // Runs of adjacent indices read adjacent pieces, even if they are written to different places.
     std::sort(runs_.begin(), runs_.end(),
               [](const Run& a, const Run& b) { return a.index < b.index; });
   }
@@ -175,7 +176,7 @@ class TableJob final : public Job {
             LineWriter& writer) const {
     const std::int64_t* pieces = piece_at_.data() + run.first;
     const std::int64_t* bytes = piece_bytes_.data() + run.first;
-    // The run after this one often reads on where this one ends.
+    // The next run often reads where this one ends.
     const std::size_t next = static_cast<std::size_t>(&run - runs_.data()) + 1;
     std::int64_t ahead = 0;
     if (next < runs_.size() && arrays.streaming) {
@@ -185,7 +186,8 @@ class TableJob final : public Job {
     for (std::size_t r = group.first; r < group.first + group.rows; ++r) {
       const std::int64_t src = at.src + rows_[r].src;
       std::byte* room = writer.reserve(arrays.to + at.dst + rows_[r].dst + run.dst, run.bytes);
-      // Pieces are copied with what follows them, as far as there is a source.
+      // Pieces are copied together with the bytes after them, as long as these are inside the
+      // source.
       const bool inside = src + furthest_ + width_ + kLine <= arrays.from_bytes;
       join_pieces(room, arrays.from + src, pieces, bytes, static_cast<std::int64_t>(run.pieces),
                   inside ? freely_ : 0, ahead);

@@ -12,9 +12,9 @@
 #include "tessera/relayout/kernels/kernels.h"
 #include "tessera/relayout/kernels/line_writer.h"
 
-// A block is R rows times C columns. Rows are read as long pieces and turned in registers into
-// tiles that stay in the second-level cache; columns are then written from the tiles, as many
-// lines in a row as the block is high.
+// A block is R rows times C columns. Rows are read as long pieces and transposed in registers into
+// tiles that stay in the second-level cache. Columns are then written from the tiles; the height of
+// the block gives the number of contiguous lines.
 
 namespace tessera::relayout {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::int64_t kCarryBytes = kMaxColumns * kLine;
 constexpr std::int64_t kWriterBytes = std::int64_t{1} << 16;
 static_assert(kTileBytes + kColumnBytes + kCarryBytes + kWriterBytes <= Scratch::kJobBytes);
 
-/// Bytes of a row that are read at a time, and of a block on its way.
+/// Bytes of a row that are read at a time; below, bytes of a block.
 std::int64_t row_bytes(int width, bool streaming) {
   if (!streaming) return 1024;
   return width == 1 ? 2048 : 4096;
@@ -41,7 +41,7 @@ constexpr std::int64_t kJoinedBytes = std::int64_t{1} << 17;
 
 using Range = ThreadPool::Range;
 
-/// What one worker does to one strip of columns.
+/// The work of one worker on one strip of columns.
 class Strip {
  public:
   Strip(const Transpose& nest, const Arrays& arrays)
@@ -68,15 +68,15 @@ class Strip {
     columns_ = columns.to - columns.from;
     assert(columns_ > 0 && columns_ <= kMaxColumns);
     nest_.columns.table(columns.from, columns_, &Axis::dst, column_dst_);
-    // Rows that follow each other closely are brought together first, from a few far-apart places
-    // at once, which memory answers faster.
+    // Rows that are close together are first gathered, a few distant ones at a time, which is
+    // faster.
     staged_ = arrays_.streaming && nest_.rows.axes[0].src <= kNearRows && !narrow() &&
               columns_ >= side_ && !nest_.joined();
     by_lanes_ = narrow() || (staged_ && width_ <= 2);
     lay_out_tiles();
     const std::int64_t high = block_rows();
     for (std::int64_t r = rows.from; r < rows.to;) {
-      // A last block of fewer rows than a tile is made part of the one before.
+      // If the last block has fewer rows than a tile, it becomes part of the one before.
       std::int64_t n = std::min(high, rows.to - r);
       if (rows.to - r - n < side_) n = rows.to - r;
       find_rows(r, n);
@@ -91,7 +91,7 @@ class Strip {
   }
 
  private:
-  /// So few columns that they are split off a lane's worth at a time.
+  /// Whether there are so few columns that they are split off one vector lane at a time.
   bool narrow() const { return columns_ * width_ <= kLine && columns_ * width_ % 16 == 0; }
 
   /// The height of a block.
@@ -129,7 +129,7 @@ class Strip {
     }
   }
 
-  /// What stays in the caches needs no stop on the way.
+  /// Outputs that stay in the caches need no intermediate buffer.
   void turn(std::byte* begin) {
     for (std::int64_t i = 0; i < tiles_down_; ++i) {
       turn_tiles(from_, row_src_ + tile_row_[i], tile_first_, begin + tile_at_[i], tile_dst_,
@@ -139,7 +139,7 @@ class Strip {
 
   void read() {
     if (staged_) {
-      // An odd number of lines keeps rows from meeting in the same places of the cache.
+      // An odd number of lines prevents rows from mapping to the same cache sets.
       const std::int64_t pitch = (ceil_div(columns_ * width_, kLine) | 1) * kLine;
       assert(rows_ * pitch <= kTileBytes);
       copy_rows(tiles_, pitch, from_, row_src_, rows_, columns_ * width_);
@@ -218,7 +218,7 @@ class Strip {
     return j == 0 ? 0 : tile_column_[j - 1] + tile_columns_ - tile_column_[j];
   }
 
-  /// Whether columns [first, last] follow each other in the destination in their own order.
+  /// Whether columns [first, last] are contiguous in the destination, in this order.
   bool follow(std::int64_t first, std::int64_t last, std::int64_t bytes) const {
     for (std::int64_t c = first; c < last; ++c) {
       if (column_dst_[c + 1] - column_dst_[c] != bytes) return false;
@@ -226,11 +226,11 @@ class Strip {
     return true;
   }
 
-  /// Columns that follow each other in the destination: one long run.
+  /// Columns that are contiguous in the destination: one long run.
   void write_joined() {
     const std::int64_t bytes = rows_ * width_;
-    // Columns shorter than a tile are written with what does not belong to them, at a pitch that
-    // leaves room for it, and then closed up.
+    // Columns shorter than a tile are written with extra bytes after them, at a pitch that leaves
+    // room for these, and then packed.
     const std::int64_t pitch = std::max<std::int64_t>(bytes, side_ * width_);
     assert(tile_columns_ * pitch <= kColumnBytes);
     std::byte* to[kLine];
@@ -255,8 +255,8 @@ class Strip {
     }
   }
 
-  /// Columns of any alignment: whole lines are written, and the part of a line at the end waits
-  /// for the next block.
+  /// Columns of any alignment: whole lines are written, and the partial line at the end is kept for
+  /// the next block.
   void write_carrying(std::byte* begin, bool first, bool last) {
     const std::int64_t bytes = rows_ * width_;
     const std::int64_t pitch = (std::max<std::int64_t>(bytes, side_ * width_) / kLine + 3) * kLine;
@@ -294,8 +294,8 @@ class Strip {
   std::byte* const carry_;
   LineWriter writer_;
   bool aligned_ = false;   ///< every column begins a line
-  bool staged_ = false;    ///< rows are brought together before they are turned
-  bool by_lanes_ = false;  ///< columns are split off rows without tiles
+  bool staged_ = false;    ///< rows are gathered before they are transposed
+  bool by_lanes_ = false;  ///< columns are split from rows without tiles
   const std::byte* from_ = nullptr;
   std::int64_t room_ = 0;  ///< bytes of the source from from_ on
   std::byte* to_ = nullptr;
@@ -353,7 +353,7 @@ class TransposeJob final : public Job {
     std::int64_t wide = row_bytes(nest_.width, streaming_);
     if (nest_.joined()) wide = std::min(wide, kJoinedBytes / nest_.rows.steps);
     cut.column_blocks = ceil_div(nest_.columns.steps * nest_.width, wide);
-    // Parts of the rows only where there is not enough to share otherwise.
+    // Rows are divided only if there is not enough other work to share.
     const std::int64_t wanted = threads > 1 ? 8 * std::int64_t{threads} : 1;
     const std::int64_t have = steps_of(nest_.outer) * cut.column_blocks;
     if (have < wanted && !nest_.joined()) {
@@ -413,7 +413,7 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streami
   for (std::size_t a = 0; a < nest.axes.size(); ++a) {
     if (!taken[a]) turned.outer.push_back(nest.axes[a]);
   }
-  // Blocks write long runs wherever they are; what is next to be read had better be near.
+  // Blocks write long runs at any position; the next bytes to read should be close.
   std::sort(turned.outer.begin(), turned.outer.end(), [](const Axis& a, const Axis& b) {
     return a.src != b.src ? a.src > b.src : a.dst > b.dst;
   });

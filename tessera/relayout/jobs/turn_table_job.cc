@@ -24,8 +24,8 @@ static_assert(kGathered + kTurned <= Scratch::kJobBytes);
 
 using Table = std::vector<Offsets>;
 
-/// Entries [from, to) of a table, and where they are on the side on which they go on: stretches
-/// between there and a dense array.
+/// Entries [from, to) of a table, and the stretches between a dense array and the side on which the
+/// entries are contiguous.
 struct Cut {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -35,7 +35,7 @@ struct Cut {
   bool one_run() const { return stretches.size() == 1; }
 };
 
-/// Cuts a table that rises on `side` into parts of at most `most` entries.
+/// Cuts a table that increases on `side` into parts of at most `most` entries.
 std::vector<Cut> cut_table(const Table& table, std::int64_t Offsets::* side, std::int64_t width,
                            std::int64_t most) {
   std::vector<Cut> cuts;
@@ -74,7 +74,7 @@ StretchSizes sizes_of(const std::vector<Cut>& cuts) {
 
 class TurnTableJob final : public Job {
  public:
-  /// `rows` rise in the destination and `columns` in the source; `outer` is everything else.
+  /// `rows` increase in the destination and `columns` in the source; `outer` is everything else.
   TurnTableJob(Table rows, Table columns, RunTable outer, int width)
       : rows_(std::move(rows)), outer_(std::move(outer)), width_(width) {
     const auto count = static_cast<std::int64_t>(rows_.size());
@@ -112,8 +112,8 @@ class TurnTableJob final : public Job {
  private:
   void move(const Arrays& arrays, const Offsets& at, const Cut& rows, const Cut& columns) const {
     const std::int64_t side = tile_side(width_);
-    // An odd number of lines keeps rows from meeting in the same places of the cache; tiles read
-    // up to a tile past the last column.
+    // An odd number of lines prevents rows from mapping to the same cache sets; tiles read up to a
+    // tile past the last column.
     const std::int64_t pitch =
         (ceil_div(std::max(columns.bytes, side * width_), kLine) | 1) * kLine;
     std::byte* gathered = arrays.scratch;
@@ -124,7 +124,8 @@ class TurnTableJob final : public Job {
     if (rows.one_run() && rows.entries() >= side) {
       return turn(gathered, pitch, rows, columns, to + rows.stretches[0].to, dst);
     }
-    // Columns that fall apart, or are shorter than a tile, are dealt out from scratch.
+    // Columns that consist of several stretches, or are shorter than a tile, are copied out of
+    // scratch memory.
     const std::int64_t room = (ceil_div(std::max(rows.bytes, side * width_), kLine) | 1) * kLine;
     std::byte* turned = gathered + kGathered;
     const std::int64_t at_once = std::max(side, kTurned / room / side * side);
@@ -143,7 +144,7 @@ class TurnTableJob final : public Job {
     }
   }
 
-  /// Brings a block together; the row after each is asked for.
+  /// Gathers a block; the row after each row is prefetched.
   void gather(const std::byte* from, const Cut& rows, const Cut& columns, std::byte* gathered,
               std::int64_t pitch) const {
     constexpr std::size_t kAhead = 8;  // rows
@@ -189,7 +190,7 @@ class TurnTableJob final : public Job {
   StretchSizes write_sizes_;
 };
 
-/// Whether some entry continues another `step` bytes on. The table rises on `side`.
+/// Whether some entry is exactly `step` bytes after another. The table increases on `side`.
 bool goes_on(const Table& table, std::int64_t Offsets::* side, std::int64_t step) {
   for (std::size_t i = 1; i < table.size(); ++i) {
     if (table[i].*side - table[i - 1].*side == step) return true;
@@ -197,7 +198,8 @@ bool goes_on(const Table& table, std::int64_t Offsets::* side, std::int64_t step
   return false;
 }
 
-/// Takes the table that goes on by `step` bytes on `side` out of `tables`, in the order of `side`.
+/// Removes from `tables` the table that is contiguous in steps of `step` bytes on `side`, and
+/// returns it in the order of `side`.
 std::optional<Table> take(std::vector<Table>& tables, std::int64_t Offsets::* side,
                           std::int64_t step) {
   for (std::size_t t = 0; t < tables.size(); ++t) {
@@ -232,7 +234,7 @@ void extend(Table& table, std::vector<Table>& tables, std::int64_t Offsets::* si
 
 std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Memory& from,
                                                const Memory& to, std::int64_t bits) {
-  constexpr std::int64_t kEnough = 1024;  // bytes that go on
+  constexpr std::int64_t kEnough = 1024;  // contiguous bytes
   if (copy.nests() == 0) return nullptr;
   const std::int64_t width = bits / 8;
   if (width > 8 || !std::has_single_bit(static_cast<std::uint64_t>(width))) return nullptr;

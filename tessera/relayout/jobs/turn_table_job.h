@@ -8,10 +8,11 @@
 
 namespace tessera::relayout {
 
-/// The deal job's other half: what goes on in the source (columns) is another factor than what goes
-/// on in the destination (rows), and both fall into segments. Blocks of rows are gathered from the
-/// source as its segments lie, turned in registers, and written as the destination's lie, all nests
-/// of the copy at once. Null where no such factors are there.
+/// The counterpart of the deal job for transposes: the factor that is contiguous in the source
+/// (columns) differs from the factor that is contiguous in the destination (rows), and both consist
+/// of segments. Blocks of rows are gathered from the segments of the source, transposed in
+/// registers, and written to the segments of the destination, for all nests of the copy together.
+/// Null if there are no such factors.
 std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Memory& from,
                                                const Memory& to, std::int64_t bits);
 

@@ -85,7 +85,7 @@ void CopyRuns(std::byte* to, const std::byte* from, const ByteLoop& outer, const
                [&](std::byte* out, const std::byte* in) { copy_short(out, in, bytes); });
 }
 
-/// Parts of a line that are written at once leave the processor together.
+/// Parts of a line that are written consecutively leave the processor together.
 template <std::int64_t kBytes>
 HWY_INLINE void stream_part(std::byte* to, const std::byte* from) {
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE

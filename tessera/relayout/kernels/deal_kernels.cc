@@ -30,7 +30,7 @@ HWY_INLINE void for_each_stretch(std::byte* to, const std::byte* from, const Str
   }
 }
 
-/// At least one vector, in the order of addresses, which memory follows.
+/// At least one vector, in the order of addresses, which the prefetchers of the memory follow.
 HWY_INLINE void copy_forward(std::byte* to, const std::byte* from, std::int64_t bytes) {
   std::int64_t i = 0;
   for (; i + 2 * kVector <= bytes; i += 2 * kVector) {
@@ -82,7 +82,7 @@ void CopyStretches(std::byte* to, const std::byte* from, const Stretch* stretche
     return sizes.shortest >= least && sizes.longest <= most;
   };
   if (streaming) return all(Around());
-  // Sizes that are alike leave nothing to decide for each stretch.
+  // If all sizes are in one range, nothing has to be decided for each stretch.
   if (within(4, 8)) return all(TwoEnds<4>());
   if (within(8, 16)) return all(TwoEnds<8>());
   if (within(16, 32)) return all(TwoEnds<16>());

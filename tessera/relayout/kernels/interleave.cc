@@ -58,7 +58,7 @@ void move_each(const std::byte* from, std::int64_t from_step, std::byte* to, std
   }
 }
 
-/// Where k streams meet one array, at their element `at`.
+/// k streams and one array, at element `at` of the streams.
 struct Meeting {
   int k;
   int element_bytes;
@@ -129,8 +129,8 @@ struct Meeting {
   }
 };
 
-/// Lines that no head brings into alignment: they are made in the first-level cache, and written
-/// as the destination's own lines.
+/// For lines that cannot be aligned by a head: they are assembled in the first-level cache and
+/// written as aligned lines of the destination.
 void move_through_writers(Meeting meeting, std::int64_t n) {
   constexpr std::int64_t kRoom = 4096;
   constexpr std::int64_t kWhole = kRoom + 4 * kLine;

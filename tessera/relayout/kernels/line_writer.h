@@ -10,24 +10,24 @@
 
 namespace tessera::relayout {
 
-/// Collects bytes for consecutive addresses and writes them as whole lines around the caches. Only
-/// where the addresses jump does it write the parts of lines at both sides plainly.
+/// Collects bytes for consecutive addresses and writes them as whole lines that bypass the caches.
+/// Only where the addresses jump, it writes the partial lines at both sides with normal stores.
 class LineWriter {
  public:
   /// `buffer` is aligned to a line and has `bytes`, a multiple of a line; its last line is only for
-  /// what is written past the end of a reserved room. Without `streaming` lines are written
-  /// plainly.
+  /// bytes that are written past the end of a reserved range. Without `streaming`, lines are
+  /// written with normal stores.
   LineWriter(std::byte* buffer, std::int64_t bytes, bool streaming = true)
       : buffer_(buffer), bytes_(bytes - kLine), streaming_(streaming) {}
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
   ~LineWriter() { finish(); }
 
-  /// The most that one `reserve` can give.
+  /// The most bytes that one `reserve` can return.
   std::int64_t capacity() const { return bytes_ - 2 * kLine; }
 
-  /// Room for the `bytes` bytes that belong at `to`, at most capacity(); to be filled before the
-  /// next call.
+  /// A buffer for the `bytes` bytes of destination `to`, at most capacity(). The caller must fill
+  /// it before the next call.
   std::byte* reserve(std::byte* to, std::int64_t bytes) {
     assert(bytes <= capacity());
     if (to != next_) {

@@ -11,7 +11,7 @@
 namespace tessera::relayout {
 namespace {
 
-/// Few blocks that fill whole lines if there are such, else as many as fit.
+/// The fewest blocks that fill whole lines, if there are such; otherwise as many as fit.
 std::int64_t blocks_of_group(std::int64_t block_bytes) {
   const std::int64_t most = BlockPermutation::kMaxBytes / block_bytes;
   for (std::int64_t blocks = 1; blocks <= most; ++blocks) {
@@ -20,7 +20,7 @@ std::int64_t blocks_of_group(std::int64_t block_bytes) {
   return most;
 }
 
-/// The blocks of a group as bytes of its lines; what is beyond the last block may be anything.
+/// The blocks of a group as bytes of its lines; bytes after the last block may be anything.
 LinePermutation lines_of_group(const std::vector<std::uint16_t>& source_of, int element_bytes,
                                std::int64_t blocks) {
   const std::int64_t block_bytes = static_cast<std::int64_t>(source_of.size()) * element_bytes;
@@ -101,7 +101,7 @@ void BlockPermutation::run(const std::byte* from, std::byte* to, std::int64_t bl
   if (group_bytes % kLine == 0 && reinterpret_cast<std::uintptr_t>(to) % kLine == 0) {
     return run_whole(from, to, blocks, true);
   }
-  // Blocks are made in the first-level cache and written as the destination's own lines.
+  // Blocks are assembled in the first-level cache and written as aligned lines of the destination.
   alignas(kLine) std::array<std::byte, 4096 + 4 * kLine> memory;
   LineWriter writer(memory.data(), static_cast<std::int64_t>(memory.size()));
   const std::int64_t at_once = std::max<std::int64_t>(1, 4096 / group_bytes) * group_blocks_;

@@ -10,8 +10,7 @@
 
 namespace tessera::relayout {
 
-/// Blocks that both sides keep together, with their elements in another order inside, the same in
-/// every block.
+/// Permutes the elements inside contiguous blocks, in the same way in every block.
 ///
 /// Law: element i of each destination block is element source_of[i] of the source block.
 /// Example: odd-even 16 is source_of = {0, 2, .., 14, 1, 3, .., 15}.
@@ -19,15 +18,15 @@ class BlockPermutation {
  public:
   static constexpr std::int64_t kMaxBytes = 256;
 
-  /// Nothing unless `source_of` holds each of 0 .. size-1 once, elements have 1, 2, 4 or 8 bytes,
-  /// and a block at least one element and at most kMaxBytes.
+  /// Nullopt unless `source_of` holds each of 0 .. size-1 once, elements have 1, 2, 4 or 8 bytes,
+  /// and a block has at least one element and at most kMaxBytes.
   static std::optional<BlockPermutation> make(std::vector<std::uint16_t> source_of,
                                               int element_bytes);
 
   std::int64_t block_bytes() const { return block_bytes_; }
 
-  /// Any alignment; the arrays do not overlap. `streaming` writes whole lines around the caches,
-  /// and the caller then owes a finish_streaming().
+  /// Any alignment; the arrays must not overlap. `streaming` writes whole lines that bypass the
+  /// caches; the caller must then call finish_streaming().
   void run(const std::byte* from, std::byte* to, std::int64_t blocks, bool streaming) const;
 
  private:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-// Byte permutes across a whole vector are worth a target of their own.
+// Byte permutes across a whole vector justify a separate target.
 #define HWY_WANT_AVX3_DL 1
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/relayout/kernels/permute_lines.cc"
@@ -21,7 +21,8 @@ using Ports = LinePermutation::Ports;
 
 #if HWY_TARGET <= HWY_AVX3
 
-/// Bytes or pairs of bytes taken from two registers, and from four by choosing between two such.
+/// Takes bytes or pairs of bytes from two registers, or from four by choosing between two such
+/// results.
 #if HWY_TARGET <= HWY_AVX3_DL
 struct Bytes {
   using Mask = __mmask64;
@@ -105,7 +106,7 @@ void permute(const Tables& tables, const Ports& ports, std::int64_t groups) {
   }
 }
 
-/// The same order in each of the four chunks of a line costs one shuffle a line.
+/// The same order in each of the four chunks of a line costs one shuffle per line.
 template <int kLines, bool kStreaming>
 void permute_chunks(const Tables& tables, const Ports& ports, std::int64_t groups) {
   __m512i table[kLines];
@@ -231,8 +232,8 @@ namespace {
 
 HWY_EXPORT(PermuteLines);
 
-/// The entry of a byte that may be anything: that of its place in the first line, which keeps
-/// neighbours together.
+/// The entry of a byte that may be anything: that of its position in the first line, which keeps
+/// adjacent bytes together.
 std::uint16_t settled(std::span<const std::uint16_t> source_of, std::size_t b) {
   if (source_of[b] != LinePermutation::kAny) return source_of[b];
   const std::uint16_t pair = source_of[b ^ 1];

@@ -11,11 +11,11 @@
 
 namespace tessera::relayout {
 
-/// Up to four lines of 64 bytes come in, as many go out with their bytes in another order, the same
-/// order for every group: what interleaving, deinterleaving and permuted blocks have in common.
+/// Permutes the bytes of a group of up to four lines of 64 bytes, in the same way for every group.
+/// Interleaving, deinterleaving and block permutations use this.
 ///
 /// Law: byte b of destination line j of a group is byte `source_of[64·j + b]` of its source lines,
-/// counted through all of them, or anything where that says kAny.
+/// counted through all of them, or any byte if the entry is kAny.
 /// Example: two streams of bytes interleaved is {0, 64, 1, 65, .., 63, 127}.
 class LinePermutation {
  public:
@@ -27,22 +27,22 @@ class LinePermutation {
 
   int lines() const { return lines_; }
 
-  /// Where the lines of the first group are, and how far apart those of the next group.
+  /// The positions of the lines of the first group, and the distance to those of the next group.
   struct Ports {
     std::array<const std::byte*, kMaxLines> from{};
     std::int64_t from_step = 0;
     std::array<std::byte*, kMaxLines> to{};
     std::int64_t to_step = 0;
   };
-  /// Groups one after another, so that what a group writes past its end the next one overwrites.
-  /// `streaming` only where every destination line is aligned; the caller then owes a
+  /// Processes groups one after another, so that the next group overwrites what a group writes past
+  /// its end. `streaming` only if every destination line is aligned; the caller must then call
   /// finish_streaming().
   void run(const Ports& ports, std::int64_t groups, bool streaming) const;
 
-  // What kernels read: the same order in the words of each kind of instruction.
+  // The tables for the kernels: the same permutation in the format of each kind of instruction.
 
-  /// Two-source permutes: the byte of lines 0 and 1 (0..127), that of lines 2 and 3, and which of
-  /// the two it is.
+  /// For two-source permutes: the byte of lines 0 and 1 (0..127), the byte of lines 2 and 3, and
+  /// which of the two is used.
   struct ByBytes {
     std::array<std::uint8_t, 64> low{};
     std::array<std::uint8_t, 64> high{};
@@ -54,8 +54,8 @@ class LinePermutation {
     std::array<std::uint16_t, 32> high{};
     std::uint32_t from_high = 0;
   };
-  /// Part of a 16-byte chunk of the destination that comes from one chunk of the source; entries of
-  /// 128 and more give zeros, and the parts of a chunk are joined.
+  /// The part of a 16-byte destination chunk that comes from one source chunk. Entries of 128 and
+  /// more give zeros, and the parts of a chunk are combined.
   struct ChunkPart {
     std::array<std::uint8_t, 16> table{};
     std::uint8_t from_line = 0;

@@ -37,7 +37,7 @@ Bytes random_bytes(std::size_t count, std::uint64_t seed) {
   return bytes;
 }
 
-/// An array at a chosen distance from a line, with canaries before and behind.
+/// An array at a chosen distance from a line, with canaries before and after it.
 class Guarded {
  public:
   Guarded(std::int64_t bytes, std::int64_t past)
@@ -78,7 +78,7 @@ void check_blocks(const std::vector<std::uint16_t>& source_of, int element_bytes
   ASSERT_TRUE(permutation.has_value());
   const auto block = static_cast<std::int64_t>(source_of.size()) * element_bytes;
   ASSERT_EQ(permutation->block_bytes(), block);
-  // The source ends where it ends: a sanitizer sees what is read beyond.
+  // The source has its exact size: a sanitizer detects reads past its end.
   const Bytes from = random_bytes(static_cast<std::size_t>(blocks * block), 7);
   Bytes expected(from.size());
   for (std::int64_t b = 0; b < blocks; ++b) {
@@ -203,7 +203,7 @@ TEST(Interleave, EveryKindOnEveryTarget) {
   });
 }
 
-/// Streams that no head brings to the begin of a line at the same time.
+/// Streams that no head can align to a line at the same time.
 TEST(Interleave, StreamsOfDifferentAlignment) {
   on_every_target([](const char* target) {
     for (const int k : {2, 3, 4}) {

@@ -18,13 +18,14 @@ namespace {
 template <int kWidth>
 constexpr int kSide = static_cast<int>(kVector) / kWidth;  // elements in a vector
 
-/// Whether tiles are finished while they are read. Tiles of narrow elements have more rows than
-/// memory likes to be read at once, so they are read a lane's worth of rows at a time and their
-/// lanes are put in order when they are written.
+/// Whether tiles are completely transposed while they are read. Tiles of narrow elements have more
+/// rows than memory can read efficiently at once, so they are read one lane of rows at a time, and
+/// their lanes are put in order when they are written.
 template <int kWidth>
 constexpr bool kFinishedOnReading = kSide<kWidth> <= 16;
 
-/// The square at `base` in registers, column by column: `put(c, v)` gets each column once.
+/// Transposes the square at `base` in registers, column by column: `put(c, v)` gets each column
+/// once.
 template <int kWidth, typename Put>
 HWY_INLINE void turn_square(const std::byte* base, const std::int64_t* row, const Put& put) {
   constexpr int kG = kGroup<kWidth>;
@@ -46,7 +47,8 @@ HWY_INLINE void turn_square(const std::byte* base, const std::int64_t* row, cons
   }
 }
 
-/// Rows [r0, r0 + kRows) of the square at `base`, turned inside their lanes only, to `tile`.
+/// Writes rows [r0, r0 + kRows) of the square at `base`, transposed inside their lanes only, to
+/// `tile`.
 constexpr int kRowsAtOnce = 16;
 template <int kWidth>
 HWY_INLINE void turn_lanes(const std::byte* base, const std::int64_t* row, std::byte* tile) {
@@ -62,8 +64,8 @@ HWY_INLINE void turn_lanes(const std::byte* base, const std::int64_t* row, std::
   }
 }
 
-/// Columns c, kG + c, .. of a tile whose rows were turned inside their lanes: vector g·kG + c of it
-/// holds, lane by lane, rows [g·kG, (g+1)·kG) of column lane·kG + c.
+/// Columns c, kG + c, .. of a tile whose rows were transposed inside their lanes: vector g·kG + c
+/// of it holds, lane by lane, rows [g·kG, (g+1)·kG) of column lane·kG + c.
 template <int kWidth, typename Put>
 HWY_INLINE void finish_columns(const std::byte* tile, int c, const Put& put) {
   constexpr int kG = kGroup<kWidth>;

@@ -10,7 +10,7 @@
 namespace tessera::relayout {
 namespace {
 
-/// How a float type spends its bits. `finite_top`: the largest exponent is for numbers, too, and
+/// The bit format of a float type. `finite_top`: the largest exponent is used for numbers, too, and
 /// only the mantissa of all ones is NaN (f8E4M3FN).
 struct FloatKind {
   int exponent_bits = 0;
@@ -54,7 +54,7 @@ std::uint64_t float_bits(double number, const FloatKind& kind) {
   // Numbers below 2^(1 - bias) share the exponent of that one: they are subnormal.
   const int exponent = std::max(std::ilogb(size), 1 - bias);
   // A whole number of units in the last place; ties go to even in the default rounding mode. One
-  // more than a full mantissa carries into the exponent, which is what the next number is.
+  // more than a full mantissa carries into the exponent, which gives the next number.
   const auto units = static_cast<std::uint64_t>(std::nearbyint(std::ldexp(size, m - exponent)));
   const std::uint64_t bits = (static_cast<std::uint64_t>(exponent + bias - 1) << m) + units;
   return sign | std::min(bits, largest);
@@ -79,7 +79,7 @@ std::uint64_t integer_bits(double number, std::int64_t bits, bool no_sign) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)) & mask;
 }
 
-/// Elements of `bits` bits one after the other, the first in the lowest bits of the first byte.
+/// Elements of `bits` bits one after another, the first in the lowest bits of the first byte.
 std::uint64_t read_bits(std::span<const std::byte> memory, std::int64_t n, std::int64_t bits) {
   std::uint64_t value = 0;
   if (bits < 8) {

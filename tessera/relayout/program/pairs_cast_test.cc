@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random pairs of layouts that keep their elements as different types, against the definition of
-// casts. Each case is a seed, which the message names.
+// casts. Each case is a random seed, which the message names.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of placements, larger than the tests' and in every notation's words: programs are verified
+// Pairs of placements, larger than those of the tests and in every notation: programs are verified
 // spot by spot, and plans are run against the element-by-element reference in guarded memory, with
 // several threads, stores and instruction sets each.
 //   relayout_pairs_sweep --quick   tens of thousands of pairs, some of 10^5 elements

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random pairs of placements of one tensor: programs are right, and plans do what the reference
-// does. Each case is a seed, which the message names.
+// Random pairs of placements of one tensor: programs are correct, and plans do what the reference
+// does. Each case is a random seed, which the message names.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,8 +28,8 @@ struct Pair {
   Placement to;
 };
 
-/// Calls `law` with `cases` pairs that `draw` makes, each from dice of its own. Of the draws at
-/// least two in three must give a pair that can be moved, or the law would say little.
+/// Calls `law` with `cases` pairs that `draw` makes, each from its own dice. At least two in three
+/// draws must give a pair that can be moved, otherwise the test would prove little.
 void holds(int cases, const std::function<std::optional<Pair>(Dice&)>& draw,
            const std::function<std::string(Dice&, const Pair&)>& law) {
   if (kSanitized) cases /= 10;
@@ -55,7 +55,7 @@ constexpr Limits kSmall = {.max_rank = 4,
                            .max_places = 16,
                            .max_slots = 1500};
 
-/// Anything that fold, cut and place can say, on both sides, partial sums included.
+/// Anything that folds, cuts and places can express, on both sides, partial sums included.
 std::optional<Pair> wild_pair(Dice& dice) {
   const std::optional<Layout> from = random_layout(dice, kSmall);
   if (!from) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<Pair> wild_pair(Dice& dice) {
   return Pair{*from, *to};
 }
 
-/// A view of a wild layout, and another placement of its shape; sometimes the other way round.
+/// A view of a random layout, and another placement of its shape; sometimes in the other direction.
 std::optional<Pair> viewed_pair(Dice& dice) {
   const std::optional<Layout> base = random_layout(dice, kSmall);
   if (!base) return std::nullopt;
@@ -106,7 +106,7 @@ TEST(Pairs, ProgramsBetweenUsualLayoutsAreRight) {
   holds(200, [](Dice& dice) { return usual_pair(dice, 30000); }, program_law);
 }
 
-/// Three trials in other memory, with other threads, stores and instructions each.
+/// Three trials, each with other memory, threads, stores and instructions.
 std::string plan_law(Dice& dice, const Pair& pair) {
   const relayout::PaddingRule rule = random_rule(dice);
   const auto seed = static_cast<std::uint64_t>(dice.below(1 << 30));

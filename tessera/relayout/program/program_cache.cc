@@ -10,8 +10,8 @@
 namespace tessera::relayout {
 namespace {
 
-/// A number for a description: equal ones have equal numbers, others seldom. Only what usually
-/// differs is looked at, so that asking costs little; equality decides.
+/// A hash of a description. It covers only the parts that usually differ, so that it is cheap;
+/// equality decides.
 class Name {
  public:
   void add(std::int64_t number) {
@@ -98,7 +98,7 @@ struct ProgramCache::State {
 
   const std::size_t capacity;
   std::mutex mutex;
-  Entries entries;  // the last one asked for stands first
+  Entries entries;  // most recently used first
   std::unordered_multimap<std::size_t, Entries::iterator> by_name;
   std::int64_t hits = 0;
   std::int64_t misses = 0;
@@ -123,7 +123,7 @@ Result<Plan> ProgramCache::plan(const Placement& from, const Placement& to, Padd
     }
     ++state_->misses;
   }
-  // Made without the lock: others need not wait.
+  // Made without holding the lock, so that other threads need not wait.
   TESSERA_TRY(Program program, make_program(from, to, padding));
   TESSERA_TRY(Plan plan, Plan::make(std::move(program), options));
   if (state_->capacity == 0) return plan;

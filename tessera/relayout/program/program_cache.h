@@ -10,16 +10,20 @@
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 
+/// program/: parts around a Program: the cache of plans, the list of spots for checks, and the
+/// naive reference move (verify.h). Placements come in; plans, spots or moved bytes go out. The
+/// list and the reference move must not share code with make_program.
 namespace tessera::relayout {
 
-/// Keeps the plans of moves that happen again and again. A move is a source, a destination, a
-/// padding rule and plan options; moves are the same when all of these are equal as descriptions.
-/// When the cache is full, the plan that was not asked for the longest goes first; plans that are
-/// still in use elsewhere live on. Any thread may ask at any time.
+/// Caches the plans of repeated moves. A move is a source, a destination, a padding rule and plan
+/// options; moves are the same when all of these are equal as descriptions. When the cache is full,
+/// the least recently used plan is dropped; plans that are still in use elsewhere stay valid.
+/// Thread-safe.
 ///
-/// Law: plan(..) answers what make_program and Plan::make would, errors included; only plans are
-/// kept. Two threads that ask for a new move at the same time may both make its plan.
-/// Example: a cache of one, asked for A, A, B, A makes three plans and counts one hit.
+/// Law: plan(..) returns the same as make_program and Plan::make, errors included; only plans are
+/// cached. Two threads that request a new move at the same time may both make its plan.
+/// Example: a cache of capacity 1 with the requests A, A, B, A makes three plans and counts one
+/// hit.
 class ProgramCache {
  public:
   static constexpr std::size_t kDefaultCapacity = 256;
@@ -34,13 +38,13 @@ class ProgramCache {
 
   struct Counts {
     std::size_t kept = 0;     ///< plans held now
-    std::int64_t hits = 0;    ///< answers that were kept
-    std::int64_t misses = 0;  ///< answers that were made, refusals included
+    std::int64_t hits = 0;    ///< results from the cache
+    std::int64_t misses = 0;  ///< results that were computed, errors included
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   Counts counts() const;
   std::size_t capacity() const;
-  /// Forgets all plans. Counts go on.
+  /// Drops all plans. Does not reset the counts.
   void clear();
 
  private:

@@ -16,7 +16,7 @@ using Counts = relayout::ProgramCache::Counts;
 Layout rows(std::int64_t n) { return *Layout::row_major(shape({n, 3}), DType::kF32); }
 Layout columns(std::int64_t n) { return *Layout::strided(shape({n, 3}), DType::kF32, {1, n}); }
 
-/// Asks for the transpose of [n, 3].
+/// Requests the transpose of [n, 3].
 Result<relayout::Plan> ask(relayout::ProgramCache& cache, std::int64_t n) {
   return cache.plan(rows(n), columns(n));
 }
@@ -59,7 +59,7 @@ TEST(ProgramCache, ForgetsWhatWasNotAskedForTheLongest) {
   EXPECT_TRUE(ask(cache, 1).ok());
   EXPECT_TRUE(ask(cache, 2).ok());
   EXPECT_TRUE(ask(cache, 1).ok());  // now 2 is the older one
-  EXPECT_TRUE(ask(cache, 3).ok());  // and goes
+  EXPECT_TRUE(ask(cache, 3).ok());  // and is dropped
   EXPECT_EQ(cache.counts(), (Counts{2, 1, 3}));
   EXPECT_TRUE(ask(cache, 1).ok());
   EXPECT_EQ(cache.counts(), (Counts{2, 2, 3}));

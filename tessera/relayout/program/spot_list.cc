@@ -60,7 +60,7 @@ Result<SpotList> SpotList::make(const Placement& placement, std::string_view whi
     list.copies_.push_back(replica_distances(form, placement.slots()));
     if (form.shape.empty()) continue;
     Index index(form.shape.rank(), 0);
-    std::size_t element = 0;  // a box that is all of the shape goes through it in order
+    std::size_t element = 0;  // a box that is the whole shape visits it in order
     do {
       std::int64_t slot = 0;
       form.evaluate(index, place, slot);

@@ -10,12 +10,12 @@
 
 namespace tessera::relayout {
 
-/// As many elements, and as many slots on all places together, as are listed one by one.
+/// The maximum number of elements, and of slots on all places together.
 inline constexpr std::int64_t kMostListed = std::int64_t{1} << 28;
 
-/// Where every element of a placement is, listed by asking its definition for one after another.
-/// Spots are counted over all places: place · slots + slot. No algebra, so that whatever works from
-/// this list shares nothing with what makes programs.
+/// The spots of every element of a placement, listed by evaluating its definition one element at a
+/// time. Spots are counted over all places: place · slots + slot. It uses no algebra, so that code
+/// that works from this list shares nothing with make_program.
 ///
 /// Law: element e (row-major) is at first[e] + d for each d in copies(e), and nowhere else.
 /// Example: [2, 3] row-major on each of 4 places: first = {0, 1, 2, 3, 4, 5} and every element has
@@ -30,12 +30,12 @@ class SpotList {
   std::int64_t first(std::int64_t element) const {
     return first_[static_cast<std::size_t>(element)];
   }
-  /// The distances from the first spot of an element to each of its spots: 0 and more for replicas,
-  /// rising, each once.
+  /// The distances from the first spot of an element to each of its spots: 0, and more for
+  /// replicas; increasing, each once.
   const std::vector<std::int64_t>& copies(std::int64_t element) const {
     return copies_[box_.empty() ? 0 : box_[static_cast<std::size_t>(element)]];
   }
-  /// Whether the element is there.
+  /// Whether the element is stored at this spot.
   bool holds(std::int64_t element, std::int64_t spot) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planted flaws: one number of a right program is changed, and a finding of one of the kinds that
-// follow from the change is demanded.
+// Planted flaws: one number of a correct program is changed, and the verifier must report one of
+// the kinds of flaws that follow from the change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Piece& random_piece(Dice& dice, std::vector<Factor>& factors, std::size_t& facto
   return pieces[static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(pieces.size())))];
 }
 
-/// Of a source, where another place may hold a replica: the slot alone.
+/// For a source, whose other places may hold replicas: only the slot.
 Spot slot_off(Dice& dice, Spot spot) {
   spot.slot += dice.chance(50) ? 1 : -1;
   return spot;
@@ -56,8 +56,8 @@ std::optional<Planted> planted_copy(Dice& dice, const relayout::Program& right) 
     return Planted{std::move(what), with_factors(right, copy, factors, base), std::move(one_of)};
   };
   const std::int64_t kind = dice.below(8);
-  // What a loop or piece moves elsewhere leaves a spot of its own unwritten: shifting a finite set
-  // changes it, and nests are disjoint.
+  // If a loop or piece is moved elsewhere, one of its own spots is not written: shifting a finite
+  // set changes it, and nests are disjoint.
   if (kind == 6) {
     base.a = slot_off(dice, base.a);
     return done("source base", {relayout::Flaw::kWrongSource, relayout::Flaw::kOutside});
