@@ -70,7 +70,9 @@ inline tessera::Status reshard_on(tessera::exchange::Exchange& exchange) {
 
   std::int64_t wrong = 0;
   const auto compare = [&wrong](const std::byte* bytes, float value) {
-    wrong += std::memcmp(bytes, &value, sizeof value) == 0 ? 0 : 1;
+    float found = 0;
+    std::memcpy(&found, bytes, sizeof found);
+    wrong += found == value ? 0 : 1;
   };
   tessera::Status checked = for_each_element(b.placement, resharder.to(), to, compare);
   if (wrong > 0) {

@@ -64,20 +64,19 @@ void check_elements(const Placement& placement, std::string_view text) {
   }
 }
 
+void check_text(std::string_view text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor) return check_refusal(tensor.error(), text);
+  if (tensor->notation != "gspmd" && tensor->notation != "dtensor") return;
+  check_printed(*tensor, text);
+  check_elements(tensor->placement, text);
+  if (form_pieces(tensor->placement).size() <= kFew) check_raised(*tensor, text);
+}
+
 }  // namespace
 }  // namespace tessera
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tessera;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor) {
-    check_refusal(tensor.error(), text);
-    return 0;
-  }
-  if (tensor->notation != "gspmd" && tensor->notation != "dtensor") return 0;
-  check_printed(*tensor, text);
-  check_elements(tensor->placement, text);
-  if (form_pieces(tensor->placement).size() <= kFew) check_raised(*tensor, text);
+  tessera::check_text({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -44,7 +44,7 @@ void check_raised(const Layout& layout, std::string_view text) {
   require(stable.ok() && *stable == *raised, "raising is stable", *raised);
 }
 
-void check_element(const Layout& layout, const Index& index, std::string_view text) {
+void check_copies(const Layout& layout, const Index& index, std::string_view text) {
   const Result<Location> location = layout.locate(index);
   require(location.ok() && !location->places.empty(), "every element has a place", text);
   for (const Place& place : {location->places.front(), location->places.back()}) {
@@ -67,9 +67,9 @@ void check_text(std::string_view text) {
   check_raised(layout, text);
   const Shape& shape = layout.shape();
   if (shape.empty() || layout.form().replicas() > kMaxReplicas) return;
-  check_element(layout, shape.delinear(0), text);
-  check_element(layout, shape.delinear(shape.elements() / 2), text);
-  check_element(layout, shape.delinear(shape.elements() - 1), text);
+  check_copies(layout, shape.delinear(0), text);
+  check_copies(layout, shape.delinear(shape.elements() / 2), text);
+  check_copies(layout, shape.delinear(shape.elements() - 1), text);
 }
 
 }  // namespace
