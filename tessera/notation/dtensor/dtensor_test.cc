@@ -311,7 +311,7 @@ TEST(Dtensor, BlockFloatsAreRefused) {
     const Result<Tensor> tensor =
         parse_tensor(cat("tensor<", shape, "bfp_bf8, dtensor<mesh=[2], [Shard(0)]>>"));
     ASSERT_FALSE(tensor.ok()) << shape;
-    EXPECT_EQ(tensor.error().code, ErrorCode::kBadDType) << shape << tensor.error().message;
+    EXPECT_EQ(tensor.error().code, ErrorCode::kBadAtom) << shape << tensor.error().message;
   }
 }
 
