@@ -69,9 +69,10 @@ class DealJob final : public Job {
     if (touches_) return touch_and_copy(arrays.from + at.src, from, to, copy);
     if (ahead_ == 0) return copy(from, to, {});
     const std::size_t turn = std::clamp(columns.size() - ahead_, from, to);
-    copy(from, turn, {large(arrays, at), columns.data() + from + ahead_, side()});
-    copy(turn, to,
-         {large(arrays, next), columns.data() + (turn + ahead_ - columns.size()), side()});
+    if (from < turn) copy(from, turn, {large(arrays, at), &columns[from + ahead_], side()});
+    if (turn < to) {
+      copy(turn, to, {large(arrays, next), &columns[turn + ahead_ - columns.size()], side()});
+    }
   }
 
   /// Also reads the bytes between the runs, a part of a row at a time: other parts of the move
