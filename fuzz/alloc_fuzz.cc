@@ -13,7 +13,7 @@
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
-#include "tools/alloc/alloc_svg.h"
+#include "tools/alloc/alloc_print.h"
 
 namespace tessera::tools {
 namespace {
@@ -63,7 +63,7 @@ void check_text(std::string_view text) {
   answer.taken = *taken_by(file->problem, solution->offsets);
   answer.stretches = stretches_of(answer.taken);
   require(alloc_svg(answer).size() < kLargestPicture, "pictures are small", text);
-  require(!alloc_json(answer).empty() && !alloc_words(answer, Terminal{}).empty(), "it prints",
+  require(!alloc_json(answer).empty() && !alloc_text(answer, Terminal{}).empty(), "it prints",
           text);
 }
 

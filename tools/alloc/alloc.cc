@@ -11,12 +11,11 @@
 #include "tools/alloc/alloc_buffers.h"
 #include "tools/alloc/alloc_print.h"
 #include "tools/alloc/alloc_search.h"
-#include "tools/alloc/alloc_svg.h"
 #include "tools/check/check_files.h"
 #include "tools/command/command.h"
 #include "tools/files/mapped_file.h"
 #include "tools/json/json.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -40,7 +39,7 @@ Status read_without(std::string_view list, memory::Techniques& techniques) {
       std::string all;
       for (const std::string_view each : names) all += cat(all.empty() ? "" : ", ", each);
       return Error{ErrorCode::kUnknownName, cat("--without: there is no technique ", quote(name)),
-                   std::nullopt, did_you_mean(name, names, cat("there are ", all))};
+                   std::nullopt, did_you_mean(name, names, cat("the techniques are ", all))};
     }
     const auto at = static_cast<std::size_t>(known - names.begin());
     techniques.*memory::technique_names()[at].field = false;
@@ -55,7 +54,7 @@ Result<double> read_seconds(const std::string& text) {
   if (error == std::errc() && end == last && seconds >= 0 && seconds <= kMostSeconds) {
     return seconds;
   }
-  return Error{ErrorCode::kBadNumber, cat("--seconds: ", quote(text), " cannot be"), std::nullopt,
+  return Error{ErrorCode::kBadNumber, cat("--seconds: ", quote(text), " is invalid"), std::nullopt,
                "give a number from 0 to 1000000, such as 0.5"};
 }
 
@@ -73,12 +72,12 @@ Result<memory::SolveOptions> read_options(const Request& request) {
   options.minimize = request.has("minimize");
   if (request.has("capacity")) options.capacity = request.number("capacity");
   if (!options.capacity && !options.minimize) {
-    return usage("alloc is told neither a capacity nor to minimize",
+    return usage("alloc needs --capacity, --minimize, or both",
                  "give --capacity BYTES, --minimize, or both");
   }
   if (options.capacity.value_or(0) < 0) {
     return Error{ErrorCode::kOutOfRange, cat("--capacity ", *options.capacity, " is negative"),
-                 std::nullopt, "give the bytes that there are"};
+                 std::nullopt, "give the number of available bytes"};
   }
   if (request.has("seconds")) {
     TESSERA_TRY(options.seconds, read_seconds(request.text("seconds")));
@@ -98,10 +97,10 @@ Result<memory::SolveOptions> read_options(const Request& request) {
     TESSERA_CHECK_OK(check_folder_of(file));
   }
   if (request.has("svg") && is_one_file(request.text("svg"), request.text("out"))) {
-    return usage("--svg and --out name one file", "name two");
+    return usage("--svg and --out name the same file", "name two different files");
   }
   if (request.has("svg") && is_one_file(request.text("svg"), request.text("file"))) {
-    return usage("--svg names the file of buffers, which the picture would take the place of",
+    return usage("--svg names the file of buffers, which the picture would overwrite",
                  "name another file for the picture");
   }
   TESSERA_CHECK_OK(read_without(request.text("without"), options.techniques));
@@ -145,7 +144,7 @@ Status check_plan(const BufferFile& file, const memory::Solution& solution,
       file.problem, solution.offsets, fits ? capacity : std::optional<std::int64_t>{}, 1);
   if (findings.empty()) return ok_status();
   return Error{ErrorCode::kContradiction,
-               cat("the plan that was found is wrong: ", findings.front().message), std::nullopt,
+               cat("the plan that was found is invalid: ", findings.front().message), std::nullopt,
                "this is a bug in tessera: please report it"};
 }
 
@@ -182,12 +181,13 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (console.json) {
     console.out << alloc_json(answer) << '\n';
   } else {
-    console.out << alloc_words(answer, console.terminal);
-    if (writes) console.out << "offsets are in " << printable(request.text("out")) << '\n';
+    console.out << alloc_text(answer, console.terminal);
+    if (writes) console.out << "offsets written to " << printable(request.text("out")) << '\n';
     if (request.has("out") && !fits) {
-      console.out << printable(request.text("out")) << " is not written: nothing fits\n";
+      console.out << printable(request.text("out")) << " is not written: no plan fits\n";
     }
-    if (request.has("svg")) console.out << "drawn in " << printable(request.text("svg")) << '\n';
+    if (request.has("svg"))
+      console.out << "picture written to " << printable(request.text("svg")) << '\n';
   }
   return fits ? Verdict::kYes : Verdict::kNo;
 }
@@ -197,33 +197,32 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb alloc_verb() {
   Verb verb;
   verb.name = "alloc";
-  verb.summary = "find offsets for buffers that live for a while";
+  verb.summary = "find offsets for buffers with lifetimes";
   verb.description =
-      "Reads buffers from a CSV file whose first line names its columns: id, lower, upper "
-      "(exclusive) and size, and if need be alignment, offset (fixed), hint, alias (the id of the "
-      "buffer that it is part of) and delta. Says where each one goes so that no two that live at "
-      "one moment share a byte, how high the plan is, and how far that is from the bytes that live "
-      "at the fullest moment, which no plan can do without. With --capacity the search ends at the "
-      "first plan within it, or at a proof that there is none; with --minimize it goes on to the "
-      "lowest plan. Every plan is checked by code that shares nothing with the search. Exits with "
-      "0 "
-      "when the plan fits, 1 when none does or the search ended before that was known, and 2 when "
-      "the file cannot be read. Ctrl-C ends the search with the best plan so far. With --json: "
-      "peak, lower_bound, optimal, seconds, outcome (fits, does_not_fit, unknown), proven_bound, "
-      "gap, found_by, nodes, capacity, interrupted, shortfall, offsets.";
+      "Reads buffers from a CSV file whose first line names its columns. Required: id, lower, "
+      "upper (exclusive) and size. Optional: alignment, offset (fixed), hint, alias (the id of the "
+      "buffer that contains it) and delta. Prints an offset for each buffer so that no two that "
+      "are alive at the same moment share a byte, the peak of the plan, and its gap to the lower "
+      "bound, the bytes alive at the fullest moment. With --capacity the search ends at the first "
+      "plan within it, or at a proof that there is none; with --minimize it continues to the "
+      "lowest plan. Every plan is validated by code that is independent of the search. Exit "
+      "status: 0 when the plan fits, 1 when none does or the search ended before that was known, 2 "
+      "when the file cannot be read. Ctrl-C ends the search with the best plan so far. With "
+      "--json: peak, lower_bound, optimal, seconds, outcome (fits, does_not_fit, unknown), "
+      "proven_bound, gap, found_by, nodes, capacity, interrupted, shortfall, offsets.";
   verb.positionals = {
       {"file", Positional::Kind::kFile, "a CSV file; or -, for standard input", {}, false}};
-  verb.flags = {
-      {"capacity", ValueKind::kNumber, "BYTES", "how many bytes there are"},
-      {"minimize", ValueKind::kSwitch, "", "look for the lowest plan, not only for one that fits"},
-      {"svg", ValueKind::kText, "FILE", "draw the plan: address over time"},
-      {"out", ValueKind::kText, "FILE",
-       "write the CSV file with the offset of each buffer, if the plan fits"},
-      {"seconds", ValueKind::kText, "S", "search no longer than this; 10 unless said"},
-      {"nodes", ValueKind::kNumber, "N",
-       "search no further than this; gives the same plan on every machine"},
-      {"without", ValueKind::kText, "NAMES",
-       "switch off techniques of the search, such as dominance,symmetry"}};
+  verb.flags = {{"capacity", ValueKind::kNumber, "BYTES", "the number of available bytes"},
+                {"minimize", ValueKind::kSwitch, "",
+                 "search for the lowest plan, not only for one that fits"},
+                {"svg", ValueKind::kText, "FILE", "draw the plan: address over time"},
+                {"out", ValueKind::kText, "FILE",
+                 "write the CSV file with the offset of each buffer, if the plan fits"},
+                {"seconds", ValueKind::kText, "S", "limit of the search in seconds; default 10"},
+                {"nodes", ValueKind::kNumber, "N",
+                 "limit of the search in nodes; gives the same plan on every machine"},
+                {"without", ValueKind::kText, "NAMES",
+                 "switch off techniques of the search, such as dominance,symmetry"}};
   verb.examples = {"tessera alloc buffers.csv --capacity 1048576",
                    "tessera alloc buffers.csv --minimize --seconds 60 --svg plan.svg",
                    "tessera alloc buffers.csv --capacity 36864 --minimize --json"};

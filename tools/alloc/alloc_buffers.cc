@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tools/alloc/alloc_cells.h"
-#include "tools/terminal/words.h"
+#include "tools/alloc/alloc_csv.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -31,7 +31,7 @@ class BufferReader {
     if (text_.size() > kMostBufferBytes) {
       return Error{ErrorCode::kTextTooLong,
                    cat("the file is longer than ", kMostBufferBytes, " bytes"), std::nullopt,
-                   "plan fewer buffers at once"};
+                   "use a file with fewer buffers"};
     }
     if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
       return Error{ErrorCode::kSyntax, "the file is UTF-16", Span{0, 2}, "save it as UTF-8"};
@@ -92,7 +92,7 @@ class BufferReader {
     }
     if (file_.rows.size() == kMostBuffers) {
       return Error{ErrorCode::kTooLarge, cat("there are more than ", kMostBuffers, " buffers"),
-                   Span{row_.from, row_.to}, "plan fewer buffers at once"};
+                   Span{row_.from, row_.to}, "use a file with fewer buffers"};
     }
     memory::Buffer buffer;
     std::string alias;
@@ -124,14 +124,14 @@ class BufferReader {
     } else if (column == BufferColumn::kAlignment) {
       buffer.alignment = number;
       if (number >= 1) return ok_status();
-      return Error{ErrorCode::kBadAlignment, cat("alignment ", number, " cannot be"), cell.span,
-                   "alignments are 1 or more; an empty cell is 1"};
+      return Error{ErrorCode::kBadAlignment, cat("alignment ", number, " is invalid"), cell.span,
+                   "alignments are 1 or more; an empty cell means 1"};
     } else {
       // Some programs write -1 for no hint.
       if (column == BufferColumn::kHint && number == -1) return ok_status();
       if (number < 0) {
         return Error{ErrorCode::kBadBuffer, cat(name, " ", number, " is negative"), cell.span,
-                     cat("it has to be 0 or more", may_be_empty ? ", or empty" : "")};
+                     cat("use 0 or more", may_be_empty ? ", or an empty cell" : "")};
       }
       if (column == BufferColumn::kSize) buffer.size = number;
       if (column == BufferColumn::kOffset) buffer.fixed = number;
@@ -144,7 +144,7 @@ class BufferReader {
 
   Status read_id(const Cell& cell) {
     if (cell.value.empty()) {
-      return Error{ErrorCode::kSyntax, "id is empty", cell.span, "every buffer has an id"};
+      return Error{ErrorCode::kSyntax, "id is empty", cell.span, "every buffer needs an id"};
     }
     if (cell.value.size() > kMostIdBytes) {
       return Error{ErrorCode::kTextTooLong, cat("the id is longer than ", kMostIdBytes, " bytes"),
@@ -155,10 +155,10 @@ class BufferReader {
     }
     const auto [found, is_new] = by_id_.emplace(cell.value, file_.ids.size());
     if (!is_new) {
-      return Error{ErrorCode::kContradiction,
-                   cat("id ", quote(cell.value), " is that of line ",
-                       file_.rows[found->second].line, ", too"),
-                   cell.span, "give every buffer an id of its own"};
+      return Error{
+          ErrorCode::kContradiction,
+          cat("id ", quote(cell.value), " is also used in line ", file_.rows[found->second].line),
+          cell.span, "give every buffer a unique id"};
     }
     file_.ids.push_back(cell.value);
     return ok_status();
@@ -172,9 +172,9 @@ class BufferReader {
     };
     if (buffer.lower >= buffer.upper) {
       return Error{ErrorCode::kBadBuffer,
-                   cat("the life from ", buffer.lower, " to ", buffer.upper, " is empty"),
+                   cat("the lifetime from ", buffer.lower, " to ", buffer.upper, " is empty"),
                    span_of(BufferColumn::kUpper),
-                   "upper is the first moment after a life, and above lower"};
+                   "upper is the first moment after the lifetime; it must be above lower"};
     }
     if (buffer.fixed && *buffer.fixed % buffer.alignment != 0) {
       const std::int64_t below = *buffer.fixed / buffer.alignment * buffer.alignment;

@@ -9,10 +9,10 @@
 
 #include "tessera/base/result.h"
 #include "tessera/memory/problem.h"
-#include "tools/alloc/alloc_columns.h"
+#include "tools/alloc/alloc_csv.h"
 
 /// tools/alloc/: the verb `alloc`. A CSV file of buffers and a capacity come in; offsets and
-/// reports (words, JSON, SVG) go out. Plans are found by memory/ alone: nothing here chooses an
+/// reports (text, JSON, SVG) go out. Plans are found by memory/ alone: nothing here chooses an
 /// offset.
 namespace tessera::tools {
 

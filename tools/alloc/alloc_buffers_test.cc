@@ -4,14 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/text.h"
-#include "tools/alloc/alloc_cells.h"
+#include "tools/alloc/alloc_csv.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
 
 using memory::Buffer;
 
-TEST(AllocCells, FollowRfc4180) {
+TEST(AllocCsv, FollowRfc4180) {
   // The rules of section 2 of the RFC, one after the other.
   struct Case {
     std::string text;
@@ -38,7 +39,7 @@ TEST(AllocCells, FollowRfc4180) {
   }
 }
 
-TEST(AllocCells, Utf8IsToldFromOtherBytes) {
+TEST(AllocCsv, Utf8IsRecognized) {
   for (const std::string_view text : {"", "abc", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"}) {
     EXPECT_TRUE(is_utf8(text)) << text;
   }
@@ -84,9 +85,9 @@ TEST(AllocBuffers, ColumnsComeInAnyOrder) {
 struct Refusal {
   std::string text;
   ErrorCode code;
-  std::string at;       ///< what the span covers
-  std::string message;  ///< a part of it
-  std::string help;     ///< a part of it
+  std::string at;     ///< what the span covers
+  std::string facts;  ///< of the message
+  std::string help;   ///< a name in the help, or empty
 };
 
 void expect_refused(const Refusal& refusal) {
@@ -94,7 +95,7 @@ void expect_refused(const Refusal& refusal) {
   ASSERT_FALSE(file.ok()) << refusal.text;
   const Error& error = file.error();
   EXPECT_EQ(code_name(error.code), code_name(refusal.code)) << error.message;
-  EXPECT_NE(error.message.find(refusal.message), std::string::npos) << error.message;
+  EXPECT_EQ(facts_in(error.message), refusal.facts) << error.message;
   EXPECT_NE(error.help.find(refusal.help), std::string::npos) << error.help;
   EXPECT_FALSE(error.help.empty()) << error.message;
   ASSERT_TRUE(error.span.has_value()) << error.message;
@@ -107,26 +108,20 @@ void expect_refused(const Refusal& refusal) {
 TEST(AllocBuffers, BadHeadersAreRefused) {
   using enum ErrorCode;
   for (const Refusal& refusal : std::vector<Refusal>{
-           {"", kSyntax, "", "no rows", "id,lower,upper,size"},
-           {" \n\n", kSyntax, "", "no rows", "id,lower,upper,size"},
-           {"1,2,3,4\n", kSyntax, "1,2,3,4", "line 1: this row holds numbers", "put a line above"},
-           {"a,0,3,4\n", kSyntax, "a,0,3,4", "line 1: this row holds numbers", "put a line above"},
-           {"\nid,lower,upper\n", kSyntax, "id,lower,upper", "line 2: there is no column size",
-            "in any order"},
-           {"id,lower,uper,size\n", kUnknownName, "uper", "no column 'uper'", "mean 'upper'"},
-           {"id,lower,upper,size,colour\n", kUnknownName, "colour", "no column 'colour'",
-            "alignment"},
-           {"id,lower,upper,size,start\n", kContradiction, "start", "two columns say the lower",
-            "leave one"},
-           {"id,lower,upper,size,size\n", kContradiction, "size", "two columns say the size",
-            "leave one"},
-           {"id,start,end,size\n", kUnknownName, "end", "may or may not", "add 1"},
-           {"id;lower;upper;size\n", kSyntax, "id;lower;upper;size", "not separated by commas",
-            "id,lower"},
-           {"id,lower,upper,size,delta\n", kSyntax, "id,lower,upper,size,delta", "no column alias",
-            "from the start"},
-           {"id,lower,upper,size\ra,0,1,4\r", kSyntax, "\r", "a carriage return alone", "CR LF"},
-           {"\xFF\xFEi", kSyntax, "\xFF\xFE", "UTF-16", "UTF-8"}}) {
+           {"", kSyntax, "", "", "id,lower,upper,size"},
+           {" \n\n", kSyntax, "", "", "id,lower,upper,size"},
+           {"1,2,3,4\n", kSyntax, "1,2,3,4", "1", "id,lower,upper,size"},
+           {"a,0,3,4\n", kSyntax, "a,0,3,4", "1", "id,lower,upper,size"},
+           {"\nid,lower,upper\n", kSyntax, "id,lower,upper", "2", "size"},
+           {"id,lower,uper,size\n", kUnknownName, "uper", "1 'uper'", "'upper'"},
+           {"id,lower,upper,size,colour\n", kUnknownName, "colour", "1 'colour'", "alignment"},
+           {"id,lower,upper,size,start\n", kContradiction, "start", "1", ""},
+           {"id,lower,upper,size,size\n", kContradiction, "size", "1", ""},
+           {"id,start,end,size\n", kUnknownName, "end", "1 'end'", "upper"},
+           {"id;lower;upper;size\n", kSyntax, "id;lower;upper;size", "1", "id,lower"},
+           {"id,lower,upper,size,delta\n", kSyntax, "id,lower,upper,size,delta", "1", "delta"},
+           {"id,lower,upper,size\ra,0,1,4\r", kSyntax, "\r", "", "CR LF"},
+           {"\xFF\xFEi", kSyntax, "\xFF\xFE", "", "UTF-8"}}) {
     expect_refused(refusal);
   }
 }
@@ -136,44 +131,41 @@ TEST(AllocBuffers, BadRowsAreRefused) {
   const std::string plain = "id,lower,upper,size\nw,0,9,64\n";
   const std::string full = "id,lower,upper,size,alignment,offset,hint,alias,delta\n";
   for (const Refusal& refusal : std::vector<Refusal>{
-           {plain + "a,0,3\n", kSyntax, "", "line 3: expected 4 cells, found 3", "column size"},
-           {plain + "a,0,3,4,\n", kSyntax, "", "line 3: there are more than 4 cells", "quotes"},
-           {plain + "a,0,3,4,5,6\n", kSyntax, "", "more than 4 cells", "quotes"},
-           {plain + "a,x,3,4", kBadNumber, "x", "line 3: lower 'x' is not a whole", "digits"},
-           {plain + "a,0,3,4.5", kBadNumber, "4.5", "size '4.5' is not a whole", "fraction"},
-           {plain + "a,0,3,1e6", kBadNumber, "1e6", "size '1e6' is not a whole", "digits"},
-           {plain + "a,0,3,4 KB", kBadNumber, "4 KB", "size '4 KB' is not a whole", "unit"},
-           {plain + "a,0,3,+4", kBadNumber, "+4", "size '+4'", "digits"},
-           {plain + "a,,3,4", kBadNumber, "", "line 3: lower is empty", "whole number"},
+           {plain + "a,0,3\n", kSyntax, "", "3 4 3", "size"},
+           {plain + "a,0,3,4,\n", kSyntax, "", "3 4", ""},
+           {plain + "a,0,3,4,5,6\n", kSyntax, "", "3 4", ""},
+           {plain + "a,x,3,4", kBadNumber, "x", "3 'x'", ""},
+           {plain + "a,0,3,4.5", kBadNumber, "4.5", "3 '4.5'", ""},
+           {plain + "a,0,3,1e6", kBadNumber, "1e6", "3 '1e6'", ""},
+           {plain + "a,0,3,4 KB", kBadNumber, "4 KB", "3 '4 KB'", ""},
+           {plain + "a,0,3,+4", kBadNumber, "+4", "3 '+4'", ""},
+           {plain + "a,,3,4", kBadNumber, "", "3", ""},
            {plain + "a,0,3,9223372036854775808", kBadNumber, "9223372036854775808",
-            "does not fit a signed 64-bit", "smaller"},
+            "3 '9223372036854775808'", ""},
            {plain + "a,0,3,99999999999999999999x", kBadNumber, "99999999999999999999x",
-            "is not a whole number", "digits"},
-           {plain + "a,0,3,-4", kBadBuffer, "-4", "line 3: size -4 is negative", "0 or more"},
-           {plain + "a,3,3,4", kBadBuffer, "3", "line 3: the life from 3 to 3 is empty",
-            "above lower"},
-           {plain + "a,5,3,4", kBadBuffer, "3", "the life from 5 to 3", "above lower"},
-           {plain + ",0,3,4", kSyntax, "", "id is empty", "has an id"},
-           {plain + "w,0,3,4", kContradiction, "w", "line 3: id 'w' is that of line 2, too",
-            "of its own"},
-           {plain + "\"a,0,3,4\n", kSyntax, "\"", "line 3: a quote begins here", "twice"},
-           {plain + "\"a\nb\"c,0,3,4\n", kSyntax, "c", "line 4: there is text behind", "twice"},
-           {plain + "a\"b,0,3,4", kSyntax, "\"", "a quote stands inside", "double"},
-           {plain + "\xC3,0,3,4", kSyntax, "\xC3", "not UTF-8", "UTF-8"},
-           {full + "a,0,3,4,0,,,,", kBadAlignment, "0", "line 2: alignment 0", "1 or more"},
-           {full + "a,0,3,4,8,12,,,", kBadBuffer, "12", "offset 12 is not a multiple", "is 8"},
-           {full + "a,0,3,4,,-8,,,", kBadBuffer, "-8", "offset -8 is negative", "or empty"},
-           {full + "a,0,3,4,,,-8,,", kBadBuffer, "-8", "hint -8 is negative", "or empty"},
-           {full + "a,0,3,4,,,,,8", kBadBuffer, "8", "a delta of 8 but no alias", "from the start"},
-           {full + "abcd,0,3,4,,,,,\nb,0,3,4,,,,abce,", kUnknownName, "abce",
-            "line 3: no buffer has the id 'abce'", "mean 'abcd'"},
-           {full + "a,0,3,4,,,,b,\nb,0,3,4,,,,a,", kBadBuffer, "b", "line 2: ", "no alias"},
+            "3 '99999999999999999999x'", ""},
+           {plain + "a,0,3,-4", kBadBuffer, "-4", "3 -4", "0"},
+           {plain + "a,3,3,4", kBadBuffer, "3", "3 3 3", "lower"},
+           {plain + "a,5,3,4", kBadBuffer, "3", "3 5 3", "lower"},
+           {plain + ",0,3,4", kSyntax, "", "3", "id"},
+           {plain + "w,0,3,4", kContradiction, "w", "3 'w' 2", "id"},
+           {plain + "\"a,0,3,4\n", kSyntax, "\"", "3", ""},
+           {plain + "\"a\nb\"c,0,3,4\n", kSyntax, "c", "4", ""},
+           {plain + "a\"b,0,3,4", kSyntax, "\"", "3", ""},
+           {plain + "\xC3,0,3,4", kSyntax, "\xC3", "3", "UTF-8"},
+           {full + "a,0,3,4,0,,,,", kBadAlignment, "0", "2 0", "1"},
+           {full + "a,0,3,4,8,12,,,", kBadBuffer, "12", "2 12 8", "8"},
+           {full + "a,0,3,4,,-8,,,", kBadBuffer, "-8", "2 -8", "0"},
+           {full + "a,0,3,4,,,-8,,", kBadBuffer, "-8", "2 -8", "0"},
+           {full + "a,0,3,4,,,,,8", kBadBuffer, "8", "2 8", "delta"},
+           {full + "abcd,0,3,4,,,,,\nb,0,3,4,,,,abce,", kUnknownName, "abce", "3 'abce'", "'abcd'"},
+           {full + "a,0,3,4,,,,b,\nb,0,3,4,,,,a,", kBadBuffer, "b", "2 'a'", "alias"},
            {full + "a,0,3,4,,0,,,\nc,5,9,4,,0,,,\nb,2,5,4,,3,,,", kBadBuffer, "3",
-            "line 4: buffer 'b' and buffer 'a' of line 2 are fixed on the same bytes", "apart"},
-           {plain + "a,0,3,2305843009213693952\n", kOverflow, "2305843009213693952",
-            "line 3: ", "smaller"},
+            "4 'b' 'a' 2 3 4 2", ""},
+           {plain + "a,0,3,2305843009213693952\n", kOverflow, "2305843009213693952", "3 'a' 2 61",
+            ""},
            {full + "a,0,3,4,,,,,\nb,0,3,4,,,,a,9223372036854775807", kOverflow,
-            "9223372036854775807", "line 3: ", "smaller"},
+            "9223372036854775807", "3 'b' 2 61", ""},
        }) {
     expect_refused(refusal);
   }
@@ -185,10 +177,10 @@ TEST(AllocBuffers, WhatDoesNotFitAloneNamesItsLine) {
   EXPECT_TRUE(check_capacity(file, text, 65).ok());
   const Error fixed = check_capacity(file, text, 64).error();
   EXPECT_EQ(fixed.code, ErrorCode::kDoesNotFit);
-  EXPECT_EQ(fixed.message, "line 4: 'b' is fixed at 33 and ends at 65, and the capacity is 64");
+  EXPECT_EQ(facts_in(fixed.message), "4 'b' 33 65 64");  // line, id, offset, end, capacity
   EXPECT_EQ(text.substr(static_cast<std::size_t>(fixed.span->from), 2), "33");
   const Error large = check_capacity(file, text, 63).error();
-  EXPECT_EQ(large.message, "line 2: 'a' has 64 bytes, and the capacity is 63");
+  EXPECT_EQ(facts_in(large.message), "2 'a' 64 63");
   EXPECT_EQ(text.substr(static_cast<std::size_t>(large.span->from), 2), "64");
 }
 

@@ -2,7 +2,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tools/alloc/alloc_buffers.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 
@@ -19,8 +19,8 @@ Status check_capacity(const BufferFile& file, std::string_view text, std::int64_
                  cat("line ", file.rows[i].line, ": ", quote(file.ids[i]), what,
                      ", and the capacity is ", capacity),
                  file.cell(text, i, is_large ? BufferColumn::kSize : BufferColumn::kOffset),
-                 is_large ? "cut the buffer into parts, or give more memory"
-                          : "fix it lower, or give more memory"};
+                 is_large ? "split the buffer, or use a larger capacity"
+                          : "use a smaller fixed offset, or a larger capacity"};
   }
   return ok_status();
 }

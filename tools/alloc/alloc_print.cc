@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tools/alloc/alloc_picture.h"
 #include "tools/json/json.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -75,7 +75,7 @@ std::string headline(const AllocAnswer& answer) {
       break;
   }
   return cat("unknown: no plan for ", buffers, " in ", capacity,
-             " was found, and none was ruled out; the best one needs ", solution.peak);
+             " was found, but none was excluded; the best plan needs ", solution.peak);
 }
 
 std::string quality(const AllocAnswer& answer) {
@@ -143,7 +143,7 @@ std::string alloc_json(const AllocAnswer& answer) {
   return out + "}}";
 }
 
-std::string alloc_words(const AllocAnswer& answer, const Terminal& terminal) {
+std::string alloc_text(const AllocAnswer& answer, const Terminal& terminal) {
   const Outcome outcome = answer.solution.outcome;
   const Paint colour = outcome == Outcome::kFits         ? Paint::kHeading
                        : outcome == Outcome::kDoesNotFit ? Paint::kError

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/alloc/alloc_svg.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,9 +6,10 @@
 #include <numeric>
 
 #include "tessera/base/text.h"
+#include "tools/alloc/alloc_print.h"
 #include "tools/alloc/alloc_svg_marks.h"
 #include "tools/terminal/terminal.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -107,7 +106,7 @@ class Drawing {
     std::snprintf(gap.data(), gap.size(), "%.2f", solution.gap() * 100);
     text(kLeft, 26, " font-size=\"16\" font-weight=\"bold\"",
          cat(count_of(std::ssize(answer_.file.rows), "buffer"), ", peak ", solution.peak));
-    std::string words = cat(solution.lower_bound, " bytes live at the fullest moment, gap ",
+    std::string words = cat(solution.lower_bound, " bytes alive at the fullest moment, gap ",
                             gap.data(), " %", solution.optimal ? "; no plan is lower" : "");
     if (answer_.capacity) {
       const bool fits = solution.outcome == memory::Outcome::kFits;

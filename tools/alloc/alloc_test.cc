@@ -14,6 +14,7 @@
 #include "tools/alloc/alloc_buffers.h"
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -95,24 +96,23 @@ TEST_F(Alloc, FollowsFixedOffsetsAlignmentsAndAliases) {
   EXPECT_EQ(json["peak"], 110);
 }
 
-TEST_F(Alloc, WordsHavePeakBoundAndPicture) {
+TEST_F(Alloc, TextHasPeakBoundAndPicture) {
   const Answer answer = run({"alloc", file(kBuffers), "--capacity", "128", "--minimize"});
   EXPECT_EQ(answer.status, 0);
-  EXPECT_TRUE(has(answer.out, "fits: 7 buffers in 96 of 128 bytes\n")) << answer.out;
-  EXPECT_TRUE(has(answer.out, "peak 96, lower bound 96, gap 0.00 %; no plan is lower\n"));
+  // Buffers, peak, capacity; peak, lower bound, gap.
+  EXPECT_TRUE(facts_in(answer.out).starts_with("7 96 128 96 96 0.00 ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "      1      2    96        3   ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "[weights ")) << answer.out;
 }
 
-TEST_F(Alloc, SaysWhatIsMissing) {
+TEST_F(Alloc, ReportsTheShortfall) {
   const std::string name = file(kBuffers);
-  const Answer words = run({"alloc", name, "--capacity", "95"});
-  EXPECT_EQ(words.status, 1);
-  EXPECT_TRUE(has(words.out, "does not fit: 7 buffers need at least 96 of 95 bytes\n"))
-      << words.out;
-  EXPECT_TRUE(has(words.out, "  at moment 1 96 bytes live at once, 1 more than the 95 there are: "))
-      << words.out;
-  EXPECT_TRUE(has(words.out, "'weights' 40")) << words.out;
+  const Answer text = run({"alloc", name, "--capacity", "95"});
+  EXPECT_EQ(text.status, 1);
+  const std::string facts = facts_in(text.out);
+  EXPECT_TRUE(facts.starts_with("7 96 95 ")) << text.out;  // buffers, peak, capacity
+  EXPECT_TRUE(has(facts, "1 96 1 95 'weights' 40"))
+      << text.out;  // moment, bytes, missing, capacity
   const Answer answer = run({"alloc", name, "--capacity", "95", "--json"});
   EXPECT_EQ(answer.status, 1);
   const Json json = answer.json();
@@ -171,7 +171,7 @@ TEST_F(Alloc, WritesTheOffsetsOnlyOfPlansThatFit) {
   const std::string name = file(kBuffers);
   const Answer answer = run({"alloc", name, "--minimize", "--out", path("o.csv")});
   EXPECT_EQ(answer.status, 0) << answer.err;
-  EXPECT_TRUE(has(answer.out, "offsets are in "));
+  EXPECT_TRUE(has(answer.out, path("o.csv"))) << answer.out;
   const std::string written = read("o.csv");
   EXPECT_TRUE(written.starts_with("id,lower,upper,size,offset\ninput,0,2,24,")) << written;
   // All are fixed now, so that reading the file again checks the plan.
@@ -180,7 +180,7 @@ TEST_F(Alloc, WritesTheOffsetsOnlyOfPlansThatFit) {
   EXPECT_EQ(again.json()["peak"], 96);
   const Answer none = run({"alloc", name, "--capacity", "95", "--out", path("n.csv")});
   EXPECT_EQ(none.status, 1);
-  EXPECT_TRUE(has(none.out, "n.csv is not written")) << none.out;
+  EXPECT_TRUE(has(none.out, path("n.csv"))) << none.out;
   EXPECT_EQ(names(), (std::vector<std::string>{"b.csv", "o.csv"}));
 }
 
@@ -196,14 +196,14 @@ TEST_F(Alloc, DrawsThePlan) {
   }
 }
 
-TEST_F(Alloc, ErrorsAreToldWhereTheyAre) {
+TEST_F(Alloc, ErrorsHaveTheirPosition) {
   const std::string name = file("id,lower,upper,size\nw,0,9,64\na,0,3,4.5\n");
-  const Answer words = run({"alloc", name, "--capacity", "100"});
-  EXPECT_EQ(words.status, 2);
-  EXPECT_EQ(words.out, "");
-  EXPECT_EQ(words.err, "error[bad_number]: line 3: size '4.5' is not a whole number\n --> " + name +
-                           ":3:7\n  | a,0,3,4.5\n  |       ^^^\n"
-                           "help: write decimal digits, without a fraction, unit or separator\n");
+  const Answer text = run({"alloc", name, "--capacity", "100"});
+  EXPECT_EQ(text.status, 2);
+  EXPECT_EQ(text.out, "");
+  EXPECT_TRUE(text.err.starts_with("error[bad_number]: line 3: ")) << text.err;
+  EXPECT_TRUE(has(text.err, "\n --> " + name + ":3:7\n  | a,0,3,4.5\n  |       ^^^\nhelp: "))
+      << text.err;
   const Answer answer = run({"alloc", name, "--capacity", "100", "--json"});
   EXPECT_EQ(answer.status, 2);
   const Json error = answer.json()["error"];
@@ -214,7 +214,7 @@ TEST_F(Alloc, ErrorsAreToldWhereTheyAre) {
   EXPECT_EQ(error["span"], Json::array({35, 38}));
   const Answer large = run({"alloc", "-", "--capacity", "63"}, "id,lower,upper,size\nw,0,9,64\n");
   EXPECT_EQ(large.status, 1);
-  EXPECT_TRUE(has(large.err, "error[does_not_fit]: line 2: 'w' has 64 bytes")) << large.err;
+  EXPECT_TRUE(has(large.err, "error[does_not_fit]: line 2: 'w' ")) << large.err;
   EXPECT_TRUE(has(large.err, " --> <stdin>:2:7\n")) << large.err;
 }
 
@@ -244,7 +244,7 @@ TEST_F(Alloc, BadQuestionsAreRefused) {
   EXPECT_EQ(read("b.csv"), kBuffers);
   EXPECT_EQ(code({"--minimize", "--out", path("no/such/folder.csv")}), "io");
   const Answer slip = run({"alloc", name, "--minimize", "--without", "dominence"});
-  EXPECT_TRUE(has(slip.err, "did you mean 'dominance'?")) << slip.err;
+  EXPECT_TRUE(has(slip.err, "'dominance'")) << slip.err;
   EXPECT_EQ(run({"alloc", path("none.csv"), "--minimize", "--json"}).error_code(), "io");
 }
 
@@ -285,7 +285,7 @@ TEST_F(Alloc, AnInterruptEndsTheSearchWithItsBestPlan) {
 TEST_F(Alloc, NoBuffersNeedNoMemory) {
   const Answer answer = run({"alloc", "-", "--capacity", "0"}, "id,lower,upper,size\n");
   EXPECT_EQ(answer.status, 0) << answer.err;
-  EXPECT_TRUE(has(answer.out, "fits: 0 buffers in 0 of 0 bytes\n")) << answer.out;
+  EXPECT_TRUE(facts_in(answer.out).starts_with("0 0 0 ")) << answer.out;
 }
 
 }  // namespace

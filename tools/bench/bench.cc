@@ -96,8 +96,9 @@ std::string more_text(const BenchCase& bench_case) {
 }
 
 std::string report_text(const BenchReport& report) {
-  std::vector<std::vector<std::string>> rows = {
-      {"case", "time", "an element", "against", "its time", "ratio", "peak bytes", "goal", "", ""}};
+  std::vector<std::vector<std::string>> rows = {{"case", "time", "time per element", "against",
+                                                 "peer time", "ratio", "peak bytes", "goal", "",
+                                                 ""}};
   for (const BenchCase& c : report.cases) {
     const auto elements = static_cast<double>(c.elements);
     rows.push_back(
@@ -153,7 +154,7 @@ Status check_flags(const Request& request) {
     std::string owners;
     for (const std::string_view owner : suites) owners += cat(owners.empty() ? "" : " or ", owner);
     return Error{ErrorCode::kUsage, cat("suite ", suite, " has no --", flag), std::nullopt,
-                 cat("leave out --", flag, ", or measure suite ", owners)};
+                 cat("omit --", flag, ", or measure suite ", owners)};
   }
   return ok_status();
 }
@@ -204,8 +205,8 @@ Result<RanksOptions> ranks_options(const Request& request) {
     std::int64_t power = 4;
     while (power < ranks && power < kMostRanks) power *= 4;
     if (power == ranks) continue;
-    return Error{ErrorCode::kOutOfRange, cat("--ranks ", ranks, " cannot be measured"),
-                 std::nullopt, cat("give powers of 4 from 4 to ", kMostRanks)};
+    return Error{ErrorCode::kOutOfRange, cat("--ranks ", ranks, " is invalid"), std::nullopt,
+                 cat("give powers of 4 from 4 to ", kMostRanks)};
   }
   return options;
 }
@@ -247,8 +248,8 @@ Status check_range(const std::vector<std::int64_t>& numbers, std::string_view fl
                    std::int64_t low, std::int64_t high) {
   for (const std::int64_t number : numbers) {
     if (number >= low && number <= high) continue;
-    return Error{ErrorCode::kOutOfRange, cat("--", flag, " ", number, " cannot be measured"),
-                 std::nullopt, cat("give numbers from ", low, " to ", high)};
+    return Error{ErrorCode::kOutOfRange, cat("--", flag, " ", number, " is invalid"), std::nullopt,
+                 cat("give numbers from ", low, " to ", high)};
   }
   return ok_status();
 }
@@ -275,32 +276,29 @@ Result<BenchReport> bench_layout(const BenchOptions& options) {
 Verb bench_verb() {
   Verb verb;
   verb.name = "bench";
-  verb.summary = "measure how fast tessera answers";
+  verb.summary = "measure the speed of tessera";
   verb.description =
       "Runs a suite and prints medians of rounds in which the peers take turns in one process. "
-      "Suite layout: elements found at random, against divisions written by hand for the same "
-      "layout; all elements in bulk, against asking for each; and what questions about a whole "
-      "layout cost in time and memory on meshes from 99x75 to 994x750. ratio is the time over "
-      "that of the first peer. Suite relayout: changes of layout in memory as a share of the "
-      "speed of memcpy of as many bytes with as many threads, beside oneDNN and Eigen where the "
-      "module with them is found beside the command; every result is compared with plain loops, "
-      "bit for bit, before it is timed. Suite reshard: what the cost of a change of places takes "
-      "in time and memory on meshes from 10x8 to 994x750, beside a program that keeps a map of all "
-      "pairs of places (on meshes that are small enough for it, and not in turns); transfers "
-      "listed a second; wavelet-hops simulated a second. Suite mpi, "
-      "under mpirun: reshards of a matrix between processes, from memory of their own and from "
-      "memory that they share, over the floor (a copy of what crosses, a bare MPI_Alltoallv, a "
-      "copy "
-      "out of it, and a copy of what stays) and beside ScaLAPACK, in turns; times are those of the "
-      "slowest rank, and every element of every result is compared. Suite ranks: what it takes one "
-      "rank to "
-      "plan its part of a reshard, in time and memory, on 4 to 16384 ranks, and how that grows; "
-      "plans are held against each other. Suite memory: plans for a graph of 100 tensors on meshes "
-      "from 10x8 to 994x750, beside a program that keeps a plan for every place in a map; hard "
-      "instances and, with --data, those of a folder, solved exactly and by rules of thumb alone; "
-      "traces of 100,000 buffers; and the pool of host memory beside malloc and a mutex. Every "
-      "plan "
-      "is checked by code that shares nothing with the planner.";
+      "ratio is the time divided by that of the first peer. Suite layout: random access to "
+      "elements, compared with divisions written by hand for the same layout; all elements in "
+      "bulk, compared with one query per element; and the time and memory of queries about a whole "
+      "layout on meshes from 99x75 to 994x750. Suite relayout: changes of layout in memory as a "
+      "share of the speed of memcpy of as many bytes with as many threads, compared with oneDNN "
+      "and Eigen where the module with them is found next to the command; every result is compared "
+      "with plain loops, bit for bit, before it is timed. Suite reshard: the time and memory "
+      "needed to compute the cost of a change of places on meshes from 10x8 to 994x750, compared "
+      "with a program that keeps a map of all pairs of places (on meshes that are small enough for "
+      "it, and not in turns); transfers listed per second; wavelet-hops simulated per second. "
+      "Suite mpi, under mpirun: reshards of a matrix between processes, from private and from "
+      "shared memory, relative to the floor (a copy of what crosses, a bare MPI_Alltoallv, a copy "
+      "out of it, and a copy of what stays) and compared with ScaLAPACK, in turns; times are those "
+      "of the slowest rank, and every element of every result is compared. Suite ranks: the time "
+      "and memory that one rank needs to plan its part of a reshard, on 4 to 16384 ranks, and "
+      "their growth; plans are compared with each other. Suite memory: plans for a graph of 100 "
+      "tensors on meshes from 10x8 to 994x750, compared with a program that keeps a plan for every "
+      "place in a map; hard instances and, with --data, those of a folder, solved exactly and by "
+      "heuristics alone; traces of 100,000 buffers; and the pool of host memory compared with "
+      "malloc and a mutex. Every plan is validated by code that is independent of the planner.";
   verb.positionals = {{"suite",
                        Positional::Kind::kWord,
                        "what to measure",
@@ -309,18 +307,18 @@ Verb bench_verb() {
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout, mpi, ranks, memory: the cases whose name, such as tile/8192x8192/f32, has this "
-       "in it"},
+       "relayout, mpi, ranks, memory: only cases whose name, such as tile/8192x8192/f32, contains "
+       "this"},
       {"size", ValueKind::kNumbers, "BYTES",
-       "relayout: about how much is moved; 268435456,4194304 unless said"},
+       "relayout: approximate bytes to move; default 268435456,4194304"},
       {"threads", ValueKind::kNumbers, "N",
-       "relayout: how many threads, 1,2 unless said; mpi: of each rank, 1 unless said"},
+       "relayout: numbers of threads, default 1,2; mpi: threads per rank, default 1"},
       {"no-peers", ValueKind::kSwitch, "", "relayout, mpi: without other libraries"},
-      {"extent", ValueKind::kNumber, "N", "mpi: rows and columns of the matrix; 8192 unless said"},
+      {"extent", ValueKind::kNumber, "N", "mpi: rows and columns of the matrix; default 8192"},
       {"ranks", ValueKind::kNumbers, "N",
-       "ranks: how many, powers of 4; 4,16,64,256,1024,4096,16384 unless said"},
+       "ranks: numbers of ranks, powers of 4; default 4,16,64,256,1024,4096,16384"},
       {"data", ValueKind::kText, "FOLDER",
-       "memory: also plan the CSV files in it, NAME.CAPACITY.csv within that capacity"}};
+       "memory: also plan the CSV files of this folder; NAME.CAPACITY.csv within that capacity"}};
   verb.examples = {"tessera bench layout --json",
                    "tessera bench relayout --only transpose --size 4194304 --threads 1",
                    "mpirun -n 4 tessera bench mpi"};

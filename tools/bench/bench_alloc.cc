@@ -65,7 +65,7 @@ Status add_instance(const std::string& name, const memory::Problem& problem,
   exact.seconds = options.quick ? 0.1 : kMostSearchSeconds;
   memory::SolveOptions thumb = exact;
   thumb.techniques.exact = false;
-  if (options.wants(cat(name, "/exact"))) {
+  if (options.selects(cat(name, "/exact"))) {
     TESSERA_TRY(BenchCase solved, solve_once(cat(name, "/exact"), problem, exact));
     if (goals && capacity) {
       solved.goal = "fits, <= 10 s";
@@ -73,7 +73,7 @@ Status add_instance(const std::string& name, const memory::Problem& problem,
     }
     report.cases.push_back(std::move(solved));
   }
-  if (options.wants(cat(name, "/greedy"))) {
+  if (options.selects(cat(name, "/greedy"))) {
     TESSERA_TRY(BenchCase quick, solve_once(cat(name, "/greedy"), problem, thumb));
     if (goals) {
       quick.goal = "<= 10 ms, gap <= 0.2";
@@ -135,7 +135,7 @@ Status add_folder(const BenchMemoryOptions& options, BenchReport& report) {
   }
   all.goal = "<= 20 s";
   all.met = all.seconds <= kMostFamilySeconds;
-  if (options.wants(all.name)) report.cases.push_back(std::move(all));
+  if (options.selects(all.name)) report.cases.push_back(std::move(all));
   return ok_status();
 }
 
@@ -148,7 +148,7 @@ Status bench_memory_hard(const BenchMemoryOptions& options, BenchReport& report)
   for (const std::int64_t size : sizes) {
     for (const std::uint64_t seed : {1U, 2U}) {
       const std::string name = cat("hard/", size, "/", seed);
-      if (!options.wants(cat(name, "/exact")) && !options.wants(cat(name, "/greedy"))) continue;
+      if (!options.selects(cat(name, "/exact")) && !options.selects(cat(name, "/greedy"))) continue;
       bench::HardOptions hard;
       hard.buffers = size;
       hard.seed = seed;
@@ -174,7 +174,7 @@ Status bench_memory_traces(const BenchMemoryOptions& options, BenchReport& repor
     made.jitter = 3;
     if (options.quick) made.buffers = 1000;
     const std::string name = cat("trace/", trace.name, "/", made.buffers);
-    if (!options.wants(name)) continue;
+    if (!options.selects(name)) continue;
     const memory::Problem problem = bench::transformer_trace(made);
     TESSERA_TRY(const memory::MaxLive bound, memory::max_live(problem));
     // Within 1 % is good enough; the search ends there.
@@ -200,7 +200,7 @@ Status bench_memory_pool(const BenchMemoryOptions& options, BenchReport& report)
   for (const int threads : {1, 2, 4, 8}) {
     BenchCase result;
     result.name = cat("pool/", threads);
-    if (!options.wants(result.name)) continue;
+    if (!options.selects(result.name)) continue;
     TESSERA_TRY(const bench::PoolTimes times, bench::time_pool(threads, load));
     result.dtype = "";
     result.threads = threads;
@@ -220,9 +220,9 @@ Result<BenchReport> bench_memory(const BenchMemoryOptions& options) {
   TESSERA_CHECK_OK(bench_memory_traces(options, report));
   TESSERA_CHECK_OK(bench_memory_pool(options, report));
   if (report.cases.empty()) {
-    return Error{ErrorCode::kUsage, cat("no case has '", printable(options.only), "' in its name"),
+    return Error{ErrorCode::kUsage, cat("no case name contains '", printable(options.only), "'"),
                  std::nullopt,
-                 "names are such as mesh/own_grids/994x750, hard/203/1/exact, pool/8"};
+                 "case names are for example mesh/own_grids/994x750, hard/203/1/exact, pool/8"};
   }
   return report;
 }

@@ -13,7 +13,7 @@ struct BenchMemoryOptions {
   std::string only;  ///< cases whose name contains this; empty for all
   std::string data;  ///< a folder of CSV files to plan as well; empty for none
 
-  bool wants(std::string_view name) const { return name.find(only) != std::string_view::npos; }
+  bool selects(std::string_view name) const { return name.find(only) != std::string_view::npos; }
 };
 
 /// Suite memory: a graph of 100 tensors on meshes up to a wafer, hard instances, long traces, and

@@ -162,7 +162,7 @@ Result<BenchCase> measure(const Mesh& mesh, Grids grids, std::string_view name,
       places <= (options.quick ? kMostQuickPeerPlaces : kMostPeerPlaces)) {
     const auto by_place = [&] { return plan_place_by_place(scene.matrices); };
     if (by_place().most_used() != planned.bump_max_pe()) {
-      return wrong(result.name, "both planners have other tiles");
+      return wrong(result.name, "the two planners have different tiles");
     }
     // Not interleaved with our runs: the memory it frees would slow down our allocations.
     const MeasureOptions once = options.quick ? measure : MeasureOptions{1, 1e-3};
@@ -189,7 +189,7 @@ Status bench_memory_mesh(const BenchMemoryOptions& options, BenchReport& report)
   for (const auto& [grids, name] : kGrids) {
     std::vector<BenchCase> cases;
     for (const Mesh& mesh : kMeshes) {
-      if (!options.wants(cat("mesh/", name, "/", mesh.text()))) continue;
+      if (!options.selects(cat("mesh/", name, "/", mesh.text()))) continue;
       TESSERA_TRY(BenchCase measured, measure(mesh, grids, name, options));
       cases.push_back(std::move(measured));
     }

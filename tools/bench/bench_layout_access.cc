@@ -178,7 +178,7 @@ Status check_equal(const Subject& subject, const std::vector<Spot>& sums) {
   for (const Spot& sum : sums) {
     if (sum == sums.front()) continue;
     return Error{ErrorCode::kContradiction,
-                 cat("the ways to find elements of ", subject.name, " disagree"), std::nullopt,
+                 cat("two ways to find the elements of ", subject.name, " disagree"), std::nullopt,
                  "this is a bug in tessera: please report it"};
   }
   return ok_status();

@@ -73,7 +73,7 @@ bool MpiRow::met() const {
 Result<MpiReport> bench_mpi(const MpiBenchOptions& options, Crew& crew,
                             const std::function<void(const MpiRow& row)>& measured) {
   if (crew.ranks() < 2) {
-    return Error{ErrorCode::kUsage, "nothing goes from rank to rank on 1 rank", std::nullopt,
+    return Error{ErrorCode::kUsage, "with 1 rank nothing moves between ranks", std::nullopt,
                  "run it as mpirun -n 4 tessera bench mpi"};
   }
   std::vector<MpiCase> cases = mpi_cases(options.extent, crew.ranks());
@@ -81,8 +81,8 @@ Result<MpiReport> bench_mpi(const MpiBenchOptions& options, Crew& crew,
     return cat(c.name, "/", dtype_name(c.dtype)).find(options.only) == std::string::npos;
   });
   if (cases.empty()) {
-    return Error{ErrorCode::kUsage, cat("no case has '", printable(options.only), "' in its name"),
-                 std::nullopt, "names are such as 32x32-to-128x128/f64"};
+    return Error{ErrorCode::kUsage, cat("no case name contains '", printable(options.only), "'"),
+                 std::nullopt, "a case name is for example 32x32-to-128x128/f64"};
   }
   MpiReport report;
   report.ranks = crew.ranks();
@@ -155,9 +155,9 @@ Json mpi_json(const MpiReport& report) {
 }
 
 std::string mpi_head() {
-  return "ms of the slowest rank, and ratios of them\n" +
+  return "ms of the slowest rank, and their ratios\n" +
          line({"case", "type", "t", "plan", "ours", "shared", "floor", "memcpy", "/floor", "shared",
-               "peer", "its time over ours"});
+               "peer", "peer / ours"});
 }
 
 std::string mpi_line(const MpiRow& row) {

@@ -149,7 +149,7 @@ Result<MpiReport> bench_mpi(const MpiBenchOptions& options, Crew& crew,
                             const std::function<void(const MpiRow& row)>& measured);
 
 /// How long ranks of a benchmark wait: while a peer library runs, a rank does not answer.
-inline constexpr exchange::Timeouts kBenchPatience = {std::chrono::minutes(10),
+inline constexpr exchange::Timeouts kBenchTimeouts = {std::chrono::minutes(10),
                                                       std::chrono::minutes(1)};
 
 /// The module beside the command; kIo says how to get it.

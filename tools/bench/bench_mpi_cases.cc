@@ -80,7 +80,7 @@ Status check_elements(const MpiCase& bench_case, const MpiDeal& deal, int rank,
     status = Error{ErrorCode::kContradiction,
                    padding ? cat("slot ", slot, " of rank ", rank, " is padding and was written")
                            : cat("element [", row, ", ", col, "] in slot ", slot, " of rank ", rank,
-                                 " is another"),
+                                 " is wrong"),
                    std::nullopt, "this is a bug: please report it"};
     return false;
   });

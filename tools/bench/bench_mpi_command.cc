@@ -26,23 +26,23 @@ Result<MpiBenchOptions> mpi_options(const Request& request) {
 
 Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   // An error before the exchange exists occurs on all ranks.
-  const auto told_once = [](const Error& error) -> Result<Verdict> {
+  const auto report_once = [](const Error& error) -> Result<Verdict> {
     if (!is_first_here()) wait_to_be_ended(kExitBadInput);
     return error;
   };
   const auto options = mpi_options(request);
-  if (!options) return told_once(options.error());
+  if (!options) return report_once(options.error());
   auto exchange = load_mpi_exchange({});
-  if (!exchange) return told_once(exchange.error());
-  exchange::Agreement agreement(**exchange, kBenchPatience);
-  const bool tells = agreement.rank() == 0;
+  if (!exchange) return report_once(exchange.error());
+  exchange::Agreement agreement(**exchange, kBenchTimeouts);
+  const bool prints = agreement.rank() == 0;
   const auto measure = [&]() -> Result<MpiReport> {
     const auto peers = load_mpi_peers();
     TESSERA_CHECK_OK(agreement.settle(peers ? ok_status() : Status(peers.error())));
     Crew crew(agreement, **peers);
     bool is_first = true;
     return bench_mpi(*options, crew, [&](const MpiRow& row) {
-      if (!tells || console.json) return;
+      if (!prints || console.json) return;
       console.out << (is_first ? mpi_head() : "") << mpi_line(row) << std::flush;
       is_first = false;
     });
@@ -61,7 +61,7 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
     }
     return Verdict::kBadInput;
   }
-  if (tells) {
+  if (prints) {
     console.out << (console.json ? cat(dump(mpi_json(*report)), "\n") : mpi_tail(*report));
   }
   return Verdict::kYes;

@@ -100,8 +100,8 @@ Status check_mover(const Scene& scene, const Mover& mover) {
       check_shard(scene.bench_case, scene.bench_case.to, scene.crew.rank(), scene.destination());
   if (!right.ok()) {
     Error error = right.error();
-    error.message = cat(mover.name, " moves ", scene.bench_case.name, " of ",
-                        dtype_name(scene.bench_case.dtype), " wrongly: ", error.message);
+    error.message = cat(mover.name, " does not move ", scene.bench_case.name, " of ",
+                        dtype_name(scene.bench_case.dtype), " correctly: ", error.message);
     right = error;
   }
   return scene.crew.settle(right);
@@ -162,7 +162,7 @@ Result<Planned> plan(const MpiCase& bench_case, int threads, bool quick, Crew& c
   TESSERA_TRY(const exchange::RankMap map, exchange::RankMap::blocks(crew.ranks(), crew.ranks()));
   exchange::ResharderOptions options;
   options.threads = threads;
-  options.timeouts = kBenchPatience;
+  options.timeouts = kBenchTimeouts;
   std::optional<exchange::Resharder> made;
   std::vector<double> samples;
   for (int i = 0; i < (quick ? 1 : kPlans); ++i) {

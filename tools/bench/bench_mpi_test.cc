@@ -55,7 +55,7 @@ TEST(BenchMpiSuite, TakesSomeCasesThreadsAndExtents) {
   EXPECT_NE(answer.out.find("4 ranks, 131x131"), std::string::npos) << answer.out;
 }
 
-TEST(BenchMpiSuite, ErrorsAreToldOnce) {
+TEST(BenchMpiSuite, ErrorsAreReportedOnce) {
   for (int turn = 0; turn < 4; ++turn) {  // losses are intermittent
     const Answer nothing = bench_mpi_on(3, "--quick --only nothing --json");
     EXPECT_EQ(nothing.status, 2);
@@ -68,7 +68,7 @@ TEST(BenchMpiSuite, ErrorsAreToldOnce) {
 
 // mpirun ends all ranks when the first of them fails: that must be the one that reports the error,
 // even if it is late.
-TEST(BenchMpiSuite, TheQuietWaitForTheOneThatTells) {
+TEST(BenchMpiSuite, OtherRanksWaitForTheReportingRank) {
   const Answer late = on_ranks(3, R"(sh -c '
       if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then sleep 2; fi
       exec "$1" bench mpi --extent 0 --json' sh "$T")");

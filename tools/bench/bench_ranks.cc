@@ -169,7 +169,7 @@ Status check_rank_plans(const RanksCase& ranks_case, const std::vector<exchange:
           ErrorCode::kContradiction,
           cat(ranks_case.name, " on ", ranks_case.ranks, " ranks: rank ", sender.rank(), " sends ",
               sent.elements, " elements in ", sent.count, " parcels to rank ", receiver.rank(),
-              ", which expects ", received.elements, " in ", received.count, " or others"),
+              ", which expects ", received.elements, " in ", received.count, ", or different ones"),
           std::nullopt, "this is a bug in tessera: please report it"};
     }
   }
@@ -230,8 +230,8 @@ Result<RanksReport> bench_ranks(const RanksOptions& options,
     }
   }
   if (report.rows.empty()) {
-    return Error{ErrorCode::kUsage, cat("no case has '", printable(options.only), "' in its name"),
-                 std::nullopt, "names are such as rows-to-columns/256"};
+    return Error{ErrorCode::kUsage, cat("no case name contains '", printable(options.only), "'"),
+                 std::nullopt, "a case name is for example rows-to-columns/256"};
   }
   report.growth = ranks_growth(report.rows);
   return report;
@@ -267,7 +267,7 @@ Json ranks_json(const RanksReport& report) {
 }
 
 std::string ranks_head() {
-  return "what a rank takes to plan: the median rank, and the most of any rank that was planned\n" +
+  return "planning on one rank: the median rank, and the maximum over the planned ranks\n" +
          formatted("%-26s %7s %8s %11s %11s %9s %9s %12s\n", "case", "ranks", "planned",
                    "median ms", "most ms", "partners", "parcels", "plan bytes");
 }

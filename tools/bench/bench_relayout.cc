@@ -74,8 +74,8 @@ Result<RelayoutReport> bench_relayout(const RelayoutOptions& options,
     all.push_back({size, std::move(cases)});
   }
   if (count == 0) {
-    return Error{ErrorCode::kUsage, cat("no case has '", printable(options.only), "' in its name"),
-                 std::nullopt, "names are such as transpose/8192x8192/f32"};
+    return Error{ErrorCode::kUsage, cat("no case name contains '", printable(options.only), "'"),
+                 std::nullopt, "a case name is for example transpose/8192x8192/f32"};
   }
   std::vector<BenchBuffer> buffers;
   for (int i = 0; i < 3; ++i) {

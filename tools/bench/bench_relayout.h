@@ -94,7 +94,7 @@ PeerMove peer_move(const RelayoutCase& bench_case, const relayout::Program& prog
 struct RelayoutRow {
   std::string name;
   std::string group;
-  std::string size;  ///< what was asked for, "256MiB"
+  std::string size;  ///< the requested size, "256MiB"
   std::string dtype;
   int threads = 1;
   std::int64_t bytes = 0;

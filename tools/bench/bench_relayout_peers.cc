@@ -93,7 +93,7 @@ Peers load_peers() {
   // Never unloaded: threads of the peers may live as long as the process.
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    peers.missing = "no tessera_bench_peers.so beside the command: build the target `peers`";
+    peers.missing = "no tessera_bench_peers.so next to the command: build the target `peers`";
     return peers;
   }
   const auto list = reinterpret_cast<PeerListFunction>(dlsym(handle, "tessera_bench_peers"));

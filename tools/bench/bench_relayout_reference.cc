@@ -72,7 +72,7 @@ Result<BenchBuffer> BenchBuffer::make(std::int64_t bytes) {
   void* mapped = mmap(nullptr, buffer.mapped_bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
-    return Error{ErrorCode::kTooLarge, cat("there is no memory for a buffer of ", bytes, " bytes"),
+    return Error{ErrorCode::kTooLarge, cat("not enough memory for a buffer of ", bytes, " bytes"),
                  std::nullopt, "give a smaller --size"};
   }
   buffer.mapped_ = mapped;
@@ -107,7 +107,7 @@ Status make_reference(const RelayoutCase& bench_case, const relayout::Program& p
     return memory.flat(spot) * element_bytes;
   };
   if (!program.fills.empty() && program.padding != 0) {
-    return Error{ErrorCode::kNotSupported, "the suite knows no padding but zeros"};
+    return Error{ErrorCode::kNotSupported, "the suite supports only zeros as padding"};
   }
   std::memset(to.data(), static_cast<int>(kUntouched), to.size());
   const std::vector<std::byte> zero(static_cast<std::size_t>(element_bytes));

@@ -57,9 +57,9 @@ Status check_result(const RelayoutCase& bench_case, Mover& mover, int threads,
   const std::optional<std::size_t> at = first_difference(to, expected);
   if (worked && !at) return ok_status();
   return Error{ErrorCode::kContradiction,
-               worked ? cat(mover.name, " with ", threads, " threads moves ", bench_case.name,
-                            " of ", dtype_name(bench_case.dtype), " wrongly: byte ", *at,
-                            " of the result is another")
+               worked ? cat(mover.name, " with ", threads, " threads does not move ",
+                            bench_case.name, " of ", dtype_name(bench_case.dtype),
+                            " correctly: byte ", *at, " of the result differs")
                       : cat(mover.name, " with ", threads, " threads fails to move ",
                             bench_case.name, " of ", dtype_name(bench_case.dtype)),
                std::nullopt, "this is a bug: please report it"};
@@ -143,7 +143,7 @@ Status run_relayout_case(const RelayoutCase& bench_case, const RelayoutOptions& 
   for (const std::int64_t threads : options.threads) {
     ThreadPool pool(static_cast<int>(threads));
     if (pool.threads() != threads) {
-      return Error{ErrorCode::kTooLarge, cat("the system has no ", threads, " threads to give"),
+      return Error{ErrorCode::kTooLarge, cat("the system cannot provide ", threads, " threads"),
                    std::nullopt, "give fewer --threads"};
     }
     std::vector<Mover> movers = {{"tessera", [&] { return plan.run(from, to, pool).ok(); }}};

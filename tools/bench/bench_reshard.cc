@@ -140,7 +140,7 @@ BenchCase measure_rate(std::string name, std::int64_t elements, std::string_view
   result.seconds = median_seconds({{result.name, work}},
                                   options.quick ? MeasureOptions{1, 1e-6} : MeasureOptions{5, 1e-2})
                        .front();
-  result.goal = cat(">= 20 M ", of_what, " a second");
+  result.goal = cat(">= 20 M ", of_what, " per second");
   result.met = static_cast<double>(elements) >= kLeastRate * result.seconds;
   return result;
 }

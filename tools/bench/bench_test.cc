@@ -48,7 +48,7 @@ TEST(Bench, QuickRelayoutHasAllCases) {
 }
 
 /// The sizes that the goals refer to, without moving anything.
-TEST(Bench, RelayoutCasesHaveTheSizesAskedFor) {
+TEST(Bench, RelayoutCasesHaveTheRequestedSizes) {
   for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{4} << 20}) {
     const auto cases = relayout_cases(size);
     ASSERT_TRUE(cases.ok());

@@ -9,7 +9,7 @@
 #include "tools/command/command.h"
 #include "tools/files/replace_file.h"
 #include "tools/targets/read_target.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -91,7 +91,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   const std::vector<std::string>& arguments = request.texts("file");
   const bool fix = request.has("fix");
   if (request.has("json") && request.has("sarif")) {
-    return usage("--json and --sarif are two forms of one answer", "give one of them");
+    return usage("--json and --sarif exclude each other", "give one of them");
   }
   if (fix && std::find(arguments.begin(), arguments.end(), "-") != arguments.end()) {
     return usage("--fix cannot rewrite standard input", "name a file");
@@ -104,7 +104,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   options.target = target ? &*target : nullptr;
   const std::unique_ptr<CheckPrinter> printer = request.has("sarif") ? check_sarif(console)
                                                 : console.json       ? check_json(console, fix)
-                                                                     : check_words(console);
+                                                                     : check_text(console);
   Checking checking(console, *printer, options, fix);
   for (const FoundFile& file : find_mlir_files(arguments)) checking.check(file);
   return checking.finish();
@@ -117,14 +117,14 @@ Verb check_verb() {
   verb.name = "check";
   verb.summary = "check every layout in .mlir files against its tensor";
   verb.description =
-      "Reads the tensors of each file and the attributes that lay them out, and says where one "
-      "contradicts the other: file:line:column, the line with a caret, and what would be right. "
-      "Everything else in the file passes unread. A comment `// tessera: allow(CODE)` silences a "
-      "line, `// tessera: allow-file(CODE)` a file. Columns count bytes. With --json, each "
-      "diagnostic is one line: file, line, column, severity (error or warning), code, message, fix "
-      "(the right text, or null), help, end_line, end_column, fix_region, tensor; with --fix also "
-      "fixed. Exits with 1 when there is an error, 0 when there are only warnings, and 2 when a "
-      "file cannot be read or written; the others are checked all the same.";
+      "Checks the layout attributes of each file against their tensors and reports contradictions: "
+      "file:line:column, the line with a caret, and the correct text. The rest of the file is "
+      "ignored. A comment `// tessera: allow(CODE)` silences a line, `// tessera: "
+      "allow-file(CODE)` a file. Columns count bytes. With --json, each diagnostic is one line: "
+      "file, line, column, severity (error or warning), code, message, fix (the correct text, or "
+      "null), help, end_line, end_column, fix_region, tensor; with --fix also fixed. Exit status: "
+      "1 when there is an error, 0 when there are only warnings, 2 when a file cannot be read or "
+      "written; the other files are still checked.";
   const Positional file{
       "file",
       Positional::Kind::kFile,
@@ -135,10 +135,10 @@ Verb check_verb() {
   verb.positionals = {file};
   verb.flags = {
       {"fix", ValueKind::kSwitch, "",
-       "rewrite the files with what would be right; what they were is kept in FILE.orig"},
-      {"target", ValueKind::kText, "T", "add the rules of this machine: a name or a path"},
-      {"json", ValueKind::kSwitch, "", "print one JSON object a diagnostic instead of words"},
-      {"sarif", ValueKind::kSwitch, "", "print a SARIF 2.1.0 log instead of words"}};
+       "rewrite the files with the correct text; the former content is kept in FILE.orig"},
+      {"target", ValueKind::kText, "T", "also check the rules of this machine: a name or a path"},
+      {"json", ValueKind::kSwitch, "", "print one JSON object per diagnostic instead of text"},
+      {"sarif", ValueKind::kSwitch, "", "print a SARIF 2.1.0 log instead of text"}};
   verb.examples = {"tessera check model.mlir", "tessera check --fix test/",
                    "tessera check --target wormhole --sarif . > tessera.sarif"};
   verb.run = run;

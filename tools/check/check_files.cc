@@ -16,7 +16,7 @@
 #include <unordered_set>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {

@@ -16,8 +16,8 @@ TEST_F(Check, FixRewritesKeepingABackupAndPermissions) {
   }
   EXPECT_EQ(names(), (std::vector<std::string>{"a.mlir", "a.mlir.orig"}));  // no leftovers
   EXPECT_TRUE(has(answer.out, ": fixed[contradiction]: ")) << answer.out;
-  EXPECT_TRUE(has(answer.out, file + ": rewritten; what it was is in " + file + ".orig\n"));
-  EXPECT_TRUE(has(answer.out, "1 file, 1 tensor: 1 fixed, 0 errors,")) << answer.out;
+  EXPECT_TRUE(has(answer.out, file + ".orig\n")) << answer.out;
+  EXPECT_TRUE(facts_in(answer.lines().back()).starts_with("1 1 1 0 ")) << answer.out;  // 1 fixed
 
   struct stat before = {};
   ASSERT_EQ(stat(file.c_str(), &before), 0);
@@ -31,11 +31,11 @@ TEST_F(Check, FixRewritesKeepingABackupAndPermissions) {
 
 TEST_F(Check, FixReportsWhatIsLeft) {
   const std::string file = write("a.mlir", kWrong + kUnfixable);
-  const Answer words = run({"check", "--fix", file});
-  EXPECT_EQ(words.status, 1);
+  const Answer text = run({"check", "--fix", file});
+  EXPECT_EQ(text.status, 1);
   EXPECT_EQ(content(file), kRight + kUnfixable);
-  EXPECT_TRUE(has(words.out, ":1:")) << words.out;
-  EXPECT_TRUE(has(words.out, file + ":2:")) << words.out;
+  EXPECT_TRUE(has(text.out, ":1:")) << text.out;
+  EXPECT_TRUE(has(text.out, file + ":2:")) << text.out;
 
   write("a.mlir", kWrong + kUnfixable);
   const Answer json = run({"check", "--fix", file, "--json"});
@@ -77,7 +77,7 @@ TEST_F(Check, AReadOnlyFileIsNotRewritten) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(content(file), kWrong);
   EXPECT_EQ(content(path("b.mlir")), kRight);  // the others are fixed
-  EXPECT_TRUE(has(answer.err, "'" + file + "' is read-only")) << answer.err;
+  EXPECT_TRUE(has(answer.err, "error[io]: ") && has(answer.err, "'" + file + "'")) << answer.err;
   EXPECT_TRUE(has(answer.out, file + ":1:")) << answer.out;  // and still reported
   EXPECT_EQ(names(), (std::vector<std::string>{"a.mlir", "b.mlir", "b.mlir.orig"}));
 }

@@ -77,7 +77,7 @@ class CheckPrinter {
 
 /// "a.mlir:3:15: error[contradiction]: ..", the line with carets, help, fix, and the tensor where
 /// it is elsewhere; a line of totals at the end. Failures go to the console's `err`.
-std::unique_ptr<CheckPrinter> check_words(Console& console);
+std::unique_ptr<CheckPrinter> check_text(Console& console);
 /// One JSON object per line: a diagnostic {file, line, column, severity, code, message, fix, ..},
 /// or {"error": ..} for a file that failed.
 std::unique_ptr<CheckPrinter> check_json(Console& console, bool fixing);

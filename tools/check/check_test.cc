@@ -7,30 +7,32 @@ namespace {
 TEST_F(Check, RightFilesPassInOneLine) {
   const Answer answer = run({"check", write("a.mlir", kRight)});
   EXPECT_EQ(answer.status, 0);
-  EXPECT_EQ(answer.out, "1 file, 1 tensor: 0 errors, 0 warnings, 0 silenced, 0 unknown layouts\n");
+  EXPECT_EQ(answer.lines().size(), 1U) << answer.out;
+  EXPECT_EQ(facts_in(answer.out),
+            "1 1 0 0 0 0");  // files, tensors, errors, warnings, silenced, unknown
   EXPECT_EQ(answer.err, "");
 }
 
-TEST_F(Check, WordsHavePlaceCaretAndFix) {
+TEST_F(Check, TextHasPlaceCaretAndFix) {
   const std::string file = write("a.mlir", "\n\n" + kWrong);
   const Answer answer = run({"check", file});
   EXPECT_EQ(answer.status, 1);
   const std::vector<std::string> lines = answer.lines();
   ASSERT_GE(lines.size(), 4U);
-  const Json told = json_lines(run({"check", file, "--json"})).at(0);
+  const Json found = json_lines(run({"check", file, "--json"})).at(0);
   const std::string start =
-      file + ":3:" + std::to_string(told["column"].get<int>()) + ": error[contradiction]: ";
+      file + ":3:" + std::to_string(found["column"].get<int>()) + ": error[contradiction]: ";
   EXPECT_EQ(lines[0].substr(0, start.size()), start);
   EXPECT_TRUE(has(lines[0], "18x32")) << lines[0];
   // The carets are exactly below the wrong text.
-  const std::string wrong = wrong_text(told, kWrong);
+  const std::string wrong = wrong_text(found, kWrong);
   EXPECT_TRUE(has(wrong, "17x32")) << wrong;
   EXPECT_EQ(lines[2].find('^'), lines[1].find(wrong)) << answer.out;
   EXPECT_EQ(std::count(lines[2].begin(), lines[2].end(), '^'), std::ssize(wrong)) << answer.out;
   EXPECT_LT(lines[1].size(), 120U);  // a window of the long line
-  EXPECT_TRUE(has(answer.out, "\nfix: " + told["fix"].get<std::string>() + "\n")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "\nfix: " + found["fix"].get<std::string>() + "\n")) << answer.out;
   EXPECT_FALSE(has(answer.out, "note: "));
-  EXPECT_EQ(lines.back(), "1 file, 1 tensor: 1 error, 0 warnings, 0 silenced, 0 unknown layouts");
+  EXPECT_EQ(facts_in(lines.back()), "1 1 1 0 0 0");
 }
 
 TEST_F(Check, AnAliasIsWrongWhereItIsDefinedForATensorElsewhere) {
@@ -38,7 +40,7 @@ TEST_F(Check, AnAliasIsWrongWhereItIsDefinedForATensorElsewhere) {
   const Answer answer = run({"check", file});
   EXPECT_EQ(answer.status, 1);
   EXPECT_EQ(answer.out.rfind(file + ":1:", 0), 0U) << answer.out;
-  EXPECT_TRUE(has(answer.out, "note: " + file + ":3:24: the tensor is here\n")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "\nnote: " + file + ":3:24: ")) << answer.out;
 }
 
 TEST_F(Check, WarningsAloneExitWithZero) {
@@ -46,14 +48,14 @@ TEST_F(Check, WarningsAloneExitWithZero) {
   EXPECT_EQ(answer.status, 0);
   EXPECT_TRUE(has(answer.out, ": warning[waste]: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "96")) << answer.out;
-  EXPECT_TRUE(has(answer.out, " 0 errors, 1 warning,")) << answer.out;
+  EXPECT_EQ(facts_in(answer.lines().back()), "1 1 0 1 0 0") << answer.out;
 }
 
 TEST_F(Check, CommentsSilence) {
   const Answer answer =
       run({"check", write("a.mlir", "// tessera: allow(contradiction)\n" + kWrong)});
   EXPECT_EQ(answer.status, 0);
-  EXPECT_TRUE(has(answer.out, " 0 errors, 0 warnings, 1 silenced,")) << answer.out;
+  EXPECT_EQ(facts_in(answer.lines().back()), "1 1 0 0 1 0") << answer.out;
 }
 
 TEST_F(Check, JsonIsOneObjectALine) {
@@ -153,18 +155,18 @@ TEST_F(Check, SarifHasRulesResultsPlacesAndFixes) {
   const Json& place = result["locations"][0]["physicalLocation"];
   EXPECT_EQ(place["artifactLocation"]["uri"], "file://" + folder_ + "/a%20b.mlir");
   // The text is ASCII, so that columns are the same in both forms.
-  const Json told = json_lines(run({"check", file, "--json"})).at(0);
-  const Json region = {{"startLine", told["line"]},
-                       {"startColumn", told["column"]},
-                       {"endLine", told["end_line"]},
-                       {"endColumn", told["end_column"]}};
+  const Json found = json_lines(run({"check", file, "--json"})).at(0);
+  const Json region = {{"startLine", found["line"]},
+                       {"startColumn", found["column"]},
+                       {"endLine", found["end_line"]},
+                       {"endColumn", found["end_column"]}};
   EXPECT_EQ(place["region"], region);
   ASSERT_TRUE(result.contains("relatedLocations") && result.contains("fixes")) << answer.out;
   EXPECT_EQ(result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"], 3);
   const Json& replacement = result["fixes"][0]["artifactChanges"][0]["replacements"][0];
-  EXPECT_EQ(replacement["deletedRegion"]["startColumn"], told["fix_region"]["column"]);
-  EXPECT_EQ(replacement["deletedRegion"]["endColumn"], told["fix_region"]["end_column"]);
-  EXPECT_EQ(replacement["insertedContent"]["text"], told["fix"]);
+  EXPECT_EQ(replacement["deletedRegion"]["startColumn"], found["fix_region"]["column"]);
+  EXPECT_EQ(replacement["deletedRegion"]["endColumn"], found["fix_region"]["end_column"]);
+  EXPECT_EQ(replacement["insertedContent"]["text"], found["fix"]);
   EXPECT_EQ(only["results"][1]["level"], "warning");
   EXPECT_FALSE(only["results"][2].contains("fixes"));
 }
@@ -176,7 +178,7 @@ TEST_F(Check, SarifOfNothingIsALogWithoutResults) {
   EXPECT_EQ(answer.json()["runs"][0]["results"], Json::array());
 }
 
-TEST_F(Check, ColumnsAreBytesInWordsAndUtf16InSarif) {
+TEST_F(Check, ColumnsAreBytesInTextAndUtf16InSarif) {
   // The number is preceded by U+00E9 (2 bytes, 1 unit), U+20AC (3, 1) and U+1F600 (4, 2), and a
   // whole block of U+1F600 for the index of units.
   std::string faces;
@@ -187,23 +189,24 @@ TEST_F(Check, ColumnsAreBytesInWordsAndUtf16InSarif) {
   const std::string file = write("a.mlir", faces + "\n" + text);
   const Answer lines = run({"check", file, "--json"});
   ASSERT_EQ(lines.lines().size(), 1U) << lines.out;
-  const Json told = lines.json();
-  EXPECT_EQ(told["line"], 2);
-  EXPECT_TRUE(has(wrong_text(told, text), "17x32")) << told;
+  const Json found = lines.json();
+  EXPECT_EQ(found["line"], 2);
+  EXPECT_TRUE(has(wrong_text(found, text), "17x32")) << found;
   const std::int64_t fewer = 1 + 2 + 2 + 300 * 2;
   const Json log = run({"check", file, "--sarif"}).json();
   const Json& region = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
-  EXPECT_EQ(region["startColumn"], told["column"].get<std::int64_t>() - fewer);
-  EXPECT_EQ(region["endColumn"], told["end_column"].get<std::int64_t>() - fewer);
+  EXPECT_EQ(region["startColumn"], found["column"].get<std::int64_t>() - fewer);
+  EXPECT_EQ(region["endColumn"], found["end_column"].get<std::int64_t>() - fewer);
 }
 
 TEST_F(Check, AMissingFileIsNamedAndTheOthersAreChecked) {
   const std::string file = write("b.mlir", kWrong);
   const Answer answer = run({"check", path("a.mlir"), file});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_TRUE(has(answer.err, "error[io]: cannot read '" + path("a.mlir") + "'")) << answer.err;
+  EXPECT_TRUE(answer.err.starts_with("error[io]: ")) << answer.err;
+  EXPECT_TRUE(has(answer.err, "'" + path("a.mlir") + "'")) << answer.err;
   EXPECT_TRUE(has(answer.out, file + ":1:"));
-  EXPECT_TRUE(has(answer.out, ", 1 file failed\n")) << answer.out;
+  EXPECT_TRUE(facts_in(answer.lines().back()).ends_with(" 1")) << answer.out;  // failed files
 
   const Answer json = run({"check", path("a.mlir"), file, "--json"});
   EXPECT_EQ(json.status, 2);
@@ -271,7 +274,7 @@ TEST_F(Check, FoldersAreWalkedInOrderWithoutLoops) {
   fs::create_directory(path("empty"));
   const Answer empty = run({"check", path("empty")});
   EXPECT_EQ(empty.status, 0);
-  EXPECT_EQ(empty.out.rfind("0 files, 0 tensors: ", 0), 0U);
+  EXPECT_TRUE(facts_in(empty.out).starts_with("0 0 ")) << empty.out;
 }
 
 TEST_F(Check, StandardInputIsAFile) {
@@ -330,7 +333,7 @@ TEST_F(Check, AThousandFiles) {
             "1000 files, 1000 tensors: 10 errors, 0 warnings, 0 silenced, 0 unknown layouts");
 }
 
-TEST_F(Check, HelpManualAndCompletionsKnowIt) {
+TEST_F(Check, HelpManualAndCompletionsListIt) {
   const std::string usage = "tessera check FILE.. [--fix] [--target T] [--json] [--sarif]";
   EXPECT_TRUE(has(run({"help", "check"}).out, usage));
   EXPECT_TRUE(has(run({"man"}).out, ".SS check\n"));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tools/testing/command_testing.h"
+#include "tools/testing/message_facts.h"
 
 /// Files with valid and invalid layouts in a temporary folder, for the tests of `check`.
 namespace tessera::tools {
@@ -35,7 +36,7 @@ inline std::string by_alias(const std::string& memref) {
          "\nmodule {\n  func.func private @f(tensor<53x63xf32, #layout>)\n}\n";
 }
 inline const std::string kAlias = by_alias(kWrongMemref);
-// d0 * 96 + d1 of 8x96x32 beside a d1 of its own: 768x96x32 for 8x96x32, 96 times the data.
+// d0 * 96 + d1 of 8x96x32 next to a separate d1: 768x96x32 for 8x96x32, 96 times the data.
 inline const std::string kWaste =
     "func.func private @w(tensor<8x96x32xf32, #tt.metal_layout<(d0, d1, d2) -> (d0 * 96 + d1, d1, "
     "d2), undef, <1x1x1>, memref<768x96x32xf32, #tt.memory_space<l1>>>>)\n";

@@ -8,7 +8,7 @@
 #include <istream>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -28,11 +28,9 @@ Error usage_error(const Verb& verb, std::string message) {
 }
 
 Result<const Flag*> find_flag(const std::vector<Flag>& flags, std::string_view name) {
+  if (const Flag* const flag = flag_named(flags, name)) return flag;
   std::vector<std::string> dashed;
-  for (const Flag& flag : flags) {
-    if (flag.name == name) return &flag;
-    dashed.push_back(cat("--", flag.name));
-  }
+  for (const Flag& flag : flags) dashed.push_back(cat("--", flag.name));
   const std::vector<std::string_view> names(dashed.begin(), dashed.end());
   const std::string dashed_name = cat("--", name);
   return Error{ErrorCode::kUnknownName, cat("there is no flag ", quote(dashed_name)), std::nullopt,
@@ -65,8 +63,8 @@ Status check_word(const Positional& positional, const std::string& word) {
   std::string all;
   for (const std::string_view choice : choices) all += cat(all.empty() ? "" : ", ", choice);
   return Error{ErrorCode::kUnknownName,
-               cat(upper_case(positional.name), " cannot be ", quote(word)), std::nullopt,
-               did_you_mean(word, choices, cat("it is one of: ", all))};
+               cat(quote(word), " is not a valid ", upper_case(positional.name)), std::nullopt,
+               did_you_mean(word, choices, cat("use one of: ", all))};
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ Result<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
   while (true) {
     if (numbers.size() == kMaxNumbers) {
       return Error{ErrorCode::kBadNumber, cat("more than ", kMaxNumbers, " numbers"), std::nullopt,
-                   "give one number a dim"};
+                   "give one number per dim"};
     }
     const std::size_t comma = list.find(',');
     TESSERA_TRY(const std::int64_t number, parse_number(list.substr(0, comma)));
@@ -109,7 +107,7 @@ Result<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
 Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args) {
   const std::vector<Flag> flags = flags_of(verb);
   Request request;
-  std::vector<std::string> seen;
+  std::vector<std::string_view> seen;
   std::vector<std::string> words;
   bool flags_ended = false;
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -124,11 +122,12 @@ Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>
     }
     const bool is_long = arg.compare(0, 2, "--") == 0;
     const std::size_t equals = is_long ? arg.find('=') : std::string::npos;
-    const std::string name =
+    const std::string given =
         arg == "-h" ? "help"
         : is_long   ? arg.substr(2, equals == std::string::npos ? std::string::npos : equals - 2)
                     : arg;
-    TESSERA_TRY(const Flag* const flag, find_flag(flags, name));
+    TESSERA_TRY(const Flag* const flag, find_flag(flags, given));
+    const std::string_view name = flag->name;
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       return usage_error(verb, cat("--", name, " is given twice"));
     }
@@ -148,11 +147,11 @@ Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>
 
   if (request.has("help")) return request;
   if (request.has("batch")) {
-    const bool only_batch = words.empty() && std::all_of(seen.begin(), seen.end(), [](auto& name) {
+    const bool only_batch = words.empty() && std::all_of(seen.begin(), seen.end(), [](auto name) {
                               return name == "batch" || name == "json";
                             });
     if (only_batch) return request;
-    return usage_error(verb, "with --batch, everything else is said in the requests");
+    return usage_error(verb, "with --batch, everything else is given in the requests");
   }
   const bool repeats = !verb.positionals.empty() && verb.positionals.back().repeats;
   if (words.size() > verb.positionals.size() && !repeats) {

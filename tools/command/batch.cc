@@ -10,7 +10,7 @@
 #include "tools/command/arguments.h"
 #include "tools/command/run.h"
 #include "tools/json/json.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -34,7 +34,7 @@ Result<Request::Value> number_list(const Flag& flag, const Json& value) {
     if (!item.is_integer()) {
       return Error{
           ErrorCode::kBadJson,
-          cat("'", flag.name, "' holds ", quote(dump(item)), ", which is no 64-bit integer"),
+          cat("'", flag.name, "' contains ", quote(dump(item)), ", which is not a 64-bit integer"),
           std::nullopt, cat("it must be ", kExpected)};
     }
     list.push_back(item.get<std::int64_t>());
@@ -79,13 +79,17 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
   std::vector<Flag> flags = flags_of(verb);
   std::erase_if(flags, [](const Flag& f) { return f.name == "batch" || f.name == "help"; });
   Request request;
+  std::vector<std::string_view> seen;
   std::vector<std::pair<std::string, std::string>> texts;
   for (const auto& [key, value] : json.members()) {
-    const auto flag =
-        std::find_if(flags.begin(), flags.end(), [&k = key](const Flag& f) { return f.name == k; });
-    if (flag != flags.end()) {
+    if (const Flag* const flag = flag_named(flags, key)) {
+      if (std::find(seen.begin(), seen.end(), flag->name) != seen.end()) {
+        return Error{ErrorCode::kBadJson, cat("the key '", flag->name, "' is given twice"),
+                     std::nullopt, cat("omit '", flag->alias, "', its former name")};
+      }
+      seen.push_back(flag->name);
       TESSERA_TRY(Request::Value parsed, flag_value(*flag, value));
-      request.set(key, std::move(parsed));
+      request.set(flag->name, std::move(parsed));
       continue;
     }
     const auto& positionals = verb.positionals;
@@ -100,7 +104,7 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
                                    [&](const auto& text) { return text.first == positional.name; });
     if (given || positional.optional) continue;
     return Error{ErrorCode::kUsage, cat("the key '", positional.name, "' is missing"), std::nullopt,
-                 cat("a request is like {\"", positional.name, "\": \"tensor<..>\"}")};
+                 cat("a request is for example {\"", positional.name, "\": \"tensor<..>\"}")};
   }
   const std::vector<Failure> failures = read_tensors(verb, texts, request);
   if (!failures.empty()) return failures.front().error;
@@ -136,8 +140,8 @@ void run_batch(const Verb& verb, std::istream& in, std::ostream& out) {
       const Status status = answer(verb, *line, out);
       if (!status) out << dump(error_json(status.error())) << '\n';
     } catch (const std::exception& exception) {
-      const Error error{ErrorCode::kTooLarge, cat("gave up: ", exception.what()), std::nullopt,
-                        "ask for less at once"};
+      const Error error{ErrorCode::kTooLarge, cat("out of memory: ", exception.what()),
+                        std::nullopt, "send a smaller request"};
       out << dump(error_json(error)) << '\n';
     }
     out.flush();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 
@@ -60,15 +61,23 @@ const Tensor& Request::tensor(std::string_view name) const {
 std::vector<Flag> flags_of(const Verb& verb) {
   std::vector<Flag> flags = verb.flags;
   if (verb.answers_json) {
-    flags.push_back({"json", ValueKind::kSwitch, "", "print one JSON object instead of words"});
+    flags.push_back({"json", ValueKind::kSwitch, "", "print one JSON object instead of text"});
   }
   if (verb.answers_batch) {
-    flags.push_back({"batch", ValueKind::kSwitch, "",
-                     "read one JSON request a line from standard input, print one JSON answer a "
-                     "line"});
+    flags.push_back(
+        {"batch", ValueKind::kSwitch, "",
+         "read one JSON request per line from standard input, print one JSON answer per line"});
   }
   flags.push_back({"help", ValueKind::kSwitch, "", "explain this verb"});
   return flags;
+}
+
+const Flag* flag_named(const std::vector<Flag>& flags, std::string_view name) {
+  if (name.empty()) return nullptr;  // most flags have no alias
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
+    return flag.name == name || flag.alias == name;
+  });
+  return found == flags.end() ? nullptr : &*found;
 }
 
 std::string usage_line(const Verb& verb) {

@@ -36,6 +36,7 @@ struct Flag {
   ValueKind kind = ValueKind::kSwitch;
   std::string_view placeholder;  ///< the name of the value in usage lines
   std::string_view help;
+  std::string_view alias = {};  ///< a former name: accepted everywhere, listed nowhere
 };
 
 struct Positional {
@@ -115,6 +116,8 @@ struct Verb {
 
 /// The verb's own flags, then the common ones: --json, --batch, --help.
 std::vector<Flag> flags_of(const Verb& verb);
+/// The flag of this name or alias; null without one.
+const Flag* flag_named(const std::vector<Flag>& flags, std::string_view name);
 /// "tessera diff A B [--json] [--batch]".
 std::string usage_line(const Verb& verb);
 

@@ -28,7 +28,7 @@ std::string printed(const DocExample& example, const Terminal& terminal) {
 /// Every `$ tessera ..` in the pages prints what the page shows: in a plain terminal, and in
 /// README.md in one with box drawing characters, which most readers have. With TESSERA_UPDATE_DOCS
 /// set, the pages are rewritten instead; review the difference before you commit it.
-TEST(Docs, EveryExampleOfEveryPagePrintsWhatThePageSays) {
+TEST(Docs, EveryExampleOfEveryPagePrintsWhatThePageShows) {
   std::size_t examples = 0;
   std::vector<std::filesystem::path> pages = {"README.md"};
   for (const auto& entry : std::filesystem::directory_iterator("docs")) {

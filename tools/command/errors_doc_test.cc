@@ -114,7 +114,7 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
        [] {
          auto ranks = exchange::in_process_exchange(2);
          test::Faults faults;
-         faults.cut_packets = {{.to = 0, .at = 0, .bytes = 5}};  // an end that gets lost
+         faults.cut_packets = {{.to = 0, .at = 0, .bytes = 5}};  // the end of the packet is lost
          ranks[1] = std::make_unique<test::FaultyExchange>(std::move(ranks[1]), faults);
          const Tensor a = *parse_tensor("tensor<64x64xf32, pyflame.Grid(2, 1)>");
          const Tensor b = *parse_tensor("tensor<64x64xf32, pyflame.BlockCyclic(2, 1, 8, 64)>");
@@ -137,7 +137,7 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
       {"rank_silent",
        [] {
          auto ranks = exchange::in_process_exchange(2);
-         ranks[1].reset();  // it ends while rank 0 still counts on it
+         ranks[1].reset();  // it ends while rank 0 still needs it
          exchange::Agreement agreement(*ranks[0],
                                        exchange::Timeouts{.silence = 20ms, .answer = 50ms});
          return render(agreement.settle(ok_status()).error(), "");

@@ -41,15 +41,15 @@ Result<Verdict> run(const Request& request, Console& console) {
 
 std::string general_help(const Terminal& terminal) {
   std::string out = wrap(
-      "tessera: where each element of a tensor lives on a spatial accelerator, and what it takes "
-      "to have it live somewhere else",
+      "tessera: where each element of a tensor is stored on a spatial accelerator, and what it "
+      "costs to move it",
       terminal.width, "", "");
   out += heading(terminal, "usage");
   out += wrap("tessera VERB [ARGUMENT..] [--FLAG..]", terminal.width, "  ", "    ");
   out += heading(terminal, "verbs");
   for (const Verb& verb : command_tree()) out += entry(terminal, verb.name, verb.summary);
   out += heading(terminal, "flags");
-  out += entry(terminal, "--help", "this text; after a verb, that verb's");
+  out += entry(terminal, "--help", "this text; after a verb, the help of that verb");
   out += entry(terminal, "--version", "the version");
   out += heading(terminal, "tensors");
   out += wrap(
@@ -60,7 +60,7 @@ std::string general_help(const Terminal& terminal) {
     out += entry(terminal, notation.name, notation.example);
   }
   out += heading(terminal, "exit status");
-  out += entry(terminal, "0", "fine; for --batch, the requests were read to their end");
+  out += entry(terminal, "0", "success; for --batch, all requests were read");
   out += entry(terminal, "1", "the answer is \"no\"");
   out += entry(terminal, "2", "bad usage or input, or an answer that could not be written");
   return out;

@@ -4,7 +4,7 @@
 #include "tessera/base/text.h"
 #include "tessera/version.h"
 #include "tools/command/command.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -57,17 +57,16 @@ std::string verb_section(const Verb& verb) {
 Result<Verdict> run(const Request&, Console& console) {
   std::ostream& out = console.out;
   out << ".TH TESSERA 1 \"\" \"tessera " << kVersion << "\" \"User Commands\"\n"
-      << ".SH NAME\ntessera \\- where each element of a tensor lives on a spatial accelerator\n"
+      << ".SH NAME\ntessera \\- where each element of a tensor is stored on a spatial accelerator\n"
       << ".SH SYNOPSIS\n";
   for (const Verb& verb : command_tree()) {
     out << ".B " << troff(usage_line(verb)) << "\n.br\n";
   }
   out << ".SH DESCRIPTION\n"
       << troff(
-             "A tensor is written tensor<SHAPExTYPE, LAYOUT>. LAYOUT says on which places of a "
-             "mesh, "
-             "and in which slots of their memory, the elements live. An argument @FILE reads the "
-             "text from a file, and - reads it from standard input.")
+             "A tensor is written tensor<SHAPExTYPE, LAYOUT>. LAYOUT states on which places of a "
+             "mesh, and in which slots of their memory, the elements are stored. An argument @FILE "
+             "reads the text from a file, and - reads it from standard input.")
       << "\n.PP\nNotations:\n";
   for (const Notation& notation : notations()) {
     out << term(cat("\\fB", troff(notation.name), "\\fR"), notation.example);
@@ -84,12 +83,12 @@ Result<Verdict> run(const Request&, Console& console) {
              "\"span\", \"help\"}}, after which the next request is read. span is [from, to) in "
              "bytes of the tensor's text, or null. Empty lines are skipped.")
       << "\n.SH EXIT STATUS\n"
-      << term("0", "Fine; for --batch, the requests were read to their end.")
+      << term("0", "Success; for --batch, all requests were read.")
       << term("1", "The answer is \"no\".")
       << term("2", "Bad usage or input, or an answer that could not be written.")
       << ".SH ENVIRONMENT\n"
-      << term("NO_COLOR", "When set, no colour is used on a terminal either.")
-      << term("COLUMNS", "The width of words and pictures.");
+      << term("NO_COLOR", "When set, colour is never used.")
+      << term("COLUMNS", "The width of text and pictures.");
   return Verdict::kYes;
 }
 

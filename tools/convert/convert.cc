@@ -20,7 +20,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (!console.json) {
     console.out << conversion.text << '\n';
     for (const std::string& what : conversion.lost) {
-      console.out << "without " << what << ", for which " << to->name << " has no word\n";
+      console.out << "without " << what << ", which " << to->name << " cannot express\n";
     }
     return Verdict::kYes;
   }
@@ -36,17 +36,17 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb convert_verb() {
   Verb verb;
   verb.name = "convert";
-  verb.summary = "say a layout in another notation";
+  verb.summary = "print a layout in another notation";
   verb.description =
       "Prints the same tensor in another notation: every element in the same slot of the same "
-      "places, in an allocation of the same size, which is compared each time. What the notation "
-      "has no word for but moves no element (the memory space, the padding value, the device map, "
-      "tiles of plain elements) is left out and told. When the notation cannot say where the "
-      "elements are, tells why and "
-      "exits with 1. Notations: native, strided, pyflame, spyre, metal, metal-today, ttnn, "
-      "morello, xla, onednn, cute, gspmd, dtensor. With --json: text, and lost when something is.";
+      "places, in an allocation of the same size; the result is verified each time. Properties "
+      "that move no element and that the notation cannot express (the memory space, the padding "
+      "value, the device map, tiles of plain elements) are omitted and listed. When the notation "
+      "cannot express where the elements are, prints the reason and exits with 1. Notations: "
+      "native, strided, pyflame, spyre, metal, metal-today, ttnn, morello, xla, onednn, cute, "
+      "gspmd, dtensor. With --json: text, and lost when something was omitted.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to convert", {}, false}};
-  verb.flags = {{"to", ValueKind::kText, "NOTATION", "the notation to say it in"}};
+  verb.flags = {{"to", ValueKind::kText, "NOTATION", "the notation to convert to"}};
   verb.examples = {"tessera convert 'tensor<4x6xf32, pyflame.SinglePE()>' --to strided"};
   verb.answers_json = true;
   verb.answers_batch = true;

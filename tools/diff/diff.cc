@@ -8,7 +8,7 @@
 #include "tools/command/command.h"
 #include "tools/json/json.h"
 #include "tools/terminal/replicas.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -64,7 +64,7 @@ Result<Verdict> run(const Request& request, Console& console) {
     console.out << "equal: every element is in the same slot of the same places\n";
     if (const std::optional<Place> place = moved_place(a, b)) {
       console.out << "but the device maps differ: place " << bracketed(*place)
-                  << " is somewhere else on the device (locate --physical)\n";
+                  << " is at another position on the device (locate --physical)\n";
     }
     return verdict;
   }
@@ -83,8 +83,8 @@ Result<Verdict> run(const Request& request, Console& console) {
   const Result<bool> local = placed_compatibly(a, b);
   if (local) {
     console.out << (*local
-                        ? "no data cross between places: every place already holds what it needs\n"
-                        : "data cross between places\n");
+                        ? "no data move between places: every place already holds what it needs\n"
+                        : "data move between places\n");
   }
   return verdict;
 }
@@ -96,11 +96,11 @@ Verb diff_verb() {
   verb.name = "diff";
   verb.summary = "whether two layouts put every element in the same place";
   verb.description =
-      "Compares two layouts of one shape as functions, whatever notation they are written in: the "
-      "same slot of the same places for every element. Padding value, memory space and allocation "
-      "play no part; replicas compare as sets. Tells the row-major first element that differs and "
-      "how many elements move from A to B, in bytes of B's storage type. Exits with 0 when equal, "
-      "1 when not.";
+      "Compares two layouts of one shape as functions, independent of their notations: the same "
+      "slot of the same places for every element. Padding value, memory space and allocation are "
+      "ignored; replicas are compared as sets. Prints the first element that differs, in row-major "
+      "order, and how many elements move from A to B, in bytes of B's storage type. Exit status: 0 "
+      "when equal, 1 otherwise.";
   verb.positionals = {{"a", Positional::Kind::kTensor, "the first tensor", {}, false},
                       {"b", Positional::Kind::kTensor, "the second tensor", {}, false}};
   verb.examples = {

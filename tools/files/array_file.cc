@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -17,7 +17,7 @@ Error wrong_size(const std::string& name, std::int64_t expected, std::size_t fou
                cat(quote(name), is_short ? " is truncated" : " is too long", ": ", what, " take ",
                    expected, " bytes, found ", found),
                std::nullopt,
-               is_short ? "copy or save it again" : "save it again, or cut off what follows"};
+               is_short ? "copy or save it again" : "save it again, or remove the extra bytes"};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include "tools/check/check_files.h"
 #include "tools/files/mapped_guard.h"
 #include "tools/files/replace_file.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -31,7 +31,7 @@ Error cannot_read(const std::string& name, int error_number) {
 Error cannot_write(const std::string& name, std::int64_t size, int error_number) {
   return file_error(
       cat("cannot write ", size, " bytes to"), name, error_number,
-      "name a file in a folder that exists, can be written and has room; nothing was written");
+      "name a file in a folder that exists, is writable and has enough space; nothing was written");
 }
 
 Error refusal(const std::string& name, std::string_view why, std::string_view help) {
@@ -121,7 +121,7 @@ Status MappedInput::check() const {
                         static_cast<std::size_t>(facts.st_size) >= state_->mapping.size();
   if (is_whole) return ok_status();
   return refusal(state_->name, "became shorter or unreadable while it was read",
-                 "run again when nothing writes to it; nothing was written");
+                 "run again when no other process writes to it; nothing was written");
 }
 
 bool MappedInput::is_same_file(const std::string& name) const {
@@ -276,7 +276,7 @@ Status check_folder_of(const std::string& name) {
   if (is_there && S_ISDIR(facts.st_mode) && ::access(folder.c_str(), W_OK) == 0) return ok_status();
   const std::string why = !is_there                ? std::strerror(errno)
                           : S_ISDIR(facts.st_mode) ? "it cannot be written to"
-                                                   : "it is no folder";
+                                                   : "it is not a folder";
   return Error{ErrorCode::kIo, cat("the folder of ", quote(name), " cannot be used: ", why),
                std::nullopt, "name a file in a folder that can be written to"};
 }

@@ -10,7 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/shape.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -36,7 +36,7 @@ class Literal {
       TESSERA_TRY(const std::string_view key, quoted());
       const bool again = (key == "descr" && type) || (key == "fortran_order" && order) ||
                          (key == "shape" && shape);
-      if (again) return wrong(cat("the key '", key, "' stands twice"), key_from);
+      if (again) return wrong(cat("the key '", key, "' is listed twice"), key_from);
       TESSERA_CHECK_OK(expect(':', "':'"));
       if (key == "descr") {
         TESSERA_TRY(type, descr());
@@ -45,7 +45,7 @@ class Literal {
       } else if (key == "shape") {
         TESSERA_TRY(shape, tuple());
       } else {
-        return wrong(cat("there is a key ", quote(key), " in the header"), key_from,
+        return wrong(cat("the header has an unknown key ", quote(key)), key_from,
                      "the keys are descr, fortran_order and shape");
       }
       if (take(',')) continue;
@@ -53,7 +53,7 @@ class Literal {
       break;
     }
     skip_blanks();
-    if (position_ != text_.size()) return wrong("something follows the dictionary", position_);
+    if (position_ != text_.size()) return wrong("text after the dictionary", position_);
     if (!type) return wrong("the header has no 'descr'", 0);
     if (!order) return wrong("the header has no 'fortran_order'", 0);
     if (!shape) return wrong("the header has no 'shape'", 0);
@@ -181,7 +181,7 @@ class Literal {
       rest.remove_prefix(1);
     }
     const auto unknown = [&] {
-      return wrong(cat("the elements are of the type ", quote(text)), from,
+      return wrong(cat("the elements have the type ", quote(text)), from,
                    "save an array of floats, integers or bools", ErrorCode::kNotSupported);
     };
     constexpr std::string_view kKinds = "fiubV";
@@ -225,7 +225,7 @@ Result<NpyHeader> read_npy_header(std::span<const std::byte> start) {
   const unsigned minor = byte(kMagic.size() + 1);
   if (major < 1 || major > 3 || minor != 0) {
     return Error{ErrorCode::kNotSupported, cat("the file has the .npy version ", major, ".", minor),
-                 Span{6, 8}, "versions 1.0, 2.0 and 3.0 are read"};
+                 Span{6, 8}, "versions 1.0, 2.0 and 3.0 are supported"};
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t from = kLengthAt + length_bytes;
@@ -235,7 +235,7 @@ Result<NpyHeader> read_npy_header(std::span<const std::byte> start) {
   if (length > kMaxNpyHeader) {
     return Error{ErrorCode::kTextTooLong, cat("the header is ", length, " bytes long"),
                  Span{8, static_cast<std::int64_t>(from)},
-                 cat("headers of at most ", kMaxNpyHeader, " bytes are read")};
+                 cat("headers of at most ", kMaxNpyHeader, " bytes are accepted")};
   }
   if (text.size() - from < static_cast<std::size_t>(length)) {
     return no_npy(cat("the file ends inside its header of ", length, " bytes"), 8,

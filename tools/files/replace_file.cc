@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostBackups = 100;
 
 Error cannot_write(const std::string& name, int error_number) {
-  return file_error("cannot write", name, error_number, "the file is as it was");
+  return file_error("cannot write", name, error_number, "the file is unchanged");
 }
 
 Error refusal(const std::string& name, std::string_view why, std::string help) {
@@ -76,7 +76,8 @@ Result<std::string> back_up(const std::string& path, std::string_view before,
     TESSERA_CHECK_OK(write_at_once(backup, before, like));
     return backup;
   }
-  return refusal(path, cat("has ", kMostBackups, " backups already"), "move some of them away");
+  return refusal(path, cat("has ", kMostBackups, " backups"),
+                 "move some of them to another folder");
 }
 
 }  // namespace
@@ -108,10 +109,10 @@ Result<std::string> replace_file(const std::string& name, std::string_view befor
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0) return cannot_write(name, errno);
   if (!S_ISREG(facts.st_mode)) {
-    return refusal(name, "is not a regular file", "only those can be rewritten");
+    return refusal(name, "is not a regular file", "only regular files can be rewritten");
   }
   if (is_read_only(path)) {
-    return refusal(name, "is read-only", "give it write permission to have it fixed");
+    return refusal(name, "is read-only", "give it write permission so that it can be fixed");
   }
   if (!holds(path, before)) {
     return refusal(name, "has changed while it was checked", "check it again");

@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -168,7 +168,7 @@ Status check_shard_header(const FileArray& array, DType storage, const NpyHeader
   std::string help = cat("a place of this layout has ", count_of(elements, "element"),
                          ", the file ", header.elements);
   if (header.elements == elements) {
-    help = is_column_major ? "save numpy.asfortranarray(x): this layout keeps columns together"
+    help = is_column_major ? "save numpy.asfortranarray(x): this layout is column-major"
                            : "save numpy.ascontiguousarray(x)";
   }
   return Error{ErrorCode::kShapeMismatch,

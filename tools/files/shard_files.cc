@@ -13,7 +13,7 @@
 #include "tessera/base/text.h"
 #include "tools/files/shard_array.h"
 #include "tools/relayout/relayout_sidecar.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -49,15 +49,15 @@ FileArray array_of(const ShardFiles& files) {
 Status check_files(const ShardFiles& files, std::int64_t count) {
   if (count > kMostFiles) {
     return Error{ErrorCode::kTooLarge, cat(count, " files for one rank are more than ", kMostFiles),
-                 std::nullopt, "use more ranks, or {rank} for one file a rank"};
+                 std::nullopt, "use more ranks, or {rank} for one file per rank"};
   }
   if (count <= 1 || is_apart(files)) return ok_status();
-  return Error{
-      ErrorCode::kNotSupported,
-      cat("the ", count, " places of a rank share bytes: ",
-          count_of(files.tensor.placement.slots(), "slot"), " of ",
-          dtype_name(files.tensor.placement.atom().storage), " end inside one, and files do not"),
-      std::nullopt, "use {rank} for one file a rank, or one place a rank"};
+  return Error{ErrorCode::kNotSupported,
+               cat("the ", count, " places of a rank share bytes: ",
+                   count_of(files.tensor.placement.slots(), "slot"), " of ",
+                   dtype_name(files.tensor.placement.atom().storage),
+                   " end inside a byte, but a file ends at a byte"),
+               std::nullopt, "use {rank} for one file per rank, or one place per rank"};
 }
 
 /// Zeros, so that bytes that are never written are the same in every file.
@@ -65,7 +65,7 @@ Result<std::shared_ptr<std::byte[]>> memory_of(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   std::shared_ptr<std::byte[]> memory(static_cast<std::byte*>(std::calloc(size, 1)), std::free);
   if (memory != nullptr) return memory;
-  return Error{ErrorCode::kTooLarge, cat("there is no memory for ", count_of(bytes, "byte")),
+  return Error{ErrorCode::kTooLarge, cat("not enough memory for ", count_of(bytes, "byte")),
                std::nullopt, "use more ranks, or machines with more memory"};
 }
 

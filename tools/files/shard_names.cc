@@ -7,7 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/command/arguments.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -36,7 +36,7 @@ Result<Field> read_field(std::string_view text, std::string_view flag) {
   const Result<std::int64_t> digits = parse_number(text.substr(colon + 1));
   if (!digits || *digits < 1 || *digits > kMostDigits) {
     return Error{ErrorCode::kBadNumber,
-                 cat(flag, ": ", quote(text.substr(colon + 1)), " is no number of digits"),
+                 cat(flag, ": ", quote(text.substr(colon + 1)), " is not a valid number of digits"),
                  std::nullopt, cat("use 1 to ", kMostDigits, ", as in {", word, ":5}")};
   }
   field.digits = *digits;
@@ -61,10 +61,9 @@ Result<ShardNames> ShardNames::parse(std::string_view pattern, std::string_view 
   if (open == std::string_view::npos) {
     if (places == 1) return names;
     return usage(
-        cat(flag, " ", quote(pattern), " is one name for the files of ", places, " places"),
-        cat("say where the number of the place stands: ", flag,
-            " 'x.{place}.npy', or one file a "
-            "rank: 'x.{rank}.npy'"));
+        cat(flag, " ", quote(pattern), " is a single name for the files of ", places, " places"),
+        cat("put the number of the place into the name: ", flag,
+            " 'x.{place}.npy', or use one file per rank: 'x.{rank}.npy'"));
   }
   const std::size_t close = pattern.find('}', open);
   if (close == std::string_view::npos) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -130,9 +130,10 @@ Result<Json> parse_object(std::string_view text) {
   const std::optional<std::string> repeated = builder.repeated();
   Json json = std::move(builder).value();
   if (!json.is_object()) {
-    return bad_json(cat("the request is not an object but ", json.kind_name()));
+    return bad_json(cat("the request is ", json.is_array() ? "an " : "a ", json.kind_name(),
+                        ", not an object"));
   }
-  if (repeated) return bad_json(cat("the key ", quote(*repeated), " stands twice"));
+  if (repeated) return bad_json(cat("the key ", quote(*repeated), " is listed twice"));
   return json;
 }
 

@@ -6,7 +6,7 @@
 #include "tessera/layout/enumerate.h"
 #include "tools/command/command.h"
 #include "tools/terminal/replicas.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::int64_t kMostAnswers = std::int64_t{1} << 24;
 
 Error usage_error(std::string message) {
   return Error{ErrorCode::kUsage, std::move(message), std::nullopt,
-               "ask one of: --index 1,2 | --place 0,1 --slot 5 | --all | --slots"};
+               "give one of: --index 1,2 | --place 0,1 --slot 5 | --all | --slots"};
 }
 
 Status check_count(Checked count, std::string_view what) {
@@ -24,7 +24,7 @@ Status check_count(Checked count, std::string_view what) {
   return Error{ErrorCode::kTooLarge,
                cat("there are ", count.overflowed() ? "more than " : "", count.saturated(), " ",
                    what, "; at most ", kMostAnswers, " are listed"),
-               std::nullopt, "ask with --index or --place and --slot"};
+               std::nullopt, "use --index, or --place and --slot"};
 }
 
 Status check_index(const Shape& shape, const Index& index) {
@@ -32,14 +32,14 @@ Status check_index(const Shape& shape, const Index& index) {
     return Error{ErrorCode::kOutOfRange,
                  cat("index ", bracketed(index), " has ", count_of(std::ssize(index), "number"),
                      ", the tensor ", count_of(static_cast<std::int64_t>(shape.rank()), "dim")),
-                 std::nullopt, "give one number a dim"};
+                 std::nullopt, "give one number per dim"};
   }
   for (std::size_t dim = 0; dim < index.size(); ++dim) {
     if (index[dim] >= 0 && index[dim] < shape[dim]) continue;
     return Error{
         ErrorCode::kOutOfRange,
         cat("index ", index[dim], " is outside dim ", dim, ", which is ", shape[dim], " long"),
-        std::nullopt, "indices count from 0 to the extent less 1"};
+        std::nullopt, "indices are from 0 to the extent minus 1"};
   }
   return ok_status();
 }
@@ -226,8 +226,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   const bool all = request.has("all");
   const bool slots = request.has("slots");
   const int questions = int{by_index} + int{by_slot} + int{all} + int{slots};
-  if (questions == 0) return usage_error("locate needs a question");
-  if (questions > 1) return usage_error("locate takes one question at a time");
+  if (questions == 0)
+    return usage_error("locate needs --index, --place with --slot, --all or --slots");
+  if (questions > 1) return usage_error("locate answers one question per call");
   TESSERA_TRY(const PlaceWriter writer, PlaceWriter::make(placement, request.has("physical")));
   if (by_index) {
     TESSERA_CHECK_OK(locate_index(placement, request.numbers("index"), writer, console));
@@ -252,25 +253,23 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb locate_verb() {
   Verb verb;
   verb.name = "locate";
-  verb.summary = "where an element lives, or what a slot holds";
+  verb.summary = "find where an element is stored, or what a slot holds";
   verb.description =
       "Answers one question: --index asks for the places, slot and byte of an element; --place "
-      "with "
-      "--slot for the element in a slot, or why it is padding; --all lists every element in "
+      "with --slot for the element in a slot, or why it is padding; --all lists every element in "
       "row-major order; --slots lists every slot of every place. A slot counts elements inside a "
-      "place. An element with more than 64 replicas has its places told as rectangles {from, to}, "
-      "both ends included. The index of a scalar, and the place of a layout without a mesh, is the "
-      "empty text. byte is null inside block-float tiles. Where elements may share a slot (stride "
-      "0) a "
-      "slot tells all of them as indices.";
-  verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to look into", {}, false}};
+      "place. An element with more than 64 replicas has its places listed as rectangles {from, "
+      "to}, both ends included. The index of a scalar, and the place of a layout without a mesh, "
+      "is the empty text. byte is null inside block-float tiles. Where elements may share a slot "
+      "(stride 0), a slot lists all of them as indices.";
+  verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to query", {}, false}};
   verb.flags = {
       {"index", ValueKind::kNumbers, "I,J", "the element at this index"},
       {"place", ValueKind::kNumbers, "R,C", "a place of the mesh; needs --slot"},
       {"slot", ValueKind::kNumber, "N", "a slot of that place"},
       {"all", ValueKind::kSwitch, "", "every element"},
       {"slots", ValueKind::kSwitch, "", "every slot of every place"},
-      {"physical", ValueKind::kSwitch, "", "add where the places really are, by the device map"},
+      {"physical", ValueKind::kSwitch, "", "also print the physical places, by the device map"},
   };
   verb.examples = {"tessera locate 'tensor<4x6xf32, strided<[6, 1]>>' --index 2,3",
                    "echo '{\"tensor\": \"tensor<4x6xf32, strided<[6, 1]>>\", \"index\": [2, 3]}' | "

@@ -3,6 +3,7 @@
 
 #include "tools/terminal/replicas.h"
 #include "tools/testing/command_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -19,8 +20,7 @@ TEST(Locate, AnElement) {
             parsed(R"({"index": [40, 33], "places": [[2, 1]], "slot": 129, "byte": null})"));
   EXPECT_EQ(ask({kRowMajor, "--index", "2,3"}),
             parsed(R"({"index": [2, 3], "places": [[]], "slot": 15, "byte": 60})"));
-  EXPECT_EQ(run({"locate", kRowMajor, "--index", "2,3"}).out,
-            "element [2, 3] is on place [], in slot 15 (byte 60)\n");
+  EXPECT_EQ(facts_in(run({"locate", kRowMajor, "--index", "2,3"}).out), "2 3 15 60");
 }
 
 TEST(Locate, ASlot) {
@@ -33,8 +33,7 @@ TEST(Locate, ASlot) {
             parsed(R"({"place": [2, 0], "slot": 544, "padding": "grid"})"));
   EXPECT_EQ(ask({kRowMajor, "--place", "", "--slot", "15"}),
             parsed(R"({"place": [], "slot": 15, "index": [2, 3]})"));
-  EXPECT_EQ(run({"locate", kTiled, "--place", "0,0", "--slot", "576"}).out,
-            "slot 576 of place [0, 0] is padding (tile)\n");
+  EXPECT_EQ(facts_in(run({"locate", kTiled, "--place", "0,0", "--slot", "576"}).out), "576 0 0");
 }
 
 TEST(Locate, AScalar) {

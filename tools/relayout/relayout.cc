@@ -7,7 +7,7 @@
 #include "tools/json/json.h"
 #include "tools/relayout/relayout_files.h"
 #include "tools/relayout/relayout_print.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -27,15 +27,15 @@ Status check_flags(const Request& request) {
   if (files && (request.has("dry-run") || request.has("emit"))) {
     return usage(cat("--", request.has("emit") ? "emit" : "dry-run",
                      " moves no data, but --in and --out name files"),
-                 "leave one of them out");
+                 "omit one of them");
   }
   if (request.has("dry-run") && request.has("emit")) {
-    return usage("--dry-run and --emit both say what to print", "leave one of them out");
+    return usage("--dry-run and --emit both specify what to print", "omit one of them");
   }
   for (const std::string_view name : {"threads", "saturate", "raw"}) {
     if (!files && request.has(name)) {
-      return usage(cat("--", name, " is about files, and there are none"),
-                   "name them: --in x.npy --out y.npy");
+      return usage(cat("--", name, " applies to files, but no files are given"),
+                   "give them: --in x.npy --out y.npy");
     }
   }
   if (request.has("threads") && request.number("threads") < 1) {
@@ -47,7 +47,7 @@ Status check_flags(const Request& request) {
 Result<Verdict> emit(const Request& request, const relayout::Program& program, Console& console) {
   const std::string& language = request.text("emit");
   if (language != "c") {
-    return Error{ErrorCode::kUnknownName, cat("there is no language ", quote(language)),
+    return Error{ErrorCode::kUnknownName, cat(quote(language), " is not a supported language"),
                  std::nullopt, "a program can be emitted as c"};
   }
   constexpr std::size_t kLongest = 400;
@@ -96,7 +96,7 @@ Result<Verdict> move(const Request& request, Console& console) {
               << " moved" << '\n';
   if (files.verify) console.out << "verified: " << verified << '\n';
   if (!moved.sidecar.empty()) {
-    console.out << "wrote " << printable(moved.sidecar) << ": what the bits mean\n";
+    console.out << "wrote " << printable(moved.sidecar) << ": the meaning of the bits\n";
   }
   return Verdict::kYes;
 }
@@ -112,7 +112,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   }
   if (request.has("emit")) return emit(request, program, console);
   TESSERA_CHECK_OK(console.json ? print_program_json(program, console.out)
-                                : print_program_words(program, console.out));
+                                : print_program_text(program, console.out));
   return Verdict::kYes;
 }
 
@@ -123,29 +123,31 @@ Verb relayout_verb() {
   verb.name = "relayout";
   verb.summary = "move a tensor from one layout to another";
   verb.description =
-      "Brings the elements of a tensor from where A has them to where B wants them, in one address "
-      "space, and converts their type when the two differ. With --in and --out the memory of A is "
-      "read from a file and that of B written to another, which appears whole or not at all: NumPy "
-      ".npy, or raw binary (.bin, .raw). The array of a plain row-major or column-major tensor has "
-      "the tensor's shape; that of a layout on a mesh is mesh ++ [slots], C order; any other is "
-      "[slots]. Undefined padding is 0 in files. bf16, fp8, i4, i2 and block floats are raw "
-      "unsigned integers with a sidecar FILE.json that says what they are. Without files (or with "
-      "--dry-run) prints the program: fills, then copies, as plain loops; with --json nests, fills "
-      "and bytes (elements copied times their size in B), strides and offsets in elements, places "
-      "as mesh coordinates with a step a loop. --emit c prints a C function of the same loops. A "
-      "number that B's type cannot hold is an error, or with --saturate becomes the nearest one.";
-  verb.positionals = {{"a", Positional::Kind::kTensor, "the tensor as it is", {}, false},
-                      {"b", Positional::Kind::kTensor, "the tensor as it shall be", {}, false}};
+      "Moves the elements of a tensor from the source layout A to the destination layout B, in one "
+      "address space, and converts their type when the two differ. With --in and --out the memory "
+      "of A is read from a file and that of B is written to another, which appears complete or not "
+      "at all: NumPy .npy, or raw binary (.bin, .raw). The array of a plain row-major or "
+      "column-major tensor has the tensor's shape; that of a layout on a mesh is mesh ++ [slots], "
+      "C order; any other is [slots]. Undefined padding is 0 in files. Types without a NumPy name "
+      "(bf16, fp8, i4, i2, block floats) are raw unsigned integers with a sidecar FILE.json that "
+      "states their type. Without files (or with --dry-run) prints the program: fills, then "
+      "copies, as plain loops; with --json nests, fills and bytes (elements copied times their "
+      "size in B), strides and offsets in elements, places as mesh coordinates with one step per "
+      "loop. --emit c prints a C function of the same loops. A number that does not fit B's type "
+      "is an error; with --saturate it becomes the nearest one that fits.";
+  verb.positionals = {
+      {"a", Positional::Kind::kTensor, "the source tensor and its layout", {}, false},
+      {"b", Positional::Kind::kTensor, "the destination tensor and its layout", {}, false}};
   verb.flags = {
       {"dry-run", ValueKind::kSwitch, "", "print the loops and move nothing (the default)"},
       {"in", ValueKind::kText, "FILE", "the file that holds the memory of A"},
       {"out", ValueKind::kText, "FILE", "the file to write, with the memory of B"},
       {"raw", ValueKind::kSwitch, "",
        "files that end neither in .npy nor in .bin or .raw are raw binary"},
-      {"threads", ValueKind::kNumber, "N", "how many threads move; all cores unless said"},
-      {"saturate", ValueKind::kSwitch, "", "numbers that do not fit become the nearest that do"},
+      {"threads", ValueKind::kNumber, "N", "number of threads; default all cores"},
+      {"saturate", ValueKind::kSwitch, "", "numbers that do not fit become the nearest that fit"},
       {"verify", ValueKind::kSwitch, "",
-       "check the program spot by spot, and, where no type is converted, the result byte by byte"},
+       "verify the program slot by slot and, where no type is converted, the result byte by byte"},
       {"emit", ValueKind::kText, "LANGUAGE", "print the program as a function: c"}};
   verb.examples = {
       "tessera relayout 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'",

@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -127,7 +127,7 @@ Status check_array_type(const FileArray& array, DType storage, const NpyHeader& 
                   : cat("save x.astype('", expected, "'), or give the tensor the file's type")};
   if (header.type.swapped) {
     error.message = cat(quote(name), " holds '", header.type.text(),
-                        "', in the byte order of other machines, expected '", expected, "'");
+                        "', which has the byte order of other machines; expected '", expected, "'");
   }
   return error;
 }

@@ -18,7 +18,7 @@
 #include "tools/relayout/relayout_sidecar.h"
 #include "tools/relayout/relayout_slices.h"
 #include "tools/terminal/progress.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -80,17 +80,17 @@ Status check_moved(const Source& source, const Placement& to, std::span<const st
   return Error{ErrorCode::kContradiction,
                cat("byte ", here - moved.begin(), " of the result is ", std::to_integer<int>(*here),
                    ", but the reference has ", std::to_integer<int>(*there)),
-               std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
+               std::nullopt, "this is a bug in Tessera: please report it with the two tensors"};
 }
 
 }  // namespace
 
-Result<int> thread_count(std::int64_t asked) {
-  if (asked == 0) {
+Result<int> thread_count(std::int64_t requested) {
+  if (requested == 0) {
     return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
-  if (asked >= 1 && asked <= kMostThreads) return static_cast<int>(asked);
-  return Error{ErrorCode::kOutOfRange, cat("--threads is ", asked), std::nullopt,
+  if (requested >= 1 && requested <= kMostThreads) return static_cast<int>(requested);
+  return Error{ErrorCode::kOutOfRange, cat("--threads is ", requested), std::nullopt,
                cat("use 1 to ", kMostThreads)};
 }
 
@@ -102,7 +102,7 @@ Status check_program(const relayout::Program& program, const Placement& from, co
   const relayout::Finding& first = findings.front();
   return Error{ErrorCode::kContradiction,
                cat("the program is wrong (", relayout::flaw_name(first.flaw), "): ", first.message),
-               std::nullopt, "this is a bug of Tessera: please report it with the two tensors"};
+               std::nullopt, "this is a bug in Tessera: please report it with the two tensors"};
 }
 
 Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,

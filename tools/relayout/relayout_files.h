@@ -43,7 +43,7 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
 
 /// The number of threads for --threads: for 0, as many as the hardware runs concurrently.
 /// kOutOfRange above 1024.
-Result<int> thread_count(std::int64_t asked);
+Result<int> thread_count(std::int64_t requested);
 
 /// kContradiction with the first flaw that the verifier finds in `program`.
 Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,

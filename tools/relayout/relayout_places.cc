@@ -147,10 +147,10 @@ PlacedSide placed(const NumberedNest& nest, const Track& track, Spot Spots::* si
 }
 
 Error too_many(std::int64_t nests) {
-  return Error{ErrorCode::kTooLarge,
-               cat("the program has at least ", nests, " nests, more than the ", kMostNests,
-                   " that are listed"),
-               std::nullopt, "run it instead: --in x.npy --out y.npy"};
+  return Error{
+      ErrorCode::kTooLarge,
+      cat("the program has at least ", nests, " nests; at most ", kMostNests, " are listed"),
+      std::nullopt, "run it instead: --in x.npy --out y.npy"};
 }
 
 /// Appends `nest`, split where its places wrap. A fill has no source side.

@@ -9,7 +9,7 @@
 #include "tessera/base/text.h"
 #include "tools/json/json.h"
 #include "tools/relayout/relayout_places.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -122,7 +122,7 @@ std::int64_t moved_bytes(const relayout::Program& program) {
   return dtype_bytes(program.to.storage(), program.elements()).value_or(INT64_MAX);
 }
 
-Status print_program_words(const relayout::Program& program, std::ostream& out) {
+Status print_program_text(const relayout::Program& program, std::ostream& out) {
   TESSERA_TRY(const PlacedProgram placed, place_program(program));
   const auto copies = static_cast<std::int64_t>(placed.copies.size());
   const auto fills = static_cast<std::int64_t>(placed.fills.size());
@@ -138,7 +138,7 @@ Status print_program_words(const relayout::Program& program, std::ostream& out) 
     for (const PlacedNest& nest : placed.fills) slots += size_of(nest);
     out << "first fills " << count_of(slots, "slot") << " with " << value_text(program.padding)
         << " in " << count_of(fills, "fill")
-        << (program.fills_all ? ", data included, which the copies overwrite" : "") << '\n';
+        << (program.fills_all ? ", including data, which the copies overwrite" : "") << '\n';
   }
   print_nests(placed.fills, /*has_source=*/false, out);
   print_nests(placed.copies, /*has_source=*/true, out);

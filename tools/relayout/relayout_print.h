@@ -15,7 +15,7 @@ std::int64_t moved_bytes(const relayout::Program& program);
 
 /// The program as loops for a reader: the fills, then the copies; if there are very many, only the
 /// first ones. kTooLarge for more nests than can be listed.
-Status print_program_words(const relayout::Program& program, std::ostream& out);
+Status print_program_text(const relayout::Program& program, std::ostream& out);
 
 /// The program as one JSON object on one line:
 ///   nests  [{extent, src_stride, dst_stride, src_offset, dst_offset, src_place, dst_place,

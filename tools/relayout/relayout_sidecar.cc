@@ -13,7 +13,7 @@
 #include "tools/check/check_files.h"
 #include "tools/files/mapped_file.h"
 #include "tools/json/json.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -27,9 +27,8 @@ Result<std::optional<Json>> read_sidecar(const std::string& name) {
   Result<Json> json = parse_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const auto is_text = [&](const char* key) { return std::as_const(*json)[key].is_string(); };
   if (json && is_text("dtype") && is_text("tensor")) return std::optional<Json>(*std::move(json));
-  return Error{ErrorCode::kBadJson, cat(quote(name), " is no sidecar of an array"), std::nullopt,
-               "a sidecar is like {\"dtype\": \"bf16\", \"shape\": [53, 63], \"tensor\": "
-               "\"tensor<..>\"}; move the file away if it is something else"};
+  return Error{ErrorCode::kBadJson, cat(quote(name), " is not a sidecar of an array"), std::nullopt,
+               "a sidecar is for example {\"dtype\": \"bf16\", \"shape\": [53, 63], \"tensor\": \"tensor<..>\"}; move the file to another folder if it is something else"};
 }
 
 /// The same elements in the same positions of the same memory.
@@ -49,24 +48,23 @@ Status check_sidecar(const std::string& file, const Tensor& tensor) {
   TESSERA_TRY(const std::optional<Json> json, read_sidecar(name));
   if (!json) return ok_status();
   const std::string_view storage = dtype_name(tensor.placement.atom().storage);
-  const auto said = (*json)["dtype"].get<std::string>();
+  const auto dtype = (*json)["dtype"].get<std::string>();
   const auto contradicts = [&](std::string message) {
-    return Error{ErrorCode::kContradiction, std::move(message), std::nullopt,
-                 cat("give the tensor that the file holds, or move ", quote(name),
-                     " away if it is out of date")};
+    return Error{
+        ErrorCode::kContradiction, std::move(message), std::nullopt,
+        cat("give the tensor that the file holds, or remove ", quote(name), " if it is outdated")};
   };
-  if (said != storage) {
-    return contradicts(cat(quote(name), " says that the elements are ", said.substr(0, 20),
+  if (dtype != storage) {
+    return contradicts(cat(quote(name), " states that the elements are ", dtype.substr(0, 20),
                            ", expected ", storage));
   }
   const auto text = (*json)["tensor"].get<std::string>();
   const Result<Tensor> held = parse_tensor(text);
   if (!held) {
-    return contradicts(
-        cat(quote(name), " has a tensor that cannot be read: ", held.error().message));
+    return contradicts(cat(quote(name), " has an invalid tensor: ", held.error().message));
   }
   if (!is_same_memory(held->placement, tensor.placement)) {
-    return contradicts(cat(quote(name), " says that the file holds ", quote(text)));
+    return contradicts(cat(quote(name), " states that the file holds ", quote(text)));
   }
   return ok_status();
 }

@@ -11,6 +11,7 @@
 #include "tessera/testing/generate.h"
 #include "tools/relayout/relayout_places.h"
 #include "tools/testing/command_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -201,26 +202,17 @@ TEST(Relayout, ALoopThatWrapsIsCut) {
 }
 
 // 5 elements in 2 tiles of 4: three slots of the last tile are padding.
-TEST(Relayout, WordsAreLoops) {
+TEST(Relayout, TextIsLoops) {
   const Answer answer = run({"relayout", "tensor<5x2xf32, strided<[2, 1]>>",
                              "tensor<5x2xf16, native<{d0} / (4 -> mem*8, 1#4 -> mem), {d1} / (1 -> "
                              "mem*4), pad=0>>"});
   ASSERT_EQ(answer.status, 0) << answer.err;
-  EXPECT_EQ(answer.out,
-            "moves 10 elements in 2 copies, 20 bytes of f16\n"
-            "converts f32 to f16\n"
-            "first fills 6 slots with 0 in 1 fill\n"
-            "fill 1 of 1: 6 slots\n"
-            "  at slot 9\n"
-            "  for i0 < 3: slot +1\n"
-            "    for i1 < 2: slot +4\n"
-            "copy 1 of 2: 8 elements\n"
-            "  from slot 0 to slot 0\n"
-            "  for i0 < 4: from slot +2, to slot +1\n"
-            "    for i1 < 2: from slot +1, to slot +4\n"
-            "copy 2 of 2: 2 elements\n"
-            "  from slot 8 to slot 8\n"
-            "  for i0 < 2: from slot +1, to slot +4\n");
+  EXPECT_EQ(facts_in(answer.out),
+            "10 2 20 "          // elements, copies, bytes
+            "6 0 1 "            // slots that are filled, value, fills
+            "1 1 6 9 3 1 2 4 "  // a fill: number, of, slots, first slot; extent and step per loop
+            "1 2 8 0 0 4 2 1 2 1 4 "
+            "2 2 2 8 8 2 1 4");
 }
 
 TEST(Relayout, PaddingThatJsonHasNoNumberFor) {
@@ -257,23 +249,21 @@ TEST(Relayout, Batch) {
 }
 
 TEST(Relayout, FlagsThatDoNotGoTogether) {
-  const auto told = [](const std::vector<std::string>& flags) {
+  const auto facts = [](const std::vector<std::string>& flags) {
     std::vector<std::string> args = {"relayout", kRowMajor, kColumnMajor, "--json"};
     args.insert(args.end(), flags.begin(), flags.end());
     const Answer answer = run(args);
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error_code(), "usage");
-    return answer.json()["error"]["message"].get<std::string>();
+    return facts_in(answer.json()["error"]["message"].get<std::string>());
   };
-  EXPECT_EQ(told({"--in", "x.npy"}), "relayout has --in but no --out");
-  EXPECT_EQ(told({"--out", "y.npy"}), "relayout has --out but no --in");
-  EXPECT_EQ(told({"--in", "x.npy", "--out", "y.npy", "--dry-run"}),
-            "--dry-run moves no data, but --in and --out name files");
-  EXPECT_EQ(told({"--in", "x.npy", "--out", "y.npy", "--emit", "c"}),
-            "--emit moves no data, but --in and --out name files");
-  EXPECT_EQ(told({"--dry-run", "--emit", "c"}), "--dry-run and --emit both say what to print");
-  EXPECT_EQ(told({"--threads", "2"}), "--threads is about files, and there are none");
-  EXPECT_EQ(told({"--in", "x.npy", "--out", "y.npy", "--threads", "0"}), "--threads is 0");
+  EXPECT_EQ(facts({"--in", "x.npy"}), "--in --out");
+  EXPECT_EQ(facts({"--out", "y.npy"}), "--out --in");
+  EXPECT_EQ(facts({"--in", "x.npy", "--out", "y.npy", "--dry-run"}), "--dry-run --in --out");
+  EXPECT_EQ(facts({"--in", "x.npy", "--out", "y.npy", "--emit", "c"}), "--emit --in --out");
+  EXPECT_EQ(facts({"--dry-run", "--emit", "c"}), "--dry-run --emit");
+  EXPECT_EQ(facts({"--threads", "2"}), "--threads");
+  EXPECT_EQ(facts({"--in", "x.npy", "--out", "y.npy", "--threads", "0"}), "--threads 0");
 }
 
 TEST(Relayout, EmitsC) {

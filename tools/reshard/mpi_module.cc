@@ -17,7 +17,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/mpi/module.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -72,7 +72,7 @@ Result<fs::path> find_module() {
   return Error{
       ErrorCode::kNotSupported,
       cat("this installation has no MPI: there is no ", kFile, " in ",
-          quote(paths.front().parent_path().string()), ", nor in lib/tessera beside that folder"),
+          quote(paths.front().parent_path().string()), ", nor in lib/tessera next to that folder"),
       std::nullopt, std::string(kHow)};
 }
 

@@ -36,12 +36,12 @@ class MpiModule : public TestFolder, public testing::Test {
   }
 };
 
-TEST_F(MpiModule, AMissingOneIsToldWithTheWayOut) {
+TEST_F(MpiModule, AMissingOneIsReportedWithHelp) {
   const Answer answer = ask();
   EXPECT_EQ(answer.status, 2);
-  EXPECT_TRUE(answer.out.starts_with("error[not_supported]: this installation has no MPI"))
-      << answer.out;
-  EXPECT_NE(answer.out.find("help: build Tessera where Open MPI is installed"), std::string::npos);
+  EXPECT_TRUE(answer.out.starts_with("error[not_supported]: ")) << answer.out;
+  EXPECT_NE(answer.out.find("tessera_mpi.so"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("\nhelp: "), std::string::npos) << answer.out;
 }
 
 TEST_F(MpiModule, TheCommandItselfIsNotLinkedWithMpi) {
@@ -50,13 +50,13 @@ TEST_F(MpiModule, TheCommandItselfIsNotLinkedWithMpi) {
   EXPECT_EQ(answer.out.find("libmpi"), std::string::npos) << answer.out;
 }
 
-TEST_F(MpiModule, OneThatCannotBeLoadedIsToldWhereverItIs) {
+TEST_F(MpiModule, OneThatCannotBeLoadedIsReportedInEveryFolder) {
   for (const std::string folder : {"lib/tessera", "lib64/tessera", "lib/any-linux-gnu/tessera"}) {
     fs::create_directories(path(folder));
-    write(folder + "/tessera_mpi.so", "this is no library");
+    write(folder + "/tessera_mpi.so", "not a library");
     const Answer answer = ask();
     EXPECT_EQ(answer.status, 2);
-    EXPECT_TRUE(answer.out.starts_with("error[io]: cannot load MPI: ")) << answer.out;
+    EXPECT_TRUE(answer.out.starts_with("error[io]: ")) << answer.out;
     EXPECT_NE(answer.out.find(folder), std::string::npos) << answer.out;
     fs::remove_all(path(folder));
   }
@@ -67,18 +67,17 @@ TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
   const Answer answer = ask();
   EXPECT_EQ(answer.status, 2);
   EXPECT_TRUE(answer.out.starts_with("error[contradiction]: ")) << answer.out;
-  EXPECT_NE(answer.out.find("is of version 0.0.7 by hand, the command of "), std::string::npos)
-      << answer.out;
+  EXPECT_NE(answer.out.find(" 0.0.7 "), std::string::npos) << answer.out;
 }
 
 /// Rank 0 waits for rank 1, which is busy for much longer than any timeout, by a clock that waits
 /// for both.
 Status wait_for_busy(bool is_answering) {
-  const exchange::Timeouts patience{milliseconds(50), milliseconds(400)};
+  const exchange::Timeouts timeouts{milliseconds(50), milliseconds(400)};
   const auto pace = std::make_shared<test::Pace>(2);
   const auto exchanges = test::paced_exchange(pace, 2);
   std::thread busy([&] {
-    exchange::Agreement agreement(*exchanges[1], patience);
+    exchange::Agreement agreement(*exchanges[1], timeouts);
     const auto work = [&] {
       if (is_answering) {  // the steps are taken by the thread that answers
         const auto end = pace->now() + milliseconds(1000);
@@ -90,7 +89,7 @@ Status wait_for_busy(bool is_answering) {
     };
     (void)agreement.settle(is_answering ? while_answering(agreement, work) : work());
   });
-  exchange::Agreement agreement(*exchanges[0], patience);
+  exchange::Agreement agreement(*exchanges[0], timeouts);
   Status status = agreement.settle(ok_status());
   pace->leave(0);
   busy.join();

@@ -8,7 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/ranks/rank_plan.h"
 #include "tools/reshard/reshard_move.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -29,8 +29,8 @@ Result<Table> read_list(const std::string& text) {
     std::int32_t rank = 0;
     const auto [stop, error] = std::from_chars(word.data() + from, end, rank);
     if (error != std::errc() || stop != end) {
-      return Error{ErrorCode::kBadNumber, cat("--ranks-of-places: ", quote(word), " is no rank"),
-                   std::nullopt, "list a rank for each place: 0,0,1,1"};
+      return Error{ErrorCode::kBadNumber, cat("--ranks-of-places: ", quote(word), " is not a rank"),
+                   std::nullopt, "give one rank per place: 0,0,1,1"};
     }
     table.push_back(rank);
     if (word.size() == rest.size()) return table;
@@ -45,7 +45,7 @@ Result<RankMaps> listed(const std::string& text, std::int64_t places, int ranks)
     return Error{ErrorCode::kUsage,
                  cat("--ranks-of-places lists ", count_of(count, "rank"), " for ",
                      count_of(places, "place")),
-                 std::nullopt, "list a rank for each place, by its number"};
+                 std::nullopt, "give one rank per place, in the order of their numbers"};
   }
   TESSERA_TRY(exchange::RankMap map, exchange::RankMap::table(std::move(table), ranks));
   return RankMaps{map, map};
@@ -60,9 +60,9 @@ Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& r
   }
   const bool is_cyclic = text == "cyclic";
   if (!is_cyclic && !text.empty() && text != "blocks") {
-    return Error{
-        ErrorCode::kUnknownName, cat("there is no --ranks-of-places ", quote(text)), std::nullopt,
-        did_you_mean(text, kRules, "it is blocks, cyclic, or a rank for each place: 0,0,1,1")};
+    return Error{ErrorCode::kUnknownName, cat("--ranks-of-places ", quote(text), " is invalid"),
+                 std::nullopt,
+                 did_you_mean(text, kRules, "use blocks, cyclic, or one rank per place: 0,0,1,1")};
   }
   const exchange::RankOrder order =
       is_cyclic ? exchange::RankOrder::kCyclic : exchange::RankOrder::kBlocks;

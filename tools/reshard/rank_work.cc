@@ -19,7 +19,7 @@ Status guarded(const std::function<Status()>& work) {
   try {
     return work();
   } catch (const std::exception& exception) {
-    return Error{ErrorCode::kTooLarge, cat("gave up: ", exception.what()), std::nullopt,
+    return Error{ErrorCode::kTooLarge, cat("out of memory: ", exception.what()), std::nullopt,
                  "use more ranks, or machines with more memory"};
   }
 }
@@ -39,13 +39,13 @@ Status while_answering(exchange::Agreement& agreement, const std::function<Statu
   } catch (const std::system_error&) {
     return guarded(work);  // no thread is available: other ranks have to wait
   }
-  Status heard = ok_status();
+  Status waited = ok_status();
   while (!is_done.load()) {
-    if (heard) heard = agreement.wait(agreement.rank(), agreement.exchange().now());
+    if (waited) waited = agreement.wait(agreement.rank(), agreement.exchange().now());
     std::this_thread::sleep_for(kBetween);
   }
   worker->join();
-  return heard ? outcome : heard;
+  return waited ? outcome : waited;
 }
 
 }  // namespace tessera::tools

@@ -17,7 +17,7 @@
 #include "tools/reshard/reshard_move.h"
 #include "tools/reshard/reshard_print.h"
 #include "tools/reshard/run_ranks.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 6> kFigures = {"pairs",    "heat", "no-he
                                                       "simulate", "mode", "trace"};
 constexpr std::array<std::string_view, 6> kFiles = {
     "mpi", "ranks-of-places", "checksums", "threads", "raw", "progress"};
-constexpr std::array<std::string_view, 2> kRanks = {"patience", "no-shared-memory"};
+constexpr std::array<std::string_view, 2> kRanks = {"timeout", "no-shared-memory"};
 
 bool moves(const Request& request) { return request.has("in") || request.has("out"); }
 
@@ -39,17 +39,17 @@ bool moves(const Request& request) { return request.has("in") || request.has("ou
 Status check_figures(const Request& request) {
   for (const std::string_view name : kFiles) {
     if (!request.has(name)) continue;
-    return usage(cat("--", name, " is about files, and there are none"),
-                 "name them: --in 'x.{place}.npy' --out 'y.{place}.npy'");
+    return usage(cat("--", name, " applies to files, but no files are given"),
+                 "give them: --in 'x.{place}.npy' --out 'y.{place}.npy'");
   }
   if (request.has("heat") && request.has("no-heat")) {
-    return usage("--heat and --no-heat contradict each other", "leave one of them out");
+    return usage("--heat and --no-heat contradict each other", "omit one of them");
   }
   const bool never = request.has("simulate") && request.text("simulate") == "never";
   for (const std::string_view name : {"trace", "mode"}) {
     if (!never || !request.has(name)) continue;
-    return usage(cat("--", name, " is about a simulation, and --simulate is never"),
-                 "leave one of them out");
+    return usage(cat("--", name, " applies to a simulation, but --simulate is never"),
+                 "omit one of them");
   }
   if (request.has("trace") && request.text("trace").empty()) {
     return usage("--trace names no file", "name one: --trace t.json");
@@ -65,8 +65,8 @@ Status check_files(const Request& request) {
   }
   for (const std::string_view name : kFigures) {
     if (!request.has(name)) continue;
-    return usage(cat("--", name, " is about figures, but --in and --out move data"),
-                 "leave one of them out");
+    return usage(cat("--", name, " applies to figures, but --in and --out move data"),
+                 "omit one of them");
   }
   return ok_status();
 }
@@ -75,15 +75,15 @@ Status check_flags(const Request& request) {
   TESSERA_CHECK_OK(moves(request) ? check_files(request) : check_figures(request));
   for (const std::string_view name : kRanks) {
     if (!request.has(name) || request.has("mpi")) continue;
-    return usage(cat("--", name, " is about ranks, and there is one"), "add --mpi");
+    return usage(cat("--", name, " applies to several ranks, but there is one"), "add --mpi");
   }
   if (request.has("staging") && request.number("staging") < 1) {
     return usage(cat("--staging is ", request.number("staging")), "give at least 1 byte");
   }
-  const std::int64_t patience = request.number("patience");
-  if (request.has("patience") && (patience < 1 || patience > kLongestPatience)) {
-    return usage(cat("--patience is ", patience, " seconds"),
-                 cat("use 1 to ", kLongestPatience, " seconds"));
+  const std::int64_t timeout = request.number("timeout");
+  if (request.has("timeout") && (timeout < 1 || timeout > kLongestTimeout)) {
+    return usage(cat("--timeout is ", timeout, " seconds"),
+                 cat("use 1 to ", kLongestTimeout, " seconds"));
   }
   return ok_status();
 }
@@ -101,16 +101,16 @@ Result<T> chosen(const Request& request, std::string_view flag, T otherwise,
     names.push_back(name);
     all += cat(all.empty() ? "" : ", ", name);
   }
-  return Error{ErrorCode::kUnknownName, cat("there is no --", flag, " ", quote(text)), std::nullopt,
-               tools::did_you_mean(text, names, cat("it is one of ", all))};
+  return Error{ErrorCode::kUnknownName, cat("--", flag, " ", quote(text), " is invalid"),
+               std::nullopt, tools::did_you_mean(text, names, cat("use one of ", all))};
 }
 
 /// The number of threads that move data. There are usually as many ranks as cores.
 Result<int> threads_of(const Request& request, bool is_alone) {
-  const std::int64_t asked = request.number("threads");
+  const std::int64_t requested = request.number("threads");
   if (!request.has("threads")) return is_alone ? thread_count(0) : Result<int>(1);
-  if (asked >= 1) return thread_count(asked);
-  return usage(cat("--threads is ", asked), "use at least 1");
+  if (requested >= 1) return thread_count(requested);
+  return usage(cat("--threads is ", requested), "use at least 1");
 }
 
 /// The error of a single rank, without the rank number.
@@ -124,11 +124,11 @@ Error unnumbered(Error error) {
 /// times, on the same files.
 Status check_alone(const Request& request) {
   if (request.has("mpi")) {
-    return usage("--mpi cannot be part of a batch", "start a command of its own under mpirun");
+    return usage("--mpi cannot be part of a batch", "start a separate command under mpirun");
   }
   const int processes = started_processes();
   if (processes == 1) return ok_status();
-  return usage(cat(processes, " processes were started, and each of them would move everything"),
+  return usage(cat(processes, " processes were started, and each of them would move all data"),
                "add --mpi, so that they share the work");
 }
 
@@ -144,7 +144,7 @@ Result<Verdict> move(const Request& request, Console& console) {
   options.padding = relayout::PaddingRule::kZero;  // so that equal tensors are equal files
   options.checksums = request.has("checksums");
   if (request.has("staging")) options.staging_bytes = request.number("staging");
-  if (request.has("patience")) options.timeouts = patience_for(request.number("patience"));
+  if (request.has("timeout")) options.timeouts = timeouts_for(request.number("timeout"));
   const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
   move.progress = is_watched || (request.has("progress") && console.err.good());
 
@@ -167,7 +167,7 @@ Result<Verdict> move(const Request& request, Console& console) {
   if (console.json) {
     print_moved_json(move, *moved, console.out);
   } else {
-    print_moved_words(move, *moved, console.out, console.terminal);
+    print_moved_text(move, *moved, console.out, console.terminal);
   }
   return Verdict::kYes;
 }
@@ -179,7 +179,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   question.target = request.text("target");
   question.pairs = request.has("pairs");
   question.heat = request.has("heat");
-  question.heat_unasked = !console.json && !request.has("no-heat");
+  question.heat_by_default = !console.json && !request.has("no-heat");
   question.relabel = request.has("relabel");
   if (request.has("staging")) question.staging_bytes = request.number("staging");
   question.trace = request.text("trace");
@@ -196,7 +196,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (console.json) {
     print_reshard_json(answer, console.out);
   } else {
-    print_reshard_words(answer, console.out, console.terminal);
+    print_reshard_text(answer, console.out, console.terminal);
   }
   return Verdict::kYes;
 }
@@ -206,67 +206,70 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb reshard_verb() {
   Verb verb;
   verb.name = "reshard";
-  verb.summary = "what it takes to bring a tensor from some places to others, and doing it";
+  verb.summary = "compute the cost of moving a tensor between places, or move it";
   verb.description =
-      "Tells what has to cross a mesh when the data of A lie on its places and B wants them "
-      "elsewhere: the kind of change, bytes, messages (ordered pairs of places), 32-bit wavelets, "
-      "wavelet-hops, the load of the busiest link and ramp under XY routing (along the row, then "
-      "the column), the longest way, and the cycles that follow from these. Each place takes an "
-      "element from the nearest that has it; what one place sends to several goes once over each "
-      "link; partial sums are combined where they arrive. Figures are exact and do not grow with "
-      "the mesh; where they are few enough the wavelets are also sent one by one, which gives "
-      "simulated_cycles. Places are physical: the device maps of A and B are followed. Without "
-      "--target the mesh is just large enough for both. On a target whose routes are not known "
+      "Computes what has to cross a mesh to move the data of A to the places of B: the kind of "
+      "change, bytes, messages (ordered pairs of places), 32-bit wavelets, wavelet-hops, the load "
+      "of the busiest link and ramp under XY routing (along the row, then the column), the longest "
+      "route, and the resulting cycles. Each place takes an element from the nearest place that "
+      "holds it; data that one place sends to several cross each link once; partial sums are "
+      "combined where they arrive. Figures are exact and their cost does not grow with the mesh; "
+      "where there are few enough wavelets, they are also simulated one by one, which gives "
+      "simulated_cycles. Places are physical: the device maps of A and B are applied. Without "
+      "--target the mesh is the smallest that holds both. On a target whose routes are not known "
       "(noc, ring) everything that needs them is null. A gather that one place cannot hold is "
-      "refused with the ways out, and the exit status is 1. Types are not converted here: relayout "
-      "does that. With --in and --out the data themselves are moved: each place of A has a file "
-      "with its memory (NumPy .npy, or raw binary .bin and .raw), and so gets each of B. {place} "
-      "in "
-      "a name stands for the place's row-major number on the tensor's own mesh, {place:5} for at "
-      "least 5 digits of it, and {rank} for the rank that has it, with all its places in one file, "
-      "[places, slots]. A shard that is a plain box is an array of its shape (in Fortran order "
-      "where columns are together), any other [slots]; undefined padding is 0; bf16, fp8, i4, i2 "
-      "and block floats are raw unsigned integers with a sidecar FILE.json. One process does it "
-      "all, or with --mpi the processes of mpirun, each for its places. No file of B appears "
-      "before all of them are written; an error is the same on all ranks and is printed once.";
-  verb.positionals = {{"a", Positional::Kind::kTensor, "the tensor as it is", {}, false},
-                      {"b", Positional::Kind::kTensor, "the tensor as it shall be", {}, false}};
+      "refused, with alternatives, and the exit status is 1. Types are not converted here: use "
+      "relayout. With --in and --out the data are moved: each place of A has a file with its "
+      "memory (NumPy .npy, or raw binary .bin and .raw), and so has each place of B. {place} in a "
+      "name stands for the place's row-major number on the tensor's own mesh, {place:5} for at "
+      "least 5 digits of it, and {rank} for the rank that owns it, with all its places in one "
+      "file, [places, slots]. A shard that is a plain box is an array of its shape (in Fortran "
+      "order where it is column-major), any other [slots]; undefined padding is 0; bf16, fp8, i4, "
+      "i2 and block floats are raw unsigned integers with a sidecar FILE.json. One process does "
+      "all the work, or with --mpi the processes of mpirun, each for its places. No file of B "
+      "appears before all of them are written; an error is the same on all ranks and is printed "
+      "once.";
+  verb.positionals = {
+      {"a", Positional::Kind::kTensor, "the source tensor and its layout", {}, false},
+      {"b", Positional::Kind::kTensor, "the destination tensor and its layout", {}, false}};
   verb.flags = {
       {"target", ValueKind::kText, "T",
        "the machine: its name (see `tessera targets`) or a .json file"},
       {"pairs", ValueKind::kSwitch, "", "list every message: source, destination, bytes"},
       {"heat", ValueKind::kSwitch, "",
-       "the load of links over the mesh; in words it is there unless --no-heat is"},
+       "show the load of links over the mesh; the text output shows it by default"},
       {"no-heat", ValueKind::kSwitch, "", "no picture of the links"},
       {"relabel", ValueKind::kSwitch, "",
-       "give B the places on which the fewest bytes cross, and print that B"},
+       "choose places for B on which the fewest bytes cross, and print that B"},
       {"staging", ValueKind::kNumber, "BYTES",
-       "in how many rounds, so that no place receives more than this in one; with files, the most "
-       "memory for packets on their way on one rank (64 MiB unless said)"},
+       "schedule in rounds so that no place receives more than this per round; with files, the "
+       "memory limit for packets in flight per rank (default 64 MiB)"},
       {"simulate", ValueKind::kText, "WHEN",
        "auto (when it takes well under a second), always or never"},
       {"mode", ValueKind::kText, "MODE",
-       "how it is simulated: ideal (wavelets carry their destination) or colours (static routes, "
-       "in phases)"},
+       "simulation mode: ideal (wavelets carry their destination) or colours (static routes, in "
+       "phases)"},
       {"trace", ValueKind::kText, "FILE",
-       "simulate, and write what happened when, for ui.perfetto.dev or chrome://tracing"},
+       "simulate, and write a timeline for ui.perfetto.dev or chrome://tracing"},
       {"in", ValueKind::kText, "NAMES", "move data: the files of A, such as x.{place}.npy"},
       {"out", ValueKind::kText, "NAMES", "the files of B to write, such as y.{place}.npy"},
       {"mpi", ValueKind::kSwitch, "", "share the work among the processes that mpirun started"},
       {"ranks-of-places", ValueKind::kText, "MAP",
-       "which rank has which places of A and B: blocks (the default), cyclic, or a rank for each "
+       "which rank owns which places of A and B: blocks (default), cyclic, or one rank per "
        "physical place, 0,0,1,1"},
       {"checksums", ValueKind::kSwitch, "", "check that packets arrive as they were sent"},
-      {"patience", ValueKind::kNumber, "SECONDS",
-       "without progress for this long a rank that gives no answer ends the run (60 unless said)"},
+      {"timeout", ValueKind::kNumber, "SECONDS",
+       "seconds without progress before a rank that does not answer is reported silent, which ends "
+       "the run (default 60)",
+       "patience"},
       {"threads", ValueKind::kNumber, "N",
-       "how many threads move; all cores unless said, with --mpi one a rank"},
+       "number of threads; default all cores, with --mpi one per rank"},
       {"no-shared-memory", ValueKind::kSwitch, "",
-       "ranks of one machine, too, send each other messages"},
+       "use messages also between ranks of one machine"},
       {"raw", ValueKind::kSwitch, "",
        "files that end neither in .npy nor in .bin or .raw are raw binary"},
       {"progress", ValueKind::kSwitch, "",
-       "show how far rank 0 is, also where standard error is no terminal"}};
+       "show the progress of rank 0, even when standard error is not a terminal"}};
   verb.examples = {
       "tessera reshard 'tensor<64x64xf32, pyflame.Grid(2, 8)>' 'tensor<64x64xf32, pyflame.Grid(4, "
       "4)>' --target wse2",

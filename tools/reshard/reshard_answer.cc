@@ -6,7 +6,7 @@
 #include "tools/reshard/reshard_simulate.h"
 #include "tools/reshard/reshard_trace.h"
 #include "tools/targets/read_target.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -20,7 +20,7 @@ Status check_routes(const reshard::PhysicalMesh& physical, const ReshardQuestion
   if (!always && question.trace.empty()) return ok_status();
   return Error{ErrorCode::kNotSupported, cat("nothing can be simulated: ", physical.why_no_fabric),
                std::nullopt,
-               cat("leave out ", always ? "--simulate always" : "--trace",
+               cat("omit ", always ? "--simulate always" : "--trace",
                    ", or name a target whose network is a mesh")};
 }
 
@@ -42,7 +42,7 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
 
 /// The loads of links, where they are requested or not too many.
 Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
-  if (!(question.heat || question.heat_unasked) || !answer.cost.fabric) return ok_status();
+  if (!(question.heat || question.heat_by_default) || !answer.cost.fabric) return ok_status();
   Result<reshard::LinkLoads> loads = reshard::link_loads(answer.reshard);
   if (loads) {
     answer.loads = *std::move(loads);
@@ -58,13 +58,14 @@ Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
 /// Why an optional simulation is not run; empty when it is.
 std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
   if (!answer.cost.fabric) return answer.reshard.physical().why_no_fabric;
-  if (question.simulate == SimulateWhen::kNever) return "not asked for";
+  if (question.simulate == SimulateWhen::kNever) return "not requested";
   if (question.simulate == SimulateWhen::kAlways || !question.trace.empty()) return "";
   if (answer.cost.fabric->link_hops > kMostAutoHops) {
-    return cat(answer.cost.fabric->link_hops, " wavelet-hops take a while (--simulate always)");
+    return cat(answer.cost.fabric->link_hops,
+               " wavelet-hops take too long (use --simulate always)");
   }
   if (answer.cost.messages > kMostAutoMessages) {
-    return cat(answer.cost.messages, " messages take a while (--simulate always)");
+    return cat(answer.cost.messages, " messages take too long (use --simulate always)");
   }
   return "";
 }
@@ -85,10 +86,10 @@ Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   if (!answer.why_not_simulated.empty()) return ok_status();
   TESSERA_CHECK_OK(check_hops(answer.cost));
   const bool traced = !question.trace.empty();
-  const bool unasked = question.simulate == SimulateWhen::kAuto && !traced;
+  const bool by_default = question.simulate == SimulateWhen::kAuto && !traced;
   Result<SimulatedReshard> simulated =
       simulate_messages(answer.reshard, question.mode, kMostMessages, traced);
-  if (!simulated && unasked) {
+  if (!simulated && by_default) {
     answer.why_not_simulated = simulated.error().message;
     return ok_status();
   }

@@ -34,7 +34,7 @@ struct ReshardQuestion {
   std::string target;  ///< a machine's name or file; empty for the smallest mesh that holds both
   bool pairs = false;
   bool heat = false;
-  bool heat_unasked = false;  ///< then a mesh that is too large for it is only a warning
+  bool heat_by_default = false;  ///< then a mesh that is too large for it is only a warning
   bool relabel = false;
   std::optional<std::int64_t> staging_bytes;
   SimulateWhen simulate = SimulateWhen::kAuto;

@@ -8,7 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -141,7 +141,7 @@ std::vector<BusiestLink> busiest_links(const reshard::LinkLoads& loads) {
   return links;
 }
 
-std::string heat_words(const reshard::LinkLoads& loads, const Terminal& terminal) {
+std::string heat_text(const reshard::LinkLoads& loads, const Terminal& terminal) {
   const std::size_t label = std::to_string(std::max<std::int64_t>(0, loads.rows - 1)).size();
   const std::int64_t room =
       std::min<std::int64_t>(kMostCols, terminal.width - static_cast<std::int64_t>(label) - 1);
@@ -151,7 +151,7 @@ std::string heat_words(const reshard::LinkLoads& loads, const Terminal& terminal
       cat("wavelets over the busiest link: ", range_text("row", map->from_row, map->to_row),
           " down, ", range_text("column", map->from_col, map->to_col), " across");
   if (map->cell_rows > 1 || map->cell_cols > 1) {
-    title += cat(", a character for ", map->cell_rows, "x", map->cell_cols, " places");
+    title += cat(", one character per ", map->cell_rows, "x", map->cell_cols, " places");
   }
   std::string out = wrap(title, terminal.width, "", "  ");
   // A character is about twice as high as it is wide.

@@ -42,7 +42,7 @@ std::vector<BusiestLink> busiest_links(const reshard::LinkLoads& loads);
 
 /// The map as lines of at most the terminal's width: one character per cell, on a scale of eight
 /// even steps whose bounds are printed below it.
-std::string heat_words(const reshard::LinkLoads& loads, const Terminal& terminal);
+std::string heat_text(const reshard::LinkLoads& loads, const Terminal& terminal);
 
 /// {"from", "to": [row, col], both included, "cell": [rows, cols], "wavelets": [[..], ..]}; null
 /// when no link carries anything.

@@ -14,7 +14,7 @@
 #include "tools/reshard/rank_work.h"
 #include "tools/targets/read_target.h"
 #include "tools/terminal/progress.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -111,7 +111,7 @@ Status commit_all(exchange::Agreement& agreement, RankFiles& files) {
   if (committed) return committed;
   Error error = committed.error();
   error.help += cat(error.help.empty() ? "" : "; ",
-                    "other files may be there already, each of them whole: run it again");
+                    "other files may already exist, each of them complete: run it again");
   return error;
 }
 

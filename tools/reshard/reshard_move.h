@@ -80,7 +80,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
                                exchange::Agreement& agreement, Console& console);
 
 void print_moved_json(const ShardMove& move, const ShardMoved& moved, std::ostream& out);
-void print_moved_words(const ShardMove& move, const ShardMoved& moved, std::ostream& out,
-                       const Terminal& terminal);
+void print_moved_text(const ShardMove& move, const ShardMoved& moved, std::ostream& out,
+                      const Terminal& terminal);
 
 }  // namespace tessera::tools

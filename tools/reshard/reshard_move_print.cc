@@ -6,7 +6,7 @@
 #include "tools/reshard/reshard_move.h"
 #include "tools/reshard/reshard_print.h"
 #include "tools/terminal/terminal.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -38,8 +38,8 @@ void print_moved_json(const ShardMove& move, const ShardMoved& moved, std::ostre
   out << dump(json) << '\n';
 }
 
-void print_moved_words(const ShardMove& move, const ShardMoved& moved, std::ostream& out,
-                       const Terminal& terminal) {
+void print_moved_text(const ShardMove& move, const ShardMoved& moved, std::ostream& out,
+                      const Terminal& terminal) {
   const ShardMoved::Largest& largest = moved.largest;
   const auto line = [&](const std::string& text) {
     out << wrap(text, terminal.width, "  ", "    ");
@@ -52,9 +52,8 @@ void print_moved_words(const ShardMove& move, const ShardMoved& moved, std::ostr
            count_of(moved.to_places, "place"), " on ", count_of(moved.ranks, "rank"),
            ", read from ", count_of(moved.files_read, "file")));
   if (moved.ranks > 1) {
-    line(cat(bytes_text(moved.sent_bytes), " from rank to rank in ",
-             count_of(moved.packets, "packet"), ", ", bytes_text(moved.local_bytes),
-             " inside ranks"));
+    line(cat(bytes_text(moved.sent_bytes), " between ranks in ", count_of(moved.packets, "packet"),
+             ", ", bytes_text(moved.local_bytes), " inside ranks"));
     line(cat("one rank sends at most ", bytes_text(largest.sent_bytes), " and receives ",
              bytes_text(largest.received_bytes), ", with ", count_of(largest.partners, "partner"),
              "; packets take at most ", bytes_text(largest.staged_bytes), " on a rank"));

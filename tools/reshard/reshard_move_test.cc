@@ -115,7 +115,7 @@ TEST_F(ReshardMove, CopiesPartialSumsAndTypes) {
   }
 }
 
-TEST_F(ReshardMove, AskedInOtherWays) {
+TEST_F(ReshardMove, OtherOptions) {
   const std::string rows = tensor("40x24xf32", "pyflame.RowPartition(4)");
   const std::string columns = tensor("40x24xf32", "pyflame.ColPartition(4)");
   moves(rows, columns, {"--threads", "3", "--checksums"});
@@ -173,7 +173,7 @@ TEST_F(ReshardMove, OneFileForAllPlacesOfARank) {
   write("x.bin", shards.all_inputs());
   const Answer raw = run({"reshard", shards.a_text, shards.b_text, "--in", path("x.{rank}"),
                           "--out", path("y.{rank}.bin"), "--raw"});
-  EXPECT_NE(raw.err.find("x.0': No such file"), std::string::npos) << raw.err;
+  EXPECT_NE(raw.err.find("x.0'"), std::string::npos) << raw.err;
   std::filesystem::rename(path("x.bin"), path("x.0"));
   EXPECT_EQ(run({"reshard", shards.a_text, shards.b_text, "--in", path("x.{rank}"), "--out",
                  path("y.{rank}.bin"), "--raw"})
@@ -195,7 +195,7 @@ TEST_F(ReshardMove, PlacesThatShareAByte) {
   EXPECT_EQ(read("y.2.npy"), header + "\x65");
 }
 
-TEST_F(ReshardMove, SaysWhatItDid) {
+TEST_F(ReshardMove, ReportsFilesAndBytes) {
   const ShardCase shards(tensor("40x24xf32", "pyflame.RowPartition(4)"),
                          tensor("40x24xf32", "pyflame.ColPartition(4)"));
   shards.write_inputs(folder_.string());
@@ -209,9 +209,10 @@ TEST_F(ReshardMove, SaysWhatItDid) {
   EXPECT_EQ(json["file_bytes"], 40 * 24 * 4 + 4 * 128);
   EXPECT_TRUE(json["seconds"].contains("planning"));
   EXPECT_GE(json["seconds"]["moving"].get<double>(), 0);
-  const Answer words = run(arguments(shards));
-  EXPECT_NE(words.out.find("wrote 4 files"), std::string::npos) << words.out;
-  EXPECT_NE(words.out.find("array (40, 6) of '<f4'"), std::string::npos) << words.out;
+  const Answer text = run(arguments(shards));
+  EXPECT_NE(text.out.find(" 4 files"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("(40, 6)"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("'<f4'"), std::string::npos) << text.out;
 }
 
 TEST_F(ReshardMove, BitsWithoutANumPyTypeHaveASidecar) {
@@ -230,7 +231,7 @@ TEST_F(ReshardMove, BitsWithoutANumPyTypeHaveASidecar) {
   EXPECT_EQ(read("z.1.npy").substr(128), read("x.1.npy").substr(128));
 }
 
-TEST_F(ReshardMove, AnErrorLeavesEverythingAsItWas) {
+TEST_F(ReshardMove, AnErrorLeavesAllFilesUnchanged) {
   const ShardCase shards(tensor("40x24xf32", "pyflame.RowPartition(4)"),
                          tensor("40x24xf32", "pyflame.ColPartition(4)"));
   shards.write_inputs(folder_.string());
@@ -246,7 +247,7 @@ TEST_F(ReshardMove, AnErrorLeavesEverythingAsItWas) {
   EXPECT_EQ(read("y.1.npy"), "old");
 }
 
-TEST_F(ReshardMove, RefusesWhatCannotBeAsked) {
+TEST_F(ReshardMove, RefusesInvalidOptions) {
   const std::string a = tensor("40x24xf32", "pyflame.RowPartition(4)");
   const std::string b = tensor("40x24xf32", "pyflame.ColPartition(4)");
   const auto code = [&](std::vector<std::string> more, bool files = true) {
@@ -262,7 +263,7 @@ TEST_F(ReshardMove, RefusesWhatCannotBeAsked) {
     EXPECT_EQ(code({flag}), "usage") << flag;
   }
   EXPECT_EQ(code({"--trace", "t.json"}), "usage");
-  EXPECT_EQ(code({"--patience", "3"}), "usage");
+  EXPECT_EQ(code({"--timeout", "3"}), "usage");
   EXPECT_EQ(code({"--no-shared-memory"}), "usage");
   for (const std::string flag : {"--checksums", "--raw", "--progress"}) {
     EXPECT_EQ(code({flag}, false), "usage") << flag;
@@ -375,11 +376,11 @@ TEST_F(ReshardRanks, OneErrorForAll) {
   std::vector<std::string> before = names();
   const std::vector<std::string> good = arguments(shards, {"--mpi"});
   const auto expect_one = [&](const std::vector<std::vector<std::string>>& args, int status,
-                              const std::vector<std::string>& words) {
+                              const std::vector<std::string>& parts) {
     const std::vector<Answer> answers = on_ranks(args);
     for (const Answer& answer : answers) EXPECT_EQ(answer.status, status);
-    for (const std::string& word : words) {
-      EXPECT_NE(answers[0].err.find(word), std::string::npos) << answers[0].err;
+    for (const std::string& part : parts) {
+      EXPECT_NE(answers[0].err.find(part), std::string::npos) << answers[0].err;
     }
     EXPECT_EQ(answers[1].err + answers[2].err + answers[1].out + answers[2].out, "");
     EXPECT_EQ(names(), before);
@@ -395,7 +396,7 @@ TEST_F(ReshardRanks, OneErrorForAll) {
   // The same error on all ranks is not attributed to one rank, and shows its position in the text.
   expect_one({other, other, other}, 2, {"error[bad_dtype]: in A", "^^^"});
   other[1] = "-";
-  expect_one({other, other, other}, 2, {"error[usage]: A is -"});
+  expect_one({other, other, other}, 2, {"error[usage]: ", "--mpi"});
   std::filesystem::rename(path("x.3.npy"), path("x.gone"));
   before = names();
   expect_one({good, good, good}, 2, {"error[io]: rank 2: ", "x.3.npy"});

@@ -182,15 +182,15 @@ class ReshardMpi : public TestFolder, public testing::Test {
     for (const std::string& name : names()) fs::remove(path(name));
   }
 
-  /// One error that contains all of these words among the output of MPI, and no new files.
+  /// One error that contains all of these parts among the output of MPI, and no new files.
   void fails(const Answer& answer, std::vector<std::string> before,
-             const std::vector<std::string>& words) {
+             const std::vector<std::string>& parts) {
     EXPECT_NE(answer.status, 0);
     EXPECT_NE(answer.status, 124) << "it hung";
     EXPECT_EQ(count(answer.out, "error["), 0U) << answer.out;
-    EXPECT_EQ(count(answer.err, "error["), words.empty() ? 0U : 1U) << answer.err;
-    for (const std::string& word : words) {
-      EXPECT_NE(answer.err.find(word), std::string::npos) << word << "\n" << answer.err;
+    EXPECT_EQ(count(answer.err, "error["), parts.empty() ? 0U : 1U) << answer.err;
+    for (const std::string& part : parts) {
+      EXPECT_NE(answer.err.find(part), std::string::npos) << part << "\n" << answer.err;
     }
     before.insert(before.end(), {"log", "log.err"});
     std::sort(before.begin(), before.end());
@@ -276,7 +276,7 @@ TEST_F(ReshardMpi, ARankWithOtherArgumentsIsNamed) {
   std::vector<std::string> bad = good;
   bad.emplace_back("--fiels");
   fails(two(good, bad), before, {"error[unknown_name]: rank 1", "--fiels"});
-  fails(two(bad, bad), before, {"error[unknown_name]: there is no flag '--fiels'"});
+  fails(two(bad, bad), before, {"error[unknown_name]: ", "'--fiels'"});
 }
 
 TEST_F(ReshardMpi, AMissingFileOfOneRankIsOneErrorOfAll) {
@@ -288,7 +288,7 @@ TEST_F(ReshardMpi, AMissingFileOfOneRankIsOneErrorOfAll) {
         {"error[io]: rank 2: ", "x.2.npy"});
 }
 
-TEST_F(ReshardMpi, ForgottenMpiIsTold) {
+TEST_F(ReshardMpi, ForgottenMpiIsAnError) {
   const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(2)"),
                          tensor("53x63xf32", "pyflame.ColPartition(2)"));
   shards.write_inputs(folder_.string());
@@ -296,7 +296,7 @@ TEST_F(ReshardMpi, ForgottenMpiIsTold) {
   std::erase(line, "--mpi");
   const Answer answer = mpirun(2, line);
   EXPECT_NE(answer.status, 0);
-  EXPECT_NE(answer.err.find("2 processes were started"), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("error[usage]: 2 "), std::string::npos) << answer.err;
   EXPECT_FALSE(fs::exists(path("y.0.npy")));
 }
 
@@ -308,14 +308,13 @@ TEST_F(ReshardMpi, AKilledRankEndsTheJobAndLeavesNothing) {
   fails(stopped.job->wait(), {"x.0.npy", "x.1.npy"}, {});
 }
 
-TEST_F(ReshardMpi, AStoppedRankIsNamedOncePatienceEnds) {
+TEST_F(ReshardMpi, AStoppedRankIsNamedAfterTheTimeout) {
   if (!has_nameless_files()) GTEST_SKIP() << "unfinished files have names here";
-  const Stopped stopped = stop_in_the_middle({"--patience", "2"});
+  const Stopped stopped = stop_in_the_middle({"--timeout", "2"});
   ASSERT_GT(stopped.process, 0);
   const auto since = Clock::now();
   const Answer answer = stopped.job->wait();
-  EXPECT_LT(Clock::now() - since, std::chrono::seconds(15))
-      << "the patience that was not asked for";
+  EXPECT_LT(Clock::now() - since, std::chrono::seconds(15)) << "the default timeout was used";
   fails(answer, {"x.0.npy", "x.1.npy"}, {"error[rank_silent]", "rank 1"});
   EXPECT_TRUE(ends(stopped.process)) << "it is still there";
 }

@@ -10,7 +10,7 @@
 #include "tessera/target/size_text.h"
 #include "tools/json/json.h"
 #include "tools/reshard/reshard_heat.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -54,21 +54,21 @@ std::string where_text(const ReshardAnswer& answer) {
   const reshard::PhysicalMesh& physical = answer.reshard.physical();
   const std::string mesh =
       physical.mesh.rank() == 0 ? "one place" : cat(physical.mesh.to_string(), " places");
-  return answer.target.empty() ? cat("on ", mesh, ", just enough for both")
+  return answer.target.empty() ? cat("on ", mesh, ", the smallest mesh for both")
                                : cat("on ", answer.target, " (", mesh, ")");
 }
 
 /// An explanation of a kind, for users who do not know the term.
-std::string_view kind_words(reshard::ReshardKind kind) {
+std::string_view kind_text(reshard::ReshardKind kind) {
   switch (kind) {
     case reshard::ReshardKind::kIdentity:
-      return "everything is where it shall be";
+      return "all data are already at their destination";
     case reshard::ReshardKind::kReduce:
       return "partial results are combined";
     case reshard::ReshardKind::kScatter:
-      return "one place gives to many";
+      return "one place sends to many";
     case reshard::ReshardKind::kGather:
-      return "many places give to one";
+      return "many places send to one";
     case reshard::ReshardKind::kReplicate:
       return "more copies of the same tiles";
     case reshard::ReshardKind::kTranspose:
@@ -76,14 +76,14 @@ std::string_view kind_words(reshard::ReshardKind kind) {
     case reshard::ReshardKind::kRedistribute:
       return "the same tiles on other places";
     case reshard::ReshardKind::kReshard:
-      return "tiles are cut anew";
+      return "tiles are split differently";
   }
   return "";
 }
 
-class Words {
+class TextPrinter {
  public:
-  Words(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
+  TextPrinter(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
 
   void heading(const std::string& text) {
     const std::string lines = wrap(text, terminal_.width, "", "  ");
@@ -102,25 +102,26 @@ class Words {
   const Terminal& terminal_;
 };
 
-void say_fabric(const ReshardAnswer& answer, Words& words) {
+void print_fabric(const ReshardAnswer& answer, TextPrinter& printer) {
   const reshard::PhysicalMesh& physical = answer.reshard.physical();
   if (!answer.cost.fabric) {
-    words.line(cat("links, distances and cycles are not known: ", physical.why_no_fabric));
+    printer.line(cat("links, distances and cycles are not known: ", physical.why_no_fabric));
     return;
   }
   const reshard::FabricCost& fabric = *answer.cost.fabric;
   if (answer.cost.messages == 0) return;
-  words.line(cat(count_of(fabric.hops, "wavelet-hop"), ", ",
-                 fabric.link_hops == fabric.hops
-                     ? std::string()
-                     : cat(fabric.link_hops, " over links as multicasts go once over each, "),
-                 "the longest way has ", count_of(fabric.longest_distance, "step")));
-  words.line(cat("at most ", count_of(fabric.max_link_wavelets, "wavelet"), " over one link, ",
-                 fabric.max_ramp_wavelets, " into or out of one place"));
+  printer.line(
+      cat(count_of(fabric.hops, "wavelet-hop"), ", ",
+          fabric.link_hops == fabric.hops
+              ? std::string()
+              : cat(fabric.link_hops, " over links because multicasts cross each link once, "),
+          "the longest route has ", count_of(fabric.longest_distance, "step")));
+  printer.line(cat("at most ", count_of(fabric.max_link_wavelets, "wavelet"), " over one link, ",
+                   fabric.max_ramp_wavelets, " into or out of one place"));
   const std::optional<double> seconds = answer.seconds();
-  words.line(cat("about ", count_of(fabric.cycles, "cycle"),
-                 seconds ? cat(", ", seconds_text(*seconds), " at the clock of ", answer.target)
-                         : std::string()));
+  printer.line(cat("about ", count_of(fabric.cycles, "cycle"),
+                   seconds ? cat(", ", seconds_text(*seconds), " at the clock of ", answer.target)
+                           : std::string()));
   if (answer.simulation) {
     const fabric::Simulation& simulation = *answer.simulation;
     std::string text = cat("simulated: ", count_of(simulation.cycles, "cycle"));
@@ -128,36 +129,36 @@ void say_fabric(const ReshardAnswer& answer, Words& words) {
       text += cat(" in ", count_of(simulation.phases, "phase"), " with ",
                   count_of(simulation.colours, "colour"));
     }
-    words.line(text);
+    printer.line(text);
   } else {
-    words.line(cat("not simulated: ", answer.why_not_simulated));
+    printer.line(cat("not simulated: ", answer.why_not_simulated));
   }
 }
 
-void say_chunks(const reshard::Chunks& chunks, Words& words) {
+void print_chunks(const reshard::Chunks& chunks, TextPrinter& printer) {
   if (chunks.rounds == 1) {
-    words.line(cat("one round is enough: at most ", bytes_text(chunks.whole_bytes),
-                   " arrive at one place"));
+    printer.line(cat("one round is enough: at most ", bytes_text(chunks.whole_bytes),
+                     " arrive at one place"));
     return;
   }
   std::string how;
   for (const reshard::ChunkCut& cut : chunks.cuts) {
-    how += cat(how.empty() ? "" : ", ", "dim ", cut.dim, cut.dealt ? " dealt to " : " in ",
-               cut.parts, cut.dealt ? "" : " blocks");
+    how += cat(how.empty() ? "" : ", ", "dim ", cut.dim, " in ", cut.parts,
+               cut.dealt ? " cyclic parts" : " blocks");
   }
-  words.line(cat("in ", count_of(chunks.rounds, "round"), " (", how, ") at most ",
-                 bytes_text(chunks.staging_bytes), " arrive at one place, instead of ",
-                 bytes_text(chunks.whole_bytes), " at once"));
+  printer.line(cat("in ", count_of(chunks.rounds, "round"), " (", how, ") at most ",
+                   bytes_text(chunks.staging_bytes), " arrive at one place, instead of ",
+                   bytes_text(chunks.whole_bytes), " at once"));
 }
 
-void say_memory(const reshard::Feasibility& memory, Words& words) {
+void print_memory(const reshard::Feasibility& memory, TextPrinter& printer) {
   if (!memory.available_bytes) return;
-  words.line(cat("place ", bracketed(memory.place), " holds ", bytes_text(memory.resident_bytes()),
-                 " of A and B together, of ", target::size_text(*memory.available_bytes),
-                 " for data in ", memory.space,
-                 memory.rounds == 1
-                     ? std::string()
-                     : cat("; the rest takes what arrives in ", count_of(memory.rounds, "round"))));
+  printer.line(cat("place ", bracketed(memory.place), " holds ",
+                   bytes_text(memory.resident_bytes()), " of A and B together, of ",
+                   target::size_text(*memory.available_bytes), " for data in ", memory.space,
+                   memory.rounds == 1 ? std::string()
+                                      : cat("; the rest of its memory receives the data in ",
+                                            count_of(memory.rounds, "round"))));
 }
 
 }  // namespace
@@ -191,16 +192,16 @@ Json relabel_json(const reshard::Relabelled& relabelled) {
 
 void print_relabelled(const reshard::Relabelled& relabelled, std::ostream& out,
                       const Terminal& terminal) {
-  Words words(out, terminal);
+  TextPrinter printer(out, terminal);
   if (!relabelled.changed) {
-    words.line(cat("no other choice of places for B moves less",
-                   relabelled.optimal ? "" : ", among those looked at"));
+    printer.line(cat("no other choice of places for B moves less",
+                     relabelled.optimal ? "" : ", among those examined"));
     return;
   }
-  words.line(cat("with B on other places ", bytes_text(relabelled.bytes_after),
-                 " cross instead of ", bytes_text(relabelled.bytes_before),
-                 relabelled.optimal ? ": the fewest possible" : ""));
-  words.line(cat("B is then ", print_native(relabelled.to)));
+  printer.line(cat("with B on other places ", bytes_text(relabelled.bytes_after),
+                   " cross instead of ", bytes_text(relabelled.bytes_before),
+                   relabelled.optimal ? ": the fewest possible" : ""));
+  printer.line(cat("B is then ", print_native(relabelled.to)));
 }
 
 void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
@@ -255,40 +256,41 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   out << "]}\n";
 }
 
-void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal) {
-  Words words(out, terminal);
+void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal) {
+  TextPrinter printer(out, terminal);
   const reshard::ReshardCost& cost = answer.cost;
-  words.heading(cat(reshard::kind_name(answer.kind), ": ", kind_words(answer.kind), ", ",
-                    where_text(answer)));
-  words.line(cost.messages == 0 ? std::string("nothing crosses places")
-                                : cat(bytes_text(cost.bytes), " cross places in ",
-                                      count_of(cost.messages, "message"), ", ",
-                                      count_of(cost.wavelets, "wavelet")));
+  printer.heading(
+      cat(reshard::kind_name(answer.kind), ": ", kind_text(answer.kind), ", ", where_text(answer)));
+  printer.line(cost.messages == 0 ? std::string("nothing crosses places")
+                                  : cat(bytes_text(cost.bytes), " cross places in ",
+                                        count_of(cost.messages, "message"), ", ",
+                                        count_of(cost.wavelets, "wavelet")));
   if (cost.local_bytes > 0) {
-    words.line(cat(bytes_text(cost.local_bytes), " are copied inside places"));
+    printer.line(cat(bytes_text(cost.local_bytes), " are copied inside places"));
   }
-  say_fabric(answer, words);
+  print_fabric(answer, printer);
   if (answer.relabelled) print_relabelled(*answer.relabelled, out, terminal);
-  if (answer.chunks) say_chunks(*answer.chunks, words);
-  if (answer.memory) say_memory(*answer.memory, words);
+  if (answer.chunks) print_chunks(*answer.chunks, printer);
+  if (answer.memory) print_memory(*answer.memory, printer);
   for (const ReshardWarning& warning : answer.warnings) {
-    words.warning(cat("warning[", warning.code, "]: ", warning.message));
-    if (!warning.help.empty()) words.line(warning.help);
+    printer.warning(cat("warning[", warning.code, "]: ", warning.message));
+    if (!warning.help.empty()) printer.line(warning.help);
   }
   if (answer.pairs) {
     const Shape& mesh = answer.reshard.physical().mesh;
     const std::size_t shown = std::min(answer.pairs->size(), kMostPairsInWords);
     for (std::size_t i = 0; i < shown; ++i) {
       const reshard::PairBytes& pair = (*answer.pairs)[i];
-      words.line(cat(bracketed(mesh.delinear(pair.source)), " to ",
-                     bracketed(mesh.delinear(pair.destination)), ": ",
-                     count_of(pair.bytes, "byte")));
+      printer.line(cat(bracketed(mesh.delinear(pair.source)), " to ",
+                       bracketed(mesh.delinear(pair.destination)), ": ",
+                       count_of(pair.bytes, "byte")));
     }
     if (shown < answer.pairs->size()) {
-      words.line(cat("and ", answer.pairs->size() - shown, " more pairs (--json lists them all)"));
+      printer.line(
+          cat("and ", answer.pairs->size() - shown, " more pairs (--json lists them all)"));
     }
   }
-  if (answer.loads && cost.messages > 0) words.picture(heat_words(*answer.loads, terminal));
+  if (answer.loads && cost.messages > 0) printer.picture(heat_text(*answer.loads, terminal));
 }
 
 }  // namespace tessera::tools

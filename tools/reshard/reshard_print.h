@@ -17,7 +17,7 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out);
 
 /// The answer as text, with the heat map where there is one; pairs beyond the first 32 are only
 /// counted.
-void print_reshard_words(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal);
+void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal);
 
 /// 0.00012 s is "120 us".
 std::string seconds_text(double seconds);

@@ -8,6 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/testing/command_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -78,8 +79,8 @@ TEST(ReshardVerb, WithoutATargetTheMeshIsJustLargeEnough) {
   EXPECT_TRUE(json["target"].is_null());
   EXPECT_TRUE(json["seconds"].is_null());
   EXPECT_EQ(json["mesh"], Json({4, 4}));
-  const Answer words = run({"reshard", kWide, kTall});
-  EXPECT_NE(words.out.find("on 4x4 places, just enough for both"), std::string::npos) << words.out;
+  const Answer text = run({"reshard", kWide, kTall});
+  EXPECT_NE(text.lines()[0].find("4x4"), std::string::npos) << text.out;
 }
 
 /// Section 7.1 of the PyFlame document: c is on Grid(4, 4) and a was on Grid(2, 8). [64, 64] f32:
@@ -93,7 +94,7 @@ TEST(ReshardVerb, WithoutATargetTheMeshIsJustLargeEnough) {
 ///              2 and 3: 4 · 128
 ///   ramp       two halves in, two out: 256
 ///   longest    (1,7) to (3,3): 4 + 2 = 6
-TEST(ReshardVerb, TheSeedsPropagationExample) {
+TEST(ReshardVerb, ThePyFlamePropagationExample) {
   constexpr std::int64_t kHalf = 128;
   const Json json =
       ask(flame("64x64xf32", "Grid(2, 8)"), flame("64x64xf32", "Grid(4, 4)"), {"--target", "wse2"});
@@ -106,7 +107,7 @@ TEST(ReshardVerb, TheSeedsPropagationExample) {
 /// per row.
 ///   wavelets   4 rows · 3 · 131072; hops: distances 1 + 2 + 3 per row; over links once each
 ///   link       131072, ramp 131072, longest 3
-TEST(ReshardVerb, TheSeedsMatmulExample) {
+TEST(ReshardVerb, ThePyFlameMatmulExample) {
   constexpr std::int64_t kTile = 131072;  // 256 · 512
   const Json json = ask(flame("1024x512xf32", "RowPartition(4)"),
                         flame("1024x512xf32", "Grid(4, 4, replicate=[1], dim_to_pe=[0, -1])"));
@@ -140,7 +141,7 @@ TEST(ReshardVerb, SimulatedCycles) {
   EXPECT_EQ(colours["simulation"]["phases"], 1);
   const Json never = ask(one, two, {"--simulate", "never"});
   EXPECT_TRUE(never["simulated_cycles"].is_null());
-  EXPECT_EQ(never["why_not_simulated"], "not asked for");
+  EXPECT_FALSE(never["why_not_simulated"].get<std::string>().empty());
   // 2^24 wavelets over one link are too many to be simulated without a request.
   const Json large =
       ask(flame("33554432xf32", "SinglePE()"), flame("33554432xf32", "RowPartition(2)"));
@@ -156,17 +157,18 @@ TEST(ReshardVerb, ASimulationWithoutEndIsRefusedAtOnce) {
            "--simulate", "always"});
   EXPECT_EQ(answer.status, 1);
   EXPECT_EQ(answer.json()["error"]["code"], "too_large");
-  EXPECT_EQ(answer.json()["error"]["message"],
-            "the messages take 5000000000 hops, and at most 2147483648 are simulated");
+  EXPECT_EQ(facts_in(answer.json()["error"]["message"].get<std::string>()),
+            "5000000000 2147483648");
 }
 
 TEST(ReshardVerb, NothingToMove) {
   const Json json = ask(kWide, kWide);
   expect_figures(json, {"IDENTITY", 0, 256, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(json["simulated_cycles"], 0);
-  const Answer words = run({"reshard", kWide, kWide});
-  EXPECT_NE(words.out.find("nothing crosses places"), std::string::npos) << words.out;
-  EXPECT_EQ(words.out.find("busiest"), std::string::npos) << words.out;
+  const Answer text = run({"reshard", kWide, kWide});
+  EXPECT_TRUE(text.out.starts_with("IDENTITY")) << text.out;
+  // There are no messages, and no picture of them.
+  EXPECT_EQ(run({"reshard", kWide, kWide, "--no-heat"}).out, text.out);
 }
 
 TEST(ReshardVerb, Kinds) {
@@ -207,11 +209,11 @@ TEST(ReshardVerb, PairsArePhysicalAndAddUp) {
   }
   EXPECT_EQ(bytes, json["bytes"]);
   EXPECT_EQ(hops, json["hops"]);
-  const Answer words = run({"reshard", kWide, kTall, "--pairs"});
-  EXPECT_NE(words.out.find("[0, 0] to [1, 0]: 16 bytes"), std::string::npos) << words.out;
+  const Answer text = run({"reshard", kWide, kTall, "--pairs"});
+  EXPECT_NE(text.out.find("[0, 0] to [1, 0]: 16 "), std::string::npos) << text.out;
   const Answer many = run({"reshard", flame("64x64xf32", "Grid(8, 8)"),
                            flame("64x64xf32", "RowPartition(16)"), "--pairs", "--no-heat"});
-  EXPECT_NE(many.out.find("more pairs (--json lists them all)"), std::string::npos) << many.out;
+  EXPECT_NE(many.lines().back().find("--json"), std::string::npos) << many.out;
 }
 
 TEST(ReshardVerb, WhereRoutesAreNotKnown) {
@@ -226,41 +228,40 @@ TEST(ReshardVerb, WhereRoutesAreNotKnown) {
     ASSERT_TRUE(json.contains(field)) << field;
     EXPECT_TRUE(json[field].is_null()) << field;
   }
-  const Answer words = run({"reshard", flame("64x64xf32", "RowPartition(4)"),
-                            flame("64x64xf32", "ColPartition(4)"), "--target", "wormhole"});
-  EXPECT_NE(words.out.find("are not known"), std::string::npos) << words.out;
+  const Answer text = run({"reshard", flame("64x64xf32", "RowPartition(4)"),
+                           flame("64x64xf32", "ColPartition(4)"), "--target", "wormhole"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_EQ(text.out.find(" hops"), std::string::npos) << text.out;
   const Answer always =
       run({"reshard", kWide, kTall, "--target", "wormhole", "--simulate", "always", "--json"});
   EXPECT_EQ(always.error_code(), "not_supported");
   EXPECT_EQ(always.status, 1);
 }
 
-TEST(ReshardVerb, TheHeatMapIsInWordsAndOnRequestInJson) {
-  const Answer words = run({"reshard", kWide, kTall});
+TEST(ReshardVerb, TheHeatMapIsInTextAndOnRequestInJson) {
+  const Answer text = run({"reshard", kWide, kTall});
   // Rows 0 and 1 carry tiles west: 8, 16 and 8 wavelets from columns 1, 2 and 3; columns 0 and 1
   // carry halves south: 8, 16 and 8 from rows 0, 1 and 2. A step of the scale is 2.
-  EXPECT_NE(
-      words.out.find("wavelets over the busiest link: rows 0 to 3 down, columns 0 to 3 across\n"
-                     "0 4 4 8 4\n"
-                     "1 8 8 8 4\n"
-                     "2 4 4 . .\n"
-                     "3 . . . .\n"),
-      std::string::npos)
-      << words.out;
-  EXPECT_EQ(run({"reshard", kWide, kTall, "--no-heat"}).out.find("busiest"), std::string::npos);
+  const std::string map =
+      "\n0 4 4 8 4\n"
+      "1 8 8 8 4\n"
+      "2 4 4 . .\n"
+      "3 . . . .\n";
+  EXPECT_NE(text.out.find(map), std::string::npos) << text.out;
+  EXPECT_EQ(run({"reshard", kWide, kTall, "--no-heat"}).out.find(map), std::string::npos);
   const Json json = ask(kWide, kTall, {"--heat"});
   EXPECT_EQ(dump(json["heat"]["wavelets"]), "[[8,8,16,8],[16,16,16,8],[8,8,0,0],[0,0,0,0]]");
 }
 
-TEST(ReshardVerb, AMeshTooLargeForAHeatMapIsWarnedOfUnlessItWasAskedFor) {
+TEST(ReshardVerb, AMeshTooLargeForAHeatMapIsAWarningUnlessRequested) {
   const std::string a = tensor("4xf32", "native<mesh=[8192, 8192], {d0} / (1 -> m0), fixed(m1=0)>");
   const std::string b = tensor("4xf32", "native<mesh=[8192, 8192], {d0} / (1 -> m1), fixed(m0=0)>");
-  const Answer words = run({"reshard", a, b});
-  EXPECT_EQ(words.status, 0);
-  EXPECT_NE(words.out.find("warning[too_large]: no picture"), std::string::npos) << words.out;
-  const Answer asked = run({"reshard", a, b, "--json", "--heat"});
-  EXPECT_EQ(asked.status, 1);
-  EXPECT_EQ(asked.json()["error"]["code"], "too_large");
+  const Answer text = run({"reshard", a, b});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.out.find("warning[too_large]: "), std::string::npos) << text.out;
+  const Answer requested = run({"reshard", a, b, "--json", "--heat"});
+  EXPECT_EQ(requested.status, 1);
+  EXPECT_EQ(requested.json()["error"]["code"], "too_large");
 }
 
 TEST(ReshardVerb, RelabellingFindsATransposeThatMovesNothing) {
@@ -279,12 +280,12 @@ TEST(ReshardVerb, RelabellingFindsATransposeThatMovesNothing) {
   EXPECT_EQ(again["bytes"], 0);
   const Json same = ask(a, a, {"--relabel"});
   EXPECT_EQ(same["relabel"]["changed"], false);
-  EXPECT_NE(run({"reshard", a, b, "--relabel"}).out.find("B is then tensor<8x8xf32, native<"),
+  EXPECT_NE(run({"reshard", a, b, "--relabel"}).out.find("tensor<8x8xf32, native<"),
             std::string::npos);
 }
 
 /// The example of chunks.h: 63/64 of 16 KB arrive, 4 rounds of 16 rows with 4096 bytes each.
-TEST(ReshardVerb, StagingTellsRounds) {
+TEST(ReshardVerb, StagingGivesRounds) {
   const std::string a = flame("64x64xf32", "Grid(8, 8)");
   const std::string b = flame("64x64xf32", "SinglePE()");
   const Json json = ask(a, b, {"--staging", "4096"});
@@ -307,7 +308,7 @@ TEST(ReshardVerb, AGatherThatDoesNotFitIsNo) {
   const auto message = answer.json()["error"]["message"].get<std::string>();
   EXPECT_NE(message.find("4 MB"), std::string::npos) << message;
   EXPECT_NE(message.find("36 KB"), std::string::npos) << message;
-  EXPECT_NE(answer.json()["error"]["help"].get<std::string>().find("host"), std::string::npos);
+  EXPECT_FALSE(answer.json()["error"]["help"].get<std::string>().empty());
   // Without a machine, memory is unknown.
   EXPECT_EQ(ask(a, b)["kind"], "GATHER");
 }
@@ -349,7 +350,7 @@ TEST(ReshardVerb, BadInput) {
   EXPECT_EQ(code({grid, grid, "--staging", "0"}, 2), "usage");
   EXPECT_EQ(code({grid}, 2), "usage");
   const Answer near = run({"reshard", grid, grid, "--simulate", "allways"});
-  EXPECT_NE(near.err.find("did you mean 'always'?"), std::string::npos) << near.err;
+  EXPECT_NE(near.err.find("'always'"), std::string::npos) << near.err;
 }
 
 TEST(ReshardVerb, Batch) {
@@ -367,6 +368,39 @@ TEST(ReshardVerb, Batch) {
   // Each place of B receives two halves of 16 bytes.
   EXPECT_EQ(parsed(lines[2])["chunks"]["rounds"], 2);
   EXPECT_EQ(parsed(lines[3])["error"]["code"], "unknown_name");
+}
+
+/// The former name of a flag is accepted in arguments and in requests, but listed nowhere.
+TEST(ReshardVerb, AliasesOfFlags) {
+  const auto error = [](const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"reshard", kWide, kTall, "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args).json()["error"];
+  };
+  // Both names are the same flag, which needs --mpi.
+  for (const std::string flag : {"--timeout", "--patience"}) {
+    EXPECT_EQ(error({flag, "3"})["code"], "usage");
+    EXPECT_EQ(facts_in(error({flag, "3"})["message"].get<std::string>()), "--timeout") << flag;
+    EXPECT_EQ(error({flag, "soon"})["code"], "bad_number") << flag;
+  }
+  EXPECT_EQ(error({"--timeout", "3", "--patience", "3"})["code"], "usage");
+  const Json request = {{"a", kWide}, {"b", kTall}};
+  const auto answer = [&](const std::vector<std::string>& keys) {
+    Json line = request;
+    for (const std::string& key : keys) line[key] = 3;
+    return run({"reshard", "--batch"}, dump(line) + "\n").json()["error"];
+  };
+  for (const std::string key : {"timeout", "patience"}) {
+    EXPECT_EQ(answer({key})["code"], "usage") << key;
+    EXPECT_EQ(facts_in(answer({key})["message"].get<std::string>()), "--timeout") << key;
+  }
+  EXPECT_EQ(answer({"timeout", "patience"})["code"], "bad_json");
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"help", "reshard"}, {"man"}, {"completion", "bash"}, {"completion", "zsh"}}) {
+    const std::string out = run(args).out;
+    EXPECT_NE(out.find("timeout"), std::string::npos) << args[0];
+    EXPECT_EQ(out.find("patience"), std::string::npos) << args[0];
+  }
 }
 
 }  // namespace

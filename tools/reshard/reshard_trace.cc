@@ -124,7 +124,7 @@ void add_counter(Writer& writer, const std::vector<TraceMessage>& messages) {
   for (const auto& [cycle, by] : change) {
     under_way += by;
     writer.add({{"ph", "C"},
-                {"name", "messages on their way"},
+                {"name", "messages in flight"},
                 {"pid", 0},
                 {"ts", cycle},
                 {"args", {{"messages", under_way}}}});

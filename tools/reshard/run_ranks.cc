@@ -13,7 +13,7 @@
 #include "tessera/version.h"
 #include "tools/command/run.h"
 #include "tools/reshard/mpi_module.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -26,7 +26,7 @@ bool asks_for(const std::vector<std::string>& args, std::string_view flag) {
 }
 
 /// The value of a flag as a user would write it; "not given" without one.
-std::string said(const Request& request, const Flag& flag) {
+std::string value_text(const Request& request, const Flag& flag) {
   if (!request.has(flag.name)) return "not given";
   switch (flag.kind) {
     case ValueKind::kSwitch:
@@ -48,12 +48,12 @@ exchange::Fact fact(std::string name, const std::string& text) {
 }
 
 /// What must be the same on all ranks: everything but --threads, which may differ per machine.
-std::vector<exchange::Fact> facts_of(const Verb& verb, const Asked& asked) {
+std::vector<exchange::Fact> facts_of(const Verb& verb, const ParsedRequest& parsed) {
   std::vector<exchange::Fact> facts = {fact("version", std::string(kVersion))};
-  for (const auto& [name, text] : asked.texts) facts.push_back(fact(upper_case(name), text));
+  for (const auto& [name, text] : parsed.texts) facts.push_back(fact(upper_case(name), text));
   for (const Flag& flag : flags_of(verb)) {
     if (flag.name == "threads" || flag.name == "help" || flag.name == "batch") continue;
-    facts.push_back(fact(cat("--", flag.name), said(asked.request, flag)));
+    facts.push_back(fact(cat("--", flag.name), value_text(parsed.request, flag)));
   }
   return facts;
 }
@@ -64,35 +64,35 @@ Status check_input(const Verb& verb, const Request& request) {
     if (request.text(positional.name) != "-") continue;
     return Error{ErrorCode::kUsage,
                  cat(upper_case(positional.name), " is -, but with ", kFlag,
-                     " standard input reaches rank 0 alone"),
+                     " only rank 0 has standard input"),
                  std::nullopt, "write it to a file and name that: @a.txt"};
   }
   return ok_status();
 }
 
-Asked read_alone(const Verb& verb, const std::vector<std::string>& args) {
+ParsedRequest read_alone(const Verb& verb, const std::vector<std::string>& args) {
   std::istringstream no_input;
-  Asked asked = read_request(verb, args, no_input);
-  const Status status = check_input(verb, asked.request);
-  if (!status) asked.failure = Failure{status.error(), ""};
-  return asked;
+  ParsedRequest parsed = read_request(verb, args, no_input);
+  const Status status = check_input(verb, parsed.request);
+  if (!status) parsed.failure = Failure{status.error(), ""};
+  return parsed;
 }
 
-/// How long ranks wait for each other; the verb checks --patience once all have read it.
-exchange::Timeouts patience_of(const Request& request) {
-  const bool is_said = request.has("patience");
-  const std::int64_t seconds = request.number("patience");
-  return is_said && seconds >= 1 && seconds <= kLongestPatience ? patience_for(seconds)
+/// How long ranks wait for each other; the verb checks --timeout once all have read it.
+exchange::Timeouts timeouts_of(const Request& request) {
+  const bool is_given = request.has("timeout");
+  const std::int64_t seconds = request.number("timeout");
+  return is_given && seconds >= 1 && seconds <= kLongestTimeout ? timeouts_for(seconds)
                                                                 : exchange::Timeouts();
 }
 
 }  // namespace
 
-exchange::Timeouts patience_for(std::int64_t seconds) {
-  exchange::Timeouts patience;
-  patience.silence = std::chrono::seconds(seconds);
-  patience.answer = std::min(patience.answer, patience.silence);
-  return patience;
+exchange::Timeouts timeouts_for(std::int64_t seconds) {
+  exchange::Timeouts timeouts;
+  timeouts.silence = std::chrono::seconds(seconds);
+  timeouts.answer = std::min(timeouts.answer, timeouts.silence);
+  return timeouts;
 }
 
 bool wants_ranks(const Verb& verb, const std::vector<std::string>& args) {
@@ -105,25 +105,26 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal) {
   const bool json = wants_json(args);
-  const Asked asked = read_alone(verb, args);
-  exchange::Agreement agreement(exchange, patience_of(asked.request));
+  const ParsedRequest parsed = read_alone(verb, args);
+  exchange::Agreement agreement(exchange, timeouts_of(parsed.request));
   const auto answer = [&]() -> Result<Verdict> {
-    TESSERA_CHECK_OK(agreement.settle(asked.failure ? Status(asked.failure->error) : ok_status()));
-    TESSERA_CHECK_OK(agreement.same(facts_of(verb, asked)));
+    TESSERA_CHECK_OK(
+        agreement.settle(parsed.failure ? Status(parsed.failure->error) : ok_status()));
+    TESSERA_CHECK_OK(agreement.same(facts_of(verb, parsed)));
     std::istringstream no_input;
     std::ostream nowhere(nullptr);
     const bool prints = agreement.rank() == 0;
     Console console{no_input,  prints ? out : nowhere, prints ? err : nowhere, json, terminal,
                     &agreement};
-    return verb.run(asked.request, console);
+    return verb.run(parsed.request, console);
   };
   const Result<Verdict> verdict = answer();
   RankedStatus status{exit_status(verb, verdict), false};
   if (verdict) return status;
   if (agreement.speaks()) {
     // Rank 0 shows an error of its own with its own text, and without the rank number.
-    const bool is_own = agreement.rank() == 0 && asked.failure;
-    Failure failure = is_own ? *asked.failure : Failure{verdict.error(), ""};
+    const bool is_own = agreement.rank() == 0 && parsed.failure;
+    Failure failure = is_own ? *parsed.failure : Failure{verdict.error(), ""};
     if (!is_own) failure.error.span.reset();  // refers to a text of another rank
     report(failure, json, out, err);
     out.flush();

@@ -28,10 +28,10 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal);
 
-inline constexpr std::int64_t kLongestPatience = 86'400;
-/// The timeouts of --patience: the given time without progress, and the same, at most 5 seconds,
+inline constexpr std::int64_t kLongestTimeout = 86'400;
+/// The timeouts of --timeout: the given time without progress, and the same, at most 5 seconds,
 /// for an answer.
-exchange::Timeouts patience_for(std::int64_t seconds);
+exchange::Timeouts timeouts_for(std::int64_t seconds);
 
 /// Whether the arguments of a verb request ranks.
 bool wants_ranks(const Verb& verb, const std::vector<std::string>& args);

@@ -8,7 +8,7 @@
 #include "tools/show/show_facts.h"
 #include "tools/show/show_notation.h"
 #include "tools/show/show_target.h"
-#include "tools/show/show_words.h"
+#include "tools/show/show_text.h"
 #include "tools/terminal/picture.h"
 
 namespace tessera::tools {
@@ -44,7 +44,7 @@ Json padding_json(const PaddingCount& padding) {
   return json;
 }
 
-Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said) {
+Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& specific) {
   const Placement& layout = tensor.placement;
   const Atom& atom = layout.atom();
   const std::string space = layout.layout() != nullptr ? layout.layout()->spec().space : "";
@@ -55,11 +55,11 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   json["notation"] = tensor.notation;
   json["folded_shape"] = facts.folded_shape;
   json["mesh"] = layout.mesh().extents();
-  json["shard_shape"] = said.shard_shape.value_or(facts.shard_shape);
+  json["shard_shape"] = specific.shard_shape.value_or(facts.shard_shape);
   json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json();
-  json["atoms_shape"] = said.atoms_shape.value_or(facts.atoms_shape);
+  json["atoms_shape"] = specific.atoms_shape.value_or(facts.atoms_shape);
   json["places"] = layout.places();
-  json["shard_bytes"] = said.shard_bytes.value_or(layout.shard_bytes());
+  json["shard_bytes"] = specific.shard_bytes.value_or(layout.shard_bytes());
   json["logical_bytes"] = facts.logical_bytes;
   json["allocated_bytes"] = layout.allocated_bytes();
   json["padding_elements"] = facts.padding_elements;
@@ -72,7 +72,7 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   for (const Warning& warning : facts.warnings) {
     json["warnings"].push_back({{"code", warning.code}, {"message", warning.message}});
   }
-  if (!said.name.empty()) json[said.name] = said.json;
+  if (!specific.name.empty()) json[specific.name] = specific.json;
   json["native"] = print_native(layout);
   return json;
 }
@@ -85,9 +85,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   }
   const Verdict verdict = target && !target->fit.fits() ? Verdict::kNo : Verdict::kYes;
   const ShowFacts facts = facts_of(tensor.placement);
-  TESSERA_TRY(const NotationFacts said, notation_facts(tensor));
+  TESSERA_TRY(const NotationFacts specific, notation_facts(tensor));
   if (console.json) {
-    Json json = show_json(tensor, facts, said);
+    Json json = show_json(tensor, facts, specific);
     if (target) {
       json["target"] = target_json(*target);
       for (const Json& reason : json["target"]["reasons"]) json["warnings"].push_back(reason);
@@ -96,13 +96,13 @@ Result<Verdict> run(const Request& request, Console& console) {
     return verdict;
   }
   const Terminal& terminal = console.terminal;
-  console.out << show_words(tensor, facts, said, terminal);
+  console.out << show_text(tensor, facts, specific, terminal);
   if (const Layout* layout = tensor.placement.layout()) {
     console.out << picture(*layout, facts.classes, terminal);
   }
   // Broken at spaces only where necessary; the parser ignores white space.
   console.out << wrap(cat("native: ", print_native(tensor.placement)), terminal.width, "", "  ");
-  if (target) console.out << target_words(*target, terminal);
+  if (target) console.out << target_text(*target, terminal);
   return verdict;
 }
 
@@ -111,14 +111,15 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb show_verb() {
   Verb verb;
   verb.name = "show";
-  verb.summary = "explain a layout in words, numbers and a picture";
+  verb.summary = "explain a layout as text, numbers and a picture";
   verb.description =
-      "Says what happens to each dim, how many bytes that takes, which slots are padding and why, "
-      "and draws the tensor over its mesh. With --json: shape, dtype, storage_dtype, notation, "
-      "folded_shape, mesh, shard_shape, tile, atoms_shape, places, shard_bytes, logical_bytes, "
-      "allocated_bytes, padding_elements, padding, fill, memory_space, warnings, native, and under "
-      "the notation's name what only that notation knows: pyflame, spyre, metal, ttnn, morello. "
-      "With --target: whether it fits one place of that machine; exits with 1 when it does not.";
+      "Describes what happens to each dim, how many bytes that takes, which slots are padding and "
+      "why, and draws the tensor over its mesh. With --json: shape, dtype, storage_dtype, "
+      "notation, folded_shape, mesh, shard_shape, tile, atoms_shape, places, shard_bytes, "
+      "logical_bytes, allocated_bytes, padding_elements, padding, fill, memory_space, warnings, "
+      "native, and under the notation's name the facts that only that notation has: pyflame, "
+      "spyre, metal, ttnn, morello. With --target: whether it fits one place of that machine; "
+      "exits with 1 when it does not.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to explain", {}, false}};
   verb.flags = {{"target", ValueKind::kText, "T",
                  "the machine on which the tensor should fit: a name or a path"}};

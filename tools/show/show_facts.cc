@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/waste.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -99,7 +99,7 @@ void add_warnings(const Placement& placement, ShowFacts& facts) {
       if (used >= placement.mesh()[axis]) continue;
       facts.warnings.push_back(
           {"mesh_larger_than_used", cat("mesh axis ", axis, " is ", placement.mesh()[axis],
-                                        " long, but data reach only ", used, " of it")});
+                                        " long, but data use only ", used, " of it")});
     }
   }
   if (!facts.padding) {

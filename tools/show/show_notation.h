@@ -26,13 +26,4 @@ struct NotationFacts {
 
 Result<NotationFacts> notation_facts(const Tensor& tensor);
 
-/// The tiles that places hold, with one length per dim, and how many places hold each; full tiles
-/// first.
-struct TileShape {
-  std::int64_t places = 0;
-  std::vector<std::int64_t> shape;
-};
-/// For layouts whose folds are one dim each. kTooLarge for more than 2^12 kinds of tiles.
-Result<std::vector<TileShape>> tile_shapes(const Layout& layout);
-
 }  // namespace tessera::tools

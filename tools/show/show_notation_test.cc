@@ -62,7 +62,7 @@ TEST(ShowNotation, MetalTodayKeepsTheShardOfItsType) {
 
 // An interleaved tensor in L1 is one place, and its share is that of one core: 2x4 tiles on 8x8
 // cores are one tile per core.
-TEST(ShowNotation, TtnnInterleavedTellsTheShareOfACore) {
+TEST(ShowNotation, TtnnInterleavedHasTheShareOfACore) {
   const Json json = shown(
       "tensor<64x128xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, "
       "memref<1x1x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<l1>>, <interleaved>>>");
@@ -80,7 +80,7 @@ TEST(ShowNotation, Morello) {
                        "contiguous": false})"));
 }
 
-TEST(ShowNotation, NativeAndStridedHaveNoWordsOfTheirOwn) {
+TEST(ShowNotation, NativeAndStridedHaveNoSpecificFacts) {
   const Json json = shown(kRowMajor);
   EXPECT_FALSE(json.contains("strided"));
 }

@@ -7,7 +7,7 @@
 #include "tessera/notation/tensor_fit.h"
 #include "tessera/target/size_text.h"
 #include "tools/targets/read_target.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -63,7 +63,7 @@ Json target_json(const TargetFit& target) {
   return json;
 }
 
-std::string target_words(const TargetFit& target, const Terminal& terminal) {
+std::string target_text(const TargetFit& target, const Terminal& terminal) {
   const target::Fit& fit = target.fit;
   const auto line = [&](Paint colour, const std::string& sentence) {
     const std::string text = wrap(sentence, terminal.width, "", "  ");
@@ -83,7 +83,7 @@ std::string target_words(const TargetFit& target, const Terminal& terminal) {
   }
   if (!fit.layout_space.empty() && fit.layout_space != fit.space) {
     out += wrap(cat(target.name, " has no memory ", quote(fit.layout_space), ": ", fit.space,
-                    " was looked at"),
+                    " was used instead"),
                 terminal.width, "  ", "    ");
   }
   return out;

@@ -25,6 +25,6 @@ Result<TargetFit> fit_on_target(const Tensor& tensor, const std::string& target)
 Json target_json(const TargetFit& target);
 
 /// "does not fit wse2: 4 MB > 48 KB a place (36 KB for data)", one line per reason.
-std::string target_words(const TargetFit& target, const Terminal& terminal);
+std::string target_text(const TargetFit& target, const Terminal& terminal);
 
 }  // namespace tessera::tools

@@ -5,6 +5,7 @@
 
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -22,27 +23,30 @@ const std::string kGrid =
 class ShowTargetFiles : public testing::Test, public TestFolder {};
 
 TEST(ShowTarget, ATensorThatIsTooLarge) {
-  const Answer words = run({"show", kSinglePe, "--target", "wse2"});
-  EXPECT_EQ(words.status, 1);
-  EXPECT_TRUE(has(words.out, "does not fit wse2: 4 MB > 48 KB a place (36 KB for data)\n"))
-      << words.out;
-  EXPECT_TRUE(has(words.out, "the data alone fill 114 places")) << words.out;
+  const Answer text = run({"show", kSinglePe, "--target", "wse2"});
+  EXPECT_EQ(text.status, 1);
+  EXPECT_TRUE(has(text.out, "4 MB > 48 KB")) << text.out;
+  EXPECT_TRUE(has(text.out, " 114 places")) << text.out;
   const Answer json = run({"show", kSinglePe, "--target", "wse2", "--json"});
   EXPECT_EQ(json.status, 1);
-  const std::string message = "4 MB > 48 KB a place (36 KB for data)";
+  Json found = json.json()["target"];
+  ASSERT_EQ(found["reasons"].size(), 1U);
+  EXPECT_EQ(found["reasons"][0]["code"], "exceeds_memory");
+  EXPECT_EQ(facts_in(found["reasons"][0]["message"].get<std::string>()), "4 48 36");
   Json expected = parsed(R"({
       "name": "wse2", "fits": false, "space": "sram", "layout_space": null,
       "shard_bytes": 4194304, "held_bytes": 4194304, "capacity_bytes": 49152,
       "usable_bytes": 36864, "share_percent": 11377.8, "needed_places": 114})");
-  expected["reasons"] = Json::array({{{"code", "exceeds_memory"}, {"message", message}}});
-  EXPECT_EQ(json.json()["target"], expected);
+  expected["reasons"] = found["reasons"];
+  EXPECT_EQ(found, expected);
 }
 
 TEST(ShowTarget, ATensorThatFits) {
-  const Answer words = run({"show", kGrid, "--target", "wse2"});
-  EXPECT_EQ(words.status, 0);
-  EXPECT_TRUE(has(words.out, "fits wse2: 4 KB a place in sram, 11.1 % of the 36 KB for data\n"))
-      << words.out;
+  const Answer text = run({"show", kGrid, "--target", "wse2"});
+  EXPECT_EQ(text.status, 0);
+  for (const char* part : {"wse2", "4 KB", "sram", "11.1 %", "36 KB"}) {
+    EXPECT_TRUE(has(text.out, part)) << part << "\n" << text.out;
+  }
   const Answer json = run({"show", kGrid, "--target", "wse2", "--json"});
   EXPECT_EQ(json.status, 0);
   EXPECT_EQ(json.json()["target"]["fits"], true);
@@ -54,13 +58,15 @@ TEST(ShowTarget, ATensorThatFits) {
 TEST(ShowTarget, SpacesOfTheLayout) {
   const Answer l1 = run({"show", kTiled, "--target", "wormhole"});
   EXPECT_EQ(l1.status, 0);
-  EXPECT_TRUE(has(l1.out, "fits wormhole: 1088 bytes a place in l1, 0.1 % of the 1364 KB for data"))
-      << l1.out;
-  const Answer sram = run({"show", kTiled, "--target", "wse2"});
-  EXPECT_TRUE(has(sram.out, "wse2 has no memory 'l1': sram was looked at")) << sram.out;
-  const Answer hbm = run({"show", kRowMajor, "--target", "spyre"});
-  EXPECT_TRUE(has(hbm.out, "fits spyre: 128 bytes in all in hbm, whose size is not given"))
-      << hbm.out;
+  for (const char* part : {"wormhole", "1088 bytes", "l1", "0.1 %", "1364 KB"}) {
+    EXPECT_TRUE(has(l1.out, part)) << part << "\n" << l1.out;
+  }
+  const Json sram = run({"show", kTiled, "--target", "wse2", "--json"}).json()["target"];
+  EXPECT_EQ(sram["space"], "sram");
+  EXPECT_EQ(sram["layout_space"], "l1");
+  const Answer other = run({"show", kTiled, "--target", "wse2"});
+  EXPECT_TRUE(has(other.out, "'l1'") && has(other.out, "sram")) << other.out;
+  EXPECT_TRUE(has(run({"show", kRowMajor, "--target", "spyre"}).out, "128 bytes"));
   EXPECT_EQ(
       run({"show", kRowMajor, "--target", "spyre", "--json"}).json()["target"]["capacity_bytes"],
       Json(nullptr));
@@ -75,7 +81,7 @@ TEST(ShowTarget, InterleavedTensorsAreDealtOut) {
                          "<interleaved>>>",
                          "--target", "wormhole"});
   EXPECT_EQ(l1.status, 0);
-  EXPECT_TRUE(has(l1.out, "fits wormhole: 512 KB a place in l1")) << l1.out << l1.err;
+  EXPECT_TRUE(has(l1.out, "512 KB")) << l1.out << l1.err;
 }
 
 TEST(ShowTarget, SpansOfSpyreCores) {
@@ -87,16 +93,14 @@ TEST(ShowTarget, SpansOfSpyreCores) {
                 "--target", "spyre"});
   };
   // 256·272·32 sticks of 128 bytes in one contiguous range.
-  EXPECT_TRUE(
-      has(divided("[32, 1, 1, 1]").out, "does not fit spyre: core 0 spans 272 MB > 256 MB"));
+  EXPECT_TRUE(has(divided("[32, 1, 1, 1]").out, "272 MB > 256 MB"));
   // One of the 32 rows of sticks: few bytes, but from one end of the tensor to the other.
   const Answer across = divided("[1, 1, 32, 1]");
   EXPECT_EQ(across.status, 1);
-  EXPECT_TRUE(has(across.out, "does not fit spyre: core 0 spans 9126801536 bytes > 256 MB"))
-      << across.out << across.err;
+  EXPECT_TRUE(has(across.out, "9126801536 bytes > 256 MB")) << across.out << across.err;
 }
 
-TEST_F(ShowTargetFiles, OneOfOnesOwn) {
+TEST_F(ShowTargetFiles, AMachineFromAFile) {
   write("mine.json", R"({
   "name": "mine",
   "mesh": [2, 2],
@@ -104,17 +108,16 @@ TEST_F(ShowTargetFiles, OneOfOnesOwn) {
 })");
   const Answer answer = run({"show", kTiled, "--target", path("mine.json")});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_TRUE(has(answer.out, "does not fit mine: 1088 bytes > 64 bytes a place\n")) << answer.out;
-  EXPECT_TRUE(has(answer.out, "does not fit mine: a mesh of 3x2 > 2x2 (axis 0: 3 > 2)\n"))
-      << answer.out;
+  EXPECT_TRUE(has(answer.out, "1088 bytes > 64 bytes")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "3x2 > 2x2")) << answer.out;
 }
 
-TEST_F(ShowTargetFiles, OnesThatAreWrong) {
+TEST_F(ShowTargetFiles, InvalidMachineFiles) {
   write("wrong.json", "{\n  \"name\": \"mine\",\n  \"mehs\": [2, 2]\n}\n");
-  const Answer words = run({"show", kTiled, "--target", path("wrong.json")});
-  EXPECT_EQ(words.status, 2);
-  EXPECT_TRUE(has(words.err, "wrong.json':3:3: there is no key 'mehs'")) << words.err;
-  EXPECT_TRUE(has(words.err, "did you mean 'mesh'?")) << words.err;
+  const Answer text = run({"show", kTiled, "--target", path("wrong.json")});
+  EXPECT_EQ(text.status, 2);
+  EXPECT_TRUE(has(text.err, "wrong.json':3:3: ")) << text.err;
+  EXPECT_TRUE(has(text.err, "'mehs'") && has(text.err, "'mesh'")) << text.err;
   const Answer json = run({"show", kTiled, "--target", path("wrong.json"), "--json"});
   EXPECT_EQ(json.error_code(), "unknown_name");
   EXPECT_EQ(json.json()["error"]["span"], Json(nullptr));
@@ -124,8 +127,8 @@ TEST_F(ShowTargetFiles, OnesThatAreWrong) {
 TEST(ShowTarget, UnknownNames) {
   const Answer answer = run({"show", kTiled, "--target", "wse-2"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_TRUE(has(answer.err, "error[unknown_target]: no target is called 'wse-2'")) << answer.err;
-  EXPECT_TRUE(has(answer.err, "did you mean 'wse2'?")) << answer.err;
+  EXPECT_TRUE(has(answer.err, "error[unknown_target]: ")) << answer.err;
+  EXPECT_TRUE(has(answer.err, "'wse-2'") && has(answer.err, "'wse2'")) << answer.err;
 }
 
 TEST(ShowTarget, InABatch) {

@@ -4,6 +4,7 @@
 #include "tools/show/show_facts.h"
 #include "tools/terminal/picture.h"
 #include "tools/testing/command_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -70,8 +71,9 @@ TEST(Show, WarnsOfWaste) {
       "tensor<8x96x32xf32, native<{96*d0 + d1} / (1 -> mem*3072), {d1} / (1 -> mem*32), "
       "{d2} / (1 -> mem)>>";
   const Json json = run({"show", text, "--json"}).json();
-  EXPECT_EQ(json["warnings"],
-            parsed(R"([{"code": "waste", "message": "allocates 96 times the data"}])"));
+  ASSERT_EQ(json["warnings"].size(), 1U);
+  EXPECT_EQ(json["warnings"][0]["code"], "waste");
+  EXPECT_EQ(facts_in(json["warnings"][0]["message"].get<std::string>()), "96");
   EXPECT_EQ(json["folded_shape"], Json({768, 96, 32}));
 }
 
@@ -79,10 +81,11 @@ TEST(Show, WarnsOfEmptyPlaces) {
   // 5 rows on 4 places by 2: 2, 2, 1, 0.
   const std::string text = "tensor<5xf32, native<mesh=[4], {d0} / (2#4 -> m0, 1 -> mem)>>";
   const Json json = run({"show", text, "--json"}).json();
-  EXPECT_EQ(json["warnings"], parsed(R"([
-      {"code": "empty_places", "message": "1 place of 4 holds no data"},
-      {"code": "mesh_larger_than_used",
-       "message": "mesh axis 0 is 4 long, but data reach only 3 of it"}])"));
+  ASSERT_EQ(json["warnings"].size(), 2U);
+  EXPECT_EQ(json["warnings"][0]["code"], "empty_places");
+  EXPECT_EQ(facts_in(json["warnings"][0]["message"].get<std::string>()), "1 4");
+  EXPECT_EQ(json["warnings"][1]["code"], "mesh_larger_than_used");
+  EXPECT_EQ(facts_in(json["warnings"][1]["message"].get<std::string>()), "0 4 3");
   EXPECT_EQ(json["padding"], parsed(R"({"grid": 3})"));
 }
 
@@ -134,11 +137,12 @@ TEST(Show, PointsOnTheFirstPlaceCountedOneByOne) {
   }
 }
 
-TEST(Show, WordsSayWhatHappens) {
+TEST(Show, TextDescribesEveryDim) {
   const std::string out = run({"show", kTiled}).out;
-  EXPECT_TRUE(has(out, "pieces of 18 go to mesh axis 0 (3 places, the last holds 17)")) << out;
-  EXPECT_TRUE(has(out, "padding: 2805 elements (tile 2688, grid 117)")) << out;
-  EXPECT_TRUE(has(out, "a place: 1024 slots, 1088 bytes")) << out;
+  const std::string facts = facts_in(out);
+  EXPECT_TRUE(has(facts, "18 0 3 17")) << out;  // pieces, mesh axis, places, the last piece
+  EXPECT_TRUE(has(out, "(tile 2688, grid 117)")) << out;
+  EXPECT_TRUE(has(facts, "1024 1088")) << out;  // slots and bytes per place
 }
 
 TEST(Show, PictureNamesTheRangesOfEachPlace) {

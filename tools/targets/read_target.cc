@@ -8,7 +8,7 @@
 #include "tessera/target/machine_json.h"
 #include "tools/command/arguments.h"
 #include "tools/terminal/terminal.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {

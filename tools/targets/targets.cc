@@ -8,7 +8,7 @@
 #include "tools/command/command.h"
 #include "tools/json/json.h"
 #include "tools/targets/read_target.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -45,9 +45,9 @@ std::string space_text(const target::MemorySpace& space) {
 std::string links_text(const target::Links& links) {
   std::string text = cat("links: ", target::network_name(links.network));
   if (!links.ports.empty()) text += cat(" (", joined(links.ports), ")");
-  if (links.hop_cycles) text += cat(", ", count_of(*links.hop_cycles, "cycle"), " a hop");
+  if (links.hop_cycles) text += cat(", ", count_of(*links.hop_cycles, "cycle"), " per hop");
   if (links.bits_per_cycle) {
-    text += cat(", ", count_of(*links.bits_per_cycle, "bit"), " a cycle in each direction");
+    text += cat(", ", count_of(*links.bits_per_cycle, "bit"), " per cycle in each direction");
   }
   if (links.ramp_cycles) {
     text += cat(", ", count_of(*links.ramp_cycles, "cycle"), " between processor and router");
@@ -104,15 +104,15 @@ std::string explain(const Machine& machine, const Terminal& terminal) {
     out += paragraph(cat(level.name, ": ", join(level.extents, "x"), axes));
     if (level.links) out += paragraph(links_text(*level.links));
   }
-  std::string places = cat(count_of(machine.places(), "place"), " in all");
+  std::string places = cat(count_of(machine.places(), "place"), " in total");
   if (!machine.dead.empty()) places += cat(", ", machine.dead_places().size(), " of them dead");
   out += paragraph(places);
   out += paragraph(clock_text(machine));
   out += heading("memory");
   for (const target::MemorySpace& space : machine.memory) out += paragraph(space_text(space));
   if (machine.memory.size() > 1) {
-    out += paragraph(
-        cat("tensors live in ", machine.data_space, " unless their layout says otherwise"));
+    out += paragraph(cat("tensors are in ", machine.data_space,
+                         " unless their layout specifies another memory"));
   }
   if (const auto rules = rule_sentences(machine.rules); !rules.empty()) {
     out += heading("rules");
@@ -159,10 +159,7 @@ Verb targets_verb() {
   verb.name = "targets";
   verb.summary = "list the machines that layouts can be checked against, or explain one";
   verb.description =
-      "Without an argument, lists the machines that Tessera knows. With a name, or the path of a "
-      "JSON file (it has a '/' or ends in .json), explains that machine: mesh, links, memories, "
-      "rules, and where the figures come from. 1 KB is 1024 bytes. With --json, one machine is "
-      "printed as a file that --target accepts, and all of them under the key targets.";
+      "Without an argument, lists the built-in machines. With a name, or the path of a JSON file (it has a '/' or ends in .json), explains that machine: mesh, links, memories, rules, and the sources of the figures. 1 KB is 1024 bytes. With --json, one machine is printed as a file that --target accepts, and all of them under the key targets.";
   verb.positionals = {{"target", Positional::Kind::kWord, "a machine's name, or a path", {}, true}};
   verb.examples = {"tessera targets", "tessera targets wse2",
                    "tessera targets wormhole --json > mine.json"};

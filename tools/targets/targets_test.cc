@@ -4,6 +4,7 @@
 #include "tessera/target/machine_json.h"
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -16,10 +17,9 @@ TEST(Targets, ListsAllOfThem) {
   const Answer answer = run({"targets"}, "", {false, false, 200});
   EXPECT_EQ(answer.status, 0);
   ASSERT_EQ(answer.lines().size(), machines().size());
-  EXPECT_TRUE(has(answer.out,
-                  "wse2: 994x750 places, sram: 48 KB a place, 36 KB of it for data (taken: 8 KB "
-                  "code, 4 KB stack); Cerebras WSE-2"))
-      << answer.out;
+  for (const char* part : {"wse2: 994x750 ", "sram: 48 KB ", "36 KB ", "8 KB code, 4 KB stack"}) {
+    EXPECT_TRUE(has(answer.lines()[3], part)) << part << "\n" << answer.out;
+  }
   const Json json = run({"targets", "--json"}).json();
   ASSERT_EQ(json["targets"].size(), machines().size());
   EXPECT_EQ(json["targets"][3]["name"], "wse2");
@@ -28,25 +28,21 @@ TEST(Targets, ListsAllOfThem) {
 
 TEST(Targets, ExplainsOne) {
   const std::string wse2 = run({"targets", "wse2"}, "", {false, false, 200}).out;
-  for (const char* part :
-       {"wafer: 994x750 (row, col)", "745500 places in all", "clock: 0.85 GHz",
-        "links: mesh (north, south, east, west, ramp), 1 cycle a hop, 32 bits a cycle in each ",
-        "direction, 2 cycles between processor and router",
-        "sram: 48 KB a place, 36 KB of it for data (taken: 8 KB code, 4 KB stack)",
-        "wavelets of 32 bits", "24 colours, of which 21, 22, 23 are reserved",
-        "the mesh begins at x = 4, y = 1 of a fabric 757 wide and 996 high"}) {
+  for (const char* part : {"wafer: 994x750 (row, col)", "745500", "clock: 0.85 GHz",
+                           "links: mesh (north, south, east, west, ramp), 1 ", "sram: 48 KB ",
+                           "36 KB ", "8 KB code, 4 KB stack", "21, 22, 23", "x = 4, y = 1 "}) {
     EXPECT_TRUE(has(wse2, part)) << part << "\n" << wse2;
   }
-  EXPECT_TRUE(has(run({"targets", "wse3"}).out, "clock: not given"));
+  const std::string facts = facts_in(wse2);
+  EXPECT_TRUE(has(facts, "1 32 2")) << wse2;   // cycles per hop, bits per cycle, cycles of a ramp
+  EXPECT_TRUE(has(facts, "757 996")) << wse2;  // the fabric
+  EXPECT_FALSE(has(run({"targets", "wse3"}).out, " GHz"));
   const std::string spyre = run({"targets", "spyre"}, "", {false, false, 200}).out;
-  for (const char* part :
-       {"cores: 32 (core)", "links: ring, figures not given",
-        "hbm: shared by all places, size not given, aligned to 128 bytes",
-        "tensors live in hbm unless their layout says otherwise", "sticks of 128 bytes",
-        "one place reaches at most 256 MB of one tensor"}) {
+  for (const char* part : {"cores: 32 (core)", "links: ring, ", "hbm: ", "128 bytes", "256 MB"}) {
     EXPECT_TRUE(has(spyre, part)) << part << "\n" << spyre;
   }
-  EXPECT_TRUE(has(run({"targets", "wormhole"}).out, "dram: 12 banks, 1 GB a bank, aligned to 32"));
+  const std::string wormhole = run({"targets", "wormhole"}).out;
+  EXPECT_TRUE(has(wormhole, "dram: 12 banks, 1 GB ")) << wormhole;
 }
 
 TEST(Targets, JsonOfOneIsAFileForTarget) {
@@ -60,20 +56,19 @@ TEST(Targets, JsonOfOneIsAFileForTarget) {
 
 class TargetFiles : public testing::Test, public TestFolder {};
 
-TEST_F(TargetFiles, AFileOfOnesOwn) {
+TEST_F(TargetFiles, AMachineFromAFile) {
   write("box.json", R"({"name": "box", "mesh": [4, 4], "dead": [[0, 1]],
                         "memory": [{"name": "ram", "bytes": 100}]})");
   const Answer answer = run({"targets", path("box.json")});
   EXPECT_EQ(answer.status, 0) << answer.err;
-  EXPECT_TRUE(has(answer.out, "16 places in all, 1 of them dead")) << answer.out;
-  EXPECT_TRUE(has(answer.out, "ram: 100 bytes a place")) << answer.out;
+  EXPECT_TRUE(has(facts_in(answer.out), "16 1")) << answer.out;  // places, dead places
+  EXPECT_TRUE(has(answer.out, "ram: 100 bytes ")) << answer.out;
 }
 
 TEST(Targets, UnknownNames) {
   const Answer answer = run({"targets", "blakchole"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_TRUE(has(answer.err, "did you mean 'blackhole'?; a file is named by its path"))
-      << answer.err;
+  EXPECT_TRUE(has(answer.err, "'blackhole'")) << answer.err;
   EXPECT_EQ(run({"targets", "no_such", "--json"}).error_code(), "unknown_target");
 }
 

@@ -6,7 +6,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -63,10 +63,9 @@ Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const P
     }
   }
   if (count.saturated() > kMostRectangles) {
-    return Error{
-        ErrorCode::kTooLarge,
-        cat("the replicas of an element lie in more than ", kMostRectangles, " rectangles"),
-        std::nullopt, "replicate over neighbouring places"};
+    return Error{ErrorCode::kTooLarge,
+                 cat("the replicas of an element form more than ", kMostRectangles, " rectangles"),
+                 std::nullopt, "replicate over neighbouring places"};
   }
   std::vector<PlaceRectangle> rectangles = {rectangle};
   for (const Fill& fill : repeats) {
@@ -103,7 +102,7 @@ Result<PlaceWriter> PlaceWriter::make(const Placement& placement, bool physical)
       return Error{ErrorCode::kTooLarge,
                    cat("an element has ", piece.form->replicas(),
                        " replicas, too many to list their physical places"),
-                   std::nullopt, "leave out --physical"};
+                   std::nullopt, "omit --physical"};
     }
   }
   return writer;

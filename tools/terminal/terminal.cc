@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -47,9 +47,9 @@ Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
   const std::string_view columns = variable("COLUMNS");
   int width = 0;
   const auto [end, error] = std::from_chars(columns.data(), columns.data() + columns.size(), width);
-  const bool said = !columns.empty() && error == std::errc() &&
-                    end == columns.data() + columns.size() && width > 0;
-  if (!said) width = screen_width.value_or(80);
+  const bool is_given = !columns.empty() && error == std::errc() &&
+                        end == columns.data() + columns.size() && width > 0;
+  if (!is_given) width = screen_width.value_or(80);
   terminal.width = std::max(kMinWidth, width);
   return terminal;
 }

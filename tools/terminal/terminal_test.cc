@@ -6,7 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
+#include "tools/testing/message_facts.h"
 
 namespace tessera::tools {
 namespace {
@@ -67,16 +68,16 @@ TEST(Terminal, PaintOnlyWithColour) {
   EXPECT_EQ(paint(terminal, Paint::kWarning, "x"), "\x1b[33mx\x1b[0m");
 }
 
-TEST(Words, QuotesAreShortAndHarmless) {
+TEST(Text, QuotesAreShortAndHarmless) {
   EXPECT_EQ(quote("abc"), "'abc'");
   EXPECT_EQ(quote("a\x1b[31m\n"), "'a?[31m?'");
   EXPECT_LT(quote(std::string(1000, 'x')).size(), 80U);
 }
 
-TEST(Words, SuggestionsAreNear) {
+TEST(Text, SuggestionsAreNear) {
   const std::vector<std::string_view> names = {"show", "locate", "diff"};
-  EXPECT_EQ(did_you_mean("shwo", names, "no"), "did you mean 'show'?");
-  EXPECT_EQ(did_you_mean("lokate", names, "no"), "did you mean 'locate'?");
+  EXPECT_EQ(facts_in(did_you_mean("shwo", names, "no")), "'show'");
+  EXPECT_EQ(facts_in(did_you_mean("lokate", names, "no")), "'locate'");
   EXPECT_EQ(did_you_mean("xyz", names, "no"), "no");
   EXPECT_EQ(did_you_mean(std::string(1 << 20, 's'), names, "no"), "no");
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/show/show_words.h"
+#include "tools/show/show_text.h"
 
 #include <algorithm>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 /// "dim 0 (53 long)", "the line 96*d0 + d1 (767 long)".
 std::string line_name(const Fold& fold, const Shape& shape) {
   const std::int64_t extent = fold.extent(shape);
-  if (fold.terms.empty()) return "no dim (a digit of its own)";
+  if (fold.terms.empty()) return "no dim (a separate digit)";
   if (fold.terms.size() == 1 && fold.terms[0].coef == 1 && fold.start == 0) {
     return cat("dim ", fold.terms[0].dim, " (", extent, " long)");
   }
@@ -77,7 +77,7 @@ std::string fold_sentence(const Fold& fold, const Shape& shape) {
 
 std::string fill_sentence(const Fill& fill) {
   const std::string axis = cat("mesh axis ", fill.axis, ": ");
-  if (fill.kind == Fill::Kind::kFixed) return cat(axis, "data live at coordinate ", fill.value);
+  if (fill.kind == Fill::Kind::kFixed) return cat(axis, "data are at coordinate ", fill.value);
   std::string count = count_of(fill.count, "place");
   if (fill.stride != 1) count += cat(", ", apart(fill.stride, "place"));
   if (fill.kind == Fill::Kind::kReplicate) return cat(axis, "every element is copied to ", count);
@@ -160,8 +160,8 @@ std::vector<std::string> form_sentences(const Form& form) {
 
 }  // namespace
 
-std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
-                       const Terminal& terminal) {
+std::string show_text(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& specific,
+                      const Terminal& terminal) {
   const Placement& layout = tensor.placement;
   const auto paragraph = [&](std::string_view text) {
     return wrap(text, terminal.width, "  ", "    ");
@@ -190,22 +190,22 @@ std::string show_words(const Tensor& tensor, const ShowFacts& facts, const Notat
         heading(cat("and ", pieces.size() - kShownPieces, " more boxes (all in the native text)"));
   }
 
-  if (!said.lines.empty()) out += heading(cat("in the words of ", said.name));
+  if (!specific.lines.empty()) out += heading(cat("in the terms of ", specific.name));
   constexpr std::size_t kShownLines = 12;
-  for (std::size_t i = 0; i < std::min(said.lines.size(), kShownLines); ++i) {
-    out += paragraph(said.lines[i]);
+  for (std::size_t i = 0; i < std::min(specific.lines.size(), kShownLines); ++i) {
+    out += paragraph(specific.lines[i]);
   }
-  if (said.lines.size() > kShownLines) {
-    out += paragraph(cat("and ", said.lines.size() - kShownLines, " more (all with --json)"));
+  if (specific.lines.size() > kShownLines) {
+    out += paragraph(cat("and ", specific.lines.size() - kShownLines, " more (all with --json)"));
   }
 
   out += heading("sizes");
   out += paragraph(cat("data: ", count_of(layout.shape().elements(), "element"), ", ",
                        count_of(facts.logical_bytes, "byte")));
-  out += paragraph(cat("a place: ", count_of(layout.slots(), "slot"), ", ",
-                       count_of(said.shard_bytes.value_or(layout.shard_bytes()), "byte")));
+  out += paragraph(cat("per place: ", count_of(layout.slots(), "slot"), ", ",
+                       count_of(specific.shard_bytes.value_or(layout.shard_bytes()), "byte")));
   out += paragraph(cat("all places: ", count_of(layout.allocated_bytes(), "byte")));
-  std::string padding = "padding: too many slots to look at";
+  std::string padding = "padding: too many slots to examine";
   if (facts.padding_elements) {
     padding = cat("padding: ", count_of(*facts.padding_elements, "element"));
   }

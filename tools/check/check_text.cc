@@ -4,7 +4,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/check/check_printer.h"
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -23,7 +23,7 @@ class Words : public CheckPrinter {
   }
 
   void kept(const std::string& name, const std::string& backup) override {
-    console_.out << printable(name) << ": rewritten; what it was is in " << printable(backup)
+    console_.out << printable(name) << ": rewritten; the former content is in " << printable(backup)
                  << '\n';
   }
 
@@ -111,7 +111,7 @@ std::string_view severity_name(check::Severity severity) {
   return severity == check::Severity::kError ? "error" : "warning";
 }
 
-std::unique_ptr<CheckPrinter> check_words(Console& console) {
+std::unique_ptr<CheckPrinter> check_text(Console& console) {
   return std::make_unique<Words>(console);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/terminal/words.h"
+#include "tools/terminal/text.h"
 
 #include <algorithm>
 #include <vector>

@@ -12,7 +12,7 @@ namespace tessera::tools {
 
 /// The layout as text: what happens to each line, sizes, padding by cause, kinds of places,
 /// warnings. No line is longer than the terminal is wide.
-std::string show_words(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& said,
-                       const Terminal& terminal);
+std::string show_text(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& specific,
+                      const Terminal& terminal);
 
 }  // namespace tessera::tools
