@@ -171,7 +171,7 @@ TEST(AllocBuffers, BadRowsAreRefused) {
   }
 }
 
-TEST(AllocBuffers, WhatDoesNotFitAloneNamesItsLine) {
+TEST(AllocBuffers, ABufferLargerThanTheCapacityNamesItsLine) {
   const std::string text = "id,lower,upper,size,offset\na,0,3,64,\nz,0,1,0,99\nb,3,4,32,33\n";
   const BufferFile file = *read_buffers(text);
   EXPECT_TRUE(check_capacity(file, text, 65).ok());

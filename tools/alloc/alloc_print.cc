@@ -17,7 +17,7 @@ using memory::Outcome;
 
 constexpr std::size_t kMostMoments = 5;
 constexpr std::size_t kMostLive = 8;
-constexpr double kToldSeconds = 1;
+constexpr double kShownSeconds = 1;
 
 std::string decimals(double value, int digits) {
   std::array<char, 48> text{};
@@ -89,7 +89,7 @@ std::string quality(const AllocAnswer& answer) {
   }
   out += cat("  found by ", solution.found_by);
   if (solution.nodes > 0) out += cat(", ", count_of(solution.nodes, "node"), " searched");
-  if (solution.seconds >= kToldSeconds) out += cat(", ", decimals(solution.seconds, 1), " s");
+  if (solution.seconds >= kShownSeconds) out += cat(", ", decimals(solution.seconds, 1), " s");
   if (answer.interrupted) out += "; interrupted";
   return out + "\n";
 }

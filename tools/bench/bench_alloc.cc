@@ -14,8 +14,7 @@
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
-#include "tools/bench/bench_clock.h"
-#include "tools/bench/peak_bytes.h"
+#include "tools/bench/measure.h"
 #include "tools/check/check_files.h"
 
 namespace tessera::tools {

@@ -10,8 +10,7 @@
 #include "tessera/pyflame/pe_memory_planner.h"
 #include "tools/bench/bench_alloc.h"
 #include "tools/bench/bench_alloc_reference.h"
-#include "tools/bench/bench_clock.h"
-#include "tools/bench/peak_bytes.h"
+#include "tools/bench/measure.h"
 
 // A graph of 100 tensors on meshes up to a wafer: one plan for all places, against a plan for each.
 namespace tessera::tools {

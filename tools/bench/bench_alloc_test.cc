@@ -75,7 +75,7 @@ TEST_F(BenchMemoryData, FilesOfAFolderArePlannedToo) {
   EXPECT_EQ(cases[4]["name"], "data/all/exact");
 }
 
-TEST_F(BenchMemoryData, WhatCannotBeMeasuredIsRefused) {
+TEST_F(BenchMemoryData, InvalidDataIsRefused) {
   const auto code = [](std::vector<std::string> args) {
     args.insert(args.end(), {"--quick", "--json", "--only", "data/"});
     return run(args).error_code();

@@ -7,8 +7,8 @@
 #include "tessera/layout/enumerate.h"
 #include "tessera/layout/layout.h"
 #include "tessera/layout/locator.h"
-#include "tools/bench/bench_clock.h"
 #include "tools/bench/bench_report.h"
+#include "tools/bench/measure.h"
 
 namespace tessera::tools {
 namespace {

@@ -7,9 +7,8 @@
 #include "tessera/layout/padding.h"
 #include "tessera/layout/places.h"
 #include "tessera/layout/refine.h"
-#include "tools/bench/bench_clock.h"
 #include "tools/bench/bench_report.h"
-#include "tools/bench/peak_bytes.h"
+#include "tools/bench/measure.h"
 
 namespace tessera::tools {
 namespace {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "tessera/base/text.h"
-#include "tools/bench/bench_clock.h"
 #include "tools/bench/bench_relayout.h"
+#include "tools/bench/measure.h"
 
 namespace tessera::tools {
 namespace {

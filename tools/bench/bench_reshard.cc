@@ -13,8 +13,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/transfers.h"
-#include "tools/bench/bench_clock.h"
-#include "tools/bench/peak_bytes.h"
+#include "tools/bench/measure.h"
 
 namespace tessera::tools {
 namespace {

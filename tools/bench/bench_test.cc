@@ -3,10 +3,9 @@
 
 #include <vector>
 
-#include "tools/bench/bench_clock.h"
 #include "tools/bench/bench_relayout.h"
 #include "tools/bench/bench_report.h"
-#include "tools/bench/peak_bytes.h"
+#include "tools/bench/measure.h"
 #include "tools/testing/command_testing.h"
 
 namespace tessera::tools {

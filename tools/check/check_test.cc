@@ -58,7 +58,7 @@ TEST_F(Check, CommentsSilence) {
   EXPECT_EQ(facts_in(answer.lines().back()), "1 1 0 0 1 0") << answer.out;
 }
 
-TEST_F(Check, JsonIsOneObjectALine) {
+TEST_F(Check, JsonIsOneObjectPerLine) {
   const std::string first = write("a.mlir", kWrong);
   const std::string second = write("b.mlir", kAlias + kWaste + kUnfixable);
   const Answer answer = run({"check", first, second, "--json"});

@@ -47,7 +47,7 @@ TEST(Diff, TextDependsOnWhetherDataCross) {
   EXPECT_NE(crossing.lines().back(), inside.lines().back());
 }
 
-TEST(Diff, WhatCannotBeCompared) {
+TEST(Diff, IncomparableTensors) {
   const Answer shapes = run({"diff", kRowMajor, "tensor<6x4xf32, strided<[4, 1]>>", "--json"});
   EXPECT_EQ(shapes.status, 2);
   EXPECT_EQ(shapes.error_code(), "shape_mismatch");

@@ -182,7 +182,7 @@ TEST_F(ShardFilesTest, ReadsThePlacesOfARank) {
   EXPECT_EQ(read_places(kFour, "nowhere.{rank}.npy", {})->files(), 0);
 }
 
-TEST_F(ShardFilesTest, NamesWhatIsWrongWithAFile) {
+TEST_F(ShardFilesTest, ReportsInvalidFiles) {
   const std::string names = "x.{place}.npy";
   const auto with = [&](const std::string& bytes) {
     write("x.2.npy", bytes);

@@ -103,7 +103,7 @@ TEST(RankWork, WhoAnswersIsNotTakenForSilent) {
   EXPECT_EQ(silent.error().code, ErrorCode::kRankSilent);
 }
 
-TEST(RankWork, WhatItThrowsIsAnError) {
+TEST(RankWork, ExceptionsAreErrors) {
   const auto exchanges = exchange::in_process_exchange(1);
   exchange::Agreement agreement(*exchanges[0], exchange::Timeouts());
   const Status status = while_answering(agreement, []() -> Status { throw std::bad_alloc(); });

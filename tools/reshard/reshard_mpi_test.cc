@@ -241,7 +241,7 @@ TEST_F(ReshardMpi, OneProcessNeedsNoMpirun) {
   EXPECT_EQ(shards.check_outputs(folder_.string()), "");
 }
 
-TEST_F(ReshardMpi, RankZeroAlonePrints) {
+TEST_F(ReshardMpi, OnlyRankZeroPrints) {
   const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(4)"),
                          tensor("53x63xf32", "pyflame.ColPartition(4)"));
   shards.write_inputs(folder_.string());

@@ -142,7 +142,7 @@ TEST(Trace, TooManyMessagesAreRefusedWithTheirNumber) {
 
 class TraceFile : public TestFolder, public testing::Test {};
 
-TEST_F(TraceFile, IsWholeOrAsItWas) {
+TEST_F(TraceFile, IsCompleteOrUnchanged) {
   ASSERT_TRUE(write_whole(path("t.json"), "one").ok());
   ASSERT_TRUE(write_whole(path("t.json"), "two").ok());
   EXPECT_EQ(read("t.json"), "two");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench/peak_bytes.h"
+#include "tools/bench/measure.h"
 
 #include <malloc.h>
 
