@@ -2,6 +2,7 @@
 #include "tessera/check/check.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "tessera/check/agreement.h"
 #include "tessera/check/allowance.h"
 #include "tessera/check/expansion.h"
+#include "tessera/check/negative_tests.h"
 #include "tessera/check/reading.h"
 
 namespace tessera::check {
@@ -41,6 +43,7 @@ class Checker {
         scan_(scan_mlir(text)),
         aliases_(text, scan_.aliases),
         allowance_(text, scan_.remarks),
+        negative_(text, scan_),
         budget_(8 * text.size() + (std::size_t{4} << 20)) {}
 
   CheckReport run() {
@@ -54,10 +57,16 @@ class Checker {
   }
 
  private:
+  /// Why a diagnostic is not reported. Of two for the same text, the first in this order decides.
+  enum class Fate : std::uint8_t { kReported, kSilenced, kExpected };
   struct Told {
     Diagnostic diagnostic;
-    bool silenced = false;
+    Fate fate = Fate::kReported;
   };
+
+  bool in_negative_test(const Group& group) const {
+    return negative_.has(scan_.tensors[group.tensors.front()].span.from);
+  }
 
   std::string_view of(Span span) const {
     return text_.substr(static_cast<std::size_t>(span.from),
@@ -127,7 +136,7 @@ class Checker {
     for (const std::size_t alias : expansion->aliases()) agreement_.uses(number, alias);
     for (const Finding& finding : reading.findings) {
       const Expansion::Source source = expansion->source(finding.span);
-      if (source.alias && source.exact && !finding.correction.empty()) {
+      if (source.alias && source.exact && !finding.correction.empty() && !in_negative_test(group)) {
         agreement_.proposes(number, *source.alias, {source.span, finding.correction});
       }
       found_ += source.alias ? 1 : group.tensors.size();
@@ -164,6 +173,7 @@ class Checker {
     const Span span = error.span.value_or(tensor.span);
     tell({Severity::kError, std::string(code_name(error.code)), span, error.message, error.help,
           span == tensor.span ? std::nullopt : std::optional(tensor.span), std::nullopt},
+         negative_.has(tensor.span.from),
          allows(code_name(error.code), {span.from, tensor.span.from}));
   }
 
@@ -172,10 +182,12 @@ class Checker {
     const Expansion::Source& source = placed.source;
     Diagnostic diagnostic{finding.severity, finding.code, source.span, finding.message,
                           finding.help,     std::nullopt, std::nullopt};
-    const bool fixable = source.exact && !finding.correction.empty();
+    const bool expected = in_negative_test(group);
+    const bool fixable = source.exact && !finding.correction.empty() && !expected &&
+                         !negative_.has(source.span.from);
     if (!source.alias) {
       if (fixable) diagnostic.fix = Edit{source.span, finding.correction};
-      report_at_each(group, diagnostic);
+      report_at_each(group, diagnostic, expected);
       return;
     }
     if (fixable) fix_if_agreed(*source.alias, {source.span, finding.correction}, diagnostic);
@@ -189,11 +201,11 @@ class Checker {
     const bool silenced = allowed || speaker == group.tensors.end();
     diagnostic.tensor =
         scan_.tensors[speaker == group.tensors.end() ? group.tensors.front() : *speaker].span;
-    tell(std::move(diagnostic), silenced);
+    tell(std::move(diagnostic), expected, silenced);
   }
 
   /// A finding in the tensor's own text is one diagnostic per tensor.
-  void report_at_each(const Group& group, const Diagnostic& first) {
+  void report_at_each(const Group& group, const Diagnostic& first, bool expected) {
     const std::int64_t origin = scan_.tensors[group.tensors.front()].span.from;
     for (const std::size_t number : group.tensors) {
       if (told_.size() > 2 * kMaxTold) return;
@@ -205,7 +217,7 @@ class Checker {
       diagnostic.span = moved(first.span);
       if (diagnostic.fix) diagnostic.fix->span = moved(first.fix->span);
       const bool silenced = allows(diagnostic.code, {diagnostic.span.from, from});
-      tell(std::move(diagnostic), silenced);
+      tell(std::move(diagnostic), expected, silenced);
     }
   }
 
@@ -231,12 +243,14 @@ class Checker {
                        [&](std::int64_t byte) { return allowance_.allows(code, byte); });
   }
 
-  void tell(Diagnostic diagnostic, bool silenced) {
-    told_.push_back({std::move(diagnostic), silenced});
+  void tell(Diagnostic diagnostic, bool expected, bool silenced) {
+    told_.push_back({std::move(diagnostic), expected   ? Fate::kExpected
+                                            : silenced ? Fate::kSilenced
+                                                       : Fate::kReported});
   }
 
-  /// Sorts diagnostics in file order, each once. A diagnostic that is silenced only for some
-  /// tensors is reported.
+  /// Sorts diagnostics in file order, each once. A diagnostic that is silenced or expected only for
+  /// some tensors is reported.
   void finish() {
     const auto what = [](const Told& told) {
       const Diagnostic& d = told.diagnostic;
@@ -244,18 +258,33 @@ class Checker {
     };
     std::sort(told_.begin(), told_.end(), [&](const Told& a, const Told& b) {
       if (what(a) != what(b)) return what(a) < what(b);
-      if (a.silenced != b.silenced) return b.silenced;
+      if (a.fate != b.fate) return a.fate < b.fate;
       return a.diagnostic.tensor.value_or(Span{}).from < b.diagnostic.tensor.value_or(Span{}).from;
     });
     told_.erase(std::unique(told_.begin(), told_.end(),
                             [&](const Told& a, const Told& b) { return what(a) == what(b); }),
                 told_.end());
     for (Told& told : told_) {
-      if (told.silenced) {
-        ++report_.silenced;
-      } else {
-        report_.diagnostics.push_back(std::move(told.diagnostic));
+      switch (told.fate) {
+        case Fate::kReported:
+          report_.diagnostics.push_back(std::move(told.diagnostic));
+          break;
+        case Fate::kSilenced:
+          ++report_.silenced;
+          break;
+        case Fate::kExpected:
+          ++report_.expected;
+          break;
       }
+    }
+    count_occurrences();
+  }
+
+  void count_occurrences() {
+    std::map<FindingKey, std::int64_t> counts;
+    for (const Diagnostic& diagnostic : report_.diagnostics) ++counts[finding_key(diagnostic)];
+    for (Diagnostic& diagnostic : report_.diagnostics) {
+      diagnostic.occurrences = counts[finding_key(diagnostic)];
     }
   }
 
@@ -264,6 +293,7 @@ class Checker {
   MlirScan scan_;
   AliasTable aliases_;
   Allowance allowance_;
+  NegativeTests negative_;
   std::size_t budget_;
   std::size_t found_ = 0;
   std::size_t cached_ = 0;
@@ -276,6 +306,11 @@ class Checker {
 };
 
 }  // namespace
+
+FindingKey finding_key(const Diagnostic& diagnostic) {
+  return {diagnostic.severity, diagnostic.code, diagnostic.message,
+          diagnostic.fix ? std::string_view(diagnostic.fix->text) : std::string_view()};
+}
 
 Result<CheckReport> check_mlir(std::string_view text, const CheckOptions& options) {
   if (text.size() > kMaxText) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "tessera/base/error.h"
@@ -38,7 +39,13 @@ struct Diagnostic {
   std::optional<Span> tensor;  ///< the tensor that contradicts it, if that is elsewhere
   /// The correction. Only if it is right for every tensor that uses the text.
   std::optional<Edit> fix;
+  std::int64_t occurrences = 1;  ///< how often the file has this code, message and correction
 };
+
+/// What two diagnostics share if they are the same finding at two positions: severity, code,
+/// message and correction. Valid as long as the diagnostic.
+using FindingKey = std::tuple<Severity, std::string_view, std::string_view, std::string_view>;
+FindingKey finding_key(const Diagnostic& diagnostic);
 
 struct CheckOptions {
   const target::Machine* target = nullptr;  ///< also checks the rules of this machine
@@ -51,6 +58,7 @@ struct CheckReport {
   std::int64_t tensors = 0;             ///< with a layout attribute that Tessera knows
   std::int64_t unknown = 0;             ///< with another attribute, or with unknown content
   std::int64_t silenced = 0;            ///< diagnostics silenced by a comment
+  std::int64_t expected = 0;            ///< diagnostics in negative tests
 };
 
 /// Checks every layout of an .mlir text against its tensor.
@@ -64,6 +72,8 @@ struct CheckReport {
 ///   silenced   `// tessera: allow(contradiction)`, or `allow` alone for every code, on the line of
 ///              the diagnostic, of the tensor or of the alias, or on a line of its own right above;
 ///              `// tessera: allow-file(..)` anywhere
+///   expected   diagnostics in a negative test (negative_tests.h), which exists to be refused; they
+///              are counted, not reported, and no fix changes text that such a test uses
 ///
 /// A layout is parsed like a TENSOR text. If a contradiction has a correction, the layout is parsed
 /// again with that correction, so that one layout may have several diagnostics. Memory is bounded

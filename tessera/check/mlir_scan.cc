@@ -43,6 +43,11 @@ bool separates(std::string_view comment) {
   return comment.starts_with(kSeparator) && !comment.substr(kSeparator.size()).starts_with('-');
 }
 
+bool directs_test(std::string_view comment) {
+  return comment.find(kRunDirective) != std::string_view::npos ||
+         comment.find(kErrorDirective) != std::string_view::npos;
+}
+
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -97,7 +102,9 @@ class Scanner {
       scan_.remarks.push_back({*remark, at_, starts_line(at_)});
     } else if (separates(comment) && starts_line(at_)) {
       leave_section(at_);
+      scan_.splits.push_back(at_);
     }
+    if (directs_test(comment)) scan_.directives.push_back(comment);
     at_ = end;
   }
 

@@ -36,10 +36,11 @@ struct MlirRemark {
 /// The parts of an MLIR text that concern layouts, in text order.
 ///
 /// One pass, O(text) time and memory for every text. Comments and strings are skipped, except for
-/// remarks. Brackets () [] {} <> nest; `->`, `=>`, `<=` and a '>' inside parentheses are not
-/// brackets. A closing bracket of another kind than the innermost open one also closes everything
-/// that is open inside its own pair. Tensors without an encoding, with a dynamic extent, or that
-/// contain another tensor with an encoding are left out, so the listed tensors do not overlap.
+/// remarks and the directives of tests. Brackets () [] {} <> nest; `->`, `=>`, `<=` and a '>'
+/// inside parentheses are not brackets. A closing bracket of another kind than the innermost open
+/// one also closes everything that is open inside its own pair. Tensors without an encoding, with a
+/// dynamic extent, or that contain another tensor with an encoding are left out, so the listed
+/// tensors do not overlap.
 ///
 /// A new section begins after a line that begins with `// -----`, and where a name is defined that
 /// the section already has, which happens if files are concatenated.
@@ -47,8 +48,13 @@ struct MlirScan {
   std::vector<MlirTensor> tensors;
   std::vector<MlirAlias> aliases;
   std::vector<MlirRemark> remarks;
+  std::vector<std::string_view> directives;  ///< comments with `RUN:` or `expected-error`
+  std::vector<std::size_t> splits;           ///< the bytes of the lines `// -----`
 };
 MlirScan scan_mlir(std::string_view text);
+
+inline constexpr std::string_view kRunDirective = "RUN:";
+inline constexpr std::string_view kErrorDirective = "expected-error";
 
 bool is_mlir_blank(char c);
 /// Letters, digits, '_' and '$': the characters of alias names.

@@ -68,6 +68,7 @@ class Checking {
     totals_.tensors += report.tensors;
     totals_.unknown += report.unknown;
     totals_.silenced += report.silenced;
+    totals_.expected += report.expected;
     if (report.diagnostics.empty()) return;
     for (const check::Diagnostic& diagnostic : report.diagnostics) {
       ++(diagnostic.severity == check::Severity::kError ? totals_.errors : totals_.warnings);
@@ -120,9 +121,12 @@ Verb check_verb() {
       "Checks the layout attributes of each file against their tensors and reports contradictions: "
       "file:line:column, the line with a caret, and the correct text. The rest of the file is "
       "ignored. A comment `// tessera: allow(CODE)` silences a line, `// tessera: "
-      "allow-file(CODE)` a file. Columns count bytes. With --json, each diagnostic is one line: "
+      "allow-file(CODE)` a file. Negative tests (`expected-error`, `RUN: not`) are neither "
+      "reported "
+      "nor fixed. Columns count bytes. With --json, each diagnostic is one line: "
       "file, line, column, severity (error or warning), code, message, fix (the correct text, or "
-      "null), help, end_line, end_column, fix_region, tensor; with --fix also fixed. Exit status: "
+      "null), help, end_line, end_column, distinct (how often the file has this finding), "
+      "fix_region, tensor; with --fix also fixed. Exit status: "
       "1 when there is an error, 0 when there are only warnings, 2 when a file cannot be read or "
       "written; the other files are still checked.";
   const Positional file{

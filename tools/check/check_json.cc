@@ -60,6 +60,7 @@ class JsonLines : public CheckPrinter {
     json["help"] = diagnostic.help;
     json["end_line"] = where.to.line;
     json["end_column"] = where.to.column;
+    json["distinct"] = diagnostic.occurrences;
     return json;
   }
 

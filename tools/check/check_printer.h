@@ -53,6 +53,7 @@ struct CheckTotals {
   std::int64_t errors = 0;
   std::int64_t warnings = 0;
   std::int64_t silenced = 0;
+  std::int64_t expected = 0;
   std::int64_t unknown = 0;
   std::int64_t fixed = 0;
 };
@@ -76,7 +77,8 @@ class CheckPrinter {
 };
 
 /// "a.mlir:3:15: error[contradiction]: ..", the line with carets, help, fix, and the tensor where
-/// it is elsewhere; a line of totals at the end. Failures go to the console's `err`.
+/// it is elsewhere. A finding that repeats is printed once, with the lines of its repeats; a line
+/// of totals at the end. Failures go to the console's `err`.
 std::unique_ptr<CheckPrinter> check_text(Console& console);
 /// One JSON object per line: a diagnostic {file, line, column, severity, code, message, fix, ..},
 /// or {"error": ..} for a file that failed.

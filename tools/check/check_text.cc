@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -14,7 +15,17 @@ class Words : public CheckPrinter {
   explicit Words(Console& console) : console_(console) {}
 
   void found(const CheckedText& file, const std::vector<check::Diagnostic>& diagnostics) override {
-    for (const check::Diagnostic& diagnostic : diagnostics) print(file, diagnostic);
+    std::map<check::FindingKey, std::vector<std::int64_t>> lines;
+    for (const check::Diagnostic& diagnostic : diagnostics) {
+      lines[check::finding_key(diagnostic)].push_back(file.region(diagnostic.span).from.line);
+    }
+    for (const check::Diagnostic& diagnostic : diagnostics) {
+      const auto found = lines.find(check::finding_key(diagnostic));
+      if (found == lines.end()) continue;
+      print(file, diagnostic);
+      repeats(found->second);
+      lines.erase(found);
+    }
   }
 
   void fixed(const std::string& name, const Fixed& fixed) override {
@@ -37,6 +48,7 @@ class Words : public CheckPrinter {
     if (totals.fixed > 0) line += cat(totals.fixed, " fixed, ");
     line += cat(count_of(totals.errors, "error"), ", ", count_of(totals.warnings, "warning"), ", ",
                 totals.silenced, " silenced, ", count_of(totals.unknown, "unknown layout"));
+    if (totals.expected > 0) line += cat(", ", totals.expected, " in negative tests");
     if (totals.failed > 0) line += cat(", ", count_of(totals.failed, "file"), " failed");
     console_.out << line << '\n';
   }
@@ -75,6 +87,19 @@ class Words : public CheckPrinter {
       console_.out << "note: " << place(file.name, tensor) << ": the tensor is here\n"
                    << excerpt(file.text, *diagnostic.tensor);
     }
+  }
+
+  /// The lines of a finding that repeats, except the first.
+  void repeats(const std::vector<std::int64_t>& lines) {
+    constexpr std::size_t kMostLines = 12;
+    if (lines.size() == 1) return;
+    std::string list;
+    for (std::size_t i = 1; i < std::min(lines.size(), kMostLines + 1); ++i) {
+      list += cat(i == 1 ? "" : ", ", lines[i]);
+    }
+    if (lines.size() > kMostLines + 1) list += ", ..";
+    console_.out << "note: the same " << count_of(std::ssize(lines) - 1, "more time") << ", in line"
+                 << (lines.size() == 2 ? " " : "s ") << list << '\n';
   }
 
   void headline(const std::string& name, const check::LineColumn& at, std::string_view what,
