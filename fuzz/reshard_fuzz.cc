@@ -92,8 +92,9 @@ void check_cost(const reshard::Reshard& reshard, const reshard::ReshardCost& cos
         }
         const reshard::PairBytes expected = {pair.first, pair.second, elements,
                                              reshard.bytes(elements)};
-        require(messages < list->size() && (*list)[messages++] == expected,
+        require(messages < list->size() && (*list)[messages] == expected,
                 "transfers add up to the pairs", text);
+        ++messages;
       }
       require(messages == list->size(), "every pair has transfers", text);
       require(local_bytes == cost.local_bytes, "local transfers add up", text);

@@ -130,7 +130,7 @@ TEST(Json, Get) {
 std::size_t digits(const std::string& text) {
   std::string all;
   for (const char c : text.substr(0, text.find('e'))) {
-    if (c >= '0' && c <= '9' && !(all.empty() && c == '0')) all += c;
+    if (c >= '0' && c <= '9' && (!all.empty() || c != '0')) all += c;
   }
   while (!all.empty() && all.back() == '0') all.pop_back();
   return all.size();

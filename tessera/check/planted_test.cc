@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "tessera/base/text.h"
@@ -209,8 +210,8 @@ TEST(Planted, CommentsSilenceTheirLineAndNoOther) {
             ")");
     // The last line first, so that the positions of the others stay valid.
     std::string quiet = file.text;
-    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-      quiet = with_comment(quiet, line->second, comment);
+    for (const auto& [number, at] : std::ranges::reverse_view(lines)) {
+      quiet = with_comment(quiet, at, comment);
     }
     const Result<CheckReport> report = check_mlir(quiet);
     ASSERT_TRUE(report);

@@ -48,7 +48,7 @@ RankMap by_column() { return *RankMap::table({0, 1, 2, 0, 1, 2, 0, 1, 2}, kRanks
 ResharderOptions small_packets() {
   ResharderOptions options;
   options.packet_bytes = 1024;
-  options.staging_bytes = 16 * 1024;
+  options.staging_bytes = std::int64_t{16} << 10;
   options.timeouts = {milliseconds(120'000), milliseconds(60'000)};
   return options;
 }

@@ -25,7 +25,7 @@ Result<LaneSize> lane_size(const ResharderOptions& options) {
   if (options.packet_bytes > 0) {
     size.packet_bytes = options.packet_bytes;
   } else {
-    int depth = kDeep;
+    std::int64_t depth = kDeep;
     while (depth > 1 && options.staging_bytes / (2 * depth) < kSmallPacket) depth /= 2;
     size.packet_bytes = std::min(kGoodPacket, options.staging_bytes / (2 * depth));
   }

@@ -34,8 +34,8 @@ struct Odd {
 /// A contribution for the data of the rank that differs and of the one that it differs from: two
 /// halves of equal form, filled only by the two. The first number of a half tells whether it is
 /// filled.
-Contribution report(const Odd& odd, int rank, std::vector<std::int64_t> numbers,
-                    std::vector<std::string> words) {
+Contribution report(const Odd& odd, int rank, const std::vector<std::int64_t>& numbers,
+                    const std::vector<std::string>& words) {
   Contribution contribution{Question::kReport, std::nullopt, {}, {}};
   for (const std::int64_t witness : {odd.rank, odd.from}) {
     const bool mine = witness == rank;
