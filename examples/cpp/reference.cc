@@ -76,8 +76,8 @@ tessera::Status find_many_elements() {
   TESSERA_TRY(const tessera::Lines lines, tessera::canonical(tensor.layout()));
   const tessera::Locator locator(lines);
   const tessera::Index index = {40, 33};
-  const tessera::Spot spot = locator.at(index.data());  // place 5 (row-major), slot 129
-  expect(spot == tessera::Spot{5, 129});
+  const tessera::Position position = locator.at(index.data());  // place 5 (row-major), slot 129
+  expect(position == tessera::Position{5, 129});
   return tessera::ok_status();
 }
 

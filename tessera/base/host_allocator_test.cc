@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/testing/figures.h"
+
 namespace tessera {
 namespace {
 
@@ -99,14 +101,14 @@ TEST(HostAllocator, RefusesBadAlignmentsAndSaysTheNearest) {
     return HostAllocator::allocate(8, alignment).error();
   };
   EXPECT_EQ(refused(48).code, ErrorCode::kBadAlignment);
-  EXPECT_EQ(refused(48).message, "alignment 48 is not a power of two");
-  EXPECT_EQ(refused(48).help, "use 32 or 64");
-  EXPECT_EQ(refused(3).help, "use 2 or 4");
+  EXPECT_EQ(test::figures(refused(48).message), "48");
+  EXPECT_EQ(test::figures(refused(48).help), "32 64");
+  EXPECT_EQ(test::figures(refused(3).help), "2 4");
   EXPECT_EQ(refused(0).code, ErrorCode::kBadAlignment);
-  EXPECT_EQ(refused(0).help, "use 1");
+  EXPECT_EQ(test::figures(refused(0).help), "1");
   const std::size_t above = HostAllocator::kMostAlignment * 2;
   EXPECT_EQ(refused(above).code, ErrorCode::kBadAlignment);
-  EXPECT_EQ(refused(above).message, "alignment 2147483648 is above the largest, 1073741824");
+  EXPECT_EQ(test::figures(refused(above).message), "2147483648 1073741824");
   EXPECT_EQ(refused(SIZE_MAX).code, ErrorCode::kBadAlignment);
   EXPECT_FALSE(HostAllocator::allocate_zeroed(8, 48).ok());
 
@@ -251,7 +253,7 @@ TEST(HostAllocator, UniqueRefusesCountsThatOverflow) {
   const HostAllocator::Statistics before = HostAllocator::statistics();
   const Error error = HostAllocator::allocate_unique<double>(SIZE_MAX / 8 + 2).error();
   EXPECT_EQ(error.code, ErrorCode::kOverflow);  // the product alone would be 8 bytes
-  EXPECT_EQ(error.message, "2305843009213693953 values of 8 bytes are more than memory can have");
+  EXPECT_EQ(test::figures(error.message), "2305843009213693953 8");
   EXPECT_EQ(HostAllocator::allocate_unique<std::string>(SIZE_MAX).error().code,
             ErrorCode::kOverflow);
   EXPECT_EQ(HostAllocator::allocate_unique<char>(std::size_t{1} << 62).error().code,

@@ -43,10 +43,10 @@ Result<HostMemoryPool> HostMemoryPool::make(std::size_t block_size, std::size_t 
     return Error{
         ErrorCode::kOutOfRange,
         cat("a pool of ", options.shards, " shards; the most are ", PoolOptions::kMostShards),
-        std::nullopt, "leave `shards` at 0 for one a processor"};
+        std::nullopt, "set `shards` to 0 for one per processor"};
   }
   if ((options.source.take == nullptr) != (options.source.give_back == nullptr)) {
-    return Error{ErrorCode::kOutOfRange, "a source of memory with one function of two",
+    return Error{ErrorCode::kOutOfRange, "a memory source needs both functions, but only one is set",
                  std::nullopt, "set both `take` and `give_back`, or neither"};
   }
   TESSERA_CHECK_OK(HostAllocator::check_alignment(options.alignment));

@@ -110,16 +110,16 @@ Error HostMemoryPool::State::bad_release(const void* address, Slab* slab) const 
   const std::size_t offset = slab == nullptr ? 0 : static_cast<std::size_t>(at - slab->memory);
   if (slab == nullptr || offset >= slab->count * stride) {
     return Error{ErrorCode::kBadBlock, cat(name, " is not a block of this pool"), std::nullopt,
-                 "give a block back to the pool that it came from"};
+                 "release a block to the pool that it came from"};
   }
   const std::size_t inside = offset % stride;
   if (inside != 0) {
     return Error{ErrorCode::kBadBlock,
                  cat(name, " is not a block but ", inside, " bytes into the one at ",
                      address_text(at - inside)),
-                 std::nullopt, "give back the address that acquire() answered"};
+                 std::nullopt, "release the address that acquire() returned"};
   }
-  return Error{ErrorCode::kBadBlock, cat("the block at ", name, " is back already"), std::nullopt,
+  return Error{ErrorCode::kBadBlock, cat("the block at ", name, " is already released"), std::nullopt,
                "release a block once, and do not use it afterwards"};
 }
 
@@ -135,8 +135,8 @@ Error HostMemoryPool::State::still_out() {
   return Error{
       ErrorCode::kBadBlock,
       cat(count, " of ", total, " blocks of ", block_size, " bytes ", count == 1 ? "is" : "are",
-          " still out, ", count == 1 ? "at " : "the first at ", address_text(first)),
-      std::nullopt, "release every block before the pool ends"};
+          " still in use, ", count == 1 ? "at " : "the first at ", address_text(first)),
+      std::nullopt, "release every block before the pool is destroyed"};
 }
 
 /// Frees all slabs except those with a block in use; of these it frees only the bookkeeping.

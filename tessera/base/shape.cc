@@ -13,7 +13,7 @@ Result<Shape> Shape::make(std::vector<std::int64_t> extents) {
   if (extents.size() > kMaxRank) {
     return Error{ErrorCode::kRankTooLarge,
                  cat("rank ", extents.size(), " is more than the ", kMaxRank, " dims supported"),
-                 std::nullopt, "collapse dims that are never told apart"};
+                 std::nullopt, "collapse dims that are always used together"};
   }
   Checked elements = 1;
   bool empty = false;

@@ -127,7 +127,7 @@ class Checker {
     }
     if (expansion->text().size() > budget_) {
       report_.unknown += count;
-      stop(tensor, "the aliases of this file stand for more text than is read");
+      stop(tensor, "the aliases of this file expand to more text than the limit");
       return;
     }
     budget_ -= expansion->text().size();
@@ -233,7 +233,7 @@ class Checker {
                     allowance_.line_of(span.from));
     }
     const std::string right = cat("this tensor needs ", edit.text, " here, but ", others,
-                                  " uses the same text and does not: give it a layout of its own");
+                                  " uses the same text and does not: give it a separate layout");
     diagnostic.help = diagnostic.help.empty() ? right : cat(diagnostic.help, "; ", right);
   }
 
@@ -315,7 +315,7 @@ FindingKey finding_key(const Diagnostic& diagnostic) {
 Result<CheckReport> check_mlir(std::string_view text, const CheckOptions& options) {
   if (text.size() > kMaxText) {
     return Error{ErrorCode::kTextTooLong,
-                 cat("a text of ", text.size(), " bytes; at most ", kMaxText, " are read"),
+                 cat("a text of ", text.size(), " bytes; at most ", kMaxText, " are accepted"),
                  Span{0, 0}, "check a file of this size in parts"};
   }
   return Checker(text, options).run();

@@ -11,6 +11,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/target/machine_json.h"
+#include "tessera/testing/figures.h"
 
 namespace tessera::check {
 namespace {
@@ -160,9 +161,7 @@ TEST(CheckTest, TensorsThatDisagreeHaveNoFix) {
     EXPECT_EQ(d.span.to - d.span.from, 3);
   }
   const std::string& help = report.diagnostics[1].help;
-  EXPECT_NE(help.find("this tensor needs 2x4 here, but 'tensor<32x128xbf16, #l>' in line 3"),
-            std::string::npos)
-      << help;
+  EXPECT_NE(test::figures(help).find("2x4 'tensor<32x128xbf16 #l>' 3"), std::string::npos) << help;
   EXPECT_EQ(fixed_text(kPair, report.diagnostics), kPair);
 }
 
@@ -255,7 +254,7 @@ TEST(CheckTest, WasteHasALimit) {
       "memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>>\n";
   const CheckReport report = checked(text);
   ASSERT_EQ(report.diagnostics.size(), 1U) << told(text, report);
-  EXPECT_EQ(report.diagnostics[0].message, "allocates 96 times the data of 8x96x32");
+  EXPECT_EQ(test::figures(report.diagnostics[0].message), "96 8x96x32");
   CheckOptions generous;
   generous.most_waste = 96;
   EXPECT_TRUE(checked(text, generous).diagnostics.empty());

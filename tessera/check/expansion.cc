@@ -68,8 +68,8 @@ class Expansion::Builder {
     for (std::size_t frame = parent; frame != 0; frame = out_.frames_[frame].parent) {
       if (out_.frames_[frame].alias == alias) {
         return Error{ErrorCode::kSyntax,
-                     cat("the alias ", quote_name(table_.at(alias).name), " is a part of itself"),
-                     table_.at(alias).span, "an alias stands for a text that does not use it"};
+                     cat("the alias ", quote_name(table_.at(alias).name), " contains itself"),
+                     table_.at(alias).span, "an alias must not use itself"};
       }
     }
     const std::size_t depth = out_.frames_[parent].depth + 1;
@@ -95,8 +95,8 @@ class Expansion::Builder {
   Error too_large() const {
     return Error{ErrorCode::kTooLarge,
                  cat("a tensor of more than ", kMaxExpanded, " bytes or ", kMaxFrames,
-                     " aliases once its aliases are replaced"),
-                 out_.frames_.front().token, "a layout is short: use fewer aliases in aliases"};
+                     " aliases after alias expansion"),
+                 out_.frames_.front().token, "layouts are short: nest fewer aliases"};
   }
 
   std::string_view file_;

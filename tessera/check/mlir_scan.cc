@@ -32,8 +32,8 @@ std::optional<std::string_view> remark_of(std::string_view comment) {
   for (std::size_t at = 0; at != std::string_view::npos; at = comment.find("//", at)) {
     at += 2;
     while (at < comment.size() && is_mlir_blank(comment[at])) ++at;
-    const std::string_view words = comment.substr(at);
-    if (words.starts_with(kRemark)) return without_blanks(words.substr(kRemark.size()));
+    const std::string_view text = comment.substr(at);
+    if (text.starts_with(kRemark)) return without_blanks(text.substr(kRemark.size()));
   }
   return std::nullopt;
 }

@@ -124,21 +124,21 @@ TEST(ExpansionTest, KnowsTheWayBack) {
     const auto from = static_cast<std::int64_t>(expanded.find(part));
     return expansion->source({from, from + static_cast<std::int64_t>(part.size())});
   };
-  const auto words = [&](const Expansion::Source& s) {
+  const auto text_of = [&](const Expansion::Source& s) {
     return text.substr(static_cast<std::size_t>(s.span.from),
                        static_cast<std::size_t>(s.span.to - s.span.from));
   };
-  EXPECT_EQ(words(source("4xf32")), "4xf32");
+  EXPECT_EQ(text_of(source("4xf32")), "4xf32");
   EXPECT_EQ(source("4xf32").alias, std::nullopt);
   EXPECT_TRUE(source("4xf32").exact);
-  EXPECT_EQ(words(source("dram")), "dram");
+  EXPECT_EQ(text_of(source("dram")), "dram");
   EXPECT_EQ(source("dram").alias, 0U);
-  EXPECT_EQ(words(source("#s<dram>>")), "#d>");
+  EXPECT_EQ(text_of(source("#s<dram>>")), "#d>");
   EXPECT_EQ(source("#s<dram>>").alias, 1U);
   EXPECT_TRUE(source("#s<dram>>").exact);
   EXPECT_FALSE(source("dram>>").exact) << "half of an alias";
   EXPECT_FALSE(source("2x, \n").exact) << "a comment would be lost";
-  EXPECT_EQ(words(source("#x<memref<2x, \n #s<dram>>>>")), "#l>");
+  EXPECT_EQ(text_of(source("#x<memref<2x, \n #s<dram>>>>")), "#l>");
   EXPECT_EQ(expansion->expanded(static_cast<std::int64_t>(scan.tensors[0].comma)), 12);
 }
 

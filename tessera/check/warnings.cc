@@ -54,7 +54,7 @@ void warn_of_waste(const Tensor& tensor, Span layout, double most, Reading& read
        layout,
        cat("allocates ", waste.factor_text(), " times the data of ",
            tensor.layout().shape().to_string()),
-       "give dims that are collapsed the strides they need, or use fewer places",
+       "give collapsed dims the strides they need, or use fewer places",
        {}});
 }
 
@@ -79,7 +79,7 @@ void warn_of_cores(const Tensor& tensor, std::string_view text, Span layout, Rea
   reading.findings.push_back({Severity::kWarning,
                               "unusual_core_ranges",
                               core_ranges_span(text, layout),
-                              "core ranges that do not fill the device from (0,0) on, row by row",
+                              "core ranges that do not fill the device row by row from (0,0)",
                               "a compiler chooses full rows and then a part of the next one",
                               {}});
 }

@@ -168,7 +168,7 @@ Result<std::shared_ptr<LaneMemory>> make_lane(const LaneSize& size, int ranks) {
   const std::int64_t part = Pages::rounded(PacketMailbox::part_bytes(size));
   if (std::int64_t{ranks} * size.sending >= std::int64_t{UINT32_MAX}) {
     return Error{ErrorCode::kTooLarge, cat(ranks, " ranks with ", size.sending, " packets each"),
-                 std::nullopt, "let fewer packets be on their way at once"};
+                 std::nullopt, "allow fewer packets in flight"};
   }
   TESSERA_TRY(const std::int64_t bytes, (Checked(part) * ranks).value("the memory of a lane"));
   auto memory = std::make_shared<LaneMemory>();

@@ -11,11 +11,11 @@ namespace tessera::exchange {
 Status RankMap::check(std::int64_t places, int ranks) {
   if (ranks < 1) {
     return Error{ErrorCode::kOutOfRange, cat("places on ", ranks, " ranks"), std::nullopt,
-                 "there is at least one rank"};
+                 "use at least one rank"};
   }
   if (places < 0 || places > RankMap::kMostPlaces) {
     return Error{ErrorCode::kTooLarge,
-                 cat(places, " places have ranks; at most ", RankMap::kMostPlaces, " can"),
+                 cat(places, " places are assigned to ranks; at most ", RankMap::kMostPlaces, " are allowed"),
                  std::nullopt, "use a smaller mesh"};
   }
   return ok_status();

@@ -44,7 +44,7 @@ Result<reshard::PlaceMap> place_map_of(const Placement& placement,
     const DeviceMap* here = piece.device_map != nullptr ? piece.device_map : &identity;
     if (map != nullptr && !(*map == *here)) {
       return Error{ErrorCode::kNotSupported,
-                   "pieces have device maps of their own, so that no rank has all of a place",
+                   "pieces have separate device maps, so no rank has all of a place",
                    std::nullopt, "give all pieces the same device map"};
     }
     map = here;

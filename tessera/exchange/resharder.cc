@@ -37,7 +37,7 @@ Result<LaneSize> lane_size(const ResharderOptions& options) {
                      " bytes of staging"),
                  std::nullopt,
                  cat("packets have ", kLeastPacket, " to ", kMostPacket,
-                     " bytes, and staging has room for two of them")};
+                     " bytes, and staging must hold two of them")};
   }
   const std::int64_t fit = options.staging_bytes / (2 * size.packet_bytes);
   size.sending = static_cast<int>(std::min<std::int64_t>(fit, kDeep));
@@ -208,7 +208,7 @@ Status check_size(std::string_view which, std::size_t has, std::int64_t needed) 
   if (std::cmp_equal(has, needed)) return ok_status();
   return Error{
       ErrorCode::kOutOfRange,
-      cat("the memory of ", which, " has ", has, " bytes, and this rank's places ", needed),
+      cat("the memory of ", which, " has ", has, " bytes, but this rank's places need ", needed),
       std::nullopt, "give memory of exactly that size"};
 }
 

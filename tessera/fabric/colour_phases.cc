@@ -66,8 +66,8 @@ class ColourTable {
 
   static Error too_large() {
     return Error{ErrorCode::kTooLarge,
-                 cat("dealing messages to phases takes more than ", kMaxLooks,
-                     " looks at a router, or ", kMaxMarks, " pairs of router and phase"),
+                 cat("assigning messages to phases takes more than ", kMaxLooks,
+                     " checks of a router, or ", kMaxMarks, " pairs of router and phase"),
                  std::nullopt, "use the ideal mode, or simulate fewer messages at a time"};
   }
 

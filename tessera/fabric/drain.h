@@ -42,7 +42,7 @@ Status drain(Processors& processors, QueueNetwork& network, const Steering& stee
       return Error{ErrorCode::kNotSupported,
                    cat("the simulated fabric stopped in cycle ", cycle, " with ",
                        processors.undelivered(), " words not delivered"),
-                   std::nullopt, "this is a fault of the simulator: please report it"};
+                   std::nullopt, "this is a bug in the simulator: please report it"};
     }
     const std::optional<std::int64_t> release = processors.next_release();
     if (!release) return ok_status();

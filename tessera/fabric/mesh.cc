@@ -10,7 +10,7 @@ constexpr std::int64_t kMostNodes = std::int64_t{1} << 26;
 
 Error no_fabric(std::string why) {
   return Error{ErrorCode::kNotSupported, std::move(why), std::nullopt,
-               "name a target whose places are a mesh with one-cycle hops, as wse2"};
+               "name a target whose places are a mesh with one-cycle hops, such as wse2"};
 }
 
 }  // namespace
@@ -23,21 +23,21 @@ Result<FabricMesh> fabric_of(const Machine& machine) {
   if (level.extents.size() > 2) {
     return no_fabric(cat("the mesh of ", machine.name, " has ", level.extents.size(), " axes"));
   }
-  if (!level.links) return no_fabric(cat(machine.name, " does not say how its places are joined"));
+  if (!level.links) return no_fabric(cat(machine.name, " does not specify how its places are connected"));
   const target::Links& links = *level.links;
   if (links.network != target::Network::kMesh) {
-    return no_fabric(cat("the places of ", machine.name, " are joined by a ",
+    return no_fabric(cat("the places of ", machine.name, " are connected by a ",
                          target::network_name(links.network),
-                         ", whose routes its description leaves open"));
+                         ", whose routes its description does not specify"));
   }
   if (!links.hop_cycles || !links.bits_per_cycle || !links.ramp_cycles ||
       !machine.rules.wavelet_bits) {
-    return no_fabric(cat(machine.name, " does not say what its links carry"));
+    return no_fabric(cat(machine.name, " does not specify what its links carry"));
   }
   if (*links.hop_cycles != 1 || *links.bits_per_cycle != *machine.rules.wavelet_bits) {
     return no_fabric(cat("links of ", machine.name, " take ", *links.hop_cycles,
-                         " cycles a hop and carry ", *links.bits_per_cycle,
-                         " bits a cycle of wavelets of ", *machine.rules.wavelet_bits));
+                         " cycles per hop and carry ", *links.bits_per_cycle,
+                         " bits per cycle of wavelets of ", *machine.rules.wavelet_bits));
   }
   if (machine.places() > kMostNodes) {
     return no_fabric(cat(machine.name, " has ", machine.places(), " places"));

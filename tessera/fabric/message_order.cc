@@ -111,7 +111,7 @@ Result<std::vector<std::uint32_t>> message_order(const Traffic& traffic) {
   const auto stuck = std::find_if(missing.begin(), missing.end(), [](auto n) { return n > 0; });
   return Error{ErrorCode::kContradiction,
                cat("message ", stuck - missing.begin(),
-                   " never leaves: it waits in a circle of messages that wait for each other"),
+                   " is never sent: it is part of a cycle of messages that wait for each other"),
                std::nullopt, "list messages of a source in the order in which they can be sent"};
 }
 

@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxWords = std::int64_t{1} << 28;
 Result<Traffic> with_payload(std::int64_t owners, std::int64_t least, std::int64_t words) {
   if (owners < least || words < 1) {
     return Error{ErrorCode::kOutOfRange,
-                 cat(owners, " routers with ", words, " words each make no such pattern"),
+                 cat(owners, " routers with ", words, " words each are invalid for this pattern"),
                  std::nullopt, cat("use at least ", least, " routers and 1 word")};
   }
   const std::int64_t all = (Checked(owners) * words).saturated();
@@ -40,7 +40,7 @@ std::int64_t nodes_of(const FabricMesh& mesh) { return std::int64_t{mesh.rows} *
 Status check_root(const FabricMesh& mesh, std::int32_t root) {
   if (root >= 0 && root < nodes_of(mesh)) return ok_status();
   return Error{ErrorCode::kOutOfRange,
-               cat("root ", root, " is none of the ", nodes_of(mesh), " routers"), std::nullopt,
+               cat("root ", root, " is not one of the ", nodes_of(mesh), " routers"), std::nullopt,
                "routers are numbered row-major from 0"};
 }
 

@@ -59,7 +59,7 @@ Status Processors::prepare_waits() {
       kept += traffic_.messages[at].words;
       if (kept <= kMaxKept) continue;
       return Error{ErrorCode::kTooLarge,
-                   cat("messages wait for more than ", kMaxKept, " words of others"), std::nullopt,
+                   cat("messages wait for more than ", kMaxKept, " words of other messages"), std::nullopt,
                    "simulate fewer words at a time"};
     }
   }

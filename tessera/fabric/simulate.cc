@@ -48,7 +48,7 @@ Status check_options(const FabricMesh& mesh, const SimulateOptions& options) {
                  "use the ideal mode"};
   }
   if (options.combine == nullptr) {
-    return Error{ErrorCode::kOutOfRange, "nothing says how words are combined", std::nullopt,
+    return Error{ErrorCode::kOutOfRange, "no combine function is given", std::nullopt,
                  "set combine, for example to add_u32"};
   }
   return ok_status();

@@ -50,11 +50,11 @@ class MessageCheck {
                           "use Traffic::add");
     }
     if (message.destinations.count == 0) {
-      return out_of_range(number, "has no destination", "leave it out");
+      return out_of_range(number, "has no destination", "omit it");
     }
     if (message.words < 1) {
       return out_of_range(number, cat("has ", message.words, " words, expected at least 1"),
-                          "leave empty messages out");
+                          "omit empty messages");
     }
     if (!inside({message.first_word, message.words}, traffic_.payload.size())) {
       return out_of_range(number,
@@ -66,7 +66,7 @@ class MessageCheck {
       return out_of_range(number,
                           cat("leaves no earlier than cycle ", message.not_before,
                               ", expected 0 to ", kLatestStart),
-                          "cycles count from the first departure that any message may have");
+                          "cycles count from the earliest possible departure of any message");
     }
     if (message.words <= kMaxListed) return ok_status();
     return Error{ErrorCode::kTooLarge,
@@ -90,7 +90,7 @@ class MessageCheck {
       }
       if (sorted_[i] == message.source) {
         return out_of_range(number, cat("goes to its own source, router ", message.source),
-                            "what stays in place is no message");
+                            "data that stay in place are not a message");
       }
       if (i > 0 && sorted_[i] == sorted_[i - 1]) {
         return out_of_range(number, cat("goes to router ", sorted_[i], " twice"),
@@ -118,7 +118,7 @@ Status check_waits(const Traffic& traffic, std::int64_t number) {
     return Error{ErrorCode::kContradiction,
                  cat("message ", number, " has ", message.words, " words and waits for message ",
                      awaited, ", which has ", words),
-                 std::nullopt, "word i waits for word i, so both have as many"};
+                 std::nullopt, "word i waits for word i, so both need the same number of words"};
   }
   return ok_status();
 }

@@ -7,6 +7,7 @@
 #include "tessera/fabric/simulate.h"
 #include "tessera/fabric/xy_trees.h"
 #include "tessera/target/machine_json.h"
+#include "tessera/testing/figures.h"
 
 namespace tessera::fabric {
 namespace {
@@ -18,7 +19,7 @@ FabricMesh mesh_of(std::int32_t rows, std::int32_t cols) {
   return mesh;
 }
 
-/// Code and message of the error for a traffic on 2x3 routers with 8 words.
+/// Code and figures of the error for a traffic on 2x3 routers with 8 words.
 std::string refusal(void (*change)(Traffic&)) {
   Traffic traffic;
   traffic.payload.assign(8, 0);
@@ -27,54 +28,41 @@ std::string refusal(void (*change)(Traffic&)) {
   const auto result = simulate(mesh_of(2, 3), traffic);
   if (result) return "accepted";
   EXPECT_FALSE(result.error().help.empty());
-  return std::string(code_name(result.error().code)) + ": " + result.error().message;
+  return std::string(code_name(result.error().code)) + ": " + test::figures(result.error().message);
 }
 
 TEST(Traffic, RefusesWhatCannotBeCarriedOut) {
   EXPECT_EQ(refusal([](Traffic&) {}), "accepted");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(6, {1}, 0, 1); }),
-            "out_of_range: message 1 leaves router 6, and there are 6");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(-1, {1}, 0, 1); }),
-            "out_of_range: message 1 leaves router -1, and there are 6");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1, 6}, 0, 1); }),
-            "out_of_range: message 1 goes to router 6, and there are 6");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {-7}, 0, 1); }),
-            "out_of_range: message 1 goes to router -7, and there are 6");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {}, 0, 1); }),
-            "out_of_range: message 1 has no destination");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1, 2}, 0, 1); }),
-            "out_of_range: message 1 goes to its own source, router 2");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1, 3, 1}, 0, 1); }),
-            "out_of_range: message 1 goes to router 1 twice");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1}, 0, 0); }),
-            "out_of_range: message 1 has 0 words, expected at least 1");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1}, 5, 4); }),
-            "out_of_range: message 1 has 4 words from word 5, and the payload has 8");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(6, {1}, 0, 1); }), "out_of_range: 1 6 6");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(-1, {1}, 0, 1); }), "out_of_range: 1 -1 6");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1, 6}, 0, 1); }), "out_of_range: 1 6 6");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {-7}, 0, 1); }), "out_of_range: 1 -7 6");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {}, 0, 1); }), "out_of_range: 1");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1, 2}, 0, 1); }), "out_of_range: 1 2");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1, 3, 1}, 0, 1); }), "out_of_range: 1 1");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1}, 0, 0); }), "out_of_range: 1 0 1");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1}, 5, 4); }), "out_of_range: 1 4 5 8");
   EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {1}, INT64_MAX, INT64_MAX); }).substr(0, 12),
             "out_of_range");
   EXPECT_EQ(refusal([](Traffic& t) { t.messages[0].destinations = {1, 1}; }),
-            "out_of_range: message 0 lists destinations 1 and 1 more of 1");
+            "out_of_range: 0 1 1 1");
   EXPECT_EQ(refusal([](Traffic& t) { t.messages[0].destinations = {0, INT64_MAX}; }),
-            "too_large: messages list more than 268435456 destinations or waits");
+            "too_large: 268435456");
   EXPECT_EQ(refusal([](Traffic& t) { t.messages[0].after = {-1, 1}; }).substr(0, 12),
             "out_of_range");
 }
 
 TEST(Traffic, RefusesWaitsThatNeverEnd) {
   EXPECT_EQ(refusal([](Traffic& t) { t.add(1, {2}, 4, 4, {0}); }), "accepted");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {3}, 4, 4, {0}); }),
-            "out_of_range: message 1 waits at router 2 for message 0, which does not end there");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(1, {2}, 4, 3, {0}); }),
-            "contradiction: message 1 has 3 words and waits for message 0, which has 4");
-  EXPECT_EQ(refusal([](Traffic& t) { t.add(1, {2}, 4, 4, {7}); }),
-            "out_of_range: message 1 waits for message 7 of 2");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(2, {3}, 4, 4, {0}); }), "out_of_range: 1 2 0");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(1, {2}, 4, 3, {0}); }), "contradiction: 1 3 0 4");
+  EXPECT_EQ(refusal([](Traffic& t) { t.add(1, {2}, 4, 4, {7}); }), "out_of_range: 1 7 2");
   // 1 waits for 2, which waits for 1.
   EXPECT_EQ(refusal([](Traffic& t) {
               t.add(1, {2}, 4, 4, {2});
               t.add(2, {1}, 4, 4, {1});
             }),
-            "contradiction: message 1 never leaves: it waits in a circle of messages that wait for "
-            "each other");
+            "contradiction: 1");
   // 1 waits for 3, which its source sends only after 2, which waits for 1.
   EXPECT_EQ(refusal([](Traffic& t) {
               t.add(1, {2}, 4, 4, {3});
@@ -164,7 +152,7 @@ TEST(Drain, SaysWhenWaveletsStop) {
   const Status status = drain(*processors, network, Circle{}, destination, 2);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kNotSupported);
-  EXPECT_NE(status.error().message.find("16 words not delivered"), std::string::npos);
+  EXPECT_NE(test::figures(status.error().message).find("16"), std::string::npos);
 }
 
 TEST(XyTrees, ForkWhereColumnsHaveDestinations) {
@@ -210,11 +198,11 @@ TEST(FabricOf, SaysWhatIsNotKnown) {
     change(machine);
     return machine;
   };
-  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh.push_back(m.mesh[0]); }), "2 mesh levels"));
-  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].extents = {2, 2, 2}; }), "3 axes"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh.push_back(m.mesh[0]); }), "2"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].extents = {2, 2, 2}; }), "3"));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links.reset(); }), "wse2"));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links->ramp_cycles.reset(); }), "wse2"));
-  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links->hop_cycles = 3; }), "3 cycles"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links->hop_cycles = 3; }), "3"));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.rules.wavelet_bits = 64; }), "64"));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].extents = {1 << 20, 1 << 20}; }),
                       "1099511627776"));

@@ -18,7 +18,7 @@ namespace {
 /// the origin.
 std::optional<Index> first_deviation(const Factor& factor, const Shape& shape) {
   std::optional<Index> best;
-  const Spot at_origin = difference(factor.pieces.front().at);
+  const Position at_origin = difference(factor.pieces.front().at);
   for (const Piece& piece : factor.pieces) {
     Index origin(shape.rank(), 0);
     for (std::size_t d = 0; d < factor.dims.size(); ++d) {
@@ -101,7 +101,7 @@ Result<std::optional<Index>> first_difference(Lines a, Lines b) {
   cancel_common(pair);
   TESSERA_TRY(const Refinement refinement, refine(pair.a, pair.b));
   const Shape& shape = refinement.shape();
-  Spot at_origin = difference(refinement.base());
+  Position at_origin = difference(refinement.base());
   for (const Factor& factor : refinement.factors()) {
     at_origin += difference(factor.pieces.front().at);
   }

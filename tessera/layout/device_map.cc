@@ -55,7 +55,7 @@ Status DeviceMap::check(const Shape& mesh) const {
     if (!origin_.empty() && origin_.size() != physical_.rank()) {
       return bad(cat("an origin of ", origin_.size(), " coordinates on a physical mesh of rank ",
                      physical_.rank()),
-                 "one coordinate a physical axis");
+                 "one coordinate per physical axis");
     }
     const Form form = form_of(*this, mesh);
     if (const Status status = form.check(); !status) {
@@ -65,7 +65,7 @@ Status DeviceMap::check(const Shape& mesh) const {
     if (!injectivity.injective) {
       return bad(cat("virtual places ", bracketed(injectivity.collision->first), " and ",
                      bracketed(injectivity.collision->second), " share one physical place"),
-                 "place a digit in memory (the layer) where places are meant to stack");
+                 "place a digit in memory (the layer) where places are intended to stack");
     }
     return ok_status();
   }

@@ -23,19 +23,19 @@ class Walker {
   }
 
   /// Adds this line's part of the position at start + i·coef to offsets[i], for each i.
-  void add_to(std::int64_t start, std::int64_t coef, std::span<Spot> offsets) {
+  void add_to(std::int64_t start, std::int64_t coef, std::span<Position> offsets) {
     const FastDivide by_coef(std::abs(coef));
-    const Spot step = line_.cuts.back().move * coef;
+    const Position step = line_.cuts.back().move * coef;
     std::int64_t point = start;
     seek(point);
     for (std::size_t i = 0; i < offsets.size();) {
       const std::int64_t room = coef > 0 ? above_ : below_;
       const auto run =
           std::min(1 + static_cast<std::size_t>(by_coef.divide(room)), offsets.size() - i);
-      Spot spot = spot_;
+      Position position = position_;
       for (std::size_t r = 0; r < run; ++r, ++i) {
-        offsets[i] += spot;
-        spot += step;
+        offsets[i] += position;
+        position += step;
       }
       const std::int64_t moved = static_cast<std::int64_t>(run) * coef;
       point += moved;
@@ -46,7 +46,7 @@ class Walker {
  private:
   /// Finds the digits of `point`, and its distance from the ends of the pieces that contain it.
   void seek(std::int64_t point) {
-    spot_ = Spot{};
+    position_ = Position{};
     std::int64_t left = point;
     above_ = INT64_MAX - 1;
     below_ = INT64_MAX - 1;
@@ -54,11 +54,11 @@ class Walker {
       const LineCut& cut = line_.cuts[k];
       digit_ = divide_[k].divide(left);
       left -= digit_ * cut.width;
-      spot_ += cut.move * digit_;
+      position_ += cut.move * digit_;
       above_ = std::min(above_, cut.width - 1 - left);
       below_ = left;
     }
-    spot_ += line_.cuts.back().move * left;
+    position_ += line_.cuts.back().move * left;
   }
 
   void advance(std::int64_t point, std::int64_t by) {
@@ -69,12 +69,12 @@ class Walker {
     for (; left < 0; left += outer.width) --digit_;
     below_ = left;
     above_ = outer.width - 1 - left;
-    spot_ = outer.move * digit_ + line_.cuts[1].move * left;
+    position_ = outer.move * digit_ + line_.cuts[1].move * left;
   }
 
   const Line& line_;
   std::vector<FastDivide> divide_;
-  Spot spot_;
+  Position position_;
   std::int64_t digit_ = 0;  // of the last cut but one
   std::int64_t above_ = 0;  // how far the point may increase before a piece ends
   std::int64_t below_ = 0;  // how far it may decrease
@@ -116,7 +116,7 @@ Status for_each_row(const Form& form, const std::vector<int>& order,
   TESSERA_TRY(const Lines lines, canonical(form));
   Index index(form.shape.rank(), 0);
   if (order.empty()) {
-    const Spot nowhere{};
+    const Position nowhere{};
     visit(Row{index, -1, lines.base, std::span(&nowhere, 1)});
     return ok_status();
   }
@@ -143,8 +143,8 @@ Status for_each_row(const Form& form, const std::vector<int>& order,
   }
   const Locator outer(rest);
   const std::int64_t chunk = std::min(extent, kRowElements);
-  std::vector<Spot> common;  // offsets that all rows of a chunk share
-  std::vector<Spot> offsets;
+  std::vector<Position> common;  // offsets that all rows of a chunk share
+  std::vector<Position> offsets;
   std::int64_t common_from = -1;
   const bool one_chunk = extent <= kRowElements;
 
@@ -153,14 +153,14 @@ Status for_each_row(const Form& form, const std::vector<int>& order,
       const auto length = static_cast<std::size_t>(std::min(chunk, extent - from));
       index[static_cast<std::size_t>(inner)] = from;
       if (common_from != from) {
-        common.assign(length, Spot{});
+        common.assign(length, Position{});
         for (std::size_t l = 0; l < along.size(); ++l) {
           const std::int64_t coef = coef_of(*alone[l], inner);
           along[l].add_to(alone[l]->start + coef * from, coef, common);
         }
         common_from = from;
       }
-      std::span<const Spot> row = common;
+      std::span<const Position> row = common;
       if (!tied.empty()) {
         offsets = common;
         for (std::size_t l = 0; l < tied.size(); ++l) {

@@ -16,15 +16,15 @@ namespace tessera {
 struct Row {
   const Index& index;  ///< of the row's first element
   int dim;             ///< the dim along which the row runs, or -1 for rank 0
-  Spot base;
-  std::span<const Spot> offsets;
+  Position base;
+  std::span<const Position> offsets;
 };
 
 /// Visits every element, row by row, with the dims nested in `order` (slowest first). Offsets along
 /// a row are computed once for all rows if the dims of the layout are independent, else by carrying
 /// digits. There is no division per element. Long dims are split into rows of at most 64 Ki
 /// elements.
-/// Law: the rows visit each index exactly once, in order, each at canonical(form).spot(index).
+/// Law: the rows visit each index exactly once, in order, each at canonical(form).position(index).
 Status for_each_row(const Form& form, const std::vector<int>& order,
                     const std::function<void(const Row&)>& visit);
 

@@ -17,7 +17,8 @@ TEST(Rows, OddEvenInOrder) {
   const Form f = form({8}, {}, {fold(x(0), {mem(8, 1, 8), mem(2, 4, 1), mem(1, 2, 4)})});
   std::vector<std::int64_t> slots;
   ASSERT_TRUE(for_each_row(f, [&](const Row& row) {
-                for (const Spot& offset : row.offsets) slots.push_back((row.base + offset).slot);
+                for (const Position& offset : row.offsets)
+                  slots.push_back((row.base + offset).slot);
               }).ok());
   EXPECT_EQ(slots, (std::vector<std::int64_t>{0, 4, 1, 5, 2, 6, 3, 7}));
 }

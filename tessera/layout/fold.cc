@@ -80,7 +80,7 @@ Status Fold::check(const Shape& shape, std::size_t mesh_rank) const {
     }
     if (term.coef == 0 || term.coef == INT64_MIN) {
       return Error{ErrorCode::kBadFold, cat("dim ", term.dim, " has the coefficient ", term.coef),
-                   std::nullopt, "leave the dim out of the fold"};
+                   std::nullopt, "omit the dim from the fold"};
     }
   }
   if (cuts.empty() || cuts.back().width != 1) {

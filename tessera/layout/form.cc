@@ -17,7 +17,7 @@ constexpr std::size_t kMaxDigits = 1024;  // of all folds together: far more tha
 Status check_fill(const Fill& fill, std::size_t mesh_rank) {
   if (fill.axis < 0 || static_cast<std::size_t>(fill.axis) >= mesh_rank) {
     return Error{ErrorCode::kBadFill,
-                 cat("a fill speaks of mesh axis ", fill.axis, " of a mesh of rank ", mesh_rank),
+                 cat("a fill names mesh axis ", fill.axis, " of a mesh of rank ", mesh_rank),
                  std::nullopt, "mesh axes count from 0"};
   }
   if (fill.kind == Fill::Kind::kFixed) {
@@ -123,17 +123,17 @@ Status Form::check() const {
     if (!said[axis] && mesh[axis] > 1) {
       return Error{
           ErrorCode::kAxisUnsaid,
-          cat("nothing says what the ", mesh[axis], " places of mesh axis ", axis, " hold"),
+          cat("the content of the ", mesh[axis], " places of mesh axis ", axis, " is not specified"),
           std::nullopt,
-          cat("place a digit on it, or say replicate(m", axis, "), partial(m", axis,
+          cat("place a digit on it, or add replicate(m", axis, "), partial(m", axis,
               ", sum) or fixed(m", axis, "=0)")};
     }
   }
   if (copies.saturated() > mesh.elements()) {
     return Error{
         ErrorCode::kBadFill,
-        cat("fills ask for more replicas than the mesh has places (", mesh.elements(), ")"),
-        std::nullopt, "replicas of one element live on different places"};
+        cat("fills require more replicas than the mesh has places (", mesh.elements(), ")"),
+        std::nullopt, "replicas of one element are on different places"};
   }
   // Replicas times elements, and digit boxes, are bounded by the product of places and slots.
   // Functions that count slots over all places need this product.

@@ -65,9 +65,9 @@ TEST(Form, EvaluateAgreesWithTheDefinition) {
       Place place;
       std::int64_t slot = 0;
       f.evaluate(f.shape.delinear(i), place, slot);
-      const NaiveSpot spot = naive_evaluate(f, f.shape.delinear(i));
-      EXPECT_EQ(place, spot.first);
-      EXPECT_EQ(slot, spot.slot);
+      const NaivePosition position = naive_evaluate(f, f.shape.delinear(i));
+      EXPECT_EQ(place, position.first);
+      EXPECT_EQ(slot, position.slot);
     }
   }
 }

@@ -151,10 +151,10 @@ Failure samples_agree(Dice& dice, const Form& form) {
   const Locator locator(*lines);
   for (int i = 0; i < 20; ++i) {
     const Index index = sample(dice, form.shape);
-    const NaiveSpot expected = naive_evaluate(form, index);
-    const Spot spot{form.mesh.linear(expected.first), expected.slot};
-    if (lines->spot(index) != spot) return "canonical is wrong at " + bracketed(index);
-    if (locator.at(index.data()) != spot) return "Locator is wrong at " + bracketed(index);
+    const NaivePosition expected = naive_evaluate(form, index);
+    const Position position{form.mesh.linear(expected.first), expected.slot};
+    if (lines->position(index) != position) return "canonical is wrong at " + bracketed(index);
+    if (locator.at(index.data()) != position) return "Locator is wrong at " + bracketed(index);
   }
   return "";
 }

@@ -26,7 +26,7 @@ Error collision_error(const std::pair<Index, Index>& pair) {
   return Error{ErrorCode::kNotInjective,
                cat("elements ", bracketed(pair.first), " and ", bracketed(pair.second),
                    " share one slot of one place"),
-               std::nullopt, "a layout gives every element a slot of its own; views may alias"};
+               std::nullopt, "a layout gives every element a separate slot; views may alias"};
 }
 
 /// Fields without effect get their default value, so that equal layouts compare equal.
@@ -136,7 +136,7 @@ Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& s
   if (strides.size() != shape.rank()) {
     return Error{ErrorCode::kBadShape,
                  cat(strides.size(), " strides for a tensor of rank ", shape.rank()), std::nullopt,
-                 "one stride a dim"};
+                 "one stride per dim"};
   }
   Form form;
   form.shape = shape;
@@ -180,13 +180,13 @@ Result<Location> locate_in(const Form& form, const Atom& atom, const Index& inde
     return Error{
         ErrorCode::kOutOfRange,
         cat("index ", bracketed(index), " is outside the shape ", bracketed(form.shape.extents())),
-        std::nullopt, "one number a dim, counted from 0"};
+        std::nullopt, "one number per dim, counted from 0"};
   }
   if (form.replicas() > kMaxReplicas) {
-    return Error{ErrorCode::kTooLarge,
-                 cat("an element on ", form.replicas(), " places is not listed place by place"),
-                 std::nullopt,
-                 "ask Form::evaluate for the first place, and the fills for the others"};
+    return Error{
+        ErrorCode::kTooLarge,
+        cat("an element on ", form.replicas(), " places: its places are not listed one by one"),
+        std::nullopt, "use Form::evaluate for the first place, and the fills for the others"};
   }
   Location location;
   Place first;
@@ -196,12 +196,13 @@ Result<Location> locate_in(const Form& form, const Atom& atom, const Index& inde
   return location;
 }
 
-Status check_spot(const Shape& mesh, std::int64_t slots, const Place& place, std::int64_t slot) {
+Status check_position(const Shape& mesh, std::int64_t slots, const Place& place,
+                      std::int64_t slot) {
   if (!mesh.contains(place)) {
     return Error{
         ErrorCode::kOutOfRange,
         cat("place ", bracketed(place), " is outside the mesh ", bracketed(mesh.extents())),
-        std::nullopt, "one coordinate a mesh axis, counted from 0"};
+        std::nullopt, "one coordinate per mesh axis, counted from 0"};
   }
   if (slot < 0 || slot >= slots) {
     return Error{ErrorCode::kOutOfRange,
@@ -212,7 +213,7 @@ Status check_spot(const Shape& mesh, std::int64_t slots, const Place& place, std
 }
 
 Result<Slot> Layout::element_at(const Place& place, std::int64_t slot) const {
-  TESSERA_CHECK_OK(check_spot(mesh(), slots_, place, slot));
+  TESSERA_CHECK_OK(check_position(mesh(), slots_, place, slot));
   return decoder_->element_at(spec_.form, place, slot);
 }
 

@@ -180,6 +180,6 @@ Result<Form> strided_form(const Shape& shape, const std::vector<std::int64_t>& s
 Result<std::int64_t> allocated_bytes_of(const Form& form, const Atom& atom, std::int64_t slots);
 
 /// kOutOfRange unless `place` is on the mesh and `slot` is one of its `slots`.
-Status check_spot(const Shape& mesh, std::int64_t slots, const Place& place, std::int64_t slot);
+Status check_position(const Shape& mesh, std::int64_t slots, const Place& place, std::int64_t slot);
 
 }  // namespace tessera

@@ -46,18 +46,18 @@ struct HashOfSignature {
 
 /// Functions that use only the first place are the same on every mesh that has one place.
 Signature signature_of(const Form& form) {
-  const std::vector<NaiveSpot> map = naive_map(form);
+  const std::vector<NaivePosition> map = naive_map(form);
   const Place origin(form.mesh.rank(), 0);
   bool one_place = true;
-  for (const NaiveSpot& spot : map) {
-    one_place = one_place && spot.places.size() == 1 && spot.places[0] == origin;
+  for (const NaivePosition& position : map) {
+    one_place = one_place && position.places.size() == 1 && position.places[0] == origin;
   }
   Signature signature;
   signature.add(form.shape.extents());
-  for (const NaiveSpot& spot : map) {
-    signature.add(spot.slot);
+  for (const NaivePosition& position : map) {
+    signature.add(position.slot);
     if (one_place) continue;
-    for (const Place& place : spot.places) signature.add(place);
+    for (const Place& place : position.places) signature.add(place);
   }
   return signature;
 }

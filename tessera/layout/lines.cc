@@ -235,7 +235,7 @@ class Canonicaliser {
       for (const LineCut& cut : line.cuts) {
         if (cut.width <= width) return cut.move * (width / cut.width);
       }
-      return Spot{};
+      return Position{};
     };
     for (const std::int64_t width : widths) {
       joined.cuts.push_back({width, move_at(a, width) + move_at(b, width)});
@@ -254,8 +254,8 @@ bool Lines::separable() const {
                      [](const Line& line) { return line.terms.size() == 1; });
 }
 
-Spot Lines::spot(const Index& index) const {
-  Spot sum = base;
+Position Lines::position(const Index& index) const {
+  Position sum = base;
   for (const Line& line : lines) {
     std::int64_t left = line.start;
     for (const Term& term : line.terms) {
@@ -292,7 +292,7 @@ Result<Lines> canonical(const Form& form, const Shape& mesh) {
   for (const Fold& fold : form.folds) {
     Line line{fold.terms, fold.start, {}};
     for (const Cut& cut : fold.cuts) {
-      Spot move;
+      Position move;
       if (cut.target.is_memory()) move.slot = cut.stride;
       if (cut.target.is_mesh()) {
         move.place = cut.stride * place_strides[static_cast<std::size_t>(cut.target.axis())];

@@ -20,7 +20,7 @@ TEST(Lines, RowMajorIsOneStrideADim) {
   ASSERT_EQ(lines.lines.size(), 2u);
   for (const Line& line : lines.lines) {
     ASSERT_EQ(line.cuts.size(), 1u);
-    EXPECT_EQ(line.cuts[0].move, (Spot{0, line.terms[0].dim == 0 ? 6 : 1}));
+    EXPECT_EQ(line.cuts[0].move, (Position{0, line.terms[0].dim == 0 ? 6 : 1}));
   }
 }
 
@@ -63,9 +63,9 @@ TEST(Lines, ConstantsMoveIntoTheBase) {
            {fold({x(0), x(1, -1)}, {mem(1, 8, 2)}, 7), fold(std::vector<Term>{}, {on(0, 1, 3)}, 2)},
            {Fill::fixed(0, 1)}, 3));
   // x1 = 0 is at line position 7, slot 3 + 14; place 2 + 1.
-  EXPECT_EQ(lines.base, (Spot{3, 17}));
+  EXPECT_EQ(lines.base, (Position{3, 17}));
   ASSERT_EQ(lines.lines.size(), 1u);
-  EXPECT_EQ(lines.lines[0].cuts[0].move, (Spot{0, -2}));
+  EXPECT_EQ(lines.lines[0].cuts[0].move, (Position{0, -2}));
 }
 
 TEST(Lines, TheLaws) {

@@ -21,7 +21,7 @@ Locator::Locator(const Lines& lines)
       slot_strides_(rank_, 0),
       place_strides_(rank_, 0) {
   for (const Line& line : lines.lines) {
-    const Spot stride = line.cuts.back().move;  // of the point itself
+    const Position stride = line.cuts.back().move;  // of the point itself
     std::int64_t largest = line.start;
     base_ += stride * line.start;
     for (const Term& term : line.terms) {
@@ -47,7 +47,7 @@ Locator::Locator(const Lines& lines)
       const bool divides = cut.width % next.width == 0;
       dividing = dividing && divides;
       // After a remainder is taken, the following steps and the plain stride count from it.
-      const Spot expected = divides ? next.move * (cut.width / next.width) : stride * cut.width;
+      const Position expected = divides ? next.move * (cut.width / next.width) : stride * cut.width;
       steps_.push_back({ShortDivide(cut.width), cut.move - expected, divides ? 0 : cut.width,
                         FastDivide(cut.width)});
     }
@@ -60,20 +60,21 @@ Locator::Locator(const Lines& lines)
   strided_ = chains_.empty() && !places_move_;
 }
 
-void Locator::at_many(std::span<const std::int64_t> indices, std::span<Spot> spots) const {
+void Locator::at_many(std::span<const std::int64_t> indices, std::span<Position> positions) const {
   if (chains_.empty()) {
-    for (std::size_t i = 0; i < spots.size(); ++i) spots[i] = at(indices.data() + i * rank_);
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      positions[i] = at(indices.data() + i * rank_);
     return;
   }
   constexpr std::size_t kBatch = 256;
   std::int64_t left[kBatch];
-  for (std::size_t from = 0; from < spots.size(); from += kBatch) {
-    const std::size_t n = std::min(kBatch, spots.size() - from);
+  for (std::size_t from = 0; from < positions.size(); from += kBatch) {
+    const std::size_t n = std::min(kBatch, positions.size() - from);
     const std::int64_t* const index = indices.data() + from * rank_;
-    Spot* const out = spots.data() + from;
+    Position* const out = positions.data() + from;
     std::fill_n(out, n, base_);
     for (std::size_t dim = 0; dim < rank_; ++dim) {
-      const Spot stride{place_strides_[dim], slot_strides_[dim]};
+      const Position stride{place_strides_[dim], slot_strides_[dim]};
       const std::int64_t* x = index + dim;
       for (std::size_t i = 0; i < n; ++i, x += rank_) out[i] += stride * *x;
     }

@@ -48,8 +48,8 @@ class ShortDivide {
 };
 
 /// Random access: a compiled form that locates an element with one multiplication per cut and
-/// little else. Make it once and use it often. Law: at(x) = canonical(form).spot(x) for x inside
-/// the shape; x is not checked.
+/// little else. Make it once and use it often. Law: at(x) = canonical(form).position(x) for x
+/// inside the shape; x is not checked.
 ///
 /// Let q_k = v div w_k. Where each width is a multiple of the next, the digits are q_k -
 /// q_{k-1}·(w_{k-1} / w_k). The position is then a plain stride per dim (the move of the last cut)
@@ -60,18 +60,18 @@ class Locator {
  public:
   explicit Locator(const Lines& lines);
 
-  Spot at(const std::int64_t* index) const {
-    Spot spot = base_;
+  Position at(const std::int64_t* index) const {
+    Position position = base_;
     const std::int64_t* const end = index + rank_;
     const std::int64_t* stride = slot_strides_.data();
     for (const std::int64_t* x = index; x != end; ++x, ++stride) {
-      add_product(*stride, *x, spot.slot);
+      add_product(*stride, *x, position.slot);
     }
-    if (strided_) return spot;
+    if (strided_) return position;
     if (places_move_) {
       stride = place_strides_.data();
       for (const std::int64_t* x = index; x != end; ++x, ++stride) {
-        add_product(*stride, *x, spot.place);
+        add_product(*stride, *x, position.place);
       }
     }
     const Step* step = steps_.data();
@@ -80,34 +80,35 @@ class Locator {
       if (!chain.bare) left = point(chain, index);
       if (chain.kind == Kind::kShortDividing) {
         for (const Step* const last = step + chain.steps; step != last; ++step) {
-          spot += step->jump * step->short_divide.divide(left);
+          position += step->jump * step->short_divide.divide(left);
         }
       } else if (chain.kind == Kind::kShort) {
         for (const Step* const last = step + chain.steps; step != last; ++step) {
           const std::int64_t quotient = step->short_divide.divide(left);
-          spot += step->jump * quotient;
+          position += step->jump * quotient;
           left -= quotient * step->take;
         }
       } else {
         for (const Step* const last = step + chain.steps; step != last; ++step) {
           const std::int64_t quotient = step->divide.divide(left);
-          spot += step->jump * quotient;
+          position += step->jump * quotient;
           left -= quotient * step->take;
         }
       }
     }
-    return spot;
+    return position;
   }
 
-  /// The same for many consecutive indices of `rank` numbers each: spots[i] = at(index i). Faster
-  /// per element if there are cuts, because each cut is computed for a batch of elements at once.
-  void at_many(std::span<const std::int64_t> indices, std::span<Spot> spots) const;
+  /// The same for many consecutive indices of `rank` numbers each: positions[i] = at(index i).
+  /// Faster per element if there are cuts, because each cut is computed for a batch of elements at
+  /// once.
+  void at_many(std::span<const std::int64_t> indices, std::span<Position> positions) const;
 
  private:
   enum class Kind : std::uint8_t { kShortDividing, kShort, kLong };
   struct Step {
     ShortDivide short_divide;  // for short lines
-    Spot jump;
+    Position jump;
     std::int64_t take;  // the width if the rest must be reduced to the remainder, else 0
     FastDivide divide;  // for long lines
   };
@@ -121,7 +122,7 @@ class Locator {
     std::size_t steps = 0;  // number of cuts without the last, whose width is 1
   };
 
-  /// to += a·b, wrapping as Spot does.
+  /// to += a·b, wrapping as Position does.
   static void add_product(std::int64_t a, std::int64_t b, std::int64_t& to) {
     to = static_cast<std::int64_t>(static_cast<std::uint64_t>(to) +
                                    static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
@@ -135,7 +136,7 @@ class Locator {
   }
 
   std::size_t rank_ = 0;
-  Spot base_;
+  Position base_;
   bool strided_ = false;  // one stride per dim, on one place
   bool places_move_ = false;
   std::vector<std::int64_t> slot_strides_;   // one per dim

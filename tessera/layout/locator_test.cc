@@ -67,17 +67,17 @@ TEST(Locator, ManyAtOnce) {
                       {fold({x(0, 89), x(1)}, {on(0, 1300, 7), mem(48, 28, 50), mem(1, 48, 1)})});
   const Locator locator(*canonical(f));
   std::vector<std::int64_t> indices;
-  std::vector<Spot> expected;
+  std::vector<Position> expected;
   for (std::int64_t i = 0; i < 5000; ++i) {
     const Index index = f.shape.delinear(i * 4793 % f.shape.elements());
     indices.insert(indices.end(), index.begin(), index.end());
-    const NaiveSpot spot = naive_evaluate(f, index);
-    expected.push_back({f.mesh.linear(spot.first), spot.slot});
+    const NaivePosition position = naive_evaluate(f, index);
+    expected.push_back({f.mesh.linear(position.first), position.slot});
   }
   for (std::size_t n = 0; n <= 5000; n += n < 700 ? 1 : 431) {
-    std::vector<Spot> spots(n);
-    locator.at_many(std::span(indices).first(2 * n), spots);
-    ASSERT_TRUE(std::equal(spots.begin(), spots.end(), expected.begin())) << n;
+    std::vector<Position> positions(n);
+    locator.at_many(std::span(indices).first(2 * n), positions);
+    ASSERT_TRUE(std::equal(positions.begin(), positions.end(), expected.begin())) << n;
   }
 }
 
@@ -87,7 +87,7 @@ TEST(Locator, HugeIndices) {
       form({n}, {}, {fold(x(0), {mem(1000003, n / 1000003 + 1, 1000003), mem(1, 1000003, 1)})});
   const Locator locator(*canonical(f));
   for (const std::int64_t index : {std::int64_t{0}, std::int64_t{1000003}, n - 1}) {
-    EXPECT_EQ(locator.at(&index), (Spot{0, index}));
+    EXPECT_EQ(locator.at(&index), (Position{0, index}));
   }
 }
 

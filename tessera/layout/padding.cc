@@ -22,7 +22,7 @@ using AtLeast = std::array<std::int64_t, kCauses + 1>;
 Error too_many_slots() {
   return Error{
       ErrorCode::kTooLarge,
-      cat("a fold with an unplaced digit or entangled dims is enumerated, but this one has "
+      cat("a fold with an unplaced digit or entangled dims must be enumerated, but this one has "
           "more than ",
           kMaxEnumerated, " slots"),
       std::nullopt, "place every digit"};
@@ -136,7 +136,8 @@ Result<PaddingCount> padding(const Layout& layout) {
 }
 
 Result<PaddingCount> padding_at(const Layout& layout, const Place& place) {
-  TESSERA_CHECK_OK(check_spot(layout.mesh(), std::max<std::int64_t>(layout.slots(), 1), place, 0));
+  TESSERA_CHECK_OK(
+      check_position(layout.mesh(), std::max<std::int64_t>(layout.slots(), 1), place, 0));
   if (layout.slots() == 0) return PaddingCount{};
   if (has_open_digit(layout.form())) {
     if (layout.slots() > kMaxEnumerated) return too_many_slots();

@@ -83,7 +83,7 @@ Status check_apart(const LayoutPiece& a, const LayoutPiece& b, std::int64_t& lef
     return Error{ErrorCode::kTooLarge,
                  cat("pieces use the same range of places and slots, and more than ", kMaxCompared,
                      " elements would have to be compared"),
-                 std::nullopt, "give pieces ranges of places or slots of their own"};
+                 std::nullopt, "give pieces separate ranges of places or slots"};
   }
   left -= work.raw();
   Index index(a.box.from.size(), 0);
@@ -96,7 +96,7 @@ Status check_apart(const LayoutPiece& a, const LayoutPiece& b, std::int64_t& lef
         return bad_pieces(
             cat("elements ", bracketed(plus(index, a.box.from)), " and ",
                 bracketed(plus(*other, b.box.from)), " of two pieces share one slot of one place"),
-            "give pieces places or slots of their own");
+            "give pieces separate places or slots");
       }
     }
   } while (a.layout.shape().next(index));
@@ -124,9 +124,11 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces,
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const LayoutPiece& piece = pieces[i];
     const Layout& first = pieces.front().layout;
-    if (piece.box.from.size() != shape.rank() || piece.box.to.size() != shape.rank()) {
-      return bad_pieces(cat("piece ", i, " is a box of another rank than ", shape.rank()),
-                        "one range a dim");
+    for (const std::size_t rank : {piece.box.from.size(), piece.box.to.size()}) {
+      if (rank == shape.rank()) continue;
+      return bad_pieces(
+          cat("the box of piece ", i, " has rank ", rank, " (expected ", shape.rank(), ")"),
+          "one range per dim");
     }
     for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
       const std::int64_t from = piece.box.from[dim];
@@ -140,7 +142,7 @@ Result<Piecewise> Piecewise::make(Shape shape, std::vector<LayoutPiece> pieces,
         return bad_pieces(
             cat("the layout of piece ", i, " has the shape ",
                 bracketed(piece.layout.shape().extents()), ", which is not that of its box"),
-            "a piece's layout is of its own box");
+            "a piece's layout has the shape of its box");
       }
     }
     if (piece.layout.mesh() != first.mesh() || piece.layout.dtype() != first.dtype() ||
@@ -193,11 +195,11 @@ Result<Location> Piecewise::locate(const Index& index) const {
   return Error{
       ErrorCode::kOutOfRange,
       cat("index ", bracketed(index), " is outside the shape ", bracketed(shape_.extents())),
-      std::nullopt, "one number a dim, counted from 0"};
+      std::nullopt, "one number per dim, counted from 0"};
 }
 
 Result<Slot> Piecewise::element_at(const Place& place, std::int64_t slot) const {
-  TESSERA_CHECK_OK(check_spot(mesh(), slots_, place, slot));
+  TESSERA_CHECK_OK(check_position(mesh(), slots_, place, slot));
   std::optional<Cause> cause;
   for (const LayoutPiece& piece : pieces_) {
     if (slot >= piece.layout.slots()) continue;

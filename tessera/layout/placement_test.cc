@@ -13,10 +13,10 @@
 namespace tessera::test {
 namespace {
 
-using Spots = std::pair<std::set<Place>, std::int64_t>;
+using PlacesAndSlot = std::pair<std::set<Place>, std::int64_t>;
 
 /// Places and slot directly from the definition of the form that contains the index.
-Spots spots_of(const Placement& placement, const Index& index) {
+PlacesAndSlot positions_of(const Placement& placement, const Index& index) {
   const auto [form, local] = placement.form_at(index);
   Place first;
   std::int64_t slot = 0;
@@ -35,7 +35,7 @@ std::vector<Index> every_index(const Shape& shape) {
 void expect_contents(const Placement& placement) {
   std::map<std::pair<Place, std::int64_t>, std::vector<Index>> held;
   for (const Index& index : every_index(placement.shape())) {
-    const auto [places, slot] = spots_of(placement, index);
+    const auto [places, slot] = positions_of(placement, index);
     const Result<Location> location = placement.locate(index);
     ASSERT_TRUE(location.ok());
     EXPECT_EQ(std::set<Place>(location->places.begin(), location->places.end()), places);
@@ -135,7 +135,7 @@ TEST(Placement, ComparisonsAgreeWithLookingAtEveryElement) {
     std::optional<Index> first;
     std::int64_t moved = 0;
     for (const Index& index : every_index(a.shape())) {
-      if (spots_of(a, index) == spots_of(b, index)) continue;
+      if (positions_of(a, index) == positions_of(b, index)) continue;
       if (!first) first = index;
       ++moved;
     }

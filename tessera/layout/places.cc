@@ -149,10 +149,10 @@ Result<std::vector<PlaceClass>> classes_by_element(const Layout& layout) {
   }
   std::vector<std::vector<std::int64_t>> held(static_cast<std::size_t>(layout.places()));
   TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
-    for (const Spot& offset : row.offsets) {
-      const Spot spot = row.base + offset;
+    for (const Position& offset : row.offsets) {
+      const Position position = row.base + offset;
       for (const std::int64_t copy : copies) {
-        held[static_cast<std::size_t>(spot.place + copy)].push_back(spot.slot);
+        held[static_cast<std::size_t>(position.place + copy)].push_back(position.slot);
       }
     }
   }));

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t kMaxPieces = std::size_t{1} << 18;
 
-Spots operator+(Spots x, Spots y) { return {x.a + y.a, x.b + y.b}; }
-Spots operator*(Spots x, std::int64_t n) { return {x.a * n, x.b * n}; }
-Spots& operator+=(Spots& x, Spots y) { return x = x + y; }
+PositionPair operator+(PositionPair x, PositionPair y) { return {x.a + y.a, x.b + y.b}; }
+PositionPair operator*(PositionPair x, std::int64_t n) { return {x.a * n, x.b * n}; }
+PositionPair& operator+=(PositionPair& x, PositionPair y) { return x = x + y; }
 
 /// A line of either form, with moves on both sides (one of which is zero).
 struct SidedCut {
   std::int64_t width;
-  Spots move;
+  PositionPair move;
 };
 struct SidedLine {
   std::vector<Term> terms;
@@ -82,7 +82,7 @@ class Splitter {
       for (std::size_t l = 0; l < lines_.size(); ++l) {
         rays.push_back({&lines_[l], 0, starts_[l], lines_[l].coef(out_.dims[i])});
       }
-      return along(rays, 0, extent(i), Spots{}, Spots{});
+      return along(rays, 0, extent(i), PositionPair{}, PositionPair{});
     }
     const int dim = out_.dims[i];
     std::int64_t period = 1;
@@ -129,7 +129,8 @@ class Splitter {
 
   /// Splits [x, x + n) of the last dim. `rays` are at x; `at` and `slope` collect what is already
   /// linear over the whole interval.
-  bool along(const std::vector<Ray>& rays, std::int64_t x, std::int64_t n, Spots at, Spots slope) {
+  bool along(const std::vector<Ray>& rays, std::int64_t x, std::int64_t n, PositionPair at,
+             PositionPair slope) {
     // Resolve every digit that does not change inside the interval.
     std::vector<Ray> active;
     for (Ray ray : rays) {
@@ -180,10 +181,10 @@ class Splitter {
     return true;
   }
 
-  bool periodic(const std::vector<Ray>& active, std::int64_t x, std::int64_t n, Spots at,
-                Spots slope, std::int64_t period) {
+  bool periodic(const std::vector<Ray>& active, std::int64_t x, std::int64_t n, PositionPair at,
+                PositionPair slope, std::int64_t period) {
     const std::int64_t periods = n / period;
-    Spots move = slope * period;
+    PositionPair move = slope * period;
     for (const Ray& ray : active) {
       const std::int64_t g = std::gcd(ray.at().width, ray.coef);
       move += ray.at().move * (ray.coef / g * (period / (ray.at().width / g)));
@@ -198,7 +199,7 @@ class Splitter {
     return along(rest, x + done, n - done, at + slope * done, slope);
   }
 
-  bool emit(std::int64_t x, std::int64_t n, Spots at, Spots slope) {
+  bool emit(std::int64_t x, std::int64_t n, PositionPair at, PositionPair slope) {
     if (out_.pieces.size() == kMaxPieces) return false;
     Piece piece = current_;
     if (!piece.origin.empty()) piece.origin.back() = x;
@@ -219,7 +220,8 @@ void add_lines(const Lines& from, bool side_a, bool side_b, std::vector<SidedLin
   for (const Line& line : from.lines) {
     SidedLine sided{line.terms, line.start, {}};
     for (const LineCut& cut : line.cuts) {
-      sided.cuts.push_back({cut.width, {side_a ? cut.move : Spot{}, side_b ? cut.move : Spot{}}});
+      sided.cuts.push_back(
+          {cut.width, {side_a ? cut.move : Position{}, side_b ? cut.move : Position{}}});
     }
     to.push_back(std::move(sided));
   }
@@ -292,7 +294,7 @@ Result<Refinement> refine_lines(const Lines& a, const Lines& b, bool both_sides_
       factors.push_back(std::move(factor));
     }
   }
-  return Refinement(a.shape, a.mesh, b.mesh, Spots{a.base, b.base}, std::move(factors));
+  return Refinement(a.shape, a.mesh, b.mesh, PositionPair{a.base, b.base}, std::move(factors));
 }
 
 }  // namespace
@@ -303,7 +305,7 @@ std::int64_t Nest::elements() const {
   return product;
 }
 
-Refinement::Refinement(Shape shape, Shape mesh_a, Shape mesh_b, Spots base,
+Refinement::Refinement(Shape shape, Shape mesh_a, Shape mesh_b, PositionPair base,
                        std::vector<Factor> factors)
     : shape_(std::move(shape)),
       mesh_a_(std::move(mesh_a)),

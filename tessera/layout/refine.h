@@ -11,10 +11,10 @@
 namespace tessera {
 
 /// The positions of one element in two forms at once.
-struct Spots {
-  Spot a;
-  Spot b;
-  friend bool operator==(const Spots&, const Spots&) = default;
+struct PositionPair {
+  Position a;
+  Position b;
+  friend bool operator==(const PositionPair&, const PositionPair&) = default;
 };
 
 /// One loop of a nest: `extent` steps of `step` along logical `dim`. Each step moves both sides by
@@ -23,7 +23,7 @@ struct Loop {
   int dim = 0;
   std::int64_t extent = 1;
   std::int64_t step = 1;
-  Spots move;
+  PositionPair move;
   friend bool operator==(const Loop&, const Loop&) = default;
 };
 
@@ -32,7 +32,7 @@ struct Loop {
 /// from the largest step to the smallest.
 struct Nest {
   Index origin;
-  Spots at;
+  PositionPair at;
   std::vector<Loop> loops;
   std::int64_t elements() const;
 };
@@ -40,7 +40,7 @@ struct Nest {
 /// The part of a nest that depends only on the dims of one factor.
 struct Piece {
   std::vector<std::int64_t> origin;  ///< one number per dim of the factor
-  Spots at;
+  PositionPair at;
   std::vector<Loop> loops;
 };
 
@@ -54,10 +54,11 @@ struct Factor {
 /// nest, and each element is in exactly one nest.
 class Refinement {
  public:
-  Refinement(Shape shape, Shape mesh_a, Shape mesh_b, Spots base, std::vector<Factor> factors);
+  Refinement(Shape shape, Shape mesh_a, Shape mesh_b, PositionPair base,
+             std::vector<Factor> factors);
 
   const std::vector<Factor>& factors() const { return factors_; }
-  const Spots& base() const { return base_; }
+  const PositionPair& base() const { return base_; }
   const Shape& shape() const { return shape_; }
   /// The meshes in which the places of side a and side b are numbered, row-major.
   const Shape& mesh_a() const { return mesh_a_; }
@@ -70,7 +71,7 @@ class Refinement {
 
  private:
   Shape shape_, mesh_a_, mesh_b_;
-  Spots base_;
+  PositionPair base_;
   std::vector<Factor> factors_;
   std::int64_t nests_ = 0;
 };
@@ -86,7 +87,7 @@ Result<Refinement> refine(const Form& a, const Form& b);
 /// The same for canonical lines, whose places may be numbered in a mesh that contains both.
 Result<Refinement> refine(const Lines& a, const Lines& b);
 
-/// The nests of one form alone (both sides of `Spots` are A).
+/// The nests of one form alone (both sides of `PositionPair` are A).
 Result<Refinement> refine(const Form& a);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxWalked = std::int64_t{1} << 22;
-constexpr Spot kNext{0, 1};  // the slot right after, on the same place
+constexpr Position kNext{0, 1};  // the slot right after, on the same place
 
 /// The gcd of the positions of all breaks, and the gcd of the slots in which a new run begins (0 if
 /// there are none).
@@ -66,9 +66,9 @@ class DimFunction {
       if (line.terms[0].dim == dim) lines_.lines.push_back(line);
     }
   }
-  Spot operator()(std::int64_t x) const {
+  Position operator()(std::int64_t x) const {
     index_[static_cast<std::size_t>(dim_)] = x;
-    return lines_.spot(index_);
+    return lines_.position(index_);
   }
 
  private:
@@ -88,9 +88,9 @@ void add(Breaks& breaks, std::int64_t position, std::int64_t slot) {
 /// In the loops of a piece all repetitions have the same step, except for the first one, which has
 /// a different predecessor. Whether a point breaks depends only on the finest loop that has begun
 /// to repeat. So it is enough to test the origin and repetition 1 of each loop.
-Breaks breaks_along(const Factor& factor, const DimFunction& function, Spot wanted, bool& any) {
+Breaks breaks_along(const Factor& factor, const DimFunction& function, Position wanted, bool& any) {
   Breaks breaks;
-  const Spot start = function(0);
+  const Position start = function(0);
   const auto breaks_at = [&](std::int64_t x) {
     if (x == 0 || function(x) - function(x - 1) == wanted) return false;
     any = true;
@@ -125,8 +125,8 @@ Result<Breaks> breaks_of_separable(const Form& walk, const Lines& lines) {
   TESSERA_TRY(const Refinement refinement, refine(walk));
   const std::vector<std::int64_t> weight = walk.shape.row_major_strides();
   Breaks breaks;
-  Spot wrap;  // the change when all faster dims start over
-  Spot origin = lines.spot(Index(walk.shape.rank(), 0));
+  Position wrap;  // the change when all faster dims start over
+  Position origin = lines.position(Index(walk.shape.rank(), 0));
   breaks.slots = origin.slot;
   for (std::size_t d = walk.shape.rank(); d-- > 0;) {
     const auto factor =
@@ -150,23 +150,23 @@ Result<Breaks> breaks_of_separable(const Form& walk, const Lines& lines) {
 
 Result<Breaks> breaks_by_walking(const Form& walk) {
   if (walk.shape.elements() > kMaxWalked) {
-    return Error{
-        ErrorCode::kTooLarge,
-        cat("runs of entangled dims are walked, but there are more than ", kMaxWalked, " elements"),
-        std::nullopt, "fold dims so that cuts fall between them"};
+    return Error{ErrorCode::kTooLarge,
+                 cat("runs of entangled dims must be walked, but there are more than ", kMaxWalked,
+                     " elements"),
+                 std::nullopt, "fold dims so that cuts fall between them"};
   }
   Breaks breaks;
   std::int64_t position = 0;
-  Spot last;
+  Position last;
   TESSERA_CHECK_OK(for_each_row(walk, [&](const Row& row) {
-    for (const Spot& offset : row.offsets) {
-      const Spot spot = row.base + offset;
+    for (const Position& offset : row.offsets) {
+      const Position here = row.base + offset;
       if (position == 0) {
-        breaks.slots = spot.slot;
-      } else if (spot - last != kNext) {
-        add(breaks, position, spot.slot);
+        breaks.slots = here.slot;
+      } else if (here - last != kNext) {
+        add(breaks, position, here.slot);
       }
-      last = spot;
+      last = here;
       ++position;
     }
   }));
@@ -220,20 +220,20 @@ Result<std::int64_t> vector_width(const Form& form, const Atom& atom, std::int64
 
 Result<std::vector<std::int64_t>> strides_of(const Form& form) {
   const Error not_strided{ErrorCode::kNotSupported,
-                          "the layout is not one stride a dim on a single place"};
+                          "the layout is not one stride per dim on a single place"};
   std::vector<std::int64_t> strides(form.shape.rank(), 0);
   if (form.replicas() != 1) return not_strided;
   if (form.shape.empty()) return strides;
   TESSERA_TRY(const Lines lines, canonical(form));
   // The only candidate is one step along each dim. Cuts may lie between elements, so test whether
   // the functions are equal.
-  const Spot origin = lines.spot(Index(form.shape.rank(), 0));
+  const Position origin = lines.position(Index(form.shape.rank(), 0));
   Lines plain{lines.shape, lines.mesh, origin, {}};
   for (std::size_t dim = 0; dim < strides.size(); ++dim) {
     if (form.shape[dim] <= 1) continue;
     Index one(form.shape.rank(), 0);
     one[dim] = 1;
-    const Spot step = lines.spot(one) - origin;
+    const Position step = lines.position(one) - origin;
     if (step.place != 0) return not_strided;
     strides[dim] = step.slot;
     if (step.slot != 0) plain.lines.push_back({{{static_cast<int>(dim), 1}}, 0, {{1, step}}});

@@ -196,7 +196,7 @@ Result<View> View::reshape(const std::vector<std::int64_t>& extents) const {
 Result<Location> View::locate(const Index& index) const { return locate_in(form_, atom_, index); }
 
 Result<std::vector<Index>> View::elements_at(const Place& place, std::int64_t slot) const {
-  TESSERA_CHECK_OK(check_spot(mesh(), slots_, place, slot));
+  TESSERA_CHECK_OK(check_position(mesh(), slots_, place, slot));
   std::vector<Index> found;
   TESSERA_CHECK_OK(Decoder(form_).for_each_element(form_, place, slot, [&](const Index& index) {
     found.push_back(index);
@@ -217,7 +217,7 @@ Result<View> tile_view(const Layout& layout, const std::vector<std::int64_t>& ex
   if (extents.size() != layout.shape().rank() || tile.size() != extents.size()) {
     return bad_view(
         cat("a tile of rank ", extents.size(), " of a tensor of rank ", layout.shape().rank()),
-        "one extent and one number a dim");
+        "one extent and one number per dim");
   }
   View view = View::of(layout);
   for (std::size_t dim = 0; dim < extents.size(); ++dim) {

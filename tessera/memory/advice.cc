@@ -122,7 +122,7 @@ class Adviser {
       advice.text =
           cat("smaller buffers: ", advice.buffers, " of ", advice.bytes, " bytes instead of ",
               scratch.buffers, " of ", one, " for ", quote_name(scratch.name), " in ", op_name(),
-              advice.buffers == 1 ? ", though load and compute then take turns" : "");
+              advice.buffers == 1 ? ", but load and compute then alternate" : "");
       add(std::move(advice));
     }
   }

@@ -71,8 +71,8 @@ class Analysis {
       const Op& op = ops_[k];
       for (const std::size_t v : op.inputs) TESSERA_CHECK_OK(check_value(v, k));
       for (const std::size_t v : op.outputs) TESSERA_CHECK_OK(check_value(v, k));
-      for (const InPlace& wish : op.in_place) {
-        TESSERA_CHECK_OK(check_pair(wish.output, wish.input, k));
+      for (const InPlace& request : op.in_place) {
+        TESSERA_CHECK_OK(check_pair(request.output, request.input, k));
       }
       for (const ViewOf& view : op.views) {
         TESSERA_CHECK_OK(check_pair(view.output, view.input, k));
@@ -80,7 +80,7 @@ class Analysis {
         return wrong(
             view.output,
             cat(name(view.output), " begins ", view.delta, " bytes into ", name(view.input)),
-            "a view begins at or after the start of what it shows");
+            "a view begins at or after the start of the value it shows");
       }
       for (const Scratch& scratch : op.scratch) TESSERA_CHECK_OK(check_scratch(scratch, k));
     }
@@ -92,11 +92,11 @@ class Analysis {
     TESSERA_CHECK_OK(check_value(input, k));
     const Op& op = ops_[k];
     if (std::count(op.outputs.begin(), op.outputs.end(), output) == 0) {
-      return wrong(output, cat(name(output), " is no output of ", op_name(k)),
+      return wrong(output, cat(name(output), " is not an output of ", op_name(k)),
                    "only an output of an op can share the memory of its inputs");
     }
     if (std::count(op.inputs.begin(), op.inputs.end(), input) == 0) {
-      return wrong(input, cat(name(input), " is no input of ", op_name(k)),
+      return wrong(input, cat(name(input), " is not an input of ", op_name(k)),
                    "an output can share the memory of inputs of the same op only");
     }
     return ok_status();
@@ -112,7 +112,7 @@ class Analysis {
       return refuse(cat("scratch of ", scratch.bytes, " bytes"), "a size is at least 0");
     }
     if (scratch.panel < 0) {
-      return refuse(cat("a panel of ", scratch.panel, " steps"), "0 where it cannot be cut");
+      return refuse(cat("a panel of ", scratch.panel, " steps"), "use 0 where it cannot be split");
     }
     if (scratch.buffers < 1) {
       return refuse(cat("scratch in ", scratch.buffers, " buffers"), "at least 1; 2 to overlap");
@@ -127,8 +127,8 @@ class Analysis {
     for (std::size_t k = 0; k < ops_.size(); ++k) {
       for (const std::size_t v : ops_[k].outputs) {
         if (defined_[v] == kGiven) {
-          return wrong(v, cat(op_name(k), " computes ", name(v), ", which is given"),
-                       "make it a computed value, or give the op an output of its own");
+          return wrong(v, cat(op_name(k), " computes ", name(v), ", which is an input"),
+                       "make it a computed value, or give the op a separate output");
         }
         if (defined_[v] != kNowhere) {
           return wrong(v,
@@ -206,7 +206,7 @@ class Analysis {
         return wrong(view.output,
                      cat(name(view.output), ", ", view.delta, " bytes into ", name(view.input),
                          ", does not stay inside it on every place"),
-                     "a view has no bytes that its input has not: copy it instead");
+                     "a view cannot have bytes outside its input: copy it instead");
       }
       share(view.output, view.input, view.delta);
     }
@@ -221,49 +221,50 @@ class Analysis {
     });
   }
 
-  /// The reason why the in-place hint `wish` of op k must not be used; empty if there is none.
-  std::optional<std::string> objection(const InPlace& wish, std::size_t k) const {
+  /// The reason why the in-place hint `request` of op k must not be used; empty if there is none.
+  std::optional<std::string> objection(const InPlace& request, std::size_t k) const {
     const auto now = static_cast<std::int64_t>(k);
-    for (const std::size_t v : members_[group_[wish.input]]) {
+    for (const std::size_t v : members_[group_[request.input]]) {
       const Value& value = values_[v];
-      const std::string shared = v == wish.input ? "" : " and shares its memory";
+      const std::string shared = v == request.input ? "" : " and shares its memory";
       if (lives_throughout(value)) return cat(name(v), " stays in memory", shared);
       if (value.output) return cat(name(v), " is an output of the program", shared);
       if (last_[v] > now) {
         return cat(name(v), " is read again by ", op_name(last_reader_[v]), shared);
       }
-      if (defined_[v] == now) return cat(name(v), " already has that memory");
-      if (v != wish.input && last_[v] == now &&
+      if (defined_[v] == now) return cat(name(v), " already uses that memory");
+      if (v != request.input && last_[v] == now &&
           std::count(ops_[k].inputs.begin(), ops_[k].inputs.end(), v) > 0) {
         return cat(name(v), " is read by the same op", shared);
       }
     }
-    if (!inside_(wish.output, wish.input, 0)) {
-      return cat(name(wish.output), " needs more bytes than ", name(wish.input), " on some place");
+    if (!inside_(request.output, request.input, 0)) {
+      return cat(name(request.output), " needs more bytes than ", name(request.input),
+                 " on some place");
     }
     return std::nullopt;
   }
 
   Status share_in_place(std::size_t k) {
-    for (const InPlace& wish : ops_[k].in_place) {
-      const std::optional<Alias>& taken = found_.buffers[wish.output].alias;
-      if (taken && !wish.required) continue;  // by an earlier hint, or a view
-      forget_the_dead(group_[wish.input], static_cast<std::int64_t>(k));
-      std::optional<std::string> reason = objection(wish, k);
+    for (const InPlace& request : ops_[k].in_place) {
+      const std::optional<Alias>& taken = found_.buffers[request.output].alias;
+      if (taken && !request.required) continue;  // by an earlier hint, or a view
+      forget_the_dead(group_[request.input], static_cast<std::int64_t>(k));
+      std::optional<std::string> reason = objection(request, k);
       if (taken) {
         reason = cat("it shares the memory of ", name(taken->of));
-        if (taken->of == wish.input) continue;
+        if (taken->of == request.input) continue;
       }
       if (!reason) {
-        share(wish.output, wish.input, 0);
-        found_.in_place.push_back(wish);
-      } else if (wish.required) {
-        return wrong(wish.output,
-                     cat(op_name(k), " cannot compute ", name(wish.output), " in place of ",
-                         name(wish.input), ": ", *reason),
-                     "give the output memory of its own");
+        share(request.output, request.input, 0);
+        found_.in_place.push_back(request);
+      } else if (request.required) {
+        return wrong(request.output,
+                     cat(op_name(k), " cannot compute ", name(request.output), " in place of ",
+                         name(request.input), ": ", *reason),
+                     "give the output separate memory");
       } else {
-        found_.declined.push_back({k, wish, *std::move(reason)});
+        found_.declined.push_back({k, request, *std::move(reason)});
       }
     }
     return ok_status();

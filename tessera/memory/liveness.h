@@ -73,7 +73,7 @@ using FitsInside = std::function<bool(std::size_t part, std::size_t whole, std::
 /// An output that got separate memory although it could have been computed in place.
 struct Declined {
   std::size_t op = 0;
-  InPlace wish;
+  InPlace request;
   std::string reason;  ///< "'x' is read again by 'add'"
 };
 

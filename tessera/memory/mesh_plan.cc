@@ -217,7 +217,7 @@ Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& si
                        static_cast<std::int64_t>(buffers.size());
   if (entries.saturated() > kMaxClassSizes) {
     return Error{ErrorCode::kTooLarge,
-                 cat(maximal.size(), " classes of places that none dominates have ",
+                 cat(maximal.size(), " non-dominated classes of places have ",
                      entries.saturated(), " sizes; at most ", kMaxClassSizes, " are planned for"),
                  std::nullopt, "use fewer different grids and origins"};
   }

@@ -65,17 +65,17 @@ TEST(MeshPlan, KeepsTheLawOnSmallMeshes) {
     for (std::int64_t t = 0; t < tensors; ++t) {
       const std::int64_t rows = dice.between(1, the_case.mesh[0]);
       const std::int64_t cols = dice.between(1, the_case.mesh[1]);
-      notation::PyflameLayout words = grid(
+      notation::PyflameLayout terms = grid(
           rows, cols,
           {dice.between(0, the_case.mesh[0] - rows), dice.between(0, the_case.mesh[1] - cols)});
-      if (dice.chance(20)) words.replicate = {static_cast<int>(dice.below(2))};
+      if (dice.chance(20)) terms.replicate = {static_cast<int>(dice.below(2))};
       if (dice.chance(20)) {
-        words.kind = notation::PyflameLayout::Kind::kCustom;
+        terms.kind = notation::PyflameLayout::Kind::kCustom;
         for (std::int64_t r = 0; r < rows; ++r) {
-          for (std::int64_t c = 0; c < cols; ++c) words.pes.push_back({r, cols - 1 - c});
+          for (std::int64_t c = 0; c < cols; ++c) terms.pes.push_back({r, cols - 1 - c});
         }
       }
-      the_case.layouts.push_back(lowered(words, {dice.between(1, 12), dice.between(1, 12)}));
+      the_case.layouts.push_back(lowered(terms, {dice.between(1, 12), dice.between(1, 12)}));
       const std::int64_t from = dice.below(10);
       Buffer buffer = alive(from, from + dice.between(1, 5), dice.chance(30) ? 16 : 1);
       if (t > 0 && dice.chance(20)) {

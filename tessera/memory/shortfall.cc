@@ -92,9 +92,9 @@ std::string describe(const Shortfall& shortfall, const std::vector<std::string>&
   std::string text;
   if (!where.empty()) text = cat(where, ": ");
   text += shortfall.certain
-              ? cat("at ", when, " ", shortfall.needed, " bytes live at once")
+              ? cat("at ", when, " ", shortfall.needed, " bytes are live at once")
               : cat("the best plan found needs ", shortfall.needed, " bytes, at ", when);
-  text += cat(", ", shortfall.missing(), " more than the ", shortfall.capacity, " there are: ");
+  text += cat(", ", shortfall.missing(), " more than the available ", shortfall.capacity, ": ");
   std::int64_t rest = 0;
   for (std::size_t i = 0; i < shortfall.live.size(); ++i) {
     const Shortfall::Live& live = shortfall.live[i];
@@ -115,7 +115,7 @@ std::string describe(const Shortfall& shortfall, const std::vector<std::string>&
 Error does_not_fit(const Shortfall& shortfall, const std::vector<std::string>& names,
                    std::string_view when, std::string_view where) {
   return Error{ErrorCode::kDoesNotFit, describe(shortfall, names, when, where), std::nullopt,
-               "let less live at that moment"};
+               "reduce what is live at that moment"};
 }
 
 std::string_view remedy_name(Remedy remedy) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tessera/memory/solve.h"
+#include "tessera/testing/figures.h"
 #include "tessera/testing/generate.h"
 
 namespace tessera::memory {
@@ -37,9 +38,7 @@ TEST(Shortfall, NamesTheMomentAndWhatLivesThen) {
   EXPECT_EQ(found->live[2].buffer, 2u);
   const Error error = does_not_fit(*found, {"a", "b", "c", "d"}, "'f'", "place [0, 3]");
   EXPECT_EQ(error.code, ErrorCode::kDoesNotFit);
-  EXPECT_EQ(error.message,
-            "place [0, 3]: at 'f' 350 bytes live at once, 50 more than the 300 there are: 'b' 200, "
-            "'a' 100, 'c' 50");
+  EXPECT_EQ(test::figures(error.message), "[0 3] 'f' 350 50 300 'b' 200 'a' 100 'c' 50");
   EXPECT_FALSE(*shortfall(problem, 350, offsets));
 }
 
@@ -52,9 +51,8 @@ TEST(Shortfall, CountsSharedMemoryOnceAndSumsUpTheRest) {
   const auto found = *shortfall(problem, 100, offsets);
   EXPECT_EQ(found->needed, 10 * 8 + 28);
   EXPECT_EQ(found->live.size(), 8u);
-  EXPECT_EQ(describe(*found, {}, "moment 0"),
-            "at moment 0 108 bytes live at once, 8 more than the 100 there are: buffer 7 17, "
-            "buffer 6 16, buffer 5 15, buffer 4 14, buffer 3 13 and 3 more of 33");
+  EXPECT_EQ(test::figures(describe(*found, {}, "moment 0")),
+            "0 108 8 100 7 17 6 16 5 15 4 14 3 13 3 33");
 }
 
 TEST(Shortfall, TellsAPlanWithHolesFromTooMuchAtOnce) {
@@ -66,9 +64,7 @@ TEST(Shortfall, TellsAPlanWithHolesFromTooMuchAtOnce) {
   EXPECT_FALSE(found->certain);
   EXPECT_EQ(found->needed, 35);
   EXPECT_EQ(found->moment, 1);
-  EXPECT_EQ(describe(*found, {"a", "b", "c"}, "'g'"),
-            "the best plan found needs 35 bytes, at 'g', 5 more than the 30 there are: 'c' 15, "
-            "'b' 10");
+  EXPECT_EQ(test::figures(describe(*found, {"a", "b", "c"}, "'g'")), "35 'g' 5 30 'c' 15 'b' 10");
   problem.buffers[2].fixed = 20;
   EXPECT_TRUE((*shortfall(problem, 30, holes))->certain);
 }

@@ -12,7 +12,7 @@
 #include "tessera/memory/solver/greedy.h"
 #include "tessera/memory/solver/packing.h"
 #include "tessera/memory/solver/parts.h"
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 namespace {
@@ -61,7 +61,7 @@ Status check_capacity(const Problem& problem, const Packing& packing, std::int64
 class Solver {
  public:
   Solver(const Packing& packing, const SolveOptions& options)
-      : packing_(packing), options_(options), patience_(options) {}
+      : packing_(packing), options_(options), budget_(options) {}
 
   Status run(Solution& solution);
 
@@ -69,7 +69,7 @@ class Solver {
   /// True when a lower plan is wanted and possible.
   bool wants_less() {
     return peak_ > std::max(good_enough_, proven_bound_) && !is_hopeless() &&
-           patience_.look_at_the_clock();
+           budget_.look_at_the_clock();
   }
   bool is_hopeless() const {
     return options_.capacity && !options_.minimize && proven_bound_ > *options_.capacity;
@@ -92,7 +92,7 @@ class Solver {
 
   const Packing& packing_;
   const SolveOptions& options_;
-  Patience patience_;
+  WorkBudget budget_;
   Array<std::int64_t> offsets_;
   std::int64_t peak_ = 0;
   std::int64_t proven_bound_ = 0;
@@ -103,8 +103,8 @@ class Solver {
 
 Status Solver::plan_quickly() {
   if (options_.techniques.greedy) {
-    TESSERA_TRY(peak_, greedy(packing_, {good_enough_, patience_.seconds_left() / 2, &patience_},
-                              offsets_));
+    TESSERA_TRY(peak_,
+                greedy(packing_, {good_enough_, budget_.seconds_left() / 2, &budget_}, offsets_));
     found_by_ = "greedy";
   } else {
     if (!stack_up(packing_, offsets_)) return out_of_memory();
@@ -118,9 +118,9 @@ Status Solver::repair_plan(std::int64_t rounds) {
   RepairOptions repairs;
   repairs.good_enough = good_enough_;
   repairs.rounds = rounds;
-  repairs.seconds = patience_.seconds_left();  // the limit on rounds ends it first, the same on
-                                               // every machine
-  repairs.patience = &patience_;
+  repairs.seconds = budget_.seconds_left();  // the limit on rounds ends it first, the same on
+                                             // every machine
+  repairs.budget = &budget_;
   TESSERA_TRY(const std::int64_t peak, repair(packing_, repairs, offsets_));
   if (peak < peak_) found_by_ = "repair";
   peak_ = peak;
@@ -143,7 +143,7 @@ Result<Solver::Searched*> Solver::searched(const Part& part) {
   if (!searched_ || !searched_->own.take(packing_, part)) return out_of_memory();
   searched_->from = part.from;
   searched_->to = part.to;
-  searched_->exact.emplace(searched_->own.packing, options_.techniques, patience_);
+  searched_->exact.emplace(searched_->own.packing, options_.techniques, budget_);
   return searched_.get();
 }
 
@@ -176,7 +176,7 @@ Status Solver::search_part(Part& part, std::int64_t target) {
 }
 
 Status Solver::search(std::int64_t nodes) {
-  patience_.start_search(nodes);
+  budget_.start_search(nodes);
   Array<Part> parts;
   if (!parts_of(packing_, offsets_, options_.techniques.decomposition, parts)) {
     return out_of_memory();
@@ -187,7 +187,7 @@ Status Solver::search(std::int64_t nodes) {
   for (Part& part : parts) {
     // No part has to be lower than the bound of the whole.
     const std::int64_t target = std::max(good_enough_, proven_bound_);
-    if (part.peak <= target || patience_.is_spent()) break;
+    if (part.peak <= target || budget_.is_spent()) break;
     TESSERA_CHECK_OK(search_part(part, target));
     proven_bound_ = std::max(proven_bound_, part.proven_bound);
     if (!options_.minimize && options_.capacity && part.peak > *options_.capacity) break;
@@ -206,7 +206,7 @@ Status Solver::improve() {
     const bool is_worth_it = options_.techniques.repair && rounds > 0 && wants_less();
     return is_worth_it ? repair_plan(rounds) : ok_status();
   };
-  const auto nodes_left = [this] { return options_.nodes - patience_.nodes(); };
+  const auto nodes_left = [this] { return options_.nodes - budget_.nodes(); };
   // Twenty rounds per block for few blocks, so that small problems soon go to the search; four per
   // block for many.
   const auto blocks = static_cast<std::int64_t>(packing_.blocks.size());
@@ -214,7 +214,7 @@ Status Solver::improve() {
   constexpr std::int64_t kGlance = 4000;
   TESSERA_CHECK_OK(look(kGlance));
   TESSERA_CHECK_OK(mend(soon));
-  const bool is_searched = patience_.nodes() > 0;  // otherwise all parts are too large for that
+  const bool is_searched = budget_.nodes() > 0;  // otherwise all parts are too large for that
   constexpr std::int64_t kLook = 1 << 17;
   constexpr std::int64_t kLookRounds = 200'000;
   TESSERA_CHECK_OK(look(kLook));
@@ -231,11 +231,11 @@ Status Solver::run(Solution& solution) {
   if (options_.capacity && !options_.minimize) {
     good_enough_ = std::max(good_enough_, *options_.capacity);
   }
-  patience_.proven_bound = proven_bound_;
+  budget_.proven_bound = proven_bound_;
   TESSERA_CHECK_OK(plan_quickly());
-  patience_.peak = peak_;
+  budget_.peak = peak_;
   TESSERA_CHECK_OK(improve());
-  TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, patience_.seconds_left()), offsets_));
+  TESSERA_TRY(peak_, follow_hints(packing_, std::min(1.0, budget_.seconds_left()), offsets_));
   if (!spread(packing_, offsets_, solution.offsets)) return out_of_memory();
   solution.peak = peak_;
   solution.lower_bound = packing_.lower_bound;
@@ -244,8 +244,8 @@ Status Solver::run(Solution& solution) {
   solution.outcome = !options_.capacity || peak_ <= *options_.capacity ? Outcome::kFits
                      : proven_bound_ > *options_.capacity              ? Outcome::kDoesNotFit
                                                                        : Outcome::kUnknown;
-  solution.nodes = patience_.nodes();
-  solution.seconds = patience_.seconds();
+  solution.nodes = budget_.nodes();
+  solution.seconds = budget_.seconds();
   solution.found_by = found_by_;
   return ok_status();
 }

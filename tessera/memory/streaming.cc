@@ -126,7 +126,7 @@ Result<StreamSchedule> schedule_stream(std::span<const Chunk> chunks,
 Result<std::vector<Buffer>> stream_buffers(const StreamMemory& memory, std::int64_t alignment,
                                            std::int64_t lower, std::int64_t upper) {
   if (upper <= lower) {
-    return out_of_range(cat("a stream that lives from ", lower, " to ", upper),
+    return out_of_range(cat("a stream with the lifetime ", lower, " to ", upper),
                         "let it end after it begins");
   }
   std::vector<Buffer> buffers;

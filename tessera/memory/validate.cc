@@ -14,8 +14,8 @@ namespace {
 using Wide = __int128;
 
 /// A 128-bit number as text: no number printed here needs more than 65 bits.
-std::string words(Wide number) {
-  if (number < 0) return "-" + words(-number);
+std::string decimal(Wide number) {
+  if (number < 0) return "-" + decimal(-number);
   std::string digits;
   do {
     digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
@@ -25,7 +25,7 @@ std::string words(Wide number) {
 }
 
 /// "[16, 24)".
-std::string range(Wide from, Wide to) { return cat("[", words(from), ", ", words(to), ")"); }
+std::string range(Wide from, Wide to) { return cat("[", decimal(from), ", ", decimal(to), ")"); }
 
 /// Memory that is one range for some time: a buffer, with all of its parts that are at their
 /// positions.
@@ -89,7 +89,7 @@ class Validator {
     const Wide end = Wide{offset} + buffer.size;
     if (buffer.size > 0 && end > capacity_.value_or(INT64_MAX)) {
       report(Flaw::kBeyondCapacity, i, {},
-             cat(at, " with ", buffer.size, " bytes ends at ", words(end), ", above ",
+             cat(at, " with ", buffer.size, " bytes ends at ", decimal(end), ", above ",
                  capacity_ ? cat("the capacity ", *capacity_) : cat("2^63 - 1")));
     }
     if (buffer.alignment < 1 || offset % buffer.alignment != 0) {
@@ -105,7 +105,7 @@ class Validator {
              of >= buffers_.size()
                  ? cat(at, " is part of buffer ", of, ", and there are ", buffers_.size())
                  : cat(at, " is the part at ", delta, " of buffer ", of, ", which is at ",
-                       offsets_[of], ": expected ", words(Wide{offsets_[of]} + delta)));
+                       offsets_[of], ": expected ", decimal(Wide{offsets_[of]} + delta)));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "tessera/mpi/mpi_lane.h"
 #include "tessera/mpi/session.h"
 #include "tessera/testing/exchange/exchange_laws.h"
+#include "tessera/testing/figures.h"
 
 namespace tessera::mpi {
 namespace {
@@ -76,7 +77,6 @@ TEST(MpiExchange, MemoryThatAMachineHasNotIsRefusedByAll) {
       const auto array = exchange->share(exchange->rank() == 1 ? bytes : 10);
       ASSERT_FALSE(array.ok());
       EXPECT_EQ(array.error().code, ErrorCode::kTooLarge) << array.error().message;
-      EXPECT_TRUE(array.error().message.starts_with("rank ")) << array.error().message;
     }
     EXPECT_TRUE(exchange->share(10).ok());
   }
@@ -102,8 +102,7 @@ TEST(MpiExchange, ALongerMessageIsAnErrorThatNamesItsRank) {
     }
     ASSERT_FALSE(here.ok());
     EXPECT_EQ(here.error().code, ErrorCode::kBadPacket);
-    EXPECT_EQ(here.error().message,
-              "a packet of rank 0 has more than the 400000 bytes that packets of this lane have");
+    EXPECT_EQ(test::figures(here.error().message), "0 400000");
     EXPECT_FALSE((*lane)->arrived(0).ok());  // and stays one
   }
   EXPECT_TRUE((*session)->settle(ok_status()).ok());  // MPI itself continues

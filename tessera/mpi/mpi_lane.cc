@@ -203,7 +203,7 @@ Status MpiLane::release(int from) {
     const auto found = incoming_.find(from);
     if (found == incoming_.end() || found->second.empty() || !found->second.front().bytes) {
       return Error{ErrorCode::kOutOfRange, "a packet is released that has not arrived",
-                   std::nullopt, "release only what arrived() has answered"};
+                   std::nullopt, "release only what arrived() has returned"};
     }
     free_buffers_.push_back(found->second.front().buffer);
     found->second.pop_front();

@@ -20,9 +20,9 @@ Status check_machine(Session& session, const std::vector<exchange::PagesKey>& ke
       (Checked(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)).saturated();
   if (asked.saturated() <= has) return ok_status();
   return Error{ErrorCode::kTooLarge,
-               cat("the ", session.near().size(), " ranks of this machine ask for ",
-                   asked.saturated(), " bytes of shared memory, it has ", has),
-               std::nullopt, "use shorter packets, fewer at once, or fewer ranks a machine"};
+               cat("the ", session.near().size(), " ranks of this machine need ",
+                   asked.saturated(), " bytes of shared memory, but it has ", has),
+               std::nullopt, "use shorter packets, fewer at once, or fewer ranks per machine"};
 }
 
 /// Maps the parts of the other ranks, after all have made theirs.

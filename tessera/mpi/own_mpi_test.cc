@@ -31,7 +31,6 @@ TEST(OwnMpi, IsBegunAndEndedByTheExchange) {
   const auto again = mpi_exchange();
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, ErrorCode::kIo);
-  EXPECT_EQ(again.error().message, "MPI has been finalised in this process");
 }
 
 TEST(OwnMpi, TheModuleOpensWhereVersionAndCompilerAreTheSame) {
@@ -44,7 +43,7 @@ TEST(OwnMpi, TheModuleOpensWhereVersionAndCompilerAreTheSame) {
   // The module and this program share one MPI, which the previous test has ended.
   const auto exchange = ask()->open({});
   ASSERT_FALSE(exchange.ok());
-  EXPECT_EQ(exchange.error().message, "MPI has been finalised in this process");
+  EXPECT_EQ(exchange.error().code, ErrorCode::kIo);
 }
 
 /// The last rank ends all others, which wait forever.

@@ -33,7 +33,7 @@ Error mpi_error(int code, std::string_view call) {
   return Error{ErrorCode::kIo,
                cat(call, " failed with ", code, ": ",
                    printable({text.data(), static_cast<std::size_t>(length)})),
-               std::nullopt, "see what MPI itself has printed"};
+               std::nullopt, "see the output of MPI itself"};
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Result<std::shared_ptr<Session>> Session::begin(const MpiOptions& options, int p
   int ended = 0;
   if (MPI_Initialized(&begun) != MPI_SUCCESS || MPI_Finalized(&ended) != MPI_SUCCESS || ended) {
     return Error{ErrorCode::kIo, "MPI has been finalised in this process", std::nullopt,
-                 "make one exchange a process, or initialise MPI before the first"};
+                 "make one exchange per process, or initialise MPI before the first"};
   }
   std::shared_ptr<Session> session(new Session());
   if (!begun) {
@@ -79,7 +79,7 @@ Status Session::find_near(const MpiOptions& options, int part) {
 
   TESSERA_TRY(const bool agreed, alike({options.shared_memory ? 1 : 0}));
   if (!agreed) {
-    return Error{ErrorCode::kPlansDiffer, "some ranks want shared memory and others do not",
+    return Error{ErrorCode::kPlansDiffer, "shared memory is enabled on some ranks only",
                  std::nullopt, "give all ranks the same options"};
   }
 

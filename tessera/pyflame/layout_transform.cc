@@ -64,7 +64,7 @@ Result<LayoutTransform::CommunicationPattern> LayoutTransform::generate_pattern(
   const std::optional<std::int64_t> bits = dtype_bits(change.from().atom().storage);
   if (!bits || *bits % 8 != 0) {
     return Error{ErrorCode::kNotSupported,
-                 cat("elements of type ", dtype_name(dtype), " have no byte of their own"),
+                 cat("elements of type ", dtype_name(dtype), " have no separate byte address"),
                  std::nullopt, "for_each_transfer counts offsets in elements"};
   }
   const std::int64_t bytes = *bits / 8;

@@ -38,7 +38,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> elements_of(const Transfer& t
 /// Applies the pattern to numbered elements and checks every slot of every destination tile.
 void check_conservation(const MeshLayout& from, const MeshLayout& to, const Numbers& shape,
                         DType dtype, std::int64_t element_bytes) {
-  SCOPED_TRACE(notation::write(from.words()) + " to " + notation::write(to.words()) + " of " +
+  SCOPED_TRACE(notation::write(from.terms()) + " to " + notation::write(to.terms()) + " of " +
                ::testing::PrintToString(shape));
   const Result<LayoutTransform> transform =
       LayoutTransformer::create_transform(from, to, shape, dtype);
@@ -47,9 +47,9 @@ void check_conservation(const MeshLayout& from, const MeshLayout& to, const Numb
   ASSERT_TRUE(pattern.ok()) << pattern.error().message;
   const Layout a = *from.lower(shape, dtype);
   const Layout b = *to.lower(shape, dtype);
-  using Spot = std::pair<PECoord, std::int64_t>;  // PE, byte
-  std::map<Spot, std::int64_t> source;
-  std::map<Spot, std::int64_t> wanted;
+  using Position = std::pair<PECoord, std::int64_t>;  // PE, byte
+  std::map<Position, std::int64_t> source;
+  std::map<Position, std::int64_t> wanted;
   for (std::int64_t i = 0; i < a.shape().elements(); ++i) {
     const Location in_a = *a.locate(a.shape().delinear(i));
     const Location in_b = *b.locate(a.shape().delinear(i));
@@ -65,14 +65,14 @@ void check_conservation(const MeshLayout& from, const MeshLayout& to, const Numb
     EXPECT_EQ(source, wanted);
     return;
   }
-  std::map<Spot, std::int64_t> written;
+  std::map<Position, std::int64_t> written;
   for (const Transfer& transfer : pattern->transfers) {
     const auto elements = elements_of(transfer);
     EXPECT_EQ(static_cast<std::int64_t>(elements.size()) * element_bytes, transfer.size);
     for (const auto& [read, write] : elements) {
       const auto found = source.find({transfer.source, read});
       ASSERT_NE(found, source.end()) << "reads what is not there";
-      EXPECT_TRUE(written.emplace(Spot{transfer.dest, write}, found->second).second)
+      EXPECT_TRUE(written.emplace(Position{transfer.dest, write}, found->second).second)
           << "written twice";
     }
   }

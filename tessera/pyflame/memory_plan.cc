@@ -15,13 +15,13 @@ bool MemoryRegion::overlaps(const MemoryRegion& other) const {
 
 Result<PEMemoryPlan> MemoryPlan::plan_for(PECoord pe) const {
   if (!state_) {
-    return error ? *error : Error{ErrorCode::kNotSupported, "nothing is planned yet"};
+    return error ? *error : Error{ErrorCode::kNotSupported, "no plan has been made yet"};
   }
   const Shape& mesh = state_->sizes.mesh();
   const Place place = {pe.row, pe.col};
   if (!mesh.contains(place)) {
     return Error{ErrorCode::kOutOfRange,
-                 cat("PE ", bracketed(place), " is not on the ", mesh.to_string(), " wafer"),
+                 cat("PE ", bracketed(place), " is outside the ", mesh.to_string(), " wafer"),
                  std::nullopt, "rows come first, both count from 0"};
   }
   const std::size_t c = state_->sizes.class_of(place);

@@ -28,11 +28,11 @@ struct Rule {
 };
 
 Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
-  const notation::PyflameLayout words = layout.words();
+  const notation::PyflameLayout terms = layout.terms();
   TESSERA_TRY(const Shape shape, Shape::make(std::vector<std::int64_t>(rank, 1)));
-  TESSERA_TRY(const std::vector<notation::PyflameDeal> dealt, notation::deals(words, shape));
-  const std::array<std::int64_t, 2> pes = {words.rows, words.cols};
-  const std::array<std::int64_t, 2> blocks = {words.block_rows, words.block_cols};
+  TESSERA_TRY(const std::vector<notation::PyflameDeal> dealt, notation::deals(terms, shape));
+  const std::array<std::int64_t, 2> pes = {terms.rows, terms.cols};
+  const std::array<std::int64_t, 2> blocks = {terms.block_rows, terms.block_cols};
   Rule rule;
   for (std::size_t dim = 0; dim < rank; ++dim) {
     rule.dims.emplace_back();
@@ -45,12 +45,12 @@ Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
     rule.dim_on[axis] = static_cast<int>(dim);
     rule.coordinates[axis] = pes[axis];
   }
-  for (const int axis : words.replicate) {
+  for (const int axis : terms.replicate) {
     const auto a = static_cast<std::size_t>(axis);
     rule.coordinates[a] = pes[a];
     rule.copies[a] = pes[a] > 1;
   }
-  for (const auto& [axis, reduction] : words.partial) {
+  for (const auto& [axis, reduction] : terms.partial) {
     const auto a = static_cast<std::size_t>(axis);
     rule.coordinates[a] = pes[a];
     if (pes[a] > 1) rule.shares[a] = static_cast<int>(reduction);

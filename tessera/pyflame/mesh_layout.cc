@@ -14,16 +14,16 @@ namespace {
 
 /// A tensor on a layout, once both are known to fit.
 struct Spread {
-  notation::PyflameLayout words;
+  notation::PyflameLayout terms;
   Shape shape;
   std::vector<notation::PyflameDeal> deals;  ///< one per dim
 };
 
 Result<Spread> spread(const MeshLayout& layout, const std::vector<std::int64_t>& tensor_shape) {
   Spread out;
-  out.words = layout.words();
+  out.terms = layout.terms();
   TESSERA_TRY(out.shape, Shape::make(tensor_shape));
-  TESSERA_TRY(out.deals, notation::deals(out.words, out.shape));
+  TESSERA_TRY(out.deals, notation::deals(out.terms, out.shape));
   return out;
 }
 
@@ -32,7 +32,7 @@ Status check_index(const Shape& shape, const std::vector<std::int64_t>& index) {
   return Error{
       ErrorCode::kOutOfRange,
       cat("element ", bracketed(index), " is outside the tensor ", bracketed(shape.extents())),
-      std::nullopt, "one number a dim, counted from 0"};
+      std::nullopt, "one number per dim, counted from 0"};
 }
 
 /// The PE of a tile.
@@ -73,9 +73,9 @@ std::optional<PECoord> tile_on_pe(const MeshLayout& layout, PECoord pe) {
 /// Whether elements are stored along this PE axis: a dim is distributed over it, or the whole axis
 /// holds copies or shares.
 bool is_used(const Spread& spread, int axis) {
-  const auto& [words, shape, deals] = spread;
-  return std::count(words.replicate.begin(), words.replicate.end(), axis) > 0 ||
-         std::any_of(words.partial.begin(), words.partial.end(),
+  const auto& [terms, shape, deals] = spread;
+  return std::count(terms.replicate.begin(), terms.replicate.end(), axis) > 0 ||
+         std::any_of(terms.partial.begin(), terms.partial.end(),
                      [axis](const auto& item) { return item.first == axis; }) ||
          std::any_of(deals.begin(), deals.end(),
                      [axis](const notation::PyflameDeal& deal) { return deal.axis == axis; });
@@ -119,24 +119,24 @@ MeshLayout MeshLayout::Custom(std::int32_t rows, std::int32_t cols, std::vector<
   return layout;
 }
 
-notation::PyflameLayout MeshLayout::words() const {
-  notation::PyflameLayout words;
-  words.kind = static_cast<notation::PyflameLayout::Kind>(type);
-  words.rows = pe_rows;
-  words.cols = pe_cols;
-  words.block_rows = block_row_size;
-  words.block_cols = block_col_size;
-  for (const PECoord& pe : pes) words.pes.push_back({pe.row, pe.col});
-  if (!dim_to_pe.empty()) words.dim_to_pe.emplace(dim_to_pe.begin(), dim_to_pe.end());
-  if (origin != PECoord{}) words.origin = {origin.row, origin.col};
-  words.replicate = replicate;
-  words.partial = partial;
-  return words;
+notation::PyflameLayout MeshLayout::terms() const {
+  notation::PyflameLayout terms;
+  terms.kind = static_cast<notation::PyflameLayout::Kind>(type);
+  terms.rows = pe_rows;
+  terms.cols = pe_cols;
+  terms.block_rows = block_row_size;
+  terms.block_cols = block_col_size;
+  for (const PECoord& pe : pes) terms.pes.push_back({pe.row, pe.col});
+  if (!dim_to_pe.empty()) terms.dim_to_pe.emplace(dim_to_pe.begin(), dim_to_pe.end());
+  if (origin != PECoord{}) terms.origin = {origin.row, origin.col};
+  terms.replicate = replicate;
+  terms.partial = partial;
+  return terms;
 }
 
 Result<Layout> MeshLayout::lower(const std::vector<std::int64_t>& tensor_shape, DType dtype) const {
   TESSERA_TRY(const Shape shape, Shape::make(tensor_shape));
-  return tessera::notation::lower(words(), shape, dtype);
+  return tessera::notation::lower(terms(), shape, dtype);
 }
 
 Result<PECoord> MeshLayout::pe_for_element(const std::vector<std::int64_t>& indices,
@@ -186,7 +186,7 @@ Result<std::vector<std::int64_t>> MeshLayout::tile_shape(
     if (!extents.empty()) return extents;
     return Error{ErrorCode::kOutOfRange,
                  cat("PE (", pe.row, ", ", pe.col, ") holds no tile of this tensor of rank 0"),
-                 std::nullopt, "ask pes_for_element which PEs do"};
+                 std::nullopt, "call pes_for_element for the PEs that do"};
   }
   for (std::size_t dim = 0; dim < extents.size(); ++dim) {
     const notation::PyflameDeal& deal = tensor.deals[dim];
@@ -200,7 +200,7 @@ Result<std::int64_t> MeshLayout::memory_per_pe(const std::vector<std::int64_t>& 
   TESSERA_TRY(const Spread tensor, spread(*this, tensor_shape));
   if (element_size > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())) {
     return Error{ErrorCode::kOverflow, cat("elements of ", element_size, " bytes"), std::nullopt,
-                 "use the bytes of one element"};
+                 "give the bytes of one element"};
   }
   Checked bytes = static_cast<std::int64_t>(element_size);
   for (const notation::PyflameDeal& deal : tensor.deals) bytes *= deal.tile;

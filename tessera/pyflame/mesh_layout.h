@@ -100,7 +100,7 @@ struct MeshLayout {
                                      std::size_t element_size) const;
 
   /// The same layout as a type of notation/, and as a Layout.
-  notation::PyflameLayout words() const;
+  notation::PyflameLayout terms() const;
   Result<Layout> lower(const std::vector<std::int64_t>& tensor_shape, DType dtype) const;
 
   friend bool operator==(const MeshLayout&, const MeshLayout&) = default;  ///< as descriptions

@@ -143,24 +143,24 @@ std::vector<MeshLayout> small_layouts() {
   return all;
 }
 
-std::string describe(const MeshLayout& layout) { return notation::write(layout.words()); }
+std::string describe(const MeshLayout& layout) { return notation::write(layout.terms()); }
 
 /// The location of one element, by the rule of the notation, computed with Layout.
-struct Spot {
+struct Position {
   std::vector<PECoord> pes;  ///< in row-major order of the tiles
   std::int64_t slot = 0;
 };
 
-Spot spot_in_core(const Layout& layout, const Index& index) {
+Position position_in_core(const Layout& layout, const Index& index) {
   const Result<Location> location = layout.locate(index);
   EXPECT_TRUE(location.ok());
-  Spot spot;
-  spot.slot = location->slot;
+  Position position;
+  position.slot = location->slot;
   for (const Place& place : location->places) {
     const Place pe = layout.spec().device_map.map(layout.mesh(), place).place;
-    spot.pes.push_back({static_cast<std::int32_t>(pe[0]), static_cast<std::int32_t>(pe[1])});
+    position.pes.push_back({static_cast<std::int32_t>(pe[0]), static_cast<std::int32_t>(pe[1])});
   }
-  return spot;
+  return position;
 }
 
 const std::vector<Numbers>& small_shapes() {
@@ -183,11 +183,11 @@ TEST(MeshLayout, LawsHoldOnEveryElementAndEveryPe) {
       std::map<PECoord, std::set<Numbers>> held;
       for (std::int64_t i = 0; i < layout->shape().elements(); ++i) {
         const Index index = layout->shape().delinear(i);
-        const Spot spot = spot_in_core(*layout, index);
-        EXPECT_EQ(*mesh.pe_for_element(index, extents), spot.pes.front());
-        EXPECT_EQ(*mesh.pes_for_element(index, extents), spot.pes);
+        const Position position = position_in_core(*layout, index);
+        EXPECT_EQ(*mesh.pe_for_element(index, extents), position.pes.front());
+        EXPECT_EQ(*mesh.pes_for_element(index, extents), position.pes);
         const Numbers local = *mesh.local_indices(index, extents);
-        for (const PECoord pe : spot.pes) {
+        for (const PECoord pe : position.pes) {
           EXPECT_TRUE(held[pe].insert(local).second) << "two elements in one place of a tile";
           const Numbers tile = *mesh.tile_shape(pe, extents);
           for (std::size_t dim = 0; dim < tile.size(); ++dim) EXPECT_LT(local[dim], tile[dim]);
@@ -236,16 +236,17 @@ Picture picture(const MeshLayout& mesh, const Layout& layout) {
   for (std::int64_t i = 0; i < layout.shape().elements(); ++i) {
     const Index index = layout.shape().delinear(i);
     const Result<Location> location = layout.locate(index);
-    const Spot spot = spot_in_core(layout, index);
+    const Position position = position_in_core(layout, index);
     std::map<Place, std::set<PECoord>> shares;  // by the coordinates that identify shares
-    for (std::size_t r = 0; r < spot.pes.size(); ++r) {
+    for (std::size_t r = 0; r < position.pes.size(); ++r) {
       Place share;
       for (const std::size_t axis : share_axes) share.push_back(location->places[r][axis]);
-      shares[share].insert(spot.pes[r]);
+      shares[share].insert(position.pes[r]);
     }
     std::set<std::set<PECoord>> groups;
     for (const auto& [share, pes] : shares) groups.insert(pes);
-    elements.emplace_back(std::set<PECoord>(spot.pes.begin(), spot.pes.end()), groups, spot.slot);
+    elements.emplace_back(std::set<PECoord>(position.pes.begin(), position.pes.end()), groups,
+                          position.slot);
   }
   EXPECT_EQ(mesh.total_pes(), layout.places());
   return out;

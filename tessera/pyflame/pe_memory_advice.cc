@@ -215,7 +215,7 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
     if (best.saves_bytes <= 0) continue;
     best.text = cat("a finer grid: ", best.rows, "x", best.cols, " PEs instead of ", layout.pe_rows,
                     "x", layout.pe_cols, " for ", quote_name(state.lives.names[live.buffer]),
-                    " and what is laid out like it");
+                    " and tensors with the same layout");
     plan.advice.push_back(std::move(best));
   }
   std::sort(plan.advice.begin(), plan.advice.end(), is_better);

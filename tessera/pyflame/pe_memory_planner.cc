@@ -75,7 +75,7 @@ Result<bool> is_reserved(const memory::Op& op, const std::string& reserve,
     for (const target::Reserve& each : space.reserved) known.push_back(each.name);
     return Error{ErrorCode::kUnknownName,
                  cat("scratch of ", quote_name(op.name), " names the reserve ", quote_name(reserve),
-                     ", which there is not"),
+                     ", which does not exist"),
                  std::nullopt, did_you_mean(reserve, known)};
   }
   Checked wanted = 0;
@@ -100,8 +100,8 @@ Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
     for (const memory::Scratch& scratch : op.scratch) {
       if (scratch.where && *scratch.where >= layouts.size()) {
         return Error{ErrorCode::kOutOfRange,
-                     cat("scratch of ", quote_name(op.name), " is where tensor ", *scratch.where,
-                         " is, but there are ", layouts.size()),
+                     cat("scratch of ", quote_name(op.name), " is placed with tensor ", *scratch.where,
+                         ", but there are ", layouts.size()),
                      std::nullopt, "tensors are named by their positions, from 0"};
       }
       bool reserved = false;
@@ -263,7 +263,7 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
       if (!holds) continue;
       return Error{ErrorCode::kDoesNotFit,
                    cat("PE ", bracketed(place), " is dead, but would hold ", used[c], " bytes"),
-                   std::nullopt, "choose grids and origins that leave it out"};
+                   std::nullopt, "choose grids and origins that avoid it"};
     }
   }
   out.state_ = std::move(state);

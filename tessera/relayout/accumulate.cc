@@ -65,7 +65,7 @@ class CombineRows final : public Job {
   }
 
   std::string describe() const override {
-    return cat("combines ", blocks_.table().columns.size(), " runs a row, ", blocks_.rows(),
+    return cat("combine_runs: ", blocks_.table().columns.size(), " runs per row, ", blocks_.rows(),
                " rows");
   }
 
@@ -106,7 +106,7 @@ class CombineNest final : public Job {
   }
 
   std::string describe() const override {
-    return cat("combines a nest of ", nest_.steps() * last_.extent, " elements");
+    return cat("combine_nest: ", nest_.steps() * last_.extent, " elements");
   }
 
  private:

@@ -15,13 +15,13 @@ namespace tessera::relayout {
 /// A program prepared to combine elements instead of copying them. Immutable and cheap to copy;
 /// several threads may run it at the same time if their destinations do not overlap.
 ///
-/// Law: run() sets every destination spot of the program's copies to combine(old value, value of
-/// the source spot) with the Combiner of the reduction (combine.h), and changes nothing else. The
-/// result does not depend on the number of threads.
+/// Law: run() sets every destination position of the program's copies to combine(old value, value
+/// of the source position) with the Combiner of the reduction (combine.h), and changes nothing
+/// else. The result does not depend on the number of threads.
 class Accumulate {
  public:
-  /// The copies of the program must not write a spot twice. Errors: those of combiner_of for the
-  /// element type of the memories; kNotSupported when the two memories have different types, or
+  /// The copies of the program must not write a position twice. Errors: those of combiner_of for
+  /// the element type of the memories; kNotSupported when the two memories have different types, or
   /// when the program has fills.
   static Result<Accumulate> make(Program program, Reduction reduction);
 

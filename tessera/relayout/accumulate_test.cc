@@ -14,6 +14,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/testing/exchange/slab_programs.h"
+#include "tessera/testing/figures.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/plan_laws.h"
 #include "tessera/testing/sanitized.h"
@@ -105,7 +106,7 @@ std::string mistake_of(DType type, Reduction reduction, std::uint64_t seed) {
                                                   : to_buffer.at_start(before.size(), skip / 2);
   std::copy(source.begin(), source.end(), from.begin());
   std::copy(before.begin(), before.end(), to.begin());
-  const CrashNote note(cat("crashed with seed ", seed, draw.words));
+  const CrashNote note(cat("crashed with seed ", seed, draw.text));
   ThreadPool pool(static_cast<int>(dice.between(1, 2)));
   const Status ran = accumulate->run(from, to, pool);
   if (!ran.ok()) return ran.error().message;
@@ -118,7 +119,7 @@ std::string mistake_of(DType type, Reduction reduction, std::uint64_t seed) {
     std::memcpy(&wanted, right.data() + at, sizeof(T));
     if (!alike(found, wanted)) {
       return cat("byte ", at, " holds ", std::to_string(found), " instead of ",
-                 std::to_string(wanted), draw.words);
+                 std::to_string(wanted), draw.text);
     }
   }
   return "";
@@ -168,7 +169,7 @@ TEST(Accumulate, CombinesWhatIsTooLongForTables) {
   program.from = one_place(2 * kSteps, DType::kU16);
   program.to = one_place(kSteps, DType::kU16);
   program.copies.emplace_back(
-      *Shape::make({kSteps}), Shape(), Shape(), Spots{},
+      *Shape::make({kSteps}), Shape(), Shape(), PositionPair{},
       std::vector<Factor>{{{0}, {{{0}, {}, {{0, kSteps, 1, {{0, 2}, {0, 1}}}}}}}});
   std::vector<std::uint16_t> from(2 * kSteps);
   std::vector<std::uint16_t> to(kSteps, 3);
@@ -192,12 +193,12 @@ TEST(Accumulate, RefusesWhatItCannotCombine) {
             ErrorCode::kNotSupported);
   relayout::Program other = program;
   other.from.atom = Atom::scalar(DType::kI32);
-  EXPECT_EQ(relayout::Accumulate::make(other, Reduction::kSum).error().message,
-            "shares of type i32 cannot be combined with f32");
+  EXPECT_EQ(test::figures(relayout::Accumulate::make(other, Reduction::kSum).error().message),
+            "i32 f32");
   relayout::Program filled = program;
   filled.fills.push_back({});
-  EXPECT_EQ(relayout::Accumulate::make(filled, Reduction::kSum).error().message,
-            "a program with 1 fills cannot combine");
+  EXPECT_EQ(test::figures(relayout::Accumulate::make(filled, Reduction::kSum).error().message),
+            "1");
   const Result<relayout::Accumulate> accumulate =
       relayout::Accumulate::make(program, Reduction::kSum);
   ASSERT_TRUE(accumulate.ok());

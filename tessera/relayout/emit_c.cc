@@ -168,7 +168,7 @@ Status check_name(std::string_view name) {
   if (good) return ok_status();
   return Error{ErrorCode::kSyntax, cat(quote_name(name), " is not a name that C allows"),
                std::nullopt,
-               "use letters, digits and '_', not beginning with a digit, and no word of C"};
+               "use letters, digits and '_', not beginning with a digit, and not a keyword of C"};
 }
 
 Status check_types(const Program& program) {
@@ -178,12 +178,12 @@ Status check_types(const Program& program) {
     return Error{ErrorCode::kNotSupported,
                  cat("the program converts ", dtype_name(from), " to ", dtype_name(to),
                      ", which the C function does not"),
-                 std::nullopt, "emit a move between layouts of one type, and convert apart"};
+                 std::nullopt, "emit a move between layouts of one type, and convert separately"};
   }
   if (!is_block_float(to)) return ok_status();
   return Error{ErrorCode::kNotSupported,
-               cat("elements of ", dtype_name(to), " have no address that C could copy"),
-               std::nullopt, "emit a move of tiles of plain elements"};
+               cat("elements of ", dtype_name(to), " have no byte address"), std::nullopt,
+               "emit a move of tiles of plain elements"};
 }
 
 /// The lines of a comment, without text that would end it or cause a compiler warning.
@@ -250,7 +250,7 @@ class Writer {
 
     std::vector<Row> fill_rows;
     for (const FillNest& fill : program_.fills) {
-      if (fill.spots() > 0) fill_rows.push_back(row_of(flat(fill), size(), fill_runs));
+      if (fill.positions() > 0) fill_rows.push_back(row_of(flat(fill), size(), fill_runs));
     }
     std::vector<Row> copy_rows;
     for (std::int64_t i = 0; i < program_.nests(); ++i) {
@@ -353,8 +353,8 @@ Result<std::string> emit_c(const Program& program, std::string_view name, std::s
   const auto fills = static_cast<std::int64_t>(program.fills.size());
   if (program.nests() > kMostNests || fills > kMostNests) {
     return Error{ErrorCode::kTooLarge,
-                 cat("the program has ", std::max(program.nests(), fills), " nests, more than the ",
-                     kMostNests, " that a C function is written for"),
+                 cat("the program has ", std::max(program.nests(), fills),
+                     " nests; a C function is emitted for at most ", kMostNests),
                  std::nullopt, "run the program instead of emitting it"};
   }
   return Writer(program, name).write(title);

@@ -40,7 +40,8 @@ class Plan {
   static Result<Plan> make(Program program, const PlanOptions& options = {});
 
   const Program& program() const;
-  /// One line for each copy: its kernel and its blocks. For diagnostics and tests.
+  /// One line for each copy: the name of its kernel, a colon, and its blocks. For diagnostics and
+  /// tests.
   std::vector<std::string> describe() const;
 
   /// Runs the move. The buffers must have exactly the sizes of the program's memories (any

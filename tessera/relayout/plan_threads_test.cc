@@ -104,9 +104,9 @@ TEST(Plan, OnePlanRunsOnManyThreadsAtOnce) {
   }
 }
 
-/// A move that one kind of job executes, identified by words of its description.
+/// A move that one kind of job executes, identified by the name of its kernel.
 struct Kind {
-  std::string words;
+  std::string kernel;
   Layout from;
   Layout to;
 };
@@ -132,27 +132,27 @@ std::vector<Kind> kinds() {
   constexpr DType kBF16 = DType::kBF16;
   constexpr DType kI4 = DType::kI4;
   return {
-      {"runs of 400", rows({64, 100}, kF32), strided({64, 100}, kF32, {101, 1})},
-      {"runs of", rows({8, 64, 4}, kF32), strided({8, 64, 4}, kF32, {4, 32, 1})},
-      {"permuted blocks", rows({999, 4, 8}, DType::kU8),
+      {"copy_runs: 400 ", rows({64, 100}, kF32), strided({64, 100}, kF32, {101, 1})},
+      {"copy_runs: ", rows({8, 64, 4}, kF32), strided({8, 64, 4}, kF32, {4, 32, 1})},
+      {"permute_blocks: ", rows({999, 4, 8}, DType::kU8),
        strided({999, 4, 8}, DType::kU8, {32, 1, 4})},
-      {"interleaved", rows({3, 9000}, kF32), strided({3, 9000}, kF32, {1, 3})},
-      {"taken apart", rows({9000, 3}, kF32), strided({9000, 3}, kF32, {1, 9000})},
-      {"side by side", rows({16, 9001}, kBF16), strided({16, 9001}, kBF16, {1, 16})},
-      {"short rows", rows({5, 15, 300}, kF32), strided({5, 15, 300}, kF32, {4500, 1, 15})},
-      {"transpose of 4", rows({256, 512}, kF32), strided({256, 512}, kF32, {1, 256})},
-      {"transpose of 4", rows({701, 130}, kF32), strided({701, 130}, kF32, {1, 703})},
-      {"transpose of 1", rows({701, 130}, DType::kU8), strided({701, 130}, DType::kU8, {1, 703})},
-      {"transpose of 4", rows({5001, 8}, kF32), strided({5001, 8}, kF32, {1, 5001})},
-      {"columns joined", rows({75, 2000}, kF32), strided({75, 2000}, kF32, {1, 75})},
-      {"strided 4", strided({300, 100}, kF32, {201, 2}), strided({300, 100}, kF32, {1, 300})},
-      {"elements of 4 bits", rows({33, 57}, kI4), strided({33, 57}, kI4, {1, 33})},
-      {"by tables", dealt(50, 1001, 8), dealt(50, 1001, 12)},
-      {"runs of", rows({64, 4096}, kF32), kept_as(rows({64, 4096}, kF32), kBF16)},
-      {"elements, runs of", rows({300, 200}, kF32), strided({300, 200}, kBF16, {1, 300})},
-      {"to groups of", rows({64, 2048}, kF32), kept_as(rows({64, 2048}, kF32), DType::kBfpBf8)},
-      {"cast of the image", rows({301, 57}, kF32), strided({301, 57}, kI4, {1, 301})},
-      {"cast of the image", rows({61, 301}, kF32),
+      {"interleave: ", rows({3, 9000}, kF32), strided({3, 9000}, kF32, {1, 3})},
+      {"deinterleave: ", rows({9000, 3}, kF32), strided({9000, 3}, kF32, {1, 9000})},
+      {"narrow_rows: ", rows({16, 9001}, kBF16), strided({16, 9001}, kBF16, {1, 16})},
+      {"short_rows: ", rows({5, 15, 300}, kF32), strided({5, 15, 300}, kF32, {4500, 1, 15})},
+      {"transpose: 4-", rows({256, 512}, kF32), strided({256, 512}, kF32, {1, 256})},
+      {"transpose: 4-", rows({701, 130}, kF32), strided({701, 130}, kF32, {1, 703})},
+      {"transpose: 1-", rows({701, 130}, DType::kU8), strided({701, 130}, DType::kU8, {1, 703})},
+      {"transpose: 4-", rows({5001, 8}, kF32), strided({5001, 8}, kF32, {1, 5001})},
+      {"transpose_joined: ", rows({75, 2000}, kF32), strided({75, 2000}, kF32, {1, 75})},
+      {"strided: 4-", strided({300, 100}, kF32, {201, 2}), strided({300, 100}, kF32, {1, 300})},
+      {"copy_bits: ", rows({33, 57}, kI4), strided({33, 57}, kI4, {1, 33})},
+      {"transpose_table: ", dealt(50, 1001, 8), dealt(50, 1001, 12)},
+      {"cast_runs: ", rows({64, 4096}, kF32), kept_as(rows({64, 4096}, kF32), kBF16)},
+      {"cast_blocks: ", rows({300, 200}, kF32), strided({300, 200}, kBF16, {1, 300})},
+      {"cast_groups: ", rows({64, 2048}, kF32), kept_as(rows({64, 2048}, kF32), DType::kBfpBf8)},
+      {"cast_image: ", rows({301, 57}, kF32), strided({301, 57}, kI4, {1, 301})},
+      {"cast_image: ", rows({61, 301}, kF32),
        kept_as(strided({61, 301}, kF32, {1, 61}), DType::kBfpBf4)},
   };
 }
@@ -173,7 +173,8 @@ TEST(Plan, EveryKindOfJobIsSharedWithoutARace) {
       const relayout::Plan plan = plan_of(kind.from, kind.to, options);
       std::string described;
       for (const std::string& line : plan.describe()) described += line + "\n";
-      EXPECT_NE(described.find(kind.words), std::string::npos) << kind.words << ":\n" << described;
+      EXPECT_NE(described.find(kind.kernel), std::string::npos) << kind.kernel << ":\n"
+                                                                << described;
       const std::vector<std::byte> source = bytes_of(plan.program().from.bytes);
       std::vector<std::byte> alone = bytes_of(plan.program().to.bytes + 4);
       std::vector<std::byte> shared = alone;

@@ -28,7 +28,7 @@ Status refuse_partial(const Form& form, std::string_view which) {
     if (fill.kind != Fill::Kind::kPartial || fill.count <= 1) continue;
     return Error{ErrorCode::kNotSupported,
                  cat("the ", which, " keeps partial values on ", fill.count,
-                     " places of mesh axis ", fill.axis, ", which moving cannot combine"),
+                     " places of mesh axis ", fill.axis, ", which a move cannot combine"),
                  std::nullopt, "reduce them first"};
   }
   return ok_status();
@@ -42,13 +42,15 @@ std::vector<Factor> replica_factors(const Form& to) {
   for (std::size_t axis = 0; axis < to.mesh.rank(); ++axis) {
     const OffsetSet offsets = all_offsets(to.fills, static_cast<int>(axis));
     if (offsets.size() <= 1) continue;
-    const auto spots = [&](std::int64_t offset) { return Spots{{}, {offset * strides[axis], 0}}; };
+    const auto positions = [&](std::int64_t offset) {
+      return PositionPair{{}, {offset * strides[axis], 0}};
+    };
     Factor factor;
     if (offsets.offsets.empty()) {
-      factor.pieces.push_back({{}, {}, {{-1, offsets.count, 1, spots(offsets.stride)}}});
+      factor.pieces.push_back({{}, {}, {{-1, offsets.count, 1, positions(offsets.stride)}}});
     } else {
       for (const std::int64_t offset : offsets.offsets) {
-        factor.pieces.push_back({{}, spots(offset), {}});
+        factor.pieces.push_back({{}, positions(offset), {}});
       }
     }
     factors.push_back(std::move(factor));
@@ -72,7 +74,7 @@ FillNest nest_of(const PaddingRegion& region, const std::vector<std::int64_t>& s
     nest.at.place += region.places.first[a] * strides[a];
   }
   for (const PlaceLoop& loop : region.places.loops) {
-    const Spot step{loop.stride * strides[static_cast<std::size_t>(loop.axis)], 0};
+    const Position step{loop.stride * strides[static_cast<std::size_t>(loop.axis)], 0};
     nest.loops.push_back({loop.count, step});
   }
   for (const Stride& loop : region.slots) nest.loops.push_back({loop.count, {0, loop.stride}});
@@ -126,7 +128,7 @@ Memory Memory::of(const Placement& placement) {
   return {placement.mesh(), placement.slots(), placement.atom(), placement.allocated_bytes()};
 }
 
-std::int64_t FillNest::spots() const {
+std::int64_t FillNest::positions() const {
   std::int64_t product = 1;
   for (const FillLoop& loop : loops) product *= loop.extent;
   return product;
@@ -172,7 +174,7 @@ Result<Program> make_program(const Placement& from, const Placement& to, Padding
     TESSERA_CHECK_OK(refuse_partial(b, "destination"));
     if (program.copies.size() == kMaxMeetings) {
       return Error{ErrorCode::kTooLarge,
-                   cat("boxes of the two placements meet more than ", kMaxMeetings, " times"),
+                   cat("boxes of the two placements intersect more than ", kMaxMeetings, " times"),
                    std::nullopt, "use placements of fewer pieces"};
     }
     TESSERA_TRY(Refinement copy, copy_of(a, b));

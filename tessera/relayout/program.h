@@ -20,12 +20,12 @@ namespace tessera::relayout {
 // What a program is
 //
 // The memory of a placement is one array: place after place in row-major order of the mesh, and
-// `slots` slots on each. A spot (place, slot) is the element place·slots + slot of that array.
+// `slots` slots on each. A position (place, slot) is the element place·slots + slot of that array.
 //
 // A program first fills, then copies:
 //
-//   fills    nests of loops over destination spots that get the padding value
-//   copies   nests of loops that move a source and a destination spot together
+//   fills    nests of loops over destination positions that get the padding value
+//   copies   nests of loops that move a source and a destination position together
 //
 // The copies are kept as the common refinement of the two placements in product form: factors, each
 // a list of pieces; every choice of one piece per factor is one nest. A tensor of 8191 x 8193 into
@@ -33,8 +33,9 @@ namespace tessera::relayout {
 // depend on the tensor's size, so making a program takes microseconds for tensors of any size.
 //
 // Law: running the fills, then the nests as plain loops, in any order, writes every element of the
-// tensor to each of its destination spots exactly once, from a spot where the source keeps it; and
-// writes every padding slot of the destination as `padding` specifies. Nothing else is changed.
+// tensor to each of its destination positions exactly once, from a position where the source keeps
+// it; and writes every padding slot of the destination as `padding` specifies. Nothing else is
+// changed.
 // =================================================================================================
 
 /// The memory of one side.
@@ -47,8 +48,8 @@ struct Memory {
   static Memory of(const Placement& placement);
   DType storage() const { return atom.storage; }
   std::int64_t elements() const { return mesh.elements() * slots; }
-  /// The number of a spot in the array of all places.
-  std::int64_t flat(Spot spot) const { return spot.place * slots + spot.slot; }
+  /// The number of a position in the array of all places.
+  std::int64_t flat(Position position) const { return position.place * slots + position.slot; }
   friend bool operator==(const Memory&, const Memory&) = default;
 };
 
@@ -63,15 +64,15 @@ enum class PaddingRule : std::uint8_t {
 /// One loop of a fill: `extent` steps, each moving the destination by `step`.
 struct FillLoop {
   std::int64_t extent = 1;
-  Spot step;
+  Position step;
   friend bool operator==(const FillLoop&, const FillLoop&) = default;
 };
 
-/// The destination spots at + Σ i·step. All of them get the program's padding value.
+/// The destination positions at + Σ i·step. All of them get the program's padding value.
 struct FillNest {
-  Spot at;
+  Position at;
   std::vector<FillLoop> loops;
-  std::int64_t spots() const;
+  std::int64_t positions() const;
   friend bool operator==(const FillNest&, const FillNest&) = default;
 };
 

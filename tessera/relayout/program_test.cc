@@ -102,9 +102,9 @@ TEST(Program, SticksPeelTheRest) {
   std::vector<Nest> nests = {made.nest(0), made.nest(1)};
   if (nests[0].elements() < nests[1].elements()) std::swap(nests[0], nests[1]);
   EXPECT_EQ(steps(nests[0]), (std::multiset<Steps>{{3, 64, 32768}, {512, 240, 64}, {64, 1, 1}}));
-  EXPECT_EQ(nests[0].at, (Spots{}));
+  EXPECT_EQ(nests[0].at, (PositionPair{}));
   EXPECT_EQ(steps(nests[1]), (std::multiset<Steps>{{512, 240, 64}, {48, 1, 1}}));
-  EXPECT_EQ(nests[1].at, (Spots{{0, 192}, {0, 98304}}));
+  EXPECT_EQ(nests[1].at, (PositionPair{{0, 192}, {0, 98304}}));
 }
 
 TEST(Program, ReplicasAreAFactorOfTheirOwn) {
@@ -123,9 +123,9 @@ TEST(Program, FillsFollowTheRule) {
   const auto filled = [&](PaddingValue value, relayout::PaddingRule rule) {
     const relayout::Program made = program(from, tiled(5, 6, 4, value), rule);
     EXPECT_FALSE(made.fills_all);
-    std::int64_t spots = 0;
-    for (const relayout::FillNest& fill : made.fills) spots += fill.spots();
-    return spots;
+    std::int64_t positions = 0;
+    for (const relayout::FillNest& fill : made.fills) positions += fill.positions();
+    return positions;
   };
   // 2 x 2 tiles of 16 slots hold 30 elements: 34 slots of padding.
   EXPECT_EQ(filled(PaddingValue::undef(), relayout::PaddingRule::kPromised), 0);

@@ -6,35 +6,36 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/relayout/program/spot_list.h"
+#include "tessera/relayout/program/position_list.h"
 
 namespace tessera::relayout {
 namespace {
 
 constexpr std::array<std::string_view, 7> kFlawNames = {
-    "outside",    "not_written", "written_twice", "wrong_source",
-    "wrong_spot", "not_filled",  "filled"};
+    "outside",        "not_written", "written_twice", "wrong_source",
+    "wrong_position", "not_filled",  "filled"};
 
-/// A loop of the verifier: its number of steps, and what one step adds to the spot of each side.
+/// A loop of the verifier: its number of steps, and what one step adds to the position of each
+/// side.
 struct Turn {
   std::int64_t extent = 1;
-  Spots move;
+  PositionPair move;
 };
 
-/// Executes one program spot by spot and records what happens to each spot.
+/// Executes one program slot by slot and records what happens to each position.
 class Verifier {
  public:
-  Verifier(const Program& program, const Placement& from, const Placement& to, SpotList sources,
-           SpotList destinations)
+  Verifier(const Program& program, const Placement& from, const Placement& to, PositionList sources,
+           PositionList destinations)
       : program_(program),
         from_(from),
         to_(to),
         sources_(std::move(sources)),
         destinations_(std::move(destinations)),
-        spots_(to.places() * to.slots()),
-        owner_(static_cast<std::size_t>(spots_), kNobody),
-        copied_(static_cast<std::size_t>(spots_), 0),
-        filled_(static_cast<std::size_t>(spots_), 0) {}
+        positions_(to.places() * to.slots()),
+        owner_(static_cast<std::size_t>(positions_), kNobody),
+        copied_(static_cast<std::size_t>(positions_), 0),
+        filled_(static_cast<std::size_t>(positions_), 0) {}
 
   Result<std::vector<Finding>> run(std::optional<double> padding);
 
@@ -46,47 +47,47 @@ class Verifier {
   void follow_fills(bool wanted);
   void follow_copies();
   void look_for_gaps(std::optional<double> padding);
-  void fill(Spot at, bool wanted);
-  void copy(const Spots& at);
+  void fill(Position at, bool wanted);
+  void copy(const PositionPair& at);
 
-  /// Calls visit(at) for every spot of the nest while steps are left; false when they ran out.
+  /// Calls visit(at) for every position of the nest while steps are left; false when they ran out.
   template <typename Visit>
-  bool walk(Spots at, const std::vector<Turn>& turns, std::int64_t& steps_left,
+  bool walk(PositionPair at, const std::vector<Turn>& turns, std::int64_t& steps_left,
             const Visit& visit) const;
 
-  bool inside(Spot at, const Placement& placement) const {
+  bool inside(Position at, const Placement& placement) const {
     return 0 <= at.place && at.place < placement.places() && 0 <= at.slot &&
            at.slot < placement.slots();
   }
-  /// The number of a destination spot; for a spot outside the memory, a number that only identifies
-  /// it.
-  std::int64_t flat(Spot at) const {
+  /// The number of a destination position; for a position outside the memory, a number that only
+  /// identifies it.
+  std::int64_t flat(Position at) const {
     return (Checked(at.place) * to_.slots() + at.slot).saturated();
   }
   std::string element_name(std::int64_t element) const {
     return cat("element ", bracketed(to_.shape().delinear(element)));
   }
-  std::string spot_name(std::int64_t spot, const Placement& placement) const {
-    return cat("slot ", spot % placement.slots(), " of place ",
-               bracketed(placement.mesh().delinear(spot / placement.slots())));
+  std::string position_name(std::int64_t position, const Placement& placement) const {
+    return cat("slot ", position % placement.slots(), " of place ",
+               bracketed(placement.mesh().delinear(position / placement.slots())));
   }
-  std::string outside_name(Spot at, const Placement& placement) const {
+  std::string outside_name(Position at, const Placement& placement) const {
     return cat("slot ", at.slot, " of place number ", at.place, ", but there are ",
                placement.places(), " places of ", placement.slots(), " slots");
   }
-  /// Keeps the first finding of each kind. `words` is called only for that one.
-  template <typename Words>
-  void found(Flaw flaw, std::int64_t spot, const Words& words) {
+  /// Keeps the first finding of each kind. `message` is called only for that one.
+  template <typename Message>
+  void found(Flaw flaw, std::int64_t position, const Message& message) {
     std::optional<Finding>& kept = findings_[static_cast<std::size_t>(flaw)];
-    if (!kept) kept = Finding{flaw, spot, words()};
+    if (!kept) kept = Finding{flaw, position, message()};
   }
 
   const Program& program_;
   const Placement& from_;
   const Placement& to_;
-  SpotList sources_;
-  SpotList destinations_;
-  std::int64_t spots_;                // of the destination
+  PositionList sources_;
+  PositionList destinations_;
+  std::int64_t positions_;            // of the destination
   std::vector<std::int32_t> owner_;   // the element that each is for
   std::vector<std::uint8_t> copied_;  // whether a copy wrote it
   std::vector<std::uint8_t> filled_;
@@ -98,15 +99,14 @@ class Verifier {
 Status Verifier::settle_owners() {
   for (std::int64_t element = 0; element < destinations_.elements(); ++element) {
     for (const std::int64_t distance : destinations_.copies(element)) {
-      const std::int64_t spot = destinations_.first(element) + distance;
-      std::int32_t& owner = owner_[static_cast<std::size_t>(spot)];
+      const std::int64_t position = destinations_.first(element) + distance;
+      std::int32_t& owner = owner_[static_cast<std::size_t>(position)];
       if (owner != kNobody) {
         return Error{ErrorCode::kNotInjective,
                      cat("elements ", bracketed(to_.shape().delinear(owner)), " and ",
-                         bracketed(to_.shape().delinear(element)), " share ", spot_name(spot, to_),
-                         " of the destination"),
-                     std::nullopt,
-                     "write to a layout in which every element has a slot of its own"};
+                         bracketed(to_.shape().delinear(element)), " share ",
+                         position_name(position, to_), " of the destination"),
+                     std::nullopt, "write to a layout in which every element has a separate slot"};
       }
       owner = static_cast<std::int32_t>(element);
     }
@@ -128,7 +128,7 @@ void Verifier::check_memory(const Memory& memory, const Placement& placement,
 }
 
 template <typename Visit>
-bool Verifier::walk(Spots at, const std::vector<Turn>& turns, std::int64_t& steps_left,
+bool Verifier::walk(PositionPair at, const std::vector<Turn>& turns, std::int64_t& steps_left,
                     const Visit& visit) const {
   if (--steps_left < 0) return false;  // also for nests without elements
   for (const Turn& turn : turns) {
@@ -154,27 +154,29 @@ bool Verifier::walk(Spots at, const std::vector<Turn>& turns, std::int64_t& step
   }
 }
 
-void Verifier::fill(Spot at, bool wanted) {
+void Verifier::fill(Position at, bool wanted) {
   if (!inside(at, to_)) {
     found(Flaw::kOutside, flat(at), [&] { return "a fill writes " + outside_name(at, to_); });
     return;
   }
-  const std::int64_t spot = flat(at);
-  const std::int32_t owner = owner_[static_cast<std::size_t>(spot)];
-  filled_[static_cast<std::size_t>(spot)] = 1;
+  const std::int64_t position = flat(at);
+  const std::int32_t owner = owner_[static_cast<std::size_t>(position)];
+  filled_[static_cast<std::size_t>(position)] = 1;
   if (owner != kNobody && !program_.fills_all) {
-    found(Flaw::kFilled, spot, [&] {
-      return cat("a fill writes ", spot_name(spot, to_), ", which is for ", element_name(owner));
+    found(Flaw::kFilled, position, [&] {
+      return cat("a fill writes ", position_name(position, to_), ", which is for ",
+                 element_name(owner));
     });
   }
   if (owner == kNobody && !wanted) {
-    found(Flaw::kFilled, spot, [&] {
-      return cat("a fill writes ", spot_name(spot, to_), ", padding that is to be left alone");
+    found(Flaw::kFilled, position, [&] {
+      return cat("a fill writes ", position_name(position, to_),
+                 ", padding that must not be written");
     });
   }
 }
 
-void Verifier::copy(const Spots& at) {
+void Verifier::copy(const PositionPair& at) {
   if (!inside(at.a, from_)) {
     found(Flaw::kOutside, flat(at.b), [&] { return "a copy reads " + outside_name(at.a, from_); });
   }
@@ -182,17 +184,18 @@ void Verifier::copy(const Spots& at) {
     found(Flaw::kOutside, flat(at.b), [&] { return "a copy writes " + outside_name(at.b, to_); });
     return;
   }
-  const std::int64_t spot = flat(at.b);
-  const std::int32_t owner = owner_[static_cast<std::size_t>(spot)];
+  const std::int64_t position = flat(at.b);
+  const std::int32_t owner = owner_[static_cast<std::size_t>(position)];
   if (owner == kNobody) {
-    found(Flaw::kWrongSpot, spot,
-          [&] { return cat("a copy writes ", spot_name(spot, to_), ", which holds no element"); });
+    found(Flaw::kWrongPosition, position, [&] {
+      return cat("a copy writes ", position_name(position, to_), ", which holds no element");
+    });
     return;
   }
-  std::uint8_t& copied = copied_[static_cast<std::size_t>(spot)];
+  std::uint8_t& copied = copied_[static_cast<std::size_t>(position)];
   if (copied != 0) {
-    found(Flaw::kWrittenTwice, spot, [&] {
-      return cat(spot_name(spot, to_), ", which is for ", element_name(owner),
+    found(Flaw::kWrittenTwice, position, [&] {
+      return cat(position_name(position, to_), ", which is for ", element_name(owner),
                  ", is written twice");
     });
   }
@@ -200,36 +203,37 @@ void Verifier::copy(const Spots& at) {
   if (!inside(at.a, from_)) return;
   const std::int64_t source = at.a.place * from_.slots() + at.a.slot;
   if (sources_.holds(owner, source)) return;
-  found(Flaw::kWrongSource, spot, [&] {
-    return cat(element_name(owner), " is read from ", spot_name(source, from_),
-               ", but the source keeps it in ", spot_name(sources_.first(owner), from_));
+  found(Flaw::kWrongSource, position, [&] {
+    return cat(element_name(owner), " is read from ", position_name(source, from_),
+               ", but the source stores it in ", position_name(sources_.first(owner), from_));
   });
 }
 
 void Verifier::follow_fills(bool wanted) {
-  // The fills of a normal program write each spot about once.
-  std::int64_t steps_left = 4 * spots_ + (std::int64_t{1} << 16);
+  // The fills of a normal program write each position about once.
+  std::int64_t steps_left = 4 * positions_ + (std::int64_t{1} << 16);
   std::vector<Turn> turns;
   for (const FillNest& nest : program_.fills) {
     turns.clear();
     for (const FillLoop& loop : nest.loops) turns.push_back({loop.extent, {{}, loop.step}});
     fills_followed_ =
-        walk({{}, nest.at}, turns, steps_left, [&](const Spots& at) { fill(at.b, wanted); });
+        walk({{}, nest.at}, turns, steps_left, [&](const PositionPair& at) { fill(at.b, wanted); });
     if (!fills_followed_) return;
   }
 }
 
 void Verifier::follow_copies() {
-  // More copies than spots are always wrong: one of them is outside, or writes a spot a second
-  // time.
-  std::int64_t steps_left = 2 * spots_ + (std::int64_t{1} << 16);
+  // More copies than positions are always wrong: one of them is outside, or writes a position a
+  // second time.
+  std::int64_t steps_left = 2 * positions_ + (std::int64_t{1} << 16);
   std::vector<Turn> turns;
   for (const Refinement& refinement : program_.copies) {
     for (std::int64_t i = 0; i < refinement.nests(); ++i) {
       const Nest nest = refinement.nest(i);
       turns.clear();
       for (const Loop& loop : nest.loops) turns.push_back({loop.extent, loop.move});
-      copies_followed_ = walk(nest.at, turns, steps_left, [&](const Spots& at) { copy(at); });
+      copies_followed_ =
+          walk(nest.at, turns, steps_left, [&](const PositionPair& at) { copy(at); });
       if (!copies_followed_) return;
     }
   }
@@ -237,20 +241,20 @@ void Verifier::follow_copies() {
 
 void Verifier::look_for_gaps(std::optional<double> padding) {
   bool any_fill = false;
-  for (std::int64_t spot = 0; spot < spots_; ++spot) {
-    const auto s = static_cast<std::size_t>(spot);
+  for (std::int64_t position = 0; position < positions_; ++position) {
+    const auto s = static_cast<std::size_t>(position);
     const std::int32_t owner = owner_[s];
     if (owner != kNobody && copies_followed_ && copied_[s] == 0) {
-      found(Flaw::kNotWritten, spot, [&] {
-        return cat(spot_name(spot, to_), ", which is for ", element_name(owner),
+      found(Flaw::kNotWritten, position, [&] {
+        return cat(position_name(position, to_), ", which is for ", element_name(owner),
                    ", is not written");
       });
     }
     if (owner != kNobody || !padding) continue;
     any_fill = any_fill || filled_[s] != 0;
     if (fills_followed_ && filled_[s] == 0) {
-      found(Flaw::kNotFilled, spot,
-            [&] { return cat(spot_name(spot, to_), ", which is padding, is not filled"); });
+      found(Flaw::kNotFilled, position,
+            [&] { return cat(position_name(position, to_), ", which is padding, is not filled"); });
     }
   }
   if (any_fill && program_.padding != *padding) {
@@ -274,7 +278,7 @@ Result<std::vector<Finding>> Verifier::run(std::optional<double> padding) {
   }
   if (findings.empty() && !(fills_followed_ && copies_followed_)) {
     return Error{ErrorCode::kTooLarge,
-                 cat("the fills write the ", spots_, " slots of the destination over and over"),
+                 cat("the fills write the ", positions_, " slots of the destination repeatedly"),
                  std::nullopt, "fill each slot once"};
   }
   return findings;
@@ -289,11 +293,11 @@ Result<std::vector<Finding>> verify(const Program& program, const Placement& fro
   if (from.shape() != to.shape()) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("a tensor of shape ", bracketed(from.shape().extents()),
-                     " cannot become one of ", bracketed(to.shape().extents())),
+                     " cannot be moved to one of shape ", bracketed(to.shape().extents())),
                  std::nullopt, "source and destination are placements of one tensor"};
   }
-  TESSERA_TRY(SpotList sources, SpotList::make(from, "source"));
-  TESSERA_TRY(SpotList destinations, SpotList::make(to, "destination"));
+  TESSERA_TRY(PositionList sources, PositionList::make(from, "source"));
+  TESSERA_TRY(PositionList destinations, PositionList::make(to, "destination"));
   return Verifier(program, from, to, std::move(sources), std::move(destinations))
       .run(padding_to_write(to, padding));
 }

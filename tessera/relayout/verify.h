@@ -17,34 +17,34 @@ namespace tessera::relayout {
 
 /// The ways in which a program can be wrong.
 enum class Flaw : std::uint8_t {
-  kOutside,       ///< a nest or fill goes outside the buffers, or the buffers have another size
-  kNotWritten,    ///< no copy writes a destination spot of an element
-  kWrittenTwice,  ///< more than one copy writes it
-  kWrongSource,   ///< a copy writes it from a spot where the source does not keep that element
-  kWrongSpot,     ///< a copy writes a slot that holds no element
-  kNotFilled,     ///< a padding slot that must be filled is not filled, or has another value
-  kFilled,        ///< a fill writes an element's spot, or padding that must stay unchanged
+  kOutside,        ///< a nest or fill goes outside the buffers, or the buffers have another size
+  kNotWritten,     ///< no copy writes a destination position of an element
+  kWrittenTwice,   ///< more than one copy writes it
+  kWrongSource,    ///< a copy writes it from a position where the source does not keep that element
+  kWrongPosition,  ///< a copy writes a slot that holds no element
+  kNotFilled,      ///< a padding slot that must be filled is not filled, or has another value
+  kFilled,         ///< a fill writes an element's position, or padding that must stay unchanged
 };
 std::string_view flaw_name(Flaw flaw);
 
 /// A flaw, its position, and a message with the numbers.
 struct Finding {
   Flaw flaw = Flaw::kNotWritten;
-  std::int64_t spot = 0;  ///< the destination spot, counted over all places
+  std::int64_t position = 0;  ///< the destination position, counted over all places
   std::string message;
 };
 
-/// Checks a program against the definition of the two placements, spot by spot: it uses no algebra
+/// Checks a program against the definition of the two placements, slot by slot: it uses no algebra
 /// and shares no code with make_program. Returns the first flaw of each kind, in the order of the
 /// enum; an empty list if the program is correct. It is not a flaw to fill the same slot twice, or
 /// to fill elements if the program states that its fills cover data.
 ///
-/// If a program writes more spots than the memory has slots, the check stops once this is certain;
-/// spots that the program does not write are then not reported.
+/// If a program writes more positions than the memory has slots, the check stops once this is
+/// certain; positions that the program does not write are then not reported.
 ///
 /// Errors: kShapeMismatch, kNotInjective and kNotSupported as for make_program. Time and memory are
-/// linear in the number of elements and spots: kTooLarge beyond 2^28 of either, and for fills that
-/// write the same slots again and again.
+/// linear in the number of elements and positions: kTooLarge beyond 2^28 of either, and for fills
+/// that write the same slots again and again.
 Result<std::vector<Finding>> verify(const Program& program, const Placement& from,
                                     const Placement& to, PaddingRule padding);
 
@@ -54,7 +54,7 @@ std::optional<double> padding_to_write(const Placement& to, PaddingRule rule);
 
 /// The reference implementation: moves element by element and asks both placements where each
 /// element is. Slow, and obviously correct. Elements smaller than a byte are packed from the lowest
-/// bits up, place after place without a gap: spot n of an i4 memory is the bits 4n .. 4n+3.
+/// bits up, place after place without a gap: position n of an i4 memory is the bits 4n .. 4n+3.
 /// Errors: those of make_program; kNotSupported when the two memories have different element types,
 /// or block floats, whose elements have no address; kOutOfRange for buffers of another size.
 Status move_naively(const Placement& from, std::span<const std::byte> source, const Placement& to,

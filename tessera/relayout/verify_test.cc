@@ -8,6 +8,7 @@
 
 #include "tessera/testing/build.h"
 #include "tessera/testing/check/findings.h"
+#include "tessera/testing/figures.h"
 
 namespace tessera::test {
 namespace {
@@ -49,10 +50,8 @@ TEST(Verify, TellsAWrongSourceByItsNumbers) {
   program = with_factors(program, 0, factors, {});
   const std::vector<relayout::Finding> found = findings(program, row_major({2, 3}), column_major());
   ASSERT_EQ(flaws(found), std::vector{relayout::Flaw::kWrongSource});
-  EXPECT_EQ(found[0].spot, 2);
-  EXPECT_EQ(found[0].message,
-            "element [0, 1] is read from slot 2 of place [], but the source keeps it in slot 1 of "
-            "place []");
+  EXPECT_EQ(found[0].position, 2);
+  EXPECT_EQ(test::figures(found[0].message), "[0 1] 2 [] 1 []");
 }
 
 TEST(Verify, TellsWhatIsWrittenTwiceAndWhatIsNot) {
@@ -65,8 +64,8 @@ TEST(Verify, TellsWhatIsWrittenTwiceAndWhatIsNot) {
   const std::vector<relayout::Finding> found = findings(program, row_major({2, 3}), column_major());
   ASSERT_EQ(flaws(found), (std::vector{relayout::Flaw::kNotWritten, relayout::Flaw::kWrittenTwice,
                                        relayout::Flaw::kWrongSource}));
-  EXPECT_EQ(found[0].spot, 2);
-  EXPECT_EQ(found[1].spot, 0);
+  EXPECT_EQ(found[0].position, 2);
+  EXPECT_EQ(found[1].position, 0);
 }
 
 TEST(Verify, TellsWhatIsOutside) {
@@ -74,9 +73,8 @@ TEST(Verify, TellsWhatIsOutside) {
   program = with_factors(program, 0, program.copies[0].factors(), {{0, 0}, {0, 1}});
   const std::vector<relayout::Finding> found = findings(program, row_major({2, 3}), column_major());
   ASSERT_TRUE(has(found, relayout::Flaw::kOutside));
-  EXPECT_EQ(found[0].spot, 6);
-  EXPECT_EQ(found[0].message,
-            "a copy writes slot 6 of place number 0, but there are 1 places of 6 slots");
+  EXPECT_EQ(found[0].position, 6);
+  EXPECT_EQ(test::figures(found[0].message), "6 0 1 6");
   program = with_factors(program, 0, program.copies[0].factors(), {{1, 0}, {0, 0}});
   EXPECT_EQ(flaws(findings(program, row_major({2, 3}), column_major())),
             std::vector{relayout::Flaw::kOutside});
@@ -115,7 +113,7 @@ TEST(Verify, LooksAtFills) {
   relayout::Program program = into_padded();
   const std::vector<relayout::Finding> missing = findings(program, from, to);
   ASSERT_EQ(flaws(missing), std::vector{relayout::Flaw::kNotFilled});
-  EXPECT_EQ(missing[0].spot, 3);
+  EXPECT_EQ(missing[0].position, 3);
   EXPECT_TRUE(findings(program, from, to, relayout::PaddingRule::kLeave).empty());
 
   program.padding = 5;
@@ -125,8 +123,7 @@ TEST(Verify, LooksAtFills) {
   const std::vector<relayout::Finding> unwanted =
       findings(program, from, to, relayout::PaddingRule::kLeave);
   ASSERT_EQ(flaws(unwanted), std::vector{relayout::Flaw::kFilled});
-  EXPECT_EQ(unwanted[0].message,
-            "a fill writes slot 3 of place [], padding that is to be left alone");
+  EXPECT_EQ(test::figures(unwanted[0].message), "3 []");
 
   program.padding = 0;
   EXPECT_EQ(flaws(findings(program, from, to)), std::vector{relayout::Flaw::kNotFilled})
@@ -144,7 +141,7 @@ TEST(Verify, FillsMayCoverDataOnlyWhereTheProgramSaysSo) {
   program.fills = {{{}, {{8, {0, 1}}}}};
   const std::vector<relayout::Finding> found = findings(program, from, to);
   ASSERT_EQ(flaws(found), std::vector{relayout::Flaw::kFilled});
-  EXPECT_EQ(found[0].message, "a fill writes slot 0 of place [], which is for element [0, 0]");
+  EXPECT_EQ(test::figures(found[0].message), "0 [] [0 0]");
   program.fills_all = true;
   EXPECT_TRUE(findings(program, from, to).empty());
   program.fills[0].loops[0].extent = 9;
@@ -158,7 +155,7 @@ TEST(Verify, CopiesMayNotWritePadding) {
   program = with_factors(program, 0, factors, {});
   const std::vector<relayout::Finding> found =
       findings(program, row_major({2, 3}), padded(PaddingValue::undef()));
-  EXPECT_TRUE(has(found, relayout::Flaw::kWrongSpot));
+  EXPECT_TRUE(has(found, relayout::Flaw::kWrongPosition));
 }
 
 TEST(Verify, EndsHoweverLongAProgramIs) {

@@ -134,7 +134,7 @@ class CutSearch {
       return Error{
           ErrorCode::kTooLarge,
           cat("with ", budget_, " bytes of staging more than ", kMaxRounds, " rounds are needed"),
-          std::nullopt, "give a place more staging"};
+          std::nullopt, "use more staging per place"};
     }
     rounds = product;
     return ok_status();
@@ -144,7 +144,7 @@ class CutSearch {
     return Error{
         ErrorCode::kDoesNotFit,
         cat("a single element brings ", bytes, " bytes to a place, and its staging has ", budget_),
-        std::nullopt, "give a place more staging"};
+        std::nullopt, "use more staging per place"};
   }
 
   /// The bytes that arrive in round `round`.
@@ -155,8 +155,8 @@ class CutSearch {
     if (trials_ > kMaxTrials) {
       return Error{
           ErrorCode::kTooLarge,
-          cat("no schedule with ", budget_, " bytes of staging was found in a reasonable time"),
-          std::nullopt, "give a place more staging"};
+          cat("no schedule with ", budget_, " bytes of staging was found within the limit"),
+          std::nullopt, "use more staging per place"};
     }
     const ChunkSlice slice = slice_of(chunks, reshard_.to().shape(), round);
     TESSERA_TRY(const Reshard part, restricted(reshard_, slice));

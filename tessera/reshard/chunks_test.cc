@@ -13,6 +13,7 @@
 #include "tessera/reshard/feasible.h"
 #include "tessera/reshard/part.h"
 #include "tessera/target/machine_json.h"
+#include "tessera/testing/figures.h"
 #include "tessera/testing/relayout/held.h"
 
 namespace tessera::reshard {
@@ -243,12 +244,9 @@ TEST(Feasible, AGatherThatDoesNotFit) {
              "tensor<1024x1024xf32, pyflame.SinglePE()>", small_wafer());
   ASSERT_FALSE(gather.ok());
   EXPECT_EQ(gather.error().code, ErrorCode::kDoesNotFit);
-  EXPECT_EQ(gather.error().message,
-            "place [0, 0] needs 4100 KB (4 KB of A, 4 MB of B), and sram has 36 KB for data");
+  EXPECT_EQ(test::figures(gather.error().message), "[0 0] 4100 KB 4 KB 4 MB 36 KB");
   // 32 KB are left beside A: 4 MB / 32 KB = 128.
-  EXPECT_EQ(gather.error().help,
-            "go through the host (4 MB out and in again), in 128 chunks of at most 32 KB that are "
-            "handed on one by one, or spread B over 128 places or more");
+  EXPECT_EQ(test::figures(gather.error().help), "4 MB 128 32 KB 128");
 }
 
 TEST(Feasible, RoundsForWhatIsLeft) {
@@ -313,8 +311,10 @@ TEST(Feasible, WhoHoldsWhat) {
   EXPECT_EQ(fit_of(grid, "tensor<64x64xf32, pyflame.RowPartition(4)>", shared)->resident_bytes(),
             2 * 16384);
   EXPECT_EQ(
-      fit_of(grid, "tensor<64x64xf32, pyflame.Grid(4, 2, replicate=[0])>", shared).error().message,
-      "m needs in all 80 KB (16 KB of A, 64 KB of B), and it has 40000 bytes for data");
+      test::figures(fit_of(grid, "tensor<64x64xf32, pyflame.Grid(4, 2, replicate=[0])>", shared)
+                        .error()
+                        .message),
+      "80 KB 16 KB 64 KB 40000");
 }
 
 }  // namespace

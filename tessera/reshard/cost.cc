@@ -52,15 +52,15 @@ Result<ReshardCost> cost_of(const Reshard& reshard) {
 Result<LinkLoads> link_loads(const Reshard& reshard) {
   if (!reshard.physical().fabric) {
     return Error{ErrorCode::kNotSupported,
-                 cat("no link can be said to carry anything: ", reshard.physical().why_no_fabric),
-                 std::nullopt, "name a target whose places are a mesh, as wse2"};
+                 cat("the load of links is unknown: ", reshard.physical().why_no_fabric),
+                 std::nullopt, "name a target whose places are a mesh, such as wse2"};
   }
   const fabric::FabricMesh& mesh = *reshard.physical().fabric;
   if (mesh.nodes() > kMaxLoadedRouters) {
     return Error{ErrorCode::kTooLarge,
                  cat("the loads of the links of ", mesh.nodes(),
                      " routers are not listed, at most of ", kMaxLoadedRouters),
-                 std::nullopt, "ask for their sum and their maximum, which cost_of has"};
+                 std::nullopt, "use their sum and their maximum, which cost_of gives"};
   }
   const Rates rates = rates_of(reshard);
   TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));

@@ -120,11 +120,11 @@ std::string ways_out(const Feasibility& need, const Reshard& reshard) {
   const std::int64_t tensor = reshard.bytes(reshard.to().shape().elements());
   std::string help = cat("go through the host (", target::size_text(tensor), " out and in again)");
   const std::int64_t left = *need.available_bytes - need.from_bytes;
-  if (left <= 0) return help + ", or begin with an A that is spread over more places";
+  if (left <= 0) return help + ", or start from an A that is distributed over more places";
   help += cat(", in ", ceil_div(need.to_bytes, left), " chunks of at most ",
-              target::size_text(left), " that are handed on one by one");
+              target::size_text(left), " that are passed on one by one");
   const std::int64_t places = std::max<std::int64_t>(2, ceil_div(tensor, left));  // at least 2
-  return help + cat(", or spread B over ", places, " places or more");
+  return help + cat(", or distribute B over ", places, " places or more");
 }
 
 Error does_not_fit(const Feasibility& need, target::MemorySpace::Owner owner,

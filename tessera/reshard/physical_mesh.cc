@@ -53,10 +53,10 @@ Result<PhysicalMesh> PhysicalMesh::around(const Placement& a, const Placement& b
     if (is_single(mesh)) continue;
     if (mesh.size() != extents.size()) {
       return Error{ErrorCode::kMeshMismatch,
-                   cat("nothing says how the places of a mesh ", bracketed(extents),
-                       " and of a mesh ", bracketed(mesh), " lie on one machine"),
+                   cat("the relative position of the places of a mesh ", bracketed(extents),
+                       " and of a mesh ", bracketed(mesh), " on one machine is not specified"),
                    std::nullopt,
-                   "name the target that both are on, or say both on meshes of the same rank"};
+                   "name the target of both, or write both on meshes of the same rank"};
     }
     for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
       extents[axis] = std::max(extents[axis], mesh[axis]);
@@ -88,7 +88,7 @@ Result<PhysicalMesh> PhysicalMesh::in_a_row(const Placement& a, const Placement&
   }
   PhysicalMesh physical;
   TESSERA_TRY(physical.mesh, Shape::make({most}));
-  physical.why_no_fabric = "places are numbered, and nothing says how they are joined";
+  physical.why_no_fabric = "places are numbered, and their connections are not specified";
   return physical;
 }
 

@@ -49,8 +49,8 @@ Result<Placement> with_map(const Placement& to, const DeviceMap& map) {
     Result<Layout> made = Layout::make(std::move(spec));
     if (!made) {
       return not_supported(
-          cat("B is a view, which has no device map, and no layout: ", made.error().message),
-          "relabel the layout that the view is of");
+          cat("B is a view, which has no device map and is not a layout: ", made.error().message),
+          "relabel the layout that the view is based on");
     }
     return Placement(*std::move(made));
   }
@@ -161,7 +161,7 @@ Result<Relabelled> relabel(const Reshard& reshard, Seats seats) {
     } else if (!kept) {
       return Error{ErrorCode::kTooLarge,
                    cat("more than ", kMaxListedOverlaps,
-                       " pairs of places share elements, and they are no product of rows and "
+                       " pairs of places share elements, and they are not a product of rows and "
                        "columns"),
                    std::nullopt, "relabel layouts of fewer places, or with a dim for each axis"};
     }

@@ -101,13 +101,13 @@ TEST(Relabel, IsTheBestOfAllPermutationsOnSmallMeshes) {
   for (std::uint64_t seed = 0; seed < 700; ++seed) {
     Dice dice(seed);
     const Shape shape = *Shape::make({dice.between(1, 7), dice.between(1, 7)});
-    const notation::PyflameLayout words[2] = {test::random_pyflame(dice, 7),
+    const notation::PyflameLayout terms[2] = {test::random_pyflame(dice, 7),
                                               test::random_pyflame(dice, 7)};
     const DType dtype = dice.chance(20) ? DType::kI4 : DType::kF32;
-    const Result<Layout> a = notation::lower(words[0], shape, dtype);
-    const Result<Layout> b = notation::lower(words[1], shape, dtype);
+    const Result<Layout> a = notation::lower(terms[0], shape, dtype);
+    const Result<Layout> b = notation::lower(terms[1], shape, dtype);
     if (!a || !b) continue;
-    SCOPED_TRACE(notation::write(words[0]) + " to " + notation::write(words[1]) + " of " +
+    SCOPED_TRACE(notation::write(terms[0]) + " to " + notation::write(terms[1]) + " of " +
                  shape.to_string());
     const Reshard reshard = reshard_of(*a, *b);
     const PhysicalMesh& physical = reshard.physical();
@@ -183,21 +183,21 @@ TEST(Relabel, WorksOnAnyLayoutOfTheCore) {
 TEST(Relabel, APermutedCopyMovesNothing) {
   Dice dice(7);
   for (int i = 0; i < 30; ++i) {
-    notation::PyflameLayout words;
-    words.rows = dice.between(1, 6);
-    words.cols = dice.between(1, 6);
-    words.kind = notation::PyflameLayout::Kind::kGrid;
+    notation::PyflameLayout terms;
+    terms.rows = dice.between(1, 6);
+    terms.cols = dice.between(1, 6);
+    terms.kind = notation::PyflameLayout::Kind::kGrid;
     const Shape shape = *Shape::make({dice.between(6, 20), dice.between(6, 20)});
-    const Layout a = *notation::lower(words, shape, DType::kBF16);
-    words.kind = notation::PyflameLayout::Kind::kCustom;
-    for (const std::size_t pe : dice.order(static_cast<std::size_t>(words.rows * words.cols))) {
+    const Layout a = *notation::lower(terms, shape, DType::kBF16);
+    terms.kind = notation::PyflameLayout::Kind::kCustom;
+    for (const std::size_t pe : dice.order(static_cast<std::size_t>(terms.rows * terms.cols))) {
       const auto number = static_cast<std::int64_t>(pe);
-      words.pes.push_back({number / words.cols, number % words.cols});
+      terms.pes.push_back({number / terms.cols, number % terms.cols});
     }
-    const Layout b = *notation::lower(words, shape, DType::kBF16);
+    const Layout b = *notation::lower(terms, shape, DType::kBF16);
     const Result<Relabelled> relabelled = relabel(reshard_of(a, b));
     ASSERT_TRUE(relabelled.ok());
-    EXPECT_EQ(relabelled->bytes_after, 0) << notation::write(words);
+    EXPECT_EQ(relabelled->bytes_after, 0) << notation::write(terms);
     EXPECT_TRUE(relabelled->optimal);
   }
 }

@@ -37,7 +37,7 @@ Status check_types(const Placement& from, const Placement& to) {
   const DType a = same_logical ? from.atom().storage : from.dtype();
   const DType b = same_logical ? to.atom().storage : to.dtype();
   return Error{ErrorCode::kBadDType,
-               cat("A keeps elements of type ", dtype_name(a), " and B of type ", dtype_name(b)),
+               cat("A stores elements of type ", dtype_name(a), " and B of type ", dtype_name(b)),
                std::nullopt, "a reshard moves bits; convert them with a relayout first"};
 }
 
@@ -93,7 +93,7 @@ Status check_sums(const Reshard& reshard) {
   if (const std::optional<fabric::FabricMesh>& fabric = reshard.physical().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
   }
-  const Result<std::int64_t> fits = most.value("the bits that move, times the longest way,");
+  const Result<std::int64_t> fits = most.value("the bits that move, times the longest route,");
   if (!fits) return fits.error();
   return ok_status();
 }
@@ -154,7 +154,7 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to,
     return Error{
         ErrorCode::kTooLarge,
         cat("a target of ", physical.mesh.elements(), " places is more than ", kMaxPhysicalPlaces),
-        std::nullopt, "describe the part of it that the tensors are on"};
+        std::nullopt, "describe the part of it that holds the tensors"};
   }
   if (const View* view = to.view()) TESSERA_CHECK_OK(check_writable(view->form()));
   Reshard reshard(from, to, physical);
@@ -175,7 +175,7 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to,
     TESSERA_TRY(const Shares shares, meet_shares(meeting.a, meeting.b));
     if (parts.size() == kMaxMeetings) {
       return Error{ErrorCode::kTooLarge,
-                   cat("boxes of the two placements meet more than ", kMaxMeetings, " times"),
+                   cat("boxes of the two placements intersect more than ", kMaxMeetings, " times"),
                    std::nullopt, "use placements of fewer pieces"};
     }
     TESSERA_TRY(Refinement refinement, refine_joined(meeting.a, meeting.b));

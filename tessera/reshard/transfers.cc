@@ -201,7 +201,7 @@ Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t mos
   list.join();
   if (!fits || static_cast<std::int64_t>(list.pairs().size()) > most) {
     return Error{ErrorCode::kTooLarge, cat("there are more than ", most, " messages or copies"),
-                 std::nullopt, "ask for their sums instead, or raise the limit"};
+                 std::nullopt, "use their sums instead, or raise the limit"};
   }
   for (PairBytes& pair : list.pairs()) pair.bytes = reshard.bytes(pair.elements);
   return std::move(list.pairs());

@@ -13,7 +13,7 @@ const std::vector<Machine>& machines() {
     std::vector<Machine> parsed;
     for (const std::string_view text : built_in_texts()) {
       Result<Machine> machine = parse_machine(text);
-      assert(machine.ok() && "a file of targets/ is wrong");
+      assert(machine.ok() && "a file of targets/ is invalid");
       if (machine.ok()) parsed.push_back(*std::move(machine));
     }
     return parsed;

@@ -6,6 +6,7 @@
 
 #include "tessera/target/built_in_texts.h"
 #include "tessera/target/machine_json.h"
+#include "tessera/testing/figures.h"
 
 // All published figures of the five machines, as literals.
 namespace tessera::target {
@@ -40,9 +41,9 @@ TEST(BuiltIn, UnknownNamesGetTheNearest) {
   const auto unknown = find_machine("wse-2");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnknownTarget);
-  EXPECT_EQ(unknown.error().message, "no target is called 'wse-2'");
-  EXPECT_EQ(unknown.error().help, "did you mean 'wse2'?");
-  EXPECT_EQ(find_machine("abacus").error().help, "one of blackhole, spyre, wormhole, wse2, wse3");
+  EXPECT_EQ(test::figures(unknown.error().message), "'wse-2'");
+  EXPECT_EQ(test::figures(unknown.error().help), "'wse2'");
+  EXPECT_EQ(test::figures(find_machine("abacus").error().help), "wse2 wse3");
 }
 
 TEST(BuiltIn, Wse2) {

@@ -9,7 +9,7 @@ namespace {
 Status check_mesh(const Shape& mesh) {
   if (mesh.rank() == 2) return ok_status();
   return Error{ErrorCode::kMeshMismatch,
-               cat("the SDK knows rows and columns, but the mesh has rank ", mesh.rank()),
+               cat("the SDK has rows and columns, but the mesh has rank ", mesh.rank()),
                std::nullopt, "use a mesh of rank 2"};
 }
 

@@ -82,7 +82,7 @@ Found distinct(const std::vector<std::string>& names,
     const auto end = names.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(names.begin(), end, names[i]) == end) continue;
     return Problem{ErrorCode::kContradiction, path_of(i),
-                   cat("the name ", quote_name(names[i]), " is taken"), "names must differ"};
+                   cat("the name ", quote_name(names[i]), " is already used"), "names must differ"};
   }
   return std::nullopt;
 }

@@ -113,11 +113,11 @@ Result<std::vector<std::int64_t>> mapped_places(const Layout& layout) {
     if (layout.places() > kMaxMappedPlaces) {
       return Error{ErrorCode::kTooLarge,
                    cat("looking for dead places under ", layout.places(), " mapped places"),
-                   std::nullopt, cat("at most ", kMaxMappedPlaces, " are looked at")};
+                   std::nullopt, cat("at most ", kMaxMappedPlaces, " are examined")};
     }
     numbers.reserve(static_cast<std::size_t>(layout.places()));
     TESSERA_CHECK_OK(for_each_row(form_of(map, layout.mesh()), [&](const Row& row) {
-      for (const Spot& offset : row.offsets) {
+      for (const Position& offset : row.offsets) {
         numbers.push_back(static_cast<std::int64_t>((row.base + offset).place));
       }
     }));
@@ -191,11 +191,11 @@ std::optional<std::int64_t> needed_places(const Layout& layout, const Fit& fit) 
 std::string_view each_owner(MemorySpace::Owner owner) {
   switch (owner) {
     case MemorySpace::Owner::kPlace:
-      return "a place";
+      return "per place";
     case MemorySpace::Owner::kBank:
-      return "a bank";
+      return "per bank";
     case MemorySpace::Owner::kShared:
-      return "in all";
+      return "in total";
   }
   return "";
 }

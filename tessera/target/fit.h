@@ -28,7 +28,7 @@ struct Misfit {
 /// "exceeds_memory", "exceeds_data_budget", "mesh_too_large", "dead_places", "span_too_long".
 std::string_view misfit_name(Misfit::Code code);
 
-/// The owner of the bytes in a message: "a place", "a bank", "in all".
+/// The owner of the bytes in a message: "per place", "per bank", "in total".
 std::string_view each_owner(MemorySpace::Owner owner);
 
 /// Whether a layout fits a machine, and by how much.

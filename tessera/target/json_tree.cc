@@ -80,8 +80,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     std::vector<std::string>& keys = open_.back().keys;
     open_.back().key_spans.push_back(span);
     if (std::find(keys.begin(), keys.end(), name) != keys.end()) {
-      return fail(ErrorCode::kContradiction, cat("the key ", quote_name(name), " stands twice"),
-                  span, "say each key once");
+      return fail(ErrorCode::kContradiction, cat("the key ", quote_name(name), " is listed twice"),
+                  span, "list each key once");
     }
     if (keys.size() == kMaxJsonTreeKeys) {
       return fail(ErrorCode::kTooLarge, cat("an object of more than ", kMaxJsonTreeKeys, " keys"),
@@ -111,7 +111,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   Result<JsonNode> result(bool complete) && {
     if (error_) return *std::move(error_);
     if (complete && root_) return *std::move(root_);
-    return Error{ErrorCode::kSyntax, "the text is no JSON", Span{0, 0}, ""};
+    return Error{ErrorCode::kSyntax, "the text is not JSON", Span{0, 0}, ""};
   }
 
  private:

@@ -41,7 +41,7 @@ Found check_level(const MeshLevel& level, const std::string& path) {
       [&]() -> Found {
         if (level.axes.empty() || level.axes.size() == level.extents.size()) return std::nullopt;
         return Problem{ErrorCode::kContradiction, axes,
-                       cat("expected ", level.extents.size(), " names, one an axis, found ",
+                       cat("expected ", level.extents.size(), " names, one per axis, found ",
                            level.axes.size())};
       },
       [&] { return each(level.axes, axes, plain_name); },
@@ -69,15 +69,15 @@ Found check_budget(const MemorySpace& space, const std::string& path) {
   if (!space.bytes) {
     if (space.reserved.empty()) return std::nullopt;
     return Problem{ErrorCode::kContradiction, reserved,
-                   "something is reserved of a memory whose size is not said",
-                   "say its bytes, or usable_bytes instead of reserved"};
+                   "a part of a memory is reserved, but its size is not given",
+                   "give its bytes, or usable_bytes instead of reserved"};
   }
   Checked left = *space.bytes;
   for (const Reserve& reserve : space.reserved) left -= reserve.bytes;
   if (left.overflowed() || left.raw() < 1) {
     return Problem{ErrorCode::kContradiction, reserved,
-                   cat("of ", *space.bytes, " bytes nothing is left for data"),
-                   "reserve less than there is"};
+                   cat("of ", *space.bytes, " bytes none are left for data"),
+                   "reserve less than the total"};
   }
   if (space.usable_bytes && *space.usable_bytes > left.raw()) {
     return Problem{ErrorCode::kContradiction, cat(path, "/usable_bytes"),
@@ -96,7 +96,7 @@ Found check_owner(const MemorySpace& space, const Machine& machine, const std::s
   if (!banked && space.banks) {
     return Problem{ErrorCode::kContradiction, cat(path, "/banks"),
                    cat("a memory per ", owner_name(space.owner), " has no banks"),
-                   "write \"per\": \"bank\" or leave out banks"};
+                   "write \"per\": \"bank\" or omit banks"};
   }
   if (Found found = at_least(1, space.banks, cat(path, "/banks"))) return found;
   const std::int64_t owners = banked                                      ? *space.banks
@@ -168,7 +168,7 @@ Found check_colours(const Rules& rules) {
     return Problem{ErrorCode::kBadTarget, cat(path, "/", i),
                    cat("expected a colour below ", colours,
                        " that is larger than the one before, found ", colour),
-                   "colours count from 0, and reserved ones are listed in rising order"};
+                   "colours count from 0, and reserved ones are listed in increasing order"};
   }
   return std::nullopt;
 }
@@ -222,7 +222,7 @@ Found check_dead(const Machine& machine) {
       return Problem{
           ErrorCode::kOutOfRange, path,
           cat("there is no place ", bracketed(*corner), " on the mesh ", mesh.to_string()),
-          "one coordinate an axis, counted from 0"};
+          "one coordinate per axis, counted from 0"};
     }
     Checked count = 1;
     for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {

@@ -75,9 +75,10 @@ Failure law_refine(const Form& a, const Form& b);
 
 // laws_walk.cc: one function, visited in order.
 
-/// canonical(form).spot(x) is the first place and slot of x; lines are sorted and well-formed.
+/// canonical(form).position(x) is the first place and slot of x; lines are sorted and well-formed.
 Failure law_canonical(const Form& form);
-/// Locator(canonical(form)).at(x) = canonical(form).spot(x), one by one, in batches and in copies.
+/// Locator(canonical(form)).at(x) = canonical(form).position(x), one by one, in batches and in
+/// copies.
 Failure law_locator(const Form& form);
 /// for_each_row visits each index once, in order, at its position; for every order of the dims.
 Failure law_rows(const Form& form);

@@ -15,8 +15,8 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// Which indices differ, in row-major order; all of them when the two sides differ in their partial
 /// sums. Meshes of different rank are compared only when both are one place.
 std::vector<bool> naive_differences(const Form& a, const Form& b) {
-  const std::vector<NaiveSpot> map_a = naive_map(a);
-  const std::vector<NaiveSpot> map_b = naive_map(b);
+  const std::vector<NaivePosition> map_a = naive_map(a);
+  const std::vector<NaivePosition> map_b = naive_map(b);
   const bool partial_alike = naive_partials(a) == naive_partials(b);
   const bool places_matter = a.mesh.rank() == b.mesh.rank();
   std::vector<bool> differs(map_a.size(), true);
@@ -41,7 +41,7 @@ Failure expect_error(const char* name, const Result<T>& result, ErrorCode code) 
   return cat(name, " says ", why(result), ", expected ", code_name(code));
 }
 
-bool share_a_slot(const NaiveSpot& a, const NaiveSpot& b) {
+bool share_a_slot(const NaivePosition& a, const NaivePosition& b) {
   if (a.slot != b.slot) return false;
   return std::any_of(a.places.begin(), a.places.end(), [&](const Place& place) {
     return std::binary_search(b.places.begin(), b.places.end(), place);
@@ -93,8 +93,8 @@ Failure law_compatible(const Form& from, const Form& to) {
     return expect_error("compatible_without_movement", compatible, *code);
   }
   if (!compatible.ok()) return cat("compatible_without_movement: ", why(compatible));
-  const std::vector<NaiveSpot> map_from = naive_map(from);
-  const std::vector<NaiveSpot> map_to = naive_map(to);
+  const std::vector<NaivePosition> map_from = naive_map(from);
+  const std::vector<NaivePosition> map_to = naive_map(to);
   bool expected = map_from.empty() || naive_partials(from) == naive_partials(to);
   if (from.mesh.rank() == to.mesh.rank()) {
     for (std::size_t i = 0; i < map_from.size(); ++i) {
@@ -114,9 +114,10 @@ Failure law_injective(const Form& form) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> taken;
   bool expected = true;
   std::int64_t i = 0;
-  for (const NaiveSpot& spot : naive_map(form)) {
-    for (const Place& place : spot.places) {
-      expected = taken.emplace(std::pair(form.mesh.linear(place), spot.slot), i).second && expected;
+  for (const NaivePosition& position : naive_map(form)) {
+    for (const Place& place : position.places) {
+      expected =
+          taken.emplace(std::pair(form.mesh.linear(place), position.slot), i).second && expected;
     }
     ++i;
   }
@@ -143,8 +144,8 @@ Failure law_refine(const Form& a, const Form& b) {
   if (!refinement.ok()) return cat("refine: ", why(refinement));
   const Shape& shape = a.shape;
   std::vector<int> seen(at(shape.elements()), 0);
-  const std::vector<NaiveSpot> map_a = naive_map(a);
-  const std::vector<NaiveSpot> map_b = naive_map(b);
+  const std::vector<NaivePosition> map_a = naive_map(a);
+  const std::vector<NaivePosition> map_b = naive_map(b);
   for (std::int64_t n = 0; n < refinement->nests(); ++n) {
     const Nest nest = refinement->nest(n);
     std::map<int, std::int64_t> step_of_dim;
@@ -163,23 +164,23 @@ Failure law_refine(const Form& a, const Form& b) {
     Index walk(extents.size(), 0);
     do {
       Index index = nest.origin;
-      Spots spots = nest.at;
+      PositionPair positions = nest.at;
       for (std::size_t l = 0; l < walk.size(); ++l) {
         const Loop& loop = nest.loops[l];
         index[at(loop.dim)] += walk[l] * loop.step;
-        spots.a += loop.move.a * walk[l];
-        spots.b += loop.move.b * walk[l];
+        positions.a += loop.move.a * walk[l];
+        positions.b += loop.move.b * walk[l];
       }
       if (!shape.contains(index)) return cat("a nest reaches ", bracketed(index));
       const std::size_t i = at(shape.linear(index));
       ++seen[i];
-      const Spot expected_a{refinement->mesh_a().linear(map_a[i].first), map_a[i].slot};
-      const Spot expected_b{refinement->mesh_b().linear(map_b[i].first), map_b[i].slot};
-      if (spots.a != expected_a || spots.b != expected_b) {
-        return cat("nest ", n, " puts ", bracketed(index), " at a ", spots.a.place, "/",
-                   spots.a.slot, " b ", spots.b.place, "/", spots.b.slot, ", expected a ",
-                   expected_a.place, "/", expected_a.slot, " b ", expected_b.place, "/",
-                   expected_b.slot);
+      const Position expected_a{refinement->mesh_a().linear(map_a[i].first), map_a[i].slot};
+      const Position expected_b{refinement->mesh_b().linear(map_b[i].first), map_b[i].slot};
+      if (positions.a != expected_a || positions.b != expected_b) {
+        return cat("nest ", n, " puts ", bracketed(index), " at a ", positions.a.place, "/",
+                   positions.a.slot, " b ", positions.b.place, "/", positions.b.slot,
+                   ", expected a ", expected_a.place, "/", expected_a.slot, " b ", expected_b.place,
+                   "/", expected_b.slot);
       }
     } while (steps.next(walk));
   }

@@ -64,20 +64,20 @@ Failure law_make(const LayoutSpec& spec) {
 }
 
 Failure law_locate(const Layout& layout, const Picture& picture) {
-  const std::vector<NaiveSpot> map = naive_map(layout.form());
+  const std::vector<NaivePosition> map = naive_map(layout.form());
   for (std::int64_t i = 0; i < layout.shape().elements(); ++i) {
     const Index index = layout.shape().delinear(i);
     const Result<Location> location = layout.locate(index);
     if (!location.ok()) return cat("locate ", bracketed(index), ": ", why(location));
     std::vector<Place> places = location->places;
     std::sort(places.begin(), places.end());
-    const NaiveSpot& spot = map[at(i)];
-    if (places != spot.places || location->slot != spot.slot) {
+    const NaivePosition& position = map[at(i)];
+    if (places != position.places || location->slot != position.slot) {
       return cat("locate ", bracketed(index), " says slot ", location->slot, ", expected ",
-                 spot.slot, " (or other places): ");
+                 position.slot, " (or other places): ");
     }
     const auto bits = dtype_bits(layout.atom().storage);
-    const std::int64_t byte = bits ? spot.slot * *bits / 8 : -1;
+    const std::int64_t byte = bits ? position.slot * *bits / 8 : -1;
     if (location->byte.value_or(-1) != byte) return cat("wrong byte of ", bracketed(index));
   }
   for (std::int64_t q = 0; q < layout.mesh().elements(); ++q) {

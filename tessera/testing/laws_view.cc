@@ -12,10 +12,10 @@ namespace {
 
 using SlotOfPlace = std::pair<Place, std::int64_t>;
 
-struct PieceSpot {
+struct PiecePosition {
   std::vector<Place> places;
   std::int64_t slot = 0;
-  friend bool operator==(const PieceSpot&, const PieceSpot&) = default;
+  friend bool operator==(const PiecePosition&, const PiecePosition&) = default;
 };
 
 Index inside_of(const Box& box, const Index& index) {
@@ -31,11 +31,11 @@ bool box_holds(const Box& box, const Index& index) {
   return true;
 }
 
-PieceSpot naive_piece_spot(const Piecewise& pieces, const Index& index) {
+PiecePosition naive_piece_position(const Piecewise& pieces, const Index& index) {
   for (const LayoutPiece& piece : pieces.pieces()) {
     if (!box_holds(piece.box, index)) continue;
-    NaiveSpot spot = naive_evaluate(piece.layout.form(), inside_of(piece.box, index));
-    return {std::move(spot.places), spot.slot};
+    NaivePosition position = naive_evaluate(piece.layout.form(), inside_of(piece.box, index));
+    return {std::move(position.places), position.slot};
   }
   return {};
 }
@@ -55,7 +55,7 @@ Failure law_view(const Layout& base, const View& view, const IndexMap& map) {
     const Index index = view.shape().delinear(i);
     const Index mapped = map(index);
     if (!base.shape().contains(mapped)) return cat("the map leads to ", bracketed(mapped));
-    const NaiveSpot expected = naive_evaluate(base.form(), mapped);
+    const NaivePosition expected = naive_evaluate(base.form(), mapped);
     const Result<Location> location = view.locate(index);
     if (!location.ok()) return cat("view.locate ", bracketed(index), ": ", why(location));
     std::vector<Place> places = location->places;
@@ -92,7 +92,7 @@ Failure law_piecewise(const Piecewise& pieces) {
   std::map<SlotOfPlace, Index> held;
   for (std::int64_t i = 0; i < pieces.shape().elements(); ++i) {
     const Index index = pieces.shape().delinear(i);
-    const PieceSpot expected = naive_piece_spot(pieces, index);
+    const PiecePosition expected = naive_piece_position(pieces, index);
     const Result<Location> location = pieces.locate(index);
     if (!location.ok()) return cat("locate ", bracketed(index), ": ", why(location));
     std::vector<Place> places = location->places;
@@ -141,7 +141,7 @@ Failure law_piecewise_same(const Piecewise& a, const Piecewise& b) {
   std::optional<Index> first;
   for (std::int64_t i = 0; i < a.shape().elements() && !first; ++i) {
     const Index index = a.shape().delinear(i);
-    if (!(naive_piece_spot(a, index) == naive_piece_spot(b, index))) first = index;
+    if (!(naive_piece_position(a, index) == naive_piece_position(b, index))) first = index;
   }
   if (comparison->equal == first.has_value()) return "same_placement of pieces is wrong";
   if (comparison->first_difference != first) return "first_difference of pieces is wrong";

@@ -15,15 +15,15 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-std::string spot_text(Spot spot) { return cat(spot.place, "/", spot.slot); }
+std::string position_text(Position position) { return cat(position.place, "/", position.slot); }
 
 /// The first place (as a number in `mesh`) and slot of every index, row-major.
-std::vector<Spot> naive_spots(const Form& form, const Shape& mesh) {
-  std::vector<Spot> spots;
-  for (const NaiveSpot& spot : naive_map(form)) {
-    spots.push_back({mesh.linear(spot.first), spot.slot});
+std::vector<Position> naive_positions(const Form& form, const Shape& mesh) {
+  std::vector<Position> positions;
+  for (const NaivePosition& position : naive_map(form)) {
+    positions.push_back({mesh.linear(position.first), position.slot});
   }
-  return spots;
+  return positions;
 }
 
 /// Row-major numbers of all indices, walked with the dims nested in `order`.
@@ -60,12 +60,12 @@ std::vector<std::vector<int>> orders_of(const Form& form) {
 }
 
 Failure check_lines(const Lines& lines, const Form& form, const Shape& mesh) {
-  const std::vector<Spot> spots = naive_spots(form, mesh);
+  const std::vector<Position> positions = naive_positions(form, mesh);
   for (std::int64_t i = 0; i < form.shape.elements(); ++i) {
-    const Spot spot = lines.spot(form.shape.delinear(i));
-    if (spot != spots[at(i)]) {
-      return cat("canonical puts ", bracketed(form.shape.delinear(i)), " at ", spot_text(spot),
-                 ", expected ", spot_text(spots[at(i)]));
+    const Position position = lines.position(form.shape.delinear(i));
+    if (position != positions[at(i)]) {
+      return cat("canonical puts ", bracketed(form.shape.delinear(i)), " at ",
+                 position_text(position), ", expected ", position_text(positions[at(i)]));
     }
   }
   for (const Line& line : lines.lines) {
@@ -87,32 +87,34 @@ Failure check_lines(const Lines& lines, const Form& form, const Shape& mesh) {
 }
 
 /// Numbers n of the walk that are not in the slot right after n-1 on the same place.
-std::vector<std::int64_t> breaks_of(const std::vector<Spot>& spots,
+std::vector<std::int64_t> breaks_of(const std::vector<Position>& positions,
                                     const std::vector<std::int64_t>& walk) {
   std::vector<std::int64_t> breaks;
   for (std::size_t n = 1; n < walk.size(); ++n) {
-    if (spots[at(walk[n])] != spots[at(walk[n - 1])] + Spot{0, 1}) {
+    if (positions[at(walk[n])] != positions[at(walk[n - 1])] + Position{0, 1}) {
       breaks.push_back(static_cast<std::int64_t>(n));
     }
   }
   return breaks;
 }
 
-std::int64_t naive_run(const std::vector<Spot>& spots, const std::vector<std::int64_t>& walk) {
-  const std::vector<std::int64_t> breaks = breaks_of(spots, walk);
+std::int64_t naive_run(const std::vector<Position>& positions,
+                       const std::vector<std::int64_t>& walk) {
+  const std::vector<std::int64_t> breaks = breaks_of(positions, walk);
   if (breaks.empty()) return static_cast<std::int64_t>(walk.size());
   std::int64_t run = 0;
   for (const std::int64_t n : breaks) run = std::gcd(run, n);
   return run;
 }
 
-std::int64_t naive_vector_width(const std::vector<Spot>& spots, std::int64_t bits,
+std::int64_t naive_vector_width(const std::vector<Position>& positions, std::int64_t bits,
                                 std::int64_t max_bytes) {
   const auto whole_groups = [&](std::int64_t width) {
-    if (width * bits > max_bytes * 8 || spots.size() % at(width) != 0) return false;
-    for (std::size_t n = 0; n < spots.size(); ++n) {
+    if (width * bits > max_bytes * 8 || positions.size() % at(width) != 0) return false;
+    for (std::size_t n = 0; n < positions.size(); ++n) {
       const auto lane = static_cast<std::int64_t>(n) % width;
-      if (lane == 0 ? spots[n].slot % width != 0 : spots[n] != spots[n - 1] + Spot{0, 1}) {
+      if (lane == 0 ? positions[n].slot % width != 0
+                    : positions[n] != positions[n - 1] + Position{0, 1}) {
         return false;
       }
     }
@@ -146,25 +148,25 @@ Failure law_locator(const Form& form) {
   auto original = std::make_unique<Locator>(*lines);
   const Locator locator = *original;  // a copy must not refer to its original
   original.reset();
-  const std::vector<Spot> spots = naive_spots(form, form.mesh);
+  const std::vector<Position> positions = naive_positions(form, form.mesh);
   std::vector<std::int64_t> indices;
   for (std::int64_t i = 0; i < form.shape.elements(); ++i) {
     const Index index = form.shape.delinear(i);
     indices.insert(indices.end(), index.begin(), index.end());
-    const Spot spot = locator.at(index.data());
-    if (spot != spots[at(i)]) {
-      return cat("Locator puts ", bracketed(index), " at ", spot_text(spot), ", expected ",
-                 spot_text(spots[at(i)]));
+    const Position position = locator.at(index.data());
+    if (position != positions[at(i)]) {
+      return cat("Locator puts ", bracketed(index), " at ", position_text(position), ", expected ",
+                 position_text(positions[at(i)]));
     }
   }
-  std::vector<Spot> many(spots.size(), Spot{-1, -1});
+  std::vector<Position> many(positions.size(), Position{-1, -1});
   locator.at_many(indices, many);
-  if (many != spots) return "Locator::at_many differs from at";
+  if (many != positions) return "Locator::at_many differs from at";
   return "";
 }
 
 Failure law_rows(const Form& form) {
-  const std::vector<Spot> spots = naive_spots(form, form.mesh);
+  const std::vector<Position> positions = naive_positions(form, form.mesh);
   for (const std::vector<int>& order : orders_of(form)) {
     const std::vector<std::int64_t> walk = walk_of(form.shape, order);
     std::size_t n = 0;
@@ -180,10 +182,10 @@ Failure law_rows(const Form& form) {
         if (row.dim >= 0) index[at(row.dim)] += static_cast<std::int64_t>(i);
         if (!form.shape.contains(index) || form.shape.linear(index) != walk[n]) {
           failure = cat("element ", n, " of the walk is ", bracketed(index));
-        } else if (row.base + row.offsets[i] != spots[at(walk[n])]) {
+        } else if (row.base + row.offsets[i] != positions[at(walk[n])]) {
           failure =
-              cat("a row puts ", bracketed(index), " at ", spot_text(row.base + row.offsets[i]),
-                  ", expected ", spot_text(spots[at(walk[n])]));
+              cat("a row puts ", bracketed(index), " at ", position_text(row.base + row.offsets[i]),
+                  ", expected ", position_text(positions[at(walk[n])]));
         }
       }
     };
@@ -196,16 +198,16 @@ Failure law_rows(const Form& form) {
 }
 
 Failure law_runs(const Form& form) {
-  const std::vector<Spot> spots = naive_spots(form, form.mesh);
+  const std::vector<Position> positions = naive_positions(form, form.mesh);
   const std::vector<std::vector<int>> orders = orders_of(form);
   const std::vector<std::int64_t> row_major = walk_of(form.shape, orders.front());
   const Result<std::int64_t> plain = contiguous_run(form);
-  if (!plain.ok() || *plain != naive_run(spots, row_major)) {
+  if (!plain.ok() || *plain != naive_run(positions, row_major)) {
     return cat("contiguous_run says ", plain.ok() ? cat(*plain) : why(plain), ", expected ",
-               naive_run(spots, row_major));
+               naive_run(positions, row_major));
   }
   for (const std::vector<int>& order : orders) {
-    const std::int64_t expected = naive_run(spots, walk_of(form.shape, order));
+    const std::int64_t expected = naive_run(positions, walk_of(form.shape, order));
     const Result<std::int64_t> run = contiguous_run(form, order);
     if (!run.ok() || *run != expected) {
       return cat("contiguous_run in another order says ", run.ok() ? cat(*run) : why(run),
@@ -213,15 +215,15 @@ Failure law_runs(const Form& form) {
     }
   }
   const Result<bool> contiguous = is_contiguous(form);
-  if (!contiguous.ok() || *contiguous != breaks_of(spots, row_major).empty()) {
+  if (!contiguous.ok() || *contiguous != breaks_of(positions, row_major).empty()) {
     return "is_contiguous is wrong";
   }
   for (const DType dtype : {DType::kF32, DType::kI8, DType::kI4}) {
     for (const std::int64_t max_bytes : {1, 4, 16, 64}) {
       const Result<std::int64_t> width = vector_width(form, Atom::scalar(dtype), max_bytes);
       if (!width.ok()) return cat("vector_width: ", why(width));
-      const std::int64_t expected = naive_vector_width(spots, *dtype_bits(dtype), max_bytes);
-      if (!spots.empty() && *width != expected) {
+      const std::int64_t expected = naive_vector_width(positions, *dtype_bits(dtype), max_bytes);
+      if (!positions.empty() && *width != expected) {
         return cat("vector_width of ", dtype_name(dtype), " in ", max_bytes, " bytes says ", *width,
                    ", expected ", expected);
       }
@@ -232,14 +234,14 @@ Failure law_runs(const Form& form) {
   std::vector<std::int64_t> strides(form.shape.rank(), 0);
   const std::vector<std::int64_t> steps = form.shape.row_major_strides();
   bool strided = true;
-  for (std::size_t i = 0; i < spots.size(); ++i) {
+  for (std::size_t i = 0; i < positions.size(); ++i) {
     const Index index = form.shape.delinear(static_cast<std::int64_t>(i));
-    std::int64_t slot = spots.front().slot;
+    std::int64_t slot = positions.front().slot;
     for (std::size_t d = 0; d < index.size(); ++d) {
-      if (form.shape[d] > 1) strides[d] = spots[at(steps[d])].slot - spots.front().slot;
+      if (form.shape[d] > 1) strides[d] = positions[at(steps[d])].slot - positions.front().slot;
       slot += strides[d] * index[d];
     }
-    strided = strided && spots[i] == Spot{spots.front().place, slot};
+    strided = strided && positions[i] == Position{positions.front().place, slot};
   }
   const Result<bool> says_strided = is_strided(form);
   const Result<std::vector<std::int64_t>> says_strides = strides_of(form);

@@ -48,38 +48,39 @@ std::vector<std::int64_t> naive_needed(const Fold& fold, const Shape& shape) {
   return needed;
 }
 
-NaiveSpot naive_evaluate(const Form& form, const Index& index) {
-  NaiveSpot spot;
-  spot.first = fixed_corner(form);
-  spot.slot = form.offset;
+NaivePosition naive_evaluate(const Form& form, const Index& index) {
+  NaivePosition position;
+  position.first = fixed_corner(form);
+  position.slot = form.offset;
   for (const Fold& fold : form.folds) {
     std::int64_t v = line_position(fold, index);
     for (const Cut& cut : fold.cuts) {
       const std::int64_t digit = v / cut.width;
       v = v % cut.width;
-      if (cut.target.is_memory()) spot.slot += digit * cut.stride;
-      if (cut.target.is_mesh()) spot.first[at(cut.target.axis())] += digit * cut.stride;
+      if (cut.target.is_memory()) position.slot += digit * cut.stride;
+      if (cut.target.is_mesh()) position.first[at(cut.target.axis())] += digit * cut.stride;
     }
   }
-  spot.places = {spot.first};
+  position.places = {position.first};
   for (const Fill& fill : form.fills) {
     if (fill.kind == Fill::Kind::kFixed || fill.count == 1) continue;
     std::vector<Place> all;
-    for (const Place& place : spot.places) {
+    for (const Place& place : position.places) {
       for (std::int64_t i = 0; i < fill.count; ++i) {
         all.push_back(place);
         all.back()[at(fill.axis)] += i * fill.stride;
       }
     }
-    spot.places = std::move(all);
+    position.places = std::move(all);
   }
-  std::sort(spot.places.begin(), spot.places.end());
-  spot.places.erase(std::unique(spot.places.begin(), spot.places.end()), spot.places.end());
-  return spot;
+  std::sort(position.places.begin(), position.places.end());
+  position.places.erase(std::unique(position.places.begin(), position.places.end()),
+                        position.places.end());
+  return position;
 }
 
-std::vector<NaiveSpot> naive_map(const Form& form) {
-  std::vector<NaiveSpot> map;
+std::vector<NaivePosition> naive_map(const Form& form) {
+  std::vector<NaivePosition> map;
   for_each_tuple(form.shape.extents(), [&](const std::vector<std::int64_t>& index) {
     map.push_back(naive_evaluate(form, index));
   });

@@ -17,20 +17,20 @@ namespace tessera::test {
 
 /// Where one element is stored: the places of all replicas, sorted and without repeats, and the
 /// slot.
-struct NaiveSpot {
+struct NaivePosition {
   Place first;                ///< all replica coordinates zero
   std::vector<Place> places;  ///< sorted
   std::int64_t slot = 0;
-  friend bool operator==(const NaiveSpot& a, const NaiveSpot& b) {
+  friend bool operator==(const NaivePosition& a, const NaivePosition& b) {
     return a.places == b.places && a.slot == b.slot;
   }
 };
 
 /// Straight from the definition: fold, cut, place, one division after another.
-NaiveSpot naive_evaluate(const Form& form, const Index& index);
+NaivePosition naive_evaluate(const Form& form, const Index& index);
 
 /// naive_evaluate of every index, in row-major order.
-std::vector<NaiveSpot> naive_map(const Form& form);
+std::vector<NaivePosition> naive_map(const Form& form);
 
 /// What distinguishes partial sums from copies: for each reduction, the set of coordinate offsets
 /// whose shares are combined. Empty when nothing is partial.

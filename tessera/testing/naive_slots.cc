@@ -178,9 +178,9 @@ Picture naive_picture(const Form& form, std::int64_t slots) {
     }
   }
   std::int64_t element = 0;
-  for (const NaiveSpot& spot : naive_map(form)) {
-    for (const Place& place : spot.places) {
-      picture.content[at(form.mesh.linear(place) * slots + spot.slot)] = element;
+  for (const NaivePosition& position : naive_map(form)) {
+    for (const Place& place : position.places) {
+      picture.content[at(form.mesh.linear(place) * slots + position.slot)] = element;
     }
     ++element;
   }
@@ -190,9 +190,9 @@ Picture naive_picture(const Form& form, std::int64_t slots) {
 NaiveValidity naive_validity(const Form& form) {
   NaiveValidity validity;
   std::set<std::pair<Place, std::int64_t>> taken;
-  for (const NaiveSpot& spot : naive_map(form)) {
-    for (const Place& place : spot.places) {
-      if (!taken.emplace(place, spot.slot).second) validity.indices_injective = false;
+  for (const NaivePosition& position : naive_map(form)) {
+    for (const Place& place : position.places) {
+      if (!taken.emplace(place, position.slot).second) validity.indices_injective = false;
     }
   }
   const auto injective = [&](const std::vector<Mover>& all, std::size_t axes) {

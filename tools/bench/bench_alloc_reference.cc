@@ -36,7 +36,7 @@ std::size_t PlaceByPlace::most_used() const {
 }
 
 PlaceByPlace plan_place_by_place(const std::vector<SpreadMatrix>& tensors) {
-  std::map<PlaceByPlace::Spot, std::vector<std::pair<std::size_t, std::size_t>>> tiles;
+  std::map<PlaceByPlace::Position, std::vector<std::pair<std::size_t, std::size_t>>> tiles;
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     const SpreadMatrix& tensor = tensors[t];
     for (std::int64_t row = 0; row < tensor.grid_rows; ++row) {

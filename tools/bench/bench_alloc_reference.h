@@ -21,9 +21,9 @@ struct SpreadMatrix {
 /// one after the other, at multiples of 4 bytes, without reusing memory. Its work and memory grow
 /// with places times tensors.
 struct PlaceByPlace {
-  struct Spot {
+  struct Position {
     std::int64_t row = 0, col = 0;
-    friend auto operator<=>(const Spot&, const Spot&) = default;
+    friend auto operator<=>(const Position&, const Position&) = default;
   };
   struct Region {
     std::size_t offset = 0, size = 0;
@@ -34,7 +34,7 @@ struct PlaceByPlace {
     std::vector<Region> regions;
     std::map<std::size_t, std::size_t> region_of;  ///< by tensor
   };
-  std::map<Spot, Plan> plans;
+  std::map<Position, Plan> plans;
 
   std::size_t most_used() const;
 };

@@ -14,7 +14,7 @@ namespace tessera::tools {
 namespace {
 
 using Indices = std::vector<std::array<std::int64_t, 2>>;
-using SumOver = Spot (*)(const Indices& indices);
+using SumOver = Position (*)(const Indices& indices);
 
 Cut on_mesh(std::int64_t width, std::int64_t count, int axis) {
   return {width, count, Target::mesh(axis), 1, Cause::kGrid};
@@ -35,19 +35,19 @@ Result<Layout> layout_2d(std::int64_t rows, std::int64_t columns, std::vector<st
 /// Sums up answers, each of which must exist.
 class Sum {
  public:
-  void add(Spot spot) {
+  void add(Position spot) {
     keep_number(spot.place);
     keep_number(spot.slot);
     sum_ += spot;
   }
-  Spot value() const { return sum_; }
+  Position value() const { return sum_; }
 
  private:
-  Spot sum_;
+  Position sum_;
 };
 
 template <typename At>
-Spot sum_over(const Indices& indices, const At& at) {
+Position sum_over(const Indices& indices, const At& at) {
   Sum sum;
   for (const auto& index : indices) sum.add(at(index[0], index[1]));
   return sum.value();
@@ -62,29 +62,29 @@ struct Subject {
 };
 
 template <std::int64_t kColumns>
-Spot row_major_by_hand(const Indices& indices) {
+Position row_major_by_hand(const Indices& indices) {
   return sum_over(indices,
-                  [](std::int64_t r, std::int64_t c) { return Spot{0, r * kColumns + c}; });
+                  [](std::int64_t r, std::int64_t c) { return Position{0, r * kColumns + c}; });
 }
 
 /// Pieces of kRows x kColumns on a mesh 2 wide, each in row-major 32x32 tiles, kTiles across.
 template <std::int64_t kRows, std::int64_t kColumns, std::int64_t kTiles>
-Spot tiled_by_hand(const Indices& indices) {
+Position tiled_by_hand(const Indices& indices) {
   return sum_over(indices, [](std::int64_t r, std::int64_t c) {
     const std::int64_t lr = r % kRows;
     const std::int64_t lc = c % kColumns;
-    return Spot{r / kRows * 2 + c / kColumns,
-                (lr / 32 * kTiles + lc / 32) * 1024 + lr % 32 * 32 + lc % 32};
+    return Position{r / kRows * 2 + c / kColumns,
+                    (lr / 32 * kTiles + lc / 32) * 1024 + lr % 32 * 32 + lc % 32};
   });
 }
 
 /// Blocks of kBlock x kBlock distributed over 8x8 places, kLocal columns per place.
 template <std::int64_t kBlock, std::int64_t kLocal>
-Spot cyclic_by_hand(const Indices& indices) {
+Position cyclic_by_hand(const Indices& indices) {
   return sum_over(indices, [](std::int64_t r, std::int64_t c) {
     const std::int64_t lr = r / (8 * kBlock) * kBlock + r % kBlock;
     const std::int64_t lc = c / (8 * kBlock) * kBlock + c % kBlock;
-    return Spot{r / kBlock % 8 * 8 + c / kBlock % 8, lr * kLocal + lc};
+    return Position{r / kBlock % 8 * 8 + c / kBlock % 8, lr * kLocal + lc};
   });
 }
 
@@ -142,20 +142,20 @@ Indices all_indices(const Shape& shape) {
   return indices;
 }
 
-Spot sum_by_locator(const Locator& locator, const Indices& indices) {
+Position sum_by_locator(const Locator& locator, const Indices& indices) {
   Sum sum;
   for (const auto& index : indices) sum.add(locator.at(index.data()));
   return sum.value();
 }
 
-Spot sum_by_many(const Locator& locator, const Indices& indices, std::vector<Spot>& spots) {
+Position sum_by_many(const Locator& locator, const Indices& indices, std::vector<Position>& spots) {
   locator.at_many({indices.data()->data(), 2 * indices.size()}, spots);
   Sum sum;
-  for (const Spot& spot : spots) sum.add(spot);
+  for (const Position& spot : spots) sum.add(spot);
   return sum.value();
 }
 
-Spot sum_by_locate(const Layout& layout, const Indices& indices) {
+Position sum_by_locate(const Layout& layout, const Indices& indices) {
   Sum sum;
   Index at(2);
   for (const auto& index : indices) {
@@ -166,16 +166,16 @@ Spot sum_by_locate(const Layout& layout, const Indices& indices) {
   return sum.value();
 }
 
-Spot sum_by_rows(const Layout& layout) {
+Position sum_by_rows(const Layout& layout) {
   Sum sum;
   const Status status = for_each_row(layout, [&](const Row& row) {
-    for (const Spot& offset : row.offsets) sum.add(row.base + offset);
+    for (const Position& offset : row.offsets) sum.add(row.base + offset);
   });
-  return status ? sum.value() : Spot{-1, -1};
+  return status ? sum.value() : Position{-1, -1};
 }
 
-Status check_equal(const Subject& subject, const std::vector<Spot>& sums) {
-  for (const Spot& sum : sums) {
+Status check_equal(const Subject& subject, const std::vector<Position>& sums) {
+  for (const Position& sum : sums) {
     if (sum == sums.front()) continue;
     return Error{ErrorCode::kContradiction,
                  cat("two ways to find the elements of ", subject.name, " disagree"), std::nullopt,
@@ -199,7 +199,7 @@ BenchCase random_result(std::string name, std::int64_t count, double seconds, do
 Result<std::vector<BenchCase>> random_cases(const Subject& subject, std::int64_t count,
                                             const MeasureOptions& measure) {
   const Indices indices = random_indices(subject.layout.shape(), count);
-  std::vector<Spot> spots(indices.size());
+  std::vector<Position> spots(indices.size());
   TESSERA_TRY(const Lines lines, canonical(subject.layout));
   const Locator locator(lines);
   TESSERA_CHECK_OK(check_equal(

@@ -103,7 +103,7 @@ void fill_with_numbers(std::span<std::byte> bytes) {
 Status make_reference(const RelayoutCase& bench_case, const relayout::Program& program,
                       std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) {
   const auto element_bytes = static_cast<int>(*dtype_bits(bench_case.dtype) / 8);
-  const auto in_bytes = [&](const relayout::Memory& memory, Spot spot) {
+  const auto in_bytes = [&](const relayout::Memory& memory, Position spot) {
     return memory.flat(spot) * element_bytes;
   };
   if (!program.fills.empty() && program.padding != 0) {
@@ -135,8 +135,8 @@ Status make_reference(const RelayoutCase& bench_case, const relayout::Program& p
     const Index index = shape.delinear(static_cast<std::int64_t>(random() % elements));
     TESSERA_TRY(const Location a, bench_case.from.locate(index));
     TESSERA_TRY(const Location b, bench_case.to.locate(index));
-    const Spot source = {program.from.mesh.linear(a.places.front()), a.slot};
-    const Spot destination = {program.to.mesh.linear(b.places.front()), b.slot};
+    const Position source = {program.from.mesh.linear(a.places.front()), a.slot};
+    const Position destination = {program.to.mesh.linear(b.places.front()), b.slot};
     if (std::memcmp(from.data() + in_bytes(program.from, source),
                     to.data() + in_bytes(program.to, destination),
                     static_cast<std::size_t>(element_bytes)) != 0) {

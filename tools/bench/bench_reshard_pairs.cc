@@ -37,10 +37,10 @@ std::vector<Run> runs_along(const Layout& from, const Layout& to, std::size_t di
 }
 
 /// Physical coordinates of a number on the layout's own mesh, which starts at the first place.
-struct Spot {
+struct Position {
   std::int64_t row = 0, col = 0;
 };
-Spot spot_of(std::int64_t number, const Shape& mesh) {
+Position spot_of(std::int64_t number, const Shape& mesh) {
   return {number / mesh[1], number % mesh[1]};
 }
 
@@ -61,8 +61,8 @@ PairTotals totals_by_pairs(const Layout& from, const Layout& to, const reshard::
   std::vector<std::int64_t> links(static_cast<std::size_t>(rows * cols * 4), 0);
   PairTotals totals;
   for (const auto& [pair, count] : elements) {
-    Spot at = spot_of(pair / places, from.mesh());
-    const Spot end = spot_of(pair % places, to.mesh());
+    Position at = spot_of(pair / places, from.mesh());
+    const Position end = spot_of(pair % places, to.mesh());
     if (at.row == end.row && at.col == end.col) continue;
     const std::int64_t wavelets = reshard.wavelets(count);
     totals.bytes += reshard.bytes(count);

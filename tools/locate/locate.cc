@@ -173,8 +173,8 @@ Status locate_all(const Placement& placement, const PlaceWriter& writer, Console
     const Form& form = *form_pieces(placement).front().form;
     TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
       Index index = row.index;
-      for (const Spot& offset : row.offsets) {
-        const Spot spot = row.base + offset;
+      for (const Position& offset : row.offsets) {
+        const Position spot = row.base + offset;
         list.add(index, form, form.mesh.delinear(spot.place), spot.slot);
         if (row.dim >= 0) ++index[static_cast<std::size_t>(row.dim)];
       }

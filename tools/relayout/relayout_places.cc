@@ -13,12 +13,12 @@ namespace {
 
 struct NumberedLoop {
   std::int64_t extent = 1;
-  Spots move;
+  PositionPair move;
 };
 
 /// A nest whose places are still numbers.
 struct NumberedNest {
-  Spots at;
+  PositionPair at;
   std::vector<NumberedLoop> loops;
 };
 
@@ -78,7 +78,7 @@ struct Track {
   }
 };
 
-Track track_of(const NumberedNest& nest, const Shape& mesh, Spot Spots::* side) {
+Track track_of(const NumberedNest& nest, const Shape& mesh, Position PositionPair::* side) {
   Track track{mesh, (nest.at.*side).place, {}, {}};
   for (const NumberedLoop& loop : nest.loops) {
     track.extents.push_back(loop.extent);
@@ -110,7 +110,7 @@ std::optional<Cutting> cutting_of(const Track& track) {
 }
 
 NumberedNest advanced(NumberedNest nest, std::size_t loop, std::int64_t by) {
-  const Spots& move = nest.loops[loop].move;
+  const PositionPair& move = nest.loops[loop].move;
   nest.at.a += move.a * by;
   nest.at.b += move.b * by;
   return nest;
@@ -127,7 +127,7 @@ std::vector<NumberedNest> cut(const NumberedNest& nest, const Cutting& cutting) 
   const std::int64_t whole = cutting.once ? 1 : extent / cutting.after;
   std::vector<NumberedNest> parts = {nest, advanced(nest, l, whole * cutting.after)};
   parts[0].loops[l].extent = cutting.after;
-  const Spots move = nest.loops[l].move;
+  const PositionPair move = nest.loops[l].move;
   parts[0].loops.insert(parts[0].loops.begin() + static_cast<std::ptrdiff_t>(l),
                         {whole, {move.a * cutting.after, move.b * cutting.after}});
   parts[1].loops[l].extent = extent - whole * cutting.after;
@@ -136,7 +136,7 @@ std::vector<NumberedNest> cut(const NumberedNest& nest, const Cutting& cutting) 
   return parts;
 }
 
-PlacedSide placed(const NumberedNest& nest, const Track& track, Spot Spots::* side) {
+PlacedSide placed(const NumberedNest& nest, const Track& track, Position PositionPair::* side) {
   PlacedSide out;
   out.place = track.origin();
   out.slot = (nest.at.*side).slot;
@@ -164,8 +164,8 @@ Status add(NumberedNest nest, const Shape* from, const Shape& to, std::vector<Pl
     const NumberedNest next = std::move(left.back());
     left.pop_back();
     std::optional<Cutting> cutting;
-    if (from != nullptr) cutting = cutting_of(track_of(next, *from, &Spots::a));
-    if (!cutting) cutting = cutting_of(track_of(next, to, &Spots::b));
+    if (from != nullptr) cutting = cutting_of(track_of(next, *from, &PositionPair::a));
+    if (!cutting) cutting = cutting_of(track_of(next, to, &PositionPair::b));
     if (cutting) {
       std::vector<NumberedNest> parts = cut(next, *cutting);
       left.insert(left.end(), parts.rbegin(), parts.rend());
@@ -174,8 +174,9 @@ Status add(NumberedNest nest, const Shape* from, const Shape& to, std::vector<Pl
     if (static_cast<std::int64_t>(nests.size()) == kMostNests) return too_many(kMostNests + 1);
     PlacedNest out;
     for (const NumberedLoop& loop : next.loops) out.extents.push_back(loop.extent);
-    if (from != nullptr) out.from = placed(next, track_of(next, *from, &Spots::a), &Spots::a);
-    out.to = placed(next, track_of(next, to, &Spots::b), &Spots::b);
+    if (from != nullptr)
+      out.from = placed(next, track_of(next, *from, &PositionPair::a), &PositionPair::a);
+    out.to = placed(next, track_of(next, to, &PositionPair::b), &PositionPair::b);
     nests.push_back(std::move(out));
   }
   return ok_status();

@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-/// "sram: 48 KB a place, 36 KB of it for data (taken: 8 KB code, 4 KB stack)".
+/// "sram: 48 KB per place, 36 KB of it for data (taken: 8 KB code, 4 KB stack)".
 std::string space_text(const target::MemorySpace& space) {
   std::string text = cat(space.name, ": ");
   if (space.owner == target::MemorySpace::Owner::kShared) text += "shared by all places, ";
@@ -126,7 +126,7 @@ std::string explain(const Machine& machine, const Terminal& terminal) {
   return out;
 }
 
-/// "wse2: 994x750 places, sram 48 KB a place: Cerebras WSE-2 ..".
+/// "wse2: 994x750 places, sram 48 KB per place: Cerebras WSE-2 ..".
 std::string summary(const Machine& machine, const Terminal& terminal) {
   const std::string title = machine.title.empty() ? "" : cat("; ", machine.title);
   return wrap(cat(machine.name, ": ", machine.shape().to_string(), " places, ",

@@ -51,14 +51,15 @@ Result<Contribution> Agreement::State::decide(Contribution contribution) {
     TESSERA_TRY(Contribution outcome, await(parent));
     const bool fits = outcome.fault || (outcome.question == contribution.question &&
                                         outcome.numbers.size() == contribution.numbers.size() &&
-                                        outcome.words.size() == contribution.words.size());
+                                        outcome.texts.size() == contribution.texts.size());
     if (!fits) {
       // The root decided about something else without reporting it: no outcome can be trusted.
-      outcome.fault = Fault{parent,
-                            {ErrorCode::kBadPacket,
-                             cat("rank ", parent, " told rank ", rank,
-                                 " the outcome of another decision than number ", memory->decision),
-                             std::nullopt, "start all ranks with the same build of Tessera"}};
+      outcome.fault =
+          Fault{parent,
+                {ErrorCode::kBadPacket,
+                 cat("rank ", parent, " sent rank ", rank,
+                     " the outcome of another agreement than number ", memory->decision),
+                 std::nullopt, "start all ranks with the same build of Tessera"}};
     }
     contribution = std::move(outcome);
   } else {
@@ -146,9 +147,9 @@ void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
   memory->inquiry.report_silent(
       {ErrorCode::kBadPacket,
        cat("rank ", note.from, " sent rank ", exchange.rank(), " a note of ", note.bytes.size(),
-           " bytes that decision ", memory->decision, " has no place for"),
+           " bytes that agreement ", memory->decision, " does not expect"),
        std::nullopt,
-       "start all ranks with the same build of Tessera, and nothing else between them"});
+       "start all ranks with the same build of Tessera, and send no other messages between them"});
 }
 
 bool Agreement::State::take_contribution(int from, NoteKind kind, NoteReader& reader) {

@@ -14,6 +14,7 @@
 #include "tessera/exchange/agreement/silence.h"
 #include "tessera/exchange/agreement/tree.h"
 #include "tessera/exchange/in_process.h"
+#include "tessera/testing/figures.h"
 
 /// The parts of an agreement, one thread at a time: the tree, notes, contributions, and notes that
 /// no rank would send.
@@ -103,7 +104,7 @@ TEST(Note, EveryBeginningOfANoteIsRefused) {
     EXPECT_EQ(reader.done(), bytes == note.bytes().size()) << bytes;
     if (!reader.done()) continue;
     EXPECT_EQ(back.numbers, contribution.numbers);
-    EXPECT_EQ(back.words, contribution.words);
+    EXPECT_EQ(back.texts, contribution.texts);
   }
 }
 
@@ -159,11 +160,10 @@ TEST(Contribution, WhatDoesNotFitIsAFault) {
   Contribution sums{Question::kSum, std::nullopt, {1, 0, 5}, {}};
   sums.merge(0, {Question::kSettle, std::nullopt, {}, {}}, 1);
   EXPECT_EQ(sums.fault->error.code, ErrorCode::kPlansDiffer);
-  EXPECT_EQ(sums.fault->error.message, "rank 1 settles an outcome where rank 0 adds up numbers");
+  EXPECT_EQ(test::figures(sums.fault->error.message), "1 0");
   Contribution largest{Question::kLargest, std::nullopt, {2, 8, 9}, {}};
   largest.merge(2, {Question::kLargest, std::nullopt, {1, 8}, {}}, 3);
-  EXPECT_EQ(largest.fault->error.message,
-            "rank 3 brings 1 numbers to a decision where rank 2 brings 2");
+  EXPECT_EQ(test::figures(largest.fault->error.message), "3 1 2 2");
 }
 
 /// The result of an agreement of rank 0 when rank 1 of `ranks` sends it `note`.
@@ -187,7 +187,7 @@ TEST(Agreement, HostileNotesAreErrors) {
     const Status status = after_note(note, 3);
     ASSERT_FALSE(status.ok()) << what;
     EXPECT_EQ(status.error().code, ErrorCode::kBadPacket) << what;
-    EXPECT_TRUE(status.error().message.starts_with("rank 1 sent rank 0 a note of ")) << what;
+    EXPECT_TRUE(test::figures(status.error().message).starts_with("1 0")) << what;
   };
   expect_refused({}, "nothing");
   std::vector<std::byte> longest(static_cast<std::size_t>(Exchange::kNoteBytes));

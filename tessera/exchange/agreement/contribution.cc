@@ -13,8 +13,8 @@ namespace tessera::exchange {
 namespace {
 
 constexpr std::array<std::string_view, kQuestions> kQuestionWords = {
-    "settles an outcome", "adds up numbers", "seeks the largest",
-    "compares plans",     "compares plans",  "compares plans"};
+    "agrees on an outcome", "sums numbers",   "finds the maximum",
+    "compares plans",       "compares plans", "compares plans"};
 
 Error at_odds(const Contribution& mine, int rank, const Contribution& below, int rank_below) {
   const std::string here = cat("rank ", rank);
@@ -29,8 +29,8 @@ Error at_odds(const Contribution& mine, int rank, const Contribution& below, int
     const auto all = [](const Contribution& contribution) {
       return contribution.numbers.empty() ? 0 : contribution.numbers.front();
     };
-    error.message = cat(there, " brings ", all(below), " numbers to a decision where ", here,
-                        " brings ", all(mine));
+    error.message = cat(there, " contributes ", all(below), " numbers to a reduction where ", here,
+                        " contributes ", all(mine));
   }
   return error;
 }
@@ -63,15 +63,15 @@ void merge_counts(std::vector<std::int64_t>& a, const std::vector<std::int64_t>&
 }
 
 /// Each half of the numbers and of the texts comes from one rank, which marks it with a leading 1.
-void merge_testimony(Contribution& mine, const Contribution& below) {
+void merge_reports(Contribution& mine, const Contribution& below) {
   for (const std::size_t half : {0, 1}) {
     const std::size_t numbers = mine.numbers.size() / 2;
-    const std::size_t words = mine.words.size() / 2;
+    const std::size_t texts = mine.texts.size() / 2;
     if (mine.numbers[half * numbers] == 1) continue;
     for (std::size_t i = half * numbers; i < (half + 1) * numbers; ++i) {
       mine.numbers[i] = below.numbers[i];
     }
-    for (std::size_t i = half * words; i < (half + 1) * words; ++i) mine.words[i] = below.words[i];
+    for (std::size_t i = half * texts; i < (half + 1) * texts; ++i) mine.texts[i] = below.texts[i];
   }
 }
 
@@ -81,7 +81,7 @@ void Contribution::merge(int rank, const Contribution& below, int rank_below) {
   std::optional<Fault> other = below.fault;
   const bool fits = question == below.question &&
                     (below.fault || (numbers.size() == below.numbers.size() &&
-                                     words.size() == below.words.size() &&
+                                     texts.size() == below.texts.size() &&
                                      (question > Question::kLargest || numbers.empty() ||
                                       numbers.front() == below.numbers.front())));
   if (!other && !fault && !fits) other = Fault{rank_below, at_odds(*this, rank, below, rank_below)};
@@ -107,7 +107,7 @@ void Contribution::merge(int rank, const Contribution& below, int rank_below) {
       merge_counts(numbers, below.numbers);
       break;
     case Question::kReport:
-      merge_testimony(*this, below);
+      merge_reports(*this, below);
       break;
   }
 }
@@ -122,8 +122,8 @@ void write(NoteWriter& note, const Contribution& contribution) {
   }
   note.number(static_cast<std::int64_t>(contribution.numbers.size()));
   for (const std::int64_t number : contribution.numbers) note.number(number);
-  note.number(static_cast<std::int64_t>(contribution.words.size()));
-  for (const std::string& text : contribution.words) note.text(text);
+  note.number(static_cast<std::int64_t>(contribution.texts.size()));
+  for (const std::string& text : contribution.texts) note.text(text);
 }
 
 Contribution read_contribution(NoteReader& reader) {
@@ -142,8 +142,8 @@ Contribution read_contribution(NoteReader& reader) {
   }
   contribution.numbers.resize(static_cast<std::size_t>(reader.count(8)));
   for (std::int64_t& number : contribution.numbers) number = reader.number();
-  contribution.words.resize(static_cast<std::size_t>(reader.count(2)));
-  for (std::string& text : contribution.words) text = reader.text();
+  contribution.texts.resize(static_cast<std::size_t>(reader.count(2)));
+  for (std::string& text : contribution.texts) text = reader.text();
   return contribution;
 }
 

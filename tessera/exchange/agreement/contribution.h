@@ -34,7 +34,7 @@ struct Contribution {
   Question question = Question::kSettle;
   std::optional<Fault> fault;
   std::vector<std::int64_t> numbers;
-  std::vector<std::string> words;
+  std::vector<std::string> texts;
 
   /// Merges the contribution of the subtree at `rank_below`, whose ranks are all higher than
   /// `rank`.

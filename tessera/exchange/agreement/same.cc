@@ -35,13 +35,13 @@ struct Odd {
 /// halves of equal form, filled only by the two. The first number of a half tells whether it is
 /// filled.
 Contribution report(const Odd& odd, int rank, const std::vector<std::int64_t>& numbers,
-                    const std::vector<std::string>& words) {
+                    const std::vector<std::string>& texts) {
   Contribution contribution{Question::kReport, std::nullopt, {}, {}};
-  for (const std::int64_t witness : {odd.rank, odd.from}) {
-    const bool mine = witness == rank;
+  for (const std::int64_t reporter : {odd.rank, odd.from}) {
+    const bool mine = reporter == rank;
     contribution.numbers.push_back(mine ? 1 : 0);
     for (const std::int64_t number : numbers) contribution.numbers.push_back(mine ? number : 0);
-    for (const std::string& text : words) contribution.words.push_back(mine ? text : "");
+    for (const std::string& text : texts) contribution.texts.push_back(mine ? text : "");
   }
   return contribution;
 }
@@ -61,13 +61,13 @@ std::string hex(std::int64_t number) {
 }
 
 /// The text of a fact in one half. If both texts are equal, only the hashes show the difference.
-std::string fact_words(const Contribution& told, std::size_t half) {
-  const auto words = half_of(told.words, half);
-  if (words[0].empty() && words[1].empty()) return "nothing";
-  const bool alike = words[1] == half_of(told.words, 1 - half)[1];
-  return alike ? cat(words[1], words[1].empty() ? "" : " ", "(hash ",
+std::string fact_text(const Contribution& told, std::size_t half) {
+  const auto texts = half_of(told.texts, half);
+  if (texts[0].empty() && texts[1].empty()) return "nothing";
+  const bool alike = texts[1] == half_of(told.texts, 1 - half)[1];
+  return alike ? cat(texts[1], texts[1].empty() ? "" : " ", "(hash ",
                      hex(half_of(told.numbers, half)[1]), ")")
-               : words[1];
+               : texts[1];
 }
 
 }  // namespace
@@ -123,12 +123,12 @@ Status Agreement::same(std::span<const Fact> facts) {
       const Contribution told,
       state_->decide(report(odd, rank(), {static_cast<std::int64_t>(fact.hash)},
                             {cut_text(fact.name, kNameBytes), cut_text(fact.said, kSaidBytes)})));
-  const std::string& name = told.words[0].empty() ? told.words[2] : told.words[0];
+  const std::string& name = told.texts[0].empty() ? told.texts[2] : told.texts[0];
   return Error{ErrorCode::kPlansDiffer,
-               cat("rank ", odd.rank, " has another ", name, " than ",
+               cat("rank ", odd.rank, " has a different ", name, " than ",
                    odd.majority ? cat(count.numbers[Count::kHaving], " of ", ranks(), " ranks")
                                 : cat("rank ", odd.from),
-                   ": ", fact_words(told, 0), " instead of ", fact_words(told, 1)),
+                   ": ", fact_text(told, 0), " instead of ", fact_text(told, 1)),
                std::nullopt, "start all ranks with the same layouts, maps and options"};
 }
 

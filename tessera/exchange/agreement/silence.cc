@@ -33,10 +33,10 @@ Error silent_error(const std::vector<int>& silent, int waits, int waited_for,
   return {ErrorCode::kRankSilent,
           cat(listed(silent), one ? " is" : " are", " silent: rank ", waits, " waits for ",
               one ? std::string("it") : cat("rank ", waited_for), ", and ",
-              one ? "it gives" : "they give", " no answer within ", timeouts.answer.count(), " ms"),
+              one ? "it" : "they", " did not answer within ", timeouts.answer.count(), " ms"),
           std::nullopt,
-          cat("see what ", listed(silent), one ? " does" : " do",
-              ", or be more patient: ranks ask after ", timeouts.silence.count(),
+          cat("check what ", listed(silent), one ? " does" : " do",
+              ", or use a longer timeout: ranks ask after ", timeouts.silence.count(),
               " ms without progress")};
 }
 
@@ -45,9 +45,9 @@ Error circle_error(std::vector<int> ranks, int one, int other) {
   return {ErrorCode::kRankSilent,
           ranks.size() == 2
               ? cat(listed(ranks), " wait for each other: a message between them was lost")
-              : cat(listed(ranks), " wait for each other in a circle: a message between rank ",
+              : cat(listed(ranks), " wait for each other in a cycle: a message between rank ",
                     std::min(one, other), " and rank ", std::max(one, other), " was lost"),
-          std::nullopt, "run again; if it happens again, see whether the network drops messages"};
+          std::nullopt, "run again; if it happens again, check whether the network drops messages"};
 }
 
 }  // namespace

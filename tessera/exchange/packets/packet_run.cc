@@ -199,17 +199,17 @@ Status PacketRun::check(const PacketPlan& packet, std::span<const std::byte> byt
   };
   if (std::cmp_not_equal(bytes.size(), packet.bytes)) {
     return wrong(cat("has ", bytes.size(), " bytes, and ", packet.bytes, " were expected"),
-                 "data were lost on the way: check the network, and run it again");
+                 "data were lost in transit: check the network, and run again");
   }
   PacketHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.plan != tools_.plan || std::cmp_not_equal(header.index, packet.index) ||
       std::cmp_not_equal(header.bytes, packet.bytes)) {
-    return wrong("says that it is another", "data were changed on the way: check the network");
+    return wrong("carries the header of another packet", "data were changed in transit: check the network");
   }
   if (tools_.checksums && header.checksum != checksum(bytes.subspan(PacketHeader::kBytes))) {
-    return wrong("does not have the checksum that it was sent with",
-                 "data were changed on the way: check memory and network");
+    return wrong("does not match its checksum",
+                 "data were changed in transit: check memory and network");
   }
   return ok_status();
 }

@@ -52,7 +52,7 @@ class RouteCutter {
     if (most < slot_grain(atom_)) {
       return Error{ErrorCode::kOutOfRange,
                    cat("packets of ", packet_bytes_, " bytes have no room for data"), std::nullopt,
-                   "give packets more bytes"};
+                   "use larger packets"};
     }
     const std::int64_t grain = is_block_float(atom_.storage) ? slot_grain(atom_) : 1;
     const std::int64_t width = dtype_bits(atom_.storage).value_or(0) / 8;
@@ -109,7 +109,7 @@ Status check_count(const RankPlan& plan, std::int64_t packet_bytes) {
   return Error{
       ErrorCode::kTooLarge,
       cat(count.saturated(), " packets of ", packet_bytes, " bytes are more than ", kMostPackets),
-      std::nullopt, "use more ranks, or longer packets"};
+      std::nullopt, "use more ranks, or larger packets"};
 }
 
 /// Elements of block floats have no address: they move as whole tiles.
@@ -119,7 +119,7 @@ Status check_tiles(const relayout::Program& program) {
     const relayout::FlatNest nest = relayout::flatten(program.nest(i), program.from, program.to);
     if (relayout::in_tiles(nest, atom.elements(), tile_bytes_32x32(atom.storage))) continue;
     return Error{ErrorCode::kNotSupported,
-                 cat("tiles of ", dtype_name(atom.storage), " are taken apart between ranks"),
+                 cat("tiles of ", dtype_name(atom.storage), " are split between ranks"),
                  std::nullopt, "shard whole tiles of 32x32, or use a type with addresses"};
   }
   return ok_status();

@@ -32,9 +32,9 @@ struct OwnFills {
     for (const relayout::FillLoop& loop : nest.loops) {
       (loop.step.place != 0 ? over_places : own.loops).push_back(loop);
     }
-    std::vector<Spot> found;
+    std::vector<Position> found;
     std::vector<std::int64_t> digits(over_places.size(), 0);
-    Spot at = nest.at;
+    Position at = nest.at;
     for (bool more = true; more;) {
       ++visited;
       const std::int64_t position = side.position(at.place);
@@ -52,7 +52,7 @@ struct OwnFills {
         }
       }
     }
-    std::sort(found.begin(), found.end(), [](const Spot& x, const Spot& y) {
+    std::sort(found.begin(), found.end(), [](const Position& x, const Position& y) {
       return x.slot != y.slot ? x.slot < y.slot : x.place < y.place;
     });
     for (std::size_t i = 0; i < found.size();) {
@@ -133,9 +133,9 @@ Result<std::optional<std::uint64_t>> neutral_of(const reshard::ReshardPart& part
     TESSERA_TRY(const relayout::Combiner combiner, relayout::combiner_of(reduction, storage));
     if (neutral && *neutral != combiner.neutral) {
       return Error{ErrorCode::kNotSupported,
-                   cat("shares combined by ", reduction_name(part.shares.reduction),
-                       " become shares by ", reduction_name(reduction)),
-                   std::nullopt, "reduce them first, and share them in a second step"};
+                   cat("shares of reduction ", reduction_name(part.shares.reduction),
+                       " become shares of reduction ", reduction_name(reduction)),
+                   std::nullopt, "reduce them first, and create the new shares in a second step"};
     }
     neutral = combiner.neutral;
     return ok_status();

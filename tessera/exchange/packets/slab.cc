@@ -104,8 +104,8 @@ Status for_each_slab(const ParcelShape& parcel, std::int64_t most, std::int64_t 
   const auto taken_apart = [grain](std::int64_t elements) {
     return Error{
         ErrorCode::kNotSupported,
-        cat("elements that share tiles of ", grain, " move apart, ", elements, " at a time"),
-        std::nullopt, "shard whole tiles, or give packets more bytes"};
+        cat("elements that share tiles of ", grain, " are split, ", elements, " at a time"),
+        std::nullopt, "shard whole tiles, or use larger packets"};
   };
   if (parcel.elements % grain != 0) return taken_apart(parcel.elements);
   if (parcel.elements <= most) {
@@ -194,8 +194,8 @@ relayout::Program slab_program(const Slab& slab, SlabMove move, const Atom& atom
   for (const AxisPtr& axis : slab.axes) {
     later /= axis->steps;
     const auto side = [&](std::int64_t in_a, std::int64_t in_b, std::int64_t in_packed) {
-      return Spots{{0, move == SlabMove::kUnpack ? in_packed : in_a},
-                   {0, move == SlabMove::kPack ? in_packed : in_b}};
+      return PositionPair{{0, move == SlabMove::kUnpack ? in_packed : in_a},
+                          {0, move == SlabMove::kPack ? in_packed : in_b}};
     };
     Factor factor;
     factor.pieces.reserve(axis->pieces.size());

@@ -52,7 +52,7 @@ struct SlabAt {
   std::int64_t to_slot = 0;
   std::int64_t from_slots = 0;  ///< their lengths
   std::int64_t to_slots = 0;
-  Spots base;                     ///< the start of the axes in them
+  PositionPair base;              ///< the start of the axes in them
   std::vector<std::int64_t> key;  ///< equal for equal programs
 };
 

@@ -34,7 +34,7 @@ std::int64_t placed_bytes(const RankPlan& plan, const RankRoute& route) {
 
 Status Cluster::check() const {
   if (ranks_per_node < 1) {
-    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"), "give a node at least one");
+    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"), "give a node at least one rank");
   }
   for (const double time : {latency_s, message_s}) {
     if (time >= 0 && std::isfinite(time)) continue;
@@ -42,7 +42,7 @@ Status Cluster::check() const {
   }
   for (const double speed : {card_bytes_per_s, memory_bytes_per_s, rank_bytes_per_s}) {
     if (speed > 0) continue;
-    return out_of_range(cat("a speed of ", std::to_string(speed), " bytes a second"),
+    return out_of_range(cat("a speed of ", std::to_string(speed), " bytes per second"),
                         "use more than 0");
   }
   return ok_status();
@@ -120,16 +120,16 @@ Result<std::vector<RankLoad>> rank_loads(const std::shared_ptr<const reshard::Re
                                          const RankMap& from, const RankMap& to, int ranks_per_node,
                                          const PacketRule& packets, int most_nodes) {
   if (ranks_per_node < 1) {
-    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"), "give a node at least one");
+    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"), "give a node at least one rank");
   }
   if (packets.packet_bytes <= PacketHeader::kBytes || packets.in_flight < 1) {
     return out_of_range(
-        cat(packets.in_flight, " packets of ", packets.packet_bytes, " bytes on their way"),
+        cat(packets.in_flight, " packets of ", packets.packet_bytes, " bytes in flight"),
         cat("use at least one, of more than ", PacketHeader::kBytes, " bytes"));
   }
   if (most_nodes < 2) {
     return out_of_range(cat("a sample of ", most_nodes, " nodes"),
-                        "ask at least the first and the last");
+                        "include at least the first and the last");
   }
   const int ranks = from.ranks();
   const auto nodes = static_cast<int>(ceil_div(ranks, ranks_per_node));

@@ -19,14 +19,14 @@ namespace {
 using test::Dice;
 
 /// A parcel in numbers that do not depend on the plan that it is in.
-std::vector<std::int64_t> words_of(const RankPlan& plan, const Parcel& parcel) {
-  std::vector<std::int64_t> words = {parcel.part, parcel.source, parcel.elements};
+std::vector<std::int64_t> numbers_of(const RankPlan& plan, const Parcel& parcel) {
+  std::vector<std::int64_t> numbers = {parcel.part, parcel.source, parcel.elements};
   const auto groups = plan.groups(parcel);
   for (std::size_t f = 0; f < groups.size(); ++f) {
-    words.push_back(groups[f] - plan.flows(parcel).factors[f].groups.data());
+    numbers.push_back(groups[f] - plan.flows(parcel).factors[f].groups.data());
   }
-  for (const std::int64_t place : plan.destinations(parcel)) words.push_back(place);
-  return words;
+  for (const std::int64_t place : plan.destinations(parcel)) numbers.push_back(place);
+  return numbers;
 }
 
 /// The slots between which a program's nests move, in packed order of the destination or source.
@@ -40,7 +40,7 @@ std::multimap<std::int64_t, std::int64_t> moves_of(const Slab& slab, SlabMove mo
     const Nest nest = program.nest(n);
     std::vector<std::int64_t> digits(nest.loops.size(), 0);
     for (bool more = true; more;) {
-      Spots at = nest.at;
+      PositionPair at = nest.at;
       for (std::size_t i = 0; i < digits.size(); ++i) {
         at.a.slot += digits[i] * nest.loops[i].move.a.slot;
         at.b.slot += digits[i] * nest.loops[i].move.b.slot;
@@ -118,20 +118,20 @@ std::string plan_mistake(const test::ReshardPair& pair, const test::NaiveReshard
     }
     plans.push_back(std::move(*plan));
   }
-  using Words = std::vector<std::vector<std::int64_t>>;
-  std::map<std::pair<int, int>, Words> sent;
-  std::map<std::pair<int, int>, Words> received;
+  using Numbers = std::vector<std::vector<std::int64_t>>;
+  std::map<std::pair<int, int>, Numbers> sent;
+  std::map<std::pair<int, int>, Numbers> received;
   for (const RankPlan& plan : plans) {
     for (const RankRoute& route : plan.sends()) {
       for (const Parcel& parcel : plan.parcels(route)) {
-        sent[{plan.rank(), route.rank}].push_back(words_of(plan, parcel));
+        sent[{plan.rank(), route.rank}].push_back(numbers_of(plan, parcel));
       }
     }
     for (const RankRoute& route : plan.receives()) {
       std::int64_t elements = 0;
       for (const Parcel& parcel : plan.parcels(route)) {
         elements += parcel.elements;
-        received[{route.rank, plan.rank()}].push_back(words_of(plan, parcel));
+        received[{route.rank, plan.rank()}].push_back(numbers_of(plan, parcel));
         const std::string slabs = slab_mistake(plan, parcel, dice.between(1, 9));
         if (!slabs.empty()) return slabs;
       }

@@ -22,13 +22,13 @@ static_assert(Word::is_always_lock_free, "a lock inside the word would not work 
 
 Error bad_slot(std::uint32_t number) {
   return Error{ErrorCode::kBadPacket,
-               cat("shared memory names slot ", number, ", which no rank has"), std::nullopt,
+               cat("the shared mailbox names slot ", number, ", which no rank owns"), std::nullopt,
                "something has written into the memory of a lane"};
 }
 
 Error no_room() {
-  return Error{ErrorCode::kOutOfRange, "a packet is sent while all are on their way", std::nullopt,
-               "send only after room() has answered memory"};
+  return Error{ErrorCode::kOutOfRange, "a packet is sent while all slots are in flight", std::nullopt,
+               "send only after room() has returned memory"};
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ Result<std::optional<std::span<const std::byte>>> PacketMailbox::arrived(int fro
   const std::uint32_t number = found->second.first;
   const std::int64_t bytes = slot(number)->bytes;
   if (bytes < 0 || bytes > packet_bytes_) {
-    return Error{ErrorCode::kBadPacket, cat("a packet says that it has ", bytes, " bytes"),
+    return Error{ErrorCode::kBadPacket, cat("a packet states a length of ", bytes, " bytes"),
                  std::nullopt, cat("packets of this lane have 0 to ", packet_bytes_)};
   }
   return Answer(std::span(packet_of(number), static_cast<std::size_t>(bytes)));
@@ -163,7 +163,7 @@ Status PacketMailbox::release(int from) {
   const auto found = waiting_.find(from);
   if (found == waiting_.end() || found->second.first == 0) {
     return Error{ErrorCode::kOutOfRange, "a packet is released that has not arrived", std::nullopt,
-                 "release only what arrived() has answered"};
+                 "release only what arrived() has returned"};
   }
   const std::uint32_t number = found->second.first;
   found->second.first = slot(number)->next;

@@ -36,7 +36,7 @@ Error no_memory(std::int64_t bytes, int why) {
 Error cannot_share(std::string_view what, int why) {
   return Error{ErrorCode::kIo, cat("cannot ", what, " shared memory: ", std::strerror(why)),
                std::nullopt,
-               "ranks of one machine must see each other in /proc; else pass packets as messages "
+               "ranks of one machine must see each other in /proc; otherwise use messages "
                "(shared memory off)"};
 }
 

@@ -28,7 +28,7 @@ Status check_rank(int rank, int ranks) {
 Status check_packet(const LaneSize& size, int mine, int other, std::int64_t bytes) {
   if (other == mine) {
     return Error{ErrorCode::kOutOfRange, cat("a packet between rank ", mine, " and itself"),
-                 std::nullopt, "move bytes of the same rank in its own memory"};
+                 std::nullopt, "copy bytes of the same rank directly"};
   }
   if (bytes < 0 || bytes > size.packet_bytes) {
     return Error{ErrorCode::kOutOfRange, cat("a packet of ", bytes, " bytes"), std::nullopt,

@@ -20,6 +20,6 @@ Result<Pair> number_alike(const Form& a, const Form& b);
 /// Removes the lines that both have: they cannot cause a difference.
 void cancel_common(Pair& pair);
 
-inline Spot difference(const Spots& spots) { return spots.a - spots.b; }
+inline Position difference(const PositionPair& positions) { return positions.a - positions.b; }
 
 }  // namespace tessera

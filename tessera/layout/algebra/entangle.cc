@@ -26,8 +26,8 @@ class Search {
     order_.resize(digits.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](std::size_t i, std::size_t j) {
-      const Spot& a = digits[i].move;
-      const Spot& b = digits[j].move;
+      const Position& a = digits[i].move;
+      const Position& b = digits[j].move;
       return a.slot != b.slot ? a.slot > b.slot : a.place > b.place;
     });
     rest_.resize(digits.size() + 1);

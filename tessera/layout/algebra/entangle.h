@@ -13,7 +13,7 @@ namespace tessera {
 /// A number in [0, count) that moves a position by `move` per unit.
 struct BoxDigit {
   std::int64_t count = 1;
-  Spot move;
+  Position move;
 };
 
 /// Finds two different settings of the digits with the same position. Returns their difference (in

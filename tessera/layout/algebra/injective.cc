@@ -23,7 +23,7 @@ struct Digit {
   std::size_t line;
   std::int64_t count;
   std::int64_t width;
-  Spot move;
+  Position move;
   bool known;
 };
 
@@ -118,8 +118,8 @@ class Deduction {
 
   /// One round of deduction; false if it deduces nothing new.
   bool settle() {
-    bool learned = settle_target([](const Spot& move) { return move.slot; }, false);
-    learned |= settle_target([](const Spot& move) { return move.place; }, true);
+    bool learned = settle_target([](const Position& move) { return move.slot; }, false);
+    learned |= settle_target([](const Position& move) { return move.place; }, true);
     for (std::size_t l = 0; l < lines_.lines.size(); ++l) learned |= settle_line(l);
     return learned;
   }
@@ -204,15 +204,15 @@ class Deduction {
     std::vector<std::int64_t> extents;
     for (const int dim : dims) extents.push_back(extent(dim));
     TESSERA_TRY(const Shape box, Shape::make(extents));
-    std::vector<Spot> copies = {Spot{}};
+    std::vector<Position> copies = {Position{}};
     for (const BoxDigit& fill : fills_) {
-      std::vector<Spot> more;
-      for (const Spot& copy : copies) {
+      std::vector<Position> more;
+      for (const Position& copy : copies) {
         for (std::int64_t i = 0; i < fill.count; ++i) more.push_back(copy + fill.move * i);
       }
       copies = std::move(more);
     }
-    std::vector<std::pair<Spot, std::int64_t>> taken;
+    std::vector<std::pair<Position, std::int64_t>> taken;
     taken.reserve(static_cast<std::size_t>(box.elements()) * copies.size());
     const auto widen = [&](std::int64_t number) {
       Index index(lines_.shape.rank(), 0);
@@ -223,8 +223,8 @@ class Deduction {
       return index;
     };
     for (std::int64_t number = 0; number < box.elements(); ++number) {
-      const Spot spot = lines_.spot(widen(number));
-      for (const Spot& copy : copies) taken.emplace_back(spot + copy, number);
+      const Position position = lines_.position(widen(number));
+      for (const Position& copy : copies) taken.emplace_back(position + copy, number);
     }
     std::sort(taken.begin(), taken.end());
     for (std::size_t i = 1; i < taken.size(); ++i) {
@@ -256,7 +256,7 @@ class Deduction {
         (*index)[static_cast<std::size_t>(term.dim)] = x;
       }
     }
-    Spot gap = lines_.spot(pair.first) - lines_.spot(pair.second);
+    Position gap = lines_.position(pair.first) - lines_.position(pair.second);
     if (pair.first == pair.second) return std::nullopt;
     for (std::size_t f = 0; f < fills_.size(); ++f) {
       gap += fills_[f].move * -delta[which.size() + f];
@@ -287,7 +287,7 @@ Status check_writable(const Form& form) {
   return Error{ErrorCode::kNotInjective,
                cat("elements ", bracketed(found.collision->first), " and ",
                    bracketed(found.collision->second), " share a slot of the destination"),
-               std::nullopt, "write to a layout in which every element has a slot of its own"};
+               std::nullopt, "write to a layout in which every element has a separate slot"};
 }
 
 }  // namespace tessera

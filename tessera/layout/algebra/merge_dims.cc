@@ -13,8 +13,8 @@ namespace {
 
 Error leaves_form(int dim, std::string_view why) {
   return Error{ErrorCode::kViewLeavesForm,
-               cat("dims ", dim, " and ", dim + 1, " cannot be one: ", why), std::nullopt,
-               "copy into a layout of the wanted shape instead"};
+               cat("dims ", dim, " and ", dim + 1, " cannot be merged: ", why), std::nullopt,
+               "copy into a layout of the required shape instead"};
 }
 
 std::int64_t coef_of(const Fold& fold, int dim) {
@@ -45,7 +45,7 @@ std::optional<Form> form_of(const Lines& lines, const Form& like) {
   form.shape = lines.shape;
   form.mesh = lines.mesh;
   const std::vector<std::int64_t> strides = lines.mesh.row_major_strides();
-  Spot base = lines.base;
+  Position base = lines.base;
   for (const Line& line : lines.lines) {
     Fold fold{line.terms, line.start, {}};
     bool backwards = false;
@@ -65,7 +65,7 @@ std::optional<Form> form_of(const Lines& lines, const Form& like) {
       forward.cuts[0].move = line.cuts[0].move * -1;
     }
     std::vector<Target> homes;
-    const auto part = [&](const Spot& move, Target home) {
+    const auto part = [&](const Position& move, Target home) {
       if (home.is_memory()) return move.slot;
       const auto axis = static_cast<std::size_t>(home.axis());
       return move.place / strides[axis] % lines.mesh[axis];

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxHistogram = std::int64_t{1} << 22;
 
 /// The number of elements for each difference of positions, in increasing order of differences.
-using Histogram = std::vector<std::pair<Spot, std::int64_t>>;
+using Histogram = std::vector<std::pair<Position, std::int64_t>>;
 
 Error too_many_differences() {
   return Error{ErrorCode::kTooLarge,
@@ -24,7 +24,7 @@ Error too_many_differences() {
 /// The loops of a piece along which the difference changes, and the number of elements in all other
 /// loops.
 struct Changing {
-  std::vector<std::pair<std::int64_t, Spot>> loops;  // extent, change; longest last
+  std::vector<std::pair<std::int64_t, Position>> loops;  // extent, change; longest last
   std::int64_t alike = 1;
   explicit Changing(const Piece& piece) {
     for (const Loop& loop : piece.loops) {
@@ -84,7 +84,7 @@ Result<Histogram> histogram_of(const Factor& factor) {
 }
 
 /// How often each difference occurs over the given factors: the convolution of their histograms.
-Result<Histogram> convolve(Spot base, const std::vector<const Factor*>& factors) {
+Result<Histogram> convolve(Position base, const std::vector<const Factor*>& factors) {
   Histogram total = {{base, 1}};
   for (const Factor* factor : factors) {
     TESSERA_TRY(const Histogram histogram, histogram_of(*factor));
@@ -106,7 +106,7 @@ Result<Histogram> convolve(Spot base, const std::vector<const Factor*>& factors)
 
 /// The number of settings of the loops from l on that bring `at` to zero. The last loop is solved,
 /// not iterated.
-std::int64_t count_zeros(const Changing& changing, std::size_t l, Spot at) {
+std::int64_t count_zeros(const Changing& changing, std::size_t l, Position at) {
   if (l == changing.loops.size()) return at.is_zero() ? 1 : 0;
   const auto& [extent, change] = changing.loops[l];
   if (l + 1 < changing.loops.size()) {

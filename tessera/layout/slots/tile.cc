@@ -161,7 +161,7 @@ Result<Tile> tile_of(const Layout& layout, const Place& place) {
     return Error{
         ErrorCode::kOutOfRange,
         cat("place ", bracketed(place), " is outside the mesh ", bracketed(form.mesh.extents())),
-        std::nullopt, "one coordinate a mesh axis, counted from 0"};
+        std::nullopt, "one coordinate per mesh axis, counted from 0"};
   }
   Tile tile;
   tile.allocated_slots = layout.slots();

@@ -17,11 +17,11 @@ class FirstFit {
   /// `at` has an entry for every block of the relation; those of the component are read and
   /// written.
   FirstFit(const Relation& relation, const std::vector<std::uint32_t>& blocks,
-           std::int64_t good_enough, Patience& patience, std::vector<std::int64_t>& at)
+           std::int64_t good_enough, WorkBudget& budget, std::vector<std::int64_t>& at)
       : relation_(relation),
         blocks_(blocks),
         good_enough_(good_enough),
-        patience_(patience),
+        budget_(budget),
         at_(at),
         best_(blocks_.size(), 0) {
     for (const std::uint32_t b : blocks_) {
@@ -40,7 +40,7 @@ class FirstFit {
 
  private:
   const Block& block(std::uint32_t b) const { return relation_.packing.blocks[b]; }
-  bool goes_on() { return peak_ > good_enough_ && patience_.works_on(work_); }
+  bool goes_on() { return peak_ > good_enough_ && budget_.works_on(work_); }
   double length(std::uint32_t b) const { return block(b).to - block(b).from; }
 
   std::vector<std::uint32_t> order_by(int rule) const {
@@ -157,7 +157,7 @@ class FirstFit {
   const Relation& relation_;
   const std::vector<std::uint32_t>& blocks_;
   std::int64_t good_enough_;
-  Patience& patience_;
+  WorkBudget& budget_;
   std::vector<std::int64_t>& at_;  ///< -1 for blocks that are not placed
   std::int64_t work_ = 0;
   std::uint32_t top_ = 0;
@@ -171,9 +171,9 @@ class FirstFit {
 }  // namespace
 
 std::int64_t lock_first_fit(const Relation& relation, const std::vector<std::uint32_t>& component,
-                            std::int64_t good_enough, bool repairs, Patience& patience,
+                            std::int64_t good_enough, bool repairs, WorkBudget& budget,
                             std::vector<std::int64_t>& offsets) {
-  return FirstFit(relation, component, good_enough, patience, offsets).run(repairs);
+  return FirstFit(relation, component, good_enough, budget, offsets).run(repairs);
 }
 
 void lock_follow_hints(const Relation& relation, const std::vector<std::uint32_t>& component,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/memory/lock_step/meetings.h"
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
@@ -16,7 +16,7 @@ namespace tessera::memory {
 /// budget lasts; deterministic unless the budget runs out. Returns the peak. `offsets` has an entry
 /// for every block of the relation; the entries of the component's blocks are set.
 std::int64_t lock_first_fit(const Relation& relation, const std::vector<std::uint32_t>& component,
-                            std::int64_t good_enough, bool repairs, Patience& patience,
+                            std::int64_t good_enough, bool repairs, WorkBudget& budget,
                             std::vector<std::int64_t>& offsets);
 
 /// Moves blocks of a plan to their hints, one after the other, where that is free and ends at

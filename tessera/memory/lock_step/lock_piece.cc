@@ -11,9 +11,9 @@ bool Piece::can_be_searched() const {
 }
 
 void Piece::search(const Relation& relation, const SolveOptions& options, std::int64_t target,
-                   std::int64_t others, Patience& patience, std::vector<std::int64_t>& offsets) {
+                   std::int64_t others, WorkBudget& budget, std::vector<std::int64_t>& offsets) {
   if (!searched_) {
-    searched_ = std::make_unique<Searched>(relation, ids, options.techniques, patience);
+    searched_ = std::make_unique<Searched>(relation, ids, options.techniques, budget);
   }
   const LockBlocks& blocks = searched_->blocks;
   LockSearch& search = searched_->search;

@@ -8,7 +8,7 @@
 #include "tessera/memory/lock_step/lock_search.h"
 #include "tessera/memory/lock_step/meetings.h"
 #include "tessera/memory/solve.h"
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
@@ -23,18 +23,18 @@ struct Piece {
   bool can_be_searched() const;
   /// Searches for a plan with a peak of at most `target` or, when minimising, for the lowest peak
   /// down to it, and writes a better plan into `offsets`. What a search has learnt is kept for the
-  /// next. `options` and `patience` must outlive this object; `others` is the peak of everything
+  /// next. `options` and `budget` must outlive this object; `others` is the peak of everything
   /// else.
   void search(const Relation& relation, const SolveOptions& options, std::int64_t target,
-              std::int64_t others, Patience& patience, std::vector<std::int64_t>& offsets);
+              std::int64_t others, WorkBudget& budget, std::vector<std::int64_t>& offsets);
 
  private:
   struct Searched {
     Searched(const Relation& relation, const std::vector<std::uint32_t>& ids,
-             const Techniques& techniques, Patience& patience)
+             const Techniques& techniques, WorkBudget& budget)
         : blocks(relation, ids),
           cliques(find_cliques(relation, blocks)),
-          search(blocks, cliques, techniques, patience) {}
+          search(blocks, cliques, techniques, budget) {}
 
     LockBlocks blocks;
     std::vector<LockClique> cliques;

@@ -17,11 +17,11 @@ constexpr std::int64_t kNearShare = 8;     ///< share of a turn's nodes for a se
 }  // namespace
 
 LockSearch::LockSearch(const LockBlocks& blocks, const std::vector<LockClique>& cliques,
-                       const Techniques& techniques, Patience& patience)
+                       const Techniques& techniques, WorkBudget& budget)
     : blocks_(blocks),
       cliques_(cliques),
       techniques_(techniques),
-      patience_(patience),
+      budget_(budget),
       bound_(blocks.fixed_end),
       at_(blocks.count(), -1),
       floor_(blocks.count(), 0),
@@ -43,7 +43,7 @@ LockSearch::LockSearch(const LockBlocks& blocks, const std::vector<LockClique>& 
 
 SearchEnd LockSearch::within(std::int64_t capacity) {
   if (capacity < bound_) return SearchEnd::kNone;
-  for (std::int64_t nodes = kFirstNodes; !patience_.is_spent(); nodes += nodes / 2) {
+  for (std::int64_t nodes = kFirstNodes; !budget_.is_spent(); nodes += nodes / 2) {
     const SearchEnd end = turn(capacity, nodes, far_);
     if (end != SearchEnd::kStopped) return end;
   }
@@ -72,13 +72,13 @@ SearchEnd LockSearch::lowest(std::int64_t target, std::int64_t others, std::int6
         turn(capacity, is_near ? nodes / kNearShare : nodes, is_near ? near_ : far_);
     if (end == SearchEnd::kFound) {
       peak = blocks_.peak(offsets_);
-      patience_.peak = std::max(peak, others);
+      budget_.peak = std::max(peak, others);
       proofs = 0;
     } else if (end == SearchEnd::kNone) {
       proven_bound = std::min(peak, blocks_.above(capacity));
-      patience_.proven_bound = std::max(patience_.proven_bound, proven_bound);
+      budget_.proven_bound = std::max(budget_.proven_bound, proven_bound);
       ++proofs;
-    } else if (patience_.is_spent()) {
+    } else if (budget_.is_spent()) {
       return end;
     } else {
       is_near = !is_near;
@@ -95,9 +95,9 @@ SearchEnd LockSearch::turn(std::int64_t capacity, std::int64_t nodes, Known& kno
   known_ = &known;
   capacity_ = capacity;
   for (order_ = 0; order_ < kOrders; ++order_) {
-    patience_.start_run(techniques_.preordering ? nodes : INT64_MAX);
+    budget_.start_run(techniques_.preordering ? nodes : INT64_MAX);
     const SearchEnd end = run();
-    if (end != SearchEnd::kStopped || patience_.is_spent()) return end;
+    if (end != SearchEnd::kStopped || budget_.is_spent()) return end;
   }
   ++turns_;
   return SearchEnd::kStopped;
@@ -181,7 +181,7 @@ LockSearch::Step LockSearch::enter(std::size_t begin, std::size_t end) {
     work += static_cast<std::int64_t>(blocks_.blocks[b].meetings.size()) + 4;
   }
   if (waiting_.empty()) return Step::kDone;
-  if (!patience_.goes_on(work)) return Step::kStopped;
+  if (!budget_.goes_on(work)) return Step::kStopped;
   Frame frame;
   frame.begin = begin;
   frame.end = end;

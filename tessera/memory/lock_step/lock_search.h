@@ -9,8 +9,8 @@
 #include "tessera/memory/lock_step/lock_blocks.h"
 #include "tessera/memory/lock_step/lock_cliques.h"
 #include "tessera/memory/solver/failures.h"
-#include "tessera/memory/solver/patience.h"
 #include "tessera/memory/solver/search.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
@@ -57,7 +57,7 @@ class LockSearch {
  public:
   /// All arguments must outlive this object.
   LockSearch(const LockBlocks& blocks, const std::vector<LockClique>& cliques,
-             const Techniques& techniques, Patience& patience);
+             const Techniques& techniques, WorkBudget& budget);
 
   /// Searches for a plan within `capacity` until the budget ends: kFound, kNone (a proof) or
   /// kStopped.
@@ -135,7 +135,7 @@ class LockSearch {
   const LockBlocks& blocks_;
   const std::vector<LockClique>& cliques_;
   const Techniques& techniques_;
-  Patience& patience_;
+  WorkBudget& budget_;
   Known far_;   // just below the current plan; or the only ones
   Known near_;  // near the bound
   Known* known_ = &far_;

@@ -39,7 +39,7 @@ TEST(LockSearch, LockStepFindsTheLowestPeakOfTinyCases) {
   for (std::uint64_t seed = 0; seed < few(12'000); ++seed) {
     Dice dice(seed);
     const LockCase the_case = random_lock_case(dice, dice.between(2, 5));
-    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.description());
     const std::optional<std::int64_t> lowest = lowest_in_lock_step(the_case);
     SolveOptions options;
     options.minimize = true;
@@ -82,10 +82,10 @@ struct Alone {
   explicit Alone(const LockCase& the_case, const SolveOptions& options)
       : packing(*pack(the_case.with_largest_sizes(), {}, FixedBlocks::kMayMeet)),
         relation(*relate(packing, the_case.sizes)),
-        patience(options),
+        budget(options),
         blocks(relation, all()),
         cliques(find_cliques(relation, blocks)),
-        search(blocks, cliques, options.techniques, patience) {}
+        search(blocks, cliques, options.techniques, budget) {}
 
   std::vector<std::uint32_t> all() const {
     std::vector<std::uint32_t> ids(packing.blocks.size());
@@ -109,7 +109,7 @@ struct Alone {
 
   Packing packing;
   Relation relation;
-  Patience patience;
+  WorkBudget budget;
   LockBlocks blocks;
   std::vector<LockClique> cliques;
   LockSearch search;
@@ -120,7 +120,7 @@ TEST(LockSearch, DecidesTinyCasesAlone) {
   for (std::uint64_t seed = 0; seed < few(12'000); ++seed) {
     Dice dice(seed + 100'000);
     const LockCase the_case = random_lock_case(dice, dice.between(2, 6));
-    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.description());
     const std::optional<std::int64_t> lowest = lowest_in_lock_step(the_case);
     if (!lowest) continue;
     SolveOptions options;
@@ -156,7 +156,7 @@ TEST(LockSearch, ClimbsHoweverFarThePlanIsAboveTheBound) {
   for (std::uint64_t seed = 0; seed < few(2'000); ++seed) {
     Dice dice(seed + 300'000);
     LockCase the_case = random_lock_case(dice, dice.between(3, 6));
-    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.description());
     const std::optional<std::int64_t> lowest = lowest_in_lock_step(the_case);
     if (!lowest) continue;
     for (Buffer& buffer : the_case.lives.buffers) {
@@ -194,7 +194,7 @@ TEST(LockSearch, TechniquesDoNotChangeTheAnswer) {
     Dice dice(seed + 200'000);
     const LockCase the_case = random_lock_case(dice, 9);
     if (!are_fixed_apart(the_case)) continue;
-    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.words());
+    SCOPED_TRACE(testing::Message() << "seed " << seed << the_case.description());
     const auto lowest = [&](const Techniques& techniques) {
       SolveOptions options;
       options.techniques = techniques;

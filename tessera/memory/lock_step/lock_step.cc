@@ -9,7 +9,7 @@
 #include "tessera/memory/lock_step/lock_piece.h"
 #include "tessera/memory/lock_step/meetings.h"
 #include "tessera/memory/solver/packing.h"
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 namespace {
@@ -42,7 +42,7 @@ class Stepper {
       : lives_(lives),
         sizes_(sizes),
         options_(options),
-        patience_(options),
+        budget_(options),
         largest_(with_largest_sizes(lives, sizes)),
         is_hopeless_(options.capacity && lower_bound > *options.capacity) {
     out_.proven_bound = lower_bound;
@@ -107,8 +107,8 @@ class Stepper {
   static bool report(void* context, const Progress& progress) {
     const Stepper& stepper = *static_cast<const Stepper*>(context);
     Progress told = progress;
-    told.seconds = stepper.patience_.seconds();
-    told.nodes += stepper.patience_.nodes();
+    told.seconds = stepper.budget_.seconds();
+    told.nodes += stepper.budget_.nodes();
     if (!stepper.out_.found_by.empty()) told.peak = std::min(told.peak, stepper.out_.peak);
     told.lower_bound = stepper.out_.proven_bound;
     return stepper.options_.progress(stepper.options_.progress_context, told);
@@ -136,8 +136,8 @@ class Stepper {
   Status search_largest(std::int64_t shares) {
     if (fixed_meet_ || out_.peak <= std::max(good_enough_, largest_bound_)) return ok_status();
     SolveOptions options = options_for_largest();
-    options.seconds = patience_.seconds_left() / static_cast<double>(shares);
-    options.nodes = std::max<std::int64_t>(0, options_.nodes - patience_.nodes()) / shares;
+    options.seconds = budget_.seconds_left() / static_cast<double>(shares);
+    options.nodes = std::max<std::int64_t>(0, options_.nodes - budget_.nodes()) / shares;
     TESSERA_TRY(const Solution solution, solve(largest_, options));
     largest_nodes_ = solution.nodes;
     if (solution.peak < out_.peak) take(solution);
@@ -176,13 +176,13 @@ class Stepper {
   /// First-fit for every component; where the plan for the largest sizes is as low, that plan.
   std::vector<Piece> first_fit(const Relation& relation) {
     std::vector<Piece> pieces;
-    patience_.peak = out_.found_by.empty() ? INT64_MAX : out_.peak;
-    patience_.proven_bound = out_.proven_bound;
+    budget_.peak = out_.found_by.empty() ? INT64_MAX : out_.peak;
+    budget_.proven_bound = out_.proven_bound;
     for (const std::vector<std::uint32_t>& component : relation.components) {
       Piece& piece = pieces.emplace_back();
       piece.ids = component;
       piece.peak = lock_first_fit(relation, component, good_enough_, options_.techniques.repair,
-                                  patience_, offsets_);
+                                  budget_, offsets_);
     }
     if (!options_.techniques.decomposition && pieces.size() > 1) {
       for (std::size_t i = 1; i < pieces.size(); ++i) {
@@ -236,7 +236,7 @@ class Stepper {
 
   /// Searches the highest pieces until `nodes` are used in total.
   void search(const Relation& relation, std::int64_t nodes, std::vector<Piece>& pieces) {
-    patience_.start_search(std::max<std::int64_t>(0, nodes - patience_.nodes() - largest_nodes_));
+    budget_.start_search(std::max<std::int64_t>(0, nodes - budget_.nodes() - largest_nodes_));
     std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
       return a.peak != b.peak ? a.peak > b.peak : a.ids < b.ids;
     });
@@ -251,10 +251,10 @@ class Stepper {
       for (const Piece& other : pieces) {
         if (&other != &piece) others = std::max(others, other.peak);
       }
-      patience_.peak = std::max(others, piece.peak);
-      patience_.proven_bound = proven;
-      if (!patience_.look_at_the_clock() || patience_.is_spent()) return;
-      piece.search(relation, options_, target, others, patience_, offsets_);
+      budget_.peak = std::max(others, piece.peak);
+      budget_.proven_bound = proven;
+      if (!budget_.look_at_the_clock() || budget_.is_spent()) return;
+      piece.search(relation, options_, target, others, budget_, offsets_);
       proven = std::max(proven, piece.proven_bound);
       if (!options_.minimize && piece.peak > target) return;
     }
@@ -263,7 +263,7 @@ class Stepper {
   const Problem& lives_;
   const ClassSizes& sizes_;
   const SolveOptions& options_;
-  Patience patience_;
+  WorkBudget budget_;
   Problem largest_;
   bool is_hopeless_;
   std::int64_t good_enough_ = 0;

@@ -92,7 +92,7 @@ TEST(LockStep, FixedBuffersMayMeetWhereNoPlaceHasBoth) {
       fixed_pair(4, 0, {{4, 4}, {0, 9}, {9, 0}}),  // the same in the other order
   };
   for (const LockCase& the_case : fine) {
-    SCOPED_TRACE(the_case.words());
+    SCOPED_TRACE(the_case.description());
     for (const bool minimize : {false, true}) {
       SolveOptions options;
       options.minimize = minimize;

@@ -27,8 +27,8 @@ std::uint64_t mix(std::size_t tensor, std::int64_t size) {
 Error too_large(std::string_view what, std::int64_t count, std::int64_t most) {
   return Error{ErrorCode::kTooLarge,
                cat("sizes over the mesh fall into ", count, " ", what, "; at most ", most,
-                   " are told apart"),
-               std::nullopt, "use fewer different grids, or plan parts of the program apart"};
+                   " are distinguished"),
+               std::nullopt, "use fewer different grids, or plan parts of the program separately"};
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ Status check_mesh(const Layout& layout, const Shape& mesh) {
     return Error{ErrorCode::kMeshMismatch,
                  cat("a layout on places of ", wanted.rank(), " coordinates, but the mesh ",
                      mesh.to_string(), " has ", mesh.rank()),
-                 std::nullopt, "a device map says which places of the mesh are meant"};
+                 std::nullopt, "add a device map that states which places of the mesh are used"};
   }
   for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
     if (wanted[axis] > mesh[axis]) return past_the_mesh(wanted, axis, mesh);

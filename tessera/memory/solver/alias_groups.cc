@@ -11,8 +11,8 @@ namespace {
 Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& complaints) {
   if (buffer.lower >= buffer.upper) {
     return complaints.bad(i,
-                          cat("lives in [", buffer.lower, ", ", buffer.upper, "), which is never"),
-                          "upper is the first moment after its life, above lower");
+                          cat("has the empty lifetime [", buffer.lower, ", ", buffer.upper, ")"),
+                          "upper is the first moment after the lifetime; it must be above lower");
   }
   if (buffer.size < 0) {
     return complaints.bad(i, cat("has ", buffer.size, " bytes"), "sizes are 0 or more");
@@ -52,8 +52,8 @@ Status follow_aliases(const Problem& problem, const Complaints& complaints,
     std::size_t at = i;
     while (root[at] < 0) {
       if (root[at] == kOnChain) {
-        return complaints.bad(at, "is, through its aliases, a part of itself",
-                              "aliases end at a buffer that is no alias");
+        return complaints.bad(at, "is part of itself through its aliases",
+                              "chains of aliases end at a buffer that is not an alias");
       }
       const std::optional<Alias>& alias = problem.buffers[at].alias;
       if (!alias) {
@@ -61,7 +61,7 @@ Status follow_aliases(const Problem& problem, const Complaints& complaints,
         break;
       }
       if (alias->of >= count) {
-        return complaints.bad(at, cat("is a part of buffer ", alias->of, ", of ", count, " in all"),
+        return complaints.bad(at, cat("is part of buffer ", alias->of, ", but there are ", count, " buffers"),
                               "name a buffer of the same problem");
       }
       if (alias->delta < 0) {
@@ -114,10 +114,10 @@ Status join(const Buffer& buffer, std::size_t i, std::int64_t delta, const Compl
     }
     if (group.fixed >= 0 && group.fixed != start) {
       return complaints.bad(i,
-                            cat("is fixed at offset ", *buffer.fixed, ", where ",
+                            cat("is fixed at offset ", *buffer.fixed, ", but ",
                                 complaints.name(static_cast<std::size_t>(group.fixed_by)),
-                                " wants it at ", group.fixed + delta),
-                            "buffers that share memory have one place; fix one of them");
+                                " requires ", group.fixed + delta),
+                            "buffers that share memory have one offset; fix one of them");
     }
     group.fixed = start;
     group.fixed_by = static_cast<std::int32_t>(i);
@@ -146,7 +146,7 @@ Status join_aliases(const Problem& problem, const Complaints& complaints, AliasG
       return complaints.bad(
           static_cast<std::size_t>(group.fixed_by),
           cat("fixes the memory it shares at offset ", group.fixed, ", not a multiple of ",
-              group.alignment, ", which the alignments of all that share it come to"),
+              group.alignment, ", the combined alignment of all that share it"),
           "fix it elsewhere, or change the alignments");
     }
   }

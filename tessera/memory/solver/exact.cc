@@ -86,9 +86,8 @@ SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int6
     rank(order);
     for (const CornerChoice choice : kChoices) {
       const Tactics tactics{choice, (turns_ + static_cast<std::uint64_t>(order)) % 2 == 1};
-      Search search(state_, techniques_, capacity, ranks_, tactics, failures_, dead_ends_,
-                    patience_);
-      patience_.start_run(techniques_.preordering ? nodes : INT64_MAX);
+      Search search(state_, techniques_, capacity, ranks_, tactics, failures_, dead_ends_, budget_);
+      budget_.start_run(techniques_.preordering ? nodes : INT64_MAX);
       const SearchEnd end = search.run();
       if (end == SearchEnd::kFound) {
         if (!offsets.resize(packing_.blocks.size())) return SearchEnd::kNoMemory;
@@ -97,7 +96,7 @@ SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int6
         }
         state_.undo(0);
       }
-      if (end != SearchEnd::kStopped || patience_.is_spent()) return end;
+      if (end != SearchEnd::kStopped || budget_.is_spent()) return end;
     }
   }
   ++turns_;
@@ -105,9 +104,9 @@ SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int6
 }
 
 SearchEnd Exact::find_within(std::int64_t capacity, Array<std::int64_t>& offsets) {
-  for (; !patience_.is_spent(); nodes_ += nodes_ / kSlowly) {
+  for (; !budget_.is_spent(); nodes_ += nodes_ / kSlowly) {
     const SearchEnd end = turn(capacity, nodes_, offsets);
-    if (end != SearchEnd::kStopped || patience_.is_spent()) return end;
+    if (end != SearchEnd::kStopped || budget_.is_spent()) return end;
   }
   return SearchEnd::kStopped;
 }
@@ -136,14 +135,14 @@ SearchEnd Exact::minimise(std::int64_t target, Array<std::int64_t>& offsets, std
       if (end == SearchEnd::kNoMemory) return end;
       if (end == SearchEnd::kFound) {
         peak = peak_of(packing_, offsets);
-        patience_.peak = std::min(patience_.peak, peak);
+        budget_.peak = std::min(budget_.peak, peak);
         continue;
       }
       tried = capacity;
       if (end == SearchEnd::kNone) {
         proven_bound = std::min(peak, capacity / grain * grain + grain);
-        patience_.proven_bound = std::max(patience_.proven_bound, proven_bound);
-      } else if (patience_.is_spent()) {
+        budget_.proven_bound = std::max(budget_.proven_bound, proven_bound);
+      } else if (budget_.is_spent()) {
         return end;
       }
     }

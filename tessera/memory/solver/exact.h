@@ -5,8 +5,8 @@
 
 #include "tessera/base/array.h"
 #include "tessera/memory/solver/packing.h"
-#include "tessera/memory/solver/patience.h"
 #include "tessera/memory/solver/search.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
@@ -15,9 +15,9 @@ namespace tessera::memory {
 /// failed, and sections in which dead ends accumulate.
 class Exact {
  public:
-  /// `packing`, `techniques` and `patience` must outlive this object.
-  Exact(const Packing& packing, const Techniques& techniques, Patience& patience)
-      : packing_(packing), techniques_(techniques), patience_(patience) {}
+  /// `packing`, `techniques` and `budget` must outlive this object.
+  Exact(const Packing& packing, const Techniques& techniques, WorkBudget& budget)
+      : packing_(packing), techniques_(techniques), budget_(budget) {}
 
   /// True when the packing is small enough to be searched.
   static bool can_search(const Packing& packing);
@@ -45,7 +45,7 @@ class Exact {
 
   const Packing& packing_;
   const Techniques& techniques_;
-  Patience& patience_;
+  WorkBudget& budget_;
   SearchState state_;
   Failures failures_;
   Array<std::int64_t> ranks_;

@@ -31,7 +31,7 @@ bool has_hints(const Packing& packing) {
 
 Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options,
                             Array<std::int64_t>& offsets) {
-  Rules rules(packing, options.seconds, options.patience);
+  Rules rules(packing, options.seconds, options.budget);
   Array<std::int64_t> pinned;
   std::int64_t peak = kNoPlan;
   if (!pin_fixed(packing, pinned) ||

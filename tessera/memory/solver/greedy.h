@@ -9,7 +9,7 @@
 
 namespace tessera::memory {
 
-class Patience;
+class WorkBudget;
 
 /// A quick plan: several heuristics, of which the best plan is kept. Blocks keep their fixed
 /// offsets. Hints are ignored, so they cannot make a plan worse. Stops at the first plan whose peak
@@ -18,7 +18,7 @@ class Patience;
 struct GreedyOptions {
   std::int64_t good_enough = 0;  ///< no plan needs to be lower than this; usually the lower bound
   double seconds = 1;            ///< no further heuristic starts after this time
-  Patience* patience = nullptr;  ///< receives the best plan so far, and may stop the work earlier
+  WorkBudget* budget = nullptr;  ///< receives the best plan so far, and may stop the work earlier
 };
 /// Writes the offset of each block to `offsets`, and returns the peak. The only error is
 /// kOutOfMemory.
@@ -34,7 +34,7 @@ struct RepairOptions {
   std::int64_t good_enough = 0;
   std::int64_t rounds = 3000;
   double seconds = 1;
-  Patience* patience = nullptr;  ///< the same
+  WorkBudget* budget = nullptr;  ///< the same
 };
 /// Returns the peak, which it never raises. `offsets` holds a plan before and after.
 Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options,

@@ -123,7 +123,7 @@ Status check_fixed(const Packing& packing, const Array<std::int32_t>& fixed_by,
               " are fixed on the same bytes [", std::max(above.fixed, below.fixed), ", ",
               std::min(above.fixed + above.size, below.fixed + below.size), ") at moment ",
               packing.moment[static_cast<std::size_t>(std::max(above.from, below.from))]),
-          "fix them apart, or let one of them go where it may");
+          "fix them at disjoint offsets, or do not fix one of them");
     }
   }
   return ok_status();

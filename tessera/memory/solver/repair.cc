@@ -6,7 +6,7 @@
 #include "tessera/memory/solver/first_fit.h"
 #include "tessera/memory/solver/greedy.h"
 #include "tessera/memory/solver/overlaps.h"
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 namespace {
@@ -28,18 +28,18 @@ class Ejection {
         deadline_(Clock::now() +
                   std::chrono::duration_cast<Clock::duration>(
                       std::chrono::duration<double>(std::clamp(options.seconds, 0.0, 1e6)))),
-        patience_(options.patience) {}
+        budget_(options.budget) {}
 
   [[nodiscard]] bool build();
   bool spent() {
     return rounds_ <= 0 || Clock::now() >= deadline_ ||
-           (patience_ != nullptr && !patience_->look_at_the_clock());
+           (budget_ != nullptr && !budget_->look_at_the_clock());
   }
 
-  /// Tries to bring `plan` below `ceiling`, with `patience` tries for each block above it. If not
-  /// `done`, the plan is incomplete.
-  [[nodiscard]] bool lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
-                           bool& done);
+  /// Tries to bring `plan` below `ceiling`, with `tries_per_block` tries for each block above it.
+  /// If not `done`, the plan is incomplete.
+  [[nodiscard]] bool lower(std::int64_t ceiling, std::size_t tries_per_block,
+                           Array<std::int64_t>& plan, bool& done);
 
  private:
   /// The sum of all costs stays below this, so that sums of them fit.
@@ -70,7 +70,7 @@ class Ejection {
   const Packing& packing_;
   std::int64_t rounds_;
   const Clock::time_point deadline_;
-  Patience* const patience_;
+  WorkBudget* const budget_;
   Overlaps overlaps_;
   Array<std::int64_t> worth_;
   Array<std::int64_t> penalty_;
@@ -212,7 +212,7 @@ bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
   return true;
 }
 
-bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int64_t>& plan,
+bool Ejection::lower(std::int64_t ceiling, std::size_t tries_per_block, Array<std::int64_t>& plan,
                      bool& done) {
   rounds_ -= 1 + static_cast<std::int64_t>(plan.size() / 1024);
   up_.clear();
@@ -222,7 +222,7 @@ bool Ejection::lower(std::int64_t ceiling, std::size_t patience, Array<std::int6
     if (block.fixed >= 0 || block.size > ceiling) return true;
     if (!take_up(static_cast<std::int32_t>(i), plan)) return false;
   }
-  for (std::size_t tries = patience * (10 + up_.size()); !up_.empty(); --tries) {
+  for (std::size_t tries = tries_per_block * (10 + up_.size()); !up_.empty(); --tries) {
     if (tries == 0 || spent()) return true;
     const std::int32_t hardest = take_hardest();
     const auto i = static_cast<std::size_t>(hardest);
@@ -263,23 +263,23 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
   constexpr double kMost = 0.1;
   constexpr double kLeast = 0.02;
   double share = kMost / 2;
-  std::size_t patience = 20;
-  constexpr std::size_t kMostPatience = 10000;
+  std::size_t tries_per_block = 20;
+  constexpr std::size_t kMostTries = 10000;
   while (peak > goal && !ejection.spent()) {
     const auto step = static_cast<std::int64_t>(static_cast<double>(peak - goal) * share);
     const std::int64_t ceiling = std::max(goal, peak - std::max(packing.grain, step));
     bool done = false;
-    if (!plan.copy(offsets) || !ejection.lower(ceiling, patience, plan, done))
+    if (!plan.copy(offsets) || !ejection.lower(ceiling, tries_per_block, plan, done))
       return out_of_memory();
     if (done) {
       std::swap(plan, offsets);
       peak = peak_of(packing, offsets);
-      if (options.patience != nullptr) options.patience->peak = peak;
+      if (options.budget != nullptr) options.budget->peak = peak;
     } else {
       share *= 0.7;
       if (share < kLeast) {
         share = kMost;
-        patience = std::min(patience * 2, kMostPatience);
+        tries_per_block = std::min(tries_per_block * 2, kMostTries);
       }
     }
   }

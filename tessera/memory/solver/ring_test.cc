@@ -8,7 +8,7 @@
 #include "bench/hard_instance.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/solver/greedy.h"
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/memory/naive_alloc.h"
 
@@ -103,11 +103,11 @@ TEST(Ring, ServesPipelines) {
   EXPECT_TRUE(validate(problem, all, peak).empty());
 }
 
-TEST(Patience, EndsRulesAndRepairs) {
+TEST(WorkBudget, EndsRulesAndRepairs) {
   const Packing packing = *pack(patternless(3000));
   SolveOptions no_time;
   no_time.seconds = 0;
-  Patience spent(no_time);
+  WorkBudget spent(no_time);
   Array<std::int64_t> first_rule;
   Array<std::int64_t> stopped;
   const std::int64_t first = *greedy(packing, {packing.lower_bound, 0}, first_rule);
@@ -120,7 +120,7 @@ TEST(Patience, EndsRulesAndRepairs) {
 
 /// The limit on nodes is for the exact search: when they are used up, a plan is still repaired
 /// once.
-TEST(Patience, FewNodesLeaveRepairsAlone) {
+TEST(WorkBudget, FewNodesLeaveRepairsAlone) {
   bench::HardOptions hard;
   hard.buffers = 296;
   const Problem problem = bench::hard_instance(hard).problem;
@@ -141,7 +141,7 @@ TEST(Patience, FewNodesLeaveRepairsAlone) {
   }
 }
 
-TEST(Patience, TellsOfRulesAndRepairs) {
+TEST(WorkBudget, TellsOfRulesAndRepairs) {
   struct Watch {
     int calls = 0;
     Progress last;

@@ -8,12 +8,12 @@
 
 namespace tessera::memory {
 
-Rules::Rules(const Packing& packing, double seconds, Patience* patience)
+Rules::Rules(const Packing& packing, double seconds, WorkBudget* budget)
     : packing_(packing),
       deadline_(std::chrono::steady_clock::now() +
                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                     std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6)))),
-      patience_(patience) {}
+      budget_(budget) {}
 
 bool Rules::sort_members(int sharpness, bool by_area) {
   const auto sections = static_cast<std::size_t>(packing_.sections);
@@ -131,7 +131,7 @@ bool Rules::keep(Array<std::int64_t>& best, std::int64_t& peak) {
   const std::int64_t reaches = peak_of(packing_, plan_);
   if (reaches >= peak) return true;
   peak = reaches;
-  if (patience_ != nullptr) patience_->peak = peak;
+  if (budget_ != nullptr) budget_->peak = peak;
   return best.copy(plan_);
 }
 

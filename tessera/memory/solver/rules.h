@@ -8,8 +8,8 @@
 #include "tessera/base/array.h"
 #include "tessera/memory/solver/first_fit.h"
 #include "tessera/memory/solver/packing.h"
-#include "tessera/memory/solver/patience.h"
 #include "tessera/memory/solver/skyline.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
@@ -24,9 +24,9 @@ namespace tessera::memory {
 /// order on every machine.
 class Rules {
  public:
-  /// No further heuristic starts after `seconds`, or when `patience`, if given, is used up; but the
+  /// No further heuristic starts after `seconds`, or when `budget`, if given, is used up; but the
   /// first one always runs.
-  Rules(const Packing& packing, double seconds, Patience* patience);
+  Rules(const Packing& packing, double seconds, WorkBudget* budget);
 
   /// Places every block that has no offset in `pinned`. If the best plan is below `peak`, writes it
   /// to `best` and lowers `peak`. Stops at a plan that is at most `good_enough`.
@@ -53,7 +53,7 @@ class Rules {
 
   bool late() {
     return std::chrono::steady_clock::now() >= deadline_ ||
-           (patience_ != nullptr && !patience_->look_at_the_clock());
+           (budget_ != nullptr && !budget_->look_at_the_clock());
   }
   [[nodiscard]] bool keep(Array<std::int64_t>& best, std::int64_t& peak);
   [[nodiscard]] bool run_ring(std::int64_t good_enough, Array<std::int64_t>& best,
@@ -67,7 +67,7 @@ class Rules {
 
   const Packing& packing_;
   const std::chrono::steady_clock::time_point deadline_;
-  Patience* const patience_;
+  WorkBudget* const budget_;
   Skyline skyline_;
   FirstFit first_fit_;  // built when something is pinned
   Array<std::int32_t> members_;

@@ -55,7 +55,7 @@ Search::Step Search::settle_niche(const Niche& niche, std::int32_t low, std::int
 
 Search::Step Search::settle(std::int32_t low, std::int32_t high, Corner& best) {
   for (bool has_changed = true; has_changed;) {
-    if (!patience_.works_on(high - low)) return Step::kStopped;
+    if (!budget_.works_on(high - low)) return Step::kStopped;
     has_changed = false;
     best = Corner{};
     for (std::int32_t from = low; from < high;) {
@@ -239,7 +239,7 @@ SearchEnd Search::run() {
       }
       continue;
     }
-    if (!patience_.goes_on(frame.high - frame.low)) break;
+    if (!budget_.goes_on(frame.high - frame.low)) break;
     step = try_next(frame);
     if (step == Step::kOpen) {
       step = enter(frame.low, frame.high);

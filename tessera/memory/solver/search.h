@@ -8,8 +8,8 @@
 #include "tessera/memory/solve.h"
 #include "tessera/memory/solver/corners.h"
 #include "tessera/memory/solver/failures.h"
-#include "tessera/memory/solver/patience.h"
 #include "tessera/memory/solver/search_state.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
@@ -55,7 +55,7 @@ class Search {
   /// `dead_ends` counts, by section, the corners that had no option.
   Search(SearchState& state, const Techniques& techniques, std::int64_t capacity,
          std::span<const std::int64_t> ranks, const Tactics& tactics, Failures& failures,
-         std::span<std::int64_t> dead_ends, Patience& patience)
+         std::span<std::int64_t> dead_ends, WorkBudget& budget)
       : state_(state),
         techniques_(techniques),
         view_(state, techniques, capacity),
@@ -63,7 +63,7 @@ class Search {
         tactics_(tactics),
         failures_(failures),
         dead_ends_(dead_ends),
-        patience_(patience) {}
+        budget_(budget) {}
 
   /// Starts from a state in which every block waits. On kFound the state holds the plan; otherwise
   /// all blocks wait again.
@@ -105,7 +105,7 @@ class Search {
   Tactics tactics_;
   Failures& failures_;
   std::span<std::int64_t> dead_ends_;  // by section
-  Patience& patience_;
+  WorkBudget& budget_;
   Array<Frame> frames_;
   Array<std::int32_t> pool_;  // candidates, or the ends of parts, of all frames
 };

@@ -250,7 +250,7 @@ Result<StreamSchedule> schedule_of(const StreamPlan& plan, const StreamOptions& 
     return Error{
         ErrorCode::kTooLarge,
         cat("a schedule of ", plan.chunks, " chunks has more steps than ", kMostStreamSteps),
-        std::nullopt, "all chunks but the last are alike: look at the plan's times"};
+        std::nullopt, "all chunks but the last are equal: use the plan's times"};
   }
   Array<Chunk> chunks;
   if (!chunks.reserve(static_cast<std::size_t>(plan.chunks))) return out_of_memory();

@@ -121,7 +121,7 @@ Result<CuteLayout> modes_of(const Form& form) {
   }
   TESSERA_TRY(const Lines lines, canonical(form));
   const std::int64_t first =
-      shape.empty() ? lines.base.slot : lines.spot(Index(shape.rank(), 0)).slot;
+      shape.empty() ? lines.base.slot : lines.position(Index(shape.rank(), 0)).slot;
   if (first != 0) return cannot_say(cat("an offset of ", first, " slots"));
   for (const Line& line : lines.lines) {
     const auto dim = static_cast<std::size_t>(line.terms.front().dim);

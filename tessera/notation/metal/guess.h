@@ -31,7 +31,7 @@ struct MetalFrame {
 
 /// The coordinate of a spot, or of the difference of two spots, along each line: shard·place +
 /// position inside. A step that is negative in place or slot is the negative of the opposite step.
-Result<std::vector<std::int64_t>> coordinates(Spot spot, const MetalFrame& frame);
+Result<std::vector<std::int64_t>> coordinates(Position spot, const MetalFrame& frame);
 
 /// The largest value of a canonical line.
 std::int64_t last_value(const Lines& lines, const Line& line);

@@ -27,7 +27,7 @@ Coordinates digits_of(std::int64_t number, const std::vector<std::int64_t>& radi
 
 }  // namespace
 
-Result<Coordinates> coordinates(Spot spot, const MetalFrame& frame) {
+Result<Coordinates> coordinates(Position spot, const MetalFrame& frame) {
   const std::size_t rank = frame.grid.size();
   if (spot.place == INT64_MIN || spot.slot == INT64_MIN) {
     return Error{ErrorCode::kOverflow, "a step of a line"};
@@ -95,7 +95,7 @@ std::int64_t steps_to_carry(std::int64_t move, const std::vector<Level>& levels,
 /// Cuts the line where its digits carry from one axis or line to the next. Canonical lines number
 /// places and slots with one number each, in which (d0 floordiv 8, d0 mod 8) on 8x8 is a single
 /// step.
-void split_carries(Lines& lines, Line& line, const MetalFrame& frame, Spot zero) {
+void split_carries(Lines& lines, Line& line, const MetalFrame& frame, Position zero) {
   const std::vector<Level> places = place_levels(frame);
   const std::vector<Level> slots = slot_levels(frame);
   for (std::size_t k = line.cuts.size(); k-- > 0;) {
@@ -184,22 +184,22 @@ Result<Samples> samples_of(const Lines& lines, const MetalFrame& frame) {
   const Shape& shape = lines.shape;
   Samples samples;
   Index index(shape.rank(), 0);
-  TESSERA_TRY(samples.first, coordinates(lines.spot(index), frame));
+  TESSERA_TRY(samples.first, coordinates(lines.position(index), frame));
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     if (shape[dim] == 1) continue;
     Samples::Along along{static_cast<int>(dim), shape[dim] / 2, shape[dim] - 1, {}, {}, {}};
     index[dim] = 1;
-    TESSERA_TRY(along.stands_second, coordinates(lines.spot(index), frame));
+    TESSERA_TRY(along.stands_second, coordinates(lines.position(index), frame));
     index[dim] = along.middle;
-    TESSERA_TRY(along.stands_middle, coordinates(lines.spot(index), frame));
+    TESSERA_TRY(along.stands_middle, coordinates(lines.position(index), frame));
     index[dim] = along.last;
-    TESSERA_TRY(along.stands_last, coordinates(lines.spot(index), frame));
+    TESSERA_TRY(along.stands_last, coordinates(lines.position(index), frame));
     index[dim] = 0;
     samples.along.push_back(std::move(along));
   }
   samples.end = index;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) samples.end[dim] = shape[dim] - 1;
-  TESSERA_TRY(samples.stands_end, coordinates(lines.spot(samples.end), frame));
+  TESSERA_TRY(samples.stands_end, coordinates(lines.position(samples.end), frame));
   return samples;
 }
 
@@ -248,7 +248,7 @@ std::int64_t last_value(const Lines& lines, const Line& line) {
 }
 
 Lines with_carries(Lines lines, const MetalFrame& frame) {
-  const Spot zero = lines.spot(Index(lines.shape.rank(), 0));
+  const Position zero = lines.position(Index(lines.shape.rank(), 0));
   for (std::size_t i = 0; i < lines.lines.size(); ++i) {
     split_carries(lines, lines.lines[i], frame, zero);
   }

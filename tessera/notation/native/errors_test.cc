@@ -184,7 +184,7 @@ TEST(NativeErrors, OfMeaningPointAtTheOffendingText) {
             "cut 0 has the stride -1"},
            {"tensor<4xf32, native<mesh=[2, 3], {d0} / (2 -> m0, 1 -> mem)>>",  //
             "                          ^^^^^^", ErrorCode::kAxisUnsaid,
-            "nothing says what the 3 places of mesh axis 1 hold"},
+            "the content of the 3 places of mesh axis 1 is not specified"},
            {"tensor<4xf32, native<mesh=[0], {d0} / (1 -> mem)>>",  //
             "                          ^^^", ErrorCode::kBadShape, "mesh axis 0 has 0 places"},
            {"tensor<4xf32, native<mesh=[2], {d0} / (1 -> m0)>>",  //
@@ -201,7 +201,7 @@ TEST(NativeErrors, OfMeaningPointAtTheOffendingText) {
             "mesh axis 0 has 2 places but coordinate 2 is used"},
            {"tensor<f32, native<mesh=[2], replicate(m0), fixed(m3=0)>>",  //
             "                                            ^^^^^^^^^^^", ErrorCode::kBadFill,
-            "a fill speaks of mesh axis 3 of a mesh of rank 1"},
+            "a fill names mesh axis 3 of a mesh of rank 1"},
            {"tensor<f32, native<mesh=[2], replicate(m0#0)>>",  //
             "                             ^^^^^^^^^^^^^^^", ErrorCode::kBadFill,
             "mesh axis 0 has 0 replicas 1 apart"},

@@ -108,7 +108,7 @@ Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout) {
     if (lines_of_dim < 2 || line.terms.size() > 1) return noted.error();
     return pyflame_cannot_say(cat("dim ", dim, " cut in ", lines_of_dim, " ways at once"));
   }
-  const Spot first = lines.spot(Index(form.shape.rank(), 0));
+  const Position first = lines.position(Index(form.shape.rank(), 0));
   if (first.place != 0) {
     return pyflame_cannot_say(cat("data that begin on place ",
                                   bracketed(form.mesh.delinear(first.place)), " of the mesh"));

@@ -118,7 +118,7 @@ Result<Guess> arrange(const std::vector<Step>& steps, const Room& room) {
   std::vector<Step> memory_steps;
   std::vector<Step> mesh_steps;
   for (const Step& step : steps) {
-    const Spot& move = step.move;
+    const Position& move = step.move;
     if (move.place < 0 || move.slot < 0 || (move.place != 0 && move.slot != 0)) {
       return cannot("a digit that moves backwards, or both place and slot");
     }

@@ -20,7 +20,7 @@ struct Step {
   std::int64_t width = 1;  ///< in elements of the dim, or in host elements
   std::int64_t above = 0;  ///< the width of the next wider digit; 0 for none
   std::int64_t bound = 1;  ///< number of positions at this digit that hold data
-  Spot move;
+  Position move;
   std::int64_t need() const;  ///< coordinates that hold data
 };
 

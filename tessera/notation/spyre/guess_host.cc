@@ -13,7 +13,7 @@ bool join(const Step& outer, Step& inner) {
   const std::int64_t width = std::gcd(outer.width, inner.width);
   const std::int64_t finer = inner.width / width;
   if (inner.move.slot % finer != 0 || inner.move.place % finer != 0) return false;
-  const Spot move{inner.move.place / finer, inner.move.slot / finer};
+  const Position move{inner.move.place / finer, inner.move.slot / finer};
   if (outer.move != move * (outer.width / width)) return false;
   inner.bound = (Checked(outer.need() - 1) * outer.width + inner.bound).saturated();
   inner.width = width;
@@ -26,8 +26,8 @@ bool join(const Step& outer, Step& inner) {
 std::vector<std::int64_t> parts_of(const std::vector<Step>& steps, const Room& room) {
   std::vector<std::int64_t> parts(steps.size(), 1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Spot& move = steps[i].move;
-    Spot next{room.places, room.slots};
+    const Position& move = steps[i].move;
+    Position next{room.places, room.slots};
     bool lowest = move.slot > 0;
     for (const Step& other : steps) {
       if (other.move.slot > move.slot) next.slot = std::min(next.slot, other.move.slot);

@@ -50,7 +50,7 @@ class Raising {
   Result<SpyreLayout> raise() {
     if (layout_.shape().empty()) return raise_empty();
     TESSERA_TRY(const Lines lines, canonical(layout_.form()));
-    const Spot first = lines.spot(Index(layout_.shape().rank(), 0));
+    const Position first = lines.position(Index(layout_.shape().rank(), 0));
     if (first.slot != 0) return cannot_say(cat("data that begin at slot ", first.slot));
     if (first.place != 0) return cannot_say(cat("data that begin on core ", first.place));
     if (const auto words = with_dims(lines)) return *words;

@@ -88,13 +88,13 @@ Error why_not_straight(const Form& form) {
   const Result<Lines> lines = canonical(form);
   if (!lines) return cannot_say("more than one stride along a dim");
   const Index first(form.shape.rank(), 0);
-  const Spot origin = lines->spot(first);
+  const Position origin = lines->position(first);
   Lines straight{lines->shape, lines->mesh, origin, {}};
   for (std::size_t dim = 0; dim < first.size(); ++dim) {
     if (form.shape[dim] < 2) continue;
     Index next = first;
     next[dim] = 1;
-    const Spot step = lines->spot(next) - origin;
+    const Position step = lines->position(next) - origin;
     straight.lines.push_back({{{static_cast<int>(dim), 1}}, 0, {{1, step}}});
   }
   const Result<std::optional<Index>> index = first_difference(*lines, straight);
@@ -102,7 +102,8 @@ Error why_not_straight(const Form& form) {
   // long.
   if (!index || !*index) return cannot_say("more than one stride along a dim");
   return cannot_say(cat("that element ", bracketed(**index), " is in slot ",
-                        lines->spot(**index).slot, ", not in slot ", straight.spot(**index).slot));
+                        lines->position(**index).slot, ", not in slot ",
+                        straight.position(**index).slot));
 }
 
 /// The strided layout of a form on a single place, whose memory has `slots` slots.

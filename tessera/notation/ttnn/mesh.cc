@@ -36,7 +36,7 @@ Status check_sayable(const LayoutSpec& spec) {
 /// Whether the first digit of a line reaches as far as `place_step`. It may be joined with digits
 /// on later axes: 12 elements, 6 per device and 3 per row of its grid, are one digit of width 3.
 bool reaches(const Line& line, const Shape& shape, std::int64_t place_step) {
-  const Spot move = line.cuts.front().move;
+  const Position move = line.cuts.front().move;
   if (move.slot != 0 || move.place < 1 || place_step % move.place != 0) return false;
   const Fold fold{line.terms, line.start, {{line.cuts.front().width, 1}, {1, 1}}};
   return fold.needed(shape).front() > place_step / move.place;

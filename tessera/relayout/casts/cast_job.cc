@@ -52,7 +52,7 @@ class RunCastJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("cast from ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to()), " in ",
+    return cat("cast_runs: ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to()), " in ",
                steps_of(outer_), " runs of ", run_, " elements");
   }
 
@@ -101,7 +101,7 @@ class CastJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("cast from ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to()), " in ",
+    return cat("cast_blocks: ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to()), " in ",
                steps_of(outer_), " blocks of ", elements_, " elements, runs of ", run_,
                packed_ ? " packed first" : "", "; then ",
                moves_.empty() ? "" : moves_.front()->describe());
@@ -167,8 +167,8 @@ class GroupCastJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("cast from ", dtype_name(cast_.from()), " to groups of ", dtype_name(cast_.to()),
-               " in ", steps_of(outer_), " blocks of ", steps_of(stretches_) * stretch_,
+    return cat("cast_groups: ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to()), " in ",
+               steps_of(outer_), " blocks of ", steps_of(stretches_) * stretch_,
                " elements; after ", moves_.empty() ? "" : moves_.front()->describe());
   }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tessera/testing/build.h"
+#include "tessera/testing/figures.h"
 #include "tessera/testing/relayout/cast_laws.h"
 #include "tessera/testing/relayout/typed_pairs.h"
 #include "tessera/testing/sanitized.h"
@@ -108,21 +109,21 @@ Moved moved(const Placement& from, const Bytes& source, const Placement& to, Byt
   return {to_bytes, status.ok() ? "" : status.error().message, plan->describe()};
 }
 
-bool planned(const Moved& move, std::string_view words) {
+bool planned(const Moved& move, std::string_view text) {
   for (const std::string& line : move.plan) {
-    if (line.find(words) != std::string::npos) return true;
+    if (line.find(text) != std::string::npos) return true;
   }
   return false;
 }
 
 const Placement kRows = *Layout::row_major(shape({2, 3}), DType::kF32);
 
-TEST(CastMoves, AMisfitIsNamedByItsSpotInTheSource) {
+TEST(CastMoves, AMisfitIsNamedByItsPositionInTheSource) {
   const Placement columns = *Layout::strided(shape({2, 3}), DType::kU8, {1, 2});
   // Row-major 3, 0 and 1, 1: the second comes first in the destination, the first in the source.
   const Bytes source = bytes_of<float>({0, 1, 300, -1, 4, 5});
   const Moved refused = moved(kRows, source, columns, Bytes(6));
-  EXPECT_EQ(refused.error, "the element in slot 2 of place [] does not fit ui8");
+  EXPECT_EQ(test::figures(refused.error), "2 [] ui8");
   const Moved saturated = moved(kRows, source, columns, Bytes(6), relayout::Rounding::kSaturate);
   EXPECT_EQ(saturated.bytes, bytes_of<std::uint8_t>({0, 0, 1, 4, 255, 5}));
 }
@@ -147,7 +148,7 @@ TEST(CastMoves, WhatIsNotWrittenStaysBitByBit) {
   const Moved kept = moved(ones, bytes_of<std::uint8_t>({3, 4}), nibbles,
                            bytes_of<std::uint8_t>({0x9F, 0xAB, 0xCD}));
   EXPECT_EQ(kept.bytes, bytes_of<std::uint8_t>({0x93, 0xA4, 0xCD}));
-  EXPECT_TRUE(planned(kept, "image from i8 to i4"));
+  EXPECT_TRUE(planned(kept, "cast_image: i8 to i4"));
 }
 
 /// One bfp_bf8 tile of which [1, 20] elements are used: a row of 20, then padding.
@@ -167,7 +168,7 @@ TEST(CastMoves, NumbersAreRoundedOnceOnTheirWayToBlockFloats) {
   numbers[0] = (std::int64_t{1} << 62) + (std::int64_t{1} << 55) + 1;
   const Placement rows = *Layout::row_major(shape({20}), DType::kI64);
   const Moved tile = moved(rows, bytes_of(numbers), used_tile(0), Bytes(1088));
-  EXPECT_TRUE(planned(tile, "image from f32 to bfp_bf8"));
+  EXPECT_TRUE(planned(tile, "cast_image: f32 to bfp_bf8"));
   EXPECT_EQ(tile.bytes[0], std::byte{189});
   EXPECT_EQ(tile.bytes[64], std::byte{65});
 }
@@ -218,8 +219,8 @@ TEST(CastMoves, NothingAndOneElement) {
   const Placement one_from = *Layout::row_major(shape({}), DType::kF64);
   const Placement one_to = *Layout::row_major(shape({}), DType::kI2);
   EXPECT_EQ(moved(one_from, bytes_of<double>({-2}), one_to, Bytes(1)).bytes, Bytes{std::byte{2}});
-  EXPECT_EQ(moved(one_from, bytes_of<double>({2}), one_to, Bytes(1)).error,
-            "the element in slot 0 of place [] does not fit i2");
+  EXPECT_EQ(test::figures(moved(one_from, bytes_of<double>({2}), one_to, Bytes(1)).error),
+            "0 [] i2");
 }
 
 TEST(CastMoves, EachKernelIsMet) {
@@ -232,14 +233,14 @@ TEST(CastMoves, EachKernelIsMet) {
     plan.plan = relayout::Plan::make(*relayout::make_program(from, to))->describe();
     return plan;
   };
-  EXPECT_TRUE(planned(plan_of(rows, tiles), "to groups of bfp_bf8"));
+  EXPECT_TRUE(planned(plan_of(rows, tiles), "cast_groups: f32 to bfp_bf8"));
   const Layout part = tiled_layout(plainest, shape({53, 48}), DType::kBfpBf8);
   const Layout part_rows = *Layout::row_major(shape({53, 48}), DType::kF32);
-  EXPECT_TRUE(planned(plan_of(part_rows, part), "to groups of bfp_bf8"));
-  EXPECT_TRUE(planned(plan_of(tiles, tiles), "runs of 4352 bytes"));
-  EXPECT_TRUE(planned(plan_of(tiles, rows), "cast from bfp_bf8 to f32"));
-  EXPECT_TRUE(planned(plan_of(rows, kept_as(columns, DType::kBF16)), "cast from f32 to bf16"));
-  EXPECT_TRUE(planned(plan_of(kept_as(rows, DType::kI4), tiles), "image from f32 to bfp_bf8"));
+  EXPECT_TRUE(planned(plan_of(part_rows, part), "cast_groups: f32 to bfp_bf8"));
+  EXPECT_TRUE(planned(plan_of(tiles, tiles), "copy_runs: 4352 "));
+  EXPECT_TRUE(planned(plan_of(tiles, rows), ": bfp_bf8 to f32"));
+  EXPECT_TRUE(planned(plan_of(rows, kept_as(columns, DType::kBF16)), ": f32 to bf16"));
+  EXPECT_TRUE(planned(plan_of(kept_as(rows, DType::kI4), tiles), "cast_image: f32 to bfp_bf8"));
 }
 
 }  // namespace

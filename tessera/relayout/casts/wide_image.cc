@@ -34,7 +34,7 @@ Result<Cast> into_image(DType from, DType to, Rounding rounding) {
 bool writes_everything(const Program& program) {
   if (program.fills_all) return true;
   std::int64_t written = program.elements();
-  for (const FillNest& fill : program.fills) written += fill.spots();
+  for (const FillNest& fill : program.fills) written += fill.positions();
   return written == program.to.elements();
 }
 
@@ -56,7 +56,7 @@ Result<std::vector<std::byte>> padding_bytes(double padding, DType to) {
   return group;
 }
 
-/// Sets a byte for each destination spot that the copies and fills of `program` write.
+/// Sets a byte for each destination position that the copies and fills of `program` write.
 Moves marks_of(const Program& program) {
   const std::vector<std::byte> mark = {std::byte{1}};
   Moves marks;
@@ -166,8 +166,7 @@ bool WideImage::finish(const std::byte* image, const std::byte* marks, std::byte
 
 std::vector<std::string> WideImage::describe() const {
   std::vector<std::string> lines = moves_.describe();
-  lines.push_back(
-      cat("cast of the image from ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to())));
+  lines.push_back(cat("cast_image: ", dtype_name(cast_.from()), " to ", dtype_name(cast_.to())));
   return lines;
 }
 

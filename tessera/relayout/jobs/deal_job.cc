@@ -50,8 +50,8 @@ class DealJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat(dealing_ ? "deals out" : "collects", " runs of ", sizes_.shortest, " to ",
-               sizes_.longest, " bytes, ", blocks_.table().columns.size(), " a row, ",
+    return cat(dealing_ ? "scatter" : "gather", ": runs of ", sizes_.shortest, " to ",
+               sizes_.longest, " bytes, ", blocks_.table().columns.size(), " per row, ",
                blocks_.rows(), " rows", streaming_ ? ", streaming" : "");
   }
 

@@ -11,6 +11,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/testing/exchange/slab_programs.h"
+#include "tessera/testing/figures.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/plan_laws.h"
@@ -34,11 +35,11 @@ std::string mistake_of(const relayout::Program& program, Dice& dice, std::uint64
   for (int i = 0; i < trials; ++i) {
     Trial trial = random_trial(dice);
     trial.part = true;
-    const std::string words = cat("\n  ", describe_trial(trial));
-    const CrashNote note(cat("crashed with seed ", seed, words));
+    const std::string text = cat("\n  ", describe_trial(trial));
+    const CrashNote note(cat("crashed with seed ", seed, text));
     const std::string mistake = trial_mistake(program, relayout::Rounding::kChecked, trial, source,
                                               before, {right, "", {}});
-    if (!mistake.empty()) return mistake + words;
+    if (!mistake.empty()) return mistake + text;
   }
   return "";
 }
@@ -59,12 +60,12 @@ void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
     if (draw.program.from.bytes > most_bytes || draw.program.to.bytes > most_bytes) continue;
     ++tried;
     const Result<relayout::Plan> plan = relayout::Plan::make(draw.program, {.part = true});
-    ASSERT_TRUE(plan.ok()) << plan.error().message << draw.words;
+    ASSERT_TRUE(plan.ok()) << plan.error().message << draw.text;
     const std::string how = plan->describe().front();
-    if (how.starts_with("deals") || how.starts_with("collects")) ++dealt;
-    if (how.starts_with("turns")) ++turned;
+    if (how.starts_with("scatter: ") || how.starts_with("gather: ")) ++dealt;
+    if (how.starts_with("transpose_table: ")) ++turned;
     const std::string mistake = mistake_of(draw.program, dice, static_cast<std::uint64_t>(seed), 4);
-    ASSERT_EQ(mistake, "") << "seed " << seed << draw.words << "\n  " << how;
+    ASSERT_EQ(mistake, "") << "seed " << seed << draw.text << "\n  " << how;
   }
   EXPECT_GE(tried, cases / 2);
   EXPECT_GE(dealt, tried / 3);
@@ -85,11 +86,12 @@ TEST(Deal, BlocksThatDoNotDivideAreOneJob) {
       while (end < 400 && end / 8 == x / 8 && end / 100 == x / 100) ++end;
       if (x / 8 % 2 == 0 && x / 100 % 2 == 0) {
         const std::int64_t shard = x / 200 * 100 + x % 100;
-        const auto spots = [&](std::int64_t slab_step, std::int64_t shard_step) {
-          return dim == 0 ? Spots{{0, slab_step * 100}, {0, shard_step * 200}}
-                          : Spots{{0, slab_step}, {0, shard_step}};
+        const auto positions = [&](std::int64_t slab_step, std::int64_t shard_step) {
+          return dim == 0 ? PositionPair{{0, slab_step * 100}, {0, shard_step * 200}}
+                          : PositionPair{{0, slab_step}, {0, shard_step}};
         };
-        along[dim].pieces.push_back({{0}, spots(packed, shard), {{dim, end - x, 1, spots(1, 1)}}});
+        along[dim].pieces.push_back(
+            {{0}, positions(packed, shard), {{dim, end - x, 1, positions(1, 1)}}});
         packed += end - x;
       }
       x = end;
@@ -100,12 +102,12 @@ TEST(Deal, BlocksThatDoNotDivideAreOneJob) {
   relayout::Program program;
   program.from = one_place(100 * 100, DType::kF32);
   program.to = one_place(200 * 200, DType::kF32);
-  program.copies.emplace_back(*Shape::make({100, 100}), Shape(), Shape(), Spots{},
+  program.copies.emplace_back(*Shape::make({100, 100}), Shape(), Shape(), PositionPair{},
                               std::vector<Factor>{along[0], along[1]});
   const Result<relayout::Plan> plan = relayout::Plan::make(program, {.part = true});
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->describe(),
-            (std::vector<std::string>{"deals out runs of 16 to 32 bytes, 1300 a row, 1 rows"}));
+  ASSERT_EQ(plan->describe().size(), 1u);
+  EXPECT_EQ(figures(plan->describe()[0]), "16 32 1300 1");  // runs of 16 to 32 bytes in one row
   Dice dice(1);
   EXPECT_EQ(mistake_of(program, dice, 1, 8), "");
 }

@@ -50,7 +50,7 @@ class FillJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("fill of ", nest_.steps(), " runs of ", run_, " bytes");
+    return cat("fill: ", nest_.steps(), " runs of ", run_, " bytes");
   }
 
  private:
@@ -83,7 +83,7 @@ class FillBitsJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("fill of ", nest_.steps(), " elements of ", bits_, " bits");
+    return cat("fill_bits: ", nest_.steps(), " elements of ", bits_, " bits");
   }
 
  private:

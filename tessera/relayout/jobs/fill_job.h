@@ -11,8 +11,8 @@
 
 namespace tessera::relayout {
 
-/// Writes `value`, an element of `bits` bits, to every spot of a fill. Values of less than a byte
-/// are in the lowest bits of value[0]; such a job runs on one worker.
+/// Writes `value`, an element of `bits` bits, to every position of a fill. Values of less than a
+/// byte are in the lowest bits of value[0]; such a job runs on one worker.
 std::unique_ptr<const Job> make_fill_job(const FillNest& fill, const Memory& to, std::int64_t bits,
                                          const std::vector<std::byte>& value);
 

@@ -47,6 +47,7 @@ class Job {
   /// Runs items [first, last) of items(threads).
   virtual void run(std::int64_t first, std::int64_t last, int threads,
                    const Arrays& arrays) const = 0;
+  /// The name of the kernel, a colon, and its numbers: "transpose: 4-byte elements, ..".
   virtual std::string describe() const = 0;
 };
 using Jobs = std::vector<std::unique_ptr<const Job>>;

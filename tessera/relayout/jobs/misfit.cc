@@ -15,14 +15,14 @@ constexpr std::int64_t kAtOnce = 512;
 constexpr std::int64_t kGroup = 16;
 constexpr std::int64_t kWidest = 8;
 
-/// Searches nests for the smallest source spot whose number does not fit.
+/// Searches nests for the smallest source position whose number does not fit.
 class Search {
  public:
   Search(const std::byte* from, const Cast& widen, const Cast& narrow)
       : from_(from), widen_(widen), narrow_(narrow) {}
 
   void look_through(FlatNest nest) {
-    // Only the source spots matter: each spot once, with increasing steps.
+    // Only the source positions matter: each position once, with increasing steps.
     std::erase_if(nest.axes, [](const Axis& axis) { return axis.src == 0; });
     for (Axis& axis : nest.axes) {
       if (axis.src > 0) continue;
@@ -38,7 +38,7 @@ class Search {
   std::int64_t first() const { return first_; }
 
  private:
-  /// Searches the loops from number `depth` on. Spots increase along a loop, so it ends at the
+  /// Searches the loops from number `depth` on. Positions increase along a loop, so it ends at the
   /// first misfit.
   void look_through(const std::vector<Axis>& axes, std::size_t depth, std::int64_t src) {
     const Axis& axis = axes[depth];
@@ -95,11 +95,11 @@ std::optional<std::int64_t> first_misfit(const Program& program, std::span<const
   return search.first();
 }
 
-Error does_not_fit(const Memory& from, std::int64_t spot, DType to) {
+Error does_not_fit(const Memory& from, std::int64_t position, DType to) {
   return Error{
       ErrorCode::kOutOfRange,
-      cat("the element in slot ", spot % from.slots, " of place ",
-          bracketed(from.mesh.delinear(spot / from.slots)), " does not fit ", dtype_name(to)),
+      cat("the element in slot ", position % from.slots, " of place ",
+          bracketed(from.mesh.delinear(position / from.slots)), " does not fit ", dtype_name(to)),
       std::nullopt, "saturate, or choose a wider type"};
 }
 

@@ -11,8 +11,8 @@
 
 namespace tessera::relayout {
 
-/// The first spot of the source (counted over all places) from which `program` reads a number that
-/// its destination's type cannot represent; nullopt when all fit. Padding of the source is not
+/// The first position of the source (counted over all places) from which `program` reads a number
+/// that its destination's type cannot represent; nullopt when all fit. Padding of the source is not
 /// checked.
 ///
 /// Casts run in whatever order is fast and only report that some number did not fit. This function
@@ -20,8 +20,8 @@ namespace tessera::relayout {
 /// on threads, kernels or the order of nests.
 std::optional<std::int64_t> first_misfit(const Program& program, std::span<const std::byte> from);
 
-/// The error of a checked cast at that spot of `from`.
+/// The error of a checked cast at that position of `from`.
 /// Example: "the element in slot 17 of place [0, 1] does not fit ui8".
-Error does_not_fit(const Memory& from, std::int64_t spot, DType to);
+Error does_not_fit(const Memory& from, std::int64_t position, DType to);
 
 }  // namespace tessera::relayout

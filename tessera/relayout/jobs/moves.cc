@@ -31,8 +31,8 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
     return Arrays{from.data(), static_cast<std::int64_t>(from.size()), to.data(), stream, nullptr,
                   &misfit};
   };
-  // Fills that cover data must finish before any copy starts; other fills never write the spots of
-  // copies.
+  // Fills that cover data must finish before any copy starts; other fills never write the positions
+  // of copies.
   if (fills_all) {
     pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); });
   }
@@ -49,8 +49,8 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
   });
   if (no_memory) {
     return Error{ErrorCode::kTooLarge,
-                 cat("no memory for ", Scratch::kBytes, " bytes of scratch a thread"), std::nullopt,
-                 "use fewer threads"};
+                 cat("not enough memory for ", Scratch::kBytes, " bytes of scratch per thread"),
+                 std::nullopt, "use fewer threads"};
   }
   return !misfit;
 }

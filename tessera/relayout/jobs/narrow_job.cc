@@ -45,8 +45,8 @@ class NarrowJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat(rows_, " rows side by side, ", columns_, " columns of ", nest_.width,
-               "-byte elements, ", steps_of(nest_.outer), " times");
+    return cat("narrow_rows: ", rows_, " rows side by side, ", columns_, " columns of ",
+               nest_.width, "-byte elements, ", steps_of(nest_.outer), " times");
   }
 
  private:

@@ -77,8 +77,8 @@ class PermuteJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("permuted blocks of ", permutation_.block_bytes(), " bytes, ", lines_.steps,
-               " in a row", lines_.outer.empty() ? "" : ": ", loops_text(lines_.outer));
+    return cat("permute_blocks: ", permutation_.block_bytes(), " bytes, ", lines_.steps,
+               " in a row", lines_.outer.empty() ? "" : "; ", loops_text(lines_.outer));
   }
 
  private:
@@ -113,8 +113,8 @@ class InterleaveJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat(streams_, " streams of ", lines_.steps, " elements of ", width_, " bytes ",
-               back_ ? "taken apart" : "interleaved", lines_.outer.empty() ? "" : ": ",
+    return cat(back_ ? "deinterleave: " : "interleave: ", streams_, " streams of ", lines_.steps,
+               " elements of ", width_, " bytes", lines_.outer.empty() ? "" : "; ",
                loops_text(lines_.outer));
   }
 

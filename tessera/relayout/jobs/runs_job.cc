@@ -82,8 +82,8 @@ class RunsJob final : public Job {
     for (const Axis& axis : axes_) {
       loops.push_back(cat(axis.extent, " (", axis.src, " -> ", axis.dst, ")"));
     }
-    return cat("runs of ", unit_.bytes, " bytes",
-               unit_.pieces > 1 ? cat(", ", unit_.pieces, " at a time") : "", ": ",
+    return cat("copy_runs: ", unit_.bytes, " bytes",
+               unit_.pieces > 1 ? cat(", ", unit_.pieces, " at a time") : "", "; ",
                join(loops, ", "));
   }
 

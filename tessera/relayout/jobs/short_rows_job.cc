@@ -74,7 +74,7 @@ class ShortRowsJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("short rows of ", width_, "-byte elements: ", nest_.rows.steps, " rows, ",
+    return cat("short_rows: ", width_, "-byte elements, ", nest_.rows.steps, " rows, ",
                piece_at_.size(), " columns in ", runs_.size(), " runs, ", steps_of(nest_.outer),
                " times");
   }

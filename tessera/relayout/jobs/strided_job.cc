@@ -68,7 +68,7 @@ class StridedJob final : public Job {
     std::vector<Axis> axes = outer_;
     axes.push_back(slow_);
     axes.push_back(fast_);
-    return cat("strided ", width_, "-byte elements: ", loops_text(axes));
+    return cat("strided: ", width_, "-byte elements; ", loops_text(axes));
   }
 
  private:
@@ -127,7 +127,7 @@ class BitsJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("elements of ", bits_, " bits: ", loops_text(nest_.axes));
+    return cat("copy_bits: elements of ", bits_, " bits; ", loops_text(nest_.axes));
   }
 
  private:

@@ -121,8 +121,7 @@ class TableJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("runs of up to ", longest_,
-               " bytes put together from pieces by tables: ", runs_.size(), " runs of ",
+    return cat("gather_table: runs of up to ", longest_, " bytes, ", runs_.size(), " runs of ",
                piece_at_.size(), " pieces, ", rows_.size(), " rows");
   }
 

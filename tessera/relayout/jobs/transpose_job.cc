@@ -337,9 +337,9 @@ class TransposeJob final : public Job {
 
   std::string describe() const override {
     const Cut cut = cut_for(1);
-    return cat("transpose of ", nest_.width, "-byte elements: ", nest_.rows.steps, " rows, ",
-               nest_.columns.steps, " columns in ", cut.column_blocks, " blocks, ",
-               steps_of(nest_.outer), " times", nest_.joined() ? ", columns joined" : "");
+    return cat(nest_.joined() ? "transpose_joined: " : "transpose: ", nest_.width,
+               "-byte elements, ", nest_.rows.steps, " rows, ", nest_.columns.steps, " columns in ",
+               cut.column_blocks, " blocks, ", steps_of(nest_.outer), " times");
   }
 
  private:

@@ -103,7 +103,7 @@ class TurnTableJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat("turns ", width_, "-byte elements by tables: ", rows_.size(), " rows in runs of ",
+    return cat("transpose_table: ", width_, "-byte elements, ", rows_.size(), " rows in runs of ",
                write_sizes_.shortest, " to ", write_sizes_.longest, " bytes, ", column_dst_.size(),
                " columns in runs of ", read_sizes_.shortest, " to ", read_sizes_.longest, ", ",
                outer_.row_count(), " times");

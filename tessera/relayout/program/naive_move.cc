@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/program/spot_list.h"
+#include "tessera/relayout/program/position_list.h"
 #include "tessera/relayout/verify.h"
 
 namespace tessera::relayout {
@@ -119,14 +119,14 @@ Status check_buffer(std::size_t size, const Placement& placement, std::string_vi
 Status check_types(DType from, DType to) {
   if (from != to) {
     return Error{ErrorCode::kNotSupported,
-                 cat("the source keeps ", dtype_name(from), " and the destination ", dtype_name(to),
-                     ", and moving one by one converts nothing"),
+                 cat("the source stores ", dtype_name(from), " and the destination ",
+                     dtype_name(to), ", and the naive move does not convert"),
                  std::nullopt, "use a plan, or cast first"};
   }
   if (is_block_float(from)) {
     return Error{ErrorCode::kNotSupported,
-                 cat("elements of ", dtype_name(from), " have no address of their own"),
-                 std::nullopt, "use a plan, or decode first"};
+                 cat("elements of ", dtype_name(from), " have no separate address"), std::nullopt,
+                 "use a plan, or decode first"};
   }
   return ok_status();
 }
@@ -163,36 +163,36 @@ Status move_naively(const Placement& from, std::span<const std::byte> source, co
   if (from.shape() != to.shape()) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("a tensor of shape ", bracketed(from.shape().extents()),
-                     " cannot become one of ", bracketed(to.shape().extents())),
+                     " cannot be moved to one of shape ", bracketed(to.shape().extents())),
                  std::nullopt, "source and destination are placements of one tensor"};
   }
   TESSERA_CHECK_OK(check_types(from.atom().storage, to.atom().storage));
   TESSERA_CHECK_OK(check_buffer(source.size(), from, "source"));
   TESSERA_CHECK_OK(check_buffer(destination.size(), to, "destination"));
-  TESSERA_TRY(const SpotList sources, SpotList::make(from, "source"));
-  TESSERA_TRY(const SpotList destinations, SpotList::make(to, "destination"));
+  TESSERA_TRY(const PositionList sources, PositionList::make(from, "source"));
+  TESSERA_TRY(const PositionList destinations, PositionList::make(to, "destination"));
   const std::int64_t bits = *dtype_bits(to.atom().storage);
-  const std::int64_t spots = to.places() * to.slots();
-  std::vector<std::uint8_t> written(static_cast<std::size_t>(spots), 0);
+  const std::int64_t positions = to.places() * to.slots();
+  std::vector<std::uint8_t> written(static_cast<std::size_t>(positions), 0);
   for (std::int64_t element = 0; element < sources.elements(); ++element) {
     const std::uint64_t value = read_bits(source, sources.first(element), bits);
     for (const std::int64_t distance : destinations.copies(element)) {
-      const std::int64_t spot = destinations.first(element) + distance;
-      if (written[static_cast<std::size_t>(spot)]++ != 0) {
+      const std::int64_t position = destinations.first(element) + distance;
+      if (written[static_cast<std::size_t>(position)]++ != 0) {
         return Error{ErrorCode::kNotInjective,
                      cat("element ", bracketed(to.shape().delinear(element)),
                          " shares a slot of the destination with another"),
-                     std::nullopt,
-                     "write to a layout in which every element has a slot of its own"};
+                     std::nullopt, "write to a layout in which every element has a separate slot"};
       }
-      write_bits(destination, spot, bits, value);
+      write_bits(destination, position, bits, value);
     }
   }
   const std::optional<double> number = padding_to_write(to, padding);
   if (!number) return ok_status();
   const std::uint64_t value = *bits_of_number(*number, to.atom().storage);
-  for (std::int64_t spot = 0; spot < spots; ++spot) {
-    if (written[static_cast<std::size_t>(spot)] == 0) write_bits(destination, spot, bits, value);
+  for (std::int64_t position = 0; position < positions; ++position) {
+    if (written[static_cast<std::size_t>(position)] == 0)
+      write_bits(destination, position, bits, value);
   }
   return ok_status();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of placements, larger than those of the tests and in every notation: programs are verified
-// spot by spot, and plans are run against the element-by-element reference in guarded memory, with
+// slot by slot, and plans are run against the element-by-element reference in guarded memory, with
 // several threads, stores and instruction sets each.
 //   relayout_pairs_sweep --quick   tens of thousands of pairs, some of 10^5 elements
 //   relayout_pairs_sweep --full    many more, up to 2·10^6 elements

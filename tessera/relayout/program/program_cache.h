@@ -10,8 +10,8 @@
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 
-/// program/: parts around a Program: the cache of plans, the list of spots for checks, and the
-/// naive reference move (verify.h). Placements come in; plans, spots or moved bytes go out. The
+/// program/: parts around a Program: the cache of plans, the list of positions for checks, and the
+/// naive reference move (verify.h). Placements come in; plans, positions or moved bytes go out. The
 /// list and the reference move must not share code with make_program.
 namespace tessera::relayout {
 

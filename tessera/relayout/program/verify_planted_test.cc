@@ -33,15 +33,15 @@ Piece& random_piece(Dice& dice, std::vector<Factor>& factors, std::size_t& facto
 }
 
 /// For a source, whose other places may hold replicas: only the slot.
-Spot slot_off(Dice& dice, Spot spot) {
-  spot.slot += dice.chance(50) ? 1 : -1;
-  return spot;
+Position slot_off(Dice& dice, Position position) {
+  position.slot += dice.chance(50) ? 1 : -1;
+  return position;
 }
 
-Spot one_off(Dice& dice, Spot spot) {
+Position one_off(Dice& dice, Position position) {
   const std::int64_t by = dice.chance(50) ? 1 : -1;
-  (dice.chance(80) ? spot.slot : spot.place) += by;
-  return spot;
+  (dice.chance(80) ? position.slot : position.place) += by;
+  return position;
 }
 
 /// A change of the copies. The source is a layout: no element is anywhere else.
@@ -51,13 +51,13 @@ std::optional<Planted> planted_copy(Dice& dice, const relayout::Program& right) 
   const Refinement& old = right.copies[copy];
   std::vector<Factor> factors = old.factors();
   if (old.nests() == 0) return std::nullopt;
-  Spots base = old.base();
+  PositionPair base = old.base();
   const auto done = [&](std::string what, std::vector<relayout::Flaw> one_of) {
     return Planted{std::move(what), with_factors(right, copy, factors, base), std::move(one_of)};
   };
   const std::int64_t kind = dice.below(8);
-  // If a loop or piece is moved elsewhere, one of its own spots is not written: shifting a finite
-  // set changes it, and nests are disjoint.
+  // If a loop or piece is moved elsewhere, one of its own positions is not written: shifting a
+  // finite set changes it, and nests are disjoint.
   if (kind == 6) {
     base.a = slot_off(dice, base.a);
     return done("source base", {relayout::Flaw::kWrongSource, relayout::Flaw::kOutside});
@@ -95,7 +95,7 @@ std::optional<Planted> planted_copy(Dice& dice, const relayout::Program& right) 
     loop.extent += longer ? 1 : -1;
     if (!longer) return done("extent", {relayout::Flaw::kNotWritten});
     return done("extent", {relayout::Flaw::kOutside, relayout::Flaw::kWrittenTwice,
-                           relayout::Flaw::kWrongSpot});
+                           relayout::Flaw::kWrongPosition});
   }
   if (loop.extent < 2) return std::nullopt;
   if (dice.chance(50)) {

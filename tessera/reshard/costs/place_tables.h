@@ -87,8 +87,8 @@ class PlaceTable {
   }
 
   /// The coordinates along one axis at which a flow counts: none, one, or all destinations.
-  static Span1D spots(std::int32_t source, const Span1D& destinations, bool by_source,
-                      bool by_destination, At what) {
+  static Span1D positions(std::int32_t source, const Span1D& destinations, bool by_source,
+                          bool by_destination, At what) {
     if (!by_source) return destinations;
     if (!by_destination) return {source, 1, 1};
     if (destinations.count == 1) return {source, destinations.first == source ? 1 : 0, 1};
@@ -119,8 +119,8 @@ class PlaceTable {
         all += measure;
         continue;
       }
-      const Span1D r = by_rows ? spots(flow.row, flow.rows, row, rows, what) : Span1D{};
-      const Span1D c = by_cols ? spots(flow.col, flow.cols, col, cols, what) : Span1D{};
+      const Span1D r = by_rows ? positions(flow.row, flow.rows, row, rows, what) : Span1D{};
+      const Span1D c = by_cols ? positions(flow.col, flow.cols, col, cols, what) : Span1D{};
       for (std::int32_t k = 0; by_rows && !by_cols && k < r.count; ++k) {
         by_row[static_cast<std::size_t>(r.at(k))] += measure;
       }

@@ -50,8 +50,8 @@ void add_loop(std::vector<BoxLoop>& loops, std::size_t first, const Loop& loop) 
 
 Error too_many_segments() {
   return Error{ErrorCode::kTooLarge,
-               cat("dims that are tied together move in more than ", kMaxSegments, " segments"),
-               std::nullopt, "use fewer places, or widths that share larger factors"};
+               cat("combined dims move in more than ", kMaxSegments, " segments"), std::nullopt,
+               "use fewer places, or widths that share larger factors"};
 }
 
 /// Unrolls the loops of one piece that change the place.
@@ -76,20 +76,20 @@ Status unroll(const Piece& piece, RawFactor& factor) {
   placed.segment.first_loop = static_cast<std::uint32_t>(first_loop);
   placed.segment.loop_count = static_cast<std::uint32_t>(factor.loops.size() - first_loop);
   std::vector<std::int64_t> at(unrolled.size(), 0);
-  Spots spots = piece.at;
+  PositionPair positions = piece.at;
   for (std::int64_t done = 0; done < here.raw(); ++done) {
-    placed.source = spots.a.place;
-    placed.destination = spots.b.place;
-    placed.segment.source_slot = spots.a.slot;
-    placed.segment.destination_slot = spots.b.slot;
+    placed.source = positions.a.place;
+    placed.destination = positions.b.place;
+    placed.segment.source_slot = positions.a.slot;
+    placed.segment.destination_slot = positions.b.slot;
     factor.segments.push_back(placed);
     for (std::size_t i = at.size(); i-- > 0;) {
       const Loop& loop = *unrolled[i];
-      spots.a += loop.move.a;
-      spots.b += loop.move.b;
+      positions.a += loop.move.a;
+      positions.b += loop.move.b;
       if (++at[i] < loop.extent) break;
-      spots.a = spots.a - loop.move.a * loop.extent;
-      spots.b = spots.b - loop.move.b * loop.extent;
+      positions.a = positions.a - loop.move.a * loop.extent;
+      positions.b = positions.b - loop.move.b * loop.extent;
       at[i] = 0;
     }
   }
@@ -147,8 +147,8 @@ Status add_copies(const Form& b, std::vector<RawFactor>& factors) {
 
 /// Moves the smallest part of each number into `base`, so that parts are at least zero and every
 /// sum of them stays inside the mesh and the memory.
-void normalize(RawFactor& factor, Spots& base) {
-  Spots least;
+void normalize(RawFactor& factor, PositionPair& base) {
+  PositionPair least;
   const PlacedSegment& first = factor.segments.front();
   least.a = {first.source, first.segment.source_slot};
   least.b = {first.destination, first.segment.destination_slot};
@@ -225,7 +225,7 @@ Result<Flows> flows_of(const ReshardPart& part, const PhysicalMesh& physical, Fl
   flows.map_a = &part.map_a;
   flows.map_b = &part.map_b;
   flows.combines = part.shares.reduces();
-  Spots base = part.refinement.base();
+  PositionPair base = part.refinement.base();
   for (RawFactor& factor : raw) {
     normalize(factor, base);
     flows.factors.push_back(group(std::move(factor)));

@@ -41,8 +41,8 @@ Result<Numbering> numbering(const Shape& mesh, const Shape& physical) {
   }
   return Error{
       ErrorCode::kMeshMismatch,
-      cat("a mesh of rank ", mesh.rank(), " (", mesh.to_string(), ") has no place on one of rank ",
-          physical.rank(), " (", physical.to_string(), ")"),
+      cat("a mesh of rank ", mesh.rank(), " (", mesh.to_string(),
+          ") cannot be mapped to one of rank ", physical.rank(), " (", physical.to_string(), ")"),
       std::nullopt, "use a mesh of the target's rank, or device numbers"};
 }
 
@@ -107,7 +107,7 @@ Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numberin
                                               const Shape& physical) {
   const Shape& mesh = lines.shape;
   Index index(mesh.rank(), 0);
-  const Place base = lines.mesh.delinear(lines.spot(index).place);
+  const Place base = lines.mesh.delinear(lines.position(index).place);
   Place smallest = base;
   Place largest = base;
   AxisLists lists(mesh.rank());
@@ -116,7 +116,7 @@ Result<std::optional<AxisLists>> folded_lists(const Lines& lines, const Numberin
     Place most(base.size(), 0);
     for (std::int64_t v = 0; v < mesh[axis]; ++v) {
       index[axis] = v;
-      const Place moved = minus(lines.mesh.delinear(lines.spot(index).place), base);
+      const Place moved = minus(lines.mesh.delinear(lines.position(index).place), base);
       for (std::size_t k = 0; k < most.size(); ++k) {
         least[k] = std::min(least[k], moved[k]);
         most[k] = std::max(most[k], moved[k]);
@@ -214,7 +214,7 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map,
     } else if (mesh.rank() > 0) {
       Index index(mesh.rank(), 0);
       do {
-        const Place place = lines.mesh.delinear(lines.spot(index).place);
+        const Place place = lines.mesh.delinear(lines.position(index).place);
         TESSERA_CHECK_OK(check_inside(place, numbers, physical.mesh));
         rule.table.push_back(number_of(place, numbers));
       } while (mesh.next(index));

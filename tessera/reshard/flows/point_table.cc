@@ -17,9 +17,9 @@ bool equal(const Point& x, const Point& y) {
 
 Error too_many_flows(std::size_t flows) {
   return Error{ErrorCode::kTooLarge,
-               cat("dims that drive one mesh axis together move between ", flows,
+               cat("dims that share one mesh axis move between ", flows,
                    " pairs of places, which are too many to list"),
-               std::nullopt, "use fewer places, or dims that have axes of their own"};
+               std::nullopt, "use fewer places, or dims with separate axes"};
 }
 
 Result<PointTable> product(const PointTable& x, const PointTable& y, const Point& base) {

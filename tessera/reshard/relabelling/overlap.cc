@@ -29,7 +29,7 @@ std::vector<Fill> fills_of(const Form& form, Fill::Kind kind) {
 Status check_count(std::int64_t count) {
   if (count <= kMaxDisplacements) return ok_status();
   return Error{ErrorCode::kTooLarge, cat(count, " copies or shares of every element"), std::nullopt,
-               cat("at most ", kMaxDisplacements, " are looked at")};
+               cat("at most ", kMaxDisplacements, " are supported")};
 }
 
 }  // namespace

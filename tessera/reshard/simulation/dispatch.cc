@@ -29,7 +29,7 @@ Result<std::vector<std::int64_t>> copy_offsets(const Form& form, std::int64_t mo
     const Checked count = Checked(static_cast<std::int64_t>(offsets.size())) * set.size();
     if (count.saturated() > most) {
       return Error{ErrorCode::kTooLarge, cat("elements have more than ", most, " copies in B"),
-                   std::nullopt, "ask for their cost instead, which takes no listing"};
+                   std::nullopt, "use cost_of instead, which does not list messages"};
     }
     std::vector<std::int64_t> more;
     more.reserve(static_cast<std::size_t>(count.raw()));
@@ -133,7 +133,7 @@ class Lister {
     return Error{ErrorCode::kTooLarge,
                  cat("listing what travels takes more than ", choice_.most,
                      " messages, boxes or destinations"),
-                 std::nullopt, "ask for their cost instead, which takes no listing"};
+                 std::nullopt, "use cost_of instead, which does not list messages"};
   }
 
   /// Arrows [begin, end) leave one place: the elements are part of its dispatch to all their

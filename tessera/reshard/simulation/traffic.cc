@@ -186,7 +186,7 @@ Result<fabric::FabricMesh> routes_of(const Reshard& reshard) {
   if (!mesh) {
     return Error{ErrorCode::kNotSupported,
                  cat("messages have no routes: ", reshard.physical().why_no_fabric), std::nullopt,
-                 "name a target whose places are joined by rows and columns"};
+                 "name a target whose places are connected by rows and columns"};
   }
   TESSERA_CHECK_OK(fabric::Traffic().check(*mesh));
   return *mesh;

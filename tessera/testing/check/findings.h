@@ -30,7 +30,7 @@ inline bool has(const std::vector<relayout::Finding>& findings, relayout::Flaw f
 
 /// The program with other factors in copy number `copy`.
 inline relayout::Program with_factors(relayout::Program program, std::size_t copy,
-                                      std::vector<Factor> factors, Spots base) {
+                                      std::vector<Factor> factors, PositionPair base) {
   const Refinement& old = program.copies[copy];
   program.copies[copy] =
       Refinement(old.shape(), old.mesh_a(), old.mesh_b(), base, std::move(factors));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "tessera/testing/check/mlir_words.h"
+#include "tessera/testing/check/mlir_parts.h"
 
 namespace tessera::test {
 namespace {
@@ -22,15 +22,15 @@ WrittenTensor random_valid(Dice& dice) {
   switch (dice.below(4)) {
     case 0: {
       const MetalRule rule = any_metal(dice);
-      return written(rule, words_of(rule));
+      return written(rule, parts_of(rule));
     }
     case 1: {
       const TodayRule rule = any_today(dice);
-      return written(rule, words_of(rule));
+      return written(rule, parts_of(rule));
     }
     default: {
       const TtnnRule rule = any_ttnn(dice);
-      return written(rule, words_of(rule));
+      return written(rule, parts_of(rule));
     }
   }
 }

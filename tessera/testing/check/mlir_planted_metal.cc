@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tessera/base/text.h"
-#include "tessera/testing/check/mlir_words.h"
+#include "tessera/testing/check/mlir_parts.h"
 
 namespace tessera::test {
 namespace {
 
 Attempt metal_memref(Dice& dice) {
   const MetalRule rule = any_metal(dice);
-  Words words = words_of(rule);
+  Parts parts = parts_of(rule);
   Numbers memref = rule.memref();
   const std::size_t i = any_of(dice, memref.size());
   const std::string right = std::to_string(memref[i]);
   memref[i] = other_number(dice, memref[i]);
-  words.memref = marked_times(memref, i);
-  return planted(written(rule, words), right);
+  parts.memref = marked_times(memref, i);
+  return planted(written(rule, parts), right);
 }
 
 Attempt metal_map_rank(Dice& dice) {
   const MetalRule rule = any_metal(dice);
-  Words words = words_of(rule);
+  Parts parts = parts_of(rule);
   std::size_t rank = rule.shape.size() + 1;
   if (dice.chance(50)) {
     for (const RuleResult& result : rule.linear) {
@@ -30,17 +30,17 @@ Attempt metal_map_rank(Dice& dice) {
     if (rule.shape.empty()) return std::nullopt;
     rank -= 2;
   }
-  words.map = mark(map_text(rank, rule.linear));
-  return planted(written(rule, words));
+  parts.map = mark(map_text(rank, rule.linear));
+  return planted(written(rule, parts));
 }
 
 Attempt metal_map_results(Dice& dice) {
   const MetalRule rule = any_metal(dice);
-  Words words = words_of(rule);
+  Parts parts = parts_of(rule);
   std::vector<RuleResult> linear = rule.linear;
   linear.insert(linear.begin(), RuleResult{});
-  words.map = mark(map_text(rule.shape.size(), linear));
-  return planted(written(rule, words));
+  parts.map = mark(map_text(rule.shape.size(), linear));
+  return planted(written(rule, parts));
 }
 
 Attempt metal_map_coefficient(Dice& dice) {
@@ -53,9 +53,9 @@ Attempt metal_map_coefficient(Dice& dice) {
   // A remainder that is no longer monotone has no unambiguous length.
   if (coefficient == 0 || !other.rises()) return std::nullopt;
   if (other.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.map = mark(words_of(other).map);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.map = mark(parts_of(other).map);
+  return planted(written(rule, parts));
 }
 
 Attempt metal_grid(Dice& dice) {
@@ -64,9 +64,9 @@ Attempt metal_grid(Dice& dice) {
   const std::size_t i = any_of(dice, rule.grid.size());
   other.grid[i] = other_number(dice, rule.grid[i]);
   if (other.grid[i] == 0 || other.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.grid = marked_times(other.grid, i);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.grid = marked_times(other.grid, i);
+  return planted(written(rule, parts));
 }
 
 Attempt metal_tile(Dice& dice) {
@@ -76,9 +76,9 @@ Attempt metal_tile(Dice& dice) {
   const std::size_t i = any_of(dice, 2);
   other.tile[i] = other_number(dice, rule.tile[i]);
   if (other.tile[i] == 0 || other.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.tile = marked_times(other.tile, i);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.tile = marked_times(other.tile, i);
+  return planted(written(rule, parts));
 }
 
 }  // namespace

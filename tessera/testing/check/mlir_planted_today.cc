@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/testing/check/mlir_words.h"
+#include "tessera/testing/check/mlir_parts.h"
 
 namespace tessera::test {
 namespace {
@@ -30,9 +30,9 @@ Attempt today_shape(Dice& dice, bool in_grid) {
   const std::int64_t was = shape[i];
   shape[i] = other_number(dice, was);
   if (shape[i] == 0 || rule.collapsed()[line] == 0) return std::nullopt;
-  TodayWords words = words_of(rule);
-  words.shape = marked_times(shape, i);
-  return planted(written(rule, words), in_grid ? "" : std::to_string(was));
+  TodayParts parts = parts_of(rule);
+  parts.shape = marked_times(shape, i);
+  return planted(written(rule, parts), in_grid ? "" : std::to_string(was));
 }
 
 Attempt today_logical(Dice& dice) {
@@ -41,9 +41,9 @@ Attempt today_logical(Dice& dice) {
   const std::size_t i = any_of(dice, rule.shape.size());
   other.shape[i] = other_number(dice, rule.shape[i]);
   if (!contradicts(other, rule)) return std::nullopt;
-  TodayWords words = words_of(rule);
-  words.logical = marked_times(other.shape, i);
-  return planted(written(rule, words));
+  TodayParts parts = parts_of(rule);
+  parts.logical = marked_times(other.shape, i);
+  return planted(written(rule, parts));
 }
 
 Attempt today_alignment(Dice& dice) {
@@ -52,9 +52,9 @@ Attempt today_alignment(Dice& dice) {
   const std::size_t i = any_of(dice, rule.alignments.size());
   other.alignments[i] = other_number(dice, rule.alignments[i]);
   if (other.alignments[i] == 0 || !contradicts(other, rule)) return std::nullopt;
-  TodayWords words = words_of(rule);
-  words.alignments = marked_times(other.alignments, i);
-  return planted(written(rule, words));
+  TodayParts parts = parts_of(rule);
+  parts.alignments = marked_times(other.alignments, i);
+  return planted(written(rule, parts));
 }
 
 Attempt today_alignments(Dice& dice) {
@@ -65,9 +65,9 @@ Attempt today_alignments(Dice& dice) {
   } else {
     alignments.push_back(1);
   }
-  TodayWords words = words_of(rule);
-  words.alignments = mark(times(alignments));
-  return planted(written(rule, words));
+  TodayParts parts = parts_of(rule);
+  parts.alignments = mark(times(alignments));
+  return planted(written(rule, parts));
 }
 
 Attempt today_tile(Dice& dice) {
@@ -77,9 +77,9 @@ Attempt today_tile(Dice& dice) {
   const std::size_t i = any_of(dice, 2);
   other.tile[i] = other_number(dice, rule.tile[i]);
   if (other.tile[i] == 0 || !contradicts(other, rule)) return std::nullopt;
-  TodayWords words = words_of(rule);
-  words.tile = marked_times(other.tile, i);
-  return planted(written(rule, words));
+  TodayParts parts = parts_of(rule);
+  parts.tile = marked_times(other.tile, i);
+  return planted(written(rule, parts));
 }
 
 /// One end of one interval changed: intervals overlap, run backwards, reach past the rank, or
@@ -111,9 +111,9 @@ Attempt today_interval(Dice& dice) {
   TodayRule normal = other;
   normal.intervals = sorted;
   if (legal && !contradicts(normal, rule)) return std::nullopt;
-  TodayWords words = words_of(rule);
-  words.intervals = mark(other.intervals_text());
-  return planted(written(rule, words));
+  TodayParts parts = parts_of(rule);
+  parts.intervals = mark(other.intervals_text());
+  return planted(written(rule, parts));
 }
 
 }  // namespace

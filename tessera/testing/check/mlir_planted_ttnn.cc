@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/testing/check/mlir_words.h"
+#include "tessera/testing/check/mlir_parts.h"
 
 namespace tessera::test {
 namespace {
@@ -19,13 +19,13 @@ std::int64_t count_of(const std::vector<RuleCores>& cores) {
 
 Attempt ttnn_memref(Dice& dice) {
   const TtnnRule rule = any_ttnn(dice);
-  Words words = words_of(rule);
+  Parts parts = parts_of(rule);
   Numbers memref = rule.memref();
   const std::size_t i = any_of(dice, memref.size());
   const std::string right = std::to_string(memref[i]);
   memref[i] = other_number(dice, memref[i]);
-  words.memref = marked_times(memref, i);
-  return planted(written(rule, words), right);
+  parts.memref = marked_times(memref, i);
+  return planted(written(rule, parts), right);
 }
 
 Attempt ttnn_map_rank(Dice& dice) {
@@ -37,9 +37,9 @@ Attempt ttnn_map_rank(Dice& dice) {
   } else {
     other.shape.erase(other.shape.begin());
   }
-  Words words = words_of(rule);
-  words.map = mark(words_of(other).map);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.map = mark(parts_of(other).map);
+  return planted(written(rule, parts));
 }
 
 Attempt ttnn_map_coefficient(Dice& dice) {
@@ -56,9 +56,9 @@ Attempt ttnn_map_coefficient(Dice& dice) {
   TtnnRule other = rule;
   other.shape = {extent_of(map[0], rule.shape), rule.shape.back()};
   if (coefficient > was && other.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.map = mark(map_text(rule.shape.size(), map));
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.map = mark(map_text(rule.shape.size(), map));
+  return planted(written(rule, parts));
 }
 
 Attempt ttnn_grid(Dice& dice) {
@@ -69,9 +69,9 @@ Attempt ttnn_grid(Dice& dice) {
   if (other.grid[i] == 0) return std::nullopt;
   const bool shares = rule.interleaved() && rule.space == "l1";
   if (shares && other.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.grid = marked_times(other.grid, i);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.grid = marked_times(other.grid, i);
+  return planted(written(rule, parts));
 }
 
 Attempt ttnn_tile(Dice& dice) {
@@ -86,9 +86,9 @@ Attempt ttnn_tile(Dice& dice) {
   as_said.shape = {extent_of(rule.linear()[0], rule.shape),
                    rule.shape.empty() ? 1 : rule.shape.back()};
   if (as_said.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.tile = marked_times(other.tile, i);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.tile = marked_times(other.tile, i);
+  return planted(written(rule, parts));
 }
 
 Attempt ttnn_cores(Dice& dice) {
@@ -101,46 +101,46 @@ Attempt ttnn_cores(Dice& dice) {
   std::int64_t& number = *numbers[corner % 4];
   number = other_number(dice, number);
   if (count_of(other.cores) == count_of(rule.cores)) return std::nullopt;
-  Words words = words_of(rule);
-  words.cores = cores_text(other.cores, corner);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.cores = cores_text(other.cores, corner);
+  return planted(written(rule, parts));
 }
 
 Attempt ttnn_memref_rank(Dice& dice) {
   const TtnnRule rule = any_ttnn(dice);
-  Words words = words_of(rule);
-  words.memref =
-      dice.chance(50) ? cat(mark("1x"), words.memref) : mark(times({product(rule.memref())}));
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.memref =
+      dice.chance(50) ? cat(mark("1x"), parts.memref) : mark(times({product(rule.memref())}));
+  return planted(written(rule, parts));
 }
 
 /// System memory has no memory layout, and the memory of a device has one; DRAM is not
 /// block-sharded; only sharded tensors have core ranges.
 Attempt ttnn_memory(Dice& dice) {
   const TtnnRule rule = any_ttnn(dice);
-  Words words = words_of(rule);
+  Parts parts = parts_of(rule);
   switch (dice.below(3)) {
     case 0:
       if (rule.memory.empty()) {
-        words.space = mark(dice.chance(50) ? "dram" : "l1");
+        parts.space = mark(dice.chance(50) ? "dram" : "l1");
       } else {
-        words.space = mark("system_memory");
+        parts.space = mark("system_memory");
       }
       break;
     case 1:
       if (rule.memory == "block_sharded") {
-        words.space = mark("dram");
+        parts.space = mark("dram");
       } else if (rule.space == "dram" && !rule.interleaved()) {
-        words.mode = mark("block_sharded");
+        parts.mode = mark("block_sharded");
       } else {
         return std::nullopt;
       }
       break;
     default:
       if (rule.cores.empty()) return std::nullopt;
-      words.mode = mark("interleaved");
+      parts.mode = mark("interleaved");
   }
-  return planted(written(rule, words));
+  return planted(written(rule, parts));
 }
 
 Attempt ttnn_sharding(Dice& dice) {
@@ -150,9 +150,9 @@ Attempt ttnn_sharding(Dice& dice) {
   other.memory = rule.memory == "height_sharded" ? "width_sharded" : "height_sharded";
   std::swap(other.grid[0], other.grid[1]);
   if (other.memref() == rule.memref()) return std::nullopt;
-  Words words = words_of(rule);
-  words.mode = mark(other.memory);
-  return planted(written(rule, words));
+  Parts parts = parts_of(rule);
+  parts.mode = mark(other.memory);
+  return planted(written(rule, parts));
 }
 
 }  // namespace

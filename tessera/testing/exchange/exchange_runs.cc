@@ -139,11 +139,11 @@ ExchangeCase exchange_case(const ReshardPair& pair, const NaiveReshard& moves) {
   }
   made.to.assign(static_cast<std::size_t>(pair.to.mesh().elements()),
                  std::vector<ExchangeCase::Expected>(static_cast<std::size_t>(pair.to.slots())));
-  for (const auto& [spot, content] : naive_contents(moves.to)) {
+  for (const auto& [position, content] : naive_contents(moves.to)) {
     const NaiveHome& from = moves.from[static_cast<std::size_t>(content.element)];
     const NaiveHome& to = moves.to[static_cast<std::size_t>(content.element)];
-    ExchangeCase::Expected& slot =
-        made.to[static_cast<std::size_t>(spot.first)][static_cast<std::size_t>(spot.second)];
+    ExchangeCase::Expected& slot = made.to[static_cast<std::size_t>(position.first)]
+                                          [static_cast<std::size_t>(position.second)];
     slot.is_element = true;
     const auto value = [&](std::int64_t share) {
       return values[static_cast<std::size_t>(content.element)][static_cast<std::size_t>(share)];

@@ -53,8 +53,8 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& extents,
 }
 
 /// Runs a nest's loops from loop `l` on.
-void step_through(const relayout::Program& program, const Nest& nest, std::size_t l, Spots at,
-                  const std::function<void(std::int64_t, std::int64_t)>& visit) {
+void step_through(const relayout::Program& program, const Nest& nest, std::size_t l,
+                  PositionPair at, const std::function<void(std::int64_t, std::int64_t)>& visit) {
   if (l == nest.loops.size()) return visit(program.from.flat(at.a), program.to.flat(at.b));
   for (std::int64_t i = 0; i < nest.loops[l].extent; ++i) {
     step_through(program, nest, l + 1, at, visit);
@@ -86,8 +86,9 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest) {
   std::int64_t slab_slots = 0;
   const auto shard = strides_of(shard_extents, order, shard_slots);
   const auto slab = strides_of(slab_extents, turns ? dice.order(rank) : order, slab_slots);
-  const auto spots = [&](std::int64_t in_shard, std::int64_t in_slab) {
-    return packing ? Spots{{0, in_shard}, {0, in_slab}} : Spots{{0, in_slab}, {0, in_shard}};
+  const auto positions = [&](std::int64_t in_shard, std::int64_t in_slab) {
+    return packing ? PositionPair{{0, in_shard}, {0, in_slab}}
+                   : PositionPair{{0, in_slab}, {0, in_shard}};
   };
   std::vector<Factor> factors;
   std::int64_t flipped = 0;
@@ -104,10 +105,10 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest) {
       Piece piece;
       piece.origin = {0};
       const std::int64_t first = by_segment ? one.before * dim.times : one.before;
-      piece.at = spots(one.at * step, first * slab[d]);
+      piece.at = positions(one.at * step, first * slab[d]);
       const std::int64_t next = by_segment ? one.length : dim.packed;
-      piece.loops.push_back({number, dim.times, 1, spots(dim.period * step, next * slab[d])});
-      piece.loops.push_back({number, one.length, 1, spots(step, slab[d])});
+      piece.loops.push_back({number, dim.times, 1, positions(dim.period * step, next * slab[d])});
+      piece.loops.push_back({number, one.length, 1, positions(step, slab[d])});
       factor.pieces.push_back(std::move(piece));
     }
     factors.push_back(std::move(factor));
@@ -115,7 +116,7 @@ SlabDraw random_slab(Dice& dice, DType type, std::int64_t longest) {
   relayout::Program program;
   program.from = one_place(packing ? shard_slots : slab_slots, type);
   program.to = one_place(packing ? slab_slots : shard_slots, type);
-  program.copies.emplace_back(*Shape::make(slab_extents), Shape(), Shape(), spots(flipped, 0),
+  program.copies.emplace_back(*Shape::make(slab_extents), Shape(), Shape(), positions(flipped, 0),
                               std::move(factors));
   return {std::move(program),
           cat("\n  ", packing ? "packing " : "unpacking ", slab_slots, " of ", shard_slots, " ",

@@ -16,7 +16,7 @@ relayout::Memory one_place(std::int64_t slots, DType type);
 /// A program between a shard and a packed slab, built directly as a product of lists of segments.
 struct SlabDraw {
   relayout::Program program;
-  std::string words;
+  std::string text;
 };
 /// Packs or unpacks up to three dims: segments of up to `longest` elements that repeat with a
 /// period. They are packed period by period or segment by segment; the shard has gaps, is sometimes

@@ -132,7 +132,7 @@ std::int64_t LockCase::lower_bound() const {
   return bound;
 }
 
-std::string LockCase::words() const {
+std::string LockCase::description() const {
   std::string out;
   for (std::size_t i = 0; i < lives.buffers.size(); ++i) {
     const Buffer& buffer = lives.buffers[i];

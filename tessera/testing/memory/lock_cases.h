@@ -18,7 +18,7 @@ struct LockCase {
   memory::Problem on(std::size_t c) const;
   memory::Problem with_largest_sizes() const;
   std::int64_t lower_bound() const;  ///< the largest bound of a class
-  std::string words() const;
+  std::string description() const;
 };
 
 /// That many buffers on one to four classes: absent from some, aligned, fixed (perhaps on the same

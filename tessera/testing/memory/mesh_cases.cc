@@ -25,16 +25,16 @@ using memory::SizedTensor;
 
 notation::PyflameLayout grid(std::int64_t rows, std::int64_t cols,
                              notation::PyflameLayout::Pe origin) {
-  notation::PyflameLayout words;
-  words.kind = notation::PyflameLayout::Kind::kGrid;
-  words.rows = rows;
-  words.cols = cols;
-  words.origin = origin;
-  return words;
+  notation::PyflameLayout terms;
+  terms.kind = notation::PyflameLayout::Kind::kGrid;
+  terms.rows = rows;
+  terms.cols = cols;
+  terms.origin = origin;
+  return terms;
 }
 
-Layout lowered(const notation::PyflameLayout& words, std::vector<std::int64_t> extents) {
-  Result<Layout> layout = notation::lower(words, shape(std::move(extents)), DType::kF32);
+Layout lowered(const notation::PyflameLayout& terms, std::vector<std::int64_t> extents) {
+  Result<Layout> layout = notation::lower(terms, shape(std::move(extents)), DType::kF32);
   EXPECT_TRUE(layout) << layout.error().message;
   return *std::move(layout);
 }

@@ -15,7 +15,7 @@ namespace tessera::test {
 notation::PyflameLayout grid(std::int64_t rows, std::int64_t cols,
                              notation::PyflameLayout::Pe origin = {0, 0});
 /// The layout of f32; an invalid one is a failure of the test.
-Layout lowered(const notation::PyflameLayout& words, std::vector<std::int64_t> extents);
+Layout lowered(const notation::PyflameLayout& terms, std::vector<std::int64_t> extents);
 
 memory::Buffer alive(std::int64_t lower, std::int64_t upper, std::int64_t alignment = 1);
 

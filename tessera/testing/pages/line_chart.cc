@@ -103,10 +103,10 @@ std::set<double> places_of(const ChartPanel& panel) {
   return places;
 }
 
-std::string text_at(double x, double y, std::string_view anchor, std::string_view words,
+std::string text_at(double x, double y, std::string_view anchor, std::string_view text,
                     std::string_view kind = "") {
   return cat("<text x=\"", fixed(x), "\" y=\"", fixed(y), "\" text-anchor=\"", anchor, "\"",
-             kind.empty() ? "" : cat(" class=\"", kind, "\""), ">", escaped(words), "</text>\n");
+             kind.empty() ? "" : cat(" class=\"", kind, "\""), ">", escaped(text), "</text>\n");
 }
 
 std::string class_of(const ChartLine& line) {

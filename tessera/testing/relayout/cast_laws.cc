@@ -32,23 +32,24 @@ Bytes random_bytes(std::int64_t count, std::uint64_t seed) {
 /// their exponents are the same after casting back.
 Bytes random_source(const Layout& layout, Values values, std::uint64_t seed) {
   const DType storage = layout.atom().storage;
-  const std::int64_t spots = layout.places() * layout.slots();
+  const std::int64_t positions = layout.places() * layout.slots();
   if (values == Values::kAnyBits && !is_block_float(storage)) {
     return random_bytes(layout.allocated_bytes(), seed);
   }
   std::mt19937_64 engine(seed);
-  Bytes numbers(static_cast<std::size_t>(spots) * sizeof(double));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(spots); ++i) {
+  Bytes numbers(static_cast<std::size_t>(positions) * sizeof(double));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(positions); ++i) {
     double number = static_cast<double>(engine() % 2);
     if (values == Values::kAnyBits) number = static_cast<double>(engine() % 4001) / 16 - 125;
     std::memcpy(numbers.data() + i * sizeof(double), &number, sizeof(double));
   }
   Bytes source(static_cast<std::size_t>(layout.allocated_bytes()));
-  if (spots > 0) naive_cast(DType::kF64, numbers.data(), 0, storage, source.data(), 0, spots);
+  if (positions > 0)
+    naive_cast(DType::kF64, numbers.data(), 0, storage, source.data(), 0, positions);
   return source;
 }
 
-std::int64_t spot_of(const Layout& layout, const Place& place, std::int64_t slot) {
+std::int64_t position_of(const Layout& layout, const Place& place, std::int64_t slot) {
   return layout.mesh().linear(place) * layout.slots() + slot;
 }
 
@@ -62,12 +63,13 @@ bool cast_elements(const Layout& from, const Bytes& source, const Layout& to, DT
   do {
     const Location a = *from.locate(index);
     const Location b = *to.locate(index);
-    const std::int64_t read = spot_of(from, a.places.front(), a.slot);
+    const std::int64_t read = position_of(from, a.places.front(), a.slot);
     for (const Place& place : b.places) {
-      const std::int64_t spot = spot_of(to, place, b.slot);
-      fits = naive_cast_one(from.atom().storage, source.data(), read, type, image.data(), spot) &&
-             fits;
-      written[static_cast<std::size_t>(spot)] = true;
+      const std::int64_t position = position_of(to, place, b.slot);
+      fits =
+          naive_cast_one(from.atom().storage, source.data(), read, type, image.data(), position) &&
+          fits;
+      written[static_cast<std::size_t>(position)] = true;
     }
   } while (from.shape().next(index));
   return fits;
@@ -78,26 +80,26 @@ std::optional<Bytes> reference(const Layout& from, const Bytes& source, const La
                                const Bytes& before, relayout::PaddingRule padding,
                                relayout::Rounding rounding) {
   const DType storage = to.atom().storage;
-  const std::int64_t spots = to.places() * to.slots();
+  const std::int64_t positions = to.places() * to.slots();
   // Block floats are written as a whole, from an image that can represent all of their numbers.
   const DType type = is_block_float(storage) ? DType::kF64 : storage;
   Bytes image = before;
-  if (is_block_float(storage)) image.assign(static_cast<std::size_t>(spots) * 8, std::byte{});
-  std::vector<bool> written(static_cast<std::size_t>(spots), false);
+  if (is_block_float(storage)) image.assign(static_cast<std::size_t>(positions) * 8, std::byte{});
+  std::vector<bool> written(static_cast<std::size_t>(positions), false);
   bool fits = cast_elements(from, source, to, type, image, written);
   const std::optional<double> number = relayout::padding_to_write(to, padding);
   const bool filled = number.has_value();
   if (filled) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(&*number);
-    for (std::int64_t spot = 0; spot < spots; ++spot) {
-      if (written[static_cast<std::size_t>(spot)]) continue;
-      naive_cast_one(DType::kF64, bytes, 0, type, image.data(), spot);
+    for (std::int64_t position = 0; position < positions; ++position) {
+      if (written[static_cast<std::size_t>(position)]) continue;
+      naive_cast_one(DType::kF64, bytes, 0, type, image.data(), position);
     }
   }
   if (is_block_float(storage)) {
     // Padding that is not written is 0 among data; groups of 16 without data keep their bits.
     Bytes blocks = before;
-    for (std::int64_t group = 0; group < spots; group += 16) {
+    for (std::int64_t group = 0; group < positions; group += 16) {
       const auto first = written.begin() + group;
       if (!filled && std::find(first, first + 16, true) == first + 16) continue;
       const std::vector<bool> all =

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/program/spot_list.h"
+#include "tessera/relayout/program/position_list.h"
 #include "tessera/relayout/verify.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/naive_cast.h"
@@ -21,7 +21,9 @@ namespace {
 using Bytes = std::vector<std::byte>;
 constexpr std::int64_t kGroup = 16;
 
-std::int64_t spots_of(const Placement& placement) { return placement.places() * placement.slots(); }
+std::int64_t positions_of(const Placement& placement) {
+  return placement.places() * placement.slots();
+}
 
 /// Truncated to 53 bits, with the last one set when anything was lost: it rounds to any narrower
 /// type like the number itself.
@@ -32,9 +34,9 @@ double cut_to_double(std::uint64_t magnitude) {
 }
 
 /// An element as a double that rounds to block floats as the element does.
-double number_at(DType type, const Bytes& memory, std::int64_t spot) {
+double number_at(DType type, const Bytes& memory, std::int64_t position) {
   const auto whole = [&](auto& number) {
-    std::memcpy(&number, memory.data() + spot * 8, sizeof(number));
+    std::memcpy(&number, memory.data() + position * 8, sizeof(number));
   };
   if (type == DType::kU64) {
     std::uint64_t number = 0;
@@ -48,7 +50,8 @@ double number_at(DType type, const Bytes& memory, std::int64_t spot) {
     return number < 0 ? -cut_to_double(~bits + 1) : cut_to_double(bits);
   }
   double number = 0;
-  naive_cast_one(type, memory.data(), spot, DType::kF64, reinterpret_cast<std::byte*>(&number), 0);
+  naive_cast_one(type, memory.data(), position, DType::kF64, reinterpret_cast<std::byte*>(&number),
+                 0);
   return number;
 }
 
@@ -71,16 +74,16 @@ void write_groups(const std::vector<double>& numbers, const std::vector<bool>& w
 }
 
 /// The decoded numbers, so that two encodings of a block float compare equal.
-Bytes rewritten(DType type, std::int64_t spots, std::span<const std::byte> memory) {
+Bytes rewritten(DType type, std::int64_t positions, std::span<const std::byte> memory) {
   Bytes bytes(memory.begin(), memory.end());
-  naive_cast(type, memory.data(), 0, type, bytes.data(), 0, spots);
+  naive_cast(type, memory.data(), 0, type, bytes.data(), 0, positions);
   return bytes;
 }
 
 }  // namespace
 
 Bytes random_numbers(Dice& dice, const Placement& from, DType to, SourceNumbers numbers) {
-  const std::int64_t spots = spots_of(from);
+  const std::int64_t positions = positions_of(from);
   const DType type = from.atom().storage;
   Bytes memory(static_cast<std::size_t>(from.allocated_bytes()));
   randomize(memory, static_cast<std::uint64_t>(dice.below(1 << 30)));
@@ -92,16 +95,16 @@ Bytes random_numbers(Dice& dice, const Placement& from, DType to, SourceNumbers 
                                 -1e5,  1e10,       1e39, NAN,  kInfinity,   -70000,
                                 1e300, -kInfinity, 2.5,  -0.3, 0x1.0001p62, 464};
   const bool is_float = is_block_float(to) || to <= DType::kF8E5M2;
-  std::vector<double> values(static_cast<std::size_t>(spots));
+  std::vector<double> values(static_cast<std::size_t>(positions));
   for (double& value : values) value = is_float ? kFloats[dice.below(8)] : kSmall[dice.below(4)];
-  if (numbers == SourceNumbers::kSomeMisfit && spots > 0) {
-    const std::int64_t planted = dice.between(1, 1 + spots / 50);
+  if (numbers == SourceNumbers::kSomeMisfit && positions > 0) {
+    const std::int64_t planted = dice.between(1, 1 + positions / 50);
     for (std::int64_t i = 0; i < planted; ++i) {
-      values[static_cast<std::size_t>(dice.below(spots))] = kOthers[dice.below(18)];
+      values[static_cast<std::size_t>(dice.below(positions))] = kOthers[dice.below(18)];
     }
   }
   naive_cast(DType::kF64, reinterpret_cast<const std::byte*>(values.data()), 0, type, memory.data(),
-             0, spots);
+             0, positions);
   return memory;
 }
 
@@ -110,26 +113,26 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
                         relayout::Rounding rounding) {
   const DType from_type = from.atom().storage;
   const DType type = to.atom().storage;
-  const relayout::SpotList sources = *relayout::SpotList::make(from, "source");
-  const relayout::SpotList destinations = *relayout::SpotList::make(to, "destination");
-  const auto spots = static_cast<std::size_t>(spots_of(to));
+  const relayout::PositionList sources = *relayout::PositionList::make(from, "source");
+  const relayout::PositionList destinations = *relayout::PositionList::make(to, "destination");
+  const auto positions = static_cast<std::size_t>(positions_of(to));
   Outcome outcome{before, "", {}};
-  std::vector<bool> written(spots, false);
+  std::vector<bool> written(positions, false);
   const bool blocks = is_block_float(type);
-  std::vector<double> numbers(blocks ? spots : 0, 0);  // of block floats
+  std::vector<double> numbers(blocks ? positions : 0, 0);  // of block floats
   std::int64_t misfit = INT64_MAX;
   for (std::int64_t element = 0; element < sources.elements(); ++element) {
     const std::int64_t at = sources.first(element);
     for (const std::int64_t distance : destinations.copies(element)) {
-      const std::int64_t spot = destinations.first(element) + distance;
-      written[static_cast<std::size_t>(spot)] = true;
+      const std::int64_t position = destinations.first(element) + distance;
+      written[static_cast<std::size_t>(position)] = true;
       bool fits = true;
       if (blocks) {
         const double number = number_at(from_type, source, at);
-        numbers[static_cast<std::size_t>(spot)] = number;
+        numbers[static_cast<std::size_t>(position)] = number;
         fits = block_fits(number, type);
       } else {
-        fits = naive_cast_one(from_type, source.data(), at, type, outcome.bytes.data(), spot);
+        fits = naive_cast_one(from_type, source.data(), at, type, outcome.bytes.data(), position);
       }
       if (!fits) misfit = std::min(misfit, at);
     }
@@ -141,21 +144,21 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
     return outcome;
   }
   const std::optional<double> fill = relayout::padding_to_write(to, padding);
-  for (std::size_t spot = 0; fill && spot < spots; ++spot) {
-    if (written[spot]) continue;
-    written[spot] = true;
+  for (std::size_t position = 0; fill && position < positions; ++position) {
+    if (written[position]) continue;
+    written[position] = true;
     if (blocks) {
-      numbers[spot] = *fill;
+      numbers[position] = *fill;
     } else {
       naive_cast_one(DType::kF64, reinterpret_cast<const std::byte*>(&*fill), 0, type,
-                     outcome.bytes.data(), static_cast<std::int64_t>(spot));
+                     outcome.bytes.data(), static_cast<std::int64_t>(position));
     }
   }
   if (!blocks) return outcome;
   write_groups(numbers, written, type, outcome.bytes);
   if (from_type == type) {
     // Tiles that move whole keep their bits, others are encoded again.
-    const auto count = static_cast<std::int64_t>(spots);
+    const auto count = static_cast<std::int64_t>(positions);
     outcome.meaning = [type, count](std::span<const std::byte> memory) {
       return rewritten(type, count, memory);
     };
@@ -178,11 +181,11 @@ std::string cast_move_mistake(Dice& dice, const Placement& from, const Placement
   randomize(before, static_cast<std::uint64_t>(dice.below(1 << 30)));
   const Outcome outcome = naive_cast_move(from, source, to, before, padding, rounding);
   for (const Trial& trial : trials) {
-    const std::string words = cat(describe_pair(from, to, padding), "\n  rounding ",
-                                  static_cast<int>(rounding), ", ", describe_trial(trial));
-    const CrashNote note("crashed" + words);
+    const std::string text = cat(describe_pair(from, to, padding), "\n  rounding ",
+                                 static_cast<int>(rounding), ", ", describe_trial(trial));
+    const CrashNote note("crashed" + text);
     const std::string mistake = trial_mistake(*program, rounding, trial, source, before, outcome);
-    if (!mistake.empty()) return mistake + words;
+    if (!mistake.empty()) return mistake + text;
   }
   return "";
 }

@@ -73,9 +73,9 @@ bool GuardedBuffer::surroundings_kept() const {
          std::all_of(end, end + after, kept);
 }
 
-CrashNote::CrashNote(std::string_view words) {
-  const std::size_t size = std::min(words.size(), sizeof(note) - 1);
-  std::memcpy(note, words.data(), size);
+CrashNote::CrashNote(std::string_view text) {
+  const std::size_t size = std::min(text.size(), sizeof(note) - 1);
+  std::memcpy(note, text.data(), size);
   note[size] = '\n';
   note_size = static_cast<sig_atomic_t>(size + 1);
   struct sigaction action{};

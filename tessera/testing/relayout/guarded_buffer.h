@@ -41,7 +41,7 @@ class GuardedBuffer {
 /// at a time.
 class CrashNote {
  public:
-  explicit CrashNote(std::string_view words);
+  explicit CrashNote(std::string_view text);
   ~CrashNote();
   CrashNote(const CrashNote&) = delete;
   CrashNote& operator=(const CrashNote&) = delete;

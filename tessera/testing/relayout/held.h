@@ -126,36 +126,36 @@ inline std::int64_t most_crossing(const std::vector<Want>& wants) {
 /// A PyFlame layout of any kind and with any options, on at most `places` PEs.
 inline notation::PyflameLayout random_pyflame(Dice& dice, std::int64_t places) {
   using Kind = notation::PyflameLayout::Kind;
-  notation::PyflameLayout words;
-  words.rows = dice.between(1, places);
-  words.cols = dice.between(1, places / words.rows);
-  words.kind = dice.chance(60) ? Kind::kGrid : dice.chance(50) ? Kind::kBlockCyclic : Kind::kCustom;
-  if (words.kind == Kind::kBlockCyclic) {
-    words.block_rows = dice.between(1, 3);
-    words.block_cols = dice.between(1, 3);
+  notation::PyflameLayout terms;
+  terms.rows = dice.between(1, places);
+  terms.cols = dice.between(1, places / terms.rows);
+  terms.kind = dice.chance(60) ? Kind::kGrid : dice.chance(50) ? Kind::kBlockCyclic : Kind::kCustom;
+  if (terms.kind == Kind::kBlockCyclic) {
+    terms.block_rows = dice.between(1, 3);
+    terms.block_cols = dice.between(1, 3);
   }
   constexpr std::int64_t kSide = 4;
-  if (words.kind == Kind::kCustom) {
+  if (terms.kind == Kind::kCustom) {
     const std::vector<std::size_t> order = dice.order(kSide * kSide);
-    for (std::int64_t i = 0; i < words.rows * words.cols; ++i) {
+    for (std::int64_t i = 0; i < terms.rows * terms.cols; ++i) {
       const auto pe = static_cast<std::int64_t>(order[static_cast<std::size_t>(i)]);
-      words.pes.push_back({pe / kSide, pe % kSide});
+      terms.pes.push_back({pe / kSide, pe % kSide});
     }
   } else if (dice.chance(30)) {
-    words.origin = {dice.below(3), dice.below(3)};
+    terms.origin = {dice.below(3), dice.below(3)};
   }
-  if (dice.chance(30)) words.dim_to_pe = {1, 0};
+  if (dice.chance(30)) terms.dim_to_pe = {1, 0};
   if (dice.chance(25)) {
     const int axis = static_cast<int>(dice.below(2));
     if (dice.chance(40)) {
-      words.partial = {{axis, Reduction::kSum}};
+      terms.partial = {{axis, Reduction::kSum}};
     } else {
-      words.replicate = {axis};
+      terms.replicate = {axis};
     }
-    words.dim_to_pe = dice.chance(50) ? std::vector<std::int64_t>{1 - axis, -1}
+    terms.dim_to_pe = dice.chance(50) ? std::vector<std::int64_t>{1 - axis, -1}
                                       : std::vector<std::int64_t>{-1, 1 - axis};
   }
-  return words;
+  return terms;
 }
 
 /// A checked reshard between two random layouts of the core, on the smallest physical mesh; nothing

@@ -148,11 +148,11 @@ std::string plan_mistake(const Placement& from, const Placement& to, relayout::P
     return cat("the reference: ", naive.error().message, describe_pair(from, to, padding));
   }
   for (const Trial& trial : trials) {
-    const std::string words = cat(describe_pair(from, to, padding), "\n  ", describe_trial(trial));
-    const CrashNote note("crashed" + words);
+    const std::string text = cat(describe_pair(from, to, padding), "\n  ", describe_trial(trial));
+    const CrashNote note("crashed" + text);
     const std::string mistake = trial_mistake(*program, relayout::Rounding::kChecked, trial, source,
                                               before, {right, "", {}});
-    if (!mistake.empty()) return mistake + words;
+    if (!mistake.empty()) return mistake + text;
   }
   return "";
 }

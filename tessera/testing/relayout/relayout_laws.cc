@@ -14,15 +14,15 @@ namespace tessera::test {
 namespace {
 
 std::string describe_placement(const Placement& placement) {
-  std::string words;
+  std::string text;
   for (const FormPiece& piece : form_pieces(placement)) {
-    if (!words.empty()) words += "\n    and ";
+    if (!text.empty()) text += "\n    and ";
     if (placement.pieces() != nullptr) {
-      words += cat("from ", bracketed(piece.box.from), " to ", bracketed(piece.box.to), ": ");
+      text += cat("from ", bracketed(piece.box.from), " to ", bracketed(piece.box.to), ": ");
     }
-    words += describe(*piece.form);
+    text += describe(*piece.form);
   }
-  return cat(placement.view() != nullptr ? "view " : "", words, " (", placement.slots(),
+  return cat(placement.view() != nullptr ? "view " : "", text, " (", placement.slots(),
              " slots of ", dtype_name(placement.atom().storage), ")");
 }
 
@@ -36,9 +36,9 @@ bool keeps_shares(const Placement& placement) {
 bool elements_share_a_slot(const Placement& placement) {
   std::set<std::pair<Place, std::int64_t>> taken;
   for (const FormPiece& piece : form_pieces(placement)) {
-    for (const NaiveSpot& spot : naive_map(*piece.form)) {
-      for (const Place& place : spot.places) {
-        if (!taken.insert({place, spot.slot}).second) return true;
+    for (const NaivePosition& position : naive_map(*piece.form)) {
+      for (const Place& place : position.places) {
+        if (!taken.insert({place, position.slot}).second) return true;
       }
     }
   }
@@ -81,11 +81,11 @@ std::string program_mistake(const Placement& from, const Placement& to,
                describe_pair(from, to, padding));
   }
   if (findings->empty()) return "";
-  std::string words;
+  std::string text;
   for (const relayout::Finding& finding : *findings) {
-    words += cat(relayout::flaw_name(finding.flaw), ": ", finding.message, "\n");
+    text += cat(relayout::flaw_name(finding.flaw), ": ", finding.message, "\n");
   }
-  return words + describe_pair(from, to, padding);
+  return text + describe_pair(from, to, padding);
 }
 
 }  // namespace tessera::test

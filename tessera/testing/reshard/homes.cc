@@ -7,8 +7,8 @@ namespace tessera::test {
 
 Home home_of(const Placement& placement, const Index& index) {
   const auto [form, local] = placement.form_at(index);
-  const NaiveSpot spot = naive_evaluate(*form, local);
-  Home home{spot.slot, {{form->mesh.linear(spot.first)}}};
+  const NaivePosition position = naive_evaluate(*form, local);
+  Home home{position.slot, {{form->mesh.linear(position.first)}}};
   const std::vector<std::int64_t> strides = form->mesh.row_major_strides();
   for (const Fill& fill : form->fills) {
     if (fill.kind == Fill::Kind::kFixed) continue;

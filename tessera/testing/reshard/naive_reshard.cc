@@ -66,9 +66,9 @@ std::vector<Rule> rules_of(const Placement& placement, const reshard::PhysicalMe
 
 NaiveHome home_of(const Rule& rule, const Index& index) {
   const Form& form = *rule.form;
-  const NaiveSpot spot = naive_evaluate(form, index);
+  const NaivePosition position = naive_evaluate(form, index);
   NaiveHome home;
-  home.slot = spot.slot;
+  home.slot = position.slot;
   for (const Fill& fill : form.fills) {
     if (fill.kind == Fill::Kind::kPartial && fill.count > 1) {
       home.partials.emplace_back(fill.count, fill.reduction);
@@ -77,7 +77,7 @@ NaiveHome home_of(const Rule& rule, const Index& index) {
   for (const Place& share : rule.shares) {
     std::set<NaivePlace> places;
     for (const Place& copy : rule.copies) {
-      Place place = spot.first;
+      Place place = position.first;
       for (std::size_t axis = 0; axis < place.size(); ++axis)
         place[axis] += share[axis] + copy[axis];
       const std::int64_t number = form.mesh.linear(place);

@@ -17,7 +17,7 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-using Spot = std::pair<std::int64_t, std::int64_t>;  // place on its own mesh, slot
+using Position = std::pair<std::int64_t, std::int64_t>;  // place on its own mesh, slot
 
 /// Performs transfers and records the first mistake.
 class Witness {
@@ -52,8 +52,8 @@ class Witness {
     (transfer.is_local() ? local_[transfer.source] : messages_[pair]) += elements;
     if (!mistake_.empty()) return;
     for_each_tuple(extents, [&](const std::vector<std::int64_t>& i) {
-      Spot source = {transfer.source_virtual, transfer.source_slot};
-      Spot destination = {transfer.destination_virtual, transfer.destination_slot};
+      Position source = {transfer.source_virtual, transfer.source_slot};
+      Position destination = {transfer.destination_virtual, transfer.destination_slot};
       for (std::size_t k = 0; k < i.size(); ++k) {
         source.second += i[k] * transfer.loops[k].source_stride;
         destination.second += i[k] * transfer.loops[k].destination_stride;
@@ -71,7 +71,7 @@ class Witness {
       mistake_ = "local copies are not those of the reference";
     }
     if (!mistake_.empty() || !choice.messages || !choice.local) return mistake_;
-    for (const auto& [spot, content] : wanted_) {
+    for (const auto& [position, content] : wanted_) {
       const NaiveHome& from = moves_.from[at(content.element)];
       const NaiveHome& to = moves_.to[at(content.element)];
       std::map<std::int64_t, int> expected;
@@ -82,12 +82,12 @@ class Witness {
           expected[static_cast<std::int64_t>(i)] = 1;
         }
       }
-      const auto written = written_.find(spot);
+      const auto written = written_.find(position);
       if ((written == written_.end() ? std::map<std::int64_t, int>() : written->second) !=
           expected) {
-        return cat("place ", spot.first, " slot ", spot.second, " of B, element ", content.element,
-                   " share ", content.share, ": not written once by each of ", expected.size(),
-                   " shares");
+        return cat("place ", position.first, " slot ", position.second, " of B, element ",
+                   content.element, " share ", content.share, ": not written once by each of ",
+                   expected.size(), " shares");
       }
     }
     return mistake_;
@@ -102,7 +102,8 @@ class Witness {
                    transfer.share, ", ", transfer.elements, " elements, ", what);
   }
 
-  void move(const reshard::Transfer& transfer, const Spot& source, const Spot& destination) {
+  void move(const reshard::Transfer& transfer, const Position& source,
+            const Position& destination) {
     const auto wanted = wanted_.find(destination);
     if (wanted == wanted_.end()) {
       return wrong(transfer, cat("writes slot ", destination.second, ", which has no element"));
@@ -142,9 +143,9 @@ class Witness {
 
   const ReshardPair& pair_;
   const NaiveReshard& moves_;
-  std::map<Spot, NaiveContent> wanted_;
-  std::map<Spot, std::set<std::pair<std::int64_t, std::int64_t>>> held_;  // (element, share)
-  std::map<Spot, std::map<std::int64_t, int>> written_;                   // share → times
+  std::map<Position, NaiveContent> wanted_;
+  std::map<Position, std::set<std::pair<std::int64_t, std::int64_t>>> held_;  // (element, share)
+  std::map<Position, std::map<std::int64_t, int>> written_;                   // share → times
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> messages_;
   std::map<std::int64_t, std::int64_t> local_;
   std::set<std::pair<std::int64_t, std::int64_t>> seen_;
@@ -169,7 +170,7 @@ std::string make_mistake(const ReshardPair& pair) {
   if (codes.empty() || !codes.contains(reshard.error().code)) {
     return refused("Reshard::make", reshard.error());
   }
-  return reshard.error().message.empty() ? "a refusal without words" : "";
+  return reshard.error().message.empty() ? "an error without a message" : "";
 }
 
 std::string transfer_mistake(const ReshardPair& pair, const NaiveReshard& moves) {

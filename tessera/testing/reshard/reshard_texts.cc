@@ -37,20 +37,20 @@ std::string gspmd_text(Dice& dice, const Numbers& shape) {
 
 std::string dtensor_text(Dice& dice, const Numbers& shape) {
   Numbers mesh;
-  std::vector<std::string> words;
+  std::vector<std::string> placements;
   for (std::int64_t axes = dice.between(1, 2); axes > 0; --axes) {
     mesh.push_back(dice.between(1, 4));
     const std::int64_t kind = dice.below(6);
     const std::int64_t dim = dice.below(static_cast<std::int64_t>(shape.size()));
     if (shape.empty() || kind == 0) {
-      words.emplace_back("Replicate()");
+      placements.emplace_back("Replicate()");
     } else if (kind == 1) {
-      words.emplace_back("Partial(sum)");
+      placements.emplace_back("Partial(sum)");
     } else {
-      words.push_back(cat("Shard(", dim, ")"));
+      placements.push_back(cat("Shard(", dim, ")"));
     }
   }
-  return cat("dtensor<mesh=[", join(mesh, ","), "], [", join(words, ", "), "]>");
+  return cat("dtensor<mesh=[", join(mesh, ","), "], [", join(placements, ", "), "]>");
 }
 
 std::string metal_text(Dice& dice, const Numbers& shape, const std::string& dtype,

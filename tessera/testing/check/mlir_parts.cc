@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/testing/check/mlir_words.h"
+#include "tessera/testing/check/mlir_parts.h"
 
 #include "tessera/base/text.h"
 
@@ -69,7 +69,7 @@ std::string cores_text(const std::vector<RuleCores>& cores, std::int64_t marked)
   return ranges;
 }
 
-Words words_of(const TtnnRule& rule) {
+Parts parts_of(const TtnnRule& rule) {
   return {map_text(rule.shape.size(), rule.linear()),
           times(rule.grid),
           times(rule.memref()),
@@ -79,16 +79,16 @@ Words words_of(const TtnnRule& rule) {
           cores_text(rule.cores, -1)};
 }
 
-WrittenTensor written(const TtnnRule& rule, const Words& words) {
-  const std::string mode = words.mode.empty() ? "" : cat(", <", words.mode, ">");
-  const std::string cores = rule.cores.empty() ? "" : cat(", core_ranges = <[", words.cores, "]>");
+WrittenTensor written(const TtnnRule& rule, const Parts& parts) {
+  const std::string mode = parts.mode.empty() ? "" : cat(", <", parts.mode, ">");
+  const std::string cores = rule.cores.empty() ? "" : cat(", core_ranges = <[", parts.cores, "]>");
   return {with_x(rule.shape), rule.dtype,
-          cat("#ttnn.ttnn_layout<", words.map, ", <", words.grid, ">, memref<", words.memref, "x",
-              tiled("ttcore", words.tile, rule.tile, rule.storage), ", #ttnn.buffer_type<",
-              words.space, ">>", mode, cores, ">")};
+          cat("#ttnn.ttnn_layout<", parts.map, ", <", parts.grid, ">, memref<", parts.memref, "x",
+              tiled("ttcore", parts.tile, rule.tile, rule.storage), ", #ttnn.buffer_type<",
+              parts.space, ">>", mode, cores, ">")};
 }
 
-Words words_of(const MetalRule& rule) {
+Parts parts_of(const MetalRule& rule) {
   return {map_text(rule.shape.size(), rule.linear),
           times(rule.grid),
           times(rule.memref()),
@@ -98,28 +98,28 @@ Words words_of(const MetalRule& rule) {
           {}};
 }
 
-WrittenTensor written(const MetalRule& rule, const Words& words) {
+WrittenTensor written(const MetalRule& rule, const Parts& parts) {
   const std::string device = rule.device ? cat(", device = <", times(rule.device->physical), ", ",
                                                map_text(rule.grid.size(), rule.device->map), ">")
                                          : std::string();
   return {
       with_x(rule.shape), rule.dtype,
-      cat("#", rule.dialect, ".metal_layout<", words.map, ", ", rule.oob, ", <", words.grid,
-          ">, memref<", words.memref, "x", tiled(rule.dialect, words.tile, rule.tile, rule.storage),
-          ", #", rule.dialect, ".memory_space<", words.space, ">>", device, ">")};
+      cat("#", rule.dialect, ".metal_layout<", parts.map, ", ", rule.oob, ", <", parts.grid,
+          ">, memref<", parts.memref, "x", tiled(rule.dialect, parts.tile, rule.tile, rule.storage),
+          ", #", rule.dialect, ".memory_space<", parts.space, ">>", device, ">")};
 }
 
-TodayWords words_of(const TodayRule& rule) {
+TodayParts parts_of(const TodayRule& rule) {
   Numbers shape = rule.grid;
   for (const std::int64_t extent : rule.shard()) shape.push_back(extent);
   return {times(shape), times(rule.tile), times(rule.shape), times(rule.alignments),
           rule.intervals_text()};
 }
 
-WrittenTensor written(const TodayRule& rule, const TodayWords& words) {
-  return {words.shape + "x", tiled("ttcore", words.tile, rule.tile, rule.storage),
-          cat("#", rule.dialect, ".metal_layout<logical_shape = ", words.logical,
-              ", dim_alignments = ", words.alignments, ", collapsed_intervals = ", words.intervals,
+WrittenTensor written(const TodayRule& rule, const TodayParts& parts) {
+  return {parts.shape + "x", tiled("ttcore", parts.tile, rule.tile, rule.storage),
+          cat("#", rule.dialect, ".metal_layout<logical_shape = ", parts.logical,
+              ", dim_alignments = ", parts.alignments, ", collapsed_intervals = ", parts.intervals,
               rule.oob.empty() ? "" : cat(", ", rule.oob), ", ", rule.space,
               rule.memory_layout.empty() ? "" : cat(", ", rule.memory_layout), ">")};
 }

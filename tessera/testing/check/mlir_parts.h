@@ -23,22 +23,22 @@ std::string marked_times(const Numbers& numbers, std::size_t which);
 
 /// The parts of `#ttnn.ttnn_layout` and of the `#tt.metal_layout` of the tt-mlir layout
 /// specification, each as it is written.
-struct Words {
+struct Parts {
   std::string map, grid, memref, tile, space, mode, cores;
 };
-Words words_of(const TtnnRule& rule);
-Words words_of(const MetalRule& rule);
-WrittenTensor written(const TtnnRule& rule, const Words& words);
-WrittenTensor written(const MetalRule& rule, const Words& words);
+Parts parts_of(const TtnnRule& rule);
+Parts parts_of(const MetalRule& rule);
+WrittenTensor written(const TtnnRule& rule, const Parts& parts);
+WrittenTensor written(const MetalRule& rule, const Parts& parts);
 /// The ranges with number `marked` marked, counted x, y, x, y through all of them.
 std::string cores_text(const std::vector<RuleCores>& cores, std::int64_t marked);
 
 /// The parts of today's `#ttcore.metal_layout`.
-struct TodayWords {
+struct TodayParts {
   std::string shape, tile, logical, alignments, intervals;
 };
-TodayWords words_of(const TodayRule& rule);
-WrittenTensor written(const TodayRule& rule, const TodayWords& words);
+TodayParts parts_of(const TodayRule& rule);
+WrittenTensor written(const TodayRule& rule, const TodayParts& parts);
 
 TtnnRule any_ttnn(Dice& dice);
 MetalRule any_metal(Dice& dice);

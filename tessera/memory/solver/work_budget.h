@@ -9,9 +9,9 @@
 namespace tessera::memory {
 
 /// The remaining budget of a solve(), shared by everything that it tries.
-class Patience {
+class WorkBudget {
  public:
-  explicit Patience(const SolveOptions& options)
+  explicit WorkBudget(const SolveOptions& options)
       : options_(options), started_(std::chrono::steady_clock::now()) {}
 
   double seconds() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/program/spot_list.h"
+#include "tessera/relayout/program/position_list.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,16 +23,16 @@ Status check_partials(const Form& form, std::string_view which) {
 }
 
 Status check_size(const Placement& placement, std::string_view which) {
-  const std::int64_t spots = (Checked(placement.places()) * placement.slots()).saturated();
+  const std::int64_t positions = (Checked(placement.places()) * placement.slots()).saturated();
   const std::int64_t elements = placement.shape().elements();
-  if (spots <= kMostListed && elements <= kMostListed) return ok_status();
+  if (positions <= kMostListed && elements <= kMostListed) return ok_status();
   return Error{ErrorCode::kTooLarge,
-               cat("the ", which, " has ", elements, " elements and ", spots,
-                   " slots, more than the ", kMostListed, " that are looked at one by one"),
-               std::nullopt, "try a smaller tensor of the same kind"};
+               cat("the ", which, " has ", elements, " elements and ", positions,
+                   " slots; at most ", kMostListed, " are examined one by one"),
+               std::nullopt, "use a smaller tensor of the same kind"};
 }
 
-/// The distances between the replicas of an element, in spots.
+/// The distances between the replicas of an element, in positions.
 std::vector<std::int64_t> replica_distances(const Form& form, std::int64_t slots) {
   std::vector<std::int64_t> distances;
   for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
@@ -45,11 +45,11 @@ std::vector<std::int64_t> replica_distances(const Form& form, std::int64_t slots
 
 }  // namespace
 
-Result<SpotList> SpotList::make(const Placement& placement, std::string_view which) {
+Result<PositionList> PositionList::make(const Placement& placement, std::string_view which) {
   const std::vector<FormPiece> boxes = form_pieces(placement);
   for (const FormPiece& box : boxes) TESSERA_CHECK_OK(check_partials(*box.form, which));
   TESSERA_CHECK_OK(check_size(placement, which));
-  SpotList list;
+  PositionList list;
   const Shape& shape = placement.shape();
   const auto elements = static_cast<std::size_t>(shape.elements());
   list.first_.resize(elements);
@@ -75,8 +75,8 @@ Result<SpotList> SpotList::make(const Placement& placement, std::string_view whi
   return list;
 }
 
-bool SpotList::holds(std::int64_t element, std::int64_t spot) const {
-  const std::int64_t distance = spot - first(element);
+bool PositionList::holds(std::int64_t element, std::int64_t position) const {
+  const std::int64_t distance = position - first(element);
   if (distance == 0) return true;
   const std::vector<std::int64_t>& distances = copies(element);
   return std::binary_search(distances.begin(), distances.end(), distance);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/memory/solver/patience.h"
+#include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
 
-bool Patience::look_at_the_clock() {
+bool WorkBudget::look_at_the_clock() {
   constexpr double kBetweenReports = 0.1;
   unseen_work_ = 0;
   const double now = seconds();
