@@ -107,6 +107,12 @@ Window window_around(std::string_view source, Span span) {
   return window;
 }
 
+template <typename Value>
+std::optional<Value> value_of(const Fact* fact) {
+  const Value* const value = fact == nullptr ? nullptr : std::get_if<Value>(&fact->value);
+  return value == nullptr ? std::nullopt : std::optional<Value>(*value);
+}
+
 }  // namespace
 
 std::string_view code_name(ErrorCode code) {
@@ -123,6 +129,25 @@ const std::vector<ErrorCode>& all_error_codes() {
     return list;
   }();
   return codes;
+}
+
+const Fact* Reason::find(std::string_view fact) const {
+  for (const Fact& each : facts) {
+    if (each.name == fact) return &each;
+  }
+  return nullptr;
+}
+
+std::optional<std::int64_t> Reason::number(std::string_view fact) const {
+  return value_of<std::int64_t>(find(fact));
+}
+
+std::optional<std::vector<std::int64_t>> Reason::numbers(std::string_view fact) const {
+  return value_of<std::vector<std::int64_t>>(find(fact));
+}
+
+std::optional<std::string> Reason::text(std::string_view fact) const {
+  return value_of<std::string>(find(fact));
 }
 
 Error Error::at(Span where) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace tessera {
@@ -77,6 +78,29 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
+/// A named number, list of numbers or word of a reason. Names never change their meaning.
+struct Fact {
+  std::string_view name;  ///< of static storage: "slot"
+  std::variant<std::int64_t, std::vector<std::int64_t>, std::string> value;
+  friend bool operator==(const Fact&, const Fact&) = default;
+};
+
+/// What a sentence of an error claims, for programs: a stable name and the facts of the sentence.
+/// Example: "element_elsewhere" with index [0, 1], slot 3 and expected_slot 5.
+struct Reason {
+  std::string_view name;  ///< of static storage: lower case with underscores
+  std::vector<Fact> facts = {};
+
+  /// The fact of this name; null when there is none.
+  const Fact* find(std::string_view fact) const;
+  /// Its value; nullopt when there is no fact of this name and type.
+  std::optional<std::int64_t> number(std::string_view fact) const;
+  std::optional<std::vector<std::int64_t>> numbers(std::string_view fact) const;
+  std::optional<std::string> text(std::string_view fact) const;
+
+  friend bool operator==(const Reason&, const Reason&) = default;
+};
+
 /// Why there is no result: a stable code, one sentence that names the offending number, its
 /// position in the text that was read (if there was one), and what would be right.
 struct Error {
@@ -86,6 +110,9 @@ struct Error {
   std::string help = {};
   /// The correct text in place of `span`, if exactly one text is correct.
   std::string correction = {};
+  /// What the sentence claims. A notation that cannot express a tensor gives one reason or more;
+  /// other errors have none.
+  std::vector<Reason> reasons = {};
 
   /// The same error with a span. An error that already has a span keeps it.
   Error at(Span where) const;

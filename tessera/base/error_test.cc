@@ -47,6 +47,19 @@ TEST(Error, ShiftedMovesOnlyASpanThatIsThere) {
 }
 
 // The caret is under byte 15 of the text: "cut d0 by [18, " is 15 characters long.
+TEST(Reason, FactsAreFoundByNameAndType) {
+  const Reason reason = {
+      "element_elsewhere",
+      {{"index", std::vector<std::int64_t>{0, 1}}, {"slot", 3}, {"dtype", "f32"}}};
+  EXPECT_EQ(reason.number("slot"), 3);
+  EXPECT_EQ(reason.numbers("index"), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(reason.text("dtype"), "f32");
+  EXPECT_EQ(reason.number("index"), std::nullopt);
+  EXPECT_EQ(reason.text("slot"), std::nullopt);
+  EXPECT_EQ(reason.numbers("place"), std::nullopt);
+  EXPECT_EQ(reason.find("place"), nullptr);
+}
+
 TEST(Render, CaretUnderTheOffendingText) {
   const Error error{ErrorCode::kSyntax, "expected a width, found 'x'", Span{15, 16},
                     "widths are positive integers"};

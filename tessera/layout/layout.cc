@@ -23,10 +23,12 @@ bool is_space_name(const std::string& name) {
 }
 
 Error collision_error(const std::pair<Index, Index>& pair) {
-  return Error{ErrorCode::kNotInjective,
-               cat("elements ", bracketed(pair.first), " and ", bracketed(pair.second),
-                   " share one slot of one place"),
-               std::nullopt, "a layout gives every element a separate slot; views may alias"};
+  Error error{ErrorCode::kNotInjective,
+              cat("elements ", bracketed(pair.first), " and ", bracketed(pair.second),
+                  " share one slot of one place"),
+              std::nullopt, "a layout gives every element a separate slot; views may alias"};
+  error.reasons = {{"shared_slot", {{"first", pair.first}, {"second", pair.second}}}};
+  return error;
 }
 
 /// Fields without effect get their default value, so that equal layouts compare equal.

@@ -10,13 +10,16 @@
 #include "tessera/layout/runs.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/raising/one_rule.h"
+#include "tessera/notation/raising/refusal.h"
 
 namespace tessera::notation {
 namespace {
 
-Error cannot(std::string reason) {
-  return Error{ErrorCode::kNotSupported, std::move(reason), std::nullopt,
-               "the native notation can say it"};
+Error cannot(std::string_view notation, Obstacle what) {
+  what.words = cat(notation, " ", what.words);
+  Error error = as_error(std::move(what));
+  error.help = "the native notation can express it";
+  return error;
 }
 
 /// A property of a layout other than where its elements are.
@@ -112,8 +115,8 @@ Result<Conversion> raise_layout(const Layout& layout, const Notation& to) {
         conversion.lost.push_back(remarks[i].what);
       }
       TESSERA_TRY(const Layout bare, Layout::make(std::move(spec)));
-      if (auto reason = outside_scope(bare, to.name, to.scope)) {
-        refusal = cannot(*std::move(reason));
+      if (auto outside = outside_scope(bare, to.name, to.scope)) {
+        refusal = std::move(outside);
         continue;
       }
       Result<std::string> text = raise_text(bare, to);
@@ -148,9 +151,7 @@ std::optional<Layout> as_layout(const Placement& placement) {
 
 Result<Conversion> raise_placement(const Placement& placement, const Notation& to) {
   if (const Layout* layout = placement.layout()) return raise_layout(*layout, to);
-  if (auto reason = outside_scope(placement, to.name, to.scope)) {
-    return cannot(*std::move(reason));
-  }
+  if (auto outside = outside_scope(placement, to.name, to.scope)) return *std::move(outside);
   Result<std::string> text = print_tensor(placement, to);
   if (text) return Conversion{*std::move(text), {}};
   if (const View* view = placement.view()) {
@@ -179,21 +180,30 @@ Status check_same(const Placement& before, const Conversion& conversion, const N
   TESSERA_TRY(const Tensor after, parse_tensor(conversion.text));
   TESSERA_TRY(const Comparison same, same_placement(before, after.placement));
   if (!same.equal) {
-    return cannot(cat(to.name, " puts element ", bracketed(*same.first_difference), " elsewhere"));
+    return cannot(to.name, obstacle(why::kElementElsewhere, "puts element {index} elsewhere",
+                                    {fact("index", *same.first_difference)}));
   }
   if (before.places() != after.placement.places() ||
       (before.places() > 1 && before.mesh() != after.placement.mesh())) {
-    return cannot(cat(to.name, " has a mesh of ", after.placement.mesh().to_string(), ", not ",
-                      before.mesh().to_string()));
+    return cannot(to.name,
+                  obstacle(why::kMeshShape, "has a mesh of {expected_mesh:x}, not {mesh:x}",
+                           {fact("mesh", before.mesh().extents()),
+                            fact("expected_mesh", after.placement.mesh().extents())}));
   }
   if (before.slots() != after.placement.slots()) {
-    return cannot(cat(to.name, " allocates ", after.placement.slots(), " slots a place, not ",
-                      before.slots()));
+    return cannot(
+        to.name,
+        obstacle(why::kAllocation, "allocates {expected_slots} slots per place, not {slots}",
+                 {fact("slots", before.slots()), fact("expected_slots", after.placement.slots())}));
   }
   if (before.atom().storage != after.placement.atom().storage || before.dtype() != after.dtype()) {
-    return cannot(cat(to.name, " stores ", dtype_name(after.dtype()), " as ",
-                      dtype_name(after.placement.atom().storage), ", not ",
-                      dtype_name(before.dtype()), " as ", dtype_name(before.atom().storage)));
+    return cannot(
+        to.name, obstacle(why::kStoredAs,
+                          "stores {expected_dtype} as {expected_storage}, not {dtype} as {storage}",
+                          {fact("dtype", dtype_name(before.dtype())),
+                           fact("storage", dtype_name(before.atom().storage)),
+                           fact("expected_dtype", dtype_name(after.dtype())),
+                           fact("expected_storage", dtype_name(after.placement.atom().storage))}));
   }
   return ok_status();
 }

@@ -105,7 +105,7 @@ class Sweep {
         if (i < kOfTable) ++said;
         mistake = conversion_mistake(sample, *conversion, from, to, i % back_step_ == 0);
       } else {
-        mistake = refusal_mistake(sample, to, conversion.error());
+        mistake = mistake_in(sample, to, conversion.error());
       }
       if (from.name == to.name) continue;
       ++totals_.tensors;
@@ -129,7 +129,7 @@ class Sweep {
     if (!returned) {
       // Only a lost property, tiles, may make the conversion back impossible.
       const Sample there{conversion.text, *tensor, *tensor, *spots_of(*tensor)};
-      mistake = refusal_mistake(there, from, returned.error());
+      mistake = mistake_in(there, from, returned.error());
       return mistake.empty() ? mistake : cat(conversion.text, " back: ", mistake);
     }
     const Result<Tensor> again = parse_tensor(returned->text);
@@ -151,15 +151,14 @@ class Sweep {
     return difference(before, *after);
   }
 
-  std::string refusal_mistake(const Sample& sample, const Notation& to, const Error& error) {
+  std::string mistake_in(const Sample& sample, const Notation& to, const Error& error) {
     if (error.code != ErrorCode::kNotSupported) {
       return cat("the code of '", error.message, "' is ", code_name(error.code));
     }
-    const Recheck result = recheck({sample.tensor, sample.spots, to.name}, error.message);
-    for (const std::string_view pattern : result.patterns) {
-      ++reasons_[cat(to.name, " | ", pattern)];
-    }
-    if (!result.mistake.empty()) return cat("'", error.message, "', but ", result.mistake);
+    for (const Reason& reason : error.reasons) ++reasons_[cat(to.name, " | ", reason.name)];
+    const std::string mistake =
+        test::refusal_mistake({sample.tensor, sample.spots, to.name}, error.reasons);
+    if (!mistake.empty()) return cat("'", error.message, "', but ", mistake);
     const auto& known = said_[std::string(to.name)];
     for (const std::string& key : {sample.spots.key(), untiled(sample.spots).key()}) {
       const auto twin = known.find(key);

@@ -5,6 +5,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/native/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/raising/refusal.h"
 #include "tessera/notation/registry.h"
 #include "tessera/notation/terms.h"
 #include "tessera/notation/text/cursor.h"
@@ -71,17 +72,14 @@ Result<const Notation*> notation_of(std::string_view layout) {
 
 Result<WrittenTensor> raise(const Placement& placement, const Notation& notation) {
   if (const Layout* layout = placement.layout()) return notation.raise(*layout);
-  const auto refuse = [&](std::string_view what) {
-    return Error{ErrorCode::kNotSupported, cat(notation.name, " cannot say ", what), std::nullopt,
-                 "the native notation can"};
-  };
   if (const View* view = placement.view()) {
     if (notation.raise_view != nullptr) return notation.raise_view(*view);
-    return refuse("elements that share a slot");
+    return cannot_express(notation.name, obstacle(why::kSharedSlots, "elements that share a slot"));
   }
   const Piecewise& pieces = *placement.pieces();
   if (notation.raise_pieces != nullptr) return notation.raise_pieces(pieces);
-  return refuse(cat(pieces.pieces().size(), " boxes with a layout each"));
+  return cannot_express(notation.name, obstacle(why::kBoxes, "{boxes} boxes, each with a layout",
+                                                {fact("boxes", pieces.pieces().size())}));
 }
 
 }  // namespace
@@ -109,7 +107,7 @@ Result<const Notation*> find_notation(std::string_view name) {
 Result<Tensor> parse_tensor(std::string_view text) {
   if (text.size() > kMaxText) {
     return Error{ErrorCode::kTextTooLong,
-                 cat("a text of ", text.size(), " bytes; at most ", kMaxText, " are read"),
+                 cat("a text of ", text.size(), " bytes; at most ", kMaxText, " are accepted"),
                  Span{0, 0}, "a tensor is one line"};
   }
   Cursor cursor(text);

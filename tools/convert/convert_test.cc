@@ -74,8 +74,8 @@ TEST(Convert, TilesOfPlainElementsAreTheirElements) {
   // others.
   const Answer refused = run({"convert", in_tiles("bfp_bf8"), "--to", "xla", "--json"});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_EQ(refused.error_code(), "not_supported");
-  EXPECT_TRUE(refused.json()["error"]["message"].get<std::string>().ends_with(" 32x32"));
+  EXPECT_EQ(refused.json()["error"]["reasons"],
+            parsed(R"([{"reason": "tiles", "facts": {"rows": 32, "cols": 32}}])"));
 }
 
 TEST(Convert, BadInputIsStatusTwo) {

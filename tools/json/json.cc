@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -105,6 +106,18 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::optional<std::string> repeated_;
 };
 
+Json reason_json(const Reason& reason) {
+  Json facts = Json::object();
+  for (const Fact& fact : reason.facts) {
+    facts[std::string(fact.name)] =
+        std::visit([](const auto& value) { return Json(value); }, fact.value);
+  }
+  Json out;
+  out["reason"] = reason.name;
+  out["facts"] = std::move(facts);
+  return out;
+}
+
 }  // namespace
 
 Json error_json(const Error& error) {
@@ -113,6 +126,11 @@ Json error_json(const Error& error) {
   body["message"] = error.message;
   body["span"] = error.span ? Json{error.span->from, error.span->to} : Json();
   body["help"] = error.help;
+  if (!error.reasons.empty()) {
+    Json reasons = Json::array();
+    for (const Reason& reason : error.reasons) reasons.push_back(reason_json(reason));
+    body["reasons"] = std::move(reasons);
+  }
   Json out;
   out["error"] = std::move(body);
   return out;

@@ -17,7 +17,8 @@ inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxJsonDepth = 64;
 inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 12;
 
-/// {"error": {"code": "..", "message": "..", "span": [from, to] or null, "help": ".."}}
+/// {"error": {"code": "..", "message": "..", "span": [from, to] or null, "help": ".."}}, and if the
+/// error has reasons also "reasons": [{"reason": "..", "facts": {"slot": 3, ..}}, ..].
 Json error_json(const Error& error);
 
 /// Parses a JSON object. Refuses texts that are too long, nest too deeply, have too many values,

@@ -19,6 +19,19 @@ TEST(ParseJson, Values) {
   EXPECT_EQ(dump(parse_json(R"({"a": 1, "b": 2, "a": 3})").value()), R"({"a":3,"b":2})");
 }
 
+TEST(ErrorJson, HasReasonsOnlyWhereThereAreAny) {
+  Error error{ErrorCode::kNotSupported, "a", std::nullopt, "b"};
+  EXPECT_EQ(dump(error_json(error)),
+            R"({"error":{"code":"not_supported","message":"a","span":null,"help":"b"}})");
+  error.reasons = {{"element_elsewhere", {{"index", std::vector<std::int64_t>{0, 1}}, {"slot", 3}}},
+                   {"stored_as", {{"dtype", "f32"}}},
+                   {"shared_slots"}};
+  EXPECT_EQ(
+      dump(error_json(error)["error"]["reasons"]),
+      R"([{"reason":"element_elsewhere","facts":{"index":[0,1],"slot":3}},)"
+      R"({"reason":"stored_as","facts":{"dtype":"f32"}},{"reason":"shared_slots","facts":{}}])");
+}
+
 TEST(ParseJson, NoValues) {
   for (const char* text : {"", "{", "[1,]", "{\"a\"}", "1 2", "nul", "1e999", "\"\xff\"", "'a'"}) {
     EXPECT_FALSE(parse_json(text)) << text;

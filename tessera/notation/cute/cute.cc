@@ -61,9 +61,8 @@ Result<Fold> lower_mode(const std::vector<Pair>& pairs, std::size_t dim, std::in
   return fold;
 }
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("cute cannot say ", what), std::nullopt,
-               "the native notation can"};
+Error cannot(std::string_view reason, std::string_view words, std::vector<Fact> facts) {
+  return cannot_express("cute", obstacle(reason, words, std::move(facts)));
 }
 
 /// A mode from its digits: one of them is a number, several are a tuple.
@@ -87,21 +86,26 @@ Mode mode_of(const std::vector<Pair>& pairs) {
 /// The digits of a line over one dim of `extent` elements, the fastest first.
 Result<std::vector<Pair>> digits_of(const Line& line, std::int64_t extent) {
   if (line.terms.size() > 1) {
-    return cannot_say(cat("dims ", line.terms[0].dim, " and ", line.terms[1].dim,
-                          " that are tied together in one line"));
+    return cannot(why::kJoinedDims, "dims {dims:and} that are combined in one line",
+                  {fact("dims", line.terms[0].dim, line.terms[1].dim)});
   }
   const std::size_t dim = static_cast<std::size_t>(line.terms.front().dim);
   if (line.start != 0 || line.terms.front().coef != 1) {
-    return cannot_say(cat("dim ", dim, " cut away from its first element"));
+    return cannot(
+        why::kCutFrom, "dim {dim} cut from position {start} by steps of {step}",
+        {fact("dim", dim), fact("start", line.start), fact("step", line.terms.front().coef)});
   }
   std::vector<Pair> pairs;
   std::int64_t above = extent;
   for (const LineCut& cut : line.cuts) {
     if (above % cut.width != 0) {
-      return cannot_say(cat("dim ", dim, " with ", above, " elements cut by ", cut.width,
-                            ", which leaves a part over"));
+      return cannot(why::kCutLeavesRest,
+                    "dim {dim} with {elements} elements cut by {width}, which leaves a remainder",
+                    {fact("dim", dim), fact("elements", above), fact("width", cut.width)});
     }
-    if (cut.move.slot < 0) return cannot_say(cat("dim ", dim, " running downward"));
+    if (cut.move.slot < 0) {
+      return cannot(why::kRunsDownward, "dim {dim} running downward", {fact("dim", dim)});
+    }
     pairs.insert(pairs.begin(), {above / cut.width, cut.move.slot});
     above = cut.width;
   }
@@ -122,10 +126,15 @@ Result<CuteLayout> modes_of(const Form& form) {
   TESSERA_TRY(const Lines lines, canonical(form));
   const std::int64_t first =
       shape.empty() ? lines.base.slot : lines.position(Index(shape.rank(), 0)).slot;
-  if (first != 0) return cannot_say(cat("an offset of ", first, " slots"));
+  if (first != 0) {
+    return cannot(why::kFirstSlot, "an offset of {slot} slots", {fact("slot", first)});
+  }
   for (const Line& line : lines.lines) {
     const auto dim = static_cast<std::size_t>(line.terms.front().dim);
-    if (digits[dim]) return cannot_say(cat("dim ", dim, " cut in two ways at once"));
+    if (digits[dim]) {
+      return cannot(why::kCutInWays, "dim {dim} cut in two ways at once",
+                    {fact("dim", dim), fact("ways", 2)});
+    }
     TESSERA_TRY(digits[dim], digits_of(line, shape[dim]));
   }
   CuteLayout words;
@@ -142,8 +151,9 @@ Result<CuteLayout> raise_modes(const Form& form, DType dtype, const Placement& p
   TESSERA_TRY(CuteLayout words, modes_of(form));
   TESSERA_TRY(const Placement again, lower(words, form.shape, dtype));
   if (again.slots() != placement.slots()) {
-    return cannot_say(cat("an allocation of ", placement.slots(), " slots where the strides reach ",
-                          again.slots()));
+    return cannot(why::kBeyondReach,
+                  "an allocation of {slots} slots where the strides reach {reach}",
+                  {fact("slots", placement.slots()), fact("reach", again.slots())});
   }
   return words;
 }
@@ -174,7 +184,7 @@ Result<Placement> lower(const CuteLayout& words, const Shape& shape, DType dtype
                  cat(words.shape.size(), words.shape.size() == 1 ? " mode" : " modes",
                      " for a tensor of rank ", shape.rank()),
                  std::nullopt,
-                 "one top-level mode a dim; a nested mode of one dim is ((3,3)):((1,5))"};
+                 "one top-level mode per dim; a nested mode of one dim is ((3,3)):((1,5))"};
   }
   Form form;
   form.shape = shape;
@@ -202,12 +212,12 @@ Result<Placement> lower(const CuteLayout& words, const Shape& shape, DType dtype
 }
 
 Result<CuteLayout> raise_cute(const Layout& layout) {
-  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
+  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_express("cute", *what);
   return raise_modes(layout.form(), layout.dtype(), layout);
 }
 
 Result<CuteLayout> raise_cute(const View& view) {
-  if (const auto what = beyond_plain_memory(view)) return cannot_say(*what);
+  if (const auto what = beyond_plain_memory(view)) return cannot_express("cute", *what);
   return raise_modes(view.form(), view.dtype(), view);
 }
 

@@ -16,9 +16,10 @@ namespace {
 
 using Kind = DtensorPlacement::Kind;
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("dtensor cannot say ", what), std::nullopt,
-               "the native notation can"};
+constexpr std::string_view kName = "dtensor";
+
+Error cannot(std::string_view reason, std::string_view words, std::vector<Fact> facts) {
+  return cannot_express(kName, obstacle(reason, words, std::move(facts)));
 }
 
 /// Replicate or Partial, if fills specify it for the whole axis; nullopt if no fill repeats.
@@ -27,8 +28,9 @@ Result<std::optional<DtensorPlacement>> repeated(const Form& form, int axis) {
   if (all.size() == 1) return std::optional<DtensorPlacement>();
   const std::int64_t places = form.mesh[static_cast<std::size_t>(axis)];
   if (all.size() != places) {
-    return cannot_say(
-        cat("copies on ", all.size(), " of the ", places, " coordinates of mesh axis ", axis));
+    return cannot(why::kPartlyRepeated,
+                  "copies on {coordinates} of the {of} coordinates of mesh axis {axis}",
+                  {fact("axis", axis), fact("coordinates", all.size()), fact("of", places)});
   }
   DtensorPlacement placement;
   if (replica_offsets(form.fills, axis, Fill::Kind::kReplicate) == all) {
@@ -41,8 +43,9 @@ Result<std::optional<DtensorPlacement>> repeated(const Form& form, int axis) {
     placement.reduction = reduction;
     return std::optional(placement);
   }
-  return cannot_say(cat("what is repeated along mesh axis ", axis,
-                        ": copies and partial results at once, or a reduction of bits"));
+  return cannot(why::kMixedCopies,
+                "copies and partial results along mesh axis {axis} at once, or a bitwise reduction",
+                {fact("axis", axis)});
 }
 
 /// The dim whose elements are on more than one coordinate of the axis, if any.
@@ -51,7 +54,8 @@ Result<std::optional<int>> driver(const Placement& placement, int axis) {
   for (int dim = 0; dim < static_cast<int>(placement.shape().rank()); ++dim) {
     if (!drives(placement, dim, axis)) continue;
     if (found) {
-      return cannot_say(cat("mesh axis ", axis, ", which dims ", *found, " and ", dim, " share"));
+      return cannot(why::kAxisShared, "mesh axis {axis}, which dims {dims:and} share",
+                    {fact("axis", axis), fact("dims", *found, dim)});
     }
     found = dim;
   }
@@ -61,20 +65,22 @@ Result<std::optional<int>> driver(const Placement& placement, int axis) {
 /// Nullopt when `words` express the placement, otherwise why they do not.
 std::optional<Error> mistake(const DtensorLayout& words, const Placement& placement) {
   const Result<Placement> again = lower(words, placement.shape(), placement.dtype());
-  if (!again) return cannot_say(again.error().message);
+  if (!again) return cannot_express(kName, obstacle_of(again.error(), "this layout: "));
   if (again->slots() != placement.slots()) {
-    return cannot_say(cat("an allocation of ", placement.slots(),
-                          " slots where the largest shard has ", again->slots()));
+    return cannot(why::kAllocation,
+                  "an allocation of {slots} slots where the largest shard has {expected_slots}",
+                  {fact("slots", placement.slots()), fact("expected_slots", again->slots())});
   }
   if (same_description(*again, placement)) return std::nullopt;
   const Result<Comparison> same = same_placement(*again, placement);
-  if (!same) return cannot_say(same.error().message);
+  if (!same) return cannot_express(kName, obstacle_of(same.error(), "this layout: "));
   if (same->equal) return std::nullopt;
   const Index& index = *same->first_difference;
-  return cannot_say(cat("this: it cuts as torch.chunk does and lays out every shard row-major ",
-                        "without gaps, so ", write(words), " has element ", bracketed(index),
-                        " in ", spot_text(*again, index), ", not in ",
-                        spot_text(placement, index)));
+  return cannot_express(
+      kName, copies_elsewhere(cat("this layout: it splits as torch.chunk does and stores every "
+                                  "shard row-major without gaps, so ",
+                                  write(words)),
+                              placement, *again, index));
 }
 
 /// For axes on which all data have coordinate 0: a chunk of at most one element is not cut further,
@@ -82,7 +88,8 @@ std::optional<Error> mistake(const DtensorLayout& words, const Placement& placem
 Result<DtensorPlacement> resting(const Shape& shape,
                                  const std::vector<std::vector<ChunkLevel>>& levels, int axis) {
   if (shape.rank() == 0) {
-    return cannot_say(cat("a scalar on coordinate 0 of mesh axis ", axis, " alone"));
+    return cannot(why::kScalarOnMesh, "a scalar on coordinate 0 of mesh axis {axis} only",
+                  {fact("axis", axis)});
   }
   for (int dim = 0; dim < static_cast<int>(shape.rank()); ++dim) {
     const auto at = static_cast<std::size_t>(dim);
@@ -130,7 +137,8 @@ class Raising {
     if (drivers_[axis]) return ok_status();
     const std::int64_t coordinate = place_along(placement_, 0, 0)[axis];
     if (coordinate != 0) {
-      return cannot_say(cat("all data on coordinate ", coordinate, " of mesh axis ", axis));
+      return cannot(why::kOneCoordinate, "all data on coordinate {coordinate} of mesh axis {axis}",
+                    {fact("axis", axis), fact("coordinate", coordinate)});
     }
     rests_[axis] = true;
     return ok_status();
@@ -176,7 +184,7 @@ class Raising {
 }  // namespace
 
 Result<DtensorLayout> raise_dtensor(const Placement& placement) {
-  if (const auto what = beyond_plain_shards(placement)) return cannot_say(*what);
+  if (const auto what = beyond_plain_shards(placement)) return cannot_express(kName, *what);
   return Raising(placement).run();
 }
 

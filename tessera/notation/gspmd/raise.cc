@@ -11,6 +11,7 @@
 #include "tessera/notation/gspmd/gspmd.h"
 #include "tessera/notation/raising/along_dim.h"
 #include "tessera/notation/raising/elsewhere.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 namespace {
@@ -21,37 +22,44 @@ using Kind = GspmdLayout::Kind;
 constexpr std::int64_t kMaxListed = std::int64_t{1} << 20;
 constexpr int kMaxTries = 64;
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("gspmd cannot say ", what), std::nullopt,
-               "the native notation can"};
-}
+constexpr std::string_view kName = "gspmd";
 
 /// Nullopt when `words` express the placement, otherwise why they do not.
 std::optional<Error> mistake(const GspmdLayout& words, const Placement& placement) {
   const Result<Placement> again = lower(words, placement.shape(), placement.dtype());
-  if (!again) return cannot_say(again.error().message);
+  if (!again) return cannot_express(kName, obstacle_of(again.error(), "this layout: "));
   if (again->slots() != placement.slots()) {
-    return cannot_say(cat("an allocation of ", placement.slots(), " slots where ", write(words),
-                          " has ", again->slots()));
+    return cannot_express(
+        kName,
+        obstacle(
+            why::kAllocation,
+            cat("an allocation of {slots} slots where ", write(words), " has {expected_slots}"),
+            {fact("slots", placement.slots()), fact("expected_slots", again->slots())}));
   }
   if (again->places() != placement.places()) {
-    return cannot_say(
-        cat(placement.places(), " devices where ", write(words), " has ", again->places()));
+    return cannot_express(
+        kName,
+        obstacle(why::kDevices,
+                 cat("{devices} devices where ", write(words), " has {expected_devices}"),
+                 {fact("devices", placement.places()), fact("expected_devices", again->places())}));
   }
   if (same_description(*again, placement)) return std::nullopt;
   const Result<Comparison> same = same_placement(*again, placement);
-  if (!same) return cannot_say(same.error().message);
+  if (!same) return cannot_express(kName, obstacle_of(same.error(), "this layout: "));
   if (same->equal && placement.shape().empty() &&
       form_pieces(*again).front().form->replicas() !=
           form_pieces(placement).front().form->replicas()) {
-    return cannot_say(
-        cat("an empty tensor with ", form_pieces(placement).front().form->replicas(), " copies"));
+    return cannot_express(
+        kName, obstacle(why::kEmptyCopies, "an empty tensor with {copies} copies",
+                        {fact("copies", form_pieces(placement).front().form->replicas())}));
   }
   if (same->equal) return std::nullopt;
   const Index& index = *same->first_difference;
-  return cannot_say(cat("this: it cuts every dim in even shards and lays them out row-major, so ",
-                        write(words), " has element ", bracketed(index), " in ",
-                        spot_text(*again, index), ", not in ", spot_text(placement, index)));
+  return cannot_express(
+      kName, copies_elsewhere(cat("this layout: it splits every dim into even shards and stores "
+                                  "them row-major, so ",
+                                  write(words)),
+                              placement, *again, index));
 }
 
 std::int64_t count_of(const DeviceSteps& steps) {
@@ -80,7 +88,9 @@ Result<Repeats> repeats_of(const Form& form) {
     if (fill.kind == Fill::Kind::kFixed || fill.count == 1) continue;
     const bool copies = fill.kind == Fill::Kind::kReplicate;
     if (!copies && fill.reduction != Reduction::kSum) {
-      return cannot_say(cat("a partial ", reduction_name(fill.reduction)));
+      return cannot_express(kName, obstacle(why::kPartialResult, "a partial {reduction}",
+                                            {fact("reduction", reduction_name(fill.reduction)),
+                                             fact("places", fill.count)}));
     }
     (copies ? repeats.replicas : repeats.summands).push_back({fill.count, fill.stride});
   }
@@ -94,8 +104,9 @@ class Raising {
 
   Result<GspmdLayout> run() {
     if (placement_.mesh().rank() > 1 && devices_ > 1) {
-      return cannot_say(
-          cat("a mesh of ", placement_.mesh().rank(), " axes: devices have one number each"));
+      return cannot_express(kName, mesh_rank(cat("a mesh of ", placement_.mesh().rank(),
+                                                 " axes: devices have a single number"),
+                                             placement_.mesh(), 0, 1));
     }
     TESSERA_TRY(repeats_, repeats_of(*form_pieces(placement_).front().form));
     if (try_words(undivided())) return found_;
@@ -270,7 +281,7 @@ class Raising {
 }  // namespace
 
 Result<GspmdLayout> raise_gspmd(const Placement& placement) {
-  if (const auto what = beyond_plain_shards(placement)) return cannot_say(*what);
+  if (const auto what = beyond_plain_shards(placement)) return cannot_express(kName, *what);
   return Raising(placement).run();
 }
 

@@ -11,6 +11,7 @@
 #include "tessera/notation/metal/form.h"
 #include "tessera/notation/metal/text.h"
 #include "tessera/notation/raising/elsewhere.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 namespace {
@@ -212,7 +213,7 @@ std::vector<MetalFrame> frames_of(const Lines& lines, MetalFrame frame, MetalSha
 std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
                                     const MetalAttempt& attempt) {
   const Result<Lines> lines = canonical(layout.form());
-  if (!lines) return MetalMiss{0, lines.error().message};
+  if (!lines) return MetalMiss{0, obstacle_of(lines.error(), "its lines: ")};
   std::vector<std::vector<std::int64_t>> grids = {layout.mesh().extents()};
   if (layout.mesh().rank() == 0) grids.clear();
   // One place is the same on every mesh, unless a device map specifies where it is.
@@ -221,7 +222,7 @@ std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
       if (std::find(grids.begin(), grids.end(), one) == grids.end()) grids.push_back(one);
     }
   }
-  MetalMiss furthest{0, "tiles on a mesh of fewer than two axes"};
+  MetalMiss furthest{0, obstacle(why::kTilesOnAxis, "tiles on a mesh of fewer than two axes")};
   const std::vector<std::int64_t> suggested = stride_candidates(layout, *lines);
   // Data that never move inside a place suggest no shape: then any shape may be correct.
   const bool still = std::all_of(lines->lines.begin(), lines->lines.end(), [](const Line& line) {
@@ -248,35 +249,32 @@ std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
   return furthest;
 }
 
-std::optional<std::string> differs(const Layout& layout, const Result<Layout>& guess) {
-  if (!guess) return cat("it: ", guess.error().message);
+std::optional<Obstacle> differs(const Layout& layout, const Result<Layout>& guess) {
+  if (!guess) return obstacle_of(guess.error(), "this layout: ");
   if (guess->slots() != layout.slots()) {
-    return cat("an allocation of ", layout.slots(), " slots where its rule gives ", guess->slots());
+    return obstacle(why::kAllocation,
+                    "an allocation of {slots} slots where its rule gives {expected_slots}",
+                    {fact("slots", layout.slots()), fact("expected_slots", guess->slots())});
   }
   const Result<Comparison> same = same_function(layout, *guess);
-  if (!same) return same.error().message;
+  if (!same) return obstacle_of(same.error(), "this layout: ");
   if (same->equal) return std::nullopt;
   return element_elsewhere(layout, *guess, *same->first_difference);
 }
 
-std::optional<std::string> unsaid_by_metal(const Layout& layout) {
+std::optional<Obstacle> unsaid_by_metal(const Layout& layout) {
   const LayoutSpec& spec = layout.spec();
   for (const Fill& fill : spec.form.fills) {
-    if (fill.kind == Fill::Kind::kPartial) return "a partial result";
-    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) {
-      return cat(fill.count, " replicas of each element");
-    }
+    if (fill.kind == Fill::Kind::kPartial) return partial_result(fill);
+    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) return replicated(fill);
   }
-  if (!oob_word(spec.padding)) return "a padding value other than 0, 1 and the infinities";
+  if (!oob_word(spec.padding)) {
+    return obstacle(why::kPaddingValue, "a padding value other than 0, 1 and the infinities");
+  }
   if (!spec.space.empty() && !is_one_of(spec.space, kMetalSpaces)) {
-    return cat("the memory space ", quote_name(spec.space));
+    return memory_space(spec.space);
   }
   return std::nullopt;
-}
-
-Error metal_cannot_say(std::string_view notation, std::string_view reason) {
-  return Error{ErrorCode::kNotSupported, cat(notation, " cannot say ", reason), std::nullopt,
-               "the native notation can"};
 }
 
 }  // namespace tessera::notation

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
 #include "tessera/layout/lines.h"
 #include "tessera/notation/mlir/affine_map.h"
+#include "tessera/notation/raising/refusal.h"
 
 /// Computes the lines of a metal layout from any layout. Both attributes use this to raise.
 ///
@@ -53,7 +53,7 @@ enum class MetalShards : std::uint8_t {
 /// The stage at which an attempt failed, and the reason.
 struct MetalMiss {
   int stage = 0;
-  std::string reason;
+  Obstacle what;
 };
 using MetalAttempt = std::function<std::optional<MetalMiss>(const MetalFrame&, const Lines&)>;
 
@@ -63,13 +63,10 @@ std::optional<MetalMiss> try_frames(const Layout& layout, MetalShards shards,
                                     const MetalAttempt& attempt);
 
 /// Nullopt if the guess is the layout (same function, slots and atom); otherwise how they differ.
-std::optional<std::string> differs(const Layout& layout, const Result<Layout>& guess);
+std::optional<Obstacle> differs(const Layout& layout, const Result<Layout>& guess);
 
 /// What neither attribute can express about a layout, if anything: replicas, unusual padding
 /// values.
-std::optional<std::string> unsaid_by_metal(const Layout& layout);
-
-/// "metal-today cannot say REASON"
-Error metal_cannot_say(std::string_view notation, std::string_view reason);
+std::optional<Obstacle> unsaid_by_metal(const Layout& layout);
 
 }  // namespace tessera::notation

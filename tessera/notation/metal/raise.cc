@@ -13,6 +13,8 @@
 namespace tessera::notation {
 namespace {
 
+constexpr std::string_view kName = "metal";
+
 /// The device map as a form from virtual to physical coordinates.
 Form device_form(const DeviceMap& map, const Shape& grid) {
   Form form;
@@ -44,7 +46,7 @@ Result<AffineResult> digit_value(const Fold& fold, std::size_t cut, const Shape&
 
 Result<MetalLayout::Device> raise_device(const DeviceMap& map, const Shape& grid) {
   if (map.kind() == DeviceMap::Kind::kTable) {
-    return metal_cannot_say("metal", "a device map that is a table");
+    return cannot_express(kName, obstacle(why::kDeviceMap, "a device map that is a table"));
   }
   MetalLayout::Device device{map.physical().extents(), {static_cast<int>(grid.rank()), {}}};
   device.map.results.resize(device.physical.size());
@@ -56,7 +58,8 @@ Result<MetalLayout::Device> raise_device(const DeviceMap& map, const Shape& grid
     for (std::size_t cut = 0; cut < fold.cuts.size(); ++cut) {
       if (needed[cut] <= 1 || fold.cuts[cut].target.is_nothing()) continue;
       if (fold.cuts[cut].target.is_memory()) {
-        return metal_cannot_say("metal", "places stacked in layers of the device");
+        return cannot_express(kName,
+                              obstacle(why::kDeviceMap, "places stacked in layers of the device"));
       }
       AffineResult& result =
           device.map.results[static_cast<std::size_t>(fold.cuts[cut].target.axis())];
@@ -91,24 +94,33 @@ Result<MetalLayout> raise_empty(const Layout& layout, MetalLayout words) {
 std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame, const Lines& lines,
                                  MetalLayout& words) {
   Result<std::vector<AffineResult>> values = line_values(lines, frame);
-  if (!values) return MetalMiss{1, cat("its lines: ", values.error().message)};
+  if (!values) return MetalMiss{1, obstacle_of(values.error(), "its lines: ")};
   words.grid = frame.grid;
   words.linear = {static_cast<int>(layout.shape().rank()), *std::move(values)};
   const auto shard = metal_shard(words.linear, layout.shape(), words.grid);
-  if (!shard) return MetalMiss{1, cat("its shard: ", shard.error().message)};
+  if (!shard) return MetalMiss{1, obstacle_of(shard.error(), "its shard: ")};
   for (std::size_t axis = 0; axis < frame.grid.size(); ++axis) {
     if (frame.grid[axis] > 1 && (*shard)[axis] != frame.shard[axis]) {
-      return MetalMiss{2, cat("shards of ", frame.shard[axis], " on grid axis ", axis,
-                              ", where dividing by ", frame.grid[axis], " gives ", (*shard)[axis])};
+      return MetalMiss{
+          2, obstacle(why::kShardExtent,
+                      "shards of {shard} on grid axis {axis}, where dividing by {places} gives "
+                      "{expected}",
+                      {fact("axis", axis), fact("shard", frame.shard[axis]),
+                       fact("places", frame.grid[axis]), fact("expected", (*shard)[axis])})};
     }
   }
   const auto memref = metal_memref(words.linear, layout.shape(), words.grid, frame.element);
-  if (!memref) return MetalMiss{1, cat("its memref: ", memref.error().message)};
+  if (!memref) return MetalMiss{1, obstacle_of(memref.error(), "its memref: ")};
   words.memref.shape = *memref;
   if (*memref != frame.atoms) {
     return MetalMiss{
-        2, cat("an allocation of ", join(frame.atoms, "x"), frame.element.is_tile() ? " tiles" : "",
-               " a place, where its rule gives ", join(*memref, "x"))};
+        2, obstacle(why::kShardShape,
+                    frame.element.is_tile()
+                        ? "an allocation of {shape:x} tiles per place, where its rule gives "
+                          "{expected_shape:x}"
+                        : "an allocation of {shape:x} per place, where its rule gives "
+                          "{expected_shape:x}",
+                    {fact("shape", frame.atoms), fact("expected_shape", *memref)})};
   }
   if (auto difference = differs(layout, lower(words, layout.shape(), layout.dtype()))) {
     return MetalMiss{3, *std::move(difference)};
@@ -119,7 +131,7 @@ std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame, 
 }  // namespace
 
 Result<MetalLayout> raise_metal(const Layout& layout) {
-  if (const auto what = unsaid_by_metal(layout)) return metal_cannot_say("metal", *what);
+  if (const auto what = unsaid_by_metal(layout)) return cannot_express(kName, *what);
   const LayoutSpec& spec = layout.spec();
   MetalLayout words;
   words.oob = spec.padding;
@@ -128,25 +140,27 @@ Result<MetalLayout> raise_metal(const Layout& layout) {
   if (layout.shape().empty()) {
     TESSERA_TRY(words, raise_empty(layout, std::move(words)));
     if (const auto what = differs(layout, lower(words, layout.shape(), layout.dtype()))) {
-      return metal_cannot_say("metal", *what);
+      return cannot_express(kName, *what);
     }
   } else {
     const auto miss = try_frames(layout, MetalShards::kAnyWidth,
                                  [&](const MetalFrame& frame, const Lines& lines) {
                                    return attempt(layout, frame, lines, words);
                                  });
-    if (miss) return metal_cannot_say("metal", miss->reason);
+    if (miss) return cannot_express(kName, miss->what);
   }
   if (spec.device_map.kind() == DeviceMap::Kind::kIdentity) return words;
   if (layout.mesh().rank() == 0) {
-    return metal_cannot_say("metal", "where a single place is on a device");
+    return cannot_express(kName, obstacle(why::kDeviceMap, "where a single place is on a device"));
   }
   TESSERA_TRY(words.device, raise_device(spec.device_map, layout.mesh()));
   TESSERA_TRY(const Layout again, lower(words, layout.shape(), layout.dtype()));
   TESSERA_TRY(const Comparison same,
               same_function(device_form(spec.device_map, layout.mesh()),
                             device_form(again.spec().device_map, layout.mesh())));
-  if (!same.equal) return metal_cannot_say("metal", "this device map");
+  if (!same.equal) {
+    return cannot_express(kName, obstacle(why::kDeviceMap, "this device map"));
+  }
   return words;
 }
 

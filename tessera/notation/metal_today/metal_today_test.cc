@@ -7,6 +7,7 @@
 
 #include "tessera/notation/terms.h"
 #include "tessera/testing/notation/metal_checks.h"
+#include "tessera/testing/notation/reasons.h"
 
 namespace tessera::notation {
 namespace {
@@ -169,7 +170,7 @@ TEST(MetalToday, Facts) {
 std::string raised(std::string_view text, std::string_view notation) {
   const Result<std::string> other = print_tensor(parsed(text).layout(), **find_notation(notation));
   if (other) check_raises(parsed(text).layout(), notation);
-  return other ? *other : other.error().message;
+  return other ? *other : test::reasons_text(other.error());
 }
 
 TEST(MetalToday, EitherFormPrintsTheOther) {
@@ -192,25 +193,23 @@ TEST(MetalToday, WhatTheOtherCannotSayIsToldApart) {
   const std::string tiled =
       "tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, "
       "memref<1x1x!tt.tile<32x32, f32>, #tt.memory_space<l1>>>>";
-  EXPECT_EQ(
-      raised(tiled, "metal-today"),
-      "metal-today cannot say its lines: a cut at 18 of d0 that memory does not follow row-major");
+  EXPECT_EQ(raised(tiled, "metal-today"), "no_text code=not_supported");
   EXPECT_EQ(raised(today("3x2x32x32xf32", "53x63", "96x64", kEach), "metal"),
-            "metal cannot say shards of 32 on grid axis 0, where dividing by 3 gives 18");
+            "shard_extent axis=0 shard=32 places=3 expected=18");
   EXPECT_EQ(raised(today("1x1x64x64xf32", "40x40", "64x64", kEach), "metal"),
-            "metal cannot say an allocation of 64x64 a place, where its rule gives 40x40");
+            "shard_shape shape=[64, 64] expected_shape=[40, 40]");
   EXPECT_EQ(raised("tensor<4x6xf32, #tt.metal_layout<(d0, d1) -> (d1, d0), undef, <1x1>, "
                    "memref<6x4xf32, #tt.memory_space<l1>>>>",
                    "metal-today"),
-            "metal-today cannot say d0 on line 1 where line 0 is next");
+            "line_order dim=0 line=1 expected_line=0");
   EXPECT_EQ(raised("tensor<8x6xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <1x1>, "
                    "memref<1x1x!tt.tile<32x32, bf16>, #tt.memory_space<l1>>>>",
                    "metal-today"),
-            "metal-today cannot say f32 stored as bf16");
+            "stored_as dtype=f32 storage=bf16 expected_storage=f32");
   EXPECT_EQ(raised("tensor<8x8xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <2x2>, "
                    "memref<4x4xf32, #tt.memory_space<l1>>, device = <2x2, (d0, d1) -> (d1, d0)>>>",
                    "metal-today"),
-            "metal-today cannot say a device map");
+            "device_map");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "tessera/notation/metal/guess.h"
 #include "tessera/notation/metal/text.h"
 #include "tessera/notation/metal_today/metal_today.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 namespace {
@@ -23,12 +24,13 @@ Result<std::vector<std::size_t>> driven_lines(const Shape& shape,
   std::vector<std::size_t> line_of(shape.rank(), kFree);
   for (std::size_t line = 0; line < values.size(); ++line) {
     if (!values[line].is_linear() || values[line].constant != 0) {
-      return Error{ErrorCode::kNotSupported, cat("line ", line, ", which is no collapse of dims")};
+      return as_error(obstacle(why::kNoCollapse, "line {line}, which is not a collapse of dims",
+                               {fact("line", line)}));
     }
     for (const Term& term : values[line].terms) {
       std::size_t& home = line_of[static_cast<std::size_t>(term.dim)];
       if (home != kFree) {
-        return Error{ErrorCode::kNotSupported, cat("d", term.dim, " in two lines")};
+        return as_error(obstacle(why::kInTwoLines, "d{dim} in two lines", {fact("dim", term.dim)}));
       }
       home = line;
     }
@@ -65,14 +67,15 @@ Result<std::vector<std::size_t>> assign_dims(const Shape& shape,
       }
     }
     if (line_of[dim] > covered || line_of[dim] + 1 < covered) {
-      return Error{ErrorCode::kNotSupported,
-                   cat("d", dim, " on line ", line_of[dim], " where line ", covered, " is next")};
+      return as_error(
+          obstacle(why::kLineOrder, "d{dim} on line {line} where line {expected_line} is next",
+                   {fact("dim", dim), fact("line", line_of[dim]), fact("expected_line", covered)}));
     }
     covered = line_of[dim] + 1;
   }
   if (covered != values.size()) {
-    return Error{ErrorCode::kNotSupported,
-                 cat("a grid of rank ", values.size(), " for ", covered, " lines of dims")};
+    return as_error(obstacle(why::kGridRank, "a grid of rank {grid_rank} for {lines} lines of dims",
+                             {fact("grid_rank", values.size()), fact("lines", covered)}));
   }
   return line_of;
 }
@@ -101,8 +104,9 @@ Status align_line(const Shape& shape, const AffineResult& value, std::int64_t le
   std::int64_t c = 1;
   for (std::size_t dim = to; dim-- > from;) {
     if (stride_of(dim).value_or(c) != c) {
-      return Error{ErrorCode::kNotSupported,
-                   cat("the stride ", *stride_of(dim), " of d", dim, ", where ", c, " is due")};
+      return as_error(obstacle(
+          why::kLineStride, "the stride {stride} of d{dim}, where {expected_stride} is expected",
+          {fact("dim", dim), fact("stride", *stride_of(dim)), fact("expected_stride", c)}));
     }
     const std::int64_t customary = dim + 1 == to ? tile : 1;
     TESSERA_TRY(const std::int64_t raw, (Checked(c) * shape[dim]).value("a line"));
@@ -117,8 +121,8 @@ Status align_line(const Shape& shape, const AffineResult& value, std::int64_t le
     }
     const auto alignment = alignment_for(raw, target, customary);
     if (!alignment) {
-      return Error{ErrorCode::kNotSupported,
-                   cat("a line of ", target, " where d", dim, " needs ", raw)};
+      return as_error(obstacle(why::kLineLength, "a line of {length} where d{dim} needs {needed}",
+                               {fact("dim", dim), fact("length", target), fact("needed", raw)}));
     }
     alignments[dim] = *alignment;
     c = target;
@@ -156,14 +160,14 @@ Status collapse_like(const Shape& shape, const std::vector<AffineResult>& values
 std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame,
                                  const Result<std::vector<AffineResult>>& values,
                                  MetalTodayLayout& words) {
-  if (!values) return MetalMiss{1, cat("its lines: ", values.error().message)};
+  if (!values) return MetalMiss{1, obstacle_of(values.error(), "its lines: ")};
   std::vector<std::int64_t> device = frame.grid;
   device.insert(device.end(), frame.atoms.begin(), frame.atoms.end());
   Result<Shape> shape = Shape::make(std::move(device));
-  if (!shape) return MetalMiss{1, shape.error().message};
+  if (!shape) return MetalMiss{1, obstacle_of(shape.error(), "this layout: ")};
   words.device_type = {*std::move(shape), layout.atom()};
   if (const Status status = collapse_like(layout.shape(), *values, frame, words); !status) {
-    return MetalMiss{2, status.error().message};
+    return MetalMiss{2, obstacle_of(status.error())};
   }
   if (auto difference = differs(layout, lower(words))) return MetalMiss{3, *std::move(difference)};
   return std::nullopt;
@@ -178,8 +182,10 @@ Result<MetalTodayLayout> raise_empty(const Layout& layout, MetalTodayLayout word
   const std::size_t lines = device.size();
   const std::size_t plane = shape.rank() == 1 && lines == 2 ? 1 : 0;  // its leading line
   if (lines > shape.rank() + plane || (lines < 2 && layout.atom().is_tile())) {
-    return metal_cannot_say(kName, cat("an empty tensor of rank ", shape.rank(),
-                                       " on a grid of rank ", layout.mesh().rank()));
+    return cannot_express(
+        kName,
+        obstacle(why::kEmptyOnGrid, "an empty tensor of rank {rank} on a grid of rank {grid_rank}",
+                 {fact("rank", shape.rank()), fact("grid_rank", layout.mesh().rank())}));
   }
   words.dim_alignments.assign(shape.rank(), 1);
   std::size_t from = 0;
@@ -201,21 +207,20 @@ Result<MetalTodayLayout> raise_empty(const Layout& layout, MetalTodayLayout word
   }
   TESSERA_TRY(Shape device_shape, Shape::make(std::move(device)));
   words.device_type = {std::move(device_shape), layout.atom()};
-  if (const auto what = differs(layout, lower(words))) return metal_cannot_say(kName, *what);
+  if (const auto what = differs(layout, lower(words))) return cannot_express(kName, *what);
   return words;
 }
 
 }  // namespace
 
 Result<MetalTodayLayout> raise_metal_today(const Layout& layout) {
-  if (const auto what = unsaid_by_metal(layout)) return metal_cannot_say(kName, *what);
+  if (const auto what = unsaid_by_metal(layout)) return cannot_express(kName, *what);
   const LayoutSpec& spec = layout.spec();
   if (spec.dtype != spec.atom.storage) {
-    return metal_cannot_say(
-        kName, cat(dtype_name(spec.dtype), " stored as ", dtype_name(spec.atom.storage)));
+    return cannot_express(kName, stored_as(spec, spec.dtype));
   }
   if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) {
-    return metal_cannot_say(kName, "a device map");
+    return cannot_express(kName, device_map());
   }
   MetalTodayLayout words;
   words.logical_shape = layout.shape().extents();
@@ -232,7 +237,7 @@ Result<MetalTodayLayout> raise_metal_today(const Layout& layout) {
                                [&](const MetalFrame& frame, const Lines& lines) {
                                  return attempt(layout, frame, line_values(lines, frame), words);
                                });
-  if (miss) return metal_cannot_say(kName, miss->reason);
+  if (miss) return cannot_express(kName, miss->what);
   return words;
 }
 

@@ -6,6 +6,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/notation/mlir/core_ranges.h"
+#include "tessera/notation/raising/refusal.h"
 
 namespace tessera::notation {
 namespace {
@@ -148,14 +149,17 @@ std::optional<std::vector<CoreRange>> rectangle_of(const DeviceMap& map, const S
   return std::nullopt;
 }
 
+constexpr std::string_view kName = "core ranges";
+
 }  // namespace
 
 Result<std::vector<CoreRange>> core_ranges_of(const DeviceMap& map, const Shape& grid) {
   const bool identity = map.kind() == DeviceMap::Kind::kIdentity;
   const std::size_t rank = identity ? grid.rank() : map.physical().rank();
   if (rank != 2) {
-    return Error{ErrorCode::kNotSupported, cat("core ranges cannot say places of rank ", rank),
-                 std::nullopt, "cores have a row and a column"};
+    return cannot_express(kName,
+                          obstacle(why::kDeviceMap, "places of rank {rank}", {fact("rank", rank)}),
+                          "cores have a row and a column");
   }
   if (grid.empty()) return std::vector<CoreRange>{};
   if (identity) return std::vector<CoreRange>{{{0, 0}, {grid[1] - 1, grid[0] - 1}}};
@@ -172,8 +176,8 @@ Result<std::vector<CoreRange>> core_ranges_of(const DeviceMap& map, const Shape&
   for (std::int64_t number = 0; number < grid.elements(); ++number) {
     const PhysicalPlace physical = map.map(grid, grid.delinear(number));
     if (physical.layer != 0) {
-      return Error{ErrorCode::kNotSupported, "core ranges cannot say places that share a core",
-                   std::nullopt, "each core holds one shard"};
+      return cannot_express(kName, obstacle(why::kDeviceMap, "places that share a core"),
+                            "each core holds one shard");
     }
     builder.add(physical.place[0], physical.place[1]);
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/testing/notation/reasons.h"
+
 namespace tessera::notation {
 namespace {
 
@@ -149,12 +151,12 @@ TEST(CoreRanges, OnlyRowsAndColumnsAreCores) {
   const Result<std::vector<CoreRange>> cube =
       core_ranges_of(DeviceMap::identity(), grid({2, 2, 2}));
   ASSERT_FALSE(cube.ok());
-  EXPECT_EQ(cube.error().message, "core ranges cannot say places of rank 3");
+  EXPECT_EQ(test::reasons_text(cube.error()), "device_map rank=3");
   const DeviceMap stacked = DeviceMap::folded(
       grid({1, 2}), {Fold{{{0, 1}}, 0, {{2, 2, Target::memory(), 1}, {1, 2, Target::mesh(1), 1}}}});
   const Result<std::vector<CoreRange>> layers = core_ranges_of(stacked, grid({4, 1}));
   ASSERT_FALSE(layers.ok());
-  EXPECT_EQ(layers.error().message, "core ranges cannot say places that share a core");
+  EXPECT_EQ(test::reasons_text(layers.error()), "device_map");
   const Result<DeviceMap> few =
       device_map_of(ranges("<[#ttnn.core_range<(0,0), (7,0)>]>"), grid({9, 1}));
   ASSERT_FALSE(few.ok());

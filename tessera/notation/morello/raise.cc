@@ -22,16 +22,14 @@ namespace {
 using Builder = MorelloLayout::Builder;
 using Kind = MorelloDim::Kind;
 
-Error cannot_say(std::string_view what, std::string_view help = "the native notation can") {
-  return Error{ErrorCode::kNotSupported, cat("morello cannot say ", what), std::nullopt,
-               std::string(help)};
-}
+constexpr std::string_view kName = "morello";
 
 /// What Morello cannot express about the layout, if anything.
-std::optional<std::string> unsaid(const Layout& layout) {
+std::optional<Obstacle> unsaid(const Layout& layout) {
   if (auto what = beyond_plain_memory(layout.spec())) return what;
   if (layout.slots() != layout.shape().elements()) {
-    return cat("padding: ", layout.slots(), " slots for ", layout.shape().elements(), " elements");
+    return obstacle(why::kEmptySlots, "padding: {slots} slots for {elements} elements",
+                    {fact("slots", layout.slots()), fact("elements", layout.shape().elements())});
   }
   return std::nullopt;
 }
@@ -131,35 +129,46 @@ Error why_not(const Layout& layout, const Lines& lines, const std::vector<Placed
               const Result<Layout>& guess) {
   for (const Line& line : lines.lines) {
     if (line.terms.size() < 2) continue;
-    return cannot_say(cat("dims ", line.terms[0].dim, " and ", line.terms[1].dim,
-                          " joined into one line that is cut across both"));
+    return cannot_express(kName,
+                          obstacle(why::kEntangledDims,
+                                   "dims {dims:and} joined into one line that is cut across both",
+                                   {fact("dims", line.terms[0].dim, line.terms[1].dim)}));
   }
   std::int64_t covered = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const auto& [dim, digit] = order[i];
     if (digit.stride != covered) {
-      return cannot_say(cat("a step of ", digit.stride, " slots along dim ", dim, " where ",
-                            covered, " are covered"));
+      return cannot_express(
+          kName,
+          obstacle(why::kStepNotCovered,
+                   "a step of {step} slots along dim {dim} where {covered} are covered",
+                   {fact("dim", dim), fact("step", digit.stride), fact("covered", covered)}));
     }
     covered *= digit.count;
   }
   constexpr std::string_view kHelp =
-      "physical dims of one dim lie in the order of their significance, but for the two halves of "
-      "an OddEven";
-  if (!guess) return cannot_say(cat("this order of digits: ", guess.error().message), kHelp);
+      "the physical dims of one dim are in the order of their significance, except for the two "
+      "halves of an OddEven";
+  if (!guess) {
+    return cannot_express(kName, obstacle_of(guess.error(), "this order of digits: "), kHelp);
+  }
   const Result<Comparison> same = same_function(layout, *guess);
-  if (!same || same->equal) return cannot_say("this order of digits", kHelp);
-  return cannot_say(element_elsewhere(layout, *guess, *same->first_difference), kHelp);
+  if (!same || same->equal) {
+    return cannot_express(kName, obstacle(why::kDigitOrder, "this order of digits"), kHelp);
+  }
+  return cannot_express(kName, element_elsewhere(layout, *guess, *same->first_difference), kHelp);
 }
 
 }  // namespace
 
 Result<MorelloLayout> raise_morello(const Layout& layout) {
-  if (const auto what = unsaid(layout)) return cannot_say(*what);
+  if (const auto what = unsaid(layout)) return cannot_express(kName, *what);
   const Shape& shape = layout.shape();
   if (shape.empty()) return morello_builder(Builder::kRowMajor, shape.rank());
   if (const std::int64_t first = slot_at(layout.form(), 0, 0); first != 0) {
-    return cannot_say(cat("index 0 in slot ", first), "Morello begins with it");
+    return cannot_express(
+        kName, obstacle(why::kFirstSlot, "index 0 in slot {slot}", {fact("slot", first)}),
+        "Morello starts at slot 0");
   }
   TESSERA_TRY(const Lines lines, canonical(layout.form()));
   std::vector<Placed> order;

@@ -7,6 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/notation/onednn/onednn.h"
+#include "tessera/notation/raising/elsewhere.h"
 #include "tessera/notation/raising/memory_digits.h"
 #include "tessera/notation/raising/plain_memory.h"
 
@@ -15,9 +16,16 @@
 namespace tessera::notation {
 namespace {
 
-Error cannot(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("onednn cannot ", what), std::nullopt,
-               "the native notation can"};
+constexpr std::string_view kName = "onednn";
+
+Error cannot(std::string_view reason, std::string_view words, std::vector<Fact> facts) {
+  return cannot_express(kName, obstacle(reason, words, std::move(facts)));
+}
+
+Error other_allocation(std::int64_t slots, std::int64_t expected) {
+  return cannot(why::kAllocation,
+                "an allocation of {slots} slots where blocks take {expected_slots}",
+                {fact("slots", slots), fact("expected_slots", expected)});
 }
 
 /// Builds the tag from the slowest digit to the fastest.
@@ -34,7 +42,8 @@ class TagBuilder {
       const MemoryDigit& digit = memory_.digits[i];
       const std::vector<int>& dims = memory_.lines[static_cast<std::size_t>(digit.line)];
       if (dims.size() > 1) {
-        return cannot(cat("say dims ", dims[0], " and ", dims[1], " joined in one line"));
+        return cannot(why::kJoinedDims, "dims {dims:and} joined in one line",
+                      {fact("dims", dims[0], dims[1])});
       }
       std::int64_t& width = width_[static_cast<std::size_t>(dims[0])];
       if (i < outer) {
@@ -47,11 +56,13 @@ class TagBuilder {
       width = digit.width;
     }
     if (memory_.step() > 1 && !add_padding(memory_.step())) {
-      return cannot(cat("leave ", memory_.step() - 1, " of every ", memory_.step(),
-                        " slots empty without a dim of extent 1"));
+      return cannot(why::kEmptyBetween,
+                    "{empty} empty slots in every {period} without a dim of extent 1",
+                    {fact("empty", memory_.step() - 1), fact("period", memory_.step())});
     }
     if (words_.blocks.size() > kMaxOnednnBlocks) {
-      return cannot(cat("say ", words_.blocks.size(), " blocks: ", kMaxOnednnBlocks, " at most"));
+      return cannot(why::kTooManyBlocks, "{blocks} blocks: {most} at most",
+                    {fact("blocks", words_.blocks.size()), fact("most", kMaxOnednnBlocks)});
     }
     for (int dim = 0; dim < static_cast<int>(shape_.rank()); ++dim) add_unordered(dim);
     return std::move(words_);
@@ -61,17 +72,21 @@ class TagBuilder {
   /// Adds a block inside the pieces of size `above`, which it must divide and fill.
   Status add_block(int dim, std::int64_t above, const MemoryDigit& digit) {
     if (digit.width > above) {
-      return cannot(cat("say dim ", dim, " with steps of ", digit.width,
-                        " faster in memory than steps of ", above));
+      return cannot(why::kFasterStep,
+                    "dim {dim} with steps of {width} faster in memory than steps of {slower_width}",
+                    {fact("dim", dim), fact("width", digit.width), fact("slower_width", above)});
     }
     if (above % digit.width != 0) {
-      return cannot(cat("cut blocks of ", above, " of dim ", dim, " into blocks of ", digit.width));
+      return cannot(why::kBlockNotDivided,
+                    "blocks of {block} of dim {dim} cut into blocks of {inner}",
+                    {fact("dim", dim), fact("block", above), fact("inner", digit.width)});
     }
     const std::int64_t size = above / digit.width;
     const std::int64_t padding = digit.count / size;
     if (digit.count % size != 0 || (padding > 1 && !add_padding(padding))) {
-      return cannot(cat("pad blocks of ", above, " of dim ", dim, " to ",
-                        (Checked(digit.count) * digit.width).saturated()));
+      return cannot(why::kBlockPadding, "blocks of {block} of dim {dim} padded to {padded}",
+                    {fact("dim", dim), fact("block", above),
+                     fact("padded", (Checked(digit.count) * digit.width).saturated())});
     }
     words_.blocks.push_back({dim, size});
     return ok_status();
@@ -104,21 +119,22 @@ class TagBuilder {
 
 Result<OnednnLayout> guess(const Layout& layout) {
   const Shape& shape = layout.shape();
-  if (const auto what = beyond_plain_memory(layout.spec())) return cannot(cat("say ", *what));
+  if (const auto what = beyond_plain_memory(layout.spec())) {
+    return cannot_express(kName, *what);
+  }
   if (shape.rank() == 0 || shape.rank() > kMaxOnednnDims) {
-    return cannot(cat("say a tensor of rank ", shape.rank()));
+    return cannot(
+        why::kTensorRank, "a tensor of rank {rank}",
+        {fact("rank", shape.rank()), fact("least_rank", 1), fact("most_rank", kMaxOnednnDims)});
   }
   if (shape.empty()) {
     if (layout.slots() == 0) return TagBuilder(MemoryDigits{}, shape).build();
-    return cannot(
-        cat("say an allocation of ", layout.slots(), " slots for a tensor without elements"));
+    return cannot(why::kEmptyTensor, "an allocation of {slots} slots for a tensor without elements",
+                  {fact("slots", layout.slots())});
   }
   Result<MemoryDigits> memory = memory_digits(layout);
-  if (!memory) return cannot(cat("say ", memory.error().message));
-  if (memory->slots != layout.slots()) {
-    return cannot(
-        cat("say an allocation of ", layout.slots(), " slots where blocks take ", memory->slots));
-  }
+  if (!memory) return cannot_express(kName, obstacle_of(memory.error()));
+  if (memory->slots != layout.slots()) return other_allocation(layout.slots(), memory->slots);
   split_padded_digit(*memory);
   return TagBuilder(*memory, shape).build();
 }
@@ -128,15 +144,11 @@ Result<OnednnLayout> guess(const Layout& layout) {
 Result<OnednnLayout> raise_onednn(const Layout& layout) {
   TESSERA_TRY(OnednnLayout words, guess(layout));
   const Result<Layout> lowered = lower(words, layout.shape(), layout.dtype());
-  if (!lowered) return cannot(cat("say this: ", lowered.error().message));
-  if (lowered->slots() != layout.slots()) {
-    return cannot(cat("say an allocation of ", layout.slots(), " slots where blocks take ",
-                      lowered->slots()));
-  }
+  if (!lowered) return cannot_express(kName, obstacle_of(lowered.error(), "this layout: "));
+  if (lowered->slots() != layout.slots()) return other_allocation(layout.slots(), lowered->slots());
   TESSERA_TRY(const Comparison same, same_function(*lowered, layout));
   if (same.equal) return words;
-  return cannot(cat("put element ", bracketed(*same.first_difference), " elsewhere than ",
-                    write(words), " does"));
+  return cannot_express(kName, element_elsewhere(layout, *lowered, *same.first_difference));
 }
 
 }  // namespace tessera::notation

@@ -17,18 +17,22 @@ Status note_pe_move(PyflameDim& dim, std::size_t number, const LineCut& cut, std
   const int axis = cut.move.place % cols == 0 ? 0 : 1;
   const std::int64_t step = axis == 0 ? cut.move.place / cols : cut.move.place;
   if (step >= cols && axis == 1) {
-    return pyflame_cannot_say(cat("dim ", number, " going diagonally over the PEs"));
+    return pyflame_cannot(why::kDiagonal, "dim {dim} placed diagonally over the PEs",
+                          {fact("dim", number)});
   }
   if (step != 1) {
-    return pyflame_cannot_say(
-        cat("dim ", number, " in steps of ", step, " PE ", pe_axis_name(axis)));
+    return pyflame_cannot(why::kAxisStep,
+                          cat("dim {dim} in steps of {step} PE ", pe_axis_name(axis)),
+                          {fact("axis", axis), fact("dim", number), fact("step", step)});
   }
   const bool wraps = axis == 1 && count > cols;  // from the end of a row to the next
   if (wraps || (dim.axis >= 0 && dim.axis != axis)) {
-    return pyflame_cannot_say(cat("dim ", number, " spread over both PE axes"));
+    return pyflame_cannot(why::kBothAxes, "dim {dim} distributed over both PE axes",
+                          {fact("dim", number)});
   }
   if (dim.axis == axis) {
-    return pyflame_cannot_say(cat("dim ", number, " cut twice for one PE axis"));
+    return pyflame_cannot(why::kAxisTwice, "dim {dim} cut twice for one PE axis",
+                          {fact("axis", axis), fact("dim", number)});
   }
   dim.axis = axis;
   dim.block = cut.width;
@@ -38,8 +42,8 @@ Status note_pe_move(PyflameDim& dim, std::size_t number, const LineCut& cut, std
 Status note_line(std::vector<PyflameDim>& dims, const Line& line, const Shape& shape,
                  std::int64_t cols) {
   if (line.terms.size() != 1) {
-    return pyflame_cannot_say(
-        cat("dims ", line.terms[0].dim, " and ", line.terms[1].dim, " cut as one line"));
+    return pyflame_cannot(why::kJoinedDims, "dims {dims:and} cut as one line",
+                          {fact("dims", line.terms[0].dim, line.terms[1].dim)});
   }
   const auto number = static_cast<std::size_t>(line.terms[0].dim);
   PyflameDim& dim = dims[number];
@@ -47,7 +51,8 @@ Status note_line(std::vector<PyflameDim>& dims, const Line& line, const Shape& s
   std::int64_t piece = shape[number];  // what the cut divides
   for (const LineCut& cut : line.cuts) {
     if (!upward || cut.move.place < 0 || cut.move.slot < 0) {
-      return pyflame_cannot_say(cat("dim ", number, " running backwards"));
+      return pyflame_cannot(why::kRunsDownward, "dim {dim} running backwards",
+                            {fact("dim", number)});
     }
     const std::int64_t count = ceil_div(piece, cut.width);
     if (cut.move.place > 0) TESSERA_CHECK_OK(note_pe_move(dim, number, cut, count, cols));
@@ -55,8 +60,9 @@ Status note_line(std::vector<PyflameDim>& dims, const Line& line, const Shape& s
     if (cut.move.slot > 0) dim.stride = cut.move.slot;  // widths decrease: the last one is kept
   }
   if (line.start != 0 || line.terms[0].coef != 1) {
-    return pyflame_cannot_say(cat("dim ", number, " cut from position ", line.start,
-                                  " by steps of ", line.terms[0].coef));
+    return pyflame_cannot(
+        why::kCutFrom, "dim {dim} cut from position {start} by steps of {step}",
+        {fact("dim", number), fact("start", line.start), fact("step", line.terms[0].coef)});
   }
   return ok_status();
 }
@@ -69,23 +75,30 @@ Status note_tiles(std::vector<PyflameDim>& dims, std::int64_t slots) {
     PyflameDim& dim = dims[number];
     if (dim.stride == 0) continue;
     if (!outer && above % dim.stride != 0) {
-      return pyflame_cannot_say(cat("an allocation of ", slots, " slots with ", dim.stride,
-                                    " from one element of dim ", number, " to the next"));
+      return pyflame_cannot(
+          why::kPartOfStep,
+          "an allocation of {slots} slots with {step} from one element of dim {dim} to the next",
+          {fact("slots", slots), fact("step", dim.stride), fact("dim", number)});
     }
     if (dim.stride > above || above % dim.stride != 0) {
-      return pyflame_cannot_say(cat("another order of slots than row-major: ", above,
-                                    " from one element of dim ", *outer, " to the next, ",
-                                    dim.stride, " along dim ", number));
+      return pyflame_cannot(
+          why::kNotRowMajor,
+          "another order of slots than row-major: {step} from one element of dim {dim} to the "
+          "next, {inner_step} along dim {inner_dim}",
+          {fact("dim", *outer), fact("step", above), fact("inner_dim", number),
+           fact("inner_step", dim.stride)});
     }
     outer = number;
     dim.tile = above / dim.stride;
     above = dim.stride;
   }
   if (above == 1) return ok_status();
-  if (!outer)
-    return pyflame_cannot_say(cat("an allocation of ", slots, " slots for one element a PE"));
-  return pyflame_cannot_say(
-      cat("gaps: ", above, " slots from one element of dim ", *outer, " to the next"));
+  if (!outer) {
+    return pyflame_cannot(why::kOneElement, "an allocation of {slots} slots for one element per PE",
+                          {fact("slots", slots)});
+  }
+  return pyflame_cannot(why::kGaps, "gaps: {step} slots from one element of dim {dim} to the next",
+                        {fact("dim", *outer), fact("step", above)});
 }
 
 }  // namespace
@@ -106,14 +119,18 @@ Result<std::vector<PyflameDim>> pyflame_dims(const Layout& layout) {
                              [&](const Term& term) { return term.dim == dim; });
         });
     if (lines_of_dim < 2 || line.terms.size() > 1) return noted.error();
-    return pyflame_cannot_say(cat("dim ", dim, " cut in ", lines_of_dim, " ways at once"));
+    return pyflame_cannot(why::kCutInWays, "dim {dim} cut in {ways} ways at once",
+                          {fact("dim", dim), fact("ways", lines_of_dim)});
   }
   const Position first = lines.position(Index(form.shape.rank(), 0));
   if (first.place != 0) {
-    return pyflame_cannot_say(cat("data that begin on place ",
-                                  bracketed(form.mesh.delinear(first.place)), " of the mesh"));
+    return pyflame_cannot(why::kFirstPlace, "data that begin on place {place} of the mesh",
+                          {fact("place", form.mesh.delinear(first.place))});
   }
-  if (first.slot != 0) return pyflame_cannot_say(cat("data that begin in slot ", first.slot));
+  if (first.slot != 0) {
+    return pyflame_cannot(why::kFirstSlot, "data that begin in slot {slot}",
+                          {fact("slot", first.slot)});
+  }
   TESSERA_CHECK_OK(note_tiles(dims, layout.slots()));
   return dims;
 }

@@ -71,7 +71,8 @@ Result<PyflamePes> pyflame_pes(const Layout& layout) {
   PyflamePes found;
   if (map.kind() == DeviceMap::Kind::kIdentity) return found;
   if (map.physical().rank() != 2) {
-    return pyflame_cannot_say(cat("a device of rank ", map.physical().rank()));
+    return pyflame_cannot(why::kDeviceMap, "a device of rank {rank}",
+                          {fact("rank", map.physical().rank())});
   }
   const PhysicalPlace first = map.map(mesh, Place(mesh.rank(), 0));
   const bool table = map.kind() == DeviceMap::Kind::kTable;
@@ -82,8 +83,9 @@ Result<PyflamePes> pyflame_pes(const Layout& layout) {
     return found;
   }
   if (mesh.elements() > kMaxList) {
-    return pyflame_cannot_say(
-        cat("a device map of ", mesh.elements(), " places: Custom lists at most ", kMaxList));
+    return pyflame_cannot(why::kDeviceMap,
+                          "a device map of {places} places: Custom lists at most {most}",
+                          {fact("places", mesh.elements()), fact("most", kMaxList)});
   }
   const Form form = as_form(map, mesh);
   Place place;
@@ -94,7 +96,7 @@ Result<PyflamePes> pyflame_pes(const Layout& layout) {
     } else {
       form.evaluate(mesh.delinear(tile), place, layer);
     }
-    if (layer != 0) return pyflame_cannot_say("places that share a PE");
+    if (layer != 0) return pyflame_cannot(why::kDeviceMap, "places that share a PE");
     found.pes.push_back({place[0], place[1]});
   }
   return found;

@@ -39,7 +39,8 @@ Result<WrittenTensor> raise(const Layout& layout) {
   TESSERA_TRY(const PyflameLayout words, raise_pyflame(layout));
   WrittenTensor written{TensorType::of(layout.shape(), layout.dtype()), write(words)};
   if (written.layout.size() <= kLongestText) return written;
-  return pyflame_cannot_say(cat("in one text the PEs of ", words.pes.size(), " tiles"));
+  return pyflame_cannot(why::kTextTooLong, "the PEs of {tiles} tiles in one text",
+                        {fact("tiles", words.pes.size())});
 }
 
 WrittenTensor write_tensor(const Tensor& tensor) {

@@ -12,6 +12,7 @@
 #include "tessera/notation/pyflame/deal.h"
 #include "tessera/notation/pyflame/text.h"
 #include "tessera/notation/raising/elsewhere.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 namespace {
@@ -20,16 +21,15 @@ using Kind = PyflameLayout::Kind;
 constexpr std::int64_t kMostTrials = std::int64_t{1} << 16;
 
 /// What PyFlame cannot express about the layout, apart from its folds.
-std::optional<std::string> unsaid(const LayoutSpec& spec) {
-  if (spec.atom.is_tile()) return cat("an atom of ", spec.atom.rows, "x", spec.atom.cols);
-  if (spec.atom.storage != spec.dtype) {
-    return cat(dtype_name(spec.dtype), " stored as ", dtype_name(spec.atom.storage));
-  }
-  if (spec.padding != PaddingValue::undef()) return "a padding value";
-  if (!spec.space.empty()) return cat("the memory space ", quote_name(spec.space));
+std::optional<Obstacle> unsaid(const LayoutSpec& spec) {
+  if (spec.atom.is_tile()) return tiles(spec.atom);
+  if (spec.atom.storage != spec.dtype) return stored_as(spec, spec.dtype);
+  if (spec.padding != PaddingValue::undef()) return padding_value();
+  if (!spec.space.empty()) return memory_space(spec.space);
   const Shape& mesh = spec.form.mesh;
   if (mesh.rank() != 2 && mesh.elements() != 1) {
-    return cat("a mesh of rank ", mesh.rank(), ": PEs are in rows and columns");
+    return mesh_rank(cat("a mesh of rank ", mesh.rank(), ": PEs are in rows and columns"), mesh, 2,
+                     2);
   }
   return std::nullopt;
 }
@@ -54,9 +54,11 @@ Status say_fills(const Layout& layout, PyflameLayout& words) {
     std::int64_t coordinates = 1;  // all different, so their number shows whether all are there
     for (const Fill& fill : here) coordinates *= fill.count;
     if (!alike || coordinates != pes) {
-      return pyflame_cannot_say(cat("copies or shares on ", coordinates, " of ", pes,
-                                    " coordinates of mesh axis ", axis,
-                                    ": an axis is replicated or partial as a whole"));
+      return pyflame_cannot(
+          why::kPartlyRepeated,
+          "copies or shares on {coordinates} of {of} coordinates of mesh axis {axis}: an axis is "
+          "replicated or partial as a whole",
+          {fact("axis", axis), fact("coordinates", coordinates), fact("of", pes)});
     }
     const int pe_axis = layout.mesh().rank() == 2 ? axis : 0;
     if (first.kind == Fill::Kind::kReplicate) {
@@ -112,8 +114,9 @@ Status use_for_padding(const Layout& layout, const PyflameLayout& words, std::si
     uses.cyclic = true;
     return ok_status();
   }
-  return pyflame_cannot_say(
-      cat("an allocation of ", tile, " elements for the ", layout.shape()[dim], " of dim ", dim));
+  return pyflame_cannot(
+      why::kDimAllocation, "an allocation of {allocated} elements for the {extent} of dim {dim}",
+      {fact("dim", dim), fact("extent", layout.shape()[dim]), fact("allocated", tile)});
 }
 
 Result<Uses> find_uses(const Layout& layout, const PyflameLayout& words) {
@@ -134,16 +137,23 @@ Result<Uses> find_uses(const Layout& layout, const PyflameLayout& words) {
     }
     AxisUse& use = uses.axes[static_cast<std::size_t>(dim.axis)];
     if (!use.free) {
-      return pyflame_cannot_say(
-          use.dim ? cat("dims ", *use.dim, " and ", number, " on one PE axis")
-                  : cat("dim ", number, " on a PE axis that is replicated or partial"));
+      if (use.dim) {
+        return pyflame_cannot(why::kAxisShared, "dims {dims:and} on one PE axis",
+                              {fact("axis", dim.axis), fact("dims", *use.dim, number)});
+      }
+      return pyflame_cannot(why::kAxisRepeated,
+                            "dim {dim} on a PE axis that is replicated or partial",
+                            {fact("axis", dim.axis), fact("dim", number)});
     }
     const std::int64_t pes = dim.axis == 0 ? words.rows : words.cols;
     TESSERA_TRY(const PyflameDeal deal, PyflameDeal::make(dim.axis, shape[number], pes, dim.block));
     if (deal.tile != dim.tile) {
-      return pyflame_cannot_say(cat("an allocation of ", dim.tile, " elements of dim ", number,
-                                    " where blocks of ", dim.block, " on ", pes, " PEs take ",
-                                    deal.tile));
+      return pyflame_cannot(
+          why::kBlockAllocation,
+          "an allocation of {allocated} elements of dim {dim} where blocks of {block} on {places} "
+          "PEs take {expected}",
+          {fact("dim", number), fact("allocated", dim.tile), fact("block", dim.block),
+           fact("places", pes), fact("expected", deal.tile)});
     }
     use = {number, dim.block, false};
     uses.cyclic = uses.cyclic || dim.block != ceil_div(shape[number], pes);
@@ -172,30 +182,30 @@ std::int64_t block_of(const AxisUse& use, std::int64_t pes, const Shape& shape, 
 
 /// The first element that `words` would put elsewhere, as a reason; nullopt when they express the
 /// layout.
-Result<std::optional<std::string>> misplaced(const PyflameLayout& words, const Layout& layout) {
+Result<std::optional<Obstacle>> misplaced(const PyflameLayout& words, const Layout& layout) {
   const Result<Layout> again = lower(words, layout.shape(), layout.dtype());
-  if (!again) return std::optional(again.error().message);
+  if (!again) return std::optional(obstacle_of(again.error(), "this layout: "));
   if (layout.mesh().rank() == 2 && again->mesh() != layout.mesh()) {
-    return std::optional<std::string>("another mesh");
+    return std::optional(obstacle(
+        why::kMeshShape, "a mesh of {mesh:x}, not {expected_mesh:x}",
+        {fact("mesh", layout.mesh().extents()), fact("expected_mesh", again->mesh().extents())}));
   }
   TESSERA_TRY(const Comparison comparison, same_function(layout, *again));
   if (!comparison.equal) {
     return std::optional(element_elsewhere(layout, *again, *comparison.first_difference));
   }
-  if (again->slots() == layout.slots()) return std::optional<std::string>();
+  if (again->slots() == layout.slots()) return std::optional<Obstacle>();
   return std::optional(
-      cat("an allocation of ", layout.slots(), " slots where tiles take ", again->slots()));
+      obstacle(why::kAllocation, "an allocation of {slots} slots where tiles take {expected_slots}",
+               {fact("slots", layout.slots()), fact("expected_slots", again->slots())}));
 }
 
 }  // namespace
 
-Error pyflame_cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("PyFlame cannot say ", what), std::nullopt,
-               "the native notation can"};
-}
+Error pyflame_cannot_express(Obstacle what) { return cannot_express("PyFlame", std::move(what)); }
 
 Result<PyflameLayout> raise_pyflame(const Layout& layout) {
-  if (const auto what = unsaid(layout.spec())) return pyflame_cannot_say(*what);
+  if (const auto what = unsaid(layout.spec())) return pyflame_cannot_express(*what);
   PyflameLayout words;
   if (layout.mesh().rank() == 2) {
     words.rows = layout.mesh()[0];
@@ -209,12 +219,12 @@ Result<PyflameLayout> raise_pyflame(const Layout& layout) {
   words.kind = simplest_kind(words, uses);
   if (uses.cyclic) {
     if (words.kind == Kind::kCustom) {
-      return pyflame_cannot_say("blocks dealt out in turn on PEs that are listed one by one");
+      return pyflame_cannot(why::kCyclicOnList, "cyclic blocks on PEs that are listed one by one");
     }
     words.block_rows = block_of(uses.axes[0], words.rows, layout.shape(), 0);
     words.block_cols = block_of(uses.axes[1], words.cols, layout.shape(), 1);
   }
-  TESSERA_TRY(const std::optional<std::string> by_default, misplaced(words, layout));
+  TESSERA_TRY(const std::optional<Obstacle> by_default, misplaced(words, layout));
   if (!by_default) return words;
   words.dim_to_pe = std::vector<std::int64_t>(layout.shape().rank(), -1);
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -222,9 +232,9 @@ Result<PyflameLayout> raise_pyflame(const Layout& layout) {
     if (dim) (*words.dim_to_pe)[*dim] = static_cast<std::int64_t>(axis);
     if (!dim && uses.cyclic) (axis == 0 ? words.block_rows : words.block_cols) = 1;
   }
-  TESSERA_TRY(const std::optional<std::string> as_mapped, misplaced(words, layout));
+  TESSERA_TRY(const std::optional<Obstacle> as_mapped, misplaced(words, layout));
   if (!as_mapped) return words;
-  return pyflame_cannot_say(*as_mapped);
+  return pyflame_cannot_express(*as_mapped);
 }
 
 }  // namespace tessera::notation

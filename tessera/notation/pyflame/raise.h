@@ -3,16 +3,22 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/notation/pyflame/pyflame.h"
+#include "tessera/notation/raising/refusal.h"
 
 /// The parts of raise_pyflame: each one computes one property of a layout, or states why PyFlame
 /// cannot express it.
 namespace tessera::notation {
 
-/// "PyFlame cannot say ..".
-Error pyflame_cannot_say(std::string_view what);
+/// "PyFlame cannot express ..".
+Error pyflame_cannot_express(Obstacle what);
+inline Error pyflame_cannot(std::string_view reason, std::string_view words,
+                            std::vector<Fact> facts = {}) {
+  return pyflame_cannot_express(obstacle(reason, words, std::move(facts)));
+}
 
 /// Where the tiles are: on the wafer's first PEs, all moved by one origin, or each on a listed PE.
 struct PyflamePes {

@@ -107,13 +107,15 @@ bool drives(const Placement& placement, int dim, int axis) {
   return false;
 }
 
-std::optional<std::string> beyond_plain_shards(const Placement& placement) {
+std::optional<Obstacle> beyond_plain_shards(const Placement& placement) {
   const auto beyond = [](const Layout& layout) {
     LayoutSpec spec = layout.spec();
     spec.form.fills.clear();
     return beyond_plain_storage(spec, spec.dtype);
   };
-  if (placement.view() != nullptr) return "elements that share a slot";
+  if (placement.view() != nullptr) {
+    return obstacle(why::kSharedSlots, "elements that share a slot");
+  }
   if (placement.layout() != nullptr) return beyond(*placement.layout());
   for (const LayoutPiece& piece : placement.pieces()->pieces()) {
     if (const auto what = beyond(piece.layout)) return what;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/layout/placement.h"
+#include "tessera/notation/raising/refusal.h"
 
 /// How a placement behaves along one dim while the index of the other dims is 0. Notations that cut
 /// dims one by one use this to raise. The tensor must have elements.
@@ -34,7 +35,7 @@ const Term* term_of(const Fold& fold, int dim);
 
 /// What a notation of plain scalars on a mesh cannot express, if anything. Partial results and the
 /// form are not checked.
-std::optional<std::string> beyond_plain_shards(const Placement& placement);
+std::optional<Obstacle> beyond_plain_shards(const Placement& placement);
 
 /// Whether two placements have the same description. If so, they need not be compared as functions.
 bool same_description(const Placement& a, const Placement& b);

@@ -8,13 +8,19 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/lines.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 
 namespace {
 
-Error cannot(std::string what) {
-  return Error{ErrorCode::kNotSupported, std::move(what), std::nullopt, {}};
+Error cannot(std::string_view reason, std::string_view words, std::vector<Fact> facts = {}) {
+  return as_error(obstacle(reason, words, std::move(facts)));
+}
+
+Error cut_in_two_ways(int dim) {
+  return cannot(why::kCutInWays, "dim {dim} cut in two ways at once",
+                {fact("dim", dim), fact("ways", 2)});
 }
 
 /// A line whose points are all multiples of a number, in units of that number: 4·x cut by (8, 2, 1)
@@ -41,13 +47,19 @@ Result<std::vector<int>> joined_dims(const Line& line, const Shape& shape) {
   std::vector<int> dims;
   Checked coef = 1;
   for (auto term = line.terms.rbegin(); term != line.terms.rend(); ++term) {
-    if (term->coef < 0) return cannot(cat("dim ", term->dim, " running downward"));
+    if (term->coef < 0) {
+      return cannot(why::kRunsDownward, "dim {dim} running downward", {fact("dim", term->dim)});
+    }
     if (line.start != 0) {
-      return cannot(cat("pieces of dim ", term->dim, " that begin at ", line.start));
+      return cannot(why::kCutFrom, "pieces of dim {dim} that begin at {start}",
+                    {fact("dim", term->dim), fact("start", line.start), fact("step", term->coef)});
     }
     if (coef.overflowed() || term->coef != coef.raw()) {
-      return cannot(cat("dim ", term->dim, " cut where one step of it passes ", term->coef,
-                        " points, not ", coef.saturated()));
+      return cannot(why::kUnevenPoints,
+                    "dim {dim} cut where one step of it passes {points} points, not "
+                    "{expected_points}",
+                    {fact("dim", term->dim), fact("points", term->coef),
+                     fact("expected_points", coef.saturated())});
     }
     coef *= shape[static_cast<std::size_t>(term->dim)];
     dims.insert(dims.begin(), term->dim);
@@ -56,17 +68,19 @@ Result<std::vector<int>> joined_dims(const Line& line, const Shape& shape) {
 }
 
 /// What one line does along a dim is not conclusive when another line moves the dim as well.
-Error cannot_along(const Lines& lines, int dim, std::string what) {
+Error cannot_along(const Lines& lines, int dim, Error what) {
   const auto of_dim = std::count_if(lines.lines.begin(), lines.lines.end(), [&](const Line& line) {
     return std::any_of(line.terms.begin(), line.terms.end(),
                        [&](const Term& term) { return term.dim == dim; });
   });
-  return cannot(of_dim > 1 ? cat("dim ", dim, " cut in two ways at once") : std::move(what));
+  return of_dim > 1 ? cut_in_two_ways(dim) : std::move(what);
 }
 
 /// The lines and their digits, line by line, with decreasing widths.
 Result<MemoryDigits> unsorted_digits(const Layout& layout) {
-  if (layout.places() != 1) return cannot(cat("a mesh of ", layout.places(), " places"));
+  if (layout.places() != 1) {
+    return as_error(mesh_rank(cat("a mesh of ", layout.places(), " places"), layout.mesh(), 0, 0));
+  }
   const Shape& shape = layout.shape();
   MemoryDigits memory;
   if (shape.empty()) return memory;
@@ -74,7 +88,7 @@ Result<MemoryDigits> unsorted_digits(const Layout& layout) {
   for (const Line& canonical_line : lines.lines) {
     const Line line = reduced(canonical_line);
     Result<std::vector<int>> joined = joined_dims(line, shape);
-    if (!joined) return cannot_along(lines, line.terms.back().dim, joined.error().message);
+    if (!joined) return cannot_along(lines, line.terms.back().dim, joined.error());
     std::vector<int> dims = *std::move(joined);
     std::int64_t above = 1;
     for (const int dim : dims) above *= shape[static_cast<std::size_t>(dim)];
@@ -84,7 +98,8 @@ Result<MemoryDigits> unsorted_digits(const Layout& layout) {
       const std::int64_t extent = ceil_div(above, cut.width);
       if (extent > 1 && cut.move.slot < 0) {
         return cannot_along(lines, dims.front(),
-                            cat("dim ", dims.front(), " with steps of ", cut.move.slot, " slots"));
+                            cannot(why::kNegativeStep, "dim {dim} with steps of {step} slots",
+                                   {fact("dim", dims.front()), fact("step", cut.move.slot)}));
       }
       if (extent > 1) {
         memory.digits.push_back({number, cut.width, extent, cut.move.slot, extent, top});
@@ -102,9 +117,7 @@ Status check_lines(const MemoryDigits& memory, std::size_t rank) {
   std::vector<bool> seen(rank, false);
   for (const std::vector<int>& dims : memory.lines) {
     for (const int dim : dims) {
-      if (seen[static_cast<std::size_t>(dim)]) {
-        return cannot(cat("dim ", dim, " cut in two ways at once"));
-      }
+      if (seen[static_cast<std::size_t>(dim)]) return cut_in_two_ways(dim);
       seen[static_cast<std::size_t>(dim)] = true;
     }
   }
@@ -166,34 +179,45 @@ Result<MemoryDigits> memory_digits(const Layout& layout) {
     Place place;
     std::int64_t first = 0;
     layout.form().evaluate(Index(layout.shape().rank(), 0), place, first);
-    if (first != 0) return cannot(cat("an offset of ", first, " slots"));
+    if (first != 0) {
+      return cannot(why::kFirstSlot, "an offset of {slot} slots", {fact("slot", first)});
+    }
   }
   std::sort(memory.digits.begin(), memory.digits.end(),
             [](const MemoryDigit& a, const MemoryDigit& b) { return a.stride > b.stride; });
   memory.slots = layout.slots();
   if (!memory.digits.empty()) {
     const MemoryDigit& slowest = memory.digits.front();
-    if (slowest.stride == 0) return cannot("elements that share a slot");
+    if (slowest.stride == 0) {
+      return cannot(why::kSharedSlots, "elements that share a slot");
+    }
     if (memory.slots % slowest.stride != 0) {
       memory.slots = (Checked(slowest.stride) * slowest.extent).saturated();
       if (memory.slots > layout.slots()) {
-        return cannot(cat("an allocation of ", layout.slots(), " slots where ", slowest.extent,
-                          " steps of ", slowest.stride, " slots take ", memory.slots));
+        return cannot(why::kStepsTakeMore,
+                      "an allocation of {slots} slots where {steps} steps of {step} slots take "
+                      "{taken}",
+                      {fact("slots", layout.slots()), fact("steps", slowest.extent),
+                       fact("step", slowest.stride), fact("taken", memory.slots)});
       }
     }
   }
   std::int64_t above = memory.slots;
   for (std::size_t i = 0; i < memory.digits.size(); ++i) {
     const MemoryDigit& digit = memory.digits[i];
-    if (digit.stride == 0) return cannot("elements that share a slot");
+    if (digit.stride == 0) {
+      return cannot(why::kSharedSlots, "elements that share a slot");
+    }
     while (above % digit.stride != 0) {
       if (join_with_next(memory, i, layout.shape())) continue;
-      return cannot(cat("steps of ", digit.stride, " slots inside steps of ", above,
-                        ", which they do not divide"));
+      return cannot(why::kStepsDoNotDivide,
+                    "steps of {step} slots inside steps of {outer_step}, which they do not divide",
+                    {fact("step", digit.stride), fact("outer_step", above)});
     }
     if (above / digit.stride < digit.extent) {
       return cannot(
-          cat(digit.extent, " steps of ", digit.stride, " slots inside a step of ", above));
+          why::kStepsDoNotFit, "{steps} steps of {step} slots inside a step of {outer_step}",
+          {fact("steps", digit.extent), fact("step", digit.stride), fact("outer_step", above)});
     }
     memory.digits[i].count = above / digit.stride;
     above = digit.stride;
@@ -226,7 +250,8 @@ Result<std::vector<std::vector<MemoryDigit>>> digits_by_dim(const Layout& layout
   for (const MemoryDigit& digit : memory.digits) {
     const std::vector<int>& dims = memory.lines[static_cast<std::size_t>(digit.line)];
     if (dims.size() != 1) {
-      return cannot(cat("dims ", dims.front(), " and ", dims[1], " joined in one line"));
+      return cannot(why::kJoinedDims, "dims {dims:and} joined in one line",
+                    {fact("dims", dims[0], dims[1])});
     }
     by_dim[static_cast<std::size_t>(dims.front())].push_back(digit);
   }

@@ -40,12 +40,12 @@ struct MemoryDigits {
 /// Law: slot(x) = Σ stride·((p mod outer width) div width), p the point of x on the digit's line;
 /// a digit's count times its stride is the stride of the next slower one.
 /// Dims share a line if only their join nests. When the slowest stride does not divide the
-/// allocation, the digits do not use all slots. kNotSupported, with the obstacle as the message
-/// ("an offset of 5 slots"), when the layout is on several places, does not begin in slot 0, has
-/// lines that are not row-major joins from 0 upward, or has strides that do not nest. The tensor
-/// must not be empty.
-/// Example: 6x8 in packs of four columns: lines {0}, {1}; digits (line 1, width 4, extent 2, stride
-/// 24), (line 0, width 1, extent 6, stride 4), (line 1, width 1, extent 4, stride 1).
+/// allocation, the digits do not use all slots. kNotSupported, with the obstacle as message and
+/// reason ("an offset of 5 slots"), when the layout is on several places, does not begin in slot 0,
+/// has lines that are not row-major joins from 0 upward, or has strides that do not nest. The
+/// tensor must not be empty. Example: 6x8 in packs of four columns: lines {0}, {1}; digits (line 1,
+/// width 4, extent 2, stride 24), (line 0, width 1, extent 6, stride 4), (line 1, width 1, extent
+/// 4, stride 1).
 Result<MemoryDigits> memory_digits(const Layout& layout);
 
 /// Splits the first digit after the outer ones, if it is padded, into whole pieces of the largest

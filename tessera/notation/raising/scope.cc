@@ -7,6 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 namespace {
@@ -45,7 +46,7 @@ std::optional<std::pair<int, std::int64_t>> padded_dim(const Layout& layout) {
   return std::nullopt;
 }
 
-std::optional<std::string> beyond_padding(const Placement& placement) {
+std::optional<Obstacle> beyond_padding(const Placement& placement) {
   const Layout* layout = placement.layout();
   if (layout == nullptr) return std::nullopt;
   const Checked slots = Checked(layout->slots()) * layout->places();
@@ -53,53 +54,71 @@ std::optional<std::string> beyond_padding(const Placement& placement) {
   if (slots.saturated() <= held.saturated()) return std::nullopt;
   if (const auto padded = padded_dim(*layout)) {
     const auto [dim, room] = *padded;
-    return cat("cannot pad: dim ", dim, " is ", layout->shape()[static_cast<std::size_t>(dim)],
-               ", padded to ", room);
+    return obstacle(
+        why::kPaddedDim, "cannot pad: dim {dim} is {extent}, padded to {padded_extent}",
+        {fact("dim", dim), fact("extent", layout->shape()[static_cast<std::size_t>(dim)]),
+         fact("padded_extent", room)});
   }
-  return cat("cannot leave slots empty: ", slots.saturated(), " slots for ", held.saturated(),
-             " elements");
+  return obstacle(why::kEmptySlots,
+                  "cannot leave slots empty: {slots} slots for {elements} elements",
+                  {fact("slots", slots.saturated()), fact("elements", held.saturated())});
 }
 
-std::optional<std::string> beyond_mesh(const Placement& placement, const Scope& scope) {
+std::optional<Obstacle> beyond_mesh(const Placement& placement, const Scope& scope) {
   const Shape& mesh = placement.mesh();
   if (mesh.elements() == 1) return std::nullopt;  // [] and [0, 0] both denote one place
   if (mesh.rank() >= scope.least_axes && mesh.rank() <= scope.most_axes) return std::nullopt;
-  return cat(mesh_words(scope), ": the tensor is on ", mesh.to_string(), " places");
+  return mesh_rank(cat(mesh_words(scope), ": the tensor is on {mesh:x} places"), mesh,
+                   scope.least_axes, scope.most_axes);
+}
+
+/// The same obstacle in a sentence that begins with the name of the notation.
+Obstacle reworded(const Obstacle& what, std::string_view words) {
+  return obstacle(what.reason.name, words, what.reason.facts);
 }
 
 }  // namespace
 
-std::optional<std::string> outside_scope(const Placement& placement, std::string_view notation,
-                                         const Scope& scope) {
-  std::vector<std::string> reasons;
+std::optional<Error> outside_scope(const Placement& placement, std::string_view notation,
+                                   const Scope& scope) {
+  std::vector<Obstacle> found;
   if (!scope.pads) {
-    if (auto what = beyond_padding(placement)) reasons.push_back(*std::move(what));
+    if (auto what = beyond_padding(placement)) found.push_back(*std::move(what));
   }
-  if (auto what = beyond_mesh(placement, scope)) reasons.push_back(*std::move(what));
+  if (auto what = beyond_mesh(placement, scope)) found.push_back(*std::move(what));
   const Fill* const partial = spreading_fill(placement, Fill::Kind::kPartial);
   if (!scope.partial && partial != nullptr) {
-    reasons.push_back(cat("cannot say a partial ", reduction_name(partial->reduction), " on ",
-                          partial->count, " places"));
+    found.push_back(reworded(partial_result(*partial),
+                             "cannot express a partial {reduction} on {places} places"));
   }
-  const Fill* const replicated = spreading_fill(placement, Fill::Kind::kReplicate);
-  if (!scope.replicates && replicated != nullptr) {
-    reasons.push_back(cat("cannot replicate: each element is on ", replicated->count,
-                          " places along mesh axis ", replicated->axis));
+  const Fill* const copied = spreading_fill(placement, Fill::Kind::kReplicate);
+  if (!scope.replicates && copied != nullptr) {
+    found.push_back(
+        reworded(replicated(*copied),
+                 "cannot replicate: each element is on {places} places along mesh axis {axis}"));
   }
-  const Atom& atom = placement.atom();
-  if (!scope.tiles && atom.is_tile()) {
-    reasons.push_back(
-        cat("cannot say tiles: elements are kept in tiles of ", atom.rows, "x", atom.cols));
+  if (!scope.tiles && placement.atom().is_tile()) {
+    found.push_back(
+        reworded(tiles(placement.atom()),
+                 "cannot express tiles: elements are stored in tiles of {rows}x{cols}"));
   }
   if (!scope.shares && placement.view() != nullptr) {
-    reasons.emplace_back("cannot say elements that share a slot");
+    found.push_back(obstacle(why::kSharedSlots, "cannot express elements that share a slot"));
   }
   if (!scope.pieces && placement.pieces() != nullptr) {
-    reasons.push_back(cat("has one rule for all elements: the tensor is ",
-                          placement.pieces()->pieces().size(), " boxes with a layout each"));
+    found.push_back(
+        obstacle(why::kBoxes,
+                 "has one rule for all elements: the tensor has {boxes} boxes, each with a layout",
+                 {fact("boxes", placement.pieces()->pieces().size())}));
   }
-  if (reasons.empty()) return std::nullopt;
-  return cat(notation, " ", join(reasons, "; "));
+  if (found.empty()) return std::nullopt;
+  Error error{ErrorCode::kNotSupported, std::string(notation), std::nullopt,
+              "the native notation can express it"};
+  for (Obstacle& what : found) {
+    error.message += cat(error.reasons.empty() ? " " : "; ", what.words);
+    error.reasons.push_back(std::move(what.reason));
+  }
+  return error;
 }
 
 }  // namespace tessera::notation

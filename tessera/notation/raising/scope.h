@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
 
+#include "tessera/base/error.h"
 #include "tessera/layout/placement.h"
 
 /// raising/: code that notations share to express a Layout in their terms. A placement comes in;
@@ -26,12 +26,12 @@ struct Scope {
   bool pieces = false;      ///< boxes with one layout each
 };
 
-/// Why a notation cannot express a tensor, all reasons in one sentence, or nullopt when its scope
-/// does not exclude the tensor.
-/// Law: the sentence is true: a number in the sentence is a number of the tensor.
+/// Why a notation cannot express a tensor (kNotSupported), all reasons in one sentence, or nullopt
+/// when its scope does not exclude the tensor.
+/// Law: the reasons are true: a number in a reason is a number of the tensor.
 /// Example: "morello cannot pad: dim 0 is 53, padded to 96; has one place: the tensor is on 3x2
-/// places".
-std::optional<std::string> outside_scope(const Placement& placement, std::string_view notation,
-                                         const Scope& scope);
+/// places", with the reasons padded_dim and mesh_rank.
+std::optional<Error> outside_scope(const Placement& placement, std::string_view notation,
+                                   const Scope& scope);
 
 }  // namespace tessera::notation

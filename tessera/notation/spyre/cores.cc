@@ -98,11 +98,14 @@ Status check_core_spans(const SpyreLayout& words, const Shape& shape, DType dtyp
   const SpyreSpan span = tensor.span(0);
   if (span.bytes <= limit_bytes) return ok_status();
   const std::vector<std::int64_t> cores = spyre::fitting_division(tensor, limit_bytes);
-  return Error{ErrorCode::kTooLarge,
-               cat("core 0 spans ", span.bytes, " bytes of the tensor, the limit is ", limit_bytes),
-               std::nullopt,
-               cores.empty() ? "no division fits: a stick alone takes 128 bytes"
-                             : cat("cores=", bracketed(cores), " would fit")};
+  Error error{ErrorCode::kTooLarge,
+              cat("core 0 spans ", span.bytes, " bytes of the tensor, the limit is ", limit_bytes),
+              std::nullopt,
+              cores.empty() ? "no division fits: a stick alone takes 128 bytes"
+                            : cat("cores=", bracketed(cores), " would fit")};
+  error.reasons = {
+      {"core_span", {{"bytes", span.bytes}, {"limit", limit_bytes}, {"fitting_cores", cores}}}};
+  return error;
 }
 
 }  // namespace tessera::notation

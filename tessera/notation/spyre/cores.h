@@ -34,7 +34,8 @@ Result<std::vector<SpyreSpan>> core_spans(const SpyreLayout& words, const Shape&
                                           DType dtype);
 
 /// kTooLarge when a core's span exceeds the limit of the machine (Spyre: 256 MiB); the error names
-/// the core, its span, and a division that would fit.
+/// the core, its span, and a division that would fit. Its reason is core_span with the facts bytes,
+/// limit and fitting_cores.
 Status check_core_spans(const SpyreLayout& words, const Shape& shape, DType dtype,
                         std::int64_t limit_bytes);
 

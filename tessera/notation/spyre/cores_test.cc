@@ -85,12 +85,9 @@ TEST(SpyreCores, SuggestedDivisionsFit) {
     const Status status = check_core_spans(c.words, c.shape, c.dtype, limit);
     SCOPED_TRACE(cat(describe(c), " in ", limit));
     if (status.ok()) continue;
-    const std::string& help = status.error().help;
-    ASSERT_TRUE(help.starts_with("cores=[") && help.ends_with("] would fit")) << help;
-    for (std::size_t at = 6; help[at] != ']';) {
-      c.words.cores.push_back(std::stoll(help.substr(at + 1)));
-      at = help.find_first_of(",]", at + 1);
-    }
+    ASSERT_EQ(status.error().reasons.size(), 1U);
+    c.words.cores = status.error().reasons.front().numbers("fitting_cores").value();
+    ASSERT_FALSE(c.words.cores.empty());
     EXPECT_TRUE(check_core_spans(c.words, c.shape, c.dtype, limit).ok());
   }
   // Not even a stick.

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/base/text.h"
+#include "tessera/notation/raising/refusal.h"
 
 namespace tessera::notation::spyre {
 namespace {
 
-Error cannot(std::string message) {
-  return Error{ErrorCode::kNotSupported, std::move(message), std::nullopt, {}};
+Error cannot(std::string_view reason, std::string_view words, std::vector<Fact> facts = {}) {
+  return as_error(obstacle(reason, words, std::move(facts)));
 }
 
 /// The memory of one place, innermost device dim first.
@@ -25,7 +25,8 @@ Result<std::vector<Guess::Dim>> arrange_memory(std::vector<Step> steps, const Ro
   const std::int64_t first = steps.empty() ? room.slots : steps.front().move.slot;
   if (first != 1) {
     if (first % room.per_stick != 0) {
-      return cannot(cat("elements ", first, " slots apart in sticks of ", room.per_stick));
+      return cannot(why::kApartInSticks, "elements {slots} slots apart in sticks of {per_stick}",
+                    {fact("slots", first), fact("per_stick", room.per_stick)});
     }
     dims.push_back({-1, -1, room.per_stick, 1});
     synthetic(first / room.per_stick);
@@ -34,20 +35,23 @@ Result<std::vector<Guess::Dim>> arrange_memory(std::vector<Step> steps, const Ro
     const Step& step = steps[i];
     const std::int64_t next = i + 1 < steps.size() ? steps[i + 1].move.slot : room.slots;
     if (next % step.move.slot != 0 || next / step.move.slot < step.need()) {
-      return cannot(
-          cat("steps of ", step.move.slot, " and ", next, " slots in one row-major tensor"));
+      return cannot(why::kStepsNotNested,
+                    "steps of {step} and {outer_step} slots in one row-major tensor",
+                    {fact("step", step.move.slot), fact("outer_step", next)});
     }
     const std::int64_t space = next / step.move.slot;
     const bool whole = room.exact && step.above != 0;
     if (whole && (step.above % step.width != 0 || space % (step.above / step.width) != 0)) {
-      return cannot(cat("pieces of ", step.above, " in ", space, " steps of ", step.width));
+      return cannot(why::kPiecesInSteps, "pieces of {piece} in {steps} steps of {width}",
+                    {fact("piece", step.above), fact("steps", space), fact("width", step.width)});
     }
     std::int64_t extent = whole ? step.above / step.width : space;
     std::int64_t width = step.width;
     if (step.move.slot == 1) {
       // The stick is a separate device dim; the rest counts sticks.
       if (extent % room.per_stick != 0) {
-        return cannot(cat("runs of ", extent, " slots in sticks of ", room.per_stick));
+        return cannot(why::kRunsInSticks, "runs of {run} slots in sticks of {per_stick}",
+                      {fact("run", extent), fact("per_stick", room.per_stick)});
       }
       dims.push_back({step.dim, width, room.per_stick, 1});
       extent /= room.per_stick;
@@ -86,7 +90,8 @@ Result<std::vector<MeshDigit>> arrange_mesh(std::vector<Step> steps, const Room&
   for (const Step& step : steps) {
     const std::int64_t stride = step.move.place;
     if (above % stride != 0 || above / stride < step.need()) {
-      return cannot(cat("data on cores ", stride, " and ", above, " apart"));
+      return cannot(why::kCoresApart, "data on cores {step} and {outer_step} apart",
+                    {fact("step", stride), fact("outer_step", above)});
     }
     digits.push_back({step, above / stride});
     above = stride;
@@ -120,7 +125,7 @@ Result<Guess> arrange(const std::vector<Step>& steps, const Room& room) {
   for (const Step& step : steps) {
     const Position& move = step.move;
     if (move.place < 0 || move.slot < 0 || (move.place != 0 && move.slot != 0)) {
-      return cannot("a digit that moves backwards, or both place and slot");
+      return cannot(why::kMixedStep, "a digit that moves backwards, or both place and slot");
     }
     if (move.slot != 0) memory_steps.push_back(step);
     if (move.place != 0) mesh_steps.push_back(step);

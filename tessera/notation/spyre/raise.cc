@@ -15,19 +15,20 @@ namespace tessera::notation {
 namespace spyre {
 namespace {
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("spyre<> cannot say ", what), std::nullopt,
-               "the native notation can"};
+Error cannot_express(Obstacle what) { return notation::cannot_express("spyre<>", std::move(what)); }
+
+Error cannot(std::string_view reason, std::string_view words, std::vector<Fact> facts) {
+  return cannot_express(obstacle(reason, words, std::move(facts)));
 }
 
 /// What the notation cannot express about the layout, if anything.
-std::optional<std::string> unsaid(const LayoutSpec& spec, DType storage) {
+std::optional<Obstacle> unsaid(const LayoutSpec& spec, DType storage) {
   const Form& form = spec.form;
   if (form.mesh.rank() > 1 && form.mesh.elements() > 1) {
-    return cat("a mesh of ", form.mesh.to_string(), " places: cores are one axis");
+    return mesh_rank("a mesh of {mesh:x} places: cores are one axis", form.mesh, 0, 1);
   }
   for (const Fill& fill : form.fills) {
-    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) return "replicas";
+    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) return replicated(fill);
   }
   return beyond_plain_storage(spec, storage);
 }
@@ -51,8 +52,13 @@ class Raising {
     if (layout_.shape().empty()) return raise_empty();
     TESSERA_TRY(const Lines lines, canonical(layout_.form()));
     const Position first = lines.position(Index(layout_.shape().rank(), 0));
-    if (first.slot != 0) return cannot_say(cat("data that begin at slot ", first.slot));
-    if (first.place != 0) return cannot_say(cat("data that begin on core ", first.place));
+    if (first.slot != 0) {
+      return cannot(why::kFirstSlot, "data that begin at slot {slot}", {fact("slot", first.slot)});
+    }
+    if (first.place != 0) {
+      return cannot(why::kFirstPlace, cat("data that begin on core ", first.place),
+                    {fact("place", std::vector{first.place})});
+    }
     if (const auto words = with_dims(lines)) return *words;
     if (const auto words = with_host(lines, row_major_)) return *words;
     for (const bool by_last_digit : {false, true}) {
@@ -67,8 +73,10 @@ class Raising {
       if (const auto words = with_host(lines, *strides)) return *words;
     }
     if (!reason_) reason_ = misplaced_;
-    return cannot_say(reason_.value_or(
-        cat("its dims as rows of memory: no row-major tensor in sticks of ", per_stick_)));
+    return cannot_express(reason_.value_or(
+        obstacle(why::kNoRowMajor,
+                 "its dims as rows of memory: no row-major tensor in sticks of {per_stick}",
+                 {fact("per_stick", per_stick_)})));
   }
 
  private:
@@ -94,7 +102,8 @@ class Raising {
       words.cores = {layout_.places(), 1, 1};
     }
     if (says(words, layout_)) return words;
-    return cannot_say(cat("an empty tensor of ", layout_.slots(), " slots"));
+    return cannot(why::kEmptyTensor, "an empty tensor of {slots} slots",
+                  {fact("slots", layout_.slots())});
   }
 
   Room room(bool exact, bool paired) const {
@@ -117,7 +126,7 @@ class Raising {
   }
 
   /// The first element that `words` would put elsewhere.
-  std::optional<std::string> why_not(const SpyreLayout& words) const {
+  std::optional<Obstacle> why_not(const SpyreLayout& words) const {
     const Result<Layout> again = lower(words, layout_.shape(), layout_.dtype());
     if (!again || again->places() != layout_.places()) return std::nullopt;
     const Result<Comparison> same = same_function(layout_, *again);
@@ -130,7 +139,7 @@ class Raising {
     for (const bool paired : {true, false}) {
       const Result<Guess> guess = arrange(steps, room(dims, paired));
       if (!guess) {
-        if (!reason_ && !dims) reason_ = guess.error().message;
+        if (!reason_ && !dims) reason_ = obstacle_of(guess.error());
         continue;
       }
       SpyreLayout words;
@@ -151,8 +160,8 @@ class Raising {
   const Layout& layout_;
   std::int64_t per_stick_;
   std::vector<std::int64_t> row_major_;
-  std::optional<std::string> reason_;     // why no device dims were found
-  std::optional<std::string> misplaced_;  // what is wrong with the first ones that were found
+  std::optional<Obstacle> reason_;     // why no device dims were found
+  std::optional<Obstacle> misplaced_;  // what is wrong with the first ones that were found
 };
 
 }  // namespace
@@ -163,14 +172,18 @@ Result<SpyreLayout> raise_spyre(const Layout& layout) {
   if (!sticks) {
     Error error = sticks.error();
     error.code = ErrorCode::kNotSupported;
+    error.reasons = {{why::kStickType, {fact("dtype", dtype_name(layout.dtype()))}}};
     return error;
   }
   const std::int64_t per_stick = *sticks;
   TESSERA_TRY(const DType storage, stick_storage(layout.dtype()));
-  if (const auto what = spyre::unsaid(layout.spec(), storage)) return spyre::cannot_say(*what);
+  if (const auto what = spyre::unsaid(layout.spec(), storage)) return spyre::cannot_express(*what);
   if (layout.slots() % per_stick != 0) {
-    return spyre::cannot_say(cat("an allocation of ", layout.slots(), " slots: sticks hold ",
-                                 per_stick, " elements of ", dtype_name(layout.dtype())));
+    return spyre::cannot(
+        why::kPartOfStick,
+        "an allocation of {slots} slots: sticks hold {per_stick} elements of {dtype}",
+        {fact("slots", layout.slots()), fact("per_stick", per_stick),
+         fact("dtype", dtype_name(layout.dtype()))});
   }
   return spyre::Raising(layout, per_stick).raise();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/layout/compare.h"
+#include "tessera/testing/notation/reasons.h"
 #include "tessera/testing/notation/spyre_checks.h"
 
 namespace tessera::notation::spyre_test {
@@ -48,7 +49,7 @@ std::string raised(const std::string& text) {
   EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
   if (!tensor) return {};
   const Result<std::string> printed = print_tensor(tensor->layout(), notation());
-  return printed ? *printed : printed.error().message;
+  return printed ? *printed : test::reasons_text(printed.error());
 }
 
 TEST(SpyreRaise, SaysWhatItsOwnTextSaid) {
@@ -99,27 +100,22 @@ TEST(SpyreRaise, SaysWhatOtherNotationsMean) {
 TEST(SpyreRaise, WhatItCannotSayHasAReason) {
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"tensor<5x100xf16, strided<[100, 1]>>",
-            "spyre<> cannot say an allocation of 500 slots: sticks hold 64 elements of f16"},
-           {"tensor<64xf64, strided<[1]>>", "Spyre keeps no sticks of f64"},
-           {"tensor<64xi64, strided<[1]>>",
-            "spyre<> cannot say i64 stored as i64, where i32 is kept"},
-           {"tensor<64xf16, native<{d0} / (1 -> mem), pad=0>>",
-            "spyre<> cannot say a padding value"},
-           {"tensor<64xf16, native<{d0} / (1 -> mem), space=l1>>",
-            "spyre<> cannot say the memory space 'l1'"},
+            "part_of_stick slots=500 per_stick=64 dtype=f16"},
+           {"tensor<64xf64, strided<[1]>>", "stick_type dtype=f64"},
+           {"tensor<64xi64, strided<[1]>>", "stored_as dtype=i64 storage=i64 expected_storage=i32"},
+           {"tensor<64xf16, native<{d0} / (1 -> mem), pad=0>>", "padding_value"},
+           {"tensor<64xf16, native<{d0} / (1 -> mem), space=l1>>", "memory_space space=l1"},
            {"tensor<64xf16, native<mesh=[2], {d0} / (1 -> mem), replicate(m0)>>",
-            "spyre<> cannot say replicas"},
+            "replicated places=2 axis=0"},
            {"tensor<64xf16, native<mesh=[2], {d0} / (1 -> mem), partial(m0, sum)>>",
-            "spyre<> cannot say a partial result"},
+            "partial_result reduction=sum places=2"},
            {"tensor<128xf16, native<mesh=[2, 2], {d0} / (64 -> m0, 1 -> mem), fixed(m1=0)>>",
-            "spyre<> cannot say a mesh of 2x2 places: cores are one axis"},
-           {"tensor<64xf16, native<{d0} / (1 -> mem), offset=64>>",
-            "spyre<> cannot say data that begin at slot 64"},
-           {"tensor<64xf16, native<{-d0 + 63} / (1 -> mem)>>",
-            "spyre<> cannot say data that begin at slot 63"},
+            "mesh_rank mesh=[2, 2] least_axes=0 most_axes=1"},
+           {"tensor<64xf16, native<{d0} / (1 -> mem), offset=64>>", "first_slot slot=64"},
+           {"tensor<64xf16, native<{-d0 + 63} / (1 -> mem)>>", "first_slot slot=63"},
            {"tensor<8x8xf16, native<{d0} / (4 -> mem*32, 1 -> mem*4), "
             "{d1} / (4 -> mem*16, 1 -> mem)>>",
-            "spyre<> cannot say runs of 4 slots in sticks of 64"}}) {
+            "runs_in_sticks run=4 per_stick=64"}}) {
     EXPECT_EQ(raised(text), reason) << text;
   }
 }

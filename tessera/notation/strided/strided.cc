@@ -28,7 +28,7 @@ Status check_lowest(const StridedLayout& words, const Shape& shape) {
   }
   TESSERA_TRY(const std::int64_t slot, lowest.value("the lowest slot"));
   if (slot >= 0) return ok_status();
-  return Error{ErrorCode::kOutOfRange, cat("an element would live in slot ", slot), std::nullopt,
+  return Error{ErrorCode::kOutOfRange, cat("an element would be in slot ", slot), std::nullopt,
                cat("slots count from 0: an offset of ", (Checked(words.offset) - slot).saturated(),
                    " or more")};
 }
@@ -67,9 +67,10 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
   return placed.error().at(too_low ? offset.value_or(list) : list);
 }
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("strided<> cannot say ", what), std::nullopt,
-               "the native notation can"};
+constexpr std::string_view kName = "strided<>";
+
+Error many_strides() {
+  return cannot_express(kName, obstacle(why::kManyStrides, "more than one stride along a dim"));
 }
 
 template <typename LayoutOrView>
@@ -86,7 +87,7 @@ WrittenTensor write_tensor(const Tensor& tensor) {
 /// The first element that is not where the first step along each dim predicts.
 Error why_not_straight(const Form& form) {
   const Result<Lines> lines = canonical(form);
-  if (!lines) return cannot_say("more than one stride along a dim");
+  if (!lines) return many_strides();
   const Index first(form.shape.rank(), 0);
   const Position origin = lines->position(first);
   Lines straight{lines->shape, lines->mesh, origin, {}};
@@ -100,10 +101,12 @@ Error why_not_straight(const Form& form) {
   const Result<std::optional<Index>> index = first_difference(*lines, straight);
   // The form is known to have no single strides; finding an element that shows it may take too
   // long.
-  if (!index || !*index) return cannot_say("more than one stride along a dim");
-  return cannot_say(cat("that element ", bracketed(**index), " is in slot ",
-                        lines->position(**index).slot, ", not in slot ",
-                        straight.position(**index).slot));
+  if (!index || !*index) return many_strides();
+  return cannot_express(
+      kName, obstacle(why::kElementElsewhere,
+                      "that element {index} is in slot {slot}, not in slot {expected_slot}",
+                      {fact("index", **index), fact("slot", lines->position(**index).slot),
+                       fact("expected_slot", straight.position(**index).slot)}));
 }
 
 /// The strided layout of a form on a single place, whose memory has `slots` slots.
@@ -122,8 +125,10 @@ Result<StridedLayout> strides_and_offset(const Form& form, DType dtype, std::int
   }
   TESSERA_TRY(const Placement again, lower(words, shape, dtype));
   if (again.slots() != slots) {
-    return cannot_say(
-        cat("an allocation of ", slots, " slots where the strides reach ", again.slots()));
+    return cannot_express(kName,
+                          obstacle(why::kBeyondReach,
+                                   "an allocation of {slots} slots where the strides reach {reach}",
+                                   {fact("slots", slots), fact("reach", again.slots())}));
   }
   return words;
 }
@@ -148,12 +153,12 @@ Result<Placement> lower(const StridedLayout& words, const Shape& shape, DType dt
 }
 
 Result<StridedLayout> raise_strided(const Layout& layout) {
-  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_say(*what);
+  if (const auto what = beyond_plain_memory(layout.spec())) return cannot_express(kName, *what);
   return strides_and_offset(layout.form(), layout.dtype(), layout.slots());
 }
 
 Result<StridedLayout> raise_strided(const View& view) {
-  if (const auto what = beyond_plain_memory(view)) return cannot_say(*what);
+  if (const auto what = beyond_plain_memory(view)) return cannot_express(kName, *what);
   return strides_and_offset(view.form(), view.dtype(), view.slots());
 }
 

@@ -7,27 +7,32 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/lines.h"
+#include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {
 namespace {
 
-Error cannot_say(std::string what, std::string help) {
-  return Error{ErrorCode::kNotSupported, cat("a mesh of TTNN tensors cannot say ", what),
-               std::nullopt, std::move(help)};
+Error cannot(Obstacle what, std::string_view help = "the native notation can") {
+  return cannot_express("a mesh of TTNN tensors", std::move(what), help);
 }
 
 Status check_sayable(const LayoutSpec& spec) {
   const Shape& mesh = spec.form.mesh;
   if (mesh.rank() < 3) {
-    return cannot_say(cat("a mesh of rank ", mesh.rank()),
-                      "devices, then a grid of rows and columns: rank 3 or more");
+    return cannot(mesh_rank(cat("a mesh of rank ", mesh.rank()), mesh, 3, kMaxRank),
+                  "devices, then a grid of rows and columns: rank 3 or more");
   }
   if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) {
-    return cannot_say("a device map", "leave the device map out");
+    return cannot(device_map(), "omit the device map");
   }
   for (const Fill& fill : spec.form.fills) {
-    if (fill.kind != Fill::Kind::kFixed || fill.value != 0) {
-      return cannot_say("replicas, partial results or fixed places", "divide a dim instead");
+    if (fill.kind == Fill::Kind::kPartial) return cannot(partial_result(fill), "divide a dim");
+    if (fill.kind == Fill::Kind::kReplicate) return cannot(replicated(fill), "divide a dim");
+    if (fill.value != 0) {
+      return cannot(
+          obstacle(why::kOneCoordinate, "all data on coordinate {coordinate} of mesh axis {axis}",
+                   {fact("axis", fill.axis), fact("coordinate", fill.value)}),
+          "divide a dim");
     }
   }
   return ok_status();
@@ -45,25 +50,31 @@ bool reaches(const Line& line, const Shape& shape, std::int64_t place_step) {
 /// Removes an axis of devices from the lines: its dim is reduced to the part of one device.
 Result<int> take_device_axis(Lines& lines, std::vector<std::int64_t>& extents, int axis,
                              std::int64_t devices, std::int64_t place_step) {
-  const std::string where = cat("axis ", axis, " of ", devices, " devices");
+  const auto axis_obstacle = [&](std::string_view words, std::vector<Fact> more = {}) {
+    std::vector<Fact> facts = {fact("axis", axis), fact("devices", devices)};
+    facts.insert(facts.end(), more.begin(), more.end());
+    return obstacle(why::kDeviceAxis, cat("axis {axis} of {devices} devices", words),
+                    std::move(facts));
+  };
   TESSERA_TRY(const Shape shape, Shape::make(extents));
   const auto line = std::find_if(lines.lines.begin(), lines.lines.end(), [&](const Line& each) {
     return reaches(each, shape, place_step);
   });
   if (line == lines.lines.end()) {
-    return cannot_say(cat(where, ", which divides no dim"), "divide a leading dim over it");
+    return cannot(axis_obstacle(", which divides no dim"), "divide a leading dim over it");
   }
   if (line->terms.size() != 1 || line->terms[0].coef != 1 || line->start != 0) {
-    return cannot_say(cat(where, ", which divides several dims together"),
-                      "divide one dim over it");
+    return cannot(axis_obstacle(", which divides several dims together"), "divide one dim over it");
   }
   const int dim = line->terms[0].dim;
   const std::int64_t joined = place_step / line->cuts.front().move.place;
   const std::int64_t width = line->cuts.front().width * joined;  // less than the extent: it reaches
   std::int64_t& extent = extents[static_cast<std::size_t>(dim)];
   if (extent / width != devices || extent % width != 0) {
-    return cannot_say(cat(where, ": d", dim, " has ", extent, " elements, ", width, " a device"),
-                      "devices hold equal tensors: pad the dim, or use a divisor of it");
+    return cannot(
+        axis_obstacle(": d{dim} has {extent} elements, {per_device} per device",
+                      {fact("dim", dim), fact("extent", extent), fact("per_device", width)}),
+        "devices hold equal tensors: pad the dim, or use a divisor of it");
   }
   extent = width;
   if (joined == 1) line->cuts.erase(line->cuts.begin());
@@ -79,13 +90,14 @@ Result<Fold> fold_of_line(const Line& line, const Shape& shape, std::int64_t col
     if (cut.move.place != 0) {
       const bool rows = cut.move.place % columns == 0;
       if (cut.move.slot != 0 || cut.move.place < 0) {
-        return cannot_say("a digit that moves places and slots at once", "the native notation can");
+        return cannot(obstacle(why::kMixedStep, "a digit that moves places and slots at once"));
       }
       placed.target = Target::mesh(rows ? 0 : 1);
       placed.stride = rows ? cut.move.place / columns : cut.move.place;
       placed.cause = Cause::kGrid;
     } else if (cut.move.slot <= 0) {
-      return cannot_say("a line that runs backward", "the native notation can");
+      return cannot(obstacle(why::kRunsDownward, "dim {dim} running backwards",
+                             {fact("dim", line.terms.front().dim)}));
     }
     fold.cuts.push_back(placed);
   }
@@ -102,7 +114,9 @@ Result<TtnnMesh> raise_ttnn_mesh(const Layout& layout) {
   const std::size_t axes = mesh.rank() - 2;
   TESSERA_TRY(Lines lines, canonical(layout.form()));
   if (lines.base.place != 0) {
-    return cannot_say("data that do not start on the first device", "start them there");
+    return cannot(obstacle(why::kFirstPlace, "data that begin on place {place} of the mesh",
+                           {fact("place", mesh.delinear(lines.base.place))}),
+                  "start them on the first device");
   }
   TtnnMesh result;
   std::vector<std::int64_t> extents = layout.shape().extents();

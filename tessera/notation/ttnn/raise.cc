@@ -6,6 +6,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
+#include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/ttnn/guess.h"
 #include "tessera/notation/ttnn/rule.h"
 
@@ -15,10 +16,7 @@ namespace {
 
 using Memory = TtnnLayout::Memory;
 
-Error cannot_say(std::string_view what, std::string help = "the native notation can") {
-  return Error{ErrorCode::kNotSupported, cat("TTNN cannot say ", what), std::nullopt,
-               std::move(help)};
-}
+constexpr std::string_view kName = "TTNN";
 
 /// A mesh axis before the last two that data are divided over, if there is one.
 std::optional<int> batch_axis(const Form& form) {
@@ -36,23 +34,28 @@ std::optional<int> batch_axis(const Form& form) {
 /// Checks for properties of the layout that TTNN cannot express, apart from its function.
 Status check_sayable(const LayoutSpec& spec) {
   for (const Fill& fill : spec.form.fills) {
-    if (fill.kind == Fill::Kind::kPartial) return cannot_say("a partial result");
-    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) return cannot_say("replicas");
+    if (fill.kind == Fill::Kind::kPartial) return cannot_express(kName, partial_result(fill));
+    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) {
+      return cannot_express(kName, replicated(fill));
+    }
   }
-  if (spec.padding != PaddingValue::undef()) return cannot_say("a padding value");
+  if (spec.padding != PaddingValue::undef()) return cannot_express(kName, padding_value());
   static constexpr std::array<std::string_view, 6> kSpaces = {"",   "system",   "dram",
                                                               "l1", "l1_small", "trace"};
   if (std::find(kSpaces.begin(), kSpaces.end(), spec.space) == kSpaces.end()) {
-    return cannot_say(cat("the memory space ", quote_name(spec.space)));
+    return cannot_express(kName, memory_space(spec.space));
   }
   const Shape& mesh = spec.form.mesh;
   if (mesh.rank() == 2 || mesh.elements() == 1) return ok_status();
   if (const std::optional<int> axis = batch_axis(spec.form)) {
-    return cannot_say(cat("a batch kept apart on axis ", *axis, " of grid ", mesh.to_string(),
-                          ": its grid has rows and columns only"),
-                      "collapse the batch into the rows, or make it a mesh of TTNN tensors");
+    return cannot_express(kName,
+                          mesh_rank(cat("a batch on the separate axis ", *axis,
+                                        " of grid {mesh:x}: its grid has rows and columns only"),
+                                    mesh, 2, 2),
+                          "collapse the batch into the rows, or make it a mesh of TTNN tensors");
   }
-  return cannot_say(cat("a mesh of rank ", mesh.rank()), "its grid has rows and columns");
+  return cannot_express(kName, mesh_rank(cat("a mesh of rank ", mesh.rank()), mesh, 2, 2),
+                        "its grid has rows and columns");
 }
 
 bool is_one_place(const LayoutSpec& spec) {
@@ -83,27 +86,37 @@ bool says(const TtnnLayout& words, const Layout& layout) {
 Error differs(const Layout& layout, const std::string& space, Memory memory,
               const std::vector<std::int64_t>& grid) {
   const Result<TtnnLayout> own = make_ttnn(layout.shape(), layout.atom(), space, memory, grid);
-  if (!own) return cannot_say(cat("this layout: ", own.error().message), own.error().help);
+  if (!own) {
+    return cannot_express(kName, obstacle_of(own.error(), "this layout: "), own.error().help);
+  }
   const Result<Layout> lowered = lower(*own, layout.shape(), layout.dtype());
-  if (!lowered) return cannot_say(cat("this layout: ", lowered.error().message));
+  if (!lowered) return cannot_express(kName, obstacle_of(lowered.error(), "this layout: "));
   const Result<Comparison> same = same_function(layout, *lowered);
   const std::string cut = cat(join(own->memref.shape, "x"), " ",
-                              layout.atom().is_tile() ? "tiles" : "elements", " a place");
+                              layout.atom().is_tile() ? "tiles" : "elements", " per place");
   if (same && same->first_difference) {
     const Index& index = *same->first_difference;
     const Result<Location> here = layout.locate(index);
     const Result<Location> there = lowered->locate(index);
     if (here && there) {
-      const auto spot = [](const Location& location) {
-        const Place& place = location.places.front();
-        return cat("slot ", location.slot, place.empty() ? "" : cat(" of ", bracketed(place)));
-      };
-      return cannot_say(cat("that element ", bracketed(index), " is in ", spot(*here), ": with ",
-                            cut, " it is in ", spot(*there)));
+      const Place& place = here->places.front();
+      const Place& expected = there->places.front();
+      std::vector<Fact> facts = {fact("index", index), fact("slot", here->slot),
+                                 fact("expected_slot", there->slot)};
+      if (!place.empty()) facts.push_back(fact("place", place));
+      if (!expected.empty()) facts.push_back(fact("expected_place", expected));
+      return cannot_express(kName, obstacle(why::kElementElsewhere,
+                                            cat("that element {index} is in slot {slot}",
+                                                place.empty() ? "" : " of {place}", ": with ", cut,
+                                                " it is in slot {expected_slot}",
+                                                expected.empty() ? "" : " of {expected_place}"),
+                                            std::move(facts)));
     }
   }
-  return cannot_say(
-      cat("an allocation of ", layout.slots(), " slots: ", cut, " are ", lowered->slots()));
+  return cannot_express(
+      kName, obstacle(why::kAllocation,
+                      cat("an allocation of {slots} slots: ", cut, " are {expected_slots}"),
+                      {fact("slots", layout.slots()), fact("expected_slots", lowered->slots())}));
 }
 
 /// An empty tensor has no elements: TTNN's own attribute expresses it if the allocation agrees.
@@ -127,8 +140,11 @@ Result<TtnnLayout> raise_ttnn(const Layout& layout) {
   const bool one = is_one_place(spec);
   const std::string space = !spec.space.empty() ? spec.space : one ? "system" : "l1";
   if (!one && space != "l1" && space != "dram") {
-    return cannot_say(cat(spec.form.mesh.elements(), " places in ", space),
-                      "only tensors in l1 and dram are sharded");
+    return cannot_express(
+        kName,
+        obstacle(why::kMemorySpace, cat(spec.form.mesh.elements(), " places in {space}"),
+                 {fact("space", space)}),
+        "only tensors in l1 and dram are sharded");
   }
   TtnnLayout words;
   words.memref = {{}, spec.atom, space, ttnn_buffer_type(space)};

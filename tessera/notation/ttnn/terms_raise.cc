@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/lines.h"
+#include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/ttnn/terms.h"
 
 /// Guess and check, as for the attribute: the cuts on the mesh show where shards end, unit indices
@@ -19,25 +20,23 @@ constexpr std::size_t kMaxGuesses = 16;
 constexpr std::int64_t kNoEnd = 0;   ///< no shard ends where there is data
 constexpr std::int64_t kWhole = -1;  ///< shards end with their last atom
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("ttnn<> cannot say ", what), std::nullopt,
-               "the native notation can"};
-}
+constexpr std::string_view kName = "ttnn<>";
 
 Status check_sayable(const LayoutSpec& spec) {
   if (spec.form.mesh.rank() != 2 && spec.form.mesh.elements() != 1) {
-    return cannot_say(cat("a mesh of rank ", spec.form.mesh.rank()));
+    return cannot_express(
+        kName, mesh_rank(cat("a mesh of rank ", spec.form.mesh.rank()), spec.form.mesh, 2, 2));
   }
   for (const Fill& fill : spec.form.fills) {
-    if (fill.kind == Fill::Kind::kPartial) return cannot_say("a partial result");
-    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) return cannot_say("replicas");
+    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) {
+      return cannot_express(kName, replicated(fill));
+    }
   }
-  if (spec.atom.storage != spec.dtype) {
-    return cannot_say(cat(dtype_name(spec.dtype), " stored as ", dtype_name(spec.atom.storage)));
+  LayoutSpec plain = spec;
+  plain.atom = Atom::scalar(spec.atom.storage);  // tiles are expressed
+  if (const auto what = beyond_plain_storage(plain, spec.dtype)) {
+    return cannot_express(kName, *what);
   }
-  if (spec.padding != PaddingValue::undef()) return cannot_say("a padding value");
-  if (!spec.space.empty()) return cannot_say(cat("the memory space ", quote_name(spec.space)));
-  if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) return cannot_say("a device map");
   return ok_status();
 }
 
@@ -229,12 +228,18 @@ bool says(const TtnnTerms& words, const Layout& layout) {
 
 Result<TtnnTerms> raise_ttnn_terms(const Layout& layout) {
   TESSERA_CHECK_OK(check_sayable(layout.spec()));
-  if (layout.slots() == 0) return cannot_say("an allocation of 0 slots");
+  if (layout.slots() == 0) {
+    return cannot_express(
+        kName, obstacle(why::kEmptyTensor, "an allocation of {slots} slots", {fact("slots", 0)}));
+  }
   for (const Guess& guess : guesses_of(layout)) {
     const std::optional<TtnnTerms> words = words_of(layout, guess);
     if (words && says(*words, layout)) return *words;
   }
-  return cannot_say("this function: it cuts rows of the last dim, and all other dims as one line");
+  return cannot_express(
+      kName,
+      obstacle(why::kDigitOrder,
+               "this function: it cuts rows of the last dim, and all other dims as one line"));
 }
 
 }  // namespace tessera::notation

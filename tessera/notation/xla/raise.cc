@@ -16,10 +16,7 @@
 namespace tessera::notation {
 namespace {
 
-Error cannot_say(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("xla cannot say ", what), std::nullopt,
-               "the native notation can"};
-}
+constexpr std::string_view kName = "xla";
 
 /// The smallest power of two that rounds `taken` up to `slots`, otherwise `slots`.
 std::optional<std::int64_t> tail_alignment(std::int64_t taken, std::int64_t slots) {
@@ -54,9 +51,12 @@ Result<XlaLayout> raise_properties(const Layout& layout) {
       dtype_bits(storage) && xla_storage(plain.dtype, dtype_bits(storage)) == storage) {
     words.element_bits = dtype_bits(storage);
   }
-  if (layout.places() != 1) return cannot_say(cat("a mesh of ", layout.places(), " places"));
+  if (layout.places() != 1) {
+    return cannot_express(
+        kName, mesh_rank(cat("a mesh of ", layout.places(), " places"), layout.mesh(), 0, 0));
+  }
   const DType kept = xla_storage(plain.dtype, words.element_bits).value_or(plain.dtype);
-  if (const auto what = beyond_plain_storage(plain, kept)) return cannot_say(*what);
+  if (const auto what = beyond_plain_storage(plain, kept)) return cannot_express(kName, *what);
   return words;
 }
 
@@ -74,8 +74,10 @@ Result<XlaLayout> raise_xla(const Layout& layout) {
   const Shape& shape = layout.shape();
   if (shape.empty()) {
     if (layout.slots() != 0) {
-      return cannot_say(
-          cat("an allocation of ", layout.slots(), " slots for a tensor without elements"));
+      return cannot_express(kName,
+                            obstacle(why::kEmptyTensor,
+                                     "an allocation of {slots} slots for a tensor without elements",
+                                     {fact("slots", layout.slots())}));
     }
     for (std::size_t dim = shape.rank(); dim-- > 0;) {
       words.minor_to_major.push_back(static_cast<std::int64_t>(dim));
@@ -83,7 +85,7 @@ Result<XlaLayout> raise_xla(const Layout& layout) {
     return words;
   }
   Result<MemoryDigits> memory = memory_digits(layout);
-  if (!memory) return cannot_say(memory.error().message);
+  if (!memory) return cannot_express(kName, obstacle_of(memory.error()));
   words.tail_alignment = tail_alignment(memory->slots, layout.slots());
   split_padded_digit(*memory);
   const std::vector<XlaLayout> found = xla_tilings(*memory, shape);
@@ -92,8 +94,10 @@ Result<XlaLayout> raise_xla(const Layout& layout) {
     words.tiles = candidate.tiles;
     if (same_place(words, layout)) return words;
   }
-  return cannot_say(cat("this order of ", memory->digits.size(), " digits: it takes ",
-                        found.front().tiles.size(), " tiles"));
+  return cannot_express(
+      kName,
+      obstacle(why::kDigitOrder, "this order of {digits} digits: it takes {tiles} tiles",
+               {fact("digits", memory->digits.size()), fact("tiles", found.front().tiles.size())}));
 }
 
 }  // namespace tessera::notation

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tessera/base/text.h"
+#include "tessera/testing/notation/rule_spyre.h"
 
 namespace tessera::test {
 namespace {
@@ -15,162 +17,309 @@ std::int64_t reach(const Spots& spots) {
   return last + 1;
 }
 
-Mistake is_in(const Spots& spots, const Numbers& index, std::int64_t slot, const Numbers& place) {
-  if (index.size() != spots.shape.size()) return "no such index";
+std::int64_t empty_slots(const Spots& spots) {
+  return spots.slots * spots.places() - static_cast<std::int64_t>(spots.held.size());
+}
+
+Mistake allocates(const Refused& refused, const Facts& facts) {
+  return refused.spots.slots == facts["slots"] ? "" : cat("it has ", refused.spots.slots);
+}
+
+/// The number of coordinates on a mesh axis that each element is on; 0 when elements differ.
+std::int64_t coordinates_on(const Spots& spots, std::size_t axis, const RuleSpot& spot) {
+  std::set<std::int64_t> coordinates;
+  if (axis >= spots.mesh.size()) return 0;
+  for (const Numbers& place : spot.places) coordinates.insert(place[axis]);
+  return static_cast<std::int64_t>(coordinates.size());
+}
+
+bool has_element(const Spots& spots, const Numbers& index) {
+  if (index.size() != spots.shape.size()) return false;
   for (std::size_t dim = 0; dim < index.size(); ++dim) {
-    if (index[dim] < 0 || index[dim] >= spots.shape[dim]) return "no such element";
+    if (index[dim] < 0 || index[dim] >= spots.shape[dim]) return false;
   }
-  const RuleSpot& spot = spots.at(index);
-  if (spot.slot != slot) return cat("it is in slot ", spot.slot);
-  if (spots.mesh.empty() || place.empty()) return {};
-  const bool there = std::binary_search(spot.places.begin(), spot.places.end(), place);
-  return there ? "" : "it is on another place";
+  return true;
 }
 
 }  // namespace
 
-std::vector<std::pair<const RuleSpot*, const RuleSpot*>> neighbours(const Spots& spots,
-                                                                    std::size_t dim) {
-  std::vector<std::pair<const RuleSpot*, const RuleSpot*>> pairs;
-  if (dim >= spots.shape.size()) return pairs;
-  for (std::size_t i = 0; i < spots.indices.size(); ++i) {
-    Numbers next = spots.indices[i];
-    if (++next[dim] < spots.shape[dim]) pairs.emplace_back(&spots.spots[i], &spots.at(next));
-  }
-  return pairs;
+void Facts::note(std::string_view name) const {
+  if (missing_.empty()) missing_ = cat("no fact ", name);
 }
 
-bool has_step(const Spots& spots, std::size_t dim, std::int64_t slots) {
-  if (dim >= spots.shape.size()) return false;
-  for (std::size_t i = 0; i < spots.indices.size(); ++i) {
-    Numbers next = spots.indices[i];
-    while (++next[dim] < spots.shape[dim] && spots.at(next).places != spots.spots[i].places) {
+std::int64_t Facts::operator[](std::string_view name) const {
+  const std::optional<std::int64_t> found = reason_.number(name);
+  if (!found) note(name);
+  return found.value_or(1);
+}
+
+std::size_t Facts::dim(std::string_view name) const {
+  return static_cast<std::size_t>((*this)[name]);
+}
+
+Numbers Facts::numbers(std::string_view name) const {
+  const std::optional<Numbers> found = reason_.numbers(name);
+  if (!found) note(name);
+  return found.value_or(Numbers());
+}
+
+std::string Facts::text(std::string_view name) const {
+  const std::optional<std::string> found = reason_.text(name);
+  if (!found) note(name);
+  return found.value_or("");
+}
+
+Mistake is_padded(const Refused& refused, const Facts& facts) {
+  const Spots& spots = refused.spots;
+  const std::size_t dim = facts.dim("dim");
+  if (dim >= spots.shape.size()) return cat("there is no dim ", dim);
+  if (spots.shape[dim] != facts["extent"]) return cat("dim ", dim, " is ", spots.shape[dim]);
+  if (facts["padded_extent"] <= facts["extent"]) return "that is no padding";
+  return empty_slots(spots) == 0 ? "no slot is empty" : "";
+}
+
+Mistake has_empty_slots(const Refused& refused, const Facts& facts) {
+  const Spots& spots = refused.spots;
+  const std::int64_t slots = spots.slots * spots.places();
+  const auto held = static_cast<std::int64_t>(spots.held.size());
+  if (slots != facts["slots"]) return cat("there are ", slots, " slots");
+  // Copies of an empty tensor hold nothing.
+  if (held != facts["elements"]) return cat(held, " slots are held");
+  return slots > held ? "" : "no slot is empty";
+}
+
+Mistake has_another_mesh_rank(const Refused& refused, const Facts& facts) {
+  const Numbers& mesh = refused.spots.mesh;
+  if (mesh != facts.numbers("mesh")) return cat("the mesh is ", bracketed(mesh));
+  const auto axes = static_cast<std::int64_t>(mesh.size());
+  const bool inside = axes >= facts["least_axes"] && axes <= facts["most_axes"];
+  return inside || axes == 0 ? cat("it has ", axes, " axes") : "";
+}
+
+Mistake has_another_rank(const Refused& refused, const Facts& facts) {
+  const auto rank = static_cast<std::int64_t>(refused.spots.shape.size());
+  if (rank != facts["rank"]) return cat("it is of rank ", rank);
+  if (facts["least_rank"] != 1 || facts["most_rank"] != 12) return "there are letters for 1 to 12";
+  return rank == 0 || rank > 12 ? "" : "there are letters for it";
+}
+
+Mistake has_shares(const Refused& refused, const Facts& facts) {
+  if (facts["axis"] >= static_cast<std::int64_t>(refused.spots.mesh.size())) return "no such axis";
+  return refused.spots.shares.empty() ? "no element is a share" : "";
+}
+
+Mistake is_partial(const Refused& refused, const Facts& facts) {
+  const Shares& shares = refused.spots.shares;
+  if (shares.empty()) return "no element is a share";
+  const std::vector<std::string>& names = shares.reductions;
+  if (std::find(names.begin(), names.end(), facts.text("reduction")) == names.end()) {
+    return cat("shares are a ", shares.text());
+  }
+  return facts["places"] > 1 && shares.places % facts["places"] == 0 ? "" : shares.text();
+}
+
+Mistake is_replicated(const Refused& refused, const Facts& facts) {
+  const std::size_t axis = facts.dim("axis");
+  if (axis >= refused.spots.mesh.size()) return cat("there is no axis ", axis);
+  for (const RuleSpot& spot : refused.spots.spots) {
+    const std::int64_t coordinates = coordinates_on(refused.spots, axis, spot);
+    if (coordinates % facts["places"] != 0) {
+      return cat("an element has ", coordinates, " coordinates on axis ", axis);
     }
-    if (next[dim] == spots.shape[dim]) continue;
-    if (spots.at(next).slot - spots.spots[i].slot == slots) return true;
   }
-  return false;
+  return facts["places"] > 1 ? "" : "one copy is no copy";
 }
 
-Mistake is_elsewhere(const Refused& refused, const Holes& holes) {
-  // {i} {n} {n} on one place, {i} {n} {*} {n} {*} with the places in {*}.
-  const bool placed = holes.texts.size() == 5;
-  const Numbers place = placed ? holes.numbers(2) : Numbers{};
-  const Numbers other = placed ? holes.numbers(4) : Numbers{};
-  if (holes.number(1) == holes.number(placed ? 3 : 2) && place == other) return "they are the same";
-  return is_in(refused.spots, holes.numbers(0), holes.number(1), place);
-}
-
-Mistake is_at_first(const Refused& refused, const Holes& holes) {
-  return is_in(refused.spots, holes.numbers(0), holes.number(1), holes.numbers(2));
-}
-
-Mistake allocates(const Refused& refused, const Holes& holes) {
-  return refused.spots.slots == holes.number(0) ? "" : cat("it has ", refused.spots.slots);
-}
-
-Mistake allocates_otherwise(const Refused& refused, const Holes& holes) {
-  if (holes.number(0) == holes.number(holes.texts.size() - 1)) return "they are the same";
-  return allocates(refused, holes);
-}
-
-Mistake reaches_otherwise(const Refused& refused, const Holes& holes) {
-  if (!refused.spots.spots.empty() && reach(refused.spots) != holes.number(1)) {
-    return cat("they reach ", reach(refused.spots));
+Mistake is_partly_repeated(const Refused& refused, const Facts& facts) {
+  const std::size_t axis = facts.dim("axis");
+  if (axis >= refused.spots.mesh.size()) return cat("there is no axis ", axis);
+  if (refused.spots.mesh[axis] != facts["of"]) return cat("it has ", refused.spots.mesh[axis]);
+  for (const RuleSpot& spot : refused.spots.spots) {
+    const std::int64_t coordinates = coordinates_on(refused.spots, axis, spot);
+    if (coordinates != facts["coordinates"]) return cat("an element is on ", coordinates);
   }
-  return allocates_otherwise(refused, holes);
+  return {};
 }
 
-Mistake allocates_for_one(const Refused& refused, const Holes& holes) {
-  std::map<Numbers, std::int64_t> elements;
-  for (const auto& [cell, held] : refused.spots.held) {
-    if (++elements[cell.first] > 1) return cat(bracketed(cell.first), " has more than one");
+Mistake is_empty_with_copies(const Refused& refused, const Facts& facts) {
+  if (!refused.spots.spots.empty()) return "it has elements";
+  return facts["copies"] <= refused.spots.places() ? "" : "there are not so many places";
+}
+
+Mistake is_tiled(const Refused& refused, const Facts& facts) {
+  return refused.spots.tile == Numbers{facts["rows"], facts["cols"]} ? "" : "no such tiles";
+}
+
+Mistake is_stored_as(const Refused& refused, const Facts& facts) {
+  const Spots& spots = refused.spots;
+  if (spots.dtype != facts.text("dtype")) return cat("it is of ", spots.dtype);
+  if (spots.kept != facts.text("storage")) return cat("it is stored as ", spots.kept);
+  return facts.text("expected_storage") == spots.kept ? "so it should be" : "";
+}
+
+Mistake shares_slots(const Refused& refused, const Facts&) {
+  const auto& held = refused.spots.held;
+  const bool any = std::any_of(held.begin(), held.end(),
+                               [](const auto& cell) { return cell.second.size() > 1; });
+  return any ? "" : "no two elements share a slot";
+}
+
+Mistake has_boxes(const Refused& refused, const Facts& facts) {
+  const Piecewise* pieces = refused.tensor.placement.pieces();
+  if (pieces == nullptr) return "it is no tensor of boxes";
+  const auto count = static_cast<std::int64_t>(pieces->pieces().size());
+  return count == facts["boxes"] ? "" : cat("it has ", count, " boxes");
+}
+
+Mistake has_no_sticks(const Refused& refused, const Facts& facts) {
+  const std::string dtype = facts.text("dtype");
+  if (refused.spots.dtype != dtype) return cat("it is of ", refused.spots.dtype);
+  return spyre_stick(dtype) == 0 ? "" : "there are such sticks";
+}
+
+Mistake is_elsewhere(const Refused& refused, const Facts& facts) {
+  const Spots& spots = refused.spots;
+  const Numbers index = facts.numbers("index");
+  if (!has_element(spots, index)) return "no such element";
+  const RuleSpot& spot = spots.at(index);
+  if (spot.slot != facts["slot"]) return cat("it is in slot ", spot.slot);
+  const Numbers place = facts.has("place") ? facts.numbers("place") : Numbers();
+  const Numbers other = facts.has("expected_place") ? facts.numbers("expected_place") : Numbers();
+  bool same = facts["slot"] == facts["expected_slot"] && place == other;
+  if (!spots.mesh.empty() && !place.empty() &&
+      !std::binary_search(spot.places.begin(), spot.places.end(), place)) {
+    return "it is on another place";
   }
-  return holes.number(0) == 1 ? "that is enough" : allocates(refused, holes);
-}
-
-Mistake allocates_for_dim(const Refused& refused, const Holes& holes) {
-  const auto dim = static_cast<std::size_t>(holes.number(2));
-  if (dim >= refused.spots.shape.size()) return cat("there is no dim ", dim);
-  if (refused.spots.shape[dim] != holes.number(1)) return cat("it is ", refused.spots.shape[dim]);
-  return holes.number(0) == holes.number(1) ? "they are the same" : "";
-}
-
-Mistake allocates_with_steps(const Refused& refused, const Holes& holes) {
-  if (!has_step(refused.spots, static_cast<std::size_t>(holes.number(2)), holes.number(1))) {
-    return "no step is so long";
+  if (facts.has("copies")) {
+    const auto copies = static_cast<std::int64_t>(spot.places.size());
+    if (copies != facts["copies"]) return cat("it is on ", copies, " places");
+    same = same && copies == facts["expected_copies"];
   }
-  if (holes.number(0) % holes.number(1) == 0) return "they divide";
-  return allocates(refused, holes);
+  return same ? "they are the same" : "";
 }
 
-Mistake steps_in_another_order(const Refused& refused, const Holes& holes) {
-  for (const std::size_t at : {0u, 2u}) {
-    const auto dim = static_cast<std::size_t>(holes.number(at + 1));
-    const auto pairs = neighbours(refused.spots, dim);
-    const bool moves = std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
-      return pair.second->slot - pair.first->slot == holes.number(at);
-    });
-    if (!moves && !has_step(refused.spots, dim, holes.number(at))) {
-      return cat("no step of dim ", holes.number(at + 1), " is ", holes.number(at));
+/// The elements that the nearest text would put in one slot are in two.
+Mistake does_not_share_slot(const Refused& refused, const Facts& facts) {
+  const Numbers first = facts.numbers("first");
+  const Numbers second = facts.numbers("second");
+  if (!has_element(refused.spots, first) || !has_element(refused.spots, second) ||
+      first == second) {
+    return "no such elements";
+  }
+  return refused.spots.at(first) == refused.spots.at(second) ? "so they do" : "";
+}
+
+Mistake begins_in_slot(const Refused& refused, const Facts& facts) {
+  if (refused.spots.spots.empty()) return "there are no elements";
+  const std::int64_t slot = refused.spots.spots.front().slot;
+  return slot == facts["slot"] ? "" : cat("they begin in slot ", slot);
+}
+
+Mistake begins_on_place(const Refused& refused, const Facts& facts) {
+  if (refused.spots.spots.empty()) return "there are no elements";
+  const Numbers& place = refused.spots.spots.front().places.front();
+  return place == facts.numbers("place") ? "" : cat("they begin on ", bracketed(place));
+}
+
+Mistake is_on_one_coordinate(const Refused& refused, const Facts& facts) {
+  const std::size_t axis = facts.dim("axis");
+  if (axis >= refused.spots.mesh.size()) return cat("there is no axis ", axis);
+  for (const RuleSpot& spot : refused.spots.spots) {
+    for (const Numbers& place : spot.places) {
+      if (place[axis] != facts["coordinate"]) return cat("some are on ", place[axis]);
     }
   }
   return {};
 }
 
-Mistake steps_along(const Refused& refused, const Holes& holes) {
-  const auto dim = static_cast<std::size_t>(holes.number(1));
-  return has_step(refused.spots, dim, holes.number(0)) ? "" : "no step is so long";
-}
-
-Mistake is_partial(const Refused& refused, const Holes&) {
-  return refused.spots.shares.empty() ? "no element is a share" : "";
-}
-
-Mistake is_stored_as(const Refused& refused, const Holes& holes) {
-  const Spots& spots = refused.spots;
-  if (spots.dtype != holes[0]) return cat("it is of ", spots.dtype);
-  if (spots.kept != holes[1]) return cat("it is stored as ", spots.kept);
-  const std::string& expected = holes.texts.size() == 3 ? holes[2] : holes[0];
-  return expected == holes[1] ? "so it should be" : "";
-}
-
-Mistake begins_in_slot(const Refused& refused, const Holes& holes) {
-  if (refused.spots.spots.empty()) return "there are no elements";
-  const std::int64_t slot = refused.spots.spots.front().slot;
-  return slot == holes.number(0) ? "" : cat("they begin in slot ", slot);
-}
-
-Mistake begins_on_place(const Refused& refused, const Holes& holes) {
-  const std::vector<Numbers>& places = refused.spots.spots.front().places;
-  return places.front() == holes.numbers(0) ? "" : cat("they begin on ", bracketed(places.front()));
-}
-
-Mistake are_entangled(const Refused& refused, const Holes& holes) {
-  const Spots& spots = refused.spots;
-  const auto a = static_cast<std::size_t>(holes.number(0));
-  const auto b = static_cast<std::size_t>(holes.number(1));
-  const auto far = [](const RuleSpot& from, const RuleSpot& to) {
-    Numbers step = {to.slot - from.slot};
-    for (std::size_t axis = 0; axis < from.places.front().size(); ++axis) {
-      step.push_back(to.places.front()[axis] - from.places.front()[axis]);
-    }
-    return step;
-  };
-  // A step along a that depends on the position along b.
-  for (const Numbers& index : spots.indices) {
-    if (index[a] == 0 || index[b] == 0) continue;
-    Numbers without_a = index;
-    Numbers without_b = index;
-    Numbers without = index;
-    without_a[a] = without_b[b] = without[a] = without[b] = 0;
-    if (far(spots.at(without), spots.at(without_b)) != far(spots.at(without_a), spots.at(index))) {
-      return {};
-    }
+Mistake is_scalar_on_mesh(const Refused& refused, const Facts& facts) {
+  if (!refused.spots.shape.empty()) return "it is no scalar";
+  const std::size_t axis = facts.dim("axis");
+  if (axis >= refused.spots.mesh.size()) return cat("there is no axis ", axis);
+  for (const Numbers& place : refused.spots.spots.front().places) {
+    if (place[axis] != 0) return cat("it is on ", place[axis]);
   }
-  return "neither depends on the other";
+  return {};
 }
 
-Mistake only_searched(const Refused&, const Holes&) { return {}; }
+Mistake has_other_devices(const Refused& refused, const Facts& facts) {
+  const std::int64_t places = refused.spots.places();
+  if (places != facts["devices"]) return cat("it has ", places);
+  return places == facts["expected_devices"] ? "they are as many" : "";
+}
+
+Mistake allocates_otherwise(const Refused& refused, const Facts& facts) {
+  if (facts["slots"] == facts["expected_slots"]) return "they are the same";
+  return allocates(refused, facts);
+}
+
+Mistake allocates_beyond_reach(const Refused& refused, const Facts& facts) {
+  if (!refused.spots.spots.empty() && reach(refused.spots) != facts["reach"]) {
+    return cat("they reach ", reach(refused.spots));
+  }
+  if (facts["slots"] == facts["reach"]) return "they are the same";
+  return allocates(refused, facts);
+}
+
+Mistake allocates_for_nothing(const Refused& refused, const Facts& facts) {
+  if (!refused.spots.spots.empty()) return "it has elements";
+  return allocates(refused, facts);
+}
+
+Mistake allocates_for_one(const Refused& refused, const Facts& facts) {
+  std::map<Numbers, std::int64_t> elements;
+  for (const auto& [cell, held] : refused.spots.held) {
+    if (++elements[cell.first] > 1) return cat(bracketed(cell.first), " has more than one");
+  }
+  return facts["slots"] == 1 ? "that is enough" : allocates(refused, facts);
+}
+
+Mistake allocates_less_than_steps(const Refused& refused, const Facts& facts) {
+  if (facts["steps"] * facts["step"] != facts["taken"]) return "that is another product";
+  if (facts["taken"] <= facts["slots"]) return "that is enough";
+  return allocates(refused, facts);
+}
+
+Mistake allocates_part_of_stick(const Refused& refused, const Facts& facts) {
+  const Spots& spots = refused.spots;
+  if (spots.dtype != facts.text("dtype")) return cat("it is of ", spots.dtype);
+  if (spyre_stick(spots.dtype) != facts["per_stick"]) return "sticks hold another number";
+  if (spots.slots % facts["per_stick"] == 0) return "those are whole sticks";
+  return allocates(refused, facts);
+}
+
+Mistake allocates_for_dim(const Refused& refused, const Facts& facts) {
+  const std::size_t dim = facts.dim("dim");
+  if (dim >= refused.spots.shape.size()) return cat("there is no dim ", dim);
+  if (refused.spots.shape[dim] != facts["extent"]) return cat("it is ", refused.spots.shape[dim]);
+  return facts["allocated"] == facts["extent"] ? "they are the same" : "";
+}
+
+Mistake allocates_for_blocks(const Refused& refused, const Facts& facts) {
+  const std::size_t dim = facts.dim("dim");
+  if (dim >= refused.spots.shape.size()) return cat("there is no dim ", dim);
+  const std::int64_t blocks = ceil_divide(refused.spots.shape[dim], facts["block"]);
+  const std::int64_t takes = ceil_divide(blocks, facts["places"]) * facts["block"];
+  if (takes != facts["expected"]) return cat("they take ", takes);
+  return takes == facts["allocated"] ? "that is the allocation" : "";
+}
+
+Mistake allocates_another_shape(const Refused& refused, const Facts& facts) {
+  const Numbers shape = facts.numbers("shape");
+  const std::int64_t atom = std::max<std::int64_t>(product(refused.spots.tile), 1);
+  // The last attempt is without tiles, where the elements are stored consecutively.
+  if (product(shape) * atom != refused.spots.slots && product(shape) != refused.spots.slots) {
+    return cat(refused.spots.slots, " are allocated");
+  }
+  return shape == facts.numbers("expected_shape") ? "they are the same" : "";
+}
+
+Mistake divides_otherwise(const Refused& refused, const Facts& facts) {
+  const std::size_t axis = facts.dim("axis");
+  const Numbers& mesh = refused.spots.mesh;
+  const std::int64_t places = axis < mesh.size() ? mesh[axis] : 1;
+  if (places != facts["places"]) return cat("grid axis ", axis, " is ", places, " long");
+  return facts["shard"] == facts["expected"] ? "they are the same" : "";
+}
 
 }  // namespace tessera::test

@@ -10,7 +10,7 @@ namespace tessera::test {
 namespace {
 
 /// How many places hold a share of one element, and how shares combine.
-std::string shares_of(const Placement& placement) {
+Shares shares_of(const Placement& placement) {
   std::set<std::string> reductions;
   std::int64_t places = 1;
   for (const Fill& fill : form_pieces(placement).front().form->fills) {
@@ -18,8 +18,7 @@ std::string shares_of(const Placement& placement) {
     reductions.emplace(reduction_name(fill.reduction));
     places *= fill.count;
   }
-  const std::vector<std::string> names(reductions.begin(), reductions.end());
-  return names.empty() ? "" : cat(join(names, " and "), " on ", places, " places");
+  return {{reductions.begin(), reductions.end()}, places};
 }
 
 std::string storage_of(const Atom& atom) {
@@ -29,6 +28,10 @@ std::string storage_of(const Atom& atom) {
 
 }  // namespace
 
+std::string Shares::text() const {
+  return empty() ? "" : cat(join(reductions, " and "), " on ", places, " places");
+}
+
 const RuleSpot& Spots::at(const Numbers& index) const {
   std::int64_t number = 0;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) number = number * shape[dim] + index[dim];
@@ -36,7 +39,7 @@ const RuleSpot& Spots::at(const Numbers& index) const {
 }
 
 std::string Spots::key() const {
-  std::string key = cat(join(shape, "x"), " ", dtype, " ", storage, " ", shares, " ",
+  std::string key = cat(join(shape, "x"), " ", dtype, " ", storage, " ", shares.text(), " ",
                         join(mesh, "x"), " ", slots, ":");
   for (const RuleSpot& spot : spots) {
     key += cat(" ", spot.slot);
@@ -83,7 +86,9 @@ std::string difference(const Spots& a, const Spots& b) {
   if (a.kept.starts_with("bfp_") && a.tile != b.tile) return "tiles of other sizes";
   if (a.mesh != b.mesh) return cat("mesh ", join(a.mesh, "x"), " against ", join(b.mesh, "x"));
   if (a.slots != b.slots) return cat(a.slots, " slots against ", b.slots);
-  if (a.shares != b.shares) return cat("'", a.shares, "' against '", b.shares, "'");
+  if (a.shares != b.shares) {
+    return cat("'", a.shares.text(), "' against '", b.shares.text(), "'");
+  }
   for (std::size_t i = 0; i < a.spots.size(); ++i) {
     if (a.spots[i] != b.spots[i]) {
       return cat("element ", bracketed(a.indices[i]), " is in slot ", a.spots[i].slot, " against ",

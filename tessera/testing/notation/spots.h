@@ -12,18 +12,28 @@
 
 namespace tessera::test {
 
+/// Which values of a tensor are shares that must still be reduced.
+struct Shares {
+  std::vector<std::string> reductions;  ///< sorted names; empty when elements are whole
+  std::int64_t places = 1;              ///< that hold a share of one element
+
+  bool empty() const { return reductions.empty(); }
+  std::string text() const;  ///< "sum on 4 places"
+  friend bool operator==(const Shares&, const Shares&) = default;
+};
+
 /// A small tensor listed element by element: the content of a layout, independent of how it is
 /// written. Comparing two lists is the reference for conversions; counting in one list checks the
 /// claim of a refusal.
 struct Spots {
   Numbers shape;
-  Numbers mesh;                  ///< empty for a single place, whatever the rank of its mesh
-  std::int64_t slots = 0;        ///< allocated per place
-  std::string dtype;             ///< of the tensor
-  std::string kept;              ///< the type in memory
-  std::string storage;           ///< in memory, tiles included: "f32", "32x32 of bfp_bf8"
-  Numbers tile;                  ///< rows and columns of an atom; empty for scalars
-  std::string shares;            ///< "sum on 4 places" where elements are shares, else empty
+  Numbers mesh;            ///< empty for a single place, whatever the rank of its mesh
+  std::int64_t slots = 0;  ///< allocated per place
+  std::string dtype;       ///< of the tensor
+  std::string kept;        ///< the type in memory
+  std::string storage;     ///< in memory, tiles included: "f32", "32x32 of bfp_bf8"
+  Numbers tile;            ///< rows and columns of an atom; empty for scalars
+  Shares shares;
   std::vector<Numbers> indices;  ///< row-major
   std::vector<RuleSpot> spots;   ///< of each index; places in row-major order
   /// Which elements (by number) each slot of each place holds; empty slots are not listed.
