@@ -63,8 +63,8 @@ Result<target::Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machi
   for (const LayoutPiece& piece : pieces.pieces()) {
     if (piece.layout.spec().device_map.kind() != DeviceMap::Kind::kIdentity) {
       return Error{ErrorCode::kNotSupported,
-                   "boxes with a device map each cannot be fitted on a machine", std::nullopt,
-                   "leave out the device maps, or --target"};
+                   "boxes with separate device maps cannot be fitted on a machine", std::nullopt,
+                   "omit the device maps, or --target"};
     }
     if (piece.layout.shard_bytes() > largest->layout.shard_bytes()) largest = &piece;
   }
@@ -87,7 +87,7 @@ Result<target::Fit> fits(const Tensor& tensor, const Machine& machine) {
   if (layout == nullptr) {
     return Error{ErrorCode::kNotSupported,
                  "a view owns no memory, so it cannot be fitted on a machine", std::nullopt,
-                 "ask for the layout underneath, or leave out --target"};
+                 "use the underlying layout, or omit --target"};
   }
   TESSERA_TRY(target::Fit fit, target::fits(*layout, machine, spread_of(tensor)));
   check_interleaved_grid(tensor, machine, fit);

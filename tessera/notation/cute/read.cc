@@ -11,7 +11,7 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::string_view kHelp = "shape:stride of one structure, such as cute<(4,8):(8,1)>";
+constexpr std::string_view kHelp = "shape:stride with the same nesting, such as cute<(4,8):(8,1)>";
 constexpr int kMaxDepth = 16;
 constexpr std::size_t kMaxNumbers = 256;
 
@@ -23,7 +23,7 @@ struct TupleText {
 };
 
 Error unsupported(Word word, std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat(what, " is not read"), word.span,
+  return Error{ErrorCode::kNotSupported, cat(what, " is not supported"), word.span,
                "plain layouts of numbers, such as cute<(4,8):(8,1)>"};
 }
 
@@ -160,7 +160,7 @@ Result<CuteText> read_cute(std::string_view source, const Shape& shape) {
   if (!congruent(extents.tuple, stride)) {
     return Error{ErrorCode::kContradiction,
                  cat("shape ", tuple_text(extents.tuple), " and stride ", tuple_text(stride),
-                     " are not of one structure"),
+                     " have different nesting"),
                  text.whole, std::string(kHelp)};
   }
   text.modes = std::move(extents.items);

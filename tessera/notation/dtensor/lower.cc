@@ -14,7 +14,7 @@ Status check_words(const DtensorLayout& words, const Shape& shape) {
   if (words.placements.size() != words.mesh.size()) {
     return Error{ErrorCode::kContradiction,
                  cat(words.placements.size(), " placements for a mesh of rank ", words.mesh.size()),
-                 std::nullopt, "one placement a mesh dim"};
+                 std::nullopt, "one placement per mesh dim"};
   }
   for (const std::int64_t places : words.mesh) {
     if (places < 1) {

@@ -64,8 +64,8 @@ Result<Reduction> read_reduction(Cursor& cursor) {
     return reduction;
   }
   if (word.text == "avg") {
-    return Error{ErrorCode::kNotSupported, "Partial(avg): an average is not read", word.span,
-                 "say Partial(sum) of values divided by the places"};
+    return Error{ErrorCode::kNotSupported, "Partial(avg): averages are not supported", word.span,
+                 "use Partial(sum) of values divided by the number of places"};
   }
   return Error{ErrorCode::kUnknownName, cat("no reduction is called ", quote_name(word.text)),
                word.span, did_you_mean(word.text, kReductions)};
@@ -94,8 +94,8 @@ Result<DtensorPlacement> read_placement(Cursor& cursor, const Shape& shape) {
       TESSERA_TRY(placement.reduction, read_reduction(cursor));
     }
   } else if (text == "_MaskPartial" || text == "MaskP") {
-    return Error{ErrorCode::kNotSupported, "a masked partial is not read", name.span,
-                 "its mask is no part of the placement"};
+    return Error{ErrorCode::kNotSupported, "a masked partial is not supported", name.span,
+                 "its mask is not part of the placement"};
   } else {
     return Error{ErrorCode::kUnknownName, cat("no placement is called ", quote_name(text)),
                  name.span, did_you_mean(text, kNames)};
@@ -152,7 +152,7 @@ Result<DtensorText> read_dtensor(std::string_view source, const Shape& shape) {
     return Error{ErrorCode::kContradiction,
                  cat(placements, placements == 1 ? " placement" : " placements",
                      " for a mesh of rank ", text.words.mesh.size()),
-                 text.placements, "one placement a mesh dim"};
+                 text.placements, "one placement per mesh dim"};
   }
   const Result<Shape> mesh = Shape::make(text.words.mesh);
   if (!mesh) return mesh.error().at(text.mesh);

@@ -112,7 +112,7 @@ class Lowering {
     if (tiles.saturated() > static_cast<std::int64_t>(kMaxPieces) || devices_ > kMaxListed) {
       return Error{ErrorCode::kTooLarge,
                    cat(tiles.saturated(), " tiles on ", devices_,
-                       " devices in no even order; at most ", kMaxPieces, " tiles"),
+                       " devices in an irregular order; at most ", kMaxPieces, " tiles"),
                    std::nullopt, "use fewer tiles, or devices in an order of strides"};
     }
     const std::vector<std::int64_t> devices =
@@ -140,10 +140,11 @@ class Lowering {
     const bool one_kind = std::adjacent_find(words_.copies.begin(), words_.copies.end(),
                                              std::not_equal_to<>()) == words_.copies.end();
     if (!steps || !one_kind) {
-      return Error{ErrorCode::kNotSupported,
-                   cat("the ", devices.size(), " devices of tile ", bracketed(tile),
-                       one_kind ? " are no sum of strides" : " are of two kinds in no even order"),
-                   std::nullopt, "list devices of a tile evenly apart"};
+      return Error{
+          ErrorCode::kNotSupported,
+          cat("the ", devices.size(), " devices of tile ", bracketed(tile),
+              one_kind ? " are not a sum of strides" : " are of two kinds in an irregular order"),
+          std::nullopt, "list the devices of a tile at equal distances"};
     }
     for (const DeviceStep& step : *steps) {
       fills.push_back(copies_fill(words_.copies.front(), step.count, step.stride));
@@ -206,7 +207,7 @@ Error contradiction(std::string message, std::string help) {
 Status check_listed(const std::vector<std::int64_t>& devices, std::int64_t count) {
   if (static_cast<std::int64_t>(devices.size()) != count) {
     return contradiction(cat(devices.size(), " devices for ", count, " tiles"),
-                         "one device a tile and copy");
+                         "one device per tile and copy");
   }
   std::vector<bool> seen(devices.size(), false);
   for (const std::int64_t device : devices) {
@@ -229,7 +230,7 @@ Status check_iota(const GspmdLayout& words, std::int64_t count) {
   TESSERA_TRY(const Shape reshape, Shape::make(words.reshape));
   if (reshape.elements() != count) {
     return contradiction(cat(reshape.elements(), " devices for ", count, " tiles"),
-                         "one device a tile and copy");
+                         "one device per tile and copy");
   }
   std::vector<bool> seen(reshape.rank(), false);
   const bool whole = words.transpose.empty() || words.transpose.size() == reshape.rank();
@@ -262,8 +263,8 @@ Status check(const GspmdLayout& words, const Shape& shape) {
     return contradiction(cat("tiles for ", dims, dims == 1 ? " dim" : " dims",
                              " of a tensor of rank ", shape.rank()),
                          words.copies.empty()
-                             ? "one number a dim; one more is last_tile_dim_replicate"
-                             : "one number a dim, then those of the copies");
+                             ? "one number per dim; one more is last_tile_dim_replicate"
+                             : "one number per dim, then those of the copies");
   }
   for (const std::int64_t tiles : words.tiles) {
     if (tiles < 1) return contradiction(cat(tiles, " tiles"), "1 tile or more");

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 5> kCopies = {"replicated", "unreduced", 
                                                      "unknown"};
 
 Error unsupported(Word word, std::string_view help) {
-  return Error{ErrorCode::kNotSupported, cat("'", word.text, "' is not read"), word.span,
+  return Error{ErrorCode::kNotSupported, cat("'", word.text, "' is not supported"), word.span,
                std::string(help)};
 }
 
@@ -68,7 +68,7 @@ Status read_copies(Cursor& cursor, GspmdLayout& words) {
     if (word.text == "replicated" || word.text == "unreduced") {
       words.copies.push_back(word.text == "replicated" ? Copies::kReplicated : Copies::kUnreduced);
     } else if (word.text == "manual" || word.text == "maximal" || word.text == "unknown") {
-      return unsupported(word, "what is on these devices is not said");
+      return unsupported(word, "the content of these devices is not specified");
     } else {
       return Error{ErrorCode::kUnknownName,
                    cat("no kind of copies is called ", quote_name(word.text)), word.span,
@@ -90,7 +90,8 @@ class Reader {
     TESSERA_CHECK_OK(cursor_.expect_word("gspmd", kHelp));
     TESSERA_CHECK_OK(cursor_.expect("{", kHelp));
     if (cursor_.peek() == '{' || cursor_.peek() == '}') {
-      return unsupported(cursor_.next(), "a tuple has a sharding a tensor: read each alone");
+      return unsupported(cursor_.next(),
+                         "a tuple has one sharding per tensor: read each separately");
     }
     while (!cursor_.accept("}")) TESSERA_CHECK_OK(item());
     text_.whole = cursor_.since(0);
@@ -112,13 +113,13 @@ class Reader {
       return ok_status();
     }
     if (name == "manual" || name == "unknown") {
-      return unsupported(word, "such a sharding does not say where elements are");
+      return unsupported(word, "such a sharding does not specify where elements are");
     }
     if (name == "metadata" || name == "shard_as" || name == "shard_like") {
-      return unsupported(word, "leave it out: it does not say where elements are");
+      return unsupported(word, "omit it: it does not specify where elements are");
     }
     if (name == "mesh" || name == "maximal_mesh") {
-      return unsupported(word, "say the devices: devices=[..]<=[..]");
+      return unsupported(word, "list the devices: devices=[..]<=[..]");
     }
     if (name != "devices" && name != "device" && name != "last_tile_dims" &&
         name != "num_partitions") {
@@ -148,7 +149,7 @@ class Reader {
   static Status once(std::optional<Word>& said, const Word& word) {
     if (said) {
       return Error{ErrorCode::kContradiction, cat("'", word.text, "' after '", said->text, "'"),
-                   word.span, "say it once"};
+                   word.span, "give it once"};
     }
     said = word;
     return ok_status();
@@ -162,7 +163,7 @@ class Reader {
   Result<GspmdText> finish() {
     GspmdLayout& words = text_.words;
     if (!kind_) {
-      return Error{ErrorCode::kSyntax, "no devices are said", text_.whole, std::string(kHelp)};
+      return Error{ErrorCode::kSyntax, "no devices are given", text_.whole, std::string(kHelp)};
     }
     const bool tiled = words.kind == Kind::kTiled;
     if (copies_ && !tiled) return misplaced(*copies_, "devices=[..]");
@@ -183,7 +184,7 @@ class Reader {
 
   static Error misplaced(const Word& word, std::string_view with) {
     return Error{ErrorCode::kContradiction, cat("'", word.text, "' belongs to ", with), word.span,
-                 "leave it out"};
+                 "omit it"};
   }
 
   Cursor cursor_;

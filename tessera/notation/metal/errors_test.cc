@@ -78,7 +78,8 @@ TEST(MetalErrors, MapsThatCannotBeLayouts) {
   expect_refused({seed("@(d0, d1) -> (d0 - 1, d1)@", "undef", kGrid, kMemref), ErrorCode::kBadFold,
                   "the map takes an index to -1", "add 1 so that no result is below 0"});
   expect_refused({seed("(d0, d1) -> (@d0 * d1@, 0)", "undef", kGrid, kMemref),
-                  ErrorCode::kNotSupported, "one fold cannot say a product of dims", "a result"});
+                  ErrorCode::kNotSupported, "one fold cannot express a product of dims",
+                  "a result"});
   expect_refused({seed("(d0, d1) -> (@d2@, d1)", "undef", kGrid, kMemref), ErrorCode::kUnknownName,
                   "no dim is called 'd2'", "the map has d0 to d1"});
   expect_refused({seed("@(d0, d1) -> (d0 * 9223372036854775807, d1)@", "undef", kGrid, kMemref),
@@ -95,7 +96,7 @@ TEST(MetalErrors, TilesNeedTwoLines) {
   expect_refused(
       {"tensor<64x64x!tt.tile<32x32, f32>, @#tt.metal_layout<(d0, d1) -> (d0, d1), "
        "undef, <1x1>, memref<64x64xf32, #l1>>@>",
-       ErrorCode::kBadDType, "a tensor of tiles where the memref says what is tiled",
+       ErrorCode::kBadDType, "a tensor of tiles where the memref specifies the tiles",
        "write the logical shape and its element type, such as 64x64xf32"});
 }
 
@@ -140,7 +141,7 @@ TEST(MetalErrors, DevicesMustFitAndBeOneToOne) {
                   "the device map has 1 dim for a grid of rank 2", "one dim for each axis of 3x2"});
   expect_refused({device("@device = <8x8, (d0, d1) -> (d0)>@"), ErrorCode::kContradiction,
                   "the device map has 1 result but the device 8x8 has rank 2",
-                  "one result a device axis"});
+                  "one result per device axis"});
 }
 
 /// The metal_today attribute on 53x63 with one part replaced.
@@ -208,7 +209,7 @@ TEST(MetalTodayErrors, Intervals) {
   const std::string_view device = "1x1x8x8xf32";
   expect_refused({today(device, "8x8", "1x1", "@dense<[[0, 2], [1, 2]]> : tensor<2x2xi64>@"),
                   ErrorCode::kOutOfRange, "two intervals collapse dim 1: the second is [1, 2]",
-                  "a dim belongs to one line"});
+                  "a dim belongs to one interval"});
   expect_refused({today(device, "8x8", "1x1", "@dense<[[0, 1]]> : tensor<2x2xi64>@"),
                   ErrorCode::kContradiction,
                   "1 interval of type tensor<2x2xi64>: expected tensor<1x2xi64>", "pairs"});
@@ -219,7 +220,7 @@ TEST(MetalTodayErrors, Intervals) {
   expect_refused({today("1x1x1x1x!ttcore.tile<32x32, f32>", "8x8", "1x1",
                         "@dense<[[0, 2]]> : tensor<1x2xi64>@"),
                   ErrorCode::kBadAtom, "a tile of 32x32 where 8x8 collapses to 1 line",
-                  "tiles cut the last two lines: collapse less"});
+                  "tiles cut the last two lines: collapse fewer dims"});
 }
 
 TEST(MetalTodayErrors, Words) {

@@ -36,7 +36,7 @@ Status check_grid(const AffineMap& linear, const std::vector<std::int64_t>& grid
   if (grid.size() != linear.results.size()) {
     return contradiction(cat("the map has ", counted(linear.results.size(), "result"),
                              " but the grid ", say_shape(grid), " has rank ", grid.size()),
-                         "the grid divides each result: one number a result");
+                         "the grid divides each result: one number per result");
   }
   for (std::size_t axis = 0; axis < grid.size(); ++axis) {
     if (grid[axis] < 1) {
@@ -102,7 +102,7 @@ Result<DeviceMap> lower_device(const MetalLayout::Device& device, const Shape& g
     return contradiction(
         cat("the device map has ", counted(device.map.results.size(), "result"), " but the device ",
             say_shape(device.physical), " has rank ", device.physical.size()),
-        "one result a device axis");
+        "one result per device axis");
   }
   TESSERA_TRY(Shape physical, Shape::make(device.physical));
   std::vector<Fold> folds;

@@ -44,7 +44,7 @@ Result<CollapseIntervals> every_interval(const CollapseIntervals& intervals, std
     auto [from, to] = interval;
     if (from < -end_of_dims || from >= end_of_dims || to < -end_of_dims || to > end_of_dims) {
       return Error{ErrorCode::kOutOfRange,
-                   cat("the interval ", say(interval), " reaches outside a tensor of rank ", rank),
+                   cat("the interval ", say(interval), " is outside a tensor of rank ", rank),
                    std::nullopt,
                    cat("ends are between ", -end_of_dims, " and ", rank,
                        ", and an interval begins below ", rank)};
@@ -67,7 +67,7 @@ Result<CollapseIntervals> every_interval(const CollapseIntervals& intervals, std
       return Error{
           ErrorCode::kOutOfRange,
           cat("two intervals collapse dim ", interval.first, ": the second is ", say(interval)),
-          std::nullopt, "a dim belongs to one line"};
+          std::nullopt, "a dim belongs to one interval"};
     }
     for (; next < interval.first; ++next) every.emplace_back(next, next + 1);
     every.push_back(interval);
@@ -115,7 +115,7 @@ Result<AffineMap> bump_stride(const AffineMap& linear, int dim, std::int64_t mul
       if (term.coef < old_stride) continue;
       if (term.coef % old_stride != 0) {
         return Error{ErrorCode::kNotSupported,
-                     cat("d", term.dim, " has the stride ", term.coef, ", no multiple of d", dim,
+                     cat("d", term.dim, " has the stride ", term.coef, ", not a multiple of d", dim,
                          "'s ", old_stride),
                      std::nullopt, "bump the outer dim first"};
       }

@@ -98,7 +98,7 @@ Result<Tensor> read(std::string_view source, const TensorType& type) {
     return cursor.expected("a map or 'logical_shape'", kHelp);
   }
   if (type.element.is_tile()) {
-    return Error{ErrorCode::kBadDType, "a tensor of tiles where the memref says what is tiled",
+    return Error{ErrorCode::kBadDType, "a tensor of tiles where the memref specifies the tiles",
                  std::nullopt,
                  cat("write the logical shape and its element type, such as 64x64x",
                      dtype_name(type.dtype()))};

@@ -83,7 +83,7 @@ Status check_device_rank(const MetalTodayLayout& words, std::size_t lines) {
         ErrorCode::kBadAtom,
         cat("a tile of ", words.device_type.element.rows, "x", words.device_type.element.cols,
             " where ", say_shape(words.logical_shape), " collapses to ", counted(lines, "line")),
-        std::nullopt, "tiles cut the last two lines: collapse less"};
+        std::nullopt, "tiles cut the last two lines: collapse fewer dims"};
   }
   if (device.size() == 2 * lines) return ok_status();
   return Error{

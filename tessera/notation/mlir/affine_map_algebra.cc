@@ -12,10 +12,10 @@ namespace tessera::notation::affine {
 namespace {
 
 constexpr std::string_view kOneChain =
-    "a result may be ((c + sum of dim * number) mod m) floordiv n, or what is equal to one";
+    "a result must have the form ((c + sum of dim * number) mod m) floordiv n, or be equal to one";
 
 Error inexpressible(std::string_view what) {
-  return Error{ErrorCode::kNotSupported, cat("one fold cannot say ", what), std::nullopt,
+  return Error{ErrorCode::kNotSupported, cat("one fold cannot express ", what), std::nullopt,
                std::string(kOneChain)};
 }
 

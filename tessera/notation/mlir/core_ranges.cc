@@ -35,7 +35,7 @@ Status check_range(const CoreRange& range) {
       return Error{ErrorCode::kContradiction,
                    cat("a core range from ", coords(range.start), " to ", coords(range.end),
                        " runs backward"),
-                   std::nullopt, "say its lower corner first",
+                   std::nullopt, "give the lower corner first",
                    cat(coords(low), ", ", coords(high))};
     }
   }
@@ -57,7 +57,7 @@ Status check_apart(const std::vector<CoreRange>& earlier, const CoreRange& range
     if (!overlap(other, range)) continue;
     return Error{ErrorCode::kContradiction,
                  cat("core ranges ", name_of(other), " and ", name_of(range), " overlap"),
-                 std::nullopt, "each core holds one shard: say it once"};
+                 std::nullopt, "each core holds one shard: list it once"};
   }
   return ok_status();
 }

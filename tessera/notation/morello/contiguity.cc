@@ -234,7 +234,7 @@ Status check_tile(const Shape& shape, const Shape& tile) {
   if (tile.rank() != shape.rank()) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("a tile of rank ", tile.rank(), " in a tensor of rank ", shape.rank()),
-                 std::nullopt, "one extent a dim"};
+                 std::nullopt, "one extent per dim"};
   }
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     if (tile[dim] <= shape[dim]) continue;
@@ -258,7 +258,7 @@ Result<TileContiguity> tile_contiguity(const MorelloLayout& words, const Shape& 
   if (origin.size() != shape.rank()) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("an origin of rank ", origin.size(), " in a tensor of rank ", shape.rank()),
-                 std::nullopt, "one number a dim"};
+                 std::nullopt, "one number per dim"};
   }
   Tiles tiles;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
@@ -291,7 +291,7 @@ Result<TileContiguity> tile_contiguity(const MorelloLayout& words, const Shape& 
       add(positions - 1);
     } else if (positions > kMaxPositions) {
       return Error{ErrorCode::kTooLarge,
-                   cat("tiles of ", tile[dim], " along dim ", dim, " lie differently at ",
+                   cat("tiles of ", tile[dim], " along dim ", dim, " are stored differently at ",
                        positions, " positions"),
                    std::nullopt, "ask about the tile at one origin"};
     } else {

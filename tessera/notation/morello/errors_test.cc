@@ -15,10 +15,10 @@ TEST(MorelloErrors, ShapesThatDoNotFit) {
   for (const Refusal& refusal : std::vector<Refusal>{
            {"tensor<6x7xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>",  //
             "                                                    ^^^^^^^^^^^^^^",
-            ErrorCode::kInvalidShape, "Packed(4) does not divide the 7 that are left of dim 1"},
+            ErrorCode::kInvalidShape, "Packed(4) does not divide the remaining 7 of dim 1"},
            {"tensor<3x6xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4)), (1, Packed(4))]>",
             "                                                                    ^^^^^^^^^^^^^^",
-            ErrorCode::kInvalidShape, "Packed(4) does not divide the 6 that are left of dim 1"},
+            ErrorCode::kInvalidShape, "Packed(4) does not divide the remaining 6 of dim 1"},
            {"tensor<6xf32, morello[(0, Packed(2))]>",  //
             "                      ^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
             "the packs of dim 0 cover 2 of its 6"},
@@ -33,22 +33,22 @@ TEST(MorelloErrors, ShapesThatDoNotFit) {
             "no physical dim is over dim 0 of extent 4"},
            {"tensor<8xf32, morello[(0, Packed(2)), (0, Dynamic)]>",  //
             "                      ^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
-            "Packed(2) stands outside the Dynamic of dim 0, which leaves nothing"},
+            "Packed(2) is outside the Dynamic of dim 0, which leaves nothing"},
            {"tensor<8xf32, morello[(0, Dynamic), (0, Dynamic)]>",  //
             "                      ^^^^^^^^^^^^", ErrorCode::kInvalidShape,
             "dim 0 is Dynamic twice"},
            {"tensor<2xf32, morello[(0, Dynamic), (0, Packed(4)), (0, Packed(4))]>",  //
             "                                    ^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
-            "Packed(4) finds 1 left of dim 0, where a pack inside it was cut short already"},
+            "Packed(4) finds 1 left of dim 0, where an inner pack was already shortened"},
            {"tensor<2xf32, morello[(0, OddEven(4))]>",  //
             "                      ^^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
-            "OddEven(4) is larger than the 2 that are left of dim 0"},
+            "OddEven(4) is larger than the remaining 2 of dim 0"},
            {"tensor<6xf32, morello[(0, Dynamic), (0, OddEven(4))]>",  //
             "                                    ^^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
-            "OddEven(4) does not divide the 6 that are left of dim 0"},
+            "OddEven(4) does not divide the remaining 6 of dim 0"},
            {"tensor<12xf32, morello[(0, Dynamic), (0, Packed(4)), (0, Packed(2))]>",  //
             "                                     ^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
-            "Packed(4) does not divide the 6 that are left of dim 0 (extent 12)"},
+            "Packed(4) does not divide the remaining 6 of dim 0 (extent 12)"},
            {"tensor<2x3xf32, morello.nhwc()>",  //
             "                ^^^^^^^^^^^^^^", ErrorCode::kInvalidShape,
             "nhwc is for tensors of rank 4, found rank 2"},
@@ -68,8 +68,8 @@ TEST(MorelloErrors, HelpsSayWhatWouldFit) {
            {"tensor<9xf32, morello[(0, Dynamic), (0, OddEven(6))]>",
             "packs never pad: a dim of 12 would fit"},
            {"tensor<2xf32, morello[(0, OddEven(4))]>",
-            "OddEven is never cut short: OddEven(2) fits"},
-           {"tensor<3xf32, morello[(0, OddEven(4))]>", "OddEven is never cut short"},
+            "OddEven is never shortened: OddEven(2) fits"},
+           {"tensor<3xf32, morello[(0, OddEven(4))]>", "OddEven is never shortened"},
            {"tensor<4x8xf32, morello[(1, Dynamic)]>", "add (0, Dynamic)"},
            {"tensor<8xf32, morello[(0, Packed(2))]>", "add (0, Dynamic) before them"},
            {"tensor<8xf32, morello[(0, Packed(2)), (0, Dynamic)]>",

@@ -64,11 +64,11 @@ Error no_such_dim(const MorelloDim& item, std::size_t position, std::size_t rank
 Error taken(const MorelloDim& item) {
   if (item.kind == Kind::kDynamic) {
     return Error{ErrorCode::kInvalidShape, cat("dim ", item.dim, " is Dynamic twice"), std::nullopt,
-                 "one Dynamic a dim: it takes all that is left"};
+                 "one Dynamic per dim: it takes the whole rest"};
   }
   return Error{
       ErrorCode::kInvalidShape,
-      cat(said(item), " stands outside the Dynamic of dim ", item.dim, ", which leaves nothing"),
+      cat(said(item), " is outside the Dynamic of dim ", item.dim, ", which leaves nothing"),
       std::nullopt, cat("write (", item.dim, ", Dynamic) before the packs of dim ", item.dim)};
 }
 
@@ -84,8 +84,8 @@ Error not_divided(const MorelloDim& item, const Cover& cover, std::int64_t exten
   help += fitting.overflowed() ? std::string("packs never pad")
                                : cat("packs never pad: a dim of ", fitting.raw(), " would fit");
   return Error{ErrorCode::kInvalidShape,
-               cat(said(item), " does not divide the ", cover.left, " that are left of dim ",
-                   item.dim, cover.inner > 1 ? cat(" (extent ", extent, ")") : ""),
+               cat(said(item), " does not divide the remaining ", cover.left, " of dim ", item.dim,
+                   cover.inner > 1 ? cat(" (extent ", extent, ")") : ""),
                std::nullopt, std::move(help)};
 }
 
@@ -95,17 +95,16 @@ Status check_short(const MorelloDim& item, const Cover& cover) {
   if (cover.clamped) {
     return Error{ErrorCode::kInvalidShape,
                  cat(said(item), " finds ", cover.left, " left of dim ", item.dim,
-                     ", where a pack inside it was cut short already"),
-                 std::nullopt, cat("leave it out: dim ", item.dim, " is covered")};
+                     ", where an inner pack was already shortened"),
+                 std::nullopt, cat("omit it: dim ", item.dim, " is covered")};
   }
   if (item.kind == Kind::kPacked || cover.left == 1) return ok_status();
-  return Error{
-      ErrorCode::kInvalidShape,
-      cat(said(item), " is larger than the ", cover.left, " that are left of dim ", item.dim),
-      std::nullopt,
-      cover.left % 2 == 0 && cover.left > 0
-          ? cat("OddEven is never cut short: OddEven(", cover.left, ") fits")
-          : "OddEven is never cut short"};
+  return Error{ErrorCode::kInvalidShape,
+               cat(said(item), " is larger than the remaining ", cover.left, " of dim ", item.dim),
+               std::nullopt,
+               cover.left % 2 == 0 && cover.left > 0
+                   ? cat("OddEven is never shortened: OddEven(", cover.left, ") fits")
+                   : "OddEven is never shortened"};
 }
 
 /// What `item` takes of its dim.
@@ -150,9 +149,8 @@ Result<std::vector<MorelloDim>> dims_of(const MorelloLayout& words, std::size_t 
   if (words.builder == MorelloLayout::Builder::kNone) return words.dims;
   TESSERA_TRY(MorelloLayout built, morello_builder(words.builder, rank));
   if (!words.dims.empty() && words.dims != built.dims) {
-    return Error{ErrorCode::kContradiction,
-                 "the physical dims are not those that the builder stands for", std::nullopt,
-                 "leave the dims of a builder empty"};
+    return Error{ErrorCode::kContradiction, "the physical dims are not those of the builder",
+                 std::nullopt, "omit the dims of a builder"};
   }
   return std::move(built.dims);
 }
@@ -164,8 +162,8 @@ Result<std::vector<PhysicalDim>> fit(const MorelloLayout& words, const Shape& sh
   TESSERA_TRY(const std::vector<MorelloDim> items, dims_of(words, shape.rank()));
   if (items.size() > kMaxMorelloDims) {
     return Error{ErrorCode::kRankTooLarge,
-                 cat(items.size(), " physical dims; at most ", kMaxMorelloDims, " are read"),
-                 std::nullopt, "join the packs of a dim that stand side by side"};
+                 cat(items.size(), " physical dims; at most ", kMaxMorelloDims, " are accepted"),
+                 std::nullopt, "join adjacent packs of a dim"};
   }
   std::vector<Cover> covers(shape.rank());
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) covers[dim].left = shape[dim];

@@ -14,7 +14,7 @@ Result<MorelloLayout> morello_builder(MorelloLayout::Builder builder, std::size_
   words.builder = builder;
   if (builder == Builder::kNhwc && rank != 4) {
     return Error{ErrorCode::kInvalidShape, cat("nhwc is for tensors of rank 4, found rank ", rank),
-                 std::nullopt, "the order of the dims can be said: morello[(0, Dynamic), ..]"};
+                 std::nullopt, "write the order of the dims: morello[(0, Dynamic), ..]"};
   }
   const auto last = static_cast<std::int64_t>(rank) - 1;
   for (std::int64_t i = 0; i <= last; ++i) {

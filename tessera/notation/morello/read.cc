@@ -69,7 +69,7 @@ Result<MorelloLayout> read_dims(Cursor& cursor, std::vector<Span>& spans) {
     if (words.dims.size() == kMaxMorelloDims) {
       return Error{ErrorCode::kRankTooLarge,
                    cat("a list of more than ", kMaxMorelloDims, " physical dims"),
-                   cursor.next().span, "join the packs of a dim that stand side by side"};
+                   cursor.next().span, "join adjacent packs of a dim"};
     }
     TESSERA_TRY(const MorelloDim item, read_dim(cursor));
     words.dims.push_back(item);

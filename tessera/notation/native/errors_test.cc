@@ -78,7 +78,7 @@ TEST(NativeErrors, OfSyntaxPointAtTheOffendingText) {
             "expected the extent of a mesh axis, found 'two'"},
            {"tensor<f32, native<offset=1, offset=1>>",  //
             "                             ^^^^^^", ErrorCode::kContradiction,
-            "offset is said twice"},
+            "offset is given twice"},
            {"tensor<4xf32, native<{d0 / (1 -> mem)>>",  //
             "                         ^", ErrorCode::kSyntax,
             "expected '+', '-' or '}', found '/'"},

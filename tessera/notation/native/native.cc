@@ -127,8 +127,8 @@ Result<Layout> lower(const NativeText& text, const Shape& shape, DType dtype) {
 /// A view owns no memory, so it specifies no properties of the memory.
 Result<View> lower_view(const NativeText& text, const Shape& shape, DType dtype) {
   const auto refuse = [](std::string_view item, Span span) {
-    return Error{ErrorCode::kNotSupported, cat("a view says nothing of its memory's ", item), span,
-                 "leave it out, or say native<..> when no elements share a slot"};
+    return Error{ErrorCode::kNotSupported, cat("a view does not specify its memory's ", item), span,
+                 "omit it, or write native<..> when no elements share a slot"};
   };
   if (text.padding) return refuse("pad", text.padding->span);
   if (text.space) return refuse("space", text.space->span);

@@ -275,7 +275,7 @@ TEST(Native, ViewsMayShareSlotsAndSayNothingOfMemory) {
   for (const Refusal& refusal : std::vector<Refusal>{
            {"tensor<2xf32, native.view<{d0} / (1 -> none), space=l1>>",  //
             "                                                    ^^", ErrorCode::kNotSupported,
-            "a view says nothing of its memory's space"},
+            "a view does not specify its memory's space"},
            {"tensor<2xf32, native.veiw<{d0} / (1 -> none)>>",  //
             "                     ^^^^", ErrorCode::kUnknownName,
             "no native layout is called 'native.veiw'"},

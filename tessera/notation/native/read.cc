@@ -12,7 +12,8 @@ constexpr std::array<std::string_view, 10> kKeys = {
     "mesh", "replicate", "partial", "fixed", "offset", "slots", "atom", "pad", "space", "device"};
 
 Error said_twice(const Word& key) {
-  return Error{ErrorCode::kContradiction, cat(key.text, " is said twice"), key.span, "say it once"};
+  return Error{ErrorCode::kContradiction, cat(key.text, " is given twice"), key.span,
+               "give it once"};
 }
 
 Error too_many(std::string_view what, Span where) {
@@ -173,7 +174,7 @@ Result<Said<Box>> read_box(Cursor& cursor) {
   do {
     if (box.from.size() == kMaxRank) {
       return Error{ErrorCode::kRankTooLarge, cat("a box of more than ", kMaxRank, " ranges"),
-                   cursor.next().span, "one range a dim"};
+                   cursor.next().span, "one range per dim"};
     }
     TESSERA_TRY(const std::int64_t first, cursor.integer("the first index of a range", kHelp));
     TESSERA_CHECK_OK(cursor.expect(":", kHelp));
@@ -187,7 +188,7 @@ Result<Said<Box>> read_box(Cursor& cursor) {
 
 /// '<' box 'native' '<' items '>' { ',' .. } '>'
 Result<std::vector<NativePieceText>> read_pieces(Cursor& cursor) {
-  constexpr std::string_view kHelp = "pieces are boxes with a layout each: [0:3] native<..>";
+  constexpr std::string_view kHelp = "pieces are boxes, each with a layout: [0:3] native<..>";
   std::vector<NativePieceText> pieces;
   TESSERA_CHECK_OK(cursor.expect("<", kHelp));
   do {

@@ -20,16 +20,16 @@ TEST(OnednnErrors, TextsThatAreNoTag) {
             "                          ^^^^^", ErrorCode::kSyntax,
             "expected the end of the layout, found 'extra'"},
            {"tensor<4x6xf32, onednn.abb>",  //
-            "                         ^", ErrorCode::kSyntax, "dim 'b' stands twice"},
+            "                         ^", ErrorCode::kSyntax, "dim 'b' is listed twice"},
            {"tensor<4x6xf32, onednn.ac>",  //
             "                       ^^", ErrorCode::kUnknownName,
-            "the letters 'ac' are no set of dims"},
+            "the letters 'ac' are not a valid set of dims"},
            {"tensor<4x6xf32, onednn.nz>",  //
             "                       ^^", ErrorCode::kUnknownName,
-            "the letters 'nz' are no set of dims"},
+            "the letters 'nz' are not a valid set of dims"},
            {"tensor<4x6xf32, onednn.hw>",  //
             "                       ^^", ErrorCode::kUnknownName,
-            "the letters 'hw' are no set of dims"},
+            "the letters 'hw' are not a valid set of dims"},
            {"tensor<4x6xf32, onednn.aB16>",  //
             "                         ^^", ErrorCode::kSyntax,
             "a block of '16' without the letter of its dim"},
@@ -37,10 +37,10 @@ TEST(OnednnErrors, TextsThatAreNoTag) {
             "                            ^", ErrorCode::kSyntax, "expected a block, found '_'"},
            {"tensor<4x6xf32, onednn.aB16c>",  //
             "                           ^", ErrorCode::kUnknownName,
-            "a block of 'c', which is no dim"},
+            "a block of 'c', which is not a dim"},
            {"tensor<4x6xf32, onednn.aB16B>",  //
             "                           ^", ErrorCode::kUnknownName,
-            "a block of 'B', which is no dim"},
+            "a block of 'B', which is not a dim"},
            {"tensor<4x6xf32, onednn.any>",  //
             "                       ^^^", ErrorCode::kNotSupported,
             "'any' leaves the layout to oneDNN"},
@@ -76,7 +76,7 @@ TEST(OnednnErrors, HelpsSayWhatWouldFit) {
            {"tensor<4x6xf32, onednn.ab16b>", "write 'B'"},
            {"tensor<4x6xf32, onednn.AB16b>", "write 'a', or add a block such as 16a"},
            {"tensor<4x6xf32, onednn.aB16c>", "the dims of this tag are ab, in lower case"},
-           {"tensor<4x6xf32, onednn.any>", "say the tag that oneDNN chose"}}) {
+           {"tensor<4x6xf32, onednn.any>", "give the tag that oneDNN chose"}}) {
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_FALSE(tensor.ok()) << text;
     EXPECT_EQ(tensor.error().help, help) << text;

@@ -87,7 +87,7 @@ class TagReader {
     for (; at_ < tag_.size() && (is_lower(tag_[at_]) || is_upper(tag_[at_])); ++at_) {
       const char letter = lower_case(tag_[at_]);
       if (said_.find(letter) != std::string::npos) {
-        return wrong(at_, 1, cat("dim '", letter, "' stands twice"), ErrorCode::kSyntax,
+        return wrong(at_, 1, cat("dim '", letter, "' is listed twice"), ErrorCode::kSyntax,
                      "each dim once, then blocks with their sizes: aBcd16b");
       }
       if (said_.size() == kMaxOnednnDims) {
@@ -98,11 +98,12 @@ class TagReader {
     }
     const std::optional<std::string> letters = logical_letters(said_);
     if (said_.empty() || !letters) {
-      return wrong(0, std::max<std::size_t>(at_, 1),
-                   cat("the letters ", quote_name(tag_.substr(0, at_)), " are no set of dims"),
-                   ErrorCode::kUnknownName,
-                   "abcd.. without a gap, or nc, oi, goi with w, hw or dhw, x, tn, tnc, ldnc, "
-                   "ldigo, ldio, ldgo, in any order");
+      return wrong(
+          0, std::max<std::size_t>(at_, 1),
+          cat("the letters ", quote_name(tag_.substr(0, at_)), " are not a valid set of dims"),
+          ErrorCode::kUnknownName,
+          "abcd.. without a gap, or nc, oi, goi with w, hw or dhw, x, tn, tnc, ldnc, "
+          "ldigo, ldio, ldgo, in any order");
     }
     words_.letters = *letters;
     for (const char letter : said_) words_.order.push_back(static_cast<int>(letters->find(letter)));
@@ -122,7 +123,8 @@ class TagReader {
     }
     const std::size_t dim = words_.letters.find(tag_[at_]);
     if (dim == std::string::npos) {
-      return wrong(at_, 1, cat("a block of ", quote_name(tag_.substr(at_, 1)), ", which is no dim"),
+      return wrong(at_, 1,
+                   cat("a block of ", quote_name(tag_.substr(at_, 1)), ", which is not a dim"),
                    ErrorCode::kUnknownName,
                    cat("the dims of this tag are ", words_.letters, ", in lower case"));
     }
@@ -152,7 +154,7 @@ Result<OnednnLayout> read_onednn_tag(std::string_view tag, std::int64_t from) {
   if (tag == "any" || tag == "undef" || tag == "format_tag_any" || tag == "format_tag_undef") {
     return Error{ErrorCode::kNotSupported, cat(quote_name(tag), " leaves the layout to oneDNN"),
                  Span{from, from + static_cast<std::int64_t>(tag.size())},
-                 "say the tag that oneDNN chose"};
+                 "give the tag that oneDNN chose"};
   }
   for (const Misnomer& misnomer : kMisnomers) {
     if (tag != misnomer.name) continue;

@@ -91,7 +91,7 @@ Status check_fills(const PyflameLayout& words, const PyflameBlame& blame) {
                                   ? cat(item.how, " twice")
                                   : cat("both ", before->how, " and ", item.how);
       return Error{ErrorCode::kContradiction, cat("the PE ", pe_axis_name(item.axis), " are ", how),
-                   PyflameBlame::both(before->span, item.span), "say one of them"};
+                   PyflameBlame::both(before->span, item.span), "give one of them"};
     }
     before = &item;
   }
@@ -101,7 +101,7 @@ Status check_fills(const PyflameLayout& words, const PyflameBlame& blame) {
 Status check_origin(const PyflameLayout& words, const PyflameBlame& blame) {
   if (!words.origin || ((*words.origin)[0] >= 0 && (*words.origin)[1] >= 0)) return ok_status();
   return Error{ErrorCode::kOutOfRange,
-               cat("the origin ", pe_text(*words.origin), " is off the wafer"),
+               cat("the origin ", pe_text(*words.origin), " is outside the wafer"),
                blame.at(&PyflameSpans::origin), "PE rows and columns count from 0"};
 }
 
@@ -119,7 +119,7 @@ Status check_pes(const PyflameLayout& words, const PyflameBlame& blame) {
   for (std::size_t i = 0; i < words.pes.size(); ++i) {
     const PyflameLayout::Pe& pe = words.pes[i];
     if (pe[0] < 0 || pe[1] < 0) {
-      return Error{ErrorCode::kOutOfRange, cat("the PE ", pe_text(pe), " is off the wafer"),
+      return Error{ErrorCode::kOutOfRange, cat("the PE ", pe_text(pe), " is outside the wafer"),
                    blame.at(&PyflameSpans::pes, i), "PE rows and columns count from 0"};
     }
     last = {std::max(last[0], pe[0]), std::max(last[1], pe[1])};
@@ -133,7 +133,7 @@ Status check_pes(const PyflameLayout& words, const PyflameBlame& blame) {
     return Error{ErrorCode::kBadDeviceMap,
                  cat("tiles ", repeat->first, " and ", repeat->second, " are both on PE ",
                      pe_text(words.pes[repeat->second])),
-                 blame.at(&PyflameSpans::pes, repeat->second), "each tile has a PE of its own"};
+                 blame.at(&PyflameSpans::pes, repeat->second), "each tile has a separate PE"};
   }
   return ok_status();
 }

@@ -45,10 +45,10 @@ TEST(PyflameErrors, SyntaxPointsAtTheOffendingText) {
             "expected NAME=, found '2'"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, rows=2)>",  //
             "                                   ^^^^", ErrorCode::kContradiction,
-            "rows is said twice"},
+            "rows is given twice"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, origin=(0, 0), origin=(0, 0))>",  //
             "                                                  ^^^^^^", ErrorCode::kContradiction,
-            "origin is said twice"},
+            "origin is given twice"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, replcate=[0])>",  //
             "                                   ^^^^^^^^", ErrorCode::kUnknownName,
             "Grid has no argument called 'replcate'"},
@@ -110,13 +110,13 @@ TEST(PyflameErrors, MeaningPointsAtTheItem) {
             "4294967296x4294967296 PEs are too many to count"},
            {"tensor<4xf32, pyflame.Grid(2, 3)>",  //
             "                              ^", ErrorCode::kContradiction,
-            "Grid spreads dim 1 over 3 PE columns, but the tensor has rank 1"},
+            "Grid distributes dim 1 over 3 PE columns, but the tensor has rank 1"},
            {"tensor<4xf32, pyflame.ColPartition(3)>",  //
             "                                   ^", ErrorCode::kContradiction,
-            "ColPartition spreads dim 1 over 3 PE columns, but the tensor has rank 1"},
+            "ColPartition distributes dim 1 over 3 PE columns, but the tensor has rank 1"},
            {"tensor<f32, pyflame.RowPartition(3)>",  //
             "                                 ^", ErrorCode::kContradiction,
-            "RowPartition spreads dim 0 over 3 PE rows, but the tensor has rank 0"},
+            "RowPartition distributes dim 0 over 3 PE rows, but the tensor has rank 0"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, dim_to_pe=[0])>",  //
             "                                             ^^^", ErrorCode::kContradiction,
             "dim_to_pe has 1 entry for a tensor of rank 2"},
@@ -149,7 +149,7 @@ TEST(PyflameErrors, MeaningPointsAtTheItem) {
             ErrorCode::kContradiction, "the PE rows are both replicated and partial"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, origin=(0, -1))>",  //
             "                                          ^^^^^^^", ErrorCode::kOutOfRange,
-            "the origin (0, -1) is off the wafer"},
+            "the origin (0, -1) is outside the wafer"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, origin=(9223372036854775807, 0))>",  //
             "                                          ^^^^^^^^^^^^^^^^^^^^^^^^",
             ErrorCode::kOverflow, "the wafer up to the last PE has too many PEs to count"},
@@ -161,7 +161,7 @@ TEST(PyflameErrors, MeaningPointsAtTheItem) {
             "2 PEs for the 1 tiles of 1x1"},
            {"tensor<4x6xf32, pyflame.Custom(1, 2, [(0, 0), (-1, 1)])>",  //
             "                                              ^^^^^^^", ErrorCode::kOutOfRange,
-            "the PE (-1, 1) is off the wafer"},
+            "the PE (-1, 1) is outside the wafer"},
            {"tensor<4x6xf32, pyflame.Custom(2, 2, [(0, 1), (0, 0), (0, 1), (1, 1)])>",  //
             "                                                      ^^^^^^",
             ErrorCode::kBadDeviceMap, "tiles 0 and 2 are both on PE (0, 1)"},
@@ -177,22 +177,23 @@ TEST(PyflameErrors, MeaningPointsAtTheItem) {
 }
 
 TEST(PyflameErrors, HelpSaysWhatToWrite) {
-  for (const auto& [text, help] : std::vector<std::pair<std::string, std::string>>{
-           {"tensor<4x6xf32, pyflame.Gird(2, 2)>", "did you mean 'Grid'?"},
-           {"tensor<4x6xf32, pyflame.grid(2, 2)>", "did you mean 'Grid'?"},
-           {"tensor<4x6xf32, pyflame.Grid(2, 2, replcate=[0])>", "did you mean 'replicate'?"},
-           {"tensor<4x6xf32, pyflame.Grid(2, 2, partial=[0:prod])>", "did you mean 'product'?"},
-           {"tensor<4xf32, pyflame.ColPartition(3)>",
-            "dim_to_pe=[1] spreads dim 0 over them, replicate=[1] keeps a copy on each of them"},
-           {"tensor<4xf32, pyflame.Grid(1, 3)>",
-            "dim_to_pe=[1] spreads dim 0 over them, replicate=[1] keeps a copy on each of them"},
-           {"tensor<4xf32, pyflame.Grid(2, 3)>",
-            "dim_to_pe=[0] keeps the data on the first of the PE columns, replicate=[1] keeps a "
-            "copy on each of them"},
-           {"tensor<f32, pyflame.RowPartition(3)>",
-            "dim_to_pe=[] keeps the data on the first of the PE rows, replicate=[0] keeps a copy "
-            "on "
-            "each of them"}}) {
+  for (
+      const auto& [text, help] : std::vector<std::pair<std::string, std::string>>{
+          {"tensor<4x6xf32, pyflame.Gird(2, 2)>", "did you mean 'Grid'?"},
+          {"tensor<4x6xf32, pyflame.grid(2, 2)>", "did you mean 'Grid'?"},
+          {"tensor<4x6xf32, pyflame.Grid(2, 2, replcate=[0])>", "did you mean 'replicate'?"},
+          {"tensor<4x6xf32, pyflame.Grid(2, 2, partial=[0:prod])>", "did you mean 'product'?"},
+          {"tensor<4xf32, pyflame.ColPartition(3)>",
+           "dim_to_pe=[1] distributes dim 0 over them, replicate=[1] keeps a copy on each of them"},
+          {"tensor<4xf32, pyflame.Grid(1, 3)>",
+           "dim_to_pe=[1] distributes dim 0 over them, replicate=[1] keeps a copy on each of them"},
+          {"tensor<4xf32, pyflame.Grid(2, 3)>",
+           "dim_to_pe=[0] keeps the data on the first of the PE columns, replicate=[1] keeps a "
+           "copy on each of them"},
+          {"tensor<f32, pyflame.RowPartition(3)>",
+           "dim_to_pe=[] keeps the data on the first of the PE rows, replicate=[0] keeps a copy "
+           "on "
+           "each of them"}}) {
     const Result<Tensor> tensor = parse_tensor(text);
     ASSERT_FALSE(tensor.ok()) << text;
     EXPECT_EQ(tensor.error().help, help) << text;

@@ -41,8 +41,8 @@ std::string rank_help(const PyflameLayout& words, int axis, Axes axes) {
                pe_axis_name(axis), ", ", copies);
   }
   *spare = axis;
-  return cat("dim_to_pe=", bracketed(axes), " spreads dim ", spare - axes.begin(), " over them, ",
-             copies);
+  return cat("dim_to_pe=", bracketed(axes), " distributes dim ", spare - axes.begin(),
+             " over them, ", copies);
 }
 
 /// Dim 0 to the rows and dim 1 to the columns, except for axes on which all PEs hold the same.
@@ -61,7 +61,7 @@ Result<Axes> default_axes(const PyflameLayout& words, std::size_t rank, const Py
   }
   if (!missing) return axes;
   return Error{ErrorCode::kContradiction,
-               cat(pyflame_factory(words.kind), " spreads dim ", *missing, " over ",
+               cat(pyflame_factory(words.kind), " distributes dim ", *missing, " over ",
                    pes_along(words, *missing), " PE ", pe_axis_name(*missing),
                    ", but the tensor has rank ", rank),
                blame.at(*missing == 0 ? &PyflameSpans::rows : &PyflameSpans::cols),
@@ -87,7 +87,7 @@ Result<Axes> said_axes(const PyflameLayout& words, std::size_t rank, const Pyfla
                  cat("dim_to_pe has ", axes.size(), axes.size() == 1 ? " entry" : " entries",
                      " for a tensor of rank ", rank),
                  blame.at(&PyflameSpans::dim_list),
-                 "one entry a dim: 0 is the PE rows, 1 the PE columns, -1 keeps the dim local"};
+                 "one entry per dim: 0 is the PE rows, 1 the PE columns, -1 keeps the dim local"};
   }
   std::array<std::optional<std::size_t>, 2> user;
   for (std::size_t dim = 0; dim < rank; ++dim) {
@@ -112,7 +112,7 @@ Result<Axes> said_axes(const PyflameLayout& words, std::size_t rank, const Pyfla
                    cat("dim ", dim, " maps to the PE ", name, ", which are ",
                        replicated ? "replicated" : "partial"),
                    PyflameBlame::both(here, fill_span(words, axis, blame)),
-                   "-1 keeps the dim local; or spread it over the other PE axis"};
+                   "-1 keeps the dim local; or distribute it over the other PE axis"};
     }
     before = dim;
   }

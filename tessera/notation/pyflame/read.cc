@@ -116,7 +116,7 @@ class Reader {
   Status read_argument() {
     const Word key = cursor_.next_identifier();
     if (!key.text.empty()) return read_named(key);
-    if (named_) return cursor_.expected("NAME=", "values without a name stand before the others");
+    if (named_) return cursor_.expected("NAME=", "values without a name come before the others");
     if (unnamed_ == factory_->parameters.size()) {
       return cursor_.expected(
           unnamed_ == 0 ? "')'" : "NAME=",
@@ -136,8 +136,8 @@ class Reader {
       names.push_back(parameter.name);
       if (parameter.name != key.text) continue;
       if (is_said(parameter.argument)) {
-        return Error{ErrorCode::kContradiction, cat(key.text, " is said twice"), key.span,
-                     "say it once"};
+        return Error{ErrorCode::kContradiction, cat(key.text, " is given twice"), key.span,
+                     "give it once"};
       }
       TESSERA_CHECK_OK(cursor_.expect("=", cat("such as ", key.text, "=")));
       return read_value(parameter);
@@ -228,7 +228,7 @@ class Reader {
       if (axes.size() == kMaxRank) {
         return Error{ErrorCode::kRankTooLarge,
                      cat("dim_to_pe speaks of more than ", kMaxRank, " dims"), cursor_.next().span,
-                     "one entry a dim"};
+                     "one entry per dim"};
       }
       const std::int64_t entry_from = cursor_.position();
       TESSERA_TRY(const std::int64_t axis, cursor_.integer("a PE axis", "0, 1 or -1"));

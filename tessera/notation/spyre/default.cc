@@ -25,7 +25,7 @@ Result<std::vector<std::int64_t>> order_of(const SpyreLayout& words, const Shape
         {ErrorCode::kContradiction,
          cat("dim_order has ", words.dim_order->size(), " dims for a tensor of rank ", rank),
          std::nullopt,
-         ends_in_synthetic ? "leave out the -1 and say sparse=true"
+         ends_in_synthetic ? "omit the -1 and give sparse=true"
                            : cat("every dim once, such as dim_order=", bracketed(order))});
   }
   std::vector<bool> seen(shape.rank(), false);

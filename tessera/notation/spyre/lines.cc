@@ -38,7 +38,7 @@ Status check_device(const SpyreLayout& words, DType dtype, const Spans& spans) {
                                     cat(name, " has ", words.map.size(),
                                         words.map.size() == 1 ? " number for " : " numbers for ",
                                         rank, rank == 1 ? " device dim" : " device dims"),
-                                    std::nullopt, "one number a device dim"});
+                                    std::nullopt, "one number per device dim"});
   }
   return ok_status();
 }
@@ -66,7 +66,7 @@ Status check_cores(const SpyreLayout& words, std::size_t rank, const Spans& span
     return spans.blame(
         Item::kCores, rank - 1,
         {ErrorCode::kNotSupported, cat("the stick is divided into ", cores.back(), " pieces"),
-         std::nullopt, "a stick is never cut: divide another device dim"});
+         std::nullopt, "a stick is never split: divide another device dim"});
   }
   return ok_status();
 }
@@ -116,10 +116,9 @@ Result<std::vector<DeviceLine>> lines_of_dims(const SpyreLayout& words,
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     if (!leftmost[dim]) {
       if (shape[dim] == 1) continue;
-      return spans.blame(
-          Item::kMap, {ErrorCode::kContradiction,
-                       cat("dim_map leaves out dim ", dim, " of extent ", shape[dim]), std::nullopt,
-                       "only dims of extent 1 may be left out"});
+      return spans.blame(Item::kMap, {ErrorCode::kContradiction,
+                                      cat("dim_map omits dim ", dim, " of extent ", shape[dim]),
+                                      std::nullopt, "only dims of extent 1 may be omitted"});
     }
     const auto [j, step, extent, stride] = *leftmost[dim];
     const std::int64_t need = ceil_div(shape[dim], step);

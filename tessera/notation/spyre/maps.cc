@@ -28,8 +28,8 @@ Result<std::vector<std::int64_t>> strides_of_dims(const std::vector<std::int64_t
 namespace {
 
 Error no_dim_map(std::string message) {
-  return Error{ErrorCode::kNotSupported, cat("a dim_map cannot say that ", message), std::nullopt,
-               "a stride_map can"};
+  return Error{ErrorCode::kNotSupported, cat("a dim_map cannot express that ", message),
+               std::nullopt, "a stride_map can"};
 }
 
 /// The dim and width of each device dim longer than 1; -1 if nothing moves along it.
@@ -125,8 +125,9 @@ Result<std::vector<std::int64_t>> dim_map_of(const SpyreLayout& words, const Sha
     return std::move(dims.dims);
   }
   if (shape.empty()) {
-    return Error{ErrorCode::kNotSupported, "the strides of an empty tensor do not tell its dims",
-                 std::nullopt, "say the dim_map itself"};
+    return Error{ErrorCode::kNotSupported,
+                 "the strides of an empty tensor do not determine its dims", std::nullopt,
+                 "give the dim_map itself"};
   }
   TESSERA_TRY(const std::vector<std::int64_t> host, spyre::host_strides(words, shape, nowhere));
   return spyre::dims_of_owners(device, words.map, host);

@@ -20,7 +20,7 @@ Result<std::vector<std::int64_t>> counts_of(const std::vector<SpyreRange>& part,
   if (part.size() != shape.rank()) {
     return Error{ErrorCode::kContradiction,
                  cat(part.size(), " ranges for a tensor of rank ", shape.rank()), std::nullopt,
-                 "one range a dim"};
+                 "one range per dim"};
   }
   std::vector<std::int64_t> counts;
   for (std::size_t dim = 0; dim < part.size(); ++dim) {

@@ -87,11 +87,13 @@ class Reader {
     } else if (era && cursor_.accept_word("now")) {
       words.era = SpyreLayout::Era::kNow;
     } else if (era) {
-      return cursor_.expected("'seed' or 'now'", "seed drops dims of extent 1, now keeps them");
+      return cursor_.expected(
+          "'seed' or 'now'",
+          "era=seed drops dims of extent 1 (the Spyre document), era=now keeps them");
     } else if (cursor_.accept_word("true")) {
       words.sparse = true;
     } else if (!cursor_.accept_word("false")) {
-      return cursor_.expected("'true' or 'false'", "sparse tensors keep one element a stick");
+      return cursor_.expected("'true' or 'false'", "sparse tensors keep one element per stick");
     }
     return place(key, era ? Item::kEra : Item::kSparse, {cursor_.since(from), {}});
   }
@@ -127,10 +129,10 @@ class Reader {
     if (slot) {
       if (item == Item::kMap) {
         return Error{ErrorCode::kContradiction, "a layout has one map, dim_map or stride_map",
-                     key.span, "leave one of them out"};
+                     key.span, "omit one of them"};
       }
-      return Error{ErrorCode::kContradiction, cat(key.text, " is said twice"), key.span,
-                   "say it once"};
+      return Error{ErrorCode::kContradiction, cat(key.text, " is given twice"), key.span,
+                   "give it once"};
     }
     slot = std::move(spans);
     return ok_status();

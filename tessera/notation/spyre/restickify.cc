@@ -66,13 +66,14 @@ Lane lane_of(const Side& side, const Index& index) {
 Error unaligned(const Side& from, const Side& to, const Index& index, std::size_t dim) {
   const Lane old_lane = lane_of(from, index);
   const Lane new_lane = lane_of(to, index);
-  return Error{ErrorCode::kInvalidShape,
-               cat("unaligned sticks along dim ", dim, ": element ", bracketed(index),
-                   " moves from lane ", old_lane.lane, " of stick ", old_lane.stick, " to lane ",
-                   new_lane.lane, " of stick ", new_lane.stick),
-               std::nullopt,
-               "a new stick is an old one, or one lane of several; go through the host, or pad the "
-               "dim so that its sticks begin alike"};
+  return Error{
+      ErrorCode::kInvalidShape,
+      cat("unaligned sticks along dim ", dim, ": element ", bracketed(index), " moves from lane ",
+          old_lane.lane, " of stick ", old_lane.stick, " to lane ", new_lane.lane, " of stick ",
+          new_lane.stick),
+      std::nullopt,
+      "a new stick must be an old one, or one lane of several; go through the host, or pad the "
+      "dim so that its sticks are aligned"};
 }
 
 /// Only the lane of each element, as a function of a line that ends with the stick.

@@ -155,18 +155,21 @@ TEST(SpyreMaps, WhatNoDimMapSays) {
     const Result<Numbers> dims = dim_map_of(words, shape_of(extents), DType::kF16);
     return dims ? bracketed(*dims) : dims.error().message;
   };
-  EXPECT_EQ(reason({15, 1, 128}, stride_map({5, 2, 3, 64}, {128, 64, 640, 1})),
-            "a dim_map cannot say that dim 0 steps 5 in device dim 2 and 1 in device dim 0 to its "
-            "left: the digits of a dim widen from right to left");
-  EXPECT_EQ(reason({480}, stride_map({4, 2, 64}, {120, 64, 1})),
-            "a dim_map cannot say that dim 0 steps 120 in device dim 0, where the extents to its "
-            "right make 128");
+  EXPECT_EQ(
+      reason({15, 1, 128}, stride_map({5, 2, 3, 64}, {128, 64, 640, 1})),
+      "a dim_map cannot express that dim 0 steps 5 in device dim 2 and 1 in device dim 0 to its "
+      "left: the digits of a dim widen from right to left");
+  EXPECT_EQ(
+      reason({480}, stride_map({4, 2, 64}, {120, 64, 1})),
+      "a dim_map cannot express that dim 0 steps 120 in device dim 0, where the extents to its "
+      "right make 128");
   EXPECT_EQ(reason({40, 60}, stride_map({38, 64}, {64, 1})),
-            "a dim_map cannot say that device dim 0 runs across dims 0 and 1");
+            "a dim_map cannot express that device dim 0 runs across dims 0 and 1");
   EXPECT_EQ(reason({512, 256}, stride_map({2048, 64}, {64, 1})),
-            "a dim_map cannot say that device dim 0 runs across dims 0 and 1");
-  EXPECT_EQ(reason({64}, stride_map({2, 64}, {64, 1}, {2})),
-            "a dim_map cannot say that one step along dim 0 moves 2 coordinates of device dim 1");
+            "a dim_map cannot express that device dim 0 runs across dims 0 and 1");
+  EXPECT_EQ(
+      reason({64}, stride_map({2, 64}, {64, 1}, {2})),
+      "a dim_map cannot express that one step along dim 0 moves 2 coordinates of device dim 1");
 }
 
 /// Explicit maps that Spyre's backend accepts and copies in both directions: every element has a

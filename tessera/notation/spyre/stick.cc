@@ -34,7 +34,7 @@ Result<DType> stick_storage(DType dtype) {
     case DType::kBool:
       return DType::kU16;
     default:
-      return Error{ErrorCode::kBadDType, cat("Spyre keeps no sticks of ", dtype_name(dtype)),
+      return Error{ErrorCode::kBadDType, cat("Spyre has no sticks of ", dtype_name(dtype)),
                    std::nullopt,
                    "f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32, i16, i8, ui8, i1, i4 or i2"};
   }

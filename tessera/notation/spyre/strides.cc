@@ -79,13 +79,13 @@ class StrideReader {
       if (stride < 0) {
         return blame(Item::kMap, j, ErrorCode::kOutOfRange,
                      cat("device dim ", j, " has the stride ", stride),
-                     "host elements a step, or -1 for a synthetic device dim");
+                     "host elements per step, or -1 for a synthetic device dim");
       }
       if (stride == 0 && !shape_.empty()) {
         return blame(Item::kMap, j, ErrorCode::kNotInjective,
                      cat("device dim ", j, " has stride 0: its ", size(j),
                          " coordinates would hold the same elements"),
-                     "-1 says that only coordinate 0 holds data");
+                     "-1 means that only coordinate 0 holds data");
       }
       digits.push_back(digit);
     }
@@ -117,7 +117,7 @@ class StrideReader {
       return blame(Item::kMap, b.device_dim, ErrorCode::kNotInjective,
                    cat("device dims ", a.device_dim, " and ", b.device_dim, " (extents ", a.extent,
                        " and ", b.extent, ") both have the stride ", a.width),
-                   "which of the two an element moves along cannot be told");
+                   "the device dim along which an element moves is ambiguous");
     }
     return ok_status();
   }
@@ -207,7 +207,7 @@ class StrideReader {
     return blame(
         Item::kMap, j, ErrorCode::kContradiction,
         cat("device dim ", j, " steps ", words_.map[j], " host elements, but elements of dim ", dim,
-            " are ", apart * scale, " apart and nothing smaller tells them apart"),
+            " are ", apart * scale, " apart and no smaller step separates them"),
         help);
   }
 

@@ -25,7 +25,7 @@ Result<std::int64_t> read_extent(Cursor& cursor, std::size_t dim, std::string_vi
   }
   if (dim == kMaxRank) {
     return Error{ErrorCode::kRankTooLarge, cat("a tensor of more than ", kMaxRank, " dims"), next,
-                 "collapse dims that are never told apart"};
+                 "collapse dims that are always used together"};
   }
   TESSERA_TRY(const std::int64_t extent, cursor.integer("an extent", help));
   if (extent < 0) {

@@ -91,7 +91,7 @@ TEST(TtnnErrors, MapsThatDoNotFitTheTensor) {
               "memref<18x2x" +
                   kTile + ", #dram>, <interleaved>"),
        "(d0, d1, d2, d3) -> (d0 * 576 + d1 * 18 + d2, d3)", ErrorCode::kContradiction,
-       "d1 steps by 18 over dims that take 32 once they are padded to 32x32 tiles",
+       "d1 steps by 18 over dims that take 32 after padding to 32x32 tiles",
        "TTNN's map is (d0, d1, d2, d3) -> (d0 * 1024 + d1 * 32 + d2, d3)"},
       {tensor("8xbf16", "(d0) -> (d0), <1x1>, memref<1x1x" + kTile + ", #dram>, <interleaved>"),
        "(d0) -> (d0)", ErrorCode::kContradiction, "a map with 1 result for 32x32 tiles",
@@ -141,7 +141,7 @@ TEST(TtnnErrors, MemoriesAndTheirLayouts) {
       {tensor("32x32xf32", kMap + ", <1x8>, memref<32x4xf32, #l1>, <width_sharded>, "
                                   "ignorePhysicalLayout = true"),
        "<width_sharded>", ErrorCode::kNotSupported,
-       "ignorePhysicalLayout leaves open where the shards of a width_sharded tensor are", ""},
+       "ignorePhysicalLayout does not specify where the shards of a width_sharded tensor are", ""},
       {tensor("64x128xbf16", kMap + ", <8x8>, " + dram + ", <interleaved>"), "8x8",
        ErrorCode::kContradiction, "grid 8x8 for a tensor in dram, interleaved", "expected <1x1>"},
       {tensor("64x128xbf16", kMap + ", <3x4>, memref<2x4x" + kTile + ", #system_memory>"), "3x4",
@@ -149,7 +149,7 @@ TEST(TtnnErrors, MemoriesAndTheirLayouts) {
       {tensor("64x128xbf16", kMap + ", <1x1x1>, " + dram + ", <interleaved>"), "1x1x1",
        ErrorCode::kContradiction, "a grid of 3 dims", ""},
       {tensor("64x128xbf16", kMap + ", <0x1>, memref<1x1x" + kTile + ", #l1>, <interleaved>"),
-       "0x1", ErrorCode::kContradiction, "grid 0x1 has no place", ""},
+       "0x1", ErrorCode::kContradiction, "grid 0x1 is empty", ""},
       {tensor("4x32x32xbf16", "(d0, d1, d2) -> (d0, d1, d2), <1x4>, memref<4x1x1x" + kTile +
                                   ", #l1>, <width_sharded>, core_ranges = "
                                   "<[#ttnn.core_range<(0,0), (3,0)>]>"),
@@ -186,8 +186,8 @@ TEST(TtnnErrors, GridsOfOldTextsAreNotWrong) {
   expect_all_refused({
       {tensor("64x128xbf16", kMap + ", <1x1, (d0, d1) -> (0, d0, d1)>, memref<2x4x" + kTile +
                                  ", #dram>, <interleaved>"),
-       ",", ErrorCode::kNotSupported, "a grid with a map of its own",
-       "say the grid alone, and where it is by core_ranges"},
+       ",", ErrorCode::kNotSupported, "a grid with a separate map",
+       "give the grid alone, and its position by core_ranges"},
   });
 }
 
@@ -209,7 +209,7 @@ TEST(TtnnErrors, SyntaxAndNames) {
        ErrorCode::kSyntax, "expected '<', found '1'", ""},
       {tensor("64x128xbf16", kMap + ", <1x1>, mesh = mesh, memref<2x4x" + kTile + ", #dram>"),
        "mesh", ErrorCode::kSyntax, "expected '<', found 'mesh'",
-       "a mesh is said mesh = <\"name\">"},
+       "a mesh is written mesh = <\"name\">"},
       {tensor("64x128xbf16", head + " <interleaved>"), "<", ErrorCode::kSyntax,
        "expected ',' or '>', found '<'", ""},
       {"tensor<64x128xbf16, #ttnn.layout<" + head + ">>", "#ttnn.layout",

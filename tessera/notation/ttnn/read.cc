@@ -32,7 +32,7 @@ bool accept_item(Cursor& cursor, std::string_view word) {
 
 /// mesh '=' ('#ttcore.tensor_mesh')? '<' '"' NAME '"' '>', after `mesh`.
 Result<std::string> read_mesh(Cursor& cursor) {
-  constexpr std::string_view kMeshHelp = "a mesh is said mesh = <\"name\">";
+  constexpr std::string_view kMeshHelp = "a mesh is written mesh = <\"name\">";
   TESSERA_CHECK_OK(cursor.expect("=", kMeshHelp));
   cursor.accept("#ttcore.tensor_mesh");
   TESSERA_CHECK_OK(cursor.expect("<", kMeshHelp));
@@ -62,7 +62,7 @@ Result<Memory> read_memory(Cursor& cursor) {
 }
 
 Result<bool> read_flag(Cursor& cursor) {
-  constexpr std::string_view kFlagHelp = "say ignorePhysicalLayout = true, or leave it out";
+  constexpr std::string_view kFlagHelp = "write ignorePhysicalLayout = true, or omit it";
   TESSERA_CHECK_OK(cursor.expect("=", kFlagHelp));
   if (cursor.accept_word("true")) return true;
   if (cursor.accept_word("false")) return false;
@@ -104,8 +104,8 @@ Status read_items(Cursor& cursor, TtnnLayout& words, TtnnSpans& spans) {
 
 /// `<8x8, (d0, d1) -> (0, d0, d1)>`, as tt-mlir wrote grids before it had core ranges.
 Error grid_with_map(const Cursor& cursor) {
-  return Error{ErrorCode::kNotSupported, "a grid with a map of its own", cursor.next().span,
-               "say the grid alone, and where it is by core_ranges"};
+  return Error{ErrorCode::kNotSupported, "a grid with a separate map", cursor.next().span,
+               "give the grid alone, and its position by core_ranges"};
 }
 
 Result<Tensor> read_attribute(std::string_view source, const TensorType& type) {

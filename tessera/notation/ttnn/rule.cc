@@ -59,7 +59,7 @@ Status check_room(const AffineResult& result, const Shape& shape, const Shape& p
     if (held(term) && term.coef < taken.saturated()) {
       return wrong_map(
           cat("d", term.dim, " steps by ", term.coef, " over dims that take ", taken.saturated(),
-              " once they are padded to ", element.rows, "x", element.cols, " tiles"),
+              " after padding to ", element.rows, "x", element.cols, " tiles"),
           shape, element);
     }
     taken += Checked(term.coef) * (padded[static_cast<std::size_t>(term.dim)] - 1);
@@ -107,12 +107,12 @@ Status check_memory(const TtnnLayout& words, const TtnnSpans* spans) {
   const std::string_view memory = ttnn_memory_name(words.memory);
   if (space == "system" && words.memory != Memory::kUnsaid) {
     return at_part(contradiction(cat("a tensor in system memory with the memory layout ", memory),
-                                 "system memory has none: leave it out", ">"),
+                                 "system memory has none: omit it", ">"),
                    spans, &TtnnSpans::memory_item);
   }
   if (space != "system" && words.memory == Memory::kUnsaid) {
     return at_part(contradiction(cat("a tensor in ", space, " without a memory layout"),
-                                 "say it after the memref: <interleaved>, or <block_sharded>"),
+                                 "give it after the memref: <interleaved>, or <block_sharded>"),
                    spans, &TtnnSpans::memref);
   }
   if (words.is_sharded() && space != "l1" && space != "dram") {
@@ -122,19 +122,19 @@ Status check_memory(const TtnnLayout& words, const TtnnSpans* spans) {
   }
   if (words.memory == Memory::kBlockSharded && space == "dram") {
     return at_part(contradiction("a block_sharded tensor in dram",
-                                 "dram knows interleaved, height_sharded and width_sharded"),
+                                 "dram supports interleaved, height_sharded and width_sharded"),
                    spans, &TtnnSpans::memory);
   }
   if (words.is_sharded() && words.ignore_physical_layout) {
-    return at_part(
-        Error{ErrorCode::kNotSupported,
-              cat("ignorePhysicalLayout leaves open where the shards of a ", memory, " tensor are"),
-              std::nullopt, "a layout says where every element is: leave the flag out"},
-        spans, &TtnnSpans::memory);
+    return at_part(Error{ErrorCode::kNotSupported,
+                         cat("ignorePhysicalLayout does not specify where the shards of a ", memory,
+                             " tensor are"),
+                         std::nullopt, "a layout specifies where every element is: omit the flag"},
+                   spans, &TtnnSpans::memory);
   }
   if (!words.is_sharded() && !words.core_ranges.empty()) {
     return at_part(contradiction(cat("core ranges for a tensor that is not sharded"),
-                                 "leave core_ranges out, or say height_sharded, width_sharded or "
+                                 "omit core_ranges, or use height_sharded, width_sharded or "
                                  "block_sharded"),
                    spans, &TtnnSpans::cores);
   }
@@ -146,8 +146,7 @@ Status check_grid(const TtnnLayout& words) {
   Checked places = 1;
   for (const std::int64_t extent : grid) {
     if (extent < 1) {
-      return contradiction(cat("grid ", join(grid, "x"), " has no place"),
-                           "each extent is 1 or more");
+      return contradiction(cat("grid ", join(grid, "x"), " is empty"), "each extent is 1 or more");
     }
     places *= extent;
   }

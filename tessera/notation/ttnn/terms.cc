@@ -32,7 +32,7 @@ Status check_stride(const TtnnTerms& words, const Shape& shape) {
   if (stride.size() != shape.rank() + 1) {
     return contradiction(cat(stride.size(), stride.size() == 1 ? " stride" : " strides",
                              " for a tensor of rank ", shape.rank()),
-                         cat("the volume, then one stride a dim: ", packed(shape)));
+                         cat("the volume, then one stride per dim: ", packed(shape)));
   }
   for (const std::int64_t step : stride) {
     if (step < (shape.empty() ? 0 : 1)) {
@@ -41,7 +41,7 @@ Status check_stride(const TtnnTerms& words, const Shape& shape) {
   }
   if (shape.rank() > 0 && shape[shape.rank() - 1] > 1 && stride.back() != 1) {
     return contradiction(cat("the last dim has the stride ", stride.back()),
-                         "a row holds the last dim element by element: its stride is 1");
+                         "the last dim is contiguous: its stride is 1");
   }
   return ok_status();
 }
@@ -53,7 +53,7 @@ Status fill_steps(const TtnnTerms& words, const Shape& shape, TermsNumbers& numb
   for (std::size_t i = 0; i + 1 < shape.rank(); ++i) {
     if (cols == 0 ? words.stride[i] == 0 : words.stride[i] % cols == 0) continue;
     return contradiction(cat(i == 0 ? "the volume" : "a stride", " of ", words.stride[i],
-                             " is not whole rows of ", cols),
+                             " is not a whole number of rows of ", cols),
                          cat("all dims but the last collapse into rows of stride[-2] = ", cols));
   }
   Checked packed_rows = 1;

@@ -76,8 +76,8 @@ Result<Tensor> read_ttnn_terms(std::string_view source, const TensorType& type) 
                    did_you_mean(name.text, kNames)};
     }
     if (has(name.text)) {
-      return Error{ErrorCode::kContradiction, cat(name.text, " is said twice"), name.span,
-                   "say it once"};
+      return Error{ErrorCode::kContradiction, cat(name.text, " is given twice"), name.span,
+                   "give it once"};
     }
     said.push_back(name.text);
     TESSERA_CHECK_OK(cursor.expect("=", kHelp));

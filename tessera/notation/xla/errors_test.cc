@@ -57,7 +57,7 @@ TEST(XlaErrors, LayoutsThatCannotBe) {
            {"tensor<4x6xf32, xla{}>",  //
             "                    ^", ErrorCode::kContradiction, "0 dims for a tensor of rank 2"},
            {"tensor<4x6xf32, xla{1,1}>",  //
-            "                    ^^^", ErrorCode::kContradiction, "dim 1 stands twice"},
+            "                    ^^^", ErrorCode::kContradiction, "dim 1 is listed twice"},
            {"tensor<4x6xf32, xla{2,0}>",  //
             "                    ^^^", ErrorCode::kContradiction, "dim 2 of a tensor of rank 2"},
            {"tensor<4x6xf32, xla{-1,0}>",  //

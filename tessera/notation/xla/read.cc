@@ -102,13 +102,13 @@ Status read_properties(Cursor& cursor, XlaLayout& words, XlaSpans& spans) {
     if (number < next) {
       return Error{ErrorCode::kSyntax,
                    cat(quote_name(word.text), " after ", quote_name(kProperties[next - 1].name)),
-                   word.span, "properties stand once each, in the order T L E S"};
+                   word.span, "each property is listed once, in the order T L E S"};
     }
     next = number + 1;
     if (!kProperties[number].refused.empty()) {
       return Error{ErrorCode::kNotSupported,
-                   cat(quote_name(word.text), " says ", kProperties[number].refused), word.span,
-                   "only dense layouts of one memory are read: T, L, E and S"};
+                   cat(quote_name(word.text), " specifies ", kProperties[number].refused),
+                   word.span, "only dense layouts of one memory are supported: T, L, E and S"};
     }
     cursor.accept(word.text);
     if (word.text == "T") {

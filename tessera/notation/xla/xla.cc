@@ -37,7 +37,7 @@ Status check_order(const XlaLayout& words, const Shape& shape, const Span* span)
     if (dim < 0 || dim >= static_cast<std::int64_t>(shape.rank())) {
       return wrong(cat("dim ", dim, " of a tensor of rank ", shape.rank()));
     }
-    if (seen[static_cast<std::size_t>(dim)]) return wrong(cat("dim ", dim, " stands twice"));
+    if (seen[static_cast<std::size_t>(dim)]) return wrong(cat("dim ", dim, " is listed twice"));
     seen[static_cast<std::size_t>(dim)] = true;
   }
   return ok_status();
