@@ -23,11 +23,12 @@ std::string filled(std::string_view words, const Reason& reason) {
     const std::size_t open = std::min(words.find('{'), words.size());
     const std::size_t close = std::min(words.find('}', open), words.size());
     out += words.substr(0, open);
-    if (close == words.size()) return out;
+    if (close == words.size()) return out + std::string(words.substr(open));
     const std::string_view hole = words.substr(open + 1, close - open - 1);
     const std::size_t colon = std::min(hole.find(':'), hole.size());
     const std::string_view form = hole.substr(std::min(colon + 1, hole.size()));
-    if (const Fact* fact = reason.find(hole.substr(0, colon))) out += text_of(*fact, form);
+    const Fact* const fact = reason.find(hole.substr(0, colon));
+    out += fact != nullptr ? text_of(*fact, form) : cat("{", hole, "}");
     words.remove_prefix(close + 1);
   }
 }

@@ -148,7 +148,8 @@ struct Obstacle {
 };
 
 /// An obstacle whose words contain its facts: "{slot}" is a number or a word, "{index}" a list as
-/// [0, 1], "{shape:x}" a list as 3x2, "{dims:and}" a list as 0 and 1.
+/// [0, 1], "{shape:x}" a list as 3x2, "{dims:and}" a list as 0 and 1. Braces around anything else
+/// stay: notations have braces, too.
 /// Example: obstacle(why::kFirstSlot, "an offset of {slot} slots", {fact("slot", 5)}).
 Obstacle obstacle(std::string_view reason, std::string_view words, std::vector<Fact> facts = {});
 

@@ -8,10 +8,10 @@ namespace {
 
 TEST(Refusal, WordsAreBuiltFromFacts) {
   const Obstacle what = obstacle(
-      "example", "dims {dims:and} of {shape:x} at {index} in {slot} as {dtype}",
+      "example", "dims {dims:and} of {shape:x} at {index} in {slot} as {dtype} by xla{1,0}",
       {fact("dims", 0, 1), fact("shape", std::vector<std::int64_t>{3, 2}), fact("index", 4, 5),
        fact("slot", std::size_t{6}), fact("dtype", "f32"), fact("unused", 7)});
-  EXPECT_EQ(what.words, "dims 0 and 1 of 3x2 at [4, 5] in 6 as f32");
+  EXPECT_EQ(what.words, "dims 0 and 1 of 3x2 at [4, 5] in 6 as f32 by xla{1,0}");
   EXPECT_EQ(what.reason.name, "example");
   EXPECT_EQ(what.reason.number("slot"), 6);
   EXPECT_EQ(what.reason.number("unused"), 7);
