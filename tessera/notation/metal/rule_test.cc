@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
 #include "tessera/notation/metal/metal.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
+#include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/sanitized.h"
 
@@ -14,10 +14,15 @@ namespace tessera::notation {
 namespace {
 
 using test::Dice;
-using test::Failures;
 using test::MetalRule;
+using test::NotationNumbers;
+using test::NotationRule;
 using test::Numbers;
+using test::RuleCase;
+using test::RuleLaws;
 using test::RuleResult;
+using test::WrongNumber;
+using ::testing::Values;
 
 constexpr int kLayouts = test::kSanitized ? 1000 : 10000;
 
@@ -36,59 +41,27 @@ std::string device_mistake(const MetalRule& rule) {
   return {};
 }
 
-std::string metal_mistake(const MetalRule& rule) {
-  std::string found = test::all_mistakes(placed(rule));
-  if (!found.empty()) return found;
-  found = device_mistake(rule);
-  return found.empty() ? found : cat(rule.text(), "\n  ", found);
+RuleCase metal_case(const MetalRule& rule) {
+  return {rule.text(), [rule] {
+            std::string found = mistake(ruled(rule));
+            if (!found.empty()) return found;
+            found = device_mistake(rule);
+            return found.empty() ? found : cat(rule.text(), "\n  ", found);
+          }};
 }
+RuleCase random_case(Dice& dice) { return metal_case(test::random_metal(dice)); }
+RuleCase large_case(Dice& dice) { return metal_case(test::random_metal_32x32(dice)); }
+INSTANTIATE_TEST_SUITE_P(Metal, NotationRule,
+                         Values(RuleLaws{.notation = "metal",
+                                         .random = random_case,
+                                         .large = large_case,
+                                         .elsewhere = "metal-today"}));
 
-TEST(MetalRule, RandomLayouts) {
-  Dice dice(2);
-  Failures failures;
-  for (int i = 0; i < kLayouts; ++i) failures.add(metal_mistake(random_metal(dice)));
-  EXPECT_EQ(failures.count(), 0) << failures.report();
+WrongNumber wrong_memref(Dice& dice) {
+  const MetalRule rule = test::random_metal(dice);
+  return wrong_number(dice, rule, rule.memref());
 }
-
-TEST(MetalRule, RandomLayoutsIn32x32Tiles) {
-  Dice dice(3);
-  Failures failures;
-  for (int i = 0; i < kLayouts / 200; ++i) {
-    failures.add(metal_mistake(random_metal_32x32(dice)));
-  }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
-}
-
-TEST(MetalRule, WhatTodaysAttributeCanSayIsTheSame) {
-  const Result<const Notation*> today = find_notation("metal-today");
-  ASSERT_TRUE(today.ok());
-  Dice dice(4);
-  Failures failures;
-  int said = 0;
-  for (int i = 0; i < kLayouts / 2; ++i) {
-    const std::string text = random_metal(dice).text();
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<std::string> raised = print_tensor(tensor->layout(), **today);
-    if (!raised) {
-      EXPECT_EQ(code_name(raised.error().code), "not_supported") << text;
-      continue;
-    }
-    ++said;
-    const Result<Tensor> again = parse_tensor(*raised);
-    if (!again) {
-      failures.add(cat(text, "\n  said today as ", *raised, ": ", again.error().message));
-      continue;
-    }
-    const Result<Comparison> same = same_function(tensor->layout(), again->layout());
-    if (!same || !same->equal || again->layout().slots() != tensor->layout().slots() ||
-        again->layout().atom() != tensor->layout().atom()) {
-      failures.add(cat(text, "\n  said today as ", *raised, ": another layout"));
-    }
-  }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
-  EXPECT_GT(said, kLayouts / 20);
-}
+INSTANTIATE_TEST_SUITE_P(Metal, NotationNumbers, Values(wrong_memref));
 
 TEST(MetalRule, TwoElementsInOneSlotAreRefused) {
   Dice dice(5);
@@ -102,10 +75,9 @@ TEST(MetalRule, TwoElementsInOneSlotAreRefused) {
         dice.below(static_cast<std::int64_t>(result.parts.size())))];
     part.coef = std::max<std::int64_t>(part.coef - dice.between(1, 3), 1);
     if (!rule.rises() || total_slots(rule.lines()) > 4000) continue;
-    const test::RuledGrid expected = placed(rule);
+    const bool injective = contents(ruled(rule)).has_value();
     const Result<Tensor> tensor = parse_tensor(rule.text());
-    EXPECT_EQ(tensor.ok(), expected.injective)
-        << rule.text() << (tensor.ok() ? "" : tensor.error().message);
+    EXPECT_EQ(tensor.ok(), injective) << rule.text() << (tensor.ok() ? "" : tensor.error().message);
     if (!tensor.ok()) {
       EXPECT_EQ(code_name(tensor.error().code), "not_injective") << rule.text();
       EXPECT_TRUE(tensor.error().span.has_value()) << rule.text();
@@ -114,40 +86,6 @@ TEST(MetalRule, TwoElementsInOneSlotAreRefused) {
     if (HasFailure()) return;
   }
   EXPECT_GT(refused, kLayouts / 200);
-}
-
-TEST(MetalRule, AWrongMemrefIsToldTheRightOne) {
-  Dice dice(6);
-  for (int i = 0; i < kLayouts / 5; ++i) {
-    const MetalRule rule = random_metal(dice);
-    Numbers wrong = rule.memref();
-    std::int64_t& number =
-        wrong[static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(wrong.size())))];
-    number += number == 0 || dice.chance(50) ? 1 : -1;
-    const std::string text = rule.text(wrong);
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_FALSE(tensor.ok()) << text;
-    const Error& error = tensor.error();
-    EXPECT_EQ(code_name(error.code), "contradiction") << render(error, text);
-    EXPECT_TRUE((error.message + error.help).find(test::times(rule.memref())) != std::string::npos)
-        << "expected " << test::times(rule.memref()) << "\n"
-        << render(error, text);
-    ASSERT_TRUE(error.span.has_value()) << text;
-    const std::string marked =
-        text.substr(static_cast<std::size_t>(error.span->from),
-                    static_cast<std::size_t>(error.span->to - error.span->from));
-    EXPECT_TRUE(marked.find(test::times(wrong)) != std::string::npos) << render(error, text);
-    if (HasFailure()) return;
-  }
-}
-
-TEST(MetalRule, SlipsAreErrorsInsideTheText) {
-  Dice dice(7);
-  Failures failures;
-  for (int i = 0; i < 2 * kLayouts; ++i) {
-    failures.add(test::hostile_mistake(test::mutated(dice, random_metal(dice).text())));
-  }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
 /// Each with one mistake, and what the span must touch.
@@ -195,15 +133,7 @@ TEST(MetalRule, ContradictionsOfTheAttribute) {
   };
   for (const Case& refused : cases) {
     const std::string text = test::tensor_text({53, 63}, "f32", refused.layout);
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_FALSE(tensor.ok()) << text;
-    ASSERT_TRUE(tensor.error().span.has_value()) << text;
-    const Span span = *tensor.error().span;
-    const auto from = static_cast<std::int64_t>(text.rfind(refused.marked));
-    const auto to = from + static_cast<std::int64_t>(refused.marked.size());
-    EXPECT_TRUE(span.from < to && from < std::max(span.to, span.from + 1))
-        << render(tensor.error(), text);
-    EXPECT_FALSE(tensor.error().help.empty()) << render(tensor.error(), text);
+    EXPECT_EQ(test::marked_mistake(text, refused.marked), "");
   }
 }
 

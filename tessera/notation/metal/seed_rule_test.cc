@@ -196,22 +196,22 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
 
   const MetalRule seed = metal({53, 63}, {dim(0), dim(1)}, {3, 2}, {32, 32});
   EXPECT_EQ(ends(seed.text()), (Ends{{0, 17}, {18, 35}, {36, 52}}));
-  EXPECT_EQ(test::grid_mistake(placed(seed)), "");
+  EXPECT_EQ(test::rule_mistake(ruled(seed)), "");
 
   const test::TtnnRule ttnn{{53, 63}, "f32", {32, 32},        "f32",
                             {3, 2},   "l1",  "block_sharded", {{0, 0, 1, 2}}};
   EXPECT_EQ(ends(ttnn.text()), (Ends{{0, 31}, {32, 52}, {}}));
-  EXPECT_EQ(test::grid_mistake(placed(ttnn)), "");
+  EXPECT_EQ(test::rule_mistake(ruled(ttnn)), "");
 
   const test::TermsRule terms{{53, 63}, "f32", {3339, 63, 1}, {18, 32}, {32, 32}};
   EXPECT_EQ(terms.grid(), (Numbers{3, 2}));
   EXPECT_EQ(ends(terms.text()), (Ends{{0, 17}, {18, 35}, {36, 52}}));
-  EXPECT_EQ(test::grid_mistake(placed(terms)), "");
+  EXPECT_EQ(test::rule_mistake(ruled(terms)), "");
   // Cut at 20 instead, the grid is still 3x2, and rows fall elsewhere.
   const test::TermsRule wider{{53, 63}, "f32", {3339, 63, 1}, {20, 40}, {32, 32}};
   EXPECT_EQ(wider.grid(), (Numbers{3, 2}));
   EXPECT_EQ(ends(wider.text()), (Ends{{0, 19}, {20, 39}, {40, 52}}));
-  EXPECT_EQ(test::grid_mistake(placed(wider)), "");
+  EXPECT_EQ(test::rule_mistake(ruled(wider)), "");
 
   // In metal_today, 53 must be aligned to a multiple of 3 tiles, and 63 to one of 2.
   test::TodayRule today;
@@ -222,7 +222,7 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
   today.tile = {32, 32};
   EXPECT_EQ(today.shard(), (Numbers{1, 1}));
   EXPECT_EQ(ends(today.text()), (Ends{{0, 31}, {32, 52}, {}}));
-  EXPECT_EQ(test::grid_mistake(placed(today)), "");
+  EXPECT_EQ(test::rule_mistake(ruled(today)), "");
   today.alignments = {32, 32};
   const Result<Tensor> unaligned = parse_tensor(today.text({1, 1}));
   ASSERT_FALSE(unaligned.ok());

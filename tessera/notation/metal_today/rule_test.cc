@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
 #include "tessera/notation/metal_today/metal_today.h"
 #include "tessera/notation/notation.h"
+#include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/sanitized.h"
 
@@ -13,80 +13,35 @@ namespace tessera::notation {
 namespace {
 
 using test::Dice;
-using test::Failures;
+using test::NotationNumbers;
+using test::NotationRule;
 using test::Numbers;
+using test::RuleCase;
+using test::RuleLaws;
 using test::TodayRule;
+using test::WrongNumber;
+using ::testing::Values;
 
 constexpr int kLayouts = test::kSanitized ? 1000 : 10000;
 
-TEST(MetalTodayRule, RandomLayouts) {
-  Dice dice(11);
-  Failures failures;
-  for (int i = 0; i < kLayouts; ++i) failures.add(test::all_mistakes(placed(random_today(dice))));
-  EXPECT_EQ(failures.count(), 0) << failures.report();
+RuleCase today_case(const TodayRule& rule) {
+  return {rule.text(), [rule] { return mistake(ruled(rule)); }};
 }
-
-TEST(MetalTodayRule, RandomLayoutsIn32x32Tiles) {
-  Dice dice(12);
-  Failures failures;
-  for (int i = 0; i < kLayouts / 200; ++i) {
-    failures.add(test::all_mistakes(placed(random_today_32x32(dice))));
-  }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
-}
-
+RuleCase random_case(Dice& dice) { return today_case(test::random_today(dice)); }
+RuleCase large_case(Dice& dice) { return today_case(test::random_today_32x32(dice)); }
 /// The metal attribute can express every metal_today layout, strides included, if lines are not
 /// aligned past their last element: its shard is ceil(extent / grid).
-TEST(MetalTodayRule, TheSeedsFormSaysTheSameWhereItCan) {
-  const Result<const Notation*> metal = find_notation("metal");
-  ASSERT_TRUE(metal.ok());
-  Dice dice(13);
-  Failures failures;
-  int said = 0;
-  for (int i = 0; i < kLayouts / 2; ++i) {
-    const std::string text = random_today(dice).text();
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<std::string> raised = print_tensor(tensor->layout(), **metal);
-    if (!raised) {
-      EXPECT_EQ(code_name(raised.error().code), "not_supported") << text;
-      continue;
-    }
-    ++said;
-    const Result<Tensor> again = parse_tensor(*raised);
-    if (!again) {
-      failures.add(cat(text, "\n  said as ", *raised, ": ", again.error().message));
-      continue;
-    }
-    const Result<Comparison> same = same_function(tensor->layout(), again->layout());
-    if (!same || !same->equal || again->layout().slots() != tensor->layout().slots()) {
-      failures.add(cat(text, "\n  said as ", *raised, ": another layout"));
-    }
-  }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
-  EXPECT_GT(said, kLayouts / 20);
-}
+INSTANTIATE_TEST_SUITE_P(MetalToday, NotationRule,
+                         Values(RuleLaws{.notation = "metal-today",
+                                         .random = random_case,
+                                         .large = large_case,
+                                         .elsewhere = "metal"}));
 
-TEST(MetalTodayRule, AWrongDeviceShapeIsToldTheRightOne) {
-  Dice dice(14);
-  for (int i = 0; i < kLayouts / 5; ++i) {
-    const TodayRule rule = random_today(dice);
-    Numbers wrong = rule.shard();
-    std::int64_t& number =
-        wrong[static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(wrong.size())))];
-    number += number == 0 || dice.chance(50) ? 1 : -1;
-    const std::string text = rule.text(wrong);
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_FALSE(tensor.ok()) << text;
-    const Error& error = tensor.error();
-    EXPECT_EQ(code_name(error.code), "contradiction") << render(error, text);
-    EXPECT_TRUE((error.message + error.help).find(test::times(rule.shard())) != std::string::npos)
-        << "expected shard " << test::times(rule.shard()) << "\n"
-        << render(error, text);
-    EXPECT_TRUE(error.span.has_value()) << text;
-    if (HasFailure()) return;
-  }
+WrongNumber wrong_shard(Dice& dice) {
+  const TodayRule rule = test::random_today(dice);
+  return wrong_number(dice, rule, rule.shard());
 }
+INSTANTIATE_TEST_SUITE_P(MetalToday, NotationNumbers, Values(wrong_shard));
 
 TEST(MetalTodayRule, AGridThatDoesNotDivideIsRefused) {
   Dice dice(15);
@@ -106,15 +61,6 @@ TEST(MetalTodayRule, AGridThatDoesNotDivideIsRefused) {
     EXPECT_FALSE(tensor.error().help.empty()) << render(tensor.error(), text);
   }
   EXPECT_GT(refused, kLayouts / 20);
-}
-
-TEST(MetalTodayRule, SlipsAreErrorsInsideTheText) {
-  Dice dice(16);
-  Failures failures;
-  for (int i = 0; i < 2 * kLayouts; ++i) {
-    failures.add(test::hostile_mistake(test::mutated(dice, random_today(dice).text())));
-  }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
 }
 
 /// Layouts of the vendor's tests; lines and shards worked out by hand.
@@ -181,16 +127,7 @@ TEST(MetalTodayRule, ContradictionsOfTheAttribute) {
   };
   for (const Case& refused : cases) {
     const std::string text = cat("tensor<1x1x1x1x!ttcore.tile<32x32, f32>, ", refused.layout, ">");
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_FALSE(tensor.ok()) << text;
-    ASSERT_TRUE(tensor.error().span.has_value()) << text;
-    const Span span = *tensor.error().span;
-    const auto from = static_cast<std::int64_t>(text.rfind(refused.marked));
-    const auto to = from + static_cast<std::int64_t>(refused.marked.size());
-    EXPECT_TRUE(refused.marked.empty() ||
-                (span.from < to && from < std::max(span.to, span.from + 1)))
-        << render(tensor.error(), text);
-    EXPECT_FALSE(tensor.error().help.empty()) << render(tensor.error(), text);
+    EXPECT_EQ(test::marked_mistake(text, refused.marked), "");
   }
 }
 

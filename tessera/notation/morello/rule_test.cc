@@ -12,12 +12,12 @@
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
+#include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_morello.h"
-#include "tessera/testing/notation/rule_morello_laws.h"
 #include "tessera/testing/sanitized.h"
 
-/// Morello's notation against Morello's rule (testing/notation/rule_morello.h): random layouts and
-/// texts with mistakes.
+/// Morello's notation against Morello's rule (testing/notation/rule_morello.h): random layouts, and
+/// every example and number of the Morello documentation, with the corrections of FACTS.
 namespace tessera::notation {
 namespace {
 
@@ -25,67 +25,228 @@ using test::Dice;
 using test::Failures;
 using test::MorelloPart;
 using test::MorelloRule;
+using test::NotationRule;
 using test::Numbers;
+using test::RuleCase;
+using test::RuleLaws;
 using Kind = MorelloPart::Kind;
 
 constexpr std::int64_t kCases = test::kSanitized ? 1'000 : 10'000;
 
-TEST(MorelloRule, RandomLayoutsAreWhereTheRuleSays) {
-  Failures failures;
-  for (std::int64_t seed = 0; seed < kCases; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed) + 3'000'000);
-    const Numbers shape = test::random_shape(dice, 5, 100);
-    failures.add(test::morello_mistake(test::random_morello(dice, shape), shape));
+/// Physical sizes and the indexing expression agree with the rule.
+std::string words_mistake(const MorelloRule& rule, const Numbers& extents,
+                          const std::string& text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor) return text + "\n  refused";
+  const auto* words = std::get_if<MorelloLayout>(&terms_of(*tensor));
+  if (words == nullptr) return text + "\n  has other words";
+  const Result<std::vector<std::int64_t>> sizes = physical_sizes(*words, tensor->layout().shape());
+  if (!sizes) return cat(text, "\n  physical sizes: ", sizes.error().message);
+  if (*sizes != test::morello_sizes(rule, extents)) {
+    return cat(text, "\n  physical sizes ", bracketed(*sizes), ", expected ",
+               bracketed(*test::morello_sizes(rule, extents)));
   }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
+  const Result<std::string> expression = index_expression(*words, tensor->layout().shape());
+  if (!expression) return cat(text, "\n  expression: ", expression.error().message);
+  for (const Numbers& index : test::all_tuples(extents)) {
+    const auto value = test::evaluate_expression(*expression, index);
+    if (!value) return cat(text, "\n  not an expression: ", *expression);
+    const std::int64_t slot = test::morello_slot(rule, extents, index);
+    if (*value != slot) {
+      return cat(text, "\n  ", *expression, " at ", bracketed(index), " is ", *value, ", expected ",
+                 slot);
+    }
+  }
+  return {};
 }
 
-/// Texts with mistakes that are still accepted follow the rule as well.
-std::string accepted_mistake(const std::string& text) {
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor || tensor->notation != "morello" || !test::is_small(tensor->layout())) return {};
+/// All laws of a text (rule_check.h); physical_sizes are the rule's, and the indexing expression
+/// gives the slot of every index.
+std::string morello_mistake(const MorelloRule& rule, const Numbers& extents) {
+  const test::Ruled expected = ruled(rule, extents, "f32");
+  const std::string failure = mistake(expected);
+  return failure.empty() ? words_mistake(rule, extents, expected.text) : failure;
+}
+
+RuleCase random_case(Dice& dice) {
+  const Numbers shape = test::random_shape(dice, 5, 100);
+  const MorelloRule rule = test::random_morello(dice, shape);
+  return {test::tensor_text(shape, "f32", rule.text()),
+          [=] { return morello_mistake(rule, shape); }};
+}
+
+std::string accepted_mistake(const std::string& text, const Tensor& tensor) {
   MorelloRule rule;
-  for (const MorelloDim& dim : std::get<MorelloLayout>(terms_of(*tensor)).dims) {
+  for (const MorelloDim& dim : std::get<MorelloLayout>(terms_of(tensor)).dims) {
     rule.parts.push_back({dim.dim, static_cast<Kind>(dim.kind), dim.size});
   }
-  const Numbers& shape = tensor->layout().shape().extents();
+  const Numbers& shape = tensor.layout().shape().extents();
   if (test::product(shape) == 0) return {};  // the rule speaks of packs of something
   if (!test::morello_sizes(rule, shape)) return text + "\n  the rule refuses this shape";
-  test::Ruled ruled = test::ruled(rule, shape, std::string(dtype_name(tensor->layout().dtype())));
+  test::Ruled ruled = test::ruled(rule, shape, std::string(dtype_name(tensor.layout().dtype())));
   ruled.text = text;
   const std::string failure = test::rule_mistake(ruled);
   return failure.empty() ? failure : cat(text, "\n  ", failure);
 }
 
-TEST(MorelloRule, LayoutsAreRaisedByWhatTheyAre) {
-  Failures failures;
-  for (std::int64_t seed = 0; seed < kCases / 2; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed) + 12'000'000);
-    const Numbers shape = test::random_shape(dice, 4, 60);
-    const std::string text =
-        test::tensor_text(shape, "f32", test::random_morello(dice, shape).text());
-    failures.add(test::rewritten_mistake(dice, text));
+INSTANTIATE_TEST_SUITE_P(Morello, NotationRule,
+                         ::testing::Values(RuleLaws{.notation = "morello",
+                                                    .random = random_case,
+                                                    .accepted = accepted_mistake}));
+
+/// The slots of a matrix, row after row.
+Numbers slots(const std::string& text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
+  Numbers out;
+  if (!tensor) return out;
+  for (const Numbers& index : test::all_tuples(tensor->layout().shape().extents())) {
+    out.push_back(tensor->layout().locate(index)->slot);
   }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
+  return out;
 }
 
-TEST(MorelloRule, StrangersAreRaisedExactlyOrRefused) {
-  EXPECT_EQ(test::strangers_mistake("morello", kCases / 2), "");
+std::string expression_of(const std::string& text) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor) return tensor.error().message;
+  const auto expression =
+      index_expression(std::get<MorelloLayout>(terms_of(*tensor)), tensor->layout().shape());
+  return expression ? *expression : expression.error().message;
 }
 
-TEST(MorelloRule, SlipsAreTypedErrorsInsideTheText) {
-  Failures failures;
-  for (std::int64_t seed = 0; seed < kCases; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed) + 4'000'000);
-    const Numbers shape = test::random_shape(dice, 4, 100);
-    std::string text = test::tensor_text(shape, "f32", test::random_morello(dice, shape).text());
-    for (std::int64_t slips = dice.between(1, 3); slips > 0; --slips) {
-      text = test::mutated(dice, text);
-    }
-    failures.add(test::hostile_mistake(text));
-    failures.add(accepted_mistake(text));
+/// Morello documentation: offset N·d0 + d1 of a 6x8 matrix; row_major(2) is an abbreviation of two
+/// Dynamics.
+TEST(MorelloDocument, RowMajor) {
+  Numbers expected;
+  for (std::int64_t i = 0; i < 48; ++i) expected.push_back(i);
+  EXPECT_EQ(slots("tensor<6x8xf32, morello.row_major()>"), expected);
+  EXPECT_EQ(slots("tensor<6x8xf32, morello.row_major(2)>"), expected);
+  EXPECT_EQ(test::print_mistake("tensor<6x8xf32, morello.row_major(2)>"), "");
+  EXPECT_FALSE(parse_tensor("tensor<6x8xf32, morello.row_major(3)>").ok());
+  EXPECT_EQ(slots("tensor<6x8xf32, morello[(0, Dynamic), (1, Dynamic)]>"), expected);
+  MorelloRule rule{{{0, Kind::kDynamic, 0}, {1, Kind::kDynamic, 0}}, ""};
+  EXPECT_EQ(morello_mistake(rule, {6, 8}), "");
+  rule.builder = "row_major";
+  EXPECT_EQ(morello_mistake(rule, {6, 8}), "");
+  EXPECT_EQ(expression_of("tensor<6x8xf32, morello.row_major()>"), "8*d0 + d1");
+}
+
+/// Morello documentation: column-major is written with dim 1 first.
+TEST(MorelloDocument, ColumnMajor) {
+  const std::string text = "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic)]>";
+  EXPECT_EQ(slots(text), slots("tensor<6x8xf32, morello.col_major()>"));
+  EXPECT_EQ(slots(text)[1], 6);  // (0, 1): one column further
+  EXPECT_EQ(slots(text)[8], 1);  // (1, 0): one row further
+  MorelloRule rule{{{1, Kind::kDynamic, 0}, {0, Kind::kDynamic, 0}}, ""};
+  EXPECT_EQ(morello_mistake(rule, {6, 8}), "");
+}
+
+/// Morello documentation with FACTS 28: b = (d1 mod 4) + 4·d0 + 24·floor(d1 / 4).
+TEST(MorelloDocument, Packed) {
+  const std::string text = "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>";
+  const MorelloRule rule{{{1, Kind::kDynamic, 0}, {0, Kind::kDynamic, 0}, {1, Kind::kPacked, 4}},
+                         ""};
+  EXPECT_EQ(test::tensor_text({6, 8}, "f32", rule.text()), text);
+  EXPECT_EQ(morello_mistake(rule, {6, 8}), "");
+  Numbers expected;
+  for (std::int64_t d0 = 0; d0 < 6; ++d0) {
+    for (std::int64_t d1 = 0; d1 < 8; ++d1) expected.push_back(d1 % 4 + 4 * d0 + 24 * (d1 / 4));
   }
-  EXPECT_EQ(failures.count(), 0) << failures.report();
+  EXPECT_EQ(slots(text), expected);
+  // The picture of the documentation: the first row of the packed matrix.
+  EXPECT_EQ(Numbers(expected.begin(), expected.begin() + 8), (Numbers{0, 1, 2, 3, 24, 25, 26, 27}));
+  EXPECT_EQ(expression_of(text), "4*d0 + 24*(d1/4) + d1%4");
+}
+
+/// Morello documentation: NCHW, NHWC and the packed NCHWc of its reference are reorderings.
+TEST(MorelloDocument, ImageLayouts) {
+  MorelloRule nhwc{{{0, Kind::kDynamic, 0},
+                    {2, Kind::kDynamic, 0},
+                    {3, Kind::kDynamic, 0},
+                    {1, Kind::kDynamic, 0}},
+                   "nhwc"};
+  EXPECT_EQ(morello_mistake(nhwc, {2, 3, 5, 7}), "");
+  nhwc.builder.clear();
+  EXPECT_EQ(morello_mistake(nhwc, {2, 3, 5, 7}), "");
+  const MorelloRule packed{{{0, Kind::kDynamic, 0},
+                            {1, Kind::kDynamic, 0},
+                            {2, Kind::kDynamic, 0},
+                            {3, Kind::kDynamic, 0},
+                            {1, Kind::kPacked, 4}},
+                           ""};
+  EXPECT_EQ(morello_mistake(packed, {2, 8, 3, 5}), "");
+  EXPECT_FALSE(parse_tensor("tensor<2x3xf32, morello.nhwc()>").ok());
+}
+
+/// FACTS 29: even indices first.
+TEST(MorelloFacts, OddEven) {
+  EXPECT_EQ(slots("tensor<8xf32, morello[(0, OddEven(8))]>"), (Numbers{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(morello_mistake({{{0, Kind::kDynamic, 0}, {0, Kind::kOddEven, 16}}, ""}, {48}), "");
+  EXPECT_EQ(slots("tensor<8xf32, morello[(0, Dynamic), (0, OddEven(4))]>"),
+            (Numbers{0, 2, 1, 3, 4, 6, 5, 7}));
+}
+
+/// FACTS 31: above an inner pack, OddEven deinterleaves floor(x / v) mod n.
+TEST(MorelloFacts, OddEvenAboveAPack) {
+  EXPECT_EQ(slots("tensor<8xf32, morello[(0, OddEven(4)), (0, Packed(2))]>"),
+            (Numbers{0, 1, 4, 5, 2, 3, 6, 7}));
+  EXPECT_EQ(morello_mistake({{{0, Kind::kDynamic, 0},
+                              {1, Kind::kDynamic, 0},
+                              {0, Kind::kOddEven, 4},
+                              {0, Kind::kPacked, 3}},
+                             ""},
+                            {24, 5}),
+            "");
+}
+
+/// Layouts of other notations that Morello can express too.
+TEST(MorelloFacts, TheSameLayoutInOtherWords) {
+  for (const char* text : {
+           "tensor<6x8xf32, strided<[8, 1]>>",
+           "tensor<6x8xf32, strided<[1, 6]>>",
+           "tensor<2x3x5xf32, strided<[3, 1, 6]>>",
+           "tensor<6x8xf32, pyflame.SinglePE()>",
+           "tensor<512x256xf16, spyre.default()>",  // (1, Dynamic), (0, Dynamic), (1, Packed(64))
+           "tensor<f32, strided<[]>>",
+           "tensor<48xf32, native<{d0} / (16 -> mem*16, 2 -> mem, 1 -> mem*8)>>",  // OddEven(16)
+           "tensor<1x7x1xf32, strided<[7, 1, 1]>>",
+       }) {
+    EXPECT_EQ(test::equivalent_mistake(text, "morello"), "");
+  }
+}
+
+/// FACTS 30: a pack larger than what remains is clamped, once per dim; everything divides exactly.
+TEST(MorelloFacts, PacksDivideOrAreClampedOnce) {
+  EXPECT_EQ(morello_mistake({{{0, Kind::kPacked, 4}}, ""}, {3}), "");
+  EXPECT_EQ(morello_mistake({{{0, Kind::kDynamic, 0}, {0, Kind::kPacked, 8}}, ""}, {5}), "");
+  EXPECT_EQ(
+      morello_mistake({{{0, Kind::kPacked, 8}, {1, Kind::kDynamic, 0}, {0, Kind::kPacked, 3}}, ""},
+                      {15, 2}),
+      "");
+  for (const std::string layout : {
+           "morello[(0, Dynamic), (1, Dynamic), (1, Packed(4))]",    // 4 does not divide 6
+           "morello[(0, Packed(4)), (1, Dynamic), (0, Packed(9))]",  // clamped twice
+           "morello[(0, Dynamic)]",                                  // dim 1 is not covered
+           "morello[(0, Packed(2)), (1, Dynamic)]",                  // half of dim 0 is
+       }) {
+    const std::string text = test::tensor_text({8, 6}, "f32", layout);
+    const Result<Tensor> tensor = parse_tensor(text);
+    ASSERT_FALSE(tensor.ok()) << text;
+    EXPECT_EQ(code_name(tensor.error().code), "invalid_shape") << render(tensor.error(), text);
+    EXPECT_EQ(test::hostile_mistake(text), "");
+  }
+  for (const std::string layout :
+       {"morello[(0, Packed(4)), (0, Dynamic), (1, Dynamic)]",  // Dynamic is outermost
+        "morello[(0, Dynamic), (0, Dynamic), (1, Dynamic)]",    // and once per dim
+        "morello[(2, Dynamic), (0, Dynamic), (1, Dynamic)]", "morello[(-1, Dynamic)]",
+        "morello[(0, Packed(0)), (1, Dynamic)]", "morello[(0, Packed(-2)), (1, Dynamic)]",
+        "morello[(0, Packd(2)), (1, Dynamic)]", "morello[(0, Packed), (1, Dynamic)]",
+        "morello[(0, Dynamic(2)), (1, Dynamic)]", "morello.rowmajor()",
+        "morello[(0, OddEven(6)), (0, Packed(0)), (1, Dynamic)]", "morello[0, 1]"}) {
+    const std::string text = test::tensor_text({8, 6}, "f32", layout);
+    EXPECT_FALSE(parse_tensor(text).ok()) << text;
+    EXPECT_EQ(test::hostile_mistake(text), "");
+  }
 }
 
 /// The slots of a box of elements.

@@ -11,17 +11,19 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
-#include "tessera/testing/generate.h"
-#include "tessera/testing/notation/reasons.h"
+#include "tessera/testing/notation/rule_laws.h"
+#include "tessera/testing/notation/text_checks.h"
 #include "tessera/testing/tuples.h"
 
 namespace tessera::notation {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using test::NotationRule;
+using test::Numbers;
+using test::RuleCase;
+using test::RuleLaws;
 
 /// The rule directly from the tag: from the fastest block to the slowest, take the remainder of its
 /// dim and continue with the quotient; then the dims from fastest to slowest.
@@ -56,76 +58,48 @@ std::int64_t naive_slots(const OnednnLayout& words, const Numbers& shape) {
   return slots;
 }
 
-void expect_rule(const Layout& layout, const OnednnLayout& words) {
-  const Numbers& shape = layout.shape().extents();
-  ASSERT_EQ(layout.slots(), naive_slots(words, shape));
-  std::vector<Index> held(static_cast<std::size_t>(layout.slots()));
-  test::for_each_tuple(shape, [&](const Index& index) {
-    const Result<Location> where = layout.locate(index);
-    ASSERT_TRUE(where.ok());
-    ASSERT_EQ(where->slot, naive_slot(words, shape, index)) << bracketed(index);
-    held[static_cast<std::size_t>(where->slot)] = index;
-  });
-  const std::int64_t stride = layout.slots() > 300 ? 7 : 1;
-  for (std::int64_t slot = 0; slot < layout.slots(); slot += stride) {
-    const Index& index = held[static_cast<std::size_t>(slot)];
-    const Result<Slot> found = layout.element_at({}, slot);
-    ASSERT_TRUE(found.ok());
-    if (!index.empty()) {
-      ASSERT_EQ(std::get<Index>(*found), index) << slot;
-    } else {
-      ASSERT_EQ(std::get<Padding>(*found).cause, Cause::kAlignment) << slot;
-    }
+RuleCase tag_case(const OnednnLayout& words, const Numbers& shape) {
+  test::Ruled ruled;
+  ruled.text = test::tensor_text(shape, "f32", write(words));
+  ruled.shape = shape;
+  ruled.slots = naive_slots(words, shape);
+  for (const Numbers& index : test::all_tuples(shape)) {
+    ruled.spots.push_back({{{}}, naive_slot(words, shape, index)});
   }
+  ruled.causes.assign(static_cast<std::size_t>(ruled.slots), "alignment");
+  return words_case(words, ruled);
 }
-
-void expect_raised(const Layout& layout) {
-  const Result<OnednnLayout> words = raise_onednn(layout);
-  ASSERT_TRUE(words.ok()) << words.error().message << "\n" << print_native(layout);
-  SCOPED_TRACE(write(*words));
-  const Result<Layout> again = lower(*words, layout.shape(), layout.dtype());
-  ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_TRUE(same_function(*again, layout)->equal);
-  EXPECT_EQ(again->slots(), layout.slots());
-}
-
-struct RandomTag {
-  Numbers shape;
-  OnednnLayout words;
-  std::string text() const {
-    return cat("tensor<", write_tensor_type(shape, Atom::scalar(DType::kF32)), ", ", write(words),
-               ">");
-  }
-};
 
 /// Any order of dims in plain or named letters, with up to five blocks, also repeated, larger than
 /// their dim, and over dims of extent 1.
-RandomTag random_tag(test::Dice& dice) {
+RuleCase random_case(test::Dice& dice) {
   static const std::vector<std::string> sets = {"a",    "ab",    "abc", "abcd", "abcde", "nchw",
                                                 "oihw", "goihw", "tnc", "ldnc", "ldigo", "x"};
-  RandomTag random;
-  random.words.letters = sets[static_cast<std::size_t>(dice.below(std::ssize(sets)))];
-  const std::size_t rank = random.words.letters.size();
+  OnednnLayout words;
+  Numbers shape;
+  words.letters = sets[static_cast<std::size_t>(dice.below(std::ssize(sets)))];
+  const std::size_t rank = words.letters.size();
   const bool may_be_empty = dice.chance(2);
   for (std::size_t i = 0; i < rank; ++i) {
-    random.shape.push_back(dice.chance(20) ? 1
-                                           : dice.between(may_be_empty ? 0 : 1, rank > 3   ? 3
-                                                                                : rank > 2 ? 5
-                                                                                           : 9));
+    shape.push_back(dice.chance(20) ? 1
+                                    : dice.between(may_be_empty ? 0 : 1, rank > 3   ? 3
+                                                                         : rank > 2 ? 5
+                                                                                    : 9));
   }
   for (const std::size_t dim : dice.order(rank)) {
-    random.words.order.push_back(static_cast<int>(dim));
+    words.order.push_back(static_cast<int>(dim));
   }
   std::int64_t budget = 60;  // slots of all blocks together
   for (std::int64_t blocks = dice.between(0, 5); blocks > 0; --blocks) {
     const std::int64_t size =
         dice.between(1, std::max<std::int64_t>(std::min<std::int64_t>(6, budget), 1));
     budget /= size;
-    random.words.blocks.push_back(
-        {static_cast<int>(dice.below(static_cast<std::int64_t>(rank))), size});
+    words.blocks.push_back({static_cast<int>(dice.below(static_cast<std::int64_t>(rank))), size});
   }
-  return random;
+  return tag_case(words, shape);
 }
+INSTANTIATE_TEST_SUITE_P(Onednn, NotationRule,
+                         ::testing::Values(RuleLaws{.notation = "onednn", .random = random_case}));
 
 TEST(Onednn, KnownAnswersOfTheOwnersPage) {
   // oneDNN, "Understanding memory formats": activations of 2x16x5x4 and the offset functions of
@@ -212,45 +186,6 @@ TEST(Onednn, NamedTagsAreLetterTags) {
   }
 }
 
-TEST(Onednn, EveryElementOfRandomTagsFollowsTheRule) {
-  std::int64_t empty = 0;
-  for (std::uint64_t seed = 0; seed < 10000; ++seed) {
-    test::Dice dice(seed);
-    const RandomTag random = random_tag(dice);
-    const std::string text = random.text();
-    SCOPED_TRACE(text);
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    EXPECT_EQ(std::get<OnednnLayout>(terms_of(*tensor)), random.words);
-    EXPECT_EQ(print_tensor(*tensor), text);
-    expect_rule(tensor->layout(), random.words);
-    expect_raised(tensor->layout());
-    if (::testing::Test::HasFailure()) return;
-    if (tensor->layout().shape().empty()) ++empty;
-  }
-  EXPECT_GT(empty, 10);
-}
-
-TEST(Onednn, LayoutsDescribedDifferentlyAreRaised) {
-  int raised = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    test::Dice dice(seed);
-    const RandomTag random = random_tag(dice);
-    SCOPED_TRACE(random.text());
-    const Result<Tensor> tensor = parse_tensor(random.text());
-    ASSERT_TRUE(tensor.ok());
-    LayoutSpec spec = tensor->layout().spec();
-    spec.slots = tensor->layout().slots();
-    spec.form = test::rewrite(dice, spec.form);
-    const Result<Layout> other = Layout::make(spec);
-    if (!other.ok()) continue;
-    expect_raised(*other);
-    if (::testing::Test::HasFailure()) return;
-    ++raised;
-  }
-  EXPECT_GT(raised, 2000);
-}
-
 TEST(Onednn, RaisedTextIsThePlainest) {
   for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {"tensor<4x6xf32, strided<[6, 1]>>", "onednn.ab"},
@@ -266,11 +201,8 @@ TEST(Onednn, RaisedTextIsThePlainest) {
            {"tensor<530x630xbf16, xla{1,0:T(8,128)(2,1)}>", "onednn.AB4a128b2a"},
            {"tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>",
             "onednn.Ba4b"}}) {
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<OnednnLayout> words = raise_onednn(tensor->layout());
-    ASSERT_TRUE(words.ok()) << text << "\n" << words.error().message;
-    EXPECT_EQ(write(*words), expected) << text;
+    EXPECT_EQ(raised_as(text, "onednn"), expected) << text;
+    EXPECT_EQ(test::equivalent_mistake(text, "onednn"), "");
   }
 }
 
@@ -292,12 +224,7 @@ TEST(Onednn, WhatCannotBeSaidHasAReason) {
            {"tensor<30x7xf32, xla{1,0:T(3,2)(2,1)}>", "block_not_divided dim=0 block=3 inner=2"},
            {"tensor<4x6x5xf32, xla{2,1,0:T(*,5,1)}>", "joined_dims dims=[0, 1]"},
            {"tensor<5x3xi4, xla{1,0}>", "stored_as dtype=i4 storage=i8 expected_storage=i4"}}) {
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<OnednnLayout> words = raise_onednn(tensor->layout());
-    ASSERT_FALSE(words.ok()) << text << "\n" << write(*words);
-    EXPECT_EQ(words.error().code, ErrorCode::kNotSupported);
-    EXPECT_EQ(test::reasons_text(words.error()), reason) << text;
+    EXPECT_EQ(raised_as(text, "onednn"), cat("not_supported: ", reason)) << text;
   }
 }
 

@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
-#include "tessera/testing/generate.h"
-#include "tessera/testing/notation/reasons.h"
-#include "tessera/testing/tuples.h"
+#include "tessera/testing/notation/rule_laws.h"
+#include "tessera/testing/notation/text_checks.h"
 
 namespace tessera::notation {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using test::NotationRule;
+using test::Numbers;
+using test::RuleCase;
+using test::RuleLaws;
 
 struct Answer {
   std::int64_t slot = 0;
@@ -71,67 +72,34 @@ Numbers physical(const XlaLayout& words, const Numbers& logical) {
   return numbers;
 }
 
-/// Every element is where the rule puts it, and every other slot is padding of its cause.
-void expect_rule(const Layout& layout, const XlaLayout& words) {
-  const Numbers extent = physical(words, layout.shape().extents());
+RuleCase xla_case(const XlaLayout& words, const Numbers& shape) {
+  const Numbers extent = physical(words, shape);
   const std::int64_t tiled = naive(Numbers(extent.size(), 0), extent, words.tiles).slots;
+  test::Ruled ruled;
+  ruled.text = test::tensor_text(shape, "f32", write(words));
+  ruled.shape = shape;
   const std::int64_t align = words.tail_alignment.value_or(1);
-  ASSERT_EQ(layout.slots(), (tiled + align - 1) / align * align);
-  std::vector<Index> held(static_cast<std::size_t>(layout.slots()));
-  std::vector<bool> full(held.size(), false);
-  test::for_each_tuple(layout.shape().extents(), [&](const Index& index) {
-    const Result<Location> where = layout.locate(index);
-    ASSERT_TRUE(where.ok());
-    ASSERT_EQ(where->slot, naive(physical(words, index), extent, words.tiles).slot)
-        << bracketed(index);
-    held[static_cast<std::size_t>(where->slot)] = index;
-    full[static_cast<std::size_t>(where->slot)] = true;
-  });
-  const std::int64_t stride = layout.slots() > 300 ? 7 : 1;
-  for (std::int64_t slot = 0; slot < layout.slots(); slot += stride) {
-    const Result<Slot> found = layout.element_at({}, slot);
-    ASSERT_TRUE(found.ok());
-    if (full[static_cast<std::size_t>(slot)]) {
-      ASSERT_EQ(std::get<Index>(*found), held[static_cast<std::size_t>(slot)]) << slot;
-    } else {
-      ASSERT_EQ(std::get<Padding>(*found).cause, slot < tiled ? Cause::kTile : Cause::kGap) << slot;
-    }
+  ruled.slots = test::ceil_divide(tiled, align) * align;
+  for (const Numbers& index : test::all_tuples(shape)) {
+    ruled.spots.push_back({{{}}, naive(physical(words, index), extent, words.tiles).slot});
   }
+  ruled.causes.assign(static_cast<std::size_t>(tiled), "tile");
+  ruled.causes.resize(static_cast<std::size_t>(ruled.slots), "gap");
+  return words_case(words, ruled);
 }
-
-/// The raised layout lowers to the same function with the same allocation, storage and space.
-void expect_raised(const Layout& layout) {
-  const Result<XlaLayout> words = raise_xla(layout);
-  ASSERT_TRUE(words.ok()) << words.error().message << "\n" << print_native(layout);
-  SCOPED_TRACE(write(*words));
-  const Result<Layout> again = lower(*words, layout.shape(), layout.dtype());
-  ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_TRUE(same_function(*again, layout)->equal);
-  EXPECT_EQ(again->slots(), layout.slots());
-  EXPECT_EQ(again->atom(), layout.atom());
-  EXPECT_EQ(again->spec().space, layout.spec().space);
-}
-
-struct RandomXla {
-  Numbers shape;
-  XlaLayout words;
-  std::string text() const {
-    return cat("tensor<", write_tensor_type(shape, Atom::scalar(DType::kF32)), ", ", write(words),
-               ">");
-  }
-};
 
 /// Tiles of up to three levels, of higher rank than the shape, larger than what they tile, over the
 /// grid of those before, with combined dims.
-RandomXla random_xla(test::Dice& dice) {
-  RandomXla random;
+RuleCase random_case(test::Dice& dice) {
+  XlaLayout words;
+  Numbers shape;
   const auto rank = static_cast<std::size_t>(dice.between(0, 4));
   const bool may_be_empty = dice.chance(2);
   for (std::size_t i = 0; i < rank; ++i) {
-    random.shape.push_back(dice.between(may_be_empty ? 0 : 1, rank > 2 ? 4 : 7));
+    shape.push_back(dice.between(may_be_empty ? 0 : 1, rank > 2 ? 4 : 7));
   }
   for (const std::size_t dim : dice.order(rank)) {
-    random.words.minor_to_major.push_back(static_cast<std::int64_t>(dim));
+    words.minor_to_major.push_back(static_cast<std::int64_t>(dim));
   }
   const std::int64_t levels = dice.between(0, 3);
   std::int64_t budget = 60;  // slots of all tiles together
@@ -144,12 +112,14 @@ RandomXla random_xla(test::Dice& dice) {
       budget /= tile.back();
       if (level == 0 && i + 1 < numbers && dice.chance(12)) tile.back() = XlaLayout::kCombine;
     }
-    random.words.tiles.push_back(std::move(tile));
+    words.tiles.push_back(std::move(tile));
   }
-  if (dice.chance(5)) random.words.tail_alignment = dice.between(1, 12);
-  if (dice.chance(5)) random.words.memory_space = dice.between(0, 9);
-  return random;
+  if (dice.chance(5)) words.tail_alignment = dice.between(1, 12);
+  if (dice.chance(5)) words.memory_space = dice.between(0, 9);
+  return xla_case(words, shape);
 }
+INSTANTIATE_TEST_SUITE_P(Xla, NotationRule,
+                         ::testing::Values(RuleLaws{.notation = "xla", .random = random_case}));
 
 TEST(Xla, KnownAnswersOfTheOwnersPage) {
   // openxla.org/xla/tiled_layout: F32[3,5]{1,0:T(2,2)}, element (2,3) is at 17: tile (1,1) of 2x3
@@ -200,45 +170,6 @@ TEST(Xla, KnownAnswersOfTheOwnersTests) {
   }
 }
 
-TEST(Xla, EveryElementOfRandomLayoutsFollowsTheRule) {
-  std::int64_t empty = 0;
-  for (std::uint64_t seed = 0; seed < 10000; ++seed) {
-    test::Dice dice(seed);
-    const RandomXla random = random_xla(dice);
-    const std::string text = random.text();
-    SCOPED_TRACE(text);
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    EXPECT_EQ(std::get<XlaLayout>(terms_of(*tensor)), random.words);
-    EXPECT_EQ(print_tensor(*tensor), text);
-    expect_rule(tensor->layout(), random.words);
-    expect_raised(tensor->layout());
-    if (::testing::Test::HasFailure()) return;
-    if (tensor->layout().shape().empty()) ++empty;
-  }
-  EXPECT_GT(empty, 10);
-}
-
-TEST(Xla, LayoutsDescribedDifferentlyAreRaised) {
-  int raised = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    test::Dice dice(seed);
-    const RandomXla random = random_xla(dice);
-    SCOPED_TRACE(random.text());
-    const Result<Tensor> tensor = parse_tensor(random.text());
-    ASSERT_TRUE(tensor.ok());
-    LayoutSpec spec = tensor->layout().spec();
-    spec.slots = tensor->layout().slots();
-    spec.form = test::rewrite(dice, spec.form);
-    const Result<Layout> other = Layout::make(spec);
-    if (!other.ok()) continue;
-    expect_raised(*other);
-    if (::testing::Test::HasFailure()) return;
-    ++raised;
-  }
-  EXPECT_GT(raised, 2000);
-}
-
 TEST(Xla, RaisedTextIsThePlainest) {
   for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {"tensor<4x6xf32, strided<[6, 1]>>", "xla{1,0}"},
@@ -273,12 +204,8 @@ TEST(Xla, RaisedTextIsThePlainest) {
            {"tensor<5x3xi4, strided<[3, 1]>>", "xla{1,0:E(4)}"},
            {"tensor<5x3xi4, xla{1,0}>", "xla{1,0}"},
        }) {
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<XlaLayout> words = raise_xla(tensor->layout());
-    ASSERT_TRUE(words.ok()) << text << "\n" << words.error().message;
-    EXPECT_EQ(write(*words), expected) << text;
-    expect_raised(tensor->layout());
+    EXPECT_EQ(raised_as(text, "xla"), expected) << text;
+    EXPECT_EQ(test::equivalent_mistake(text, "xla"), "");
   }
 }
 
@@ -289,12 +216,7 @@ TEST(Xla, WhatCannotBeSaidHasAReason) {
            {"tensor<4x6xf32, strided<[6, 1], offset: 5>>", "first_slot slot=5"},
            {"tensor<4x6xf32, strided<[7, 1]>>", "steps_take_more slots=27 steps=4 step=7 taken=28"},
        }) {
-    const Result<Tensor> tensor = parse_tensor(text);
-    ASSERT_TRUE(tensor.ok()) << render(tensor.error(), text);
-    const Result<XlaLayout> words = raise_xla(tensor->layout());
-    ASSERT_FALSE(words.ok()) << write(*words);
-    EXPECT_EQ(words.error().code, ErrorCode::kNotSupported);
-    EXPECT_EQ(test::reasons_text(words.error()), reason) << text;
+    EXPECT_EQ(raised_as(text, "xla"), cat("not_supported: ", reason)) << text;
   }
 }
 

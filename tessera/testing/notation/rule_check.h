@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,9 @@
 /// use any code of the library.
 ///
 /// This header: a tensor as its notation's own rule places it (`Ruled`, filled in by
-/// rule_pyflame.h, rule_morello.h, rule_spyre.h), and the laws that the library must satisfy for
-/// it. A law returns an empty string when it holds, otherwise what broke, so that tables of cases
-/// and random texts call the same laws.
+/// rule_pyflame.h, rule_morello.h, ..), and the laws that the library must satisfy for it. A law
+/// returns an empty string when it holds, otherwise what broke, so that tables of cases and random
+/// texts (rule_laws.h) call the same laws.
 namespace tessera::test {
 
 using Numbers = std::vector<std::int64_t>;
@@ -35,7 +36,9 @@ struct Ruled {
   Numbers mesh;                 ///< the notation's grid; empty when it has none
   std::int64_t slots = 0;       ///< allocated per place
   std::vector<RuleSpot> spots;  ///< of every index, in row-major order
-  std::string cause;            ///< of all padding, where the rule has a single one
+  /// Of every slot of every place, if it holds no element; none where the rule states no cause.
+  std::vector<std::string_view> causes = {};
+  bool one_place = false;  ///< whatever the rank of the mesh
 };
 
 std::int64_t product(const Numbers& numbers);
@@ -51,24 +54,27 @@ std::int64_t random_extent(Dice& dice, std::int64_t most);
 /// Extents of rank 0 to `max_rank` with at most `max_elements` elements.
 Numbers random_shape(Dice& dice, std::int64_t max_rank, std::int64_t max_elements);
 
+/// Which element (by row-major number) each slot of each place holds, -1 for none; nothing when the
+/// rule puts two elements into one slot.
+std::optional<std::vector<std::int64_t>> contents(const Ruled& ruled);
+
 /// The text parses; its mesh and slots are the rule's; locate of every index is the rule's
 /// position; element_at of every slot of every place is the element that the rule put there, or
-/// padding.
+/// padding of its cause.
 std::string rule_mistake(const Ruled& ruled);
 /// It prints as it was written, and the printed text parses to the same attribute.
 std::string print_mistake(std::string_view text);
 /// Raised from the bare layout, it reads back as the same function with the same allocation.
 std::string raise_mistake(std::string_view text);
 /// The same when the layout is written differently: digits split, folds joined or reordered, ..
-std::string rewritten_mistake(Dice& dice, std::string_view text);
+/// `raised` counts the texts; a refusal is a mistake.
+std::string rewritten_mistake(Dice& dice, std::string_view text, std::int64_t& raised);
 /// Any layout raises to a text that reads back as the same function with the same allocation, or to
-/// a reason.
-std::string stranger_mistake(const Layout& layout, std::string_view notation);
+/// a reason. `raised` counts the texts.
+std::string stranger_mistake(const Layout& layout, std::string_view notation, std::int64_t& raised);
 /// The same, and it succeeds: the text of another notation has an equivalent in this one.
 std::string equivalent_mistake(std::string_view text, std::string_view notation);
-/// stranger_mistake of random layouts of the core.
-std::string strangers_mistake(std::string_view notation, std::int64_t cases);
-/// All of the laws of a text.
+/// rule_mistake, print_mistake and raise_mistake.
 std::string mistake(const Ruled& ruled);
 
 /// The failures of many random cases: how many, and the shortest few.
@@ -89,6 +95,8 @@ std::string mutated(Dice& dice, const std::string& text);
 /// For any text, the answer is a tensor that prints and raises, or an error with a message and a
 /// span inside the text.
 std::string hostile_mistake(const std::string& text);
+/// The text is refused with a help and a span that touches the last `marked` in it.
+std::string marked_mistake(std::string_view text, std::string_view marked);
 /// Whether the laws can be checked slot by slot in a short time.
 bool is_small(const Layout& layout);
 

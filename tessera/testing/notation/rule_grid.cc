@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "tessera/base/text.h"
 
@@ -22,6 +23,19 @@ std::string_view first_of(std::string_view a, std::string_view b) {
     if (cause == a || cause == b) return cause;
   }
   return {};
+}
+
+Numbers tuple_of(const Numbers& counts, std::int64_t number) {
+  Numbers out(counts.size());
+  for (std::size_t i = counts.size(); i-- > 0; number /= counts[i]) out[i] = number % counts[i];
+  return out;
+}
+
+/// The answer for one slot as text.
+std::string answer(const Result<Slot>& found) {
+  if (!found) return found.error().message;
+  if (const Index* index = std::get_if<Index>(&*found)) return bracketed(*index);
+  return std::string(cause_name(std::get<Padding>(*found).cause));
 }
 
 }  // namespace
@@ -86,16 +100,15 @@ std::int64_t total_slots(const std::vector<RuleLine>& lines) {
   return slots;
 }
 
-RuledGrid placed(const RuleGrid& rule) {
-  RuledGrid out;
-  Ruled& ruled = out.ruled;
-  ruled.shape = rule.shape;
-  ruled.slots = 1;
+Ruled ruled(const RuleGrid& rule, std::string text) {
+  Ruled out;
+  out.text = std::move(text);
+  out.shape = rule.shape;
+  out.slots = 1;
   for (const RuleLine& line : rule.lines) {
-    ruled.mesh.push_back(line.grid);
-    ruled.slots *= line.atoms * line.tile;
+    out.mesh.push_back(line.grid);
+    out.slots *= line.atoms * line.tile;
   }
-  std::set<std::pair<Numbers, std::int64_t>> taken;
   for (const Numbers& index : all_tuples(rule.shape)) {
     const Numbers p = rule.at(index);
     std::vector<RuleDigits> digits;
@@ -104,83 +117,81 @@ RuledGrid placed(const RuleGrid& rule) {
       digits.push_back(digits_of(rule.lines[i], p[i]));
       place.push_back(digits[i].place);
     }
-    const std::int64_t slot = slot_of(rule.lines, digits);
-    if (!taken.insert({place, slot}).second) out.injective = false;
-    ruled.spots.push_back({{place}, slot});
+    out.spots.push_back({{place}, slot_of(rule.lines, digits)});
   }
   const std::vector<std::set<std::int64_t>> used = used_positions(rule);
-  for (const Numbers& place : all_tuples(ruled.mesh)) {
-    for (std::int64_t slot = 0; slot < ruled.slots; ++slot) {
+  for (const Numbers& place : all_tuples(out.mesh)) {
+    for (std::int64_t slot = 0; slot < out.slots; ++slot) {
       out.causes.push_back(cause_if_empty(rule, used, digits_at(rule.lines, place, slot)));
     }
-  }
-  for (const RuleSpot& spot : ruled.spots) {
-    std::int64_t number = 0;
-    for (std::size_t i = 0; i < ruled.mesh.size(); ++i) {
-      number = number * ruled.mesh[i] + spot.places[0][i];
-    }
-    out.causes[at(number * ruled.slots + spot.slot)] = "";
   }
   return out;
 }
 
-std::string grid_mistake(const RuledGrid& expected) {
-  const Ruled& ruled = expected.ruled;
-  const Result<Tensor> tensor = parse_tensor(ruled.text);
-  if (!tensor) return cat("refused: ", render(tensor.error(), ruled.text));
+std::string sampled_mistake(const RuleGrid& rule, std::string_view text, Dice& dice, int samples) {
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor) return cat("refused: ", render(tensor.error(), text));
   const Layout& layout = tensor->layout();
-  if (layout.shape().extents() != ruled.shape) return "another shape";
-  const bool same_mesh =
-      expected.one_place ? layout.places() == 1 : layout.mesh().extents() == ruled.mesh;
-  if (!same_mesh) return cat("found mesh ", bracketed(layout.mesh().extents()));
-  if (layout.slots() != ruled.slots) {
-    return cat("expected ", ruled.slots, " slots a place, found ", layout.slots());
+  Numbers mesh;
+  std::int64_t slots = 1;
+  for (const RuleLine& line : rule.lines) {
+    mesh.push_back(line.grid);
+    slots *= line.atoms * line.tile;
   }
-  const auto here = [&](const Numbers& place) {
-    return expected.one_place ? Place(layout.mesh().rank(), 0) : place;
-  };
-  const std::vector<Numbers> indices = all_tuples(ruled.shape);
-  const std::vector<Numbers> places = all_tuples(ruled.mesh);
-  std::vector<std::int64_t> held(expected.causes.size(), -1);
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const RuleSpot& spot = ruled.spots[i];
-    const Result<Location> found = layout.locate(indices[i]);
-    if (!found) return cat("locate ", bracketed(indices[i]), ": ", found.error().message);
-    if (found->places.size() != 1 || found->places[0] != here(spot.places[0]) ||
-        found->slot != spot.slot) {
-      return cat("locate ", bracketed(indices[i]), ": expected ", bracketed(spot.places[0]),
-                 " slot ", spot.slot, ", found ", bracketed(found->places.at(0)), " slot ",
-                 found->slot);
+  if (layout.mesh().extents() != mesh) return "another mesh";
+  if (layout.slots() != slots) return cat(layout.slots(), " slots, expected ", slots);
+  const std::int64_t places = product(mesh);
+  const std::int64_t elements = product(rule.shape);
+
+  std::vector<std::pair<std::int64_t, std::int64_t>> held;  // place·slots + slot, element
+  std::vector<std::set<std::int64_t>> used(rule.lines.size());
+  for (std::int64_t element = 0; element < elements; ++element) {
+    const Numbers p = rule.at(tuple_of(rule.shape, element));
+    std::int64_t place = 0;
+    std::vector<RuleDigits> digits;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      used[i].insert(p[i]);
+      digits.push_back(digits_of(rule.lines[i], p[i]));
+      place = place * mesh[i] + digits[i].place;
     }
-    std::int64_t number = 0;
-    for (std::size_t k = 0; k < ruled.mesh.size(); ++k) {
-      number = number * ruled.mesh[k] + spot.places[0][k];
-    }
-    held[at(number * ruled.slots + spot.slot)] = static_cast<std::int64_t>(i);
+    held.emplace_back(place * slots + slot_of(rule.lines, digits), element);
   }
-  for (std::size_t cell = 0; cell < held.size(); ++cell) {
-    const auto number = static_cast<std::int64_t>(cell);
-    const Place place = here(places[at(number / ruled.slots)]);
-    const std::int64_t slot = number % ruled.slots;
-    const Result<Slot> found = layout.element_at(place, slot);
-    const auto where = [&] { return cat("element_at ", bracketed(place), " slot ", slot, ": "); };
-    if (!found) return cat(where(), found.error().message);
-    const Index* const index = std::get_if<Index>(&*found);
-    const std::string_view cause = index ? "" : cause_name(std::get<Padding>(*found).cause);
-    if (cause == expected.causes[cell] && (!index || *index == indices[at(held[cell])])) continue;
-    return cat(where(), "expected ",
-               held[cell] < 0 ? cat("padding(", expected.causes[cell], ")")
-                              : bracketed(indices[at(held[cell])]),
-               ", found ", index ? bracketed(*index) : cat("padding(", cause, ")"));
+  const std::vector<std::pair<std::int64_t, std::int64_t>> by_element = held;
+  std::sort(held.begin(), held.end());
+
+  for (int sample = 0; sample < samples; ++sample) {
+    const std::int64_t element = sample == 0   ? 0
+                                 : sample == 1 ? elements - 1
+                                               : dice.below(elements);
+    const Numbers index = tuple_of(rule.shape, element);
+    const std::int64_t cell = by_element[at(element)].first;
+    const Result<Location> found = layout.locate(index);
+    if (!found) return cat("locate ", bracketed(index), ": ", found.error().message);
+    if (found->places != std::vector<Place>{tuple_of(mesh, cell / slots)} ||
+        found->slot != cell % slots) {
+      return cat("locate ", bracketed(index), ": expected ",
+                 bracketed(tuple_of(mesh, cell / slots)), " slot ", cell % slots, ", found ",
+                 bracketed(found->places.at(0)), " slot ", found->slot);
+    }
+  }
+  for (int sample = 0; sample < samples; ++sample) {
+    std::int64_t cell = dice.below(places * slots);
+    if (sample == 0) cell = 0;
+    if (sample == 1) cell = places * slots - 1;
+    if (sample % 3 == 2) cell = held[at(dice.below(elements))].first;
+    const Numbers place = tuple_of(mesh, cell / slots);
+    const auto data = std::lower_bound(held.begin(), held.end(), std::pair{cell, std::int64_t{0}});
+    const std::string expected =
+        data != held.end() && data->first == cell
+            ? bracketed(tuple_of(rule.shape, data->second))
+            : std::string(cause_if_empty(rule, used, digits_at(rule.lines, place, cell % slots)));
+    const std::string found = answer(layout.element_at(place, cell % slots));
+    if (found != expected) {
+      return cat("element_at ", bracketed(place), " slot ", cell % slots, ": expected ", expected,
+                 ", found ", found);
+    }
   }
   return {};
-}
-
-std::string all_mistakes(const RuledGrid& expected) {
-  std::string found = grid_mistake(expected);
-  if (found.empty()) found = print_mistake(expected.ruled.text);
-  if (found.empty()) found = raise_mistake(expected.ruled.text);
-  return found.empty() ? found : cat(expected.ruled.text, "\n  ", found);
 }
 
 std::int64_t RuleResult::at(const Numbers& index) const {

@@ -35,18 +35,10 @@ struct RuleGrid {
   std::function<std::string_view(std::size_t line, std::int64_t inside, std::int64_t p)> failed;
 };
 
-/// A tensor placed by its rule, with the cause of every empty slot.
-struct RuledGrid {
-  Ruled ruled;
-  std::vector<std::string_view> causes;  ///< place by place, slot by slot; "" for data
-  bool injective = true;                 ///< no two indices share a slot of a place
-  bool one_place = false;                ///< whatever the rank of the mesh
-};
-
 /// Plain loops over every index, then over every slot. A position that no index has, and positions
 /// that no index has together, are gaps; of several lines' causes the first in the order synthetic,
 /// gap, alignment, stick, tile, grid counts.
-RuledGrid placed(const RuleGrid& rule);
+Ruled ruled(const RuleGrid& rule, std::string text);
 
 /// The digits of one position: which place, which tile of the place, which position in the tile.
 struct RuleDigits {
@@ -70,15 +62,8 @@ std::string_view cause_if_empty(const RuleGrid& rule,
 /// sizes.
 std::int64_t total_slots(const std::vector<RuleLine>& lines);
 
-/// Compares the library with the rule: mesh, slots, locate of every index, element_at of every slot
-/// with its cause. Empty when all agree.
-std::string grid_mistake(const RuledGrid& expected);
-
-/// grid_mistake, then the printing and raising laws of rule_check.h.
-std::string all_mistakes(const RuledGrid& expected);
-
-/// The same for a tensor that is too large to try every slot: `samples` random indices and as many
-/// random slots, in addition to the first and the last of each.
+/// rule_mistake for a tensor that is too large to try every slot: `samples` random indices and as
+/// many random slots, in addition to the first and the last of each.
 std::string sampled_mistake(const RuleGrid& rule, std::string_view text, Dice& dice, int samples);
 
 /// One result of an affine map: ((constant + Σ coef·d[dim]) mod modulus) floordiv divisor.

@@ -42,7 +42,7 @@ struct MetalRule {
   bool rises() const;
 };
 RuleGrid grid_of(const MetalRule& rule);
-RuledGrid placed(const MetalRule& rule);
+Ruled ruled(const MetalRule& rule);
 
 /// The physical place of every virtual one, row-major.
 std::vector<Numbers> physical_places(const MetalRule& rule);
@@ -81,7 +81,7 @@ struct TodayRule {
   std::string intervals_text() const;
 };
 RuleGrid grid_of(const TodayRule& rule);
-RuledGrid placed(const TodayRule& rule);
+Ruled ruled(const TodayRule& rule);
 
 TodayRule random_today(Dice& dice);
 TodayRule random_today_32x32(Dice& dice);

@@ -166,8 +166,8 @@ Ruled ruled(const PyflameRule& rule, const Numbers& shape, const std::string& dt
   out.text = tensor_text(shape, dtype, rule.text());
   out.shape = shape;
   out.mesh = rule.grid;
-  out.cause = "grid";
   out.slots = product(pyflame_tile(rule, shape));
+  out.causes.assign(static_cast<std::size_t>(product(out.mesh) * out.slots), "grid");
   for (const Numbers& index : all_tuples(shape)) {
     out.spots.push_back(pyflame_spot(rule, shape, index));
   }

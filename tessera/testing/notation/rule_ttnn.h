@@ -39,7 +39,7 @@ struct TtnnRule {
   std::string text(const Numbers& memref) const;
 };
 RuleGrid grid_of(const TtnnRule& rule);
-RuledGrid placed(const TtnnRule& rule);
+Ruled ruled(const TtnnRule& rule);
 /// The [row, col] of the core of every place, row-major; only for sharded tensors.
 std::vector<Numbers> cores_of(const TtnnRule& rule);
 /// `n` cores row by row on a device 8 wide: at most two rectangles.
@@ -63,7 +63,7 @@ struct TermsRule {
   std::string text() const;
 };
 RuleGrid grid_of(const TermsRule& rule);
-RuledGrid placed(const TermsRule& rule);
+Ruled ruled(const TermsRule& rule);
 
 TermsRule random_terms(Dice& dice);
 

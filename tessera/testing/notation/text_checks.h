@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tessera/testing/notation/reasons.h"
 
 /// What the tests of every notation share.
 namespace tessera::notation {
@@ -34,6 +37,20 @@ inline void expect_refused(const Refusal& refusal) {
   const auto to = static_cast<std::int64_t>(refusal.carets.size());
   EXPECT_EQ(error.span->from, from) << render(error, refusal.text);
   EXPECT_EQ(std::max(error.span->to, from + 1), to) << render(error, refusal.text);
+}
+
+/// The layout of a text as another notation writes it: "onednn.ab"; where that cannot be, the code
+/// and the reasons, as in "not_supported: first_slot slot=5".
+inline std::string raised_as(std::string_view text, std::string_view notation) {
+  const auto reason = [](const Error& error) {
+    return cat(code_name(error.code), ": ", test::reasons_text(error));
+  };
+  const Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor) return reason(tensor.error());
+  const Result<std::string> raised = print_tensor(tensor->layout(), **find_notation(notation));
+  if (!raised) return reason(raised.error());
+  const std::size_t layout = raised->find(", ") + 2;
+  return raised->substr(layout, raised->size() - layout - 1);
 }
 
 }  // namespace tessera::notation
