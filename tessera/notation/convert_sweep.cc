@@ -19,17 +19,75 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/text.h"
 #include "tessera/notation/convert.h"
-#include "tessera/testing/notation/conversion_page.h"
 #include "tessera/testing/notation/random_texts.h"
 #include "tessera/testing/notation/refusals.h"
 #include "tessera/testing/notation/spots.h"
+#include "tessera/testing/pages/generated_page.h"
 
 namespace tessera::test {
 namespace {
+
+/// The share of random tensors of one notation that another can express, 0 to 1, by names (from,
+/// to).
+struct ConversionTable {
+  std::map<std::pair<std::string, std::string>, double> shares;
+};
+
+std::string share_text(double share) {
+  if (share == 0) return "-";
+  const int percent = static_cast<int>(share * 100 + 1e-9);
+  return percent == 0 ? "<1" : std::to_string(percent);
+}
+
+std::string axes_text(const notation::Scope& scope) {
+  if (scope.most_axes == 0) return "one place";
+  const std::string most = scope.most_axes > 8 ? "any rank" : cat("rank ", scope.most_axes);
+  if (scope.most_axes <= 8 && scope.least_axes < scope.most_axes && scope.least_axes > 0) {
+    return cat("rank ", scope.least_axes, " to ", scope.most_axes);
+  }
+  return most;
+}
+
+std::string yes(bool can) { return can ? "yes" : "-"; }
+
+/// The 13x13 table of docs/conversions.md: percent, rounded down but never to 0; `-` for none.
+std::string table_text(const ConversionTable& table) {
+  std::string text = "| from \\ to |";
+  std::string rule = "|---|";
+  for (const Notation& to : notations()) {
+    text += cat(" ", to.name, " |");
+    rule += "---|";
+  }
+  text += cat("\n", rule, "\n");
+  for (const Notation& from : notations()) {
+    text += cat("| ", from.name, " |");
+    for (const Notation& to : notations()) {
+      const auto share = table.shares.find({std::string(from.name), std::string(to.name)});
+      text += cat(" ", share_text(share == table.shares.end() ? 0 : share->second), " |");
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+/// The table of what each notation can express, from Notation::scope.
+std::string scopes_text() {
+  std::string text =
+      "| notation | mesh | padding | copies | partial results | tiles as atoms | shared slots | "
+      "boxes |\n|---|---|---|---|---|---|---|---|\n";
+  for (const Notation& notation : notations()) {
+    const notation::Scope& scope = notation.scope;
+    text += cat("| ", notation.name, " | ", axes_text(scope), " | ", yes(scope.pads), " | ",
+                yes(scope.replicates), " | ", yes(scope.partial), " | ", yes(scope.tiles), " | ",
+                yes(scope.shares), " | ", yes(scope.pieces), " |\n");
+  }
+  return text;
+}
 
 constexpr int kMaxFailures = 20;
 constexpr std::size_t kOfTable = 1000;
@@ -65,7 +123,8 @@ class Sweep {
             static_cast<double>(said) / kOfTable;
       }
     }
-    const std::string page = page_mistake(table);
+    const std::string page = page_mistake(
+        "docs/conversions.md", {{"scopes", scopes_text()}, {"shares", table_text(table)}});
     if (!page.empty()) fail(page);
     return report();
   }
