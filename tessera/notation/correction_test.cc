@@ -113,7 +113,7 @@ TEST(CorrectionTest, CoreRanges) {
   }
 }
 
-TEST(CorrectionTest, MetalOfTheSeed) {
+TEST(CorrectionTest, MetalOfTheSpecification) {
   for (const Case& c : {
            Case{"tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, "
                 "memref<17x32xf32, #tt.memory_space<l1>>>>",

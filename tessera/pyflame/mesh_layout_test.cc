@@ -18,7 +18,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // The examples of the PyFlame document: [1024, 1024] of four bytes.
-TEST(MeshLayout, SeedExamples) {
+TEST(MeshLayout, ExamplesOfTheDocument) {
   const Numbers shape = {1024, 1024};
   EXPECT_EQ(*MeshLayout::SinglePE().memory_per_pe(shape, 4), 4 << 20);
   const MeshLayout rows = MeshLayout::RowPartition(4);

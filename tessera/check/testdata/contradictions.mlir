@@ -18,7 +18,7 @@
 #slip = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleavd>> // expect: unknown_name
 #number = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<99999999999999999999x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>> // expect: bad_number
 #shared = #tt.metal_layout<(d0, d1) -> (d0 + d1, 0), undef, <1x1>, memref<115x1xf32, #tt.memory_space<l1>>> // expect: not_injective
-#seed = #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32, #tt.memory_space<l1>>> // expect: contradiction
+#metal = #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32, #tt.memory_space<l1>>> // expect: contradiction
 #alignment = #ttcore.metal_layout<logical_shape = 53x63, dim_alignments = 32x32, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, l1, sharded> // expect: contradiction
 #overlapping = #ttcore.metal_layout<logical_shape = 2x4x64, dim_alignments = 1x1x1, collapsed_intervals = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, l1, sharded> // expect: out_of_range
 #missing = #ttcore.metal_layout<logical_shape = 2x4x64, dim_alignments = 1x1x1, collapsed_intervals = dense<> : tensor<0x2xi64>, l1, sharded> // expect: contradiction
@@ -31,7 +31,7 @@ func.func @f(%0: tensor<64x128xbf16, #memref>, %1: tensor<2x15x10xf32, #rank>, %
   %4 = op : tensor<64x128xbf16, #grid>, tensor<64x128xbf16, #host>, tensor<64x128xbf16, #bare>
   %5 = op : tensor<64x128xbf16, #coreless>, tensor<64x128xbf16, #cores>, tensor<64x128xbf16, #backward>, tensor<64x128xbf16, #overlap>
   %6 = op : tensor<64x128xbf16, #tile>, tensor<64x128xbf16, #syntax>, tensor<64x128xbf16, #slip>, tensor<64x128xbf16, #number>
-  %7 = op : tensor<53x63xf32, #shared>, tensor<53x63xf32, #seed>, tensor<3x2x32x32xf32, #alignment>, tensor<1x1x8x64xf32, #overlapping>
+  %7 = op : tensor<53x63xf32, #shared>, tensor<53x63xf32, #metal>, tensor<3x2x32x32xf32, #alignment>, tensor<1x1x8x64xf32, #overlapping>
   %8 = op : tensor<1x1x8x64xf32, #missing>, tensor<1x1x64x64xf32, #typed>
   %9 = op : tensor<1x1x53x63xf32, #shard> // expect: contradiction
   %10 = op : tensor<8x96x32xf32, #wasteful>, tensor<53x63xf32, #empty>, tensor<64x128xbf16, #unusual>

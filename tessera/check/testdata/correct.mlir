@@ -17,15 +17,15 @@
   memref<2x1x!tile, #dram>,
   <interleaved>
 >
-#seed = #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<18x32xf32, #tt.memory_space<l1>>>
-#seed_tiled = #ttcore.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<1x1x!tt.tile<32 x 32, f32>, #ttcore.memory_space<l1>>>
+#metal = #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<18x32xf32, #tt.memory_space<l1>>>
+#metal_tiled = #ttcore.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<1x1x!tt.tile<32 x 32, f32>, #ttcore.memory_space<l1>>>
 #today = #ttcore.metal_layout<logical_shape = 53x63, dim_alignments = 64x64, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, l1, sharded>
 #other = #some.thing<"tensor<1x1xf32, #ttnn.ttnn_layout<garbage>>", 3>
 module attributes {a.string = "tensor<64x64xf32, #layout>", a.type = tensor<64x128xbf16, #both>} {
   func.func @f(%a: tensor<64x128xbf16, #layout>, %b: !type, %c: tensor<64x128xbf16, #host>) -> (tensor<64x128xbf16, #sharded>, tensor<?x128xbf16, #layout>) {
     // tensor<1x1xf32, #layout> in a comment
     %0 = "some.op"(%a, %b) <{attr = tensor<64x128xbf16, #share>, limit = affine_set<(d0) : (d0 - 1 >= 0, 5 - d0 >= 0)>}> : (tensor<64x128xbf16, #layout>, !type) -> tensor<2x15x10xf32, #lines>
-    %1 = other.op %0 : tensor<53x63xf32, #seed> -> tensor<53x63xf32, #seed_tiled>
+    %1 = other.op %0 : tensor<53x63xf32, #metal> -> tensor<53x63xf32, #metal_tiled>
     %2 = other.op %1 : tensor<2x2x32x32xf32, #today>, tensor<4x4xf32>, tensor<4x4xf32, #other>, tensor<4x4xf32, #missing>
     %3 = other.op %2 : tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>
     %4 = other.op : tensor<53x63xf32, #ttcore.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<18x32xf32, #l1_space>>>

@@ -39,8 +39,8 @@ void expect_refused(const Refused& refused) {
 }
 
 /// 53x63 on 3x2 with one part replaced.
-std::string seed(std::string_view map, std::string_view oob, std::string_view grid,
-                 std::string_view memref, std::string_view rest = "") {
+std::string metal_text(std::string_view map, std::string_view oob, std::string_view grid,
+                       std::string_view memref, std::string_view rest = "") {
   return cat("tensor<53x63xf32, #tt.metal_layout<", map, ", ", oob, ", ", grid, ", ", memref, rest,
              ">>");
 }
@@ -49,43 +49,47 @@ constexpr std::string_view kGrid = "<3x2>";
 constexpr std::string_view kMemref = "memref<18x32xf32, #tt.memory_space<l1>>";
 
 TEST(MetalErrors, ContradictionsNameTheRightNumber) {
-  expect_refused({seed(kMap, "undef", kGrid, "memref<@17x32@xf32, #tt.memory_space<l1>>"),
+  expect_refused({metal_text(kMap, "undef", kGrid, "memref<@17x32@xf32, #tt.memory_space<l1>>"),
                   ErrorCode::kContradiction,
                   "memref 17x32 does not match 53x63 on 3x2: expected 18x32, found 17x32",
                   "write memref<18x32xf32, #tt.memory_space<l1>>"});
-  expect_refused({seed(kMap, "undef", kGrid, "memref<@2x1@x!tt.tile<32x32, bf16>, #l1>"),
+  expect_refused({metal_text(kMap, "undef", kGrid, "memref<@2x1@x!tt.tile<32x32, bf16>, #l1>"),
                   ErrorCode::kContradiction,
                   "memref 2x1 of 32x32 tiles does not match 53x63 on 3x2: expected 1x1, found 2x1",
                   "write memref<1x1x!tt.tile<32x32, bf16>, #l1>"});
-  expect_refused({seed(kMap, "undef", kGrid, "memref<@18@xf32, #l1>"), ErrorCode::kContradiction,
+  expect_refused({metal_text(kMap, "undef", kGrid, "memref<@18@xf32, #l1>"),
+                  ErrorCode::kContradiction,
                   "memref 18 does not match 53x63 on 3x2: expected 18x32, found 18", "write"});
-  expect_refused({seed("@(d0) -> (d0, 0)@", "undef", kGrid, kMemref), ErrorCode::kContradiction,
-                  "the map has 1 dim for a tensor of rank 2", "one dim for each extent of 53x63"});
-  expect_refused({seed(kMap, "undef", "@<3>@", kMemref), ErrorCode::kContradiction,
+  expect_refused({metal_text("@(d0) -> (d0, 0)@", "undef", kGrid, kMemref),
+                  ErrorCode::kContradiction, "the map has 1 dim for a tensor of rank 2",
+                  "one dim for each extent of 53x63"});
+  expect_refused({metal_text(kMap, "undef", "@<3>@", kMemref), ErrorCode::kContradiction,
                   "the map has 2 results but the grid 3 has rank 1",
                   "the grid divides each result"});
-  expect_refused({seed(kMap, "undef", "@<0x2>@", kMemref), ErrorCode::kBadShape,
+  expect_refused({metal_text(kMap, "undef", "@<0x2>@", kMemref), ErrorCode::kBadShape,
                   "grid axis 0 has 0 places", "a grid axis has 1 place or more"});
 }
 
 TEST(MetalErrors, MapsThatCannotBeLayouts) {
-  expect_refused({seed("@(d0, d1) -> (d0, 0)@", "undef", kGrid, kMemref), ErrorCode::kNotInjective,
+  expect_refused({metal_text("@(d0, d1) -> (d0, 0)@", "undef", kGrid, kMemref),
+                  ErrorCode::kNotInjective,
                   "no result of the map uses d1, so its 63 elements would share a slot",
                   "use every dim that is longer than 1"});
-  expect_refused({seed("@(d0, d1) -> (d0 + d1, 0)@", "undef", "<1x1>", "memref<115x1xf32, #l1>"),
-                  ErrorCode::kNotInjective,
-                  "elements [0, 1] and [1, 0] share one slot of one place", "a layout gives"});
-  expect_refused({seed("@(d0, d1) -> (d0 - 1, d1)@", "undef", kGrid, kMemref), ErrorCode::kBadFold,
-                  "the map takes an index to -1", "add 1 so that no result is below 0"});
-  expect_refused({seed("(d0, d1) -> (@d0 * d1@, 0)", "undef", kGrid, kMemref),
-                  ErrorCode::kNotSupported, "one fold cannot express a product of dims",
-                  "a result"});
-  expect_refused({seed("(d0, d1) -> (@d2@, d1)", "undef", kGrid, kMemref), ErrorCode::kUnknownName,
-                  "no dim is called 'd2'", "the map has d0 to d1"});
-  expect_refused({seed("@(d0, d1) -> (d0 * 9223372036854775807, d1)@", "undef", kGrid, kMemref),
-                  ErrorCode::kOverflow,
-                  "the largest value of a map does not fit a signed 64-bit integer",
-                  "use smaller"});
+  expect_refused(
+      {metal_text("@(d0, d1) -> (d0 + d1, 0)@", "undef", "<1x1>", "memref<115x1xf32, #l1>"),
+       ErrorCode::kNotInjective, "elements [0, 1] and [1, 0] share one slot of one place",
+       "a layout gives"});
+  expect_refused({metal_text("@(d0, d1) -> (d0 - 1, d1)@", "undef", kGrid, kMemref),
+                  ErrorCode::kBadFold, "the map takes an index to -1",
+                  "add 1 so that no result is below 0"});
+  expect_refused({metal_text("(d0, d1) -> (@d0 * d1@, 0)", "undef", kGrid, kMemref),
+                  ErrorCode::kNotSupported, "one fold cannot express a product of dims", "a result"});
+  expect_refused({metal_text("(d0, d1) -> (@d2@, d1)", "undef", kGrid, kMemref),
+                  ErrorCode::kUnknownName, "no dim is called 'd2'", "the map has d0 to d1"});
+  expect_refused(
+      {metal_text("@(d0, d1) -> (d0 * 9223372036854775807, d1)@", "undef", kGrid, kMemref),
+       ErrorCode::kOverflow, "the largest value of a map does not fit a signed 64-bit integer",
+       "use smaller"});
 }
 
 TEST(MetalErrors, TilesNeedTwoLines) {
@@ -101,13 +105,14 @@ TEST(MetalErrors, TilesNeedTwoLines) {
 }
 
 TEST(MetalErrors, NamesAreGuessed) {
-  expect_refused({seed(kMap, "@undeff@", kGrid, kMemref), ErrorCode::kUnknownName,
+  expect_refused({metal_text(kMap, "@undeff@", kGrid, kMemref), ErrorCode::kUnknownName,
                   "unknown out-of-bounds value 'undeff'", "did you mean 'undef'?"});
-  expect_refused({seed(kMap, "undef", kGrid, "memref<18x32xf32, #tt.memory_space<@l2@>>"),
+  expect_refused({metal_text(kMap, "undef", kGrid, "memref<18x32xf32, #tt.memory_space<@l2@>>"),
                   ErrorCode::kUnknownName, "unknown memory space 'l2'", "did you mean 'l1'?"});
-  expect_refused({seed(kMap, "undef", kGrid, kMemref, ", @block_shraded@"), ErrorCode::kUnknownName,
-                  "unknown memory layout 'block_shraded'", "did you mean 'block_sharded'?"});
-  expect_refused({seed(kMap, "undef", kGrid, kMemref, ", sharded, @interleaved@"),
+  expect_refused({metal_text(kMap, "undef", kGrid, kMemref, ", @block_shraded@"),
+                  ErrorCode::kUnknownName, "unknown memory layout 'block_shraded'",
+                  "did you mean 'block_sharded'?"});
+  expect_refused({metal_text(kMap, "undef", kGrid, kMemref, ", sharded, @interleaved@"),
                   ErrorCode::kUnknownName, "a second memory layout, 'interleaved'",
                   "did you mean"});
   expect_refused({"tensor<53x63xf32, @#tt.metal_layuot@<(d0, d1) -> (d0, d1)>>",
@@ -120,17 +125,17 @@ TEST(MetalErrors, Syntax) {
                   "expected a map or 'logical_shape', found 'undef'", "such as #tt.metal_layout<"});
   expect_refused({"tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1)@>@>", ErrorCode::kSyntax,
                   "expected ',', found '>'", "such as"});
-  expect_refused({seed(kMap, "undef", "@3@x2", kMemref), ErrorCode::kSyntax,
+  expect_refused({metal_text(kMap, "undef", "@3@x2", kMemref), ErrorCode::kSyntax,
                   "expected '<', found '3'", "such as"});
-  expect_refused({seed(kMap, "undef", kGrid, kMemref, ", device @8@x8"), ErrorCode::kSyntax,
+  expect_refused({metal_text(kMap, "undef", kGrid, kMemref, ", device @8@x8"), ErrorCode::kSyntax,
                   "expected '=', found '8'", "such as device = <8x8,"});
-  expect_refused({seed(kMap, "undef", kGrid, cat(kMemref, ">> @x@")), ErrorCode::kSyntax,
+  expect_refused({metal_text(kMap, "undef", kGrid, cat(kMemref, ">> @x@")), ErrorCode::kSyntax,
                   "expected the end of the text, found 'x'", "nothing may follow"});
 }
 
 TEST(MetalErrors, DevicesMustFitAndBeOneToOne) {
   const auto device = [](std::string_view text) {
-    return seed(kMap, "undef", kGrid, kMemref, cat(", ", text));
+    return metal_text(kMap, "undef", kGrid, kMemref, cat(", ", text));
   };
   expect_refused({device("@device = <2x2, (d0, d1) -> (d0, d1)>@"), ErrorCode::kBadDeviceMap,
                   "the device map reaches coordinate 2 of axis 0, which has 2 places",

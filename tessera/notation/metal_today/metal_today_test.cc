@@ -174,13 +174,13 @@ std::string raised(std::string_view text, std::string_view notation) {
 }
 
 TEST(MetalToday, EitherFormPrintsTheOther) {
-  const std::string seed =
+  const std::string metal =
       "tensor<2x3x64x128xf32, #tt.metal_layout<(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3), "
       "undef, <2x4>, memref<192x32xf32, #tt.memory_space<l1>>>>";
   const std::string now =
       today("2x4x192x32xf32", "2x3x64x128", "1x1x1x1", "dense<[[0, 3], [3, 4]]> : tensor<2x2xi64>");
-  EXPECT_EQ(raised(seed, "metal-today"), now);
-  EXPECT_EQ(raised(now, "metal"), seed);
+  EXPECT_EQ(raised(metal, "metal-today"), now);
+  EXPECT_EQ(raised(now, "metal"), metal);
   const std::string bumped =
       "tensor<2x8x32xf32, #tt.metal_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), undef, <1x1>, "
       "memref<2x1x!tt.tile<32x32, f32>, #tt.memory_space<dram>>>>";

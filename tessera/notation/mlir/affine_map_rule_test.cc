@@ -324,7 +324,7 @@ TEST(AffineMapRule, SlipsAreErrorsInsideTheText) {
 }
 
 /// Every map of the tt-mlir layout specification, at the indices that it computes.
-TEST(AffineMapRule, TheSeedsMaps) {
+TEST(AffineMapRule, MapsOfTheSpecification) {
   const std::string text = "(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3)";
   Cursor cursor(text);
   const Result<AffineMap> map = read_affine_map(cursor);

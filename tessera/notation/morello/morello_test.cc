@@ -47,7 +47,7 @@ std::string expression(const std::string& text) {
 
 // The two pictures of a 6x8 matrix in the Morello documentation, computed by its formulas: 8·d0 +
 // d1, and (erratum 28) (d1 mod 4) + 4·d0 + 24·floor(d1/4).
-TEST(Morello, TheSeedsMatrices) {
+TEST(Morello, MatricesOfTheDocumentation) {
   std::vector<std::int64_t> row_major;
   std::vector<std::int64_t> packed;
   for (std::int64_t d0 = 0; d0 < 6; ++d0) {

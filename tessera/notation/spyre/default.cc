@@ -50,11 +50,11 @@ Result<std::vector<std::int64_t>> order_of(const SpyreLayout& words, const Shape
 Result<DefaultDims> default_dims(const SpyreLayout& words, const Shape& shape,
                                  std::int64_t per_stick, const Spans& spans) {
   TESSERA_TRY(std::vector<std::int64_t> order, order_of(words, shape, spans));
-  const bool seed = words.era == SpyreLayout::Era::kSeed;
+  const bool document = words.era == SpyreLayout::Era::kDocument;
   const auto extent = [&](std::int64_t dim) {
     return dim == kSynthetic ? 1 : shape[static_cast<std::size_t>(dim)];
   };
-  if (seed) std::erase_if(order, [&](std::int64_t dim) { return extent(dim) == 1; });
+  if (document) std::erase_if(order, [&](std::int64_t dim) { return extent(dim) == 1; });
   // A scalar is a sparse tensor of one stick.
   if (words.sparse || order.empty()) order.push_back(kSynthetic);
   const std::int64_t stick = order.back();
@@ -64,7 +64,7 @@ Result<DefaultDims> default_dims(const SpyreLayout& words, const Shape& shape,
     result.device_size.push_back(size);
   };
   for (std::size_t i = 1; i + 1 < order.size(); ++i) add(order[i], extent(order[i]));
-  if (!seed || stick != kSynthetic) add(stick, ceil_div(extent(stick), per_stick));
+  if (!document || stick != kSynthetic) add(stick, ceil_div(extent(stick), per_stick));
   if (order.size() > 1) add(order.front(), extent(order.front()));
   add(stick, per_stick);
   return result;
@@ -83,7 +83,7 @@ Result<SpyreLayout> spelled_out(const SpyreLayout& words, const Shape& shape, DT
   SpyreLayout result = words;
   result.dim_order = std::nullopt;
   result.sparse = false;
-  if (words.era == SpyreLayout::Era::kSeed || !spyre::strides_nest(host, shape)) {
+  if (words.era == SpyreLayout::Era::kDocument || !spyre::strides_nest(host, shape)) {
     result.form = SpyreLayout::Form::kDimMap;
     result.map = std::move(dims.dims);
     for (std::int64_t& dim : result.map) {

@@ -111,7 +111,7 @@ TEST(SpyreErrors, PointAtTheOffendingText) {
             "                                     ^^^", ErrorCode::kContradiction,
             "era is given twice"},
            {"tensor<5xf16, spyre.default(era=then)>", "                                ^^^^",
-            ErrorCode::kSyntax, "expected 'seed' or 'now', found 'then'"},
+            ErrorCode::kSyntax, "expected 'document' or 'now', found 'then'"},
            {"tensor<5xf16, spyre.default(sparse=1)>", "                                   ^",
             ErrorCode::kSyntax, "expected 'true' or 'false', found '1'"},
            {"tensor<5xf16, spyre.default(cores=2)>", "                                  ^",
@@ -152,7 +152,7 @@ TEST(SpyreText, ComesBackAsWritten) {
            "tensor<512x256xf16, spyre<device_size=[4, 512, 64], stride_map=[64, 256, 1], "
            "host_stride=[256, 1], storage_offset=7, era=now, cores=[2, 4, 1]>>",
            "tensor<512x256xf16, spyre.default()>",
-           "tensor<512x256xf16, spyre.default(dim_order=[1, 0], sparse=true, era=seed, "
+           "tensor<512x256xf16, spyre.default(dim_order=[1, 0], sparse=true, era=document, "
            "host_stride=[256, 1], storage_offset=7, cores=[1, 4, 1])>",
            "tensor<f16, spyre.default(dim_order=[])>",
        }) {
@@ -167,6 +167,9 @@ TEST(SpyreText, ComesBackAsWritten) {
   ASSERT_TRUE(tensor.ok()) << render(tensor.error(), loose);
   EXPECT_EQ(print_tensor(*tensor),
             "tensor<512x256xf16, spyre<device_size=[4, 512, 64], dim_map=[1, 0, 1]>>");
+  // The former spelling of an era.
+  EXPECT_EQ(print_tensor(*parse_tensor("tensor<512x1xf16, spyre.default(era=seed)>")),
+            "tensor<512x1xf16, spyre.default(era=document)>");
 }
 
 TEST(SpyreText, HostileNumbersAreRefused) {

@@ -93,7 +93,7 @@ std::vector<SpyreNest> nests(const Shape& shape, const SpyreLayout& words,
   return result ? *result : std::vector<SpyreNest>{};
 }
 
-TEST(SpyreNests, TheSeedsMatrixIsOneNest) {
+TEST(SpyreNests, TheDocumentsMatrixIsOneNest) {
   // (1024, 256) f16: 4 sticks per row. The Spyre document writes the loops innermost first and its
   // strides in the order device, host; here loops are in the order of decreasing device stride.
   EXPECT_EQ(nests(shape_of({1024, 256}), by_default()),
@@ -135,8 +135,9 @@ TEST(SpyreNests, FollowAnyHost) {
 }
 
 TEST(SpyreNests, SparseTensorsNeedNoPeeling) {
-  EXPECT_EQ(nests(shape_of({512, 256}), by_default(SpyreLayout::Era::kSeed, std::nullopt, true)),
-            (std::vector<SpyreNest>{{{256, 512, 1}, {1, 256, 0}, {32768, 64, 1}, 0, 0}}));
+  EXPECT_EQ(
+      nests(shape_of({512, 256}), by_default(SpyreLayout::Era::kDocument, std::nullopt, true)),
+      (std::vector<SpyreNest>{{{256, 512, 1}, {1, 256, 0}, {32768, 64, 1}, 0, 0}}));
 }
 
 TEST(SpyreNests, FusedDimsThatContinueAreOneLoop) {

@@ -84,7 +84,7 @@ class Raising {
   Result<SpyreLayout> raise_empty() const {
     SpyreLayout words;
     words.form = SpyreLayout::Form::kDefault;
-    for (const auto era : {SpyreLayout::Era::kSeed, SpyreLayout::Era::kNow}) {
+    for (const auto era : {SpyreLayout::Era::kDocument, SpyreLayout::Era::kNow}) {
       words.era = era;
       Result<SpyreLayout> spelled = spelled_out(words, layout_.shape(), layout_.dtype());
       if (!spelled) continue;

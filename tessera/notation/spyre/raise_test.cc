@@ -123,7 +123,7 @@ TEST(SpyreRaise, WhatItCannotSayHasAReason) {
 TEST(SpyreRaise, EmptyTensors) {
   for (const std::string text :
        {"tensor<0xf16, spyre.default()>", "tensor<4x0xf16, spyre.default()>",
-        "tensor<0x4xf16, spyre.default(era=seed, cores=[1, 2, 1])>",
+        "tensor<0x4xf16, spyre.default(era=document, cores=[1, 2, 1])>",
         "tensor<0xf16, spyre<device_size=[3, 64], dim_map=[0, 0]>>",
         "tensor<0xf16, spyre<device_size=[3, 64], stride_map=[5, -1]>>",
         "tensor<0xi1, spyre<device_size=[0, 64], stride_map=[1, -1], cores=[1, 1]>>"}) {

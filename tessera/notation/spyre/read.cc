@@ -10,7 +10,7 @@
 
 // LAYOUT   = 'spyre' '<' ENTRIES '>' | 'spyre' '.' 'default' '(' [ENTRIES] ')'
 // ENTRIES  = KEY '=' VALUE (',' KEY '=' VALUE)*            in any order, each key once
-// VALUE    = '[' INT, .. ']' | INT | 'true' | 'false' | 'seed' | 'now'
+// VALUE    = '[' INT, .. ']' | INT | 'true' | 'false' | 'document' | 'now'
 namespace tessera::notation::spyre {
 namespace {
 
@@ -82,14 +82,14 @@ class Reader {
       return place(key, Item::kStorageOffset, {cursor_.since(from), {}});
     }
     const bool era = key.text == "era";
-    if (era && cursor_.accept_word("seed")) {
-      words.era = SpyreLayout::Era::kSeed;
+    if (era && (cursor_.accept_word("document") || cursor_.accept_word("seed"))) {
+      words.era = SpyreLayout::Era::kDocument;
     } else if (era && cursor_.accept_word("now")) {
       words.era = SpyreLayout::Era::kNow;
     } else if (era) {
       return cursor_.expected(
-          "'seed' or 'now'",
-          "era=seed drops dims of extent 1 (the Spyre document), era=now keeps them");
+          "'document' or 'now'",
+          "era=document drops dims of extent 1, as in the Spyre document; era=now keeps them");
     } else if (cursor_.accept_word("true")) {
       words.sparse = true;
     } else if (!cursor_.accept_word("false")) {

@@ -122,7 +122,7 @@ TEST(SpyreRestickify, OtherOrdersOfTheSameSticksMoveThem) {
 
 TEST(SpyreRestickify, TheSameLayoutCostsNothing) {
   // Both eras store [512, 256] in the same way.
-  const Result<Restickify> cost = restickify(by_default(SpyreLayout::Era::kSeed), by_default(),
+  const Result<Restickify> cost = restickify(by_default(SpyreLayout::Era::kDocument), by_default(),
                                              shape_of({512, 256}), DType::kF16);
   ASSERT_TRUE(cost.ok());
   EXPECT_EQ(*cost, Restickify{});

@@ -47,7 +47,7 @@ class Entries {
 
 std::string write(const SpyreLayout& words) {
   const bool is_default = words.form == SpyreLayout::Form::kDefault;
-  const std::string_view era = words.era == SpyreLayout::Era::kSeed ? "seed" : "now";
+  const std::string_view era = words.era == SpyreLayout::Era::kDocument ? "document" : "now";
   Entries entries;
   if (is_default) {
     if (words.dim_order) entries.add("dim_order", *words.dim_order);

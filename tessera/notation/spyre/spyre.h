@@ -48,17 +48,18 @@ namespace tessera::notation {
 /// (ui16); all others are themselves. Law: shard_bytes = sticks · 128.
 struct SpyreLayout {
   enum class Form : std::uint8_t { kDimMap, kStrideMap, kDefault };
-  /// How default layouts treat dims of extent 1: the rule of the Spyre document (kSeed) drops them,
-  /// the current rule (kNow) keeps them with stride -1. Explicit maps list what they keep: for them
-  /// the era has no effect.
-  enum class Era : std::uint8_t { kSeed, kNow };
+  /// How default layouts treat dims of extent 1: the rule of the Spyre document (kDocument) drops
+  /// them, the current rule (kNow) keeps them with stride -1. Explicit maps list what they keep:
+  /// for them the era has no effect.
+  enum class Era : std::uint8_t { kDocument, kNow };
 
   Form form = Form::kDimMap;
   std::vector<std::int64_t> device_size;
   std::vector<std::int64_t> map;  ///< dim_map or stride_map
   std::optional<std::vector<std::int64_t>> dim_order;
   bool sparse = false;
-  std::optional<Era> era;  ///< as given; default seed for dim_map, now for stride_map and default
+  std::optional<Era>
+      era;  ///< as given; default document for dim_map, now for stride_map and default
   std::optional<std::vector<std::int64_t>> host_stride;
   std::optional<std::int64_t> storage_offset;
   /// The number of pieces of each device dim, one core per combination of pieces (row-major core
@@ -95,12 +96,12 @@ std::string write(const SpyreLayout& words);
 /// is a synthetic dim of extent 1, so [512, 256] is [256, 1, 512, e] with stride_map
 /// [1, -1, 256, -1].
 ///
-/// Era `seed` first omits dims of extent 1, keeps the numbers of the others, omits the stick count
-/// of a sparse tensor (which is 1), and gives a dim_map: [512, 1, 256] is [4, 512, 64] by
-/// [2, 0, 2], sparse [512, 256] is [256, 512, 64] by [1, 0, -1], a scalar [64] by [-1].
-/// Era `now` keeps them all with stride -1 and gives a stride_map: [512, 1, 256] is
-/// [1, 4, 512, 64] by [-1, 64, 256, 1], a scalar [1, 64] by [-1, -1]. If the dims of the host
-/// interleave, so that strides alone do not distinguish them, it gives a dim_map instead.
+/// Era `document` first omits dims of extent 1, keeps the numbers of the others, omits the stick
+/// count of a sparse tensor (which is 1), and gives a dim_map: [512, 1, 256] is [4, 512, 64] by [2,
+/// 0, 2], sparse [512, 256] is [256, 512, 64] by [1, 0, -1], a scalar [64] by [-1]. Era `now` keeps
+/// them all with stride -1 and gives a stride_map: [512, 1, 256] is [1, 4, 512, 64] by [-1, 64,
+/// 256, 1], a scalar [1, 64] by [-1, -1]. If the dims of the host interleave, so that strides alone
+/// do not distinguish them, it gives a dim_map instead.
 Result<SpyreLayout> spelled_out(const SpyreLayout& words, const Shape& shape, DType dtype);
 
 /// The stride_map of any Spyre layout, -1 for synthetic and size-1 dims. From a dim_map, right to

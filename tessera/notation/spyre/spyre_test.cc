@@ -23,8 +23,8 @@ void expect_now(const Numbers& extents, const SpyreLayout& words, const Numbers&
   EXPECT_EQ(actual.map, strides) << bracketed(extents);
 }
 
-void expect_seed(const Numbers& extents, const SpyreLayout& words, const Numbers& device_size,
-                 const Numbers& dims) {
+void expect_document(const Numbers& extents, const SpyreLayout& words, const Numbers& device_size,
+                     const Numbers& dims) {
   const SpyreLayout actual = spelled(extents, words);
   EXPECT_EQ(actual.form, SpyreLayout::Form::kDimMap);
   EXPECT_EQ(actual.device_size, device_size) << bracketed(extents);
@@ -69,18 +69,19 @@ TEST(SpyreDefault, TodaySparse) {
   expect_now({2, 3}, by_default(std::nullopt, Numbers{1, 0}, true), {2, 1, 3, 64}, {3, -1, 1, -1});
 }
 
-TEST(SpyreDefault, Seed) {
-  const SpyreLayout seed = by_default(Era::kSeed);
-  expect_seed({512, 256}, seed, {4, 512, 64}, {1, 0, 1});
-  expect_seed({512, 1, 256}, seed, {4, 512, 64}, {2, 0, 2});
-  expect_seed({512, 1}, seed, {8, 64}, {0, 0});
-  expect_seed({512}, seed, {8, 64}, {0, 0});
-  expect_seed({}, seed, {64}, {-1});
-  expect_seed({1, 1}, seed, {64}, {-1});
-  expect_seed({10, 20, 300}, seed, {20, 5, 10, 64}, {1, 2, 0, 2});
-  expect_seed({512, 256}, by_default(Era::kSeed, std::nullopt, true), {256, 512, 64}, {1, 0, -1});
-  expect_seed({512}, by_default(Era::kSeed, std::nullopt, true), {512, 64}, {0, -1});
-  expect_seed({2, 1, 5}, by_default(Era::kSeed, Numbers{2, 1, 0}), {1, 5, 64}, {0, 2, 0});
+TEST(SpyreDefault, OfTheDocument) {
+  const SpyreLayout document = by_default(Era::kDocument);
+  expect_document({512, 256}, document, {4, 512, 64}, {1, 0, 1});
+  expect_document({512, 1, 256}, document, {4, 512, 64}, {2, 0, 2});
+  expect_document({512, 1}, document, {8, 64}, {0, 0});
+  expect_document({512}, document, {8, 64}, {0, 0});
+  expect_document({}, document, {64}, {-1});
+  expect_document({1, 1}, document, {64}, {-1});
+  expect_document({10, 20, 300}, document, {20, 5, 10, 64}, {1, 2, 0, 2});
+  expect_document({512, 256}, by_default(Era::kDocument, std::nullopt, true), {256, 512, 64},
+                  {1, 0, -1});
+  expect_document({512}, by_default(Era::kDocument, std::nullopt, true), {512, 64}, {0, -1});
+  expect_document({2, 1, 5}, by_default(Era::kDocument, Numbers{2, 1, 0}), {1, 5, 64}, {0, 2, 0});
 }
 
 TEST(SpyreDefault, EveryTypeFillsAStick) {

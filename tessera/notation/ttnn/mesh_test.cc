@@ -63,7 +63,7 @@ TtnnMesh expect_mesh(const std::string& text) {
   return *mesh;
 }
 
-TEST(TtnnMesh, TheSeedsTwoDevices) {
+TEST(TtnnMesh, TwoDevicesOfTheDocument) {
   // The multi-device example of the tt-mlir layout specification: the batch is divided between two
   // devices of a 2x4 grid each. There, 3·64 rows on 2 places are 96 rows: three tiles.
   const TtnnMesh mesh = expect_mesh(

@@ -273,18 +273,19 @@ TEST(Ttnn, FactsOfTheAttribute) {
   EXPECT_EQ(facts->physical_shard_shape, (std::vector<std::int64_t>{32, 32}));
 
   // The walkthrough tensor of the tt-mlir layout specification: 2x3x64x128 collapses to 384x128.
-  const Tensor seed = read(
+  const Tensor walkthrough = read(
       "tensor<2x3x64x128xf32, #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, "
       "d3), <8x8>, memref<1x1x!ttcore.tile<32x32, f32>, #l1>, <interleaved>>>");
   const Result<TtnnFacts> whole =
-      facts_of(std::get<TtnnLayout>(terms_of(seed)), seed.layout().shape());
+      facts_of(std::get<TtnnLayout>(terms_of(walkthrough)), walkthrough.layout().shape());
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(whole->grid_shape, (std::vector<std::int64_t>{1, 1}));
   EXPECT_EQ(whole->stride, (std::vector<std::int64_t>{49152, 24576, 8192, 128, 1}));
   EXPECT_EQ(whole->physical_shape, (std::vector<std::int64_t>{384, 128}));
   EXPECT_EQ(whole->shard_shape, (std::vector<std::int64_t>{384, 128}));
   EXPECT_EQ(whole->physical_shard_shape, (std::vector<std::int64_t>{384, 128}));
-  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(terms_of(seed))), 4096);  // 48 tiles on 64 cores
+  EXPECT_EQ(share_bytes(std::get<TtnnLayout>(terms_of(walkthrough))),
+            4096);  // 48 tiles on 64 cores
 }
 
 TEST(Ttnn, MakesWhatTheRuleDerives) {

@@ -111,14 +111,14 @@ std::int64_t spyre_stick(const std::string& dtype) {
 
 SpyreDevice spyre_default(const SpyreRule& rule) {
   const std::int64_t e = spyre_stick(rule.dtype);
-  const bool seed = rule.era == "seed";
+  const bool document = rule.era == "document";
   Numbers order;
   for (std::size_t i = 0; i < rule.shape.size(); ++i) {
     const std::int64_t dim = rule.dim_order ? (*rule.dim_order)[i] : static_cast<std::int64_t>(i);
-    if (!seed || rule.shape[at(dim)] != 1) order.push_back(dim);
+    if (!document || rule.shape[at(dim)] != 1) order.push_back(dim);
   }
   // In today's version a sparse tensor is the dense one of the shape with a last dim of size 1.
-  if (rule.sparse && !seed) order.push_back(-1);
+  if (rule.sparse && !document) order.push_back(-1);
   const auto extent = [&](std::int64_t dim) { return dim < 0 ? 1 : rule.shape[at(dim)]; };
 
   SpyreDevice out;
@@ -126,7 +126,7 @@ SpyreDevice spyre_default(const SpyreRule& rule) {
     out.size.push_back(size);
     out.dim_map.push_back(dim);
   };
-  if (rule.sparse && seed) {
+  if (rule.sparse && document) {
     for (std::size_t i = 1; i < order.size(); ++i) push(extent(order[i]), order[i]);
     if (!order.empty()) push(extent(order[0]), order[0]);
     push(e, -1);
@@ -134,7 +134,7 @@ SpyreDevice spyre_default(const SpyreRule& rule) {
   }
   if (order.empty()) {
     // In the Spyre document a scalar is a stick; today it is a count of one stick as well.
-    if (!seed) push(1, -1);
+    if (!document) push(1, -1);
     push(e, -1);
     return out;
   }
@@ -348,7 +348,7 @@ SpyreRule random_spyre(Dice& dice) {
           kAroundSticks[static_cast<std::size_t>(dice.below(kAroundSticks.size()))];
     }
     if (product(rule.shape) > 200) continue;
-    if (dice.chance(30)) rule.era = dice.chance(50) ? "seed" : "now";
+    if (dice.chance(30)) rule.era = dice.chance(50) ? "document" : "now";
     if (dice.chance(30)) rule.host_stride = random_host_stride(dice, rule.shape);
     if (dice.chance(15)) rule.storage_offset = dice.below(50);
     if (dice.chance(40)) {

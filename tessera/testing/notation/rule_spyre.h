@@ -24,7 +24,7 @@ struct SpyreRule {
   Numbers map;  ///< dim_map or stride_map
   std::optional<Numbers> dim_order;
   bool sparse = false;
-  std::string era;  ///< "seed", "now", or empty when unsaid
+  std::string era;  ///< "document", "now", or empty when unsaid
   std::optional<Numbers> host_stride;
   std::optional<std::int64_t> storage_offset;
   Numbers cores;

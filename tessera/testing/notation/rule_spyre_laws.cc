@@ -202,7 +202,8 @@ SpyreRule rule_of(const notation::SpyreLayout& words, const Shape& shape, DType 
   rule.map = words.map;
   rule.dim_order = words.dim_order;
   rule.sparse = words.sparse;
-  if (words.era) rule.era = *words.era == notation::SpyreLayout::Era::kSeed ? "seed" : "now";
+  if (words.era)
+    rule.era = *words.era == notation::SpyreLayout::Era::kDocument ? "document" : "now";
   rule.host_stride = words.host_stride;
   rule.storage_offset = words.storage_offset;
   rule.cores = words.cores;

@@ -228,7 +228,7 @@ class Random {
     if (one_in(2)) c.words.host_stride = host(c.shape);
     if (one_in(2)) c.words.dim_order = permutation(c.shape.rank());
     c.words.sparse = one_in(4);
-    if (one_in(2)) c.words.era = SpyreLayout::Era::kSeed;
+    if (one_in(2)) c.words.era = SpyreLayout::Era::kDocument;
     return c;
   }
 

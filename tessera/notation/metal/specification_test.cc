@@ -35,7 +35,7 @@ MetalRule metal(Numbers shape, std::vector<RuleResult> linear, Numbers grid, Num
 const std::vector<RuleResult> kRowsOf2x3x64 = {{{{0, 192}, {1, 64}, {2, 1}}}, dim(3)};
 
 /// The memref that the rule derives and the library requires, and 4000 places and slots of each.
-TEST(MetalSeed, EveryExample) {
+TEST(MetalSpecification, EveryExample) {
   struct Case {
     MetalRule rule;
     Numbers extents;
@@ -76,7 +76,7 @@ TEST(MetalSeed, EveryExample) {
 }
 
 /// 5x3x2x2x7x32x32: the largest of the specification, 430,080 elements.
-TEST(MetalSeed, SevenDims) {
+TEST(MetalSpecification, SevenDims) {
   const MetalRule rule =
       metal({5, 3, 2, 2, 7, 32, 32},
             {{{{0, 2688}, {1, 896}, {2, 448}, {3, 224}, {4, 32}, {5, 1}}}, dim(4), dim(5), dim(6)},
@@ -90,7 +90,7 @@ TEST(MetalSeed, SevenDims) {
 }
 
 /// Erratum 24: dims in two results are legal and allocate 96 and 256 times the data.
-TEST(MetalSeed, DimsInTwoResultsAllocateManyTimesTheData) {
+TEST(MetalSpecification, DimsInTwoResultsAllocateManyTimesTheData) {
   const auto factor = [](const std::string& text) {
     const Result<Tensor> tensor = parse_tensor(text);
     EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
@@ -109,7 +109,7 @@ TEST(MetalSeed, DimsInTwoResultsAllocateManyTimesTheData) {
 }
 
 /// As the specification spells them: on several lines, with `32 x 32`.
-TEST(MetalSeed, TheSeedsOwnSpelling) {
+TEST(MetalSpecification, SpelledAsThere) {
   const std::string text = R"(tensor<2x3x64x128xf32,
   #tt.metal_layout<
     (d0, d1, d2, d3) -> (d0 * 192 + d1 * 64 + d2, d3),
@@ -150,7 +150,7 @@ std::map<std::string, int> causes_at(const Layout& layout, const Place& place) {
 
 /// "1 scalar row of padding on the last row of cores and 1 scalar column on the last column"; in
 /// tiles "14 rows of padding except for the last row of cores which has 15".
-TEST(MetalSeed, PaddingOf53x63) {
+TEST(MetalSpecification, PaddingOf53x63) {
   using Counts = std::map<std::string, int>;
   const Result<Tensor> plain = parse_tensor(metal({53, 63}, {dim(0), dim(1)}, {3, 2}).text());
   ASSERT_TRUE(plain.ok());
@@ -181,7 +181,7 @@ std::vector<Numbers> rows_of(const Layout& layout) {
 
 /// Erratum 26: one tensor, one grid, four rules. First and last row of each row of cores, and the
 /// same by the naive rule.
-TEST(MetalSeed, FourReadingsOf53x63On3x2) {
+TEST(MetalSpecification, FourReadingsOf53x63On3x2) {
   const auto ends = [](const std::string& text) {
     const Result<Tensor> tensor = parse_tensor(text);
     EXPECT_TRUE(tensor.ok()) << render(tensor.error(), text);
@@ -194,9 +194,9 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
   };
   using Ends = std::vector<Numbers>;
 
-  const MetalRule seed = metal({53, 63}, {dim(0), dim(1)}, {3, 2}, {32, 32});
-  EXPECT_EQ(ends(seed.text()), (Ends{{0, 17}, {18, 35}, {36, 52}}));
-  EXPECT_EQ(test::rule_mistake(ruled(seed)), "");
+  const MetalRule specified = metal({53, 63}, {dim(0), dim(1)}, {3, 2}, {32, 32});
+  EXPECT_EQ(ends(specified.text()), (Ends{{0, 17}, {18, 35}, {36, 52}}));
+  EXPECT_EQ(test::rule_mistake(ruled(specified)), "");
 
   const test::TtnnRule ttnn{{53, 63}, "f32", {32, 32},        "f32",
                             {3, 2},   "l1",  "block_sharded", {{0, 0, 1, 2}}};
@@ -231,7 +231,7 @@ TEST(MetalSeed, FourReadingsOf53x63On3x2) {
 
 /// Erratum 25 and the four joins of the specification, with shapes whose products show which dims
 /// were joined.
-TEST(MetalSeed, CollapseIntervals) {
+TEST(MetalSpecification, CollapseIntervals) {
   struct Case {
     Numbers shape;
     CollapseIntervals intervals;
@@ -253,7 +253,7 @@ TEST(MetalSeed, CollapseIntervals) {
 }
 
 /// "Instead of striding by the number of logical rows, 8, we bump the stride up to 32".
-TEST(MetalSeed, BumpedStride) {
+TEST(MetalSpecification, BumpedStride) {
   const MetalRule packed = metal({2, 8, 32}, {{{{0, 8}, {1, 1}}}, dim(2)}, {1, 2}, {32, 32});
   const MetalRule bumped = metal({2, 8, 32}, {{{{0, 32}, {1, 1}}}, dim(2)}, {1, 2}, {32, 32});
   const Result<Tensor> tensor = parse_tensor(packed.text());
@@ -277,7 +277,7 @@ TEST(MetalSeed, BumpedStride) {
 }
 
 /// Random intervals: without alignment, those of metal_today are those of metal.
-TEST(MetalSeed, RandomCollapsesAndTheAttributesMadeFromThem) {
+TEST(MetalSpecification, RandomCollapsesAndTheAttributesMadeFromThem) {
   Dice dice(25);
   for (int i = 0; i < 2000; ++i) {
     test::TodayRule today = random_today(dice);
@@ -303,7 +303,7 @@ TEST(MetalSeed, RandomCollapsesAndTheAttributesMadeFromThem) {
 }
 
 /// The four memory spaces, and a 1x64 grid on 8x8 cores: place [0, i] is core [i div 8, i mod 8].
-TEST(MetalSeed, SpacesAndVirtualGrids) {
+TEST(MetalSpecification, SpacesAndVirtualGrids) {
   for (const std::string space : {"system", "mmio", "dram", "l1"}) {
     MetalRule rule = metal({8, 300}, {dim(0), dim(1)}, {1, 2});
     rule.space = space;

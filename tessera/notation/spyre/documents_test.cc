@@ -46,7 +46,7 @@ Numbers strides_of(const std::string& text) {
 
 /// Spyre document 001: device coordinate (a, b, c, d) is element (c, a, b·64 + d), in row-major
 /// order; also when the host tensor is smaller and the rest is padding.
-TEST(SpyreSeed, ATiledTensorOfRankThree) {
+TEST(SpyreDocuments, ATiledTensorOfRankThree) {
   for (const Numbers& shape : {Numbers{128, 256, 512}, Numbers{100, 200, 500}}) {
     const std::string text = test::tensor_text(
         shape, "f16", "spyre<device_size=[256, 8, 128, 64], dim_map=[1, 2, 0, 2]>");
@@ -75,22 +75,24 @@ TEST(SpyreSeed, ATiledTensorOfRankThree) {
   }
 }
 
-/// Spyre document 001 and FACTS 20: dims of size 1 do not count in era seed; dim_map keeps the
+/// Spyre document 001 and FACTS 20: dims of size 1 do not count in era document; dim_map keeps the
 /// original dim numbers. In era now they stay, with stride -1.
-TEST(SpyreSeed, DimsOfSizeOne) {
-  const SpyreLayout seed = spelled("tensor<512x1x256xf16, spyre.default(era=seed)>");
-  EXPECT_EQ(seed.device_size, (Numbers{4, 512, 64}));
-  EXPECT_EQ(seed.map, (Numbers{2, 0, 2}));
-  const SpyreLayout plain = spelled("tensor<512x256xf16, spyre.default(era=seed)>");
+TEST(SpyreDocuments, DimsOfSizeOne) {
+  const SpyreLayout document = spelled("tensor<512x1x256xf16, spyre.default(era=document)>");
+  EXPECT_EQ(document.device_size, (Numbers{4, 512, 64}));
+  EXPECT_EQ(document.map, (Numbers{2, 0, 2}));
+  const SpyreLayout plain = spelled("tensor<512x256xf16, spyre.default(era=document)>");
   EXPECT_EQ(plain.device_size, (Numbers{4, 512, 64}));
   EXPECT_EQ(plain.map, (Numbers{1, 0, 1}));
   // (size=[512, 1, 256], stride=[256, 256, 1]) is the same tensor.
-  EXPECT_EQ(strides_of("tensor<512x1x256xf16, spyre.default(era=seed, host_stride=[256, 256, 1])>"),
-            (Numbers{64, 256, 1}));
+  EXPECT_EQ(
+      strides_of("tensor<512x1x256xf16, spyre.default(era=document, host_stride=[256, 256, 1])>"),
+      (Numbers{64, 256, 1}));
   // The default is the same for [512, 1] and [512].
-  EXPECT_EQ(spelled("tensor<512x1xf16, spyre.default(era=seed)>").device_size, (Numbers{8, 64}));
-  EXPECT_EQ(spelled("tensor<512xf16, spyre.default(era=seed)>").device_size, (Numbers{8, 64}));
-  const SpyreLayout scalar = spelled("tensor<f16, spyre.default(era=seed)>");
+  EXPECT_EQ(spelled("tensor<512x1xf16, spyre.default(era=document)>").device_size,
+            (Numbers{8, 64}));
+  EXPECT_EQ(spelled("tensor<512xf16, spyre.default(era=document)>").device_size, (Numbers{8, 64}));
+  const SpyreLayout scalar = spelled("tensor<f16, spyre.default(era=document)>");
   EXPECT_EQ(scalar.device_size, (Numbers{64}));
   EXPECT_EQ(scalar.map, (Numbers{-1}));
 
@@ -100,16 +102,16 @@ TEST(SpyreSeed, DimsOfSizeOne) {
 }
 
 /// Spyre document 001 and FACTS section 2: sparse tensors keep one element per stick.
-TEST(SpyreSeed, SparseTensors) {
-  const std::string seed = "tensor<512x256xf16, spyre.default(sparse=true, era=seed)>";
-  EXPECT_EQ(spelled(seed).device_size, (Numbers{256, 512, 64}));
-  EXPECT_EQ(spelled(seed).map, (Numbers{1, 0, -1}));
+TEST(SpyreDocuments, SparseTensors) {
+  const std::string document = "tensor<512x256xf16, spyre.default(sparse=true, era=document)>";
+  EXPECT_EQ(spelled(document).device_size, (Numbers{256, 512, 64}));
+  EXPECT_EQ(spelled(document).map, (Numbers{1, 0, -1}));
   const std::string now = "tensor<512x256xf16, spyre.default(sparse=true, era=now)>";
   EXPECT_EQ(spelled(now).device_size, (Numbers{256, 1, 512, 64}));
   EXPECT_EQ(spelled(now).map, (Numbers{1, -1, 256, -1}));
   EXPECT_EQ(spelled("tensor<512x256xf16, spyre.default(sparse=true)>").map,
             (Numbers{1, -1, 256, -1}));
-  for (const std::string& text : {seed, now}) {
+  for (const std::string& text : {document, now}) {
     const Layout layout = read(text).layout();
     EXPECT_EQ(layout.locate({3, 5})->slot, (5 * 512 + 3) * 64);
     EXPECT_EQ(*layout.element_at({}, (5 * 512 + 3) * 64 + 1), Slot(Padding{Cause::kSynthetic}));
@@ -118,7 +120,7 @@ TEST(SpyreSeed, SparseTensors) {
 
 /// Spyre document 003 with FACTS 17: a (1024, 256) f16 tensor has host strides (256, 1), 4 sticks
 /// per row, and is a (4, 1024, 64) device tensor of strides (65536, 64, 1).
-TEST(SpyreSeed, AStickifiedMatrix) {
+TEST(SpyreDocuments, AStickifiedMatrix) {
   const std::string text = "tensor<1024x256xf16, spyre.default()>";
   EXPECT_EQ(spelled(text).device_size, (Numbers{4, 1024, 64}));
   EXPECT_EQ(strides_of(text), (Numbers{64, 256, 1}));
@@ -145,7 +147,7 @@ std::vector<SpyreNest> nests_of(const std::string& text) {
 }
 
 /// Spyre document 003 with FACTS 17: the nest of the (1024, 256) tensor, and what it copies.
-TEST(SpyreSeed, TheLoopNestOfTheStickifiedMatrix) {
+TEST(SpyreDocuments, TheLoopNestOfTheStickifiedMatrix) {
   const std::vector<SpyreNest> nests = nests_of("tensor<1024x256xf16, spyre.default()>");
   ASSERT_EQ(nests.size(), 1U);
   EXPECT_EQ(nests[0], (SpyreNest{{4, 1024, 64}, {64, 256, 1}, {65536, 64, 1}, 0, 0}));
@@ -176,9 +178,10 @@ TEST(SpyreFacts, PaddingIsPeeled) {
 /// FACTS section 2: 2-D [R, C] → [C/e, R, e]; 3-D [A, B, C] → [B, C/e, A, e]; 1-D → [ceil(d/e), e].
 TEST(SpyreFacts, DefaultLayouts) {
   const auto both = [](const std::string& shape_type) {
-    const SpyreLayout seed = spelled(cat("tensor<", shape_type, ", spyre.default(era=seed)>"));
+    const SpyreLayout document =
+        spelled(cat("tensor<", shape_type, ", spyre.default(era=document)>"));
     const SpyreLayout now = spelled(cat("tensor<", shape_type, ", spyre.default()>"));
-    EXPECT_EQ(seed.device_size, now.device_size);
+    EXPECT_EQ(document.device_size, now.device_size);
     return now.device_size;
   };
   EXPECT_EQ(both("512x256xf16"), (Numbers{4, 512, 64}));
@@ -192,7 +195,7 @@ TEST(SpyreFacts, DefaultLayouts) {
             (Numbers{8, 256, 64}));
   EXPECT_EQ(strides_of("tensor<512x256xf16, spyre.default(dim_order=[1, 0])>"),
             (Numbers{16384, 1, 256}));
-  EXPECT_EQ(spelled("tensor<512x8x256xf16, spyre.default(dim_order=[2, 1, 0], era=seed)>").map,
+  EXPECT_EQ(spelled("tensor<512x8x256xf16, spyre.default(dim_order=[2, 1, 0], era=document)>").map,
             (Numbers{1, 0, 2, 0}));
 }
 

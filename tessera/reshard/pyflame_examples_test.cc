@@ -99,7 +99,7 @@ void holds(const Example& example) {
 //   messages   3 in each of 4 rows; hops 4·(1 + 2 + 3); over the 3 east links of 4 rows: 12
 //   a link, a ramp in and a ramp out each carry one tile; the longest route is 3
 //   cycles     max(131072, 131072 + 3) + 2·2 + 1 = 131080
-TEST(SeedExamples, MatmulRowsAreReplicatedAlongTheRows) {
+TEST(PyflameExamples, MatmulRowsAreReplicatedAlongTheRows) {
   holds({1024,
          512,
          "RowPartition(4)",
@@ -117,7 +117,7 @@ TEST(SeedExamples, MatmulRowsAreReplicatedAlongTheRows) {
 
 // 5.1: B is [512, 256] by ColPartition(4): 512x64 on each of (0, 0..3), needed on every PE of the
 // column. As above with tiles of 32,768 elements and south for east; 32776 cycles.
-TEST(SeedExamples, MatmulColumnsAreReplicatedAlongTheColumns) {
+TEST(PyflameExamples, MatmulColumnsAreReplicatedAlongTheColumns) {
   holds({512,
          256,
          "ColPartition(4)",
@@ -137,7 +137,7 @@ TEST(SeedExamples, MatmulColumnsAreReplicatedAlongTheColumns) {
 // each of the 3 others in its row. No two need the same, so the first east link carries 3 messages,
 // the next 2, the last 1 (6 per row, as many as hops), and 3 leave one ramp:
 //   cycles     max(3·32768, 3·32768 + 3) + 5 = 98312
-TEST(SeedExamples, MatmulRowsAreDealtOutOverTheGrid) {
+TEST(PyflameExamples, MatmulRowsAreDealtOutOverTheGrid) {
   holds({1024,
          512,
          "RowPartition(4)",
@@ -154,7 +154,7 @@ TEST(SeedExamples, MatmulRowsAreDealtOutOverTheGrid) {
 }
 
 // The same for B, 128x64 = 8,192 elements per message, southwards; 24584 cycles.
-TEST(SeedExamples, MatmulColumnsAreDealtOutOverTheGrid) {
+TEST(PyflameExamples, MatmulColumnsAreDealtOutOverTheGrid) {
   holds({512,
          256,
          "ColPartition(4)",
@@ -180,7 +180,7 @@ TEST(SeedExamples, MatmulColumnsAreDealtOutOverTheGrid) {
 //   ramps      8 messages into (1..3, 0), 7 into (0, 0), 2 out of any
 //   longest    from (1, 7) to (3, 0): 9
 //   cycles     max(8·16384, 16·16384 + 9) + 5 = 262158
-TEST(SeedExamples, PropagatedGridBecomesRows) {
+TEST(PyflameExamples, PropagatedGridBecomesRows) {
   holds({1024,
          512,
          "Grid(2, 8)",
@@ -205,7 +205,7 @@ TEST(SeedExamples, PropagatedGridBecomesRows) {
 //              out of column k < 3 carries (k + 1)·2, together 12. In each of 4 columns: 8, 16 and
 //              8 southwards. 2·68 + 4·32 = 264
 //   ramps      8 halves into a PE, 2 out of one
-TEST(SeedExamples, PropagatedGridBecomesReplicatedRows) {
+TEST(PyflameExamples, PropagatedGridBecomesReplicatedRows) {
   holds({1024,
          512,
          "Grid(2, 8)",
@@ -232,7 +232,7 @@ TEST(SeedExamples, PropagatedGridBecomesReplicatedRows) {
 //   ramps      2 into any PE, 2 out of any
 //   longest    from (1, 7) to (3, 3): 6
 //   cycles     max(2·16384, 8·16384 + 6) + 5 = 131083
-TEST(SeedExamples, PropagatedGridBecomesTheOtherGrid) {
+TEST(PyflameExamples, PropagatedGridBecomesTheOtherGrid) {
   holds({1024,
          512,
          "Grid(2, 8)",
@@ -251,7 +251,7 @@ TEST(SeedExamples, PropagatedGridBecomesTheOtherGrid) {
 // The worked example of reshard.h. Two elements leave (0, 0) in one tree: east, south from both
 // columns; two leave (1, 0): east, north from both. Hops 2·(1 + 1 + 2) each; 3 links of 2 each, all
 // different; 2 in from either side at most: (0, 1) and (1, 1) get 2 from both.
-TEST(SeedExamples, WorkedExampleOfTheEssay) {
+TEST(PyflameExamples, WorkedExampleOfTheEssay) {
   const Result<Tensor> from = parse_tensor("tensor<4xf32, pyflame.RowPartition(2)>");
   const Result<Tensor> to = parse_tensor("tensor<4xf32, pyflame.Grid(2, 2, replicate=[0, 1])>");
   ASSERT_TRUE(from.ok() && to.ok());
