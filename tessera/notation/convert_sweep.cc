@@ -24,9 +24,9 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/convert.h"
+#include "tessera/testing/notation/positions.h"
 #include "tessera/testing/notation/random_texts.h"
 #include "tessera/testing/notation/refusals.h"
-#include "tessera/testing/notation/spots.h"
 #include "tessera/testing/pages/generated_page.h"
 
 namespace tessera::test {
@@ -93,12 +93,12 @@ constexpr int kMaxFailures = 20;
 constexpr std::size_t kOfTable = 1000;
 constexpr std::int64_t kSampledSlots = 16;
 
-/// A random tensor, the list of its spots, and the same tensor in native notation.
+/// A random tensor, the list of its positions, and the same tensor in native notation.
 struct Sample {
   std::string text;
   Tensor tensor;
   Tensor native;
-  Spots spots;
+  Positions positions;
 };
 
 struct Totals {
@@ -138,16 +138,16 @@ class Sweep {
       std::string text = random_text(notation.name, dice);
       Result<Tensor> tensor = parse_tensor(text);
       Result<Tensor> native = parse_tensor(print_native(tensor->placement));
-      Result<Spots> spots = spots_of(*tensor);
-      if (!native || !spots) {
-        fail(cat(text, ": ", native ? spots.error().message : native.error().message));
+      Result<Positions> positions = positions_of(*tensor);
+      if (!native || !positions) {
+        fail(cat(text, ": ", native ? positions.error().message : native.error().message));
         continue;
       }
-      const std::string mistake = contents_mistake(*tensor, *spots, kSampledSlots);
+      const std::string mistake = contents_mistake(*tensor, *positions, kSampledSlots);
       if (!mistake.empty()) fail(cat(text, ": ", mistake));
-      said_[std::string(notation.name)].emplace(spots->key(), text);
+      said_[std::string(notation.name)].emplace(positions->key(), text);
       samples.push_back(
-          {std::move(text), *std::move(tensor), *std::move(native), *std::move(spots)});
+          {std::move(text), *std::move(tensor), *std::move(native), *std::move(positions)});
     }
   }
 
@@ -180,20 +180,20 @@ class Sweep {
     const Result<Tensor> tensor = parse_tensor(conversion.text);
     if (!tensor) return cat(conversion.text, " is refused: ", tensor.error().message);
     if (tensor->notation != to.name) return cat(conversion.text, " is ", tensor->notation);
-    std::string mistake = same_mistake(sample.spots, *tensor);
-    if (mistake.empty()) mistake = contents_mistake(*tensor, sample.spots, kSampledSlots);
+    std::string mistake = same_mistake(sample.positions, *tensor);
+    if (mistake.empty()) mistake = contents_mistake(*tensor, sample.positions, kSampledSlots);
     if (!mistake.empty()) return cat(conversion.text, ": ", mistake);
     if (!back) return {};
     const Result<Conversion> returned = convert(*tensor, from);
     if (!returned) {
       // Only a lost property, tiles, may make the conversion back impossible.
-      const Sample there{conversion.text, *tensor, *tensor, *spots_of(*tensor)};
+      const Sample there{conversion.text, *tensor, *tensor, *positions_of(*tensor)};
       mistake = mistake_in(there, from, returned.error());
       return mistake.empty() ? mistake : cat(conversion.text, " back: ", mistake);
     }
     const Result<Tensor> again = parse_tensor(returned->text);
     if (!again) return cat(returned->text, " is refused: ", again.error().message);
-    mistake = same_mistake(sample.spots, *again);
+    mistake = same_mistake(sample.positions, *again);
     if (!mistake.empty()) return cat("back as ", returned->text, ": ", mistake);
     if (from.name == to.name || to.name == "native") return {};
     const Result<Conversion> by_native = convert(sample.native, to);
@@ -203,10 +203,10 @@ class Sweep {
                : cat(conversion.text, ", but from native ", by_native->text);
   }
 
-  std::string same_mistake(const Spots& before, const Tensor& tensor) {
-    const Result<Spots> after = spots_of(tensor);
+  std::string same_mistake(const Positions& before, const Tensor& tensor) {
+    const Result<Positions> after = positions_of(tensor);
     if (!after) return after.error().message;
-    totals_.elements += static_cast<std::int64_t>(before.spots.size());
+    totals_.elements += static_cast<std::int64_t>(before.positions.size());
     return difference(before, *after);
   }
 
@@ -216,10 +216,10 @@ class Sweep {
     }
     for (const Reason& reason : error.reasons) ++reasons_[cat(to.name, " | ", reason.name)];
     const std::string mistake =
-        test::refusal_mistake({sample.tensor, sample.spots, to.name}, error.reasons);
+        test::refusal_mistake({sample.tensor, sample.positions, to.name}, error.reasons);
     if (!mistake.empty()) return cat("'", error.message, "', but ", mistake);
     const auto& known = said_[std::string(to.name)];
-    for (const std::string& key : {sample.spots.key(), untiled(sample.spots).key()}) {
+    for (const std::string& key : {sample.positions.key(), untiled(sample.positions).key()}) {
       const auto twin = known.find(key);
       if (twin != known.end()) return cat("'", error.message, "', but it is ", twin->second);
     }

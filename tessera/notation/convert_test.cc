@@ -18,8 +18,8 @@ namespace tessera::notation {
 namespace {
 
 using test::Dice;
+using test::Positions;
 using test::Refused;
-using test::Spots;
 
 std::string converted(std::string_view text, std::string_view to) {
   const Result<Tensor> tensor = parse_tensor(text);
@@ -40,8 +40,8 @@ std::vector<Reason> reasons(std::string_view text, std::string_view to) {
 std::string mistake(std::string_view text, std::string_view notation,
                     const std::vector<Reason>& reasons) {
   const Tensor tensor = *parse_tensor(text);
-  const Spots spots = *test::spots_of(tensor);
-  return test::refusal_mistake(Refused{tensor, spots, notation}, reasons);
+  const Positions positions = *test::positions_of(tensor);
+  return test::refusal_mistake(Refused{tensor, positions, notation}, reasons);
 }
 
 TEST(Convert, SaysOnePlaceWhateverTheMesh) {
@@ -169,9 +169,10 @@ TEST(Refusals, SearchesFindWhatTheirNotationsSay) {
            {"dtensor", "tensor<5xf32, dtensor<mesh=[2,2], [Shard(0), Shard(0)]>>"}}) {
     const Result<Tensor> tensor = parse_tensor(known.text);
     ASSERT_TRUE(tensor.ok()) << known.text << ": " << tensor.error().message;
-    EXPECT_TRUE(test::finds_words(known.notation, *test::spots_of(*tensor))) << known.text;
+    EXPECT_TRUE(test::finds_words(known.notation, *test::positions_of(*tensor))) << known.text;
   }
-  const Spots downward = *test::spots_of(*parse_tensor("tensor<6xf32, strided<[-1], offset: 6>>"));
+  const Positions downward =
+      *test::positions_of(*parse_tensor("tensor<6xf32, strided<[-1], offset: 6>>"));
   for (const Notation& notation : notations()) {
     if (notation.name == "native" || notation.name == "strided") continue;
     EXPECT_FALSE(test::finds_words(notation.name, downward)) << notation.name;

@@ -102,10 +102,10 @@ TEST(Metal, SevenDims) {
                                         line([](const Index& x) { return x[6]; }, 32, 2)};
   Index index(7, 0);
   do {
-    const auto spot = naive_spot(lines, index);
+    const auto position = naive_position(lines, index);
     const Location location = layout.locate(index).value();
-    ASSERT_EQ(location.places[0], spot.first);
-    ASSERT_EQ(location.slot, spot.second);
+    ASSERT_EQ(location.places[0], position.first);
+    ASSERT_EQ(location.slot, position.second);
     // Every 31st index is enough of 430,080, and covers every residue of each dim.
     for (int skip = 0; skip < 30; ++skip) layout.shape().next(index);
   } while (layout.shape().next(index));

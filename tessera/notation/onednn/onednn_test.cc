@@ -64,7 +64,7 @@ RuleCase tag_case(const OnednnLayout& words, const Numbers& shape) {
   ruled.shape = shape;
   ruled.slots = naive_slots(words, shape);
   for (const Numbers& index : test::all_tuples(shape)) {
-    ruled.spots.push_back({{{}}, naive_slot(words, shape, index)});
+    ruled.positions.push_back({{{}}, naive_slot(words, shape, index)});
   }
   ruled.causes.assign(static_cast<std::size_t>(ruled.slots), "alignment");
   return words_case(words, ruled);

@@ -124,12 +124,12 @@ void expect_sampled(const PyflameRule& rule, const Numbers& shape, const std::st
     for (const std::int64_t extent : shape) {
       index.push_back(sample == 0 ? 0 : sample == 1 ? extent - 1 : dice.below(extent));
     }
-    const test::RuleSpot spot = test::pyflame_spot(rule, shape, index);
+    const test::RulePosition position = test::pyflame_position(rule, shape, index);
     const Result<Location> found = layout.locate(index);
     ASSERT_TRUE(found.ok());
-    ASSERT_EQ(found->places, spot.places) << bracketed(index);
-    ASSERT_EQ(found->slot, spot.slot) << bracketed(index);
-    const Result<Slot> back = layout.element_at(spot.places.front(), spot.slot);
+    ASSERT_EQ(found->places, position.places) << bracketed(index);
+    ASSERT_EQ(found->slot, position.slot) << bracketed(index);
+    const Result<Slot> back = layout.element_at(position.places.front(), position.slot);
     ASSERT_TRUE(back.ok());
     ASSERT_EQ(*back, Slot(index));
   }

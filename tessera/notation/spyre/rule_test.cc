@@ -69,8 +69,8 @@ TEST(SpyreRule, OddStridesKeepTheHostOffset) {
     const Result<Tensor> tensor = parse_tensor(text);
     if (!tensor) continue;
     ++accepted;
-    const std::string spots = test::rule_mistake(test::ruled(rule));
-    failures.add(spots.empty() ? spots : text + "\n  " + spots);
+    const std::string positions = test::rule_mistake(test::ruled(rule));
+    failures.add(positions.empty() ? positions : text + "\n  " + positions);
     failures.add(test::stranger_mistake(tensor->layout(), "spyre", raised));
     refused += test::raise_mistake(text).empty() ? 0 : 1;
   }

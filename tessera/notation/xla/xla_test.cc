@@ -81,7 +81,7 @@ RuleCase xla_case(const XlaLayout& words, const Numbers& shape) {
   const std::int64_t align = words.tail_alignment.value_or(1);
   ruled.slots = test::ceil_divide(tiled, align) * align;
   for (const Numbers& index : test::all_tuples(shape)) {
-    ruled.spots.push_back({{{}}, naive(physical(words, index), extent, words.tiles).slot});
+    ruled.positions.push_back({{{}}, naive(physical(words, index), extent, words.tiles).slot});
   }
   ruled.causes.assign(static_cast<std::size_t>(tiled), "tile");
   ruled.causes.resize(static_cast<std::size_t>(ruled.slots), "gap");

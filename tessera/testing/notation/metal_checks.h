@@ -34,8 +34,8 @@ struct NaiveLine {
 
 /// Place and slot of an index: divide by the shard, then by the tile; row-major over tiles, then
 /// inside one.
-inline std::pair<Place, std::int64_t> naive_spot(const std::vector<NaiveLine>& lines,
-                                                 const Index& index) {
+inline std::pair<Place, std::int64_t> naive_position(const std::vector<NaiveLine>& lines,
+                                                     const Index& index) {
   Place place;
   std::int64_t atom = 0;
   std::int64_t inside = 0;
@@ -68,12 +68,12 @@ inline void check_places(const Layout& layout, const std::vector<NaiveLine>& lin
   Index index(shape.rank(), 0);
   if (!shape.empty()) {
     do {
-      const auto spot = naive_spot(lines, index);
+      const auto position = naive_position(lines, index);
       const Result<Location> location = layout.locate(index);
       ASSERT_TRUE(location.ok()) << location.error().message;
-      ASSERT_EQ(location->places, std::vector<Place>{spot.first}) << bracketed(index);
-      ASSERT_EQ(location->slot, spot.second) << bracketed(index);
-      ASSERT_TRUE(held.emplace(spot, index).second) << bracketed(index);
+      ASSERT_EQ(location->places, std::vector<Place>{position.first}) << bracketed(index);
+      ASSERT_EQ(location->slot, position.second) << bracketed(index);
+      ASSERT_TRUE(held.emplace(position, index).second) << bracketed(index);
     } while (shape.next(index));
   }
   if (layout.places() * layout.slots() > 20000) return;

@@ -35,7 +35,7 @@ inline std::string contents_mistake(const Ruling& ruling, const Placement& place
   if (placement.slots() != ruling.slots) {
     return cat("expected ", ruling.slots, " slots, found ", placement.slots());
   }
-  std::map<Index, std::pair<std::vector<Place>, std::int64_t>> spots;
+  std::map<Index, std::pair<std::vector<Place>, std::int64_t>> positions;
   for (std::int64_t number = 0; number < ruling.mesh.elements(); ++number) {
     const Place place = ruling.mesh.delinear(number);
     for (std::int64_t slot = 0; slot < ruling.slots; ++slot) {
@@ -53,18 +53,18 @@ inline std::string contents_mistake(const Ruling& ruling, const Placement& place
       if (indices == nullptr) return where + "found padding";
       if (*indices != expected->second) return where + "holds other elements";
       for (const Index& index : *indices) {
-        spots[index].first.push_back(place);
-        spots[index].second = slot;
+        positions[index].first.push_back(place);
+        positions[index].second = slot;
       }
     }
   }
-  if (static_cast<std::int64_t>(spots.size()) != placement.shape().elements()) {
+  if (static_cast<std::int64_t>(positions.size()) != placement.shape().elements()) {
     return "the rule does not place every element";
   }
-  for (const auto& [index, spot] : spots) {
+  for (const auto& [index, position] : positions) {
     const Result<Location> location = placement.locate(index);
     if (!location) return location.error().message;
-    if (location->places != spot.first || location->slot != spot.second) {
+    if (location->places != position.first || location->slot != position.second) {
       return cat("element ", bracketed(index), " is located elsewhere");
     }
   }

@@ -108,8 +108,8 @@ Mistake mistake_of(const Refused& refused, const Reason& reason) {
     Mistake mistake = known.check(refused, facts);
     if (!facts.missing().empty()) return facts.missing();
     if (!mistake.empty() || !known.searched) return mistake;
-    const bool found = finds_words(refused.notation, refused.spots) ||
-                       finds_words(refused.notation, untiled(refused.spots));
+    const bool found = finds_words(refused.notation, refused.positions) ||
+                       finds_words(refused.notation, untiled(refused.positions));
     return found ? "a search finds words for it" : "";
   }
   return "nobody knows this reason";

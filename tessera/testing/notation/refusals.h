@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/testing/notation/spots.h"
+#include "tessera/testing/notation/positions.h"
 
 /// The reasons why a notation cannot express a tensor, checked against the tensor's elements one by
 /// one. There is no default: a reason without a known check is a mistake, and so is a refusal
@@ -16,7 +16,7 @@ namespace tessera::test {
 /// A tensor that `notation` refused.
 struct Refused {
   const Tensor& tensor;
-  const Spots& spots;
+  const Positions& positions;
   std::string_view notation;
 };
 

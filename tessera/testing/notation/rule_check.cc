@@ -23,21 +23,21 @@ Place place_in(const Ruled& ruled, const Layout& layout, const Numbers& place) {
   return ruled.one_place ? Place(layout.mesh().rank(), 0) : place;
 }
 
-std::string spots_mistake(const Ruled& ruled, const Layout& layout) {
+std::string positions_mistake(const Ruled& ruled, const Layout& layout) {
   const std::vector<Numbers> indices = all_tuples(ruled.shape);
-  if (indices.size() != ruled.spots.size()) return "the rule forgot elements";
+  if (indices.size() != ruled.positions.size()) return "the rule forgot elements";
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Result<Location> found = layout.locate(indices[i]);
     if (!found) return cat("locate ", bracketed(indices[i]), ": ", found.error().message);
     std::vector<Place> places = found->places;
     std::sort(places.begin(), places.end());
     std::vector<Place> expected;
-    for (const Numbers& place : ruled.spots[i].places) {
+    for (const Numbers& place : ruled.positions[i].places) {
       expected.push_back(place_in(ruled, layout, place));
     }
-    if (places != expected || found->slot != ruled.spots[i].slot) {
+    if (places != expected || found->slot != ruled.positions[i].slot) {
       return cat("locate ", bracketed(indices[i]), ": expected ", show(expected), " slot ",
-                 ruled.spots[i].slot, ", found ", show(places), " slot ", found->slot);
+                 ruled.positions[i].slot, ", found ", show(places), " slot ", found->slot);
     }
   }
   return {};
@@ -180,11 +180,11 @@ Numbers random_shape(Dice& dice, std::int64_t max_rank, std::int64_t max_element
 std::optional<std::vector<std::int64_t>> contents(const Ruled& ruled) {
   const std::size_t cells = static_cast<std::size_t>(product(ruled.mesh) * ruled.slots);
   std::vector<std::int64_t> held(cells, -1);
-  for (std::size_t i = 0; i < ruled.spots.size(); ++i) {
-    for (const Numbers& place : ruled.spots[i].places) {
+  for (std::size_t i = 0; i < ruled.positions.size(); ++i) {
+    for (const Numbers& place : ruled.positions[i].places) {
       std::int64_t number = 0;
       for (std::size_t k = 0; k < place.size(); ++k) number = number * ruled.mesh[k] + place[k];
-      auto& cell = held[static_cast<std::size_t>(number * ruled.slots + ruled.spots[i].slot)];
+      auto& cell = held[static_cast<std::size_t>(number * ruled.slots + ruled.positions[i].slot)];
       if (cell != -1) return std::nullopt;
       cell = static_cast<std::int64_t>(i);
     }
@@ -206,8 +206,8 @@ std::string rule_mistake(const Ruled& ruled) {
   if (layout.slots() != ruled.slots) {
     return cat("expected ", ruled.slots, " slots a place, found ", layout.slots());
   }
-  const std::string spots = spots_mistake(ruled, layout);
-  return spots.empty() ? slots_mistake(ruled, layout) : spots;
+  const std::string positions = positions_mistake(ruled, layout);
+  return positions.empty() ? slots_mistake(ruled, layout) : positions;
 }
 
 std::string print_mistake(std::string_view text) {

@@ -23,19 +23,19 @@ namespace tessera::test {
 using Numbers = std::vector<std::int64_t>;
 
 /// Where a rule puts one element.
-struct RuleSpot {
+struct RulePosition {
   std::vector<Numbers> places;  ///< every replica, in row-major order
   std::int64_t slot = 0;
-  friend bool operator==(const RuleSpot&, const RuleSpot&) = default;
+  friend bool operator==(const RulePosition&, const RulePosition&) = default;
 };
 
 /// A small tensor, placed by its rule.
 struct Ruled {
   std::string text;  ///< `tensor<.., ..>` as the library must print it
   Numbers shape;
-  Numbers mesh;                 ///< the notation's grid; empty when it has none
-  std::int64_t slots = 0;       ///< allocated per place
-  std::vector<RuleSpot> spots;  ///< of every index, in row-major order
+  Numbers mesh;                         ///< the notation's grid; empty when it has none
+  std::int64_t slots = 0;               ///< allocated per place
+  std::vector<RulePosition> positions;  ///< of every index, in row-major order
   /// Of every slot of every place, if it holds no element; none where the rule states no cause.
   std::vector<std::string_view> causes = {};
   bool one_place = false;  ///< whatever the rank of the mesh

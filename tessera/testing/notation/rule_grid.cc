@@ -117,7 +117,7 @@ Ruled ruled(const RuleGrid& rule, std::string text) {
       digits.push_back(digits_of(rule.lines[i], p[i]));
       place.push_back(digits[i].place);
     }
-    out.spots.push_back({{place}, slot_of(rule.lines, digits)});
+    out.positions.push_back({{place}, slot_of(rule.lines, digits)});
   }
   const std::vector<std::set<std::int64_t>> used = used_positions(rule);
   for (const Numbers& place : all_tuples(out.mesh)) {

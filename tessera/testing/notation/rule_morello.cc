@@ -206,7 +206,7 @@ Ruled ruled(const MorelloRule& rule, const Numbers& shape, const std::string& dt
   out.shape = shape;
   out.slots = product(shape);
   for (const Numbers& index : all_tuples(shape)) {
-    out.spots.push_back({{{}}, morello_slot(rule, shape, index)});
+    out.positions.push_back({{{}}, morello_slot(rule, shape, index)});
   }
   return out;
 }

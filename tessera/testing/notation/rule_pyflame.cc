@@ -122,12 +122,12 @@ std::optional<Numbers> pyflame_tile_at(const PyflameRule& rule, const Numbers& s
   return tile;
 }
 
-RuleSpot pyflame_spot(const PyflameRule& rule, const Numbers& shape, const Numbers& index) {
+RulePosition pyflame_position(const PyflameRule& rule, const Numbers& shape, const Numbers& index) {
   const Numbers axes = pyflame_axes(rule, shape.size());
   const Numbers tile = pyflame_tile(rule, shape);
   // A PE axis that no dim uses is fixed at 0 unless replicated or partial.
   Numbers at = {0, 0};
-  RuleSpot spot;
+  RulePosition position;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     std::int64_t local = index[dim];
     if (axes[dim] >= 0) {
@@ -137,16 +137,16 @@ RuleSpot pyflame_spot(const PyflameRule& rule, const Numbers& shape, const Numbe
       at[axis] = share.pe;
       local = share.local;
     }
-    spot.slot = spot.slot * tile[dim] + local;
+    position.slot = position.slot * tile[dim] + local;
   }
   for (std::int64_t row = 0; row < rule.grid[0]; ++row) {
     for (std::int64_t col = 0; col < rule.grid[1]; ++col) {
       if ((row == at[0] || is_shared(rule, 0)) && (col == at[1] || is_shared(rule, 1))) {
-        spot.places.push_back({row, col});
+        position.places.push_back({row, col});
       }
     }
   }
-  return spot;
+  return position;
 }
 
 Numbers pyflame_physical(const PyflameRule& rule, const Numbers& place) {
@@ -169,7 +169,7 @@ Ruled ruled(const PyflameRule& rule, const Numbers& shape, const std::string& dt
   out.slots = product(pyflame_tile(rule, shape));
   out.causes.assign(static_cast<std::size_t>(product(out.mesh) * out.slots), "grid");
   for (const Numbers& index : all_tuples(shape)) {
-    out.spots.push_back(pyflame_spot(rule, shape, index));
+    out.positions.push_back(pyflame_position(rule, shape, index));
   }
   return out;
 }

@@ -42,7 +42,7 @@ std::optional<Numbers> pyflame_tile_at(const PyflameRule& rule, const Numbers& s
                                        const Numbers& place);
 
 /// The virtual places and the slot of one element.
-RuleSpot pyflame_spot(const PyflameRule& rule, const Numbers& shape, const Numbers& index);
+RulePosition pyflame_position(const PyflameRule& rule, const Numbers& shape, const Numbers& index);
 
 /// The wafer position of the virtual place.
 Numbers pyflame_physical(const PyflameRule& rule, const Numbers& place);

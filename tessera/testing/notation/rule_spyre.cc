@@ -195,7 +195,7 @@ Ruled ruled(const SpyreRule& rule) {
       core = core * cores[i] + c[i] / piece[i];
       slot = slot * piece[i] + c[i] % piece[i];
     }
-    out.spots.push_back({{rule.cores.empty() ? Numbers{} : Numbers{core}}, slot});
+    out.positions.push_back({{rule.cores.empty() ? Numbers{} : Numbers{core}}, slot});
   }
   return out;
 }

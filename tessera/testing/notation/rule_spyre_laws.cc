@@ -79,8 +79,9 @@ std::string back_mistake(const SpyreRule& rule, const Tensor& tensor, const Rule
   said.sparse = false;
   said.device_size = rule.form == Form::kStrideMap ? rule.device_size : spyre_device(rule).size;
   said.map = *dims;
-  return ruled(said).spots == expected.spots ? ""
-                                             : cat("dim_map ", bracketed(*dims), " is another one");
+  return ruled(said).positions == expected.positions
+             ? ""
+             : cat("dim_map ", bracketed(*dims), " is another one");
 }
 
 /// Why a device coordinate is padding: a synthetic one that is not 0; else a dim that ends before
@@ -146,8 +147,8 @@ std::string nests_mistake(const SpyreRule& rule, const Tensor& tensor, const Rul
     if (!covered) continue;
     expected.emplace_back(
         rule.storage_offset.value_or(0) + dot(indices[i], spyre_host_stride(rule)),
-        whole.spots[i].slot);
-    sticks.insert(whole.spots[i].slot / e);
+        whole.positions[i].slot);
+    sticks.insert(whole.positions[i].slot / e);
   }
   std::sort(expected.begin(), expected.end());
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/testing/notation/spots.h"
+#include "tessera/testing/notation/positions.h"
 
 /// Whether a notation can express a list of positions, found by trying its texts, one after the
 /// other, by its owner's rule. Nothing here uses folds or the notations' code; a refusal that
@@ -27,20 +27,20 @@ namespace tessera::test {
 ///   metal-today  every shard, with every interval and alignment, from rank 2 on
 ///   ttnn         every shard of the terms of the TTNN layout document
 /// True is a proof. False is a proof for strided, cute, gspmd and pyflame.
-bool finds_words(std::string_view notation, const Spots& spots);
+bool finds_words(std::string_view notation, const Positions& positions);
 
 // The searches. All of them require tensors with elements.
-bool finds_strides(const Spots& spots);
-bool finds_modes(const Spots& spots);
-bool finds_packs(const Spots& spots);
-bool finds_blocks(const Spots& spots);
-bool finds_dim_map(const Spots& spots, std::int64_t per_stick);
-bool finds_tiling(const Spots& spots);
-bool finds_device_tiles(const Spots& spots);
-bool finds_shards(const Spots& spots);
-bool finds_pe_blocks(const Spots& spots);
-bool finds_memref(const Spots& spots);
-bool finds_alignments(const Spots& spots);
-bool finds_terms(const Spots& spots);
+bool finds_strides(const Positions& positions);
+bool finds_modes(const Positions& positions);
+bool finds_packs(const Positions& positions);
+bool finds_blocks(const Positions& positions);
+bool finds_dim_map(const Positions& positions, std::int64_t per_stick);
+bool finds_tiling(const Positions& positions);
+bool finds_device_tiles(const Positions& positions);
+bool finds_shards(const Positions& positions);
+bool finds_pe_blocks(const Positions& positions);
+bool finds_memref(const Positions& positions);
+bool finds_alignments(const Positions& positions);
+bool finds_terms(const Positions& positions);
 
 }  // namespace tessera::test

@@ -16,17 +16,17 @@ bool is_prime(std::int64_t n) {
   return n > 1;
 }
 
-std::int64_t last_slot(const Spots& spots) {
+std::int64_t last_slot(const Positions& positions) {
   std::int64_t last = 0;
-  for (const RuleSpot& spot : spots.spots) last = std::max(last, spot.slot);
+  for (const RulePosition& position : positions.positions) last = std::max(last, position.slot);
   return last;
 }
 
 /// The slot of the element x along one dim, and 0 along the others.
-std::int64_t slot_along(const Spots& spots, std::size_t dim, std::int64_t x) {
-  Numbers index(spots.shape.size(), 0);
+std::int64_t slot_along(const Positions& positions, std::size_t dim, std::int64_t x) {
+  Numbers index(positions.shape.size(), 0);
   index[dim] = x;
-  return spots.at(index).slot;
+  return positions.at(index).slot;
 }
 
 /// Whether a mode of nested numbers has these slots: some first number n with a stride, above
@@ -92,9 +92,9 @@ std::optional<Peeled> peel(const Peeled& whole, std::size_t dim, std::int64_t si
   return left;
 }
 
-Peeled unpeeled(const Spots& spots) {
-  Peeled whole{{}, spots.indices, spots.slots};
-  for (const RuleSpot& spot : spots.spots) whole.slots.push_back(spot.slot);
+Peeled unpeeled(const Positions& positions) {
+  Peeled whole{{}, positions.indices, positions.slots};
+  for (const RulePosition& position : positions.positions) whole.slots.push_back(position.slot);
   return whole;
 }
 
@@ -169,63 +169,64 @@ constexpr int kMostTries = 3000;
 
 }  // namespace
 
-bool finds_strides(const Spots& spots) {
-  const std::size_t rank = spots.shape.size();
-  const std::int64_t base = spots.spots.front().slot;
+bool finds_strides(const Positions& positions) {
+  const std::size_t rank = positions.shape.size();
+  const std::int64_t base = positions.positions.front().slot;
   Numbers steps(rank, 0);
   for (std::size_t dim = 0; dim < rank; ++dim) {
-    if (spots.shape[dim] > 1) steps[dim] = slot_along(spots, dim, 1) - base;
+    if (positions.shape[dim] > 1) steps[dim] = slot_along(positions, dim, 1) - base;
   }
-  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+  for (std::size_t i = 0; i < positions.positions.size(); ++i) {
     const std::int64_t slot =
-        std::inner_product(steps.begin(), steps.end(), spots.indices[i].begin(), base);
-    if (slot != spots.spots[i].slot) return false;
+        std::inner_product(steps.begin(), steps.end(), positions.indices[i].begin(), base);
+    if (slot != positions.positions[i].slot) return false;
   }
-  return spots.slots == last_slot(spots) + 1;
+  return positions.slots == last_slot(positions) + 1;
 }
 
-bool finds_modes(const Spots& spots) {
-  if (spots.spots.front().slot != 0 || spots.slots != last_slot(spots) + 1) return false;
-  std::vector<Numbers> along(spots.shape.size());
+bool finds_modes(const Positions& positions) {
+  if (positions.positions.front().slot != 0 || positions.slots != last_slot(positions) + 1)
+    return false;
+  std::vector<Numbers> along(positions.shape.size());
   for (std::size_t dim = 0; dim < along.size(); ++dim) {
-    for (std::int64_t x = 0; x < spots.shape[dim]; ++x) {
-      along[dim].push_back(slot_along(spots, dim, x));
+    for (std::int64_t x = 0; x < positions.shape[dim]; ++x) {
+      along[dim].push_back(slot_along(positions, dim, x));
     }
     if (!is_mode(along[dim])) return false;
   }
-  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+  for (std::size_t i = 0; i < positions.positions.size(); ++i) {
     std::int64_t slot = 0;
     for (std::size_t dim = 0; dim < along.size(); ++dim) {
-      slot += along[dim][static_cast<std::size_t>(spots.indices[i][dim])];
+      slot += along[dim][static_cast<std::size_t>(positions.indices[i][dim])];
     }
-    if (slot != spots.spots[i].slot) return false;
+    if (slot != positions.positions[i].slot) return false;
   }
   return true;
 }
 
-bool finds_packs(const Spots& spots) {
+bool finds_packs(const Positions& positions) {
   int tries = kMostTries;
-  return spots.slots == product(spots.shape) && packs(unpeeled(spots), tries);
+  return positions.slots == product(positions.shape) && packs(unpeeled(positions), tries);
 }
 
-bool finds_blocks(const Spots& spots) {
+bool finds_blocks(const Positions& positions) {
   int tries = kMostTries;
-  return !spots.shape.empty() && blocks(unpeeled(spots), tries);
+  return !positions.shape.empty() && blocks(unpeeled(positions), tries);
 }
 
-bool finds_dim_map(const Spots& spots, std::int64_t per_stick) {
-  if (per_stick == 0 || spots.slots % per_stick != 0) return false;
-  const Peeled whole = unpeeled(spots);
-  for (std::size_t dim = 0; dim <= spots.shape.size(); ++dim) {
-    const auto left = peel(whole, dim == spots.shape.size() ? kNoDim : dim, per_stick);
+bool finds_dim_map(const Positions& positions, std::int64_t per_stick) {
+  if (per_stick == 0 || positions.slots % per_stick != 0) return false;
+  const Peeled whole = unpeeled(positions);
+  for (std::size_t dim = 0; dim <= positions.shape.size(); ++dim) {
+    const auto left = peel(whole, dim == positions.shape.size() ? kNoDim : dim, per_stick);
     int tries = kMostTries;
     if (left && peels(*left, true, tries)) return true;
   }
   return false;
 }
 
-bool finds_tiling(const Spots& spots) {
-  const std::size_t rank = spots.shape.size();
+bool finds_tiling(const Positions& positions) {
+  const std::size_t rank = positions.shape.size();
   std::vector<std::size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   const auto fits = [&](std::int64_t rows, std::int64_t cols) {
@@ -233,27 +234,27 @@ bool finds_tiling(const Spots& spots) {
     Numbers extents;
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t tile = i + 1 == rank ? cols : i + 2 == rank ? rows : 1;
-      extents.push_back(ceil_divide(spots.shape[order[i]], tile));
+      extents.push_back(ceil_divide(positions.shape[order[i]], tile));
     }
-    if (product(extents) * rows * cols > spots.slots) return false;
-    for (std::size_t e = 0; e < spots.spots.size(); ++e) {
+    if (product(extents) * rows * cols > positions.slots) return false;
+    for (std::size_t e = 0; e < positions.positions.size(); ++e) {
       std::int64_t slot = 0;
       std::int64_t row = 0;
       std::int64_t col = 0;
       for (std::size_t i = 0; i < rank; ++i) {
         const std::int64_t tile = i + 1 == rank ? cols : i + 2 == rank ? rows : 1;
-        const std::int64_t x = spots.indices[e][order[i]];
+        const std::int64_t x = positions.indices[e][order[i]];
         slot = slot * extents[i] + x / tile;
         if (i + 1 == rank) col = x % tile;
         if (i + 2 == rank) row = x % tile;
       }
-      if (spots.spots[e].slot != (slot * rows + row) * cols + col) return false;
+      if (positions.positions[e].slot != (slot * rows + row) * cols + col) return false;
     }
     return true;
   };
   do {
-    const std::int64_t most_rows = rank < 2 ? 1 : spots.shape[order[rank - 2]];
-    const std::int64_t most_cols = rank < 1 ? 1 : spots.shape[order[rank - 1]];
+    const std::int64_t most_rows = rank < 2 ? 1 : positions.shape[order[rank - 2]];
+    const std::int64_t most_cols = rank < 1 ? 1 : positions.shape[order[rank - 1]];
     for (std::int64_t rows = 1; rows <= most_rows + 1; ++rows) {
       for (std::int64_t cols = 1; cols <= most_cols + 1; ++cols) {
         if (rows > 1 && rank < 2) continue;

@@ -29,20 +29,20 @@ std::int64_t number_of(const Numbers& index, const Numbers& extents) {
 
 /// Whether tiles of these extents, row-major in memory, are on separate devices, each on `copies`
 /// of them.
-bool is_tiled(const Spots& spots, const Numbers& shard, std::int64_t copies) {
+bool is_tiled(const Positions& positions, const Numbers& shard, std::int64_t copies) {
   std::map<Numbers, std::vector<Numbers>> devices;  // of each tile
-  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
+  for (std::size_t i = 0; i < positions.positions.size(); ++i) {
     Numbers tile;
     Numbers inside;
     for (std::size_t dim = 0; dim < shard.size(); ++dim) {
-      tile.push_back(spots.indices[i][dim] / shard[dim]);
-      inside.push_back(spots.indices[i][dim] % shard[dim]);
+      tile.push_back(positions.indices[i][dim] / shard[dim]);
+      inside.push_back(positions.indices[i][dim] % shard[dim]);
     }
-    const RuleSpot& spot = spots.spots[i];
-    if (spot.slot != number_of(inside, shard)) return false;
-    if (static_cast<std::int64_t>(spot.places.size()) != copies) return false;
-    const auto [known, fresh] = devices.emplace(tile, spot.places);
-    if (!fresh && known->second != spot.places) return false;
+    const RulePosition& position = positions.positions[i];
+    if (position.slot != number_of(inside, shard)) return false;
+    if (static_cast<std::int64_t>(position.places.size()) != copies) return false;
+    const auto [known, fresh] = devices.emplace(tile, position.places);
+    if (!fresh && known->second != position.places) return false;
   }
   std::set<Numbers> used;
   for (const auto& [tile, places] : devices) {
@@ -73,15 +73,16 @@ std::vector<Numbers> chunks(const Numbers& x, std::int64_t parts) {
 }
 
 /// The part of one dim that the place holds.
-Numbers kept(const Spots& spots, std::int64_t dim, const std::vector<AxisRule>& rules,
+Numbers kept(const Positions& positions, std::int64_t dim, const std::vector<AxisRule>& rules,
              const Numbers& place) {
   Numbers x;
-  for (std::int64_t i = 0; i < spots.shape[static_cast<std::size_t>(dim)]; ++i) x.push_back(i);
+  for (std::int64_t i = 0; i < positions.shape[static_cast<std::size_t>(dim)]; ++i) x.push_back(i);
   for (std::size_t axis = 0; axis < rules.size(); ++axis) {
     if (rules[axis].dim != dim) continue;
     Numbers mine;
     for (const Numbers& chunk : chunks(x, rules[axis].split)) {
-      const Numbers part = chunks(chunk, spots.mesh[axis])[static_cast<std::size_t>(place[axis])];
+      const Numbers part =
+          chunks(chunk, positions.mesh[axis])[static_cast<std::size_t>(place[axis])];
       mine.insert(mine.end(), part.begin(), part.end());
     }
     x = mine;
@@ -89,33 +90,33 @@ Numbers kept(const Spots& spots, std::int64_t dim, const std::vector<AxisRule>& 
   return x;
 }
 
-bool is_sharded(const Spots& spots, const std::vector<AxisRule>& rules) {
+bool is_sharded(const Positions& positions, const std::vector<AxisRule>& rules) {
   std::size_t held = 0;
   std::int64_t most = 0;
-  for (const Numbers& place : all_tuples(spots.mesh)) {
+  for (const Numbers& place : all_tuples(positions.mesh)) {
     std::vector<Numbers> dims;
     Numbers extents;
-    for (std::size_t dim = 0; dim < spots.shape.size(); ++dim) {
-      dims.push_back(kept(spots, static_cast<std::int64_t>(dim), rules, place));
+    for (std::size_t dim = 0; dim < positions.shape.size(); ++dim) {
+      dims.push_back(kept(positions, static_cast<std::int64_t>(dim), rules, place));
       extents.push_back(static_cast<std::int64_t>(dims.back().size()));
     }
     most = std::max(most, product(extents));
-    if (most > spots.slots) return false;
+    if (most > positions.slots) return false;
     std::int64_t slot = 0;
     for (const Numbers& inside : all_tuples(extents)) {
       Numbers index;
       for (std::size_t dim = 0; dim < dims.size(); ++dim) {
         index.push_back(dims[dim][static_cast<std::size_t>(inside[dim])]);
       }
-      const RuleSpot& spot = spots.at(index);
-      if (spot.slot != slot++) return false;
-      if (!std::binary_search(spot.places.begin(), spot.places.end(), place)) return false;
+      const RulePosition& position = positions.at(index);
+      if (position.slot != slot++) return false;
+      if (!std::binary_search(position.places.begin(), position.places.end(), place)) return false;
       ++held;
     }
   }
   std::size_t listed = 0;
-  for (const RuleSpot& spot : spots.spots) listed += spot.places.size();
-  return held == listed && most == spots.slots;
+  for (const RulePosition& position : positions.positions) listed += position.places.size();
+  return held == listed && most == positions.slots;
 }
 
 /// What a PE axis does: a dim in blocks assigned round-robin, all of the tensor everywhere (kAll),
@@ -127,27 +128,27 @@ struct PeRule {
   std::int64_t block = 1;
 };
 
-std::vector<PeRule> pe_rules(const Spots& spots) {
+std::vector<PeRule> pe_rules(const Positions& positions) {
   std::vector<PeRule> rules = {{PeRule::kFirst, 1}, {PeRule::kAll, 1}};
-  for (std::size_t dim = 0; dim < spots.shape.size(); ++dim) {
-    for (std::int64_t block = 1; block <= spots.shape[dim]; ++block) {
+  for (std::size_t dim = 0; dim < positions.shape.size(); ++dim) {
+    for (std::int64_t block = 1; block <= positions.shape[dim]; ++block) {
       rules.push_back({static_cast<std::int64_t>(dim), block});
     }
   }
   return rules;
 }
 
-bool is_dealt(const Spots& spots, const Numbers& pes, const std::array<PeRule, 2>& rules) {
-  Numbers tile = spots.shape;
+bool is_dealt(const Positions& positions, const Numbers& pes, const std::array<PeRule, 2>& rules) {
+  Numbers tile = positions.shape;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const auto [dim, block] = rules[axis];
     if (dim < 0) continue;
-    const std::int64_t blocks = ceil_divide(spots.shape[static_cast<std::size_t>(dim)], block);
+    const std::int64_t blocks = ceil_divide(positions.shape[static_cast<std::size_t>(dim)], block);
     tile[static_cast<std::size_t>(dim)] = ceil_divide(blocks, pes[axis]) * block;
   }
-  if (product(tile) != spots.slots) return false;
-  for (std::size_t i = 0; i < spots.spots.size(); ++i) {
-    Numbers inside = spots.indices[i];
+  if (product(tile) != positions.slots) return false;
+  for (std::size_t i = 0; i < positions.positions.size(); ++i) {
+    Numbers inside = positions.indices[i];
     std::array<Numbers, 2> coordinates = {Numbers{0}, Numbers{0}};
     for (std::size_t axis = 0; axis < 2; ++axis) {
       const auto [dim, block] = rules[axis];
@@ -155,108 +156,112 @@ bool is_dealt(const Spots& spots, const Numbers& pes, const std::array<PeRule, 2
         for (std::int64_t pe = 1; pe < pes[axis]; ++pe) coordinates[axis].push_back(pe);
       }
       if (dim < 0) continue;
-      const std::int64_t x = spots.indices[i][static_cast<std::size_t>(dim)];
+      const std::int64_t x = positions.indices[i][static_cast<std::size_t>(dim)];
       coordinates[axis] = {x / block % pes[axis]};
       inside[static_cast<std::size_t>(dim)] = x / block / pes[axis] * block + x % block;
     }
-    const RuleSpot& spot = spots.spots[i];
-    if (spot.slot != number_of(inside, tile)) return false;
-    if (spots.mesh.empty()) continue;
+    const RulePosition& position = positions.positions[i];
+    if (position.slot != number_of(inside, tile)) return false;
+    if (positions.mesh.empty()) continue;
     std::vector<Numbers> places;
     for (const std::int64_t row : coordinates[0]) {
       for (const std::int64_t col : coordinates[1]) places.push_back({row, col});
     }
-    if (places != spot.places) return false;
+    if (places != position.places) return false;
   }
   return true;
 }
 
 }  // namespace
 
-bool finds_device_tiles(const Spots& spots) {
-  const std::int64_t devices = spots.places();
-  if (spots.mesh.size() > 1) return false;
+bool finds_device_tiles(const Positions& positions) {
+  const std::int64_t devices = positions.places();
+  if (positions.mesh.size() > 1) return false;
   // All of it on one device of many.
-  if (devices > 1 && spots.shares.empty() && spots.slots == product(spots.shape) &&
-      std::all_of(spots.spots.begin(), spots.spots.end(),
-                  [&](const RuleSpot& spot) {
-                    return spot.places.size() == 1 && spot.places == spots.spots[0].places;
+  if (devices > 1 && positions.shares.empty() && positions.slots == product(positions.shape) &&
+      std::all_of(positions.positions.begin(), positions.positions.end(),
+                  [&](const RulePosition& position) {
+                    return position.places.size() == 1 &&
+                           position.places == positions.positions[0].places;
                   }) &&
-      is_tiled(spots, spots.shape, 1)) {
+      is_tiled(positions, positions.shape, 1)) {
     return true;
   }
-  const Numbers most(spots.shape.size(), devices);
+  const Numbers most(positions.shape.size(), devices);
   for (Numbers tiles : all_tuples(most)) {
     for (std::int64_t& tile : tiles) ++tile;
     const std::int64_t used = product(tiles);
     if (used > devices || devices % used != 0) continue;
     Numbers shard;
     for (std::size_t dim = 0; dim < tiles.size(); ++dim) {
-      shard.push_back(ceil_divide(spots.shape[dim], tiles[dim]));
+      shard.push_back(ceil_divide(positions.shape[dim], tiles[dim]));
     }
-    if (product(shard) == spots.slots && is_tiled(spots, shard, devices / used)) return true;
+    if (product(shard) == positions.slots && is_tiled(positions, shard, devices / used))
+      return true;
   }
   return false;
 }
 
-bool finds_shards(const Spots& spots) {
+bool finds_shards(const Positions& positions) {
   std::vector<AxisRule> options = {{}};
-  for (std::size_t dim = 0; dim < spots.shape.size(); ++dim) {
+  for (std::size_t dim = 0; dim < positions.shape.size(); ++dim) {
     for (std::int64_t split = 1; split <= 4; ++split) {
       options.push_back({static_cast<std::int64_t>(dim), split});
     }
   }
-  const Numbers choices(spots.mesh.size(), static_cast<std::int64_t>(options.size()));
+  const Numbers choices(positions.mesh.size(), static_cast<std::int64_t>(options.size()));
   if (product(choices) > 3000) return false;
   for (const Numbers& choice : all_tuples(choices)) {
     std::vector<AxisRule> rules;
     for (const std::int64_t option : choice)
       rules.push_back(options[static_cast<std::size_t>(option)]);
-    if (is_sharded(spots, rules)) return true;
+    if (is_sharded(positions, rules)) return true;
   }
   return false;
 }
 
-bool finds_pe_blocks(const Spots& spots) {
-  if (!spots.mesh.empty() && spots.mesh.size() != 2) return false;
-  const Numbers pes = spots.mesh.empty() ? Numbers{1, 1} : spots.mesh;
-  const std::vector<PeRule> rules = pe_rules(spots);
+bool finds_pe_blocks(const Positions& positions) {
+  if (!positions.mesh.empty() && positions.mesh.size() != 2) return false;
+  const Numbers pes = positions.mesh.empty() ? Numbers{1, 1} : positions.mesh;
+  const std::vector<PeRule> rules = pe_rules(positions);
   for (const PeRule& rows : rules) {
     for (const PeRule& cols : rules) {
       if (rows.dim >= 0 && rows.dim == cols.dim) continue;
-      if (is_dealt(spots, pes, {rows, cols})) return true;
+      if (is_dealt(positions, pes, {rows, cols})) return true;
     }
   }
   return false;
 }
 
-bool finds_words(std::string_view notation, const Spots& spots) {
-  if (spots.spots.empty()) return false;
-  const bool shared = std::any_of(spots.held.begin(), spots.held.end(),
+bool finds_words(std::string_view notation, const Positions& positions) {
+  if (positions.positions.empty()) return false;
+  const bool shared = std::any_of(positions.held.begin(), positions.held.end(),
                                   [](const auto& cell) { return cell.second.size() > 1; });
   if (notation == "native") return true;
   if (shared && notation != "strided" && notation != "cute") return false;
-  if (notation == "metal") return spots.shares.empty() && finds_memref(spots);
-  const bool plain = spots.storage == spots.dtype;
+  if (notation == "metal") return positions.shares.empty() && finds_memref(positions);
+  const bool plain = positions.storage == positions.dtype;
   if (notation == "metal-today") {
-    return spots.shares.empty() && spots.kept == spots.dtype && finds_alignments(spots);
+    return positions.shares.empty() && positions.kept == positions.dtype &&
+           finds_alignments(positions);
   }
   if (notation == "ttnn")
-    return spots.shares.empty() && spots.kept == spots.dtype && finds_terms(spots);
-  if (notation == "gspmd") return plain && spots.shares.empty() && finds_device_tiles(spots);
-  if (notation == "dtensor") return plain && spots.shares.empty() && finds_shards(spots);
-  if (notation == "pyflame") return plain && spots.shares.empty() && finds_pe_blocks(spots);
-  if (!spots.mesh.empty() || !spots.shares.empty()) return false;
+    return positions.shares.empty() && positions.kept == positions.dtype && finds_terms(positions);
+  if (notation == "gspmd")
+    return plain && positions.shares.empty() && finds_device_tiles(positions);
+  if (notation == "dtensor") return plain && positions.shares.empty() && finds_shards(positions);
+  if (notation == "pyflame") return plain && positions.shares.empty() && finds_pe_blocks(positions);
+  if (!positions.mesh.empty() || !positions.shares.empty()) return false;
   if (notation == "spyre") {
-    return spots.storage == kept_in_sticks(spots.dtype) &&
-           finds_dim_map(spots, spyre_stick(spots.dtype));
+    return positions.storage == kept_in_sticks(positions.dtype) &&
+           finds_dim_map(positions, spyre_stick(positions.dtype));
   }
   if (!plain) return false;
-  if (notation == "strided") return finds_strides(spots);
-  if (notation == "cute") return finds_modes(spots);
-  if (notation == "morello") return finds_packs(spots);
-  if (notation == "onednn") return finds_blocks(spots);
-  if (notation == "xla") return finds_tiling(spots);
+  if (notation == "strided") return finds_strides(positions);
+  if (notation == "cute") return finds_modes(positions);
+  if (notation == "morello") return finds_packs(positions);
+  if (notation == "onednn") return finds_blocks(positions);
+  if (notation == "xla") return finds_tiling(positions);
   return false;
 }
 

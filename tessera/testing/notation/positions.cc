@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/testing/notation/spots.h"
+#include "tessera/testing/notation/positions.h"
 
 #include <algorithm>
 #include <set>
@@ -32,26 +32,26 @@ std::string Shares::text() const {
   return empty() ? "" : cat(join(reductions, " and "), " on ", places, " places");
 }
 
-const RuleSpot& Spots::at(const Numbers& index) const {
+const RulePosition& Positions::at(const Numbers& index) const {
   std::int64_t number = 0;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) number = number * shape[dim] + index[dim];
-  return spots[static_cast<std::size_t>(number)];
+  return positions[static_cast<std::size_t>(number)];
 }
 
-std::string Spots::key() const {
+std::string Positions::key() const {
   std::string key = cat(join(shape, "x"), " ", dtype, " ", storage, " ", shares.text(), " ",
                         join(mesh, "x"), " ", slots, ":");
-  for (const RuleSpot& spot : spots) {
-    key += cat(" ", spot.slot);
+  for (const RulePosition& position : positions) {
+    key += cat(" ", position.slot);
     if (mesh.empty()) continue;
-    for (const Numbers& place : spot.places) key += cat("@", join(place, ","));
+    for (const Numbers& place : position.places) key += cat("@", join(place, ","));
   }
   return key;
 }
 
-Result<Spots> spots_of(const Tensor& tensor) {
+Result<Positions> positions_of(const Tensor& tensor) {
   const Placement& placement = tensor.placement;
-  Spots list;
+  Positions list;
   list.shape = placement.shape().extents();
   if (placement.places() != 1) list.mesh = placement.mesh().extents();
   list.slots = placement.slots();
@@ -63,23 +63,24 @@ Result<Spots> spots_of(const Tensor& tensor) {
   list.indices = all_tuples(list.shape);
   for (std::size_t number = 0; number < list.indices.size(); ++number) {
     TESSERA_TRY(Location location, placement.locate(list.indices[number]));
-    RuleSpot spot{{location.places.begin(), location.places.end()}, location.slot};
-    if (list.mesh.empty()) spot.places.assign(1, {});
-    std::sort(spot.places.begin(), spot.places.end());
-    for (const Numbers& place : spot.places) list.held[{place, spot.slot}].push_back(number);
-    list.spots.push_back(std::move(spot));
+    RulePosition position{{location.places.begin(), location.places.end()}, location.slot};
+    if (list.mesh.empty()) position.places.assign(1, {});
+    std::sort(position.places.begin(), position.places.end());
+    for (const Numbers& place : position.places)
+      list.held[{place, position.slot}].push_back(number);
+    list.positions.push_back(std::move(position));
   }
   return list;
 }
 
-Spots untiled(Spots spots) {
-  if (spots.tile.empty() || spots.kept.starts_with("bfp_")) return spots;
-  spots.tile.clear();
-  spots.storage = spots.kept;
-  return spots;
+Positions untiled(Positions positions) {
+  if (positions.tile.empty() || positions.kept.starts_with("bfp_")) return positions;
+  positions.tile.clear();
+  positions.storage = positions.kept;
+  return positions;
 }
 
-std::string difference(const Spots& a, const Spots& b) {
+std::string difference(const Positions& a, const Positions& b) {
   if (a.shape != b.shape) return cat("shape ", join(a.shape, "x"), " against ", join(b.shape, "x"));
   if (a.dtype != b.dtype) return cat(a.dtype, " against ", b.dtype);
   if (a.kept != b.kept) return cat("stored as ", a.kept, " against ", b.kept);
@@ -89,30 +90,31 @@ std::string difference(const Spots& a, const Spots& b) {
   if (a.shares != b.shares) {
     return cat("'", a.shares.text(), "' against '", b.shares.text(), "'");
   }
-  for (std::size_t i = 0; i < a.spots.size(); ++i) {
-    if (a.spots[i] != b.spots[i]) {
-      return cat("element ", bracketed(a.indices[i]), " is in slot ", a.spots[i].slot, " against ",
-                 b.spots[i].slot, ", or on other places");
+  for (std::size_t i = 0; i < a.positions.size(); ++i) {
+    if (a.positions[i] != b.positions[i]) {
+      return cat("element ", bracketed(a.indices[i]), " is in slot ", a.positions[i].slot,
+                 " against ", b.positions[i].slot, ", or on other places");
     }
   }
   return {};
 }
 
-std::string contents_mistake(const Tensor& tensor, const Spots& spots, std::int64_t samples) {
+std::string contents_mistake(const Tensor& tensor, const Positions& positions,
+                             std::int64_t samples) {
   const std::vector<Numbers> places = all_tuples(tensor.placement.mesh().extents());
-  const std::int64_t cells = static_cast<std::int64_t>(places.size()) * spots.slots;
+  const std::int64_t cells = static_cast<std::int64_t>(places.size()) * positions.slots;
   // Steps that no extent of a small tensor divides visit all places and all parts of a tile.
   const std::int64_t step = std::max<std::int64_t>(cells / std::max<std::int64_t>(samples, 1), 1);
   for (std::int64_t cell = 0; cell < cells; cell += step) {
-    const Numbers& place = places[static_cast<std::size_t>(cell / spots.slots)];
-    const std::int64_t slot = cell % spots.slots;
+    const Numbers& place = places[static_cast<std::size_t>(cell / positions.slots)];
+    const std::int64_t slot = cell % positions.slots;
     const Result<SlotContent> content = tensor.placement.contents_at(place, slot);
     const std::string where = cat("slot ", slot, " of ", bracketed(place), ": ");
     if (!content) return where + content.error().message;
     std::vector<Numbers> expected;
-    const auto held = spots.held.find({spots.mesh.empty() ? Numbers{} : place, slot});
-    if (held != spots.held.end()) {
-      for (const std::size_t number : held->second) expected.push_back(spots.indices[number]);
+    const auto held = positions.held.find({positions.mesh.empty() ? Numbers{} : place, slot});
+    if (held != positions.held.end()) {
+      for (const std::size_t number : held->second) expected.push_back(positions.indices[number]);
     }
     const auto* found = std::get_if<std::vector<Index>>(&*content);
     const bool same = found == nullptr ? expected.empty()

@@ -25,7 +25,7 @@ struct Shares {
 /// A small tensor listed element by element: the content of a layout, independent of how it is
 /// written. Comparing two lists is the reference for conversions; counting in one list checks the
 /// claim of a refusal.
-struct Spots {
+struct Positions {
   Numbers shape;
   Numbers mesh;            ///< empty for a single place, whatever the rank of its mesh
   std::int64_t slots = 0;  ///< allocated per place
@@ -34,30 +34,31 @@ struct Spots {
   std::string storage;     ///< in memory, tiles included: "f32", "32x32 of bfp_bf8"
   Numbers tile;            ///< rows and columns of an atom; empty for scalars
   Shares shares;
-  std::vector<Numbers> indices;  ///< row-major
-  std::vector<RuleSpot> spots;   ///< of each index; places in row-major order
+  std::vector<Numbers> indices;         ///< row-major
+  std::vector<RulePosition> positions;  ///< of each index; places in row-major order
   /// Which elements (by number) each slot of each place holds; empty slots are not listed.
   std::map<std::pair<Numbers, std::int64_t>, std::vector<std::size_t>> held;
 
   std::int64_t places() const { return product(mesh); }
   /// Where the element of an index is.
-  const RuleSpot& at(const Numbers& index) const;
+  const RulePosition& at(const Numbers& index) const;
   /// Everything as one key: equal exactly when the lists are equal.
   std::string key() const;
 };
 
 /// Calls locate for every index. The error is that of locate.
-Result<Spots> spots_of(const Tensor& tensor);
+Result<Positions> positions_of(const Tensor& tensor);
 
 /// The same with elements stored one by one: a tile that stores its elements consecutively is
 /// dropped without loss. Tiles of block floats, whose elements share exponents, are kept.
-Spots untiled(Spots spots);
+Positions untiled(Positions positions);
 
 /// The first difference, as text; empty when there is none. Both are compared untiled.
-std::string difference(const Spots& a, const Spots& b);
+std::string difference(const Positions& a, const Positions& b);
 
 /// Calls contents_at for `samples` slots, spread over all places: the answer must be the listed
 /// content. Empty when it is.
-std::string contents_mistake(const Tensor& tensor, const Spots& spots, std::int64_t samples);
+std::string contents_mistake(const Tensor& tensor, const Positions& positions,
+                             std::int64_t samples);
 
 }  // namespace tessera::test
