@@ -93,11 +93,7 @@ void check_within(const Problem& problem, SolveOptions options, std::int64_t cap
   options.capacity = capacity;
   options.minimize = false;
   const Result<Solution> found = solve(problem, options);
-  if (!found.ok()) {
-    require(found.error().code == ErrorCode::kDoesNotFit && lowest > capacity,
-            "what is refused does not fit", text);
-    return;
-  }
+  require(found.ok(), "a problem has a solution", text);
   require(validate(problem, found->offsets, found->peak).empty(), "the plan has no flaw", text);
   require((found->outcome == Outcome::kFits) == (found->peak <= capacity), "fits is so", text);
   require(found->outcome != Outcome::kDoesNotFit || lowest > capacity, "no plan fits", text);

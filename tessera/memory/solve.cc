@@ -7,7 +7,6 @@
 #include <new>
 #include <optional>
 
-#include "tessera/base/text.h"
 #include "tessera/memory/solver/exact.h"
 #include "tessera/memory/solver/greedy.h"
 #include "tessera/memory/solver/packing.h"
@@ -16,27 +15,6 @@
 
 namespace tessera::memory {
 namespace {
-
-/// Checks what no plan can change: a buffer that exceeds the capacity by its size or its fixed
-/// offset.
-Status check_capacity(const Problem& problem, const Packing& packing, std::int64_t capacity) {
-  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-    const std::int32_t b = packing.block_of[i];
-    if (b < 0 || problem.buffers[i].size == 0) continue;
-    const Block& block = packing.blocks[static_cast<std::size_t>(b)];
-    const std::int64_t start = block.fixed >= 0 ? block.fixed + packing.delta[i] : 0;
-    const std::int64_t end = start + problem.buffers[i].size;
-    if (end <= capacity) continue;
-    const auto at = static_cast<std::int64_t>(i);
-    return Error{ErrorCode::kDoesNotFit,
-                 start > 0 ? cat("buffer ", i, " is fixed at [", start, ", ", end,
-                                 "), beyond the capacity of ", capacity, " bytes")
-                           : cat("buffer ", i, " has ", problem.buffers[i].size,
-                                 " bytes, more than the capacity of ", capacity),
-                 Span{at, at + 1}, cat("the capacity would have to be at least ", end)};
-  }
-  return ok_status();
-}
 
 /// A trivial plan: all blocks on top of each other, above the fixed ones.
 [[nodiscard]] bool stack_up(const Packing& packing, Array<std::int64_t>& offsets) {
@@ -288,9 +266,6 @@ double Solution::gap() const {
 
 Result<Solution> solve(const Problem& problem, const SolveOptions& options) {
   TESSERA_TRY(const Packing packing, pack(problem));
-  if (options.capacity) {
-    TESSERA_CHECK_OK(check_capacity(problem, packing, *options.capacity));
-  }
   Solution solution;
   TESSERA_CHECK_OK(Solver(packing, options).run(solution));
   return solution;

@@ -91,8 +91,8 @@ struct Solution {
 /// microseconds. The exact search runs only when they are not enough, and only on parts of at most
 /// 2^14 buffers that are live in 2^20 sections together. Larger parts are repaired, until they fit
 /// the capacity or, when minimising, for a limited time.
-/// Errors: those of check(), kDoesNotFit for fixed buffers beyond the capacity and for a buffer
-/// larger than it, kOutOfMemory.
+/// A buffer that is larger than the capacity, or fixed beyond it, gives kDoesNotFit without a
+/// search (unless minimising). Errors: those of check(), kOutOfMemory.
 Result<Solution> solve(const Problem& problem, const SolveOptions& options);
 
 }  // namespace tessera::memory

@@ -218,6 +218,28 @@ TEST_F(Alloc, ErrorsHaveTheirPosition) {
   EXPECT_TRUE(has(large.err, " --> <stdin>:2:7\n")) << large.err;
 }
 
+TEST_F(Alloc, ABufferAboveTheCapacityHasTheAnswerOfAllThatDoesNotFit) {
+  const Answer answer =
+      run({"alloc", "-", "--capacity", "63", "--json"}, "id,lower,upper,size\nx,0,2,8\nw,1,9,64\n");
+  EXPECT_EQ(answer.status, 1) << answer.err;
+  const Json json = answer.json();
+  EXPECT_FALSE(json.contains("error")) << answer.out;
+  EXPECT_EQ(json["outcome"], "does_not_fit");
+  EXPECT_EQ(json["lower_bound"], 72);
+  EXPECT_EQ(json["capacity"], 63);
+  EXPECT_EQ(json["shortfall"]["moment"], 1);
+  EXPECT_EQ(json["shortfall"]["live_bytes"], 72);
+  EXPECT_EQ(json["shortfall"]["missing_bytes"], 9);
+  EXPECT_EQ(json["shortfall"]["certain"], true);
+  // Fixed beyond the capacity by what it is a part of.
+  const Answer fixed = run({"alloc", "-", "--capacity", "100", "--json"},
+                           "id,lower,upper,size,offset,alias,delta\n"
+                           "w,0,9,64,64,,\nx,0,2,8,,w,40\n");
+  EXPECT_EQ(fixed.status, 1) << fixed.err;
+  EXPECT_EQ(fixed.json()["outcome"], "does_not_fit") << fixed.out;
+  EXPECT_EQ(fixed.json()["lower_bound"], 128);
+}
+
 TEST_F(Alloc, BadQuestionsAreRefused) {
   const std::string name = file(kBuffers);
   const auto code = [&](std::vector<std::string> more) {

@@ -16,11 +16,7 @@ constexpr std::uint64_t few(std::uint64_t cases) { return kSanitized ? cases / 1
 void expect_laws(const memory::Problem& problem, const memory::SolveOptions& options,
                  const memory::Solution& solution);
 
-/// Whether one buffer alone exceeds the capacity, so that solve() has to refuse.
+/// Whether one buffer alone exceeds the capacity, so that no plan fits.
 bool hopeless(const memory::Problem& problem, std::int64_t capacity);
-
-/// Expects the error about a buffer, or about those that share memory with it, that exceeds the
-/// capacity.
-void expect_hopeless(const memory::Problem& problem, std::int64_t capacity, const Error& error);
 
 }  // namespace tessera::test
