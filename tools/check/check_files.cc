@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tools/terminal/text.h"
@@ -23,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One byte more than check_mlir() and read_buffers() accept.
-constexpr std::size_t kMostBytes = (std::size_t{64} << 20) + 1;
+/// As much as check_mlir() and read_buffers() accept.
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 bool is_folder(const std::string& name) {
   struct stat facts = {};
@@ -86,14 +88,23 @@ class Descriptor {
   int number_;
 };
 
+/// `size`: how long it is, where that is known.
+Error too_long(const std::string& name, std::optional<std::int64_t> size) {
+  return Error{ErrorCode::kTextTooLong,
+               cat("'", printable(name), "': a text of ", size ? "" : "more than ",
+                   size.value_or(kMostBytes), " bytes; at most ", kMostBytes, " are read"),
+               std::nullopt, "cut it into parts"};
+}
+
 Result<std::string> read_stream(std::istream& in) {
   std::string text;
   std::array<char, 1 << 16> chunk{};
-  while (in && text.size() < kMostBytes) {
+  while (in && text.size() <= kMostBytes) {
     in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
     text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
   }
   if (in.bad()) return cannot_read("standard input", EIO);
+  if (text.size() > kMostBytes) return too_long("standard input", std::nullopt);
   return text;
 }
 
@@ -101,7 +112,8 @@ Result<std::string> read_stream(std::istream& in) {
 
 Error file_error(std::string_view what, const std::string& name, int error_number,
                  std::string help) {
-  return Error{ErrorCode::kIo, cat(what, " '", printable(name), "': ", std::strerror(error_number)),
+  const ErrorCode code = error_number == ENOMEM ? ErrorCode::kOutOfMemory : ErrorCode::kIo;
+  return Error{code, cat(what, " '", printable(name), "': ", std::strerror(error_number)),
                std::nullopt, std::move(help)};
 }
 
@@ -132,18 +144,22 @@ Result<std::string> read_text_file(const FoundFile& file, std::istream& in) {
   struct stat facts = {};
   if (fstat(descriptor.number(), &facts) != 0) return cannot_read(name, errno);
   constexpr std::size_t kChunk = 1 << 16;
+  if (S_ISREG(facts.st_mode) && std::cmp_greater(facts.st_size, kMostBytes)) {
+    return too_long(name, facts.st_size);
+  }
   // A regular file reports its size, and one more read checks that it did not grow.
-  const std::size_t expected = std::min(static_cast<std::size_t>(facts.st_size), kMostBytes);
-  std::string text(S_ISREG(facts.st_mode) ? expected + 1 : kChunk, '\0');
+  std::string text(S_ISREG(facts.st_mode) ? static_cast<std::size_t>(facts.st_size) + 1 : kChunk,
+                   '\0');
   std::size_t size = 0;
-  while (size < kMostBytes) {
-    if (size == text.size()) text.resize(std::min(text.size() * 2, kMostBytes));
+  while (size <= kMostBytes) {
+    if (size == text.size()) text.resize(std::min(text.size() * 2, kMostBytes + 1));
     const ssize_t got = read(descriptor.number(), text.data() + size, text.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannot_read(name, errno);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
+  if (size > kMostBytes) return too_long(name, std::nullopt);
   text.resize(size);
   return text;
 }

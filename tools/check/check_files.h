@@ -23,11 +23,11 @@ struct FoundFile {
 /// no loops. A file that is reached twice, under any names, is listed once, under the first.
 std::vector<FoundFile> find_mlir_files(const std::vector<std::string>& arguments);
 
-/// The whole file; of a file longer than the limit (64 MiB), one byte more than the limit, so that
-/// the parser reports it. `in` is the standard input.
+/// The whole file. `in` is the standard input. kTextTooLong for more than 64 MiB: with the size of
+/// the file, where it has one.
 Result<std::string> read_text_file(const FoundFile& file, std::istream& in);
 
-/// "cannot read 'a.mlir': No such file or directory".
+/// "cannot read 'a.mlir': No such file or directory": kIo, or kOutOfMemory for ENOMEM.
 Error file_error(std::string_view what, const std::string& name, int error_number,
                  std::string help);
 

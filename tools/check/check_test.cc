@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
+#include "tools/check/check_files.h"
 #include "tools/check/check_testing.h"
 
 namespace tessera::tools {
@@ -232,6 +235,26 @@ TEST_F(Check, AFileBeyondTheLimitFails) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_TRUE(has(answer.err, "error[text_too_long]: '" + file + "': ")) << answer.err;
   EXPECT_TRUE(has(answer.out, "b.mlir:1:"));
+}
+
+TEST_F(Check, TheSizeOfAFileBeyondTheLimitIsItsOwn) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  std::istringstream nothing;
+  const std::string file = write("a.mlir", "");
+  for (const std::size_t size : {kMost + 1, kMost + 2, 3 * kMost}) {
+    fs::resize_file(file, size);  // sparse: takes no disk space
+    const Result<std::string> text = read_text_file({file}, nothing);
+    ASSERT_FALSE(text.ok());
+    EXPECT_EQ(text.error().code, ErrorCode::kTextTooLong);
+    EXPECT_TRUE(has(text.error().message, std::to_string(size))) << text.error().message;
+  }
+  fs::resize_file(file, kMost);
+  ASSERT_TRUE(read_text_file({file}, nothing).ok());
+  // A stream has no size; that it is longer than the limit is all that is known.
+  std::istringstream stream(std::string(kMost + 1, ' '));
+  const Result<std::string> piped = read_text_file({"<stdin>", true}, stream);
+  ASSERT_FALSE(piped.ok());
+  EXPECT_EQ(piped.error().code, ErrorCode::kTextTooLong);
 }
 
 TEST_F(Check, BadUsage) {
