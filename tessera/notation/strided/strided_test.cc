@@ -113,11 +113,10 @@ TEST(Strided, ErrorsPointAtTheOffendingText) {
             "                      ^^^^^^", ErrorCode::kContradiction,
             "2 strides for a tensor of rank 1"},
            {"tensor<4xf32, strided<[-1]>>",  //
-            "                      ^^^^", ErrorCode::kOutOfRange,
-            "an element would live in slot -3"},
+            "                      ^^^^", ErrorCode::kOutOfRange, "an element would be in slot -3"},
            {"tensor<4xf32, strided<[-1], offset: 2>>",  //
             "                                    ^", ErrorCode::kOutOfRange,
-            "an element would live in slot -1"},
+            "an element would be in slot -1"},
            {"tensor<4xf32, strided<[9223372036854775807]>>",  //
             "                      ^^^^^^^^^^^^^^^^^^^^^", ErrorCode::kOverflow,
             "the number of slots does not fit a signed 64-bit integer"},

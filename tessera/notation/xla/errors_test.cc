@@ -83,22 +83,22 @@ TEST(XlaErrors, LayoutsThatCannotBe) {
             "                         ^^", ErrorCode::kNotSupported, "an element of i8 in 12 bits"},
            {"tensor<4x6xf32, xla{1,0:D(D,C)}>",  //
             "                        ^", ErrorCode::kNotSupported,
-            "'D' says the level types of a sparse array"},
+            "'D' specifies the level types of a sparse array"},
            {"tensor<4x6xf32, xla{1,0:T(2,2)#(u32)}>",  //
             "                              ^", ErrorCode::kNotSupported,
-            "'#' says the index type of a sparse array"},
+            "'#' specifies the index type of a sparse array"},
            {"tensor<4x6xf32, xla{1,0:*(u32)}>",  //
             "                        ^", ErrorCode::kNotSupported,
-            "'*' says the pointer type of a sparse array"},
+            "'*' specifies the pointer type of a sparse array"},
            {"tensor<4x6xf32, xla{1,0:S(3)SC(1:2)}>",  //
             "                            ^^", ErrorCode::kNotSupported,
-            "'SC' says data split between memories"},
+            "'SC' specifies data split between memories"},
            {"tensor<4x6xf32, xla{1,0:P(f32[4,6])}>",  //
             "                        ^", ErrorCode::kNotSupported,
-            "'P' says the physical shape of a sparse array"},
+            "'P' specifies the physical shape of a sparse array"},
            {"tensor<4x6xf32, xla{1,0:T(2,2)M(1024)}>",  //
             "                              ^", ErrorCode::kNotSupported,
-            "'M' says a prefix of metadata"}}) {
+            "'M' specifies a prefix of metadata"}}) {
     expect_refused(refusal);
   }
 }
