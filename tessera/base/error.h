@@ -111,7 +111,7 @@ struct Error {
   /// The correct text in place of `span`, if exactly one text is correct.
   std::string correction = {};
   /// What the sentence claims. A notation that cannot express a tensor gives one reason or more;
-  /// other errors have none.
+  /// most other errors have none.
   std::vector<Reason> reasons = {};
 
   /// The same error with a span. An error that already has a span keeps it.
