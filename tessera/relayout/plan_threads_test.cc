@@ -147,7 +147,7 @@ std::vector<Kind> kinds() {
       {"transpose_joined: ", rows({75, 2000}, kF32), strided({75, 2000}, kF32, {1, 75})},
       {"strided: 4-", strided({300, 100}, kF32, {201, 2}), strided({300, 100}, kF32, {1, 300})},
       {"copy_bits: ", rows({33, 57}, kI4), strided({33, 57}, kI4, {1, 33})},
-      {"transpose_table: ", dealt(50, 1001, 8), dealt(50, 1001, 12)},
+      {"gather_table: ", dealt(50, 1001, 8), dealt(50, 1001, 12)},
       {"cast_runs: ", rows({64, 4096}, kF32), kept_as(rows({64, 4096}, kF32), kBF16)},
       {"cast_blocks: ", rows({300, 200}, kF32), strided({300, 200}, kBF16, {1, 300})},
       {"cast_groups: ", rows({64, 2048}, kF32), kept_as(rows({64, 2048}, kF32), DType::kBfpBf8)},
