@@ -12,29 +12,25 @@ set(TESSERA_CORE_HEADERS
     tessera/base/shape.h tessera/base/thread_pool.h
     tessera/check/check.h
     tessera/fabric/mesh.h
-    tessera/layout/atom.h tessera/layout/box.h tessera/layout/compare.h tessera/layout/device_map.h
-    tessera/layout/fold.h tessera/layout/form.h tessera/layout/layout.h tessera/layout/lines.h
-    tessera/layout/locator.h tessera/layout/padding.h tessera/layout/piecewise.h
-    tessera/layout/place_set.h tessera/layout/placement.h tessera/layout/places.h
-    tessera/layout/refine.h tessera/layout/runs.h tessera/layout/view.h
+    tessera/layout/compare.h tessera/layout/device_map.h tessera/layout/form.h
+    tessera/layout/layout.h tessera/layout/lines.h tessera/layout/locator.h
+    tessera/layout/padding.h tessera/layout/placement.h tessera/layout/places.h
+    tessera/layout/regions.h tessera/layout/runs.h tessera/layout/view.h
     tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
     tessera/notation/convert.h tessera/notation/tensor.h
     tessera/relayout/emit_c.h tessera/relayout/plan.h tessera/relayout/program.h
     tessera/relayout/rounding.h tessera/relayout/verify.h
-    tessera/reshard/cost.h tessera/reshard/kind.h tessera/reshard/physical_mesh.h
-    tessera/reshard/reshard.h tessera/reshard/transfers.h
-    tessera/target/fit.h tessera/target/machine.h tessera/target/machine_json.h)
+    tessera/reshard/cost.h tessera/reshard/reshard.h tessera/reshard/transfers.h
+    tessera/target/fit.h tessera/target/machine.h)
 # Ranks that exchange data: for tessera::mpi, and for users' own transports.
 set(TESSERA_EXCHANGE_HEADERS
-    tessera/exchange/agreement.h tessera/exchange/exchange.h tessera/exchange/in_process.h
-    tessera/exchange/rank_map.h tessera/exchange/rank_side.h tessera/exchange/resharder.h
-    tessera/exchange/timeouts.h)
+    tessera/exchange/agreement.h tessera/exchange/exchange.h tessera/exchange/rank_map.h
+    tessera/exchange/resharder.h tessera/exchange/timeouts.h)
 # The interface of PyFlame programs.
 set(TESSERA_PYFLAME_HEADERS
-    tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
-    tessera/memory/mesh/tensor_places.h tessera/memory/mesh_plan.h tessera/memory/shortfall.h
-    tessera/notation/pyflame/pyflame.h tessera/pyflame/layout_transform.h
-    tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h tessera/pyflame/pe_graph.h
+    tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h tessera/memory/mesh_plan.h
+    tessera/memory/shortfall.h tessera/notation/pyflame/pyflame.h
+    tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h
     tessera/pyflame/pe_memory_planner.h)
 
 set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reshard between ranks of one process. Each rank is a thread with its own memory.
+#include "tessera/exchange/exchange.h"
+
 #include <cstdio>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "examples/rank_work.h"
-#include "tessera/exchange/in_process.h"
 
 int main() {
   std::vector<std::unique_ptr<tessera::exchange::Exchange>> ranks =

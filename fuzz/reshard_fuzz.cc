@@ -17,8 +17,6 @@
 
 #include "fuzz/laws.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/kind.h"
-#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 

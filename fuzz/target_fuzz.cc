@@ -14,7 +14,7 @@
 
 #include "fuzz/laws.h"
 #include "tessera/target/fit.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 
 namespace tessera {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tessera/base/thread_pool.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tessera/base/text.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"
 
 namespace tessera::check {

@@ -6,9 +6,8 @@
 
 #include "tessera/base/text.h"
 #include "tessera/check/check.h"
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/figures.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 // Hostile texts: checking ends soon, and all spans point into the text.
 namespace tessera::check {

@@ -6,8 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/check/check.h"
 #include "tessera/testing/check/mlir_files.h"
-#include "tessera/testing/cpu_seconds.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// The checker's time grows with the length of the text, not with the numbers in it.
 namespace tessera::check {

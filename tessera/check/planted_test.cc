@@ -10,7 +10,7 @@
 #include "tessera/base/text.h"
 #include "tessera/check/check.h"
 #include "tessera/testing/check/mlir_files.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::check {
 namespace {

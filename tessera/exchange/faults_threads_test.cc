@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/exchange/faulty_exchange.h"

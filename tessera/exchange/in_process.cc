@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/in_process.h"
-
 #include <sched.h>
 
 #include <atomic>
@@ -11,6 +9,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/exchange/shared_memory/packet_mailbox.h"
 #include "tessera/exchange/shared_memory/pages.h"
 #include "tessera/exchange/shared_memory/rules.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/testing/exchange/exchange_laws.h"
 #include "tessera/testing/figures.h"
 

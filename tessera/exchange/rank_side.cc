@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/rank_side.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/exchange/rank_map.h"
 #include "tessera/reshard/flows/place_map.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::exchange {
 
@@ -44,8 +43,8 @@ Result<reshard::PlaceMap> place_map_of(const Placement& placement,
     const DeviceMap* here = piece.device_map != nullptr ? piece.device_map : &identity;
     if (map != nullptr && !(*map == *here)) {
       return Error{ErrorCode::kNotSupported,
-                   "pieces have separate device maps, so no rank has all of a place",
-                   std::nullopt, "give all pieces the same device map"};
+                   "pieces have separate device maps, so no rank has all of a place", std::nullopt,
+                   "give all pieces the same device map"};
     }
     map = here;
   }

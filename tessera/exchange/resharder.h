@@ -13,7 +13,6 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/rank_map.h"
-#include "tessera/exchange/rank_side.h"
 #include "tessera/exchange/timeouts.h"
 #include "tessera/relayout/program.h"
 #include "tessera/reshard/reshard.h"

@@ -6,7 +6,7 @@
 #include "tessera/fabric/drain.h"
 #include "tessera/fabric/simulate.h"
 #include "tessera/fabric/xy_trees.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"
 
 namespace tessera::fabric {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/atom.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
+
+#include "tessera/layout/layout.h"
 
 namespace tessera {
 namespace {

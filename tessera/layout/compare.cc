@@ -9,7 +9,6 @@
 #include "tessera/layout/algebra/compare_pair.h"
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/lines.h"
-#include "tessera/layout/refine.h"
 
 namespace tessera {
 namespace {

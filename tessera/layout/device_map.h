@@ -6,7 +6,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
-#include "tessera/layout/fold.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 

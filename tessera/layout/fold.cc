@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/fold.h"
-
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <set>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/fold.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tessera/layout/form.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/naive.h"
 

@@ -10,17 +10,16 @@
 #include "tessera/base/checked.h"
 #include "tessera/layout/compare.h"
 #include "tessera/layout/enumerate.h"
+#include "tessera/layout/lines.h"
 #include "tessera/layout/locator.h"
 #include "tessera/layout/padding.h"
 #include "tessera/layout/places.h"
-#include "tessera/layout/refine.h"
 #include "tessera/layout/runs.h"
 #include "tessera/layout/view.h"
 #include "tessera/testing/build.h"
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/laws.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::test {
 namespace {

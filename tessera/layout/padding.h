@@ -8,7 +8,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
-#include "tessera/layout/place_set.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/piecewise.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -8,7 +6,8 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/place_set.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera {
 namespace {

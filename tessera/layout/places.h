@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/box.h"
 #include "tessera/layout/layout.h"
 #include "tessera/layout/padding.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera {
 

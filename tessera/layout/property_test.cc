@@ -16,7 +16,7 @@
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/laws.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/views.h"
 
 namespace tessera::test {

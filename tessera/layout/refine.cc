@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/refine.h"
-
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/lines.h"
 
 namespace tessera {
 namespace {

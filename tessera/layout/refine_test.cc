@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/refine.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "tessera/layout/lines.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 

@@ -10,7 +10,6 @@
 #include "tessera/layout/compare.h"
 #include "tessera/layout/enumerate.h"
 #include "tessera/layout/lines.h"
-#include "tessera/layout/refine.h"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/atom.h"
 #include "tessera/layout/form.h"
+#include "tessera/layout/layout.h"
 
 namespace tessera {
 

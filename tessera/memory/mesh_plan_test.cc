@@ -8,9 +8,9 @@
 #include "tessera/memory/lock_step/lock_step.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/build.h"
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/memory/mesh_cases.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

@@ -10,7 +10,7 @@
 #include "tessera/memory/solver/packing.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/memory/naive_alloc.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 // While a test has armed this, memory is refused to the whole program; such tests run on one
 // thread.

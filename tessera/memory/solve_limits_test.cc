@@ -6,9 +6,9 @@
 #include "bench/hard_instance.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/memory/naive_alloc.h"
 #include "tessera/testing/memory/solve_laws.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

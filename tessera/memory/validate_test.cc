@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/memory/naive_alloc.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

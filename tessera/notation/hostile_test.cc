@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
-#include "tessera/testing/cpu_seconds.h"
+#include "tessera/testing/process.h"
 
 /// A hostile text of 1 MB is rejected or parsed within 1 s and 64 MB.
 namespace tessera::notation {

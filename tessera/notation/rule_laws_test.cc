@@ -2,7 +2,7 @@
 #include "tessera/testing/notation/rule_laws.h"
 
 #include "tessera/base/text.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::test {
 namespace {

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/spyre/cores.h"
 #include "tessera/notation/terms.h"
-#include "tessera/target/size_text.h"
+#include "tessera/target/fit.h"
 
 namespace tessera::notation {
 namespace {

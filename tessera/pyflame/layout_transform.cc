@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/kind.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::pyflame {
 namespace {

@@ -11,7 +11,7 @@
 namespace tessera::pyflame {
 
 // NOLINTBEGIN(readability-identifier-naming): PyFlame's own spelling.
-/// The kind of a change of layout; reshard/kind.h has the rule.
+/// The kind of a change of layout; reshard/reshard.h has the rule.
 enum class TransformType : std::uint8_t {
   IDENTITY,      ///< nothing to do
   REDISTRIBUTE,  ///< the same tiles on other PEs

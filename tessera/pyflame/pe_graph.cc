@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/pyflame/pe_graph.h"
-
 #include <utility>
+
+#include "tessera/pyflame/pe_memory_planner.h"
 
 namespace tessera::pyflame {
 

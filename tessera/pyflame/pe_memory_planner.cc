@@ -11,7 +11,7 @@
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/memory/solver/in_place.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 
 namespace tessera::pyflame {
 namespace {
@@ -100,8 +100,8 @@ Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
     for (const memory::Scratch& scratch : op.scratch) {
       if (scratch.where && *scratch.where >= layouts.size()) {
         return Error{ErrorCode::kOutOfRange,
-                     cat("scratch of ", quote_name(op.name), " is placed with tensor ", *scratch.where,
-                         ", but there are ", layouts.size()),
+                     cat("scratch of ", quote_name(op.name), " is placed with tensor ",
+                         *scratch.where, ", but there are ", layouts.size()),
                      std::nullopt, "tensors are named by their positions, from 0"};
       }
       bool reserved = false;

@@ -15,9 +15,9 @@
 #include "tessera/base/text.h"
 #include "tessera/testing/exchange/slab_programs.h"
 #include "tessera/testing/figures.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/plan_laws.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {

@@ -10,12 +10,9 @@
 #include "tessera/base/text.h"
 #include "tessera/relayout/casts/cast_job.h"
 #include "tessera/relayout/casts/wide_image.h"
-#include "tessera/relayout/jobs/deal_job.h"
 #include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/jobs/misfit.h"
 #include "tessera/relayout/jobs/moves.h"
-#include "tessera/relayout/jobs/table_job.h"
-#include "tessera/relayout/jobs/turn_table_job.h"
 
 namespace tessera::relayout {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/layout/lines.h"
 #include "tessera/layout/placement.h"
-#include "tessera/layout/refine.h"
 
 /// relayout/: moves the elements of a tensor from one placement to another inside one address
 /// space. Two Placements come in. A Program states which element moves where (pure, printable); a

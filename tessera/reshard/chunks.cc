@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/slice.h"
+#include "tessera/reshard/costs/flow_cost.h"
+#include "tessera/reshard/transfers.h"
 
 namespace tessera::reshard {
+
 namespace {
 
 /// The time of a trial grows with the places along the axes, so long axes get fewer trials.
@@ -266,6 +271,21 @@ Result<Reshard> restricted(const Reshard& reshard, const ChunkSlice& slice) {
 
 Result<Chunks> chunk(const Reshard& reshard, std::int64_t staging_bytes) {
   return CutSearch(reshard, staging_bytes).run();
+}
+
+Result<MostReceived> most_received(const Reshard& reshard) {
+  constexpr std::int64_t kMaxPairs = std::int64_t{1} << 22;
+  PlaceLoad most;
+  TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
+  if (tables) {
+    most = busiest_destination(*tables, rows_and_columns(reshard.physical()));
+  } else {
+    TESSERA_TRY(const std::vector<PairBytes> pairs, pairs_of(reshard, kMaxPairs));
+    std::unordered_map<std::int64_t, std::int64_t> received;
+    for (const PairBytes& pair : pairs) received[pair.destination] += pair.elements;
+    for (const PairBytes& pair : pairs) most.see(received[pair.destination], pair.destination);
+  }
+  return MostReceived{reshard.bytes(most.load), most.place};
 }
 
 }  // namespace tessera::reshard

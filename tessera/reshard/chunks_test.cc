@@ -12,7 +12,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
 #include "tessera/reshard/part.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/relayout/held.h"
 

@@ -7,7 +7,6 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/costs/flow_cost.h"
-#include "tessera/reshard/costs/listed_cost.h"
 #include "tessera/reshard/part.h"
 
 namespace tessera::reshard {

@@ -10,9 +10,8 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"
 
 namespace tessera::reshard {

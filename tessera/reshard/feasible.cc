@@ -13,7 +13,6 @@
 #include "tessera/reshard/part.h"
 #include "tessera/reshard/relabelling/overlap.h"
 #include "tessera/target/fit.h"
-#include "tessera/target/size_text.h"
 
 namespace tessera::reshard {
 namespace {

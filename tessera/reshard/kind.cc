@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/kind.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "tessera/reshard/flows/part_facts.h"
 #include "tessera/reshard/flows/tiles.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/kind.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,10 +6,11 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/build.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 #include "tessera/testing/reshard/reshard_runs.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::reshard {
 namespace {

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <string>
 
+#include "tessera/testing/process.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 #include "tessera/testing/reshard/reshard_runs.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "tessera/layout/box.h"
 #include "tessera/layout/form.h"
-#include "tessera/layout/refine.h"
+#include "tessera/layout/lines.h"
+#include "tessera/layout/regions.h"
 #include "tessera/reshard/flows/place_map.h"
 
 namespace tessera::reshard {

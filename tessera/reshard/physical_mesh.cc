@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/physical_mesh.h"
-
 #include <algorithm>
 
 #include "tessera/base/text.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/physical_mesh.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

@@ -13,7 +13,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/reshard.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/reshard/naive_reshard.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 #include "tessera/testing/reshard/reshard_pairs.h"

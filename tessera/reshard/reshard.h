@@ -3,18 +3,42 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/base/shape.h"
+#include "tessera/fabric/mesh.h"
 #include "tessera/layout/placement.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/target/machine.h"
 
 /// reshard/: moves data from layout A to layout B when the data are spread over many places. In:
 /// two Placements and a PhysicalMesh. Out: the exact transfers (transfers.h), their cost (cost.h),
-/// their kind (kind.h), a better choice of places (relabel.h), and whether memory suffices
+/// their kind, a better choice of places (relabel.h), and whether memory suffices
 /// (feasible.h). Pure: it uses no files and no threads.
 namespace tessera::reshard {
+
+/// The physical places that two placements share, and the fabric that connects them.
+struct PhysicalMesh {
+  Shape mesh;                                ///< the machine's places, numbered row-major
+  std::optional<fabric::FabricMesh> fabric;  ///< empty where the routes are not known
+  std::string why_no_fabric;                 ///< half a sentence; empty when there is a fabric
+  std::vector<std::int64_t> dead;            ///< place numbers in ascending order
+
+  /// The places of a machine. `check` must accept the machine.
+  static Result<PhysicalMesh> of(const Machine& machine);
+  /// The smallest mesh that holds the meshes of both placements (with a device map: its physical
+  /// mesh), connected by links with the default figures of FabricMesh. For use without a machine.
+  /// kMeshMismatch when the ranks of the meshes differ and neither mesh is a single place.
+  static Result<PhysicalMesh> around(const Placement& a, const Placement& b);
+  /// Places are only numbers: place i of A and place i of B are the same place, counted row-major
+  /// on each placement's own mesh (with a device map: its physical mesh). For files and ranks,
+  /// which are numbers too: devices 0 to 5 on one side match a grid of 2x3 on the other.
+  static Result<PhysicalMesh> in_a_row(const Placement& a, const Placement& b);
+};
 
 // =================================================================================================
 // What moves, exactly
@@ -91,5 +115,25 @@ class Reshard {
   Rate byte_rate_;
   Rate wavelet_rate_;
 };
+
+/// The kind of a reshard, derived from the two placements alone: the first of these that applies.
+enum class ReshardKind : std::uint8_t {
+  kIdentity,   ///< the same slots of the same physical places; also every empty tensor
+  kReduce,     ///< shares of A are combined, and B keeps none
+  kScatter,    ///< all of A is on one place; B's elements are on several places
+  kGather,     ///< A's elements are on several places; all of B is on one place
+  kReplicate,  ///< the same tiles (sets of elements that share their places), but B keeps more
+               ///< copies of them
+  kTranspose,  ///< the same tiles, on places with row and column exchanged; at least one place must
+               ///< differ
+  kRedistribute,  ///< the same tiles on other places
+  kReshard,       ///< anything else; also a change of slots alone
+};
+/// "IDENTITY", "REDUCE", "SCATTER", ..
+std::string_view kind_name(ReshardKind kind);
+
+/// kTranspose exchanges the coordinates of the virtual meshes when both have two axes.
+/// Example: [8, 8] on Grid(2, 4) to Grid(4, 2, dim_to_pe=[1, 0]) is a TRANSPOSE.
+Result<ReshardKind> kind_of(const Reshard& reshard);
 
 }  // namespace tessera::reshard

@@ -16,7 +16,7 @@
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/naive.h"
-#include "tessera/testing/reshard/homes.h"
+#include "tessera/testing/reshard/naive_reshard.h"
 
 namespace tessera::reshard {
 namespace {

@@ -4,7 +4,7 @@
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/target/built_in_texts.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 
 namespace tessera::target {
 

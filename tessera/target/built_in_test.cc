@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tessera/target/built_in_texts.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"
 
 // All published figures of the five machines, as literals.

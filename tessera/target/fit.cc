@@ -2,13 +2,16 @@
 #include "tessera/target/fit.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/enumerate.h"
-#include "tessera/target/size_text.h"
 
 namespace tessera::target {
+
 namespace {
 
 constexpr std::int64_t kMaxMappedPlaces = std::int64_t{1} << 22;
@@ -247,6 +250,17 @@ Result<Fit> fits(const Layout& layout, const Machine& machine, Spread spread) {
   }
   check_span(layout, machine, fit);
   return fit;
+}
+
+std::string size_text(std::int64_t bytes) {
+  constexpr std::array kUnits = {std::pair{30, std::string_view("GB")},
+                                 std::pair{20, std::string_view("MB")},
+                                 std::pair{10, std::string_view("KB")}};
+  for (const auto& [power, unit] : kUnits) {
+    const std::int64_t size = std::int64_t{1} << power;
+    if (bytes != 0 && bytes % size == 0) return cat(bytes / size, " ", unit);
+  }
+  return cat(bytes, bytes == 1 ? " byte" : " bytes");
 }
 
 }  // namespace tessera::target

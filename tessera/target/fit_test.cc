@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/text.h"
-#include "tessera/target/machine_json.h"
-#include "tessera/target/size_text.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/generate.h"

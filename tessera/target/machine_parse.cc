@@ -3,8 +3,8 @@
 
 #include "tessera/base/text.h"
 #include "tessera/target/json_fields.h"
+#include "tessera/target/machine.h"
 #include "tessera/target/machine_check.h"
-#include "tessera/target/machine_json.h"
 
 namespace tessera::target {
 namespace {

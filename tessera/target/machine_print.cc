@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/base/text.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 
 namespace tessera::target {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/text.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 
 // Law: parse_machine(to_json(m)) = m for every machine that check() accepts.
 namespace tessera::target {

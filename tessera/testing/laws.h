@@ -9,7 +9,7 @@
 
 #include "tessera/layout/layout.h"
 #include "tessera/layout/padding.h"
-#include "tessera/layout/piecewise.h"
+#include "tessera/layout/placement.h"
 #include "tessera/layout/view.h"
 #include "tessera/testing/naive.h"
 

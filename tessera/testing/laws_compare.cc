@@ -4,7 +4,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
-#include "tessera/layout/refine.h"
+#include "tessera/layout/lines.h"
 #include "tessera/testing/laws.h"
 
 namespace tessera::test {

@@ -6,7 +6,6 @@
 #include "tessera/layout/lines.h"
 #include "tessera/layout/padding.h"
 #include "tessera/layout/places.h"
-#include "tessera/layout/refine.h"
 #include "tools/bench/bench_report.h"
 #include "tools/bench/measure.h"
 

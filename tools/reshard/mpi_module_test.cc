@@ -9,7 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
 #include "tools/reshard/rank_work.h"
 #include "tools/testing/folder_testing.h"

@@ -9,7 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tools/command/command.h"
 #include "tools/relayout/relayout_files.h"
 #include "tools/reshard/mpi_module.h"

@@ -12,7 +12,6 @@
 #include "tessera/reshard/chunks.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
-#include "tessera/reshard/kind.h"
 #include "tessera/reshard/relabel.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"

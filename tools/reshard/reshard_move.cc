@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/files/shard_files.h"
 #include "tools/files/shard_names.h"

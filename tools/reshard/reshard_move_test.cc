@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/reshard/part.h"
 #include "tools/reshard/run_ranks.h"
 #include "tools/testing/command_testing.h"

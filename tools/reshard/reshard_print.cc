@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
-#include "tessera/target/size_text.h"
+#include "tessera/target/fit.h"
 #include "tools/json/json.h"
 #include "tools/reshard/reshard_heat.h"
 #include "tools/terminal/text.h"

@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/tensor_fit.h"
-#include "tessera/target/size_text.h"
+#include "tessera/target/fit.h"
 #include "tools/targets/read_target.h"
 #include "tools/terminal/text.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tessera/base/text.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tools/command/arguments.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/text.h"

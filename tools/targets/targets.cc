@@ -3,8 +3,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/target/fit.h"
-#include "tessera/target/machine_json.h"
-#include "tessera/target/size_text.h"
+#include "tessera/target/machine.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"
 #include "tools/targets/read_target.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
 #include "tools/testing/message_facts.h"

@@ -12,7 +12,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/reshard/naive_reshard.h"
 #include "tools/files/npy.h"
 

@@ -13,7 +13,7 @@
 #include "tessera/exchange/agreement/note.h"
 #include "tessera/exchange/agreement/silence.h"
 #include "tessera/exchange/agreement/tree.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/testing/figures.h"
 
 /// The parts of an agreement, one thread at a time: the tree, notes, contributions, and notes that

@@ -13,7 +13,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/testing/figures.h"
 
 /// Agreements of ranks that are threads. The decisions are collected and compared afterwards.

@@ -11,7 +11,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
 #include "tessera/testing/figures.h"
 

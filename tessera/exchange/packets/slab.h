@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/packets/parcel_shape.h"
-#include "tessera/layout/atom.h"
+#include "tessera/layout/layout.h"
 #include "tessera/relayout/program.h"
 
 namespace tessera::exchange {

@@ -9,7 +9,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/rank_map.h"
-#include "tessera/exchange/rank_side.h"
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/reshard.h"
 

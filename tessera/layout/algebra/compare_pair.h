@@ -3,7 +3,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/lines.h"
-#include "tessera/layout/refine.h"
 
 namespace tessera {
 

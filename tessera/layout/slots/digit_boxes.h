@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/layout/fold.h"
 #include "tessera/layout/form.h"
 
 namespace tessera {

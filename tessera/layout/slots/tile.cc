@@ -6,8 +6,8 @@
 #include "tessera/base/checked.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/algebra/slice.h"
+#include "tessera/layout/lines.h"
 #include "tessera/layout/places.h"
-#include "tessera/layout/refine.h"
 #include "tessera/layout/slots/digit_boxes.h"
 
 namespace tessera {

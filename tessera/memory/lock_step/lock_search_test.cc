@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "tessera/memory/lock_step/lock_step.h"
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/memory/lock_cases.h"
 #include "tessera/testing/memory/solve_laws.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/memory/lock_cases.h"
 #include "tessera/testing/memory/solve_laws.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tessera/base/shape.h"
-#include "tessera/layout/place_set.h"
-#include "tessera/memory/mesh/tensor_places.h"
+#include "tessera/layout/regions.h"
+#include "tessera/memory/mesh/place_sizes.h"
 
 namespace tessera::memory {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/memory/mesh/tensor_places.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/places.h"
 #include "tessera/memory/mesh/place_product.h"
+#include "tessera/memory/mesh/place_sizes.h"
 
 namespace tessera::memory {
 namespace {

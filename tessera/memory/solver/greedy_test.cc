@@ -15,7 +15,7 @@
 #include "tessera/memory/solver/waiting.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/memory/naive_alloc.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

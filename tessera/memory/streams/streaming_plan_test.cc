@@ -12,9 +12,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/memory/streams/streaming_slices.h"
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/figures.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::memory {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/piecewise.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/dtensor/shards.h"
 
 namespace tessera::notation {

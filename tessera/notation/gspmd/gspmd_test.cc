@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tessera/testing/cpu_seconds.h"
 #include "tessera/testing/notation/placement_checks.h"
 #include "tessera/testing/notation/reasons.h"
 #include "tessera/testing/notation/text_checks.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::notation {
 namespace {

@@ -8,7 +8,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/notation/rule_ttnn.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// Laws across Tenstorrent's notations: raising depends on the layout, not on how it was written; a
 /// layout means the same in every notation that can express it; blanks and short names change

@@ -69,7 +69,7 @@ TEST(Metal, MultiCore) {
          line([](const Index& x) { return x[2]; }, 32, 1)});
 }
 
-// Legal, but d1 is in two results: 96 times the data are allocated (FACTS 24).
+// Legal, but d1 is in two results: 96 times the data are allocated.
 TEST(Metal, ADimInTwoResultsAllocatesAllCombinations) {
   const std::string text =
       metal("8x96x32xf32", "(d0, d1, d2) -> (d0 * 96 + d1, d1, d2)", "2x1x2", "384x96x16xf32");

@@ -7,7 +7,7 @@
 #include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_metal.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// Metal layouts of the tt-mlir layout specification against their rule, evaluated by plain loops.
 namespace tessera::notation {
@@ -175,7 +175,7 @@ TEST(MetalRule, MadeAndChangedAttributesFollowTheRule) {
   }
 }
 
-/// 32x32 tiles of every type, by FACTS: f32 u32 i32 4096; f16 bf16 u16 2048; u8 1024; bfp8 1088;
+/// 32x32 tiles of every type: f32 u32 i32 4096; f16 bf16 u16 2048; u8 1024; bfp8 1088;
 /// bfp4 576; bfp2 320.
 TEST(MetalRule, BytesOfATile) {
   const std::vector<std::pair<std::string, std::int64_t>> bytes = {

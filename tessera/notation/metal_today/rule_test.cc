@@ -6,7 +6,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_metal.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// metal_today layouts against their own rule, evaluated by plain loops.
 namespace tessera::notation {

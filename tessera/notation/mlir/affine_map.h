@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
-#include "tessera/layout/fold.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/text/cursor.h"
 
 /// mlir/: the parts of MLIR's syntax that several notations share: affine maps, memrefs and core

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/atom.h"
+#include "tessera/layout/layout.h"
 #include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {

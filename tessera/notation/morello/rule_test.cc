@@ -14,10 +14,10 @@
 #include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_morello.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// Morello's notation against Morello's rule (testing/notation/rule_morello.h): random layouts, and
-/// every example and number of the Morello documentation, with the corrections of FACTS.
+/// every example and number of the Morello documentation, with its known errors corrected.
 namespace tessera::notation {
 namespace {
 
@@ -141,7 +141,7 @@ TEST(MorelloDocument, ColumnMajor) {
   EXPECT_EQ(morello_mistake(rule, {6, 8}), "");
 }
 
-/// Morello documentation with FACTS 28: b = (d1 mod 4) + 4·d0 + 24·floor(d1 / 4).
+/// The Morello documentation, corrected: b = (d1 mod 4) + 4·d0 + 24·floor(d1 / 4).
 TEST(MorelloDocument, Packed) {
   const std::string text = "tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>";
   const MorelloRule rule{{{1, Kind::kDynamic, 0}, {0, Kind::kDynamic, 0}, {1, Kind::kPacked, 4}},
@@ -178,7 +178,7 @@ TEST(MorelloDocument, ImageLayouts) {
   EXPECT_FALSE(parse_tensor("tensor<2x3xf32, morello.nhwc()>").ok());
 }
 
-/// FACTS 29: even indices first.
+/// Even indices first.
 TEST(MorelloFacts, OddEven) {
   EXPECT_EQ(slots("tensor<8xf32, morello[(0, OddEven(8))]>"), (Numbers{0, 4, 1, 5, 2, 6, 3, 7}));
   EXPECT_EQ(morello_mistake({{{0, Kind::kDynamic, 0}, {0, Kind::kOddEven, 16}}, ""}, {48}), "");
@@ -186,7 +186,7 @@ TEST(MorelloFacts, OddEven) {
             (Numbers{0, 2, 1, 3, 4, 6, 5, 7}));
 }
 
-/// FACTS 31: above an inner pack, OddEven deinterleaves floor(x / v) mod n.
+/// Above an inner pack, OddEven deinterleaves floor(x / v) mod n.
 TEST(MorelloFacts, OddEvenAboveAPack) {
   EXPECT_EQ(slots("tensor<8xf32, morello[(0, OddEven(4)), (0, Packed(2))]>"),
             (Numbers{0, 1, 4, 5, 2, 3, 6, 7}));
@@ -215,7 +215,7 @@ TEST(MorelloFacts, TheSameLayoutInOtherWords) {
   }
 }
 
-/// FACTS 30: a pack larger than what remains is clamped, once per dim; everything divides exactly.
+/// A pack larger than what remains is clamped, once per dim; everything divides exactly.
 TEST(MorelloFacts, PacksDivideOrAreClampedOnce) {
   EXPECT_EQ(morello_mistake({{{0, Kind::kPacked, 4}}, ""}, {3}), "");
   EXPECT_EQ(morello_mistake({{{0, Kind::kDynamic, 0}, {0, Kind::kPacked, 8}}, ""}, {5}), "");
@@ -286,7 +286,7 @@ TileContiguity naive_contiguity(const Numbers& sizes, const Numbers& slots) {
   return best;
 }
 
-/// FACTS 32: a tile of 3 in a pack of 4 is not contiguous; never report a run that is not one.
+/// A tile of 3 in a pack of 4 is not contiguous; never report a run that is not one.
 TEST(MorelloRule, ContiguityOfRandomTiles) {
   Failures failures;
   for (std::int64_t seed = 0; seed < kCases; ++seed) {

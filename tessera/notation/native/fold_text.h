@@ -8,7 +8,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
-#include "tessera/layout/fold.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/text/cursor.h"
 
 /// Reads and prints one fold of the native notation:

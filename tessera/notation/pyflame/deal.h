@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/fold.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/pyflame/pyflame.h"
 
 namespace tessera::notation {

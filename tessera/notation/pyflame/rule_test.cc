@@ -13,7 +13,7 @@
 #include "tessera/testing/notation/rule_pyflame.h"
 
 /// PyFlame's notation against PyFlame's rule (testing/notation/rule_pyflame.h): random layouts, and
-/// every layout example and number of the PyFlame document, with the corrections of FACTS.
+/// every layout example and number of the PyFlame document, with its known errors corrected.
 namespace tessera::notation {
 namespace {
 

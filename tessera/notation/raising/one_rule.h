@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "tessera/layout/layout.h"
-#include "tessera/layout/piecewise.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera::notation {
 

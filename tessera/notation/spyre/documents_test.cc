@@ -12,7 +12,7 @@
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/rule_spyre_laws.h"
 
-/// Every example and number of the Spyre documents, with the corrections of FACTS, against the rule
+/// Every example and number of the Spyre documents, with its known errors corrected, against the rule
 /// (testing/notation/rule_spyre.h) and by hand.
 namespace tessera::notation {
 namespace {

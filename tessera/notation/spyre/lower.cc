@@ -82,7 +82,7 @@ class Lowering {
 
   /// Appends a digit. Before it, appends a digit that is always 0 for each kind of padding except
   /// the outermost: its width is where that kind ends, so that the cause of a slot is known
-  /// (fold.h: the innermost failed test gives the cause).
+  /// (form.h: the innermost failed test gives the cause).
   Status append(const DeviceLine& line, std::size_t k, std::int64_t bound,
                 std::vector<Cut>& cuts) const {
     const Digit& digit = line.digits[k];

@@ -10,7 +10,7 @@
 #include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/rule_spyre_laws.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// Spyre's notation against Spyre's rule (testing/notation/rule_spyre.h): random layouts and texts
 /// with mistakes.

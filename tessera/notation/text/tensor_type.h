@@ -8,7 +8,7 @@
 #include "tessera/base/dtype.h"
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
-#include "tessera/layout/atom.h"
+#include "tessera/layout/layout.h"
 #include "tessera/notation/text/cursor.h"
 
 namespace tessera::notation {

@@ -8,7 +8,7 @@
 #include "tessera/notation/ttnn/ttnn.h"
 #include "tessera/testing/notation/rule_laws.h"
 #include "tessera/testing/notation/rule_ttnn.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 /// TTNN's attribute and the terms of the TTNN layout document against their own rules, evaluated by
 /// plain loops.

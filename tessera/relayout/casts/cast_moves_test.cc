@@ -18,9 +18,9 @@
 
 #include "tessera/testing/build.h"
 #include "tessera/testing/figures.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/cast_laws.h"
-#include "tessera/testing/relayout/typed_pairs.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/relayout/relayout_pairs.h"
 
 namespace tessera::test {
 namespace {

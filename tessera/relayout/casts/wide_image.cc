@@ -11,7 +11,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/casts/cast_job.h"
-#include "tessera/relayout/jobs/fill_job.h"
+#include "tessera/relayout/jobs/job.h"
 
 namespace tessera::relayout {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/jobs/deal_job.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/jobs/run_table.h"
 #include "tessera/relayout/kernels/kernels.h"
 

@@ -13,9 +13,9 @@
 #include "tessera/testing/exchange/slab_programs.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/generate.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/plan_laws.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/jobs/fill_job.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/relayout/jobs/job.h"
 
 namespace tessera::relayout {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tessera/relayout/jobs/flat_nest.h"
+#include "tessera/relayout/program.h"
 
 /// jobs/: makes a nest of a program runnable. A FlatNest or Refinement comes in; jobs go out, which
 /// divide the work into items that any worker can run. Jobs know offsets in flat arrays, not
@@ -80,5 +81,44 @@ std::unique_ptr<const Job> make_strided_job(const FlatNest& nest);
 /// Elements of `bits` bits (below 8) that do not move in whole bytes; steps in elements. Runs on
 /// one worker, because adjacent elements share bytes.
 std::unique_ptr<const Job> make_bits_job(const FlatNest& nest, std::int64_t bits);
+
+/// Writes `value`, an element of `bits` bits, to every position of a fill. Values of less than a
+/// byte are in the lowest bits of value[0]; such a job runs on one worker.
+std::unique_ptr<const Job> make_fill_job(const FillNest& fill, const Memory& to, std::int64_t bits,
+                                         const std::vector<std::byte>& value);
+
+/// For nests that keep blocks of at most 256 bytes together and only change the order inside, in
+/// the same way in all blocks: odd-even, small transposes side by side. Null for other nests, and
+/// if too few blocks are contiguous to fill cache lines. Steps in bytes.
+/// Example: 16 elements of 4 bytes, even ones first: axes n (64 -> 64), 2 (4 -> 32), 8 (8 -> 4).
+std::unique_ptr<const Job> make_permute_job(const FlatNest& nest);
+
+/// For nests that interleave or deinterleave 2, 3 or 4 streams of elements: channels first and
+/// last. Null for other nests, and if streams are short. Steps in bytes.
+/// Example: planes of p floats to RGB: axes p (4 -> 12), 3 (4·p -> 4).
+std::unique_ptr<const Job> make_interleave_job(const FlatNest& nest);
+
+/// Moves a refinement of very many nests as one job. If widths do not divide each other
+/// (blocks of 8 into blocks of 100), each factor becomes a table of offsets, and the destination is
+/// assembled run by run from short pieces. Null when the tables would be too long. `bits`
+/// (8 or more) is the size of an element.
+std::unique_ptr<const Job> make_table_job(const Refinement& copy, const Memory& from,
+                                          const Memory& to, std::int64_t bits);
+
+/// For parts of a larger move (PlanOptions::part), mostly between a memory that fits in the caches
+/// and one that does not: gathers runs of a large source into a small destination, or scatters runs
+/// of a small source to a large destination, row by row in the order of the large one. It handles
+/// all nests of the copy together, so that each cache line of the large side is touched once. Null
+/// if the runs that are contiguous on both sides are short.
+std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& from,
+                                         const Memory& to, std::int64_t bits, bool streaming);
+
+/// The counterpart of the deal job for transposes: the factor that is contiguous in the source
+/// (columns) differs from the factor that is contiguous in the destination (rows), and both consist
+/// of segments. Blocks of rows are gathered from the segments of the source, transposed in
+/// registers, and written to the segments of the destination, for all nests of the copy together.
+/// Null if there are no such factors.
+std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Memory& from,
+                                               const Memory& to, std::int64_t bits);
 
 }  // namespace tessera::relayout

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "tessera/relayout/jobs/job.h"
-#include "tessera/relayout/jobs/permute_job.h"
 
 namespace tessera::relayout {
 
@@ -37,6 +40,25 @@ void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& job
   } else {
     jobs.push_back(make_bits_job(nest, bits));
   }
+}
+
+namespace {
+
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+}  // namespace
+
+std::byte* Scratch::mine() {
+  thread_local std::unique_ptr<std::byte, Free> memory;
+  if (memory == nullptr) {
+    constexpr std::size_t kHugePage = std::size_t{1} << 21;
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, Scratch::kBytes)));
+    // Only a hint: without huge pages everything works, a little slower.
+    if (memory != nullptr) ::madvise(memory.get(), Scratch::kBytes, MADV_HUGEPAGE);
+  }
+  return memory.get();
 }
 
 }  // namespace tessera::relayout

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/jobs/fill_job.h"
+#include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/kernels/kernels.h"
 
 namespace tessera::relayout {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/jobs/permute_job.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/kernels/interleave.h"
+#include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/kernels/permute.h"
 
 namespace tessera::relayout {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/jobs/permute_job.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <random>
 
+#include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/kernels/kernels.h"
 
 namespace tessera::relayout {

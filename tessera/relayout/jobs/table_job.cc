@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/jobs/table_job.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/kernels/kernels.h"
 #include "tessera/relayout/kernels/line_writer.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/jobs/turn_table_job.h"
-
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -9,6 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/jobs/run_table.h"
 #include "tessera/relayout/kernels/kernels.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/kernels/interleave.h"
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -10,6 +8,7 @@
 
 #include "tessera/relayout/kernels/kernels.h"
 #include "tessera/relayout/kernels/line_writer.h"
+#include "tessera/relayout/kernels/permute.h"
 #include "tessera/relayout/kernels/permute_lines.h"
 
 namespace tessera::relayout {

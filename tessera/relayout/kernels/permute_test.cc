@@ -11,7 +11,6 @@
 #include <random>
 #include <span>
 
-#include "tessera/relayout/kernels/interleave.h"
 #include "tessera/relayout/kernels/kernels.h"
 
 namespace tessera::relayout {

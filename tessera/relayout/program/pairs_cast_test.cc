@@ -7,9 +7,9 @@
 #include <string>
 
 #include "tessera/base/dtype.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/cast_laws.h"
 #include "tessera/testing/relayout/relayout_pairs.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {

@@ -21,10 +21,10 @@
 #include "tessera/notation/notation.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/notation/random_texts.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/plan_laws.h"
 #include "tessera/testing/relayout/relayout_laws.h"
 #include "tessera/testing/relayout/relayout_pairs.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {

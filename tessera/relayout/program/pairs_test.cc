@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "tessera/testing/generate.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/plan_laws.h"
 #include "tessera/testing/relayout/relayout_laws.h"
 #include "tessera/testing/relayout/relayout_pairs.h"
-#include "tessera/testing/sanitized.h"
 #include "tessera/testing/views.h"
 
 namespace tessera::test {

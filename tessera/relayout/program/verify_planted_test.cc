@@ -13,9 +13,9 @@
 #include "tessera/relayout/verify.h"
 #include "tessera/testing/check/findings.h"
 #include "tessera/testing/generate.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/relayout_laws.h"
 #include "tessera/testing/relayout/relayout_pairs.h"
-#include "tessera/testing/sanitized.h"
 
 namespace tessera::test {
 namespace {

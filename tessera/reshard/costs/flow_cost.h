@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tessera/base/result.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/costs/place_tables.h"
 #include "tessera/reshard/flows/flow_tables.h"
+#include "tessera/reshard/reshard.h"
 
 /// costs/: what a reshard costs. In: the flow tables of a reshard (flows/), or the reshard itself
 /// where it has no tables; a fabric and rates. Out: a ReshardCost and the loads of links, without
@@ -31,5 +33,14 @@ LinkLoads flow_loads(const FlowTables& tables, const fabric::FabricMesh& fabric,
 
 /// The most elements that one place receives from other places, and one such place.
 PlaceLoad busiest_destination(const FlowTables& tables, const fabric::FabricMesh& fabric);
+
+/// Computes the cost by listing every message and multicast. For the few reshards that have no
+/// product form (pieces, tables of devices with replicas, replicas that overlap). The caller
+/// computes the cycles.
+/// Errors: kTooLarge beyond 2^23 messages, and those of pairs_of and dispatches_of.
+Result<ReshardCost> listed_cost(const Reshard& reshard);
+
+/// The load of every link, computed in the same way.
+Result<LinkLoads> listed_loads(const Reshard& reshard);
 
 }  // namespace tessera::reshard

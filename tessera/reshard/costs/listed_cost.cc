@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/costs/listed_cost.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include "tessera/reshard/costs/flow_cost.h"
 #include "tessera/reshard/simulation/dispatch.h"
 #include "tessera/reshard/transfers.h"
 

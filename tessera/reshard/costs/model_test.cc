@@ -17,7 +17,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/simulation/traffic.h"
 #include "tessera/testing/generate.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::reshard {
 namespace {

@@ -15,7 +15,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/transfers.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 
 namespace tessera::test {

@@ -10,7 +10,7 @@
 #include "tessera/base/shape.h"
 #include "tessera/layout/device_map.h"
 #include "tessera/layout/locator.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
 

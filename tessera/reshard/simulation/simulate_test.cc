@@ -20,7 +20,7 @@
 #include "tessera/reshard/simulation/traffic.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/testing/figures.h"
-#include "tessera/testing/reshard/homes.h"
+#include "tessera/testing/reshard/naive_reshard.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 #include "tessera/testing/reshard/reshard_runs.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tessera/relayout/jobs/combine.h"
 
 namespace tessera::test {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 
 namespace tessera::test {
 

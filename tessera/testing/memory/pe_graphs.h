@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/pyflame/pe_memory_planner.h"
-#include "tessera/target/machine_json.h"
+#include "tessera/target/machine.h"
 #include "tessera/testing/generate.h"
 
 /// What the tests of the planner share.

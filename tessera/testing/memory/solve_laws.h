@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "tessera/memory/solve.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::test {
 

@@ -11,7 +11,6 @@
 
 #include "tessera/layout/placement.h"
 #include "tessera/notation/pyflame/pyflame.h"
-#include "tessera/reshard/physical_mesh.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/testing/relayout/typed_pairs.h"
-
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -11,8 +11,7 @@
 
 #include "tessera/layout/placement.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/kind.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/reshard/reshard.h"
 
 /// testing/reshard/: what the tests of reshard/ share. Random pairs of placements come in; expected
 /// messages, costs and contents, and what broke, go out. The reference must not call an operation
@@ -103,5 +102,13 @@ struct NaiveContent {
 /// (place on B's own mesh, slot) → content. Slots that are not listed hold no element.
 std::map<std::pair<std::int64_t, std::int64_t>, NaiveContent> naive_contents(
     const std::vector<NaiveHome>& homes);
+
+/// The places of an element, share by share, by the definition: every share has the same slot on
+/// all of its places.
+struct Home {
+  std::int64_t slot = 0;
+  std::vector<std::vector<std::int64_t>> shares;  ///< virtual numbers, row-major on the mesh
+};
+Home home_of(const Placement& placement, const Index& index);
 
 }  // namespace tessera::test

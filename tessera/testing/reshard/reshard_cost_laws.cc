@@ -3,7 +3,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/kind.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 
 namespace tessera::test {

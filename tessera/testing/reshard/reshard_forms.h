@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "tessera/layout/layout.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/layout/placement.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 
 namespace tessera::test {
@@ -29,5 +30,15 @@ struct WantedShares {
 /// padding. Well-formed, and digits do not overlap.
 Form random_mesh_form(Dice& dice, const Shape& shape, const Shape& mesh,
                       const WantedShares& shares);
+
+/// One side of a pair: a layout, a view (a slice, transpose or repetition, or places and copies
+/// that overlap), or boxes with separate layouts. Nothing when the random choices give none.
+std::optional<Placement> random_side(Dice& dice, const Shape& shape, DType dtype,
+                                     const reshard::PhysicalMesh& physical,
+                                     const WantedShares& shares);
+
+/// A small change of `other`: axes exchanged, other places, other fills, another order in memory.
+std::optional<Placement> related_side(Dice& dice, const Placement& other,
+                                      const reshard::PhysicalMesh& physical);
 
 }  // namespace tessera::test

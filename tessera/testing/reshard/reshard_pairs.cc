@@ -8,7 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
-#include "tessera/testing/reshard/reshard_sides.h"
+#include "tessera/testing/reshard/reshard_forms.h"
 
 namespace tessera::test {
 namespace {

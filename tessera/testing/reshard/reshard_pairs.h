@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/layout/placement.h"
-#include "tessera/reshard/physical_mesh.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/reshard/naive_reshard.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/text.h"
-#include "tessera/testing/sanitized.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::test {
 namespace {

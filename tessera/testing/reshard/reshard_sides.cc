@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/testing/reshard/reshard_sides.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "tessera/testing/naive.h"
+#include "tessera/testing/reshard/reshard_forms.h"
 #include "tessera/testing/views.h"
 
 namespace tessera::test {
