@@ -46,8 +46,9 @@ Result<HostMemoryPool> HostMemoryPool::make(std::size_t block_size, std::size_t 
         std::nullopt, "set `shards` to 0 for one per processor"};
   }
   if ((options.source.take == nullptr) != (options.source.give_back == nullptr)) {
-    return Error{ErrorCode::kOutOfRange, "a memory source needs both functions, but only one is set",
-                 std::nullopt, "set both `take` and `give_back`, or neither"};
+    return Error{ErrorCode::kOutOfRange,
+                 "a memory source needs both functions, but only one is set", std::nullopt,
+                 "set both `take` and `give_back`, or neither"};
   }
   TESSERA_CHECK_OK(HostAllocator::check_alignment(options.alignment));
   const std::size_t alignment = options.alignment;

@@ -119,8 +119,8 @@ Error HostMemoryPool::State::bad_release(const void* address, Slab* slab) const 
                      address_text(at - inside)),
                  std::nullopt, "release the address that acquire() returned"};
   }
-  return Error{ErrorCode::kBadBlock, cat("the block at ", name, " is already released"), std::nullopt,
-               "release a block once, and do not use it afterwards"};
+  return Error{ErrorCode::kBadBlock, cat("the block at ", name, " is already released"),
+               std::nullopt, "release a block once, and do not use it afterwards"};
 }
 
 Error HostMemoryPool::State::still_out() {

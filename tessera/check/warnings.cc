@@ -48,14 +48,13 @@ void warn_of_waste(const Tensor& tensor, Span layout, double most, Reading& read
   const Waste waste =
       waste_beside_tiles(tensor.layout(), std::max(atom.rows, least), std::max(atom.cols, least));
   if (!waste.more_than(most)) return;
-  reading.findings.push_back(
-      {Severity::kWarning,
-       "waste",
-       layout,
-       cat("allocates ", waste.factor_text(), " times the data of ",
-           tensor.layout().shape().to_string()),
-       "give collapsed dims the strides they need, or use fewer places",
-       {}});
+  reading.findings.push_back({Severity::kWarning,
+                              "waste",
+                              layout,
+                              cat("allocates ", waste.factor_text(), " times the data of ",
+                                  tensor.layout().shape().to_string()),
+                              "give collapsed dims the strides they need, or use fewer places",
+                              {}});
 }
 
 void warn_of_cores(const Tensor& tensor, std::string_view text, Span layout, Reading& reading) {

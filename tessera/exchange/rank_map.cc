@@ -15,7 +15,8 @@ Status RankMap::check(std::int64_t places, int ranks) {
   }
   if (places < 0 || places > RankMap::kMostPlaces) {
     return Error{ErrorCode::kTooLarge,
-                 cat(places, " places are assigned to ranks; at most ", RankMap::kMostPlaces, " are allowed"),
+                 cat(places, " places are assigned to ranks; at most ", RankMap::kMostPlaces,
+                     " are allowed"),
                  std::nullopt, "use a smaller mesh"};
   }
   return ok_status();

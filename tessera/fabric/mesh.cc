@@ -23,7 +23,8 @@ Result<FabricMesh> fabric_of(const Machine& machine) {
   if (level.extents.size() > 2) {
     return no_fabric(cat("the mesh of ", machine.name, " has ", level.extents.size(), " axes"));
   }
-  if (!level.links) return no_fabric(cat(machine.name, " does not specify how its places are connected"));
+  if (!level.links)
+    return no_fabric(cat(machine.name, " does not specify how its places are connected"));
   const target::Links& links = *level.links;
   if (links.network != target::Network::kMesh) {
     return no_fabric(cat("the places of ", machine.name, " are connected by a ",

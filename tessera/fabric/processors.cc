@@ -59,8 +59,8 @@ Status Processors::prepare_waits() {
       kept += traffic_.messages[at].words;
       if (kept <= kMaxKept) continue;
       return Error{ErrorCode::kTooLarge,
-                   cat("messages wait for more than ", kMaxKept, " words of other messages"), std::nullopt,
-                   "simulate fewer words at a time"};
+                   cat("messages wait for more than ", kMaxKept, " words of other messages"),
+                   std::nullopt, "simulate fewer words at a time"};
     }
   }
   kept_.resize(static_cast<std::size_t>(kept));

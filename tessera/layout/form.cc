@@ -121,12 +121,12 @@ Status Form::check() const {
           std::nullopt, "enlarge the axis, or cut into wider pieces"};
     }
     if (!said[axis] && mesh[axis] > 1) {
-      return Error{
-          ErrorCode::kAxisUnsaid,
-          cat("the content of the ", mesh[axis], " places of mesh axis ", axis, " is not specified"),
-          std::nullopt,
-          cat("place a digit on it, or add replicate(m", axis, "), partial(m", axis,
-              ", sum) or fixed(m", axis, "=0)")};
+      return Error{ErrorCode::kAxisUnsaid,
+                   cat("the content of the ", mesh[axis], " places of mesh axis ", axis,
+                       " is not specified"),
+                   std::nullopt,
+                   cat("place a digit on it, or add replicate(m", axis, "), partial(m", axis,
+                       ", sum) or fixed(m", axis, "=0)")};
     }
   }
   if (copies.saturated() > mesh.elements()) {

@@ -217,8 +217,8 @@ Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& si
                        static_cast<std::int64_t>(buffers.size());
   if (entries.saturated() > kMaxClassSizes) {
     return Error{ErrorCode::kTooLarge,
-                 cat(maximal.size(), " non-dominated classes of places have ",
-                     entries.saturated(), " sizes; at most ", kMaxClassSizes, " are planned for"),
+                 cat(maximal.size(), " non-dominated classes of places have ", entries.saturated(),
+                     " sizes; at most ", kMaxClassSizes, " are planned for"),
                  std::nullopt, "use fewer different grids and origins"};
   }
   MeshPlan plan;

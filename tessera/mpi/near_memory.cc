@@ -20,8 +20,8 @@ Status check_machine(Session& session, const std::vector<exchange::PagesKey>& ke
       (Checked(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)).saturated();
   if (asked.saturated() <= has) return ok_status();
   return Error{ErrorCode::kTooLarge,
-               cat("the ", session.near().size(), " ranks of this machine need ",
-                   asked.saturated(), " bytes of shared memory, but it has ", has),
+               cat("the ", session.near().size(), " ranks of this machine need ", asked.saturated(),
+                   " bytes of shared memory, but it has ", has),
                std::nullopt, "use shorter packets, fewer at once, or fewer ranks per machine"};
 }
 

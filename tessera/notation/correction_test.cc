@@ -46,8 +46,7 @@ TEST(CorrectionTest, TtnnMap) {
                 "(d0, d1) -> (d0, d1)", "(d0, d1, d2) -> (d0 * 32 + d1, d2)"},
            Case{"tensor<2x15x10xf32, #ttnn.ttnn_layout<affine_map<(d0, d1, d2) -> (d0 * 15 + d1, "
                 "d2)>, <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>>",
-                "(d0, d1, d2) -> (d0 * 15 + d1, d2)", "(d0, d1, d2) -> (d0 * 32 + d1, d2)",
-                "2x1"},
+                "(d0, d1, d2) -> (d0 * 15 + d1, d2)", "(d0, d1, d2) -> (d0 * 32 + d1, d2)", "2x1"},
            Case{"tensor<32x10xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0 * 10 + d1), <1x1>, "
                 "memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>>",
                 "(d0, d1) -> (d0 * 10 + d1)", "(d0, d1) -> (d0, d1)"},

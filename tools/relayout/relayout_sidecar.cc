@@ -28,7 +28,8 @@ Result<std::optional<Json>> read_sidecar(const std::string& name) {
   const auto is_text = [&](const char* key) { return std::as_const(*json)[key].is_string(); };
   if (json && is_text("dtype") && is_text("tensor")) return std::optional<Json>(*std::move(json));
   return Error{ErrorCode::kBadJson, cat(quote(name), " is not a sidecar of an array"), std::nullopt,
-               "a sidecar is for example {\"dtype\": \"bf16\", \"shape\": [53, 63], \"tensor\": \"tensor<..>\"}; move the file to another folder if it is something else"};
+               "a sidecar is for example {\"dtype\": \"bf16\", \"shape\": [53, 63], \"tensor\": "
+               "\"tensor<..>\"}; move the file to another folder if it is something else"};
 }
 
 /// The same elements in the same positions of the same memory.

@@ -158,7 +158,10 @@ Verb targets_verb() {
   verb.name = "targets";
   verb.summary = "list the machines that layouts can be checked against, or explain one";
   verb.description =
-      "Without an argument, lists the built-in machines. With a name, or the path of a JSON file (it has a '/' or ends in .json), explains that machine: mesh, links, memories, rules, and the sources of the figures. 1 KB is 1024 bytes. With --json, one machine is printed as a file that --target accepts, and all of them under the key targets.";
+      "Without an argument, lists the built-in machines. With a name, or the path of a JSON file "
+      "(it has a '/' or ends in .json), explains that machine: mesh, links, memories, rules, and "
+      "the sources of the figures. 1 KB is 1024 bytes. With --json, one machine is printed as a "
+      "file that --target accepts, and all of them under the key targets.";
   verb.positionals = {{"target", Positional::Kind::kWord, "a machine's name, or a path", {}, true}};
   verb.examples = {"tessera targets", "tessera targets wse2",
                    "tessera targets wormhole --json > mine.json"};

@@ -205,7 +205,8 @@ Status PacketRun::check(const PacketPlan& packet, std::span<const std::byte> byt
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.plan != tools_.plan || std::cmp_not_equal(header.index, packet.index) ||
       std::cmp_not_equal(header.bytes, packet.bytes)) {
-    return wrong("carries the header of another packet", "data were changed in transit: check the network");
+    return wrong("carries the header of another packet",
+                 "data were changed in transit: check the network");
   }
   if (tools_.checksums && header.checksum != checksum(bytes.subspan(PacketHeader::kBytes))) {
     return wrong("does not match its checksum",

@@ -34,7 +34,8 @@ std::int64_t placed_bytes(const RankPlan& plan, const RankRoute& route) {
 
 Status Cluster::check() const {
   if (ranks_per_node < 1) {
-    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"), "give a node at least one rank");
+    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"),
+                        "give a node at least one rank");
   }
   for (const double time : {latency_s, message_s}) {
     if (time >= 0 && std::isfinite(time)) continue;
@@ -120,7 +121,8 @@ Result<std::vector<RankLoad>> rank_loads(const std::shared_ptr<const reshard::Re
                                          const RankMap& from, const RankMap& to, int ranks_per_node,
                                          const PacketRule& packets, int most_nodes) {
   if (ranks_per_node < 1) {
-    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"), "give a node at least one rank");
+    return out_of_range(cat("nodes of ", ranks_per_node, " ranks"),
+                        "give a node at least one rank");
   }
   if (packets.packet_bytes <= PacketHeader::kBytes || packets.in_flight < 1) {
     return out_of_range(

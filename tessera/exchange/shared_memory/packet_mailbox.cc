@@ -27,8 +27,8 @@ Error bad_slot(std::uint32_t number) {
 }
 
 Error no_room() {
-  return Error{ErrorCode::kOutOfRange, "a packet is sent while all slots are in flight", std::nullopt,
-               "send only after room() has returned memory"};
+  return Error{ErrorCode::kOutOfRange, "a packet is sent while all slots are in flight",
+               std::nullopt, "send only after room() has returned memory"};
 }
 
 }  // namespace

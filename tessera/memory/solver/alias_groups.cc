@@ -10,8 +10,7 @@ namespace {
 
 Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& complaints) {
   if (buffer.lower >= buffer.upper) {
-    return complaints.bad(i,
-                          cat("has the empty lifetime [", buffer.lower, ", ", buffer.upper, ")"),
+    return complaints.bad(i, cat("has the empty lifetime [", buffer.lower, ", ", buffer.upper, ")"),
                           "upper is the first moment after the lifetime; it must be above lower");
   }
   if (buffer.size < 0) {
@@ -61,8 +60,9 @@ Status follow_aliases(const Problem& problem, const Complaints& complaints,
         break;
       }
       if (alias->of >= count) {
-        return complaints.bad(at, cat("is part of buffer ", alias->of, ", but there are ", count, " buffers"),
-                              "name a buffer of the same problem");
+        return complaints.bad(
+            at, cat("is part of buffer ", alias->of, ", but there are ", count, " buffers"),
+            "name a buffer of the same problem");
       }
       if (alias->delta < 0) {
         return complaints.bad(at,

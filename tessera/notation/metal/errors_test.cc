@@ -83,7 +83,8 @@ TEST(MetalErrors, MapsThatCannotBeLayouts) {
                   ErrorCode::kBadFold, "the map takes an index to -1",
                   "add 1 so that no result is below 0"});
   expect_refused({metal_text("(d0, d1) -> (@d0 * d1@, 0)", "undef", kGrid, kMemref),
-                  ErrorCode::kNotSupported, "one fold cannot express a product of dims", "a result"});
+                  ErrorCode::kNotSupported, "one fold cannot express a product of dims",
+                  "a result"});
   expect_refused({metal_text("(d0, d1) -> (@d2@, d1)", "undef", kGrid, kMemref),
                   ErrorCode::kUnknownName, "no dim is called 'd2'", "the map has d0 to d1"});
   expect_refused(

@@ -10,8 +10,8 @@
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/notation/rule_ttnn.h"
 
-/// Every layout and number of the tt-mlir layout specification, with its known errors corrected, against
-/// the rule and against the library.
+/// Every layout and number of the tt-mlir layout specification, with its known errors corrected,
+/// against the rule and against the library.
 namespace tessera::notation {
 namespace {
 

@@ -100,7 +100,7 @@ TEST(PyflameExamples, ColPartitionSplitsColumns) {
   EXPECT_EQ(layout_of("tensor<3x6xf32, pyflame.ColPartition(4)>").mesh(), *Shape::make({1, 4}));
 }
 
-// FACTS 1: rows come first, on a wafer of 994 rows and 750 columns.
+// Rows come first, on a wafer of 994 rows and 750 columns.
 TEST(PyflameErrata, TheWholeWaferIsRowsByColumns) {
   const Layout layout = layout_of("tensor<9940x7500xf16, pyflame.Grid(994, 750)>");
   EXPECT_EQ(layout.places(), 745500);
@@ -108,7 +108,7 @@ TEST(PyflameErrata, TheWholeWaferIsRowsByColumns) {
   expect_at("tensor<9940x7500xf16, pyflame.Grid(994, 750)>", {{{9939, 7}, {{993, 0}}, 97}});
 }
 
-// FACTS 3: tile i is [min(i·t, n), min((i+1)·t, n)), t = ceil(n/p).
+// Tile i is [min(i·t, n), min((i+1)·t, n)), t = ceil(n/p).
 TEST(PyflameErrata, UnevenSplitsAreClippedAndMayBeEmpty) {
   EXPECT_EQ(tiles(layout_of("tensor<5xf32, pyflame.RowPartition(4)>")),
             (std::vector<std::string>{"0:2", "2:4", "4:5", "-"}));
@@ -133,7 +133,7 @@ TEST(PyflameErrata, UnevenSplitsAreClippedAndMayBeEmpty) {
   }
 }
 
-// FACTS 4: layouts are functions.
+// Layouts are functions.
 TEST(PyflameErrata, LayoutsCompareAsFunctions) {
   EXPECT_TRUE(
       same("tensor<53x63xf32, pyflame.Grid(4, 1)>", "tensor<53x63xf32, pyflame.RowPartition(4)>"));
@@ -149,7 +149,7 @@ TEST(PyflameErrata, LayoutsCompareAsFunctions) {
       same("tensor<53x63xf32, pyflame.Grid(2, 3)>", "tensor<53x63xf32, pyflame.Grid(3, 2)>"));
 }
 
-// FACTS 5: an origin, replication and partial sums, the order inside a tile.
+// An origin, replication and partial sums, the order inside a tile.
 TEST(PyflameErrata, AnOriginMovesTheGridOverTheWafer) {
   const Layout layout = layout_of("tensor<8x8xf32, pyflame.Grid(4, 2, origin=(10, 20))>");
   EXPECT_EQ(layout.locate({7, 0})->places, std::vector<Place>({{3, 0}}));

@@ -45,7 +45,7 @@ std::string wafer_mistake(const PyflameRule& rule, const Numbers& shape, const s
   return {};
 }
 
-/// Tiles of a ragged grid have at most 4 sizes that are not 0, block-cyclic ones 9 (FACTS 13).
+/// Tiles of a ragged grid have at most 4 sizes that are not 0, block-cyclic ones 9.
 std::string classes_mistake(const PyflameRule& rule, const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
   if (!tensor) return text + "\n  refused";
@@ -178,7 +178,7 @@ TEST(PyflameDocument, Grid) {
   }
 }
 
-/// FACTS 3: RowPartition(4) of 5 rows: 2, 2, 1, 0. The tiles sum to the tensor.
+/// RowPartition(4) of 5 rows: 2, 2, 1, 0. The tiles sum to the tensor.
 TEST(PyflameFacts, UnevenSplitsEndInEmptyTiles) {
   PyflameRule rule = grid(4, 1);
   rule.factory = "RowPartition";
@@ -194,7 +194,7 @@ TEST(PyflameFacts, UnevenSplitsEndInEmptyTiles) {
   }
 }
 
-/// FACTS 4: layouts are compared as functions.
+/// Layouts are compared as functions.
 TEST(PyflameFacts, FactoriesThatAreTheSameFunction) {
   const auto same = [](const std::string& a, const std::string& b) {
     const auto answer = same_function(read(a).layout(), read(b).layout());
@@ -221,7 +221,7 @@ TEST(PyflameFacts, TileBytesRoundUp) {
   EXPECT_EQ(bytes_per_pe("tensor<181x181xf32, pyflame.Grid(2, 2)>"), 33'124);
 }
 
-/// FACTS 10: A by rows and B by columns, replicated along the other axis; a bias over the rows.
+/// A by rows and B by columns, replicated along the other axis; a bias over the rows.
 TEST(PyflameFacts, MatmulOperandsAreReplicated) {
   PyflameRule a = grid(4, 4);
   a.replicate = {1};

@@ -12,8 +12,8 @@
 #include "tessera/testing/notation/rule_spyre.h"
 #include "tessera/testing/notation/rule_spyre_laws.h"
 
-/// Every example and number of the Spyre documents, with its known errors corrected, against the rule
-/// (testing/notation/rule_spyre.h) and by hand.
+/// Every example and number of the Spyre documents, with its known errors corrected, against the
+/// rule (testing/notation/rule_spyre.h) and by hand.
 namespace tessera::notation {
 namespace {
 
@@ -163,7 +163,7 @@ TEST(SpyreDocuments, TheLoopNestOfTheStickifiedMatrix) {
   EXPECT_EQ(test::run_nests(nests), expected);
 }
 
-/// FACTS 19: padding is peeled into extra nests.
+/// Padding is peeled into extra nests.
 TEST(SpyreFacts, PaddingIsPeeled) {
   const std::vector<SpyreNest> nests = nests_of("tensor<512x240xf16, spyre.default()>");
   ASSERT_EQ(nests.size(), 2U);
@@ -233,7 +233,7 @@ TEST(SpyreFacts, Sticks) {
   EXPECT_FALSE(elements_per_stick(DType::kBfpBf8).ok());
 }
 
-/// FACTS 22: a fused view has a stride_map and no dim_map. [15, 1, 128] with dim 0 split the other
+/// A fused view has a stride_map and no dim_map. [15, 1, 128] with dim 0 split the other
 /// way round: x0 = c0 + 5·c2.
 TEST(SpyreFacts, AFusedViewHasNoDimMap) {
   const std::string text =
