@@ -176,8 +176,19 @@ Result<Conversion> raise_by_any_rule(const Placement& placement, const Notation&
   return raise_placement(layout ? Placement(*layout) : placement, to);
 }
 
+/// Reads the converted text. An error has no span: its position would be one in a text that the
+/// caller has never seen.
+Result<Tensor> read_again(const Conversion& conversion, const Notation& to) {
+  Result<Tensor> tensor = parse_tensor(conversion.text);
+  if (tensor) return tensor;
+  return Error{
+      tensor.error().code,
+      cat("the tensor in ", to.name, " notation cannot be read again: ", tensor.error().message),
+      std::nullopt, tensor.error().help};
+}
+
 Status check_same(const Placement& before, const Conversion& conversion, const Notation& to) {
-  TESSERA_TRY(const Tensor after, parse_tensor(conversion.text));
+  TESSERA_TRY(const Tensor after, read_again(conversion, to));
   TESSERA_TRY(const Comparison same, same_placement(before, after.placement));
   if (!same.equal) {
     return cannot(to.name, obstacle(why::kElementElsewhere, "puts element {index} elsewhere",

@@ -211,6 +211,8 @@ class Sweep {
   }
 
   std::string mistake_in(const Sample& sample, const Notation& to, const Error& error) {
+    // A tensor has no text, so there is nothing that a span could refer to.
+    if (error.span) return cat("'", error.message, "' has a span");
     if (error.code != ErrorCode::kNotSupported) {
       return cat("the code of '", error.message, "' is ", code_name(error.code));
     }
