@@ -35,7 +35,8 @@ inline void* or_throw(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-inline void release(void* memory) noexcept {
+/// Not inlined: the compiler would take free() for a mismatch where it sees both ends.
+[[gnu::noinline]] inline void release(void* memory) noexcept {
   if (memory != nullptr) releases(memory);
   std::free(memory);
 }

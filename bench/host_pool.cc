@@ -52,7 +52,7 @@ double seconds_of(ThreadPool& threads, const PoolLoad& load, const Acquire& acqu
                   const Release& release) {
   std::atomic<bool> failed{false};
   const auto begin = std::chrono::steady_clock::now();
-  threads.run([&](int) {
+  const Status ran = threads.run([&](int) {
     std::array<void*, kMostHeld> blocks{};
     for (std::int64_t done = 0; done < load.pairs;) {
       const std::int64_t now = std::min(load.held, load.pairs - done);
@@ -70,7 +70,7 @@ double seconds_of(ThreadPool& threads, const PoolLoad& load, const Acquire& acqu
     }
   });
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  return failed.load() ? -1 : taken.count();
+  return failed.load() || !ran.ok() ? -1 : taken.count();
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ add_library(tessera ${library_sources})
 add_library(tessera::tessera ALIAS tessera)
 target_compile_features(tessera PUBLIC cxx_std_20)
 target_compile_options(tessera PRIVATE -fno-exceptions)  # errors are values
+# Workers of a pool convert std::bad_alloc to an error. Precompiled headers need the same options.
+set_source_files_properties(tessera/base/thread_pool.cc PROPERTIES
+  COMPILE_OPTIONS -fexceptions SKIP_PRECOMPILE_HEADERS ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False positive for a copied std::optional<std::vector> under -O3, gcc.gnu.org/PR80635. clang and the
   # sanitizers still check this.

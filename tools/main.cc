@@ -2,13 +2,14 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "tools/command/run.h"
 #include "tools/files/descriptor_stream.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   namespace tools = tessera::tools;
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
@@ -22,4 +23,7 @@ int main(int argc, char** argv) {
               << '\n';
   }
   return status;
+} catch (const std::bad_alloc&) {  // for the arguments themselves
+  std::cerr << "error[out_of_memory]: out of memory\n";
+  return tessera::tools::kExitBadInput;
 }

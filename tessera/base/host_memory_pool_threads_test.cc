@@ -39,7 +39,7 @@ void stress(std::size_t initial_blocks, std::size_t shards, int rounds) {
   std::atomic<int> wrong{0};
   ThreadPool threads(kThreads);
   ASSERT_EQ(threads.threads(), kThreads);
-  threads.run([&](int worker) {
+  const Status ran = threads.run([&](int worker) {
     std::mt19937 random(static_cast<unsigned>(worker));
     const auto me = static_cast<std::uint64_t>(worker + 1) << 32;
     std::vector<Note*> mine;
@@ -78,6 +78,7 @@ void stress(std::size_t initial_blocks, std::size_t shards, int rounds) {
       if (!pool.release(note).ok()) wrong.fetch_add(1);
     }
   });
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(wrong.load(), 0);
   std::size_t left = 0;
   for (std::atomic<Note*>& place : shelf) left += place.load() != nullptr ? 1 : 0;
@@ -107,16 +108,18 @@ TEST(HostMemoryPoolThreads, OfManyReleasesOneSucceeds) {
     for (int i = 0; i < 8; ++i) blocks.push_back(*pool.acquire());
     std::atomic<int> accepted{0};
     std::atomic<int> told{0};
-    threads.run([&](int) {
+    const Status ran = threads.run([&](int) {
       for (void* const block : blocks) {
         const Status status = pool.release(block);
         (status.ok() ? accepted : told).fetch_add(1);
       }
     });
+    EXPECT_TRUE(ran.ok());
     ASSERT_EQ(accepted.load(), 8);
     ASSERT_EQ(told.load(), 8 * (kThreads - 1));
     // Threads of other shards move blocks to their own shards, where the next round finds them.
-    threads.run([&](int) { EXPECT_TRUE(pool.release(*pool.acquire()).ok()); });
+    const Status again = threads.run([&](int) { EXPECT_TRUE(pool.release(*pool.acquire()).ok()); });
+    EXPECT_TRUE(again.ok());
   }
   EXPECT_TRUE(pool.close().ok());
 }
@@ -128,7 +131,7 @@ TEST(HostMemoryPoolThreads, BlocksComeHomeFromOtherThreads) {
   ThreadPool threads(2);
   constexpr int kBlocks = 50000;
   std::vector<std::atomic<void*>> ring(8);
-  threads.run([&](int worker) {
+  const Status ran = threads.run([&](int worker) {
     for (int i = 0; i < kBlocks; ++i) {
       std::atomic<void*>& place = ring[static_cast<std::size_t>(i) % ring.size()];
       if (worker == 0) {
@@ -143,6 +146,7 @@ TEST(HostMemoryPoolThreads, BlocksComeHomeFromOtherThreads) {
       }
     }
   });
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(pool.statistics().total, 16u);
   EXPECT_LE(pool.statistics().peak, 10u);
   EXPECT_TRUE(pool.close().ok());
@@ -166,12 +170,13 @@ TEST(HostMemoryPoolThreads, FailsOnlyWhenAllBlocksAreOut) {
   HostMemoryPool pool = std::move(*HostMemoryPool::make(64, kThreads, options));
   ThreadPool threads(kThreads);
   std::atomic<int> refused{0};
-  threads.run([&](int) {
+  const Status ran = threads.run([&](int) {
     for (int i = 0; i < 20000; ++i) {
       const Result<void*> block = pool.acquire();
       if (!block.ok() || !pool.release(*block).ok()) refused.fetch_add(1);
     }
   });
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(refused.load(), 0);
   EXPECT_EQ(pool.statistics().total, static_cast<std::size_t>(kThreads));
   EXPECT_EQ(pool.statistics().grown, 0u);

@@ -5,12 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <new>
 #include <vector>
 
+#include "tessera/base/array.h"
+
+// This file alone is compiled with exceptions (cmake/library.cmake): it converts them to errors.
 namespace tessera {
 namespace {
 
@@ -36,13 +41,17 @@ bool look(int looks, const Condition& there) {
   return there();
 }
 
-/// Blocks signals in this thread, and so in threads that it starts, for its lifetime.
+/// Signals that an instruction causes in the thread that runs it.
+constexpr std::array kOwnSignals = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+/// Blocks other signals in this thread, and so in threads that it starts, for its lifetime.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() {
-    sigset_t all;
-    sigfillset(&all);
-    held_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
+    sigset_t others;
+    sigfillset(&others);
+    for (const int own : kOwnSignals) sigdelset(&others, own);
+    held_ = pthread_sigmask(SIG_SETMASK, &others, &before_) == 0;
   }
   ~SignalsHeldBack() {
     if (held_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -71,11 +80,21 @@ struct ThreadPool::State {
   std::atomic<std::uint64_t> round{0};
   std::atomic<int> busy{0};
   std::atomic<bool> ends{false};
+  std::atomic<bool> is_refused{false};  ///< some worker of this round got no memory
   std::mutex mutex;
   std::condition_variable begins;
   std::condition_variable ended;
   int looks = 0;
   std::vector<Worker> workers;  // never resized once threads point into it
+
+  /// No exception leaves a worker: that would end the process.
+  void work_as(int number) {
+    try {
+      (*work)(number);
+    } catch (const std::bad_alloc&) {
+      is_refused.store(true, std::memory_order_relaxed);
+    }
+  }
 
   void serve(int number) {
     std::uint64_t seen = 0;
@@ -87,7 +106,7 @@ struct ThreadPool::State {
       }
       ++seen;
       if (ends.load(std::memory_order_relaxed)) return;
-      (*work)(number);
+      work_as(number);
       if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         const std::lock_guard lock(mutex);
         ended.notify_one();
@@ -136,18 +155,21 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
-void ThreadPool::run(const std::function<void(int worker)>& work) {
+Status ThreadPool::run(const std::function<void(int worker)>& work) {
   const int others = threads() - 1;
+  state_->work = &work;
+  state_->is_refused.store(false, std::memory_order_relaxed);
   if (others > 0) {
-    state_->work = &work;
     state_->busy.store(others, std::memory_order_relaxed);
     state_->begin_round();
   }
-  work(0);
+  state_->work_as(0);
   const auto all_done = [&] { return state_->busy.load(std::memory_order_acquire) == 0; };
-  if (look(state_->looks, all_done)) return;
-  std::unique_lock lock(state_->mutex);
-  state_->ended.wait(lock, all_done);
+  if (!look(state_->looks, all_done)) {
+    std::unique_lock lock(state_->mutex);
+    state_->ended.wait(lock, all_done);
+  }
+  return state_->is_refused.load(std::memory_order_relaxed) ? Status(out_of_memory()) : ok_status();
 }
 
 ThreadPool::Range ThreadPool::share(std::int64_t count, int worker, int workers) {

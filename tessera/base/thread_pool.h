@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "tessera/base/result.h"
+
 namespace tessera {
 
 /// A pool of threads that divide work in a fixed way, so that the assignment does not depend on
@@ -12,8 +14,10 @@ namespace tessera {
 class ThreadPool {
  public:
   /// `threads` is clamped to 1 .. kMostThreads. If the system refuses to start some threads, the
-  /// pool has fewer, and they share the work. Workers block all signals, so that the threads of the
-  /// program receive them.
+  /// pool has fewer, and they share the work. Workers block the signals that other processes or
+  /// timers send, so that the threads of the program receive them. Signals that an instruction of
+  /// the worker itself causes (SIGBUS, SIGSEGV, ..) reach its handler: blocked, they would end the
+  /// process.
   static constexpr int kMostThreads = 1024;
   explicit ThreadPool(int threads);
   ~ThreadPool();
@@ -25,8 +29,10 @@ class ThreadPool {
 
   /// Calls `work(worker)` once for each worker in [0, threads()), concurrently, and returns when
   /// all calls have returned; the caller then sees everything that they wrote. Do not call `run`
-  /// from several threads or from inside `work`. `work` must not throw.
-  void run(const std::function<void(int worker)>& work);
+  /// from several threads or from inside `work`. kOutOfMemory when a call ended because the system
+  /// refused memory (std::bad_alloc); the other calls have returned nevertheless. `work` must not
+  /// throw anything else.
+  Status run(const std::function<void(int worker)>& work);
 
   /// The part of [0, count) for `worker` of `workers`: contiguous, in order, with sizes that differ
   /// by at most one. Example: share(10, 1, 4) = [3, 6).

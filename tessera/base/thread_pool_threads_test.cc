@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -23,7 +24,7 @@ void expect_each_called_once(ThreadPool& pool, int rounds) {
   // Plain integers: the thread sanitizer reports if run() does not order these accesses.
   std::vector<int> calls(static_cast<std::size_t>(pool.threads()), 0);
   for (int round = 1; round <= rounds; ++round) {
-    pool.run([&](int worker) { ++calls[static_cast<std::size_t>(worker)]; });
+    ASSERT_TRUE(pool.run([&](int worker) { ++calls[static_cast<std::size_t>(worker)]; }));
     for (const int count : calls) ASSERT_EQ(count, round);
   }
 }
@@ -48,11 +49,12 @@ TEST(ThreadPool, WaitsForTheSlowest) {
   ThreadPool pool(2);
   for (int slow = 0; slow < 2; ++slow) {
     int written = 0;
-    pool.run([&](int worker) {
+    const Status ran = pool.run([&](int worker) {
       if (worker != slow) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       written = 7;
     });
+    EXPECT_TRUE(ran.ok());
     EXPECT_EQ(written, 7);
   }
 }
@@ -60,17 +62,20 @@ TEST(ThreadPool, WaitsForTheSlowest) {
 TEST(ThreadPool, WorkersRunAtTheSameTime) {
   ThreadPool pool(3);
   std::atomic<int> here{0};
-  pool.run([&](int) {  // returns only when all three are inside
+  const Status ran = pool.run([&](int) {  // returns only when all three are inside
     here.fetch_add(1);
     while (here.load() < 3) std::this_thread::yield();
   });
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(here.load(), 3);
 }
 
 TEST(ThreadPool, TheCallerIsWorkerZeroAndOthersAreThreadsOfTheirOwn) {
   ThreadPool pool(3);
   std::vector<std::thread::id> ids(3);
-  pool.run([&](int worker) { ids[static_cast<std::size_t>(worker)] = std::this_thread::get_id(); });
+  const Status ran = pool.run(
+      [&](int worker) { ids[static_cast<std::size_t>(worker)] = std::this_thread::get_id(); });
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(ids[0], std::this_thread::get_id());
   EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(), 3U);
 }
@@ -82,12 +87,13 @@ TEST(ThreadPool, SumsInParts) {
   for (const int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
     std::vector<std::int64_t> sums(static_cast<std::size_t>(threads), 0);
-    pool.run([&](int worker) {
+    const Status ran = pool.run([&](int worker) {
       const ThreadPool::Range part = ThreadPool::share(kCount, worker, pool.threads());
       for (std::int64_t i = part.from; i < part.to; ++i) {
         sums[static_cast<std::size_t>(worker)] += numbers[static_cast<std::size_t>(i)];
       }
     });
+    EXPECT_TRUE(ran.ok());
     std::int64_t sum = 0;
     for (const std::int64_t s : sums) sum += s;
     // 100003 = 5882·17 + 9: whole rounds of 0..16 (136 each), then 0..8 (36).
@@ -126,18 +132,38 @@ TEST(ThreadPool, SharesAreContiguousAndEven) {
   }
 }
 
-TEST(ThreadPool, WorkersTakeNoSignals) {
+TEST(ThreadPool, WorkersTakeNoSignalsButThoseOfTheirOwnInstructions) {
   sigset_t caller_before;
   pthread_sigmask(SIG_SETMASK, nullptr, &caller_before);
   ThreadPool pool(2);
-  bool blocked[2] = {};
-  pool.run([&](int worker) {
-    sigset_t mask;
-    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-    blocked[worker] = sigismember(&mask, SIGINT) == 1;
-  });
-  EXPECT_EQ(blocked[0], sigismember(&caller_before, SIGINT) == 1);
-  EXPECT_TRUE(blocked[1]);
+  sigset_t masks[2];
+  const Status ran =
+      pool.run([&](int worker) { pthread_sigmask(SIG_SETMASK, nullptr, &masks[worker]); });
+  EXPECT_TRUE(ran.ok());
+  for (const int sent : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGCHLD, SIGUSR1}) {
+    EXPECT_EQ(sigismember(&masks[0], sent), sigismember(&caller_before, sent)) << sent;
+    EXPECT_EQ(sigismember(&masks[1], sent), 1) << sent;
+  }
+  for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) {
+    EXPECT_EQ(sigismember(&masks[1], own), 0) << own;
+  }
+}
+
+TEST(ThreadPool, RefusedMemoryIsAnErrorOfTheRun) {
+  for (const int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    for (int refused = 0; refused < threads; ++refused) {
+      std::atomic<int> calls{0};
+      const Status ran = pool.run([&](int worker) {
+        calls.fetch_add(1);
+        if (worker == refused) throw std::bad_alloc();
+      });
+      ASSERT_FALSE(ran.ok()) << refused << " of " << threads;
+      EXPECT_EQ(ran.error().code, ErrorCode::kOutOfMemory);
+      EXPECT_EQ(calls.load(), threads) << "the others worked";
+    }
+    expect_each_called_once(pool, 3);
+  }
 }
 
 /// In a separate process: limits memory to the stacks of fewer than 200 threads, asks for 200, and
@@ -153,8 +179,8 @@ TEST(ThreadPool, WorkersTakeNoSignals) {
   ThreadPool pool(200);
   if (pool.threads() >= 200) std::_Exit(5);
   std::atomic<int> calls{0};
-  pool.run([&](int) { calls.fetch_add(1); });
-  std::_Exit(calls.load() == pool.threads() ? 0 : 6);
+  const Status ran = pool.run([&](int) { calls.fetch_add(1); });
+  std::_Exit(ran.ok() && calls.load() == pool.threads() ? 0 : 6);
 }
 
 TEST(ThreadPool, MakesDoWithFewerThreadsWhenTheSystemRefuses) {

@@ -76,7 +76,7 @@ TEST(MpiExchange, MemoryThatAMachineHasNotIsRefusedByAll) {
     for (const std::int64_t bytes : {std::int64_t{1} << 45, INT64_MAX}) {
       const auto array = exchange->share(exchange->rank() == 1 ? bytes : 10);
       ASSERT_FALSE(array.ok());
-      EXPECT_EQ(array.error().code, ErrorCode::kTooLarge) << array.error().message;
+      EXPECT_EQ(array.error().code, ErrorCode::kOutOfMemory) << array.error().message;
     }
     EXPECT_TRUE(exchange->share(10).ok());
   }

@@ -19,7 +19,7 @@ Status check_machine(Session& session, const std::vector<exchange::PagesKey>& ke
   const std::int64_t has =
       (Checked(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE)).saturated();
   if (asked.saturated() <= has) return ok_status();
-  return Error{ErrorCode::kTooLarge,
+  return Error{ErrorCode::kOutOfMemory,
                cat("the ", session.near().size(), " ranks of this machine need ", asked.saturated(),
                    " bytes of shared memory, but it has ", has),
                std::nullopt, "use shorter packets, fewer at once, or fewer ranks per machine"};

@@ -92,11 +92,12 @@ TEST(Plan, OnePlanRunsOnManyThreadsAtOnce) {
     ThreadPool callers(3);
     std::vector<std::vector<std::byte>> moved(3, bytes_of(to.allocated_bytes()));
     std::vector<int> fine(3, 0);
-    callers.run([&](int caller) {
+    const Status ran = callers.run([&](int caller) {
       const auto c = static_cast<std::size_t>(caller);
       ThreadPool own(2);
       fine[c] = plan.run(source, moved[c], own).ok() ? 1 : 0;
     });
+    EXPECT_TRUE(ran.ok());
     for (std::size_t c = 0; c < 3; ++c) {
       EXPECT_EQ(fine[c], 1);
       EXPECT_EQ(moved[c], right);

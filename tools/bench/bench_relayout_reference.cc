@@ -44,12 +44,12 @@ void run_loops(int element_bytes, const std::byte* from, std::byte* to,
 }
 
 /// Loops with the smallest destination steps innermost; the outermost is divided among threads.
-void run_shared(int element_bytes, const std::byte* from, std::byte* to,
-                std::vector<ByteLoop> loops, ThreadPool& pool) {
+Status run_shared(int element_bytes, const std::byte* from, std::byte* to,
+                  std::vector<ByteLoop> loops, ThreadPool& pool) {
   std::sort(loops.begin(), loops.end(),
             [](const ByteLoop& a, const ByteLoop& b) { return a.to > b.to; });
   if (loops.empty()) loops.push_back({});
-  pool.run([&](int worker) {
+  return pool.run([&](int worker) {
     const auto range = ThreadPool::share(loops.front().extent, worker, pool.threads());
     std::vector<ByteLoop> mine = loops;
     mine.front().extent = range.to - range.from;
@@ -72,7 +72,7 @@ Result<BenchBuffer> BenchBuffer::make(std::int64_t bytes) {
   void* mapped = mmap(nullptr, buffer.mapped_bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
-    return Error{ErrorCode::kTooLarge, cat("not enough memory for a buffer of ", bytes, " bytes"),
+    return Error{ErrorCode::kOutOfMemory, cat("not enough memory for a buffer of ", bytes, " bytes"),
                  std::nullopt, "give a smaller --size"};
   }
   buffer.mapped_ = mapped;
@@ -116,7 +116,8 @@ Status make_reference(const RelayoutCase& bench_case, const relayout::Program& p
     for (const relayout::FillLoop& loop : fill.loops) {
       loops.push_back({loop.extent, 0, in_bytes(program.to, loop.step)});
     }
-    run_shared(element_bytes, zero.data(), to.data() + in_bytes(program.to, fill.at), loops, pool);
+    TESSERA_CHECK_OK(run_shared(element_bytes, zero.data(),
+                                to.data() + in_bytes(program.to, fill.at), loops, pool));
   }
   for (std::int64_t i = 0; i < program.nests(); ++i) {
     const Nest nest = program.nest(i);
@@ -125,8 +126,8 @@ Status make_reference(const RelayoutCase& bench_case, const relayout::Program& p
       loops.push_back(
           {loop.extent, in_bytes(program.from, loop.move.a), in_bytes(program.to, loop.move.b)});
     }
-    run_shared(element_bytes, from.data() + in_bytes(program.from, nest.at.a),
-               to.data() + in_bytes(program.to, nest.at.b), loops, pool);
+    TESSERA_CHECK_OK(run_shared(element_bytes, from.data() + in_bytes(program.from, nest.at.a),
+                                to.data() + in_bytes(program.to, nest.at.b), loops, pool));
   }
   std::mt19937_64 random(6);
   const Shape& shape = bench_case.from.shape();

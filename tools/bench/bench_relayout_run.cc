@@ -96,13 +96,13 @@ void measure(std::vector<Mover>& movers, const Timing& timing) {
 
 Mover copier(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) {
   return {"memcpy", [=, &pool] {
-            pool.run([&](int worker) {
+            const Status copied = pool.run([&](int worker) {
               const auto [begin, end] =
                   ThreadPool::share(static_cast<std::int64_t>(to.size()), worker, pool.threads());
               std::memcpy(to.data() + begin, from.data() + begin,
                           static_cast<std::size_t>(end - begin));
             });
-            return true;
+            return copied.ok();
           }};
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <exception>
 #include <istream>
 #include <optional>
 #include <ostream>
@@ -8,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/command/arguments.h"
+#include "tools/command/gave_up.h"
 #include "tools/command/run.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
@@ -136,14 +136,8 @@ void run_batch(const Verb& verb, std::istream& in, std::ostream& out) {
     const std::optional<std::string> line = next_line(in);
     if (!line) return;
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      const Status status = answer(verb, *line, out);
-      if (!status) out << dump(error_json(status.error())) << '\n';
-    } catch (const std::exception& exception) {
-      const Error error{ErrorCode::kTooLarge, cat("out of memory: ", exception.what()),
-                        std::nullopt, "send a smaller request"};
-      out << dump(error_json(error)) << '\n';
-    }
+    const Status status = caught([&] { return answer(verb, *line, out); }, "ask for less at once");
+    if (!status) out << dump(error_json(status.error())) << '\n';
     out.flush();
   }
 }

@@ -2,17 +2,26 @@
 #include "tools/command/run.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <istream>
+#include <memory>
+#include <new>
 #include <ostream>
 
 #include "tessera/base/text.h"
 #include "tessera/version.h"
 #include "tools/command/arguments.h"
+#include "tools/command/gave_up.h"
 #include "tools/json/json.h"
 #include "tools/reshard/run_ranks.h"
 
 namespace tessera::tools {
+namespace {
+
+constexpr std::size_t kReserve = std::size_t{1} << 16;
+
+}  // namespace
 
 void report(const Failure& failure, bool json, std::ostream& out, std::ostream& err) {
   if (json) {
@@ -85,6 +94,21 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
   return exit_status(verb, verdict);
 }
 
+/// Also when not even the report gets memory.
+void report_exception(const std::exception& exception, bool json, std::ostream& out,
+                      std::ostream& err) {
+  try {
+    report({gave_up(exception, "ask for less at once"), ""}, json, out, err);
+  } catch (const std::exception&) {
+    if (json) {
+      out << R"({"error":{"code":"out_of_memory","message":"out of memory","span":null,"help":""}})"
+          << '\n';
+    } else {
+      err << "error[out_of_memory]: out of memory\n";
+    }
+  }
+}
+
 int run_arguments(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                   std::ostream& err, const Terminal& terminal) {
   if (args.empty()) {
@@ -112,13 +136,13 @@ int run_arguments(const std::vector<std::string>& args, std::istream& in, std::o
 int run_command(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                 std::ostream& err, const Terminal& terminal) {
   int status = kExitBadInput;
-  // The library does not throw; only a failed allocation remains.
+  // Kept for the report of an error when there is no other memory left.
+  std::unique_ptr<std::byte[]> reserve(new (std::nothrow) std::byte[kReserve]);
   try {
     status = run_arguments(args, in, out, err, terminal);
   } catch (const std::exception& exception) {
-    const Error error{ErrorCode::kTooLarge, cat("out of memory: ", exception.what()), std::nullopt,
-                      "send a smaller request"};
-    report({error, ""}, wants_json(args), out, err);
+    reserve.reset();
+    report_exception(exception, wants_json(args), out, err);
   }
   out.flush();
   return out ? status : kExitBadInput;

@@ -65,7 +65,7 @@ Result<std::shared_ptr<std::byte[]>> memory_of(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   std::shared_ptr<std::byte[]> memory(static_cast<std::byte*>(std::calloc(size, 1)), std::free);
   if (memory != nullptr) return memory;
-  return Error{ErrorCode::kTooLarge, cat("not enough memory for ", count_of(bytes, "byte")),
+  return Error{ErrorCode::kOutOfMemory, cat("not enough memory for ", count_of(bytes, "byte")),
                std::nullopt, "use more ranks, or machines with more memory"};
 }
 

@@ -108,7 +108,7 @@ TEST(RankWork, ExceptionsAreErrors) {
   exchange::Agreement agreement(*exchanges[0], exchange::Timeouts());
   const Status status = while_answering(agreement, []() -> Status { throw std::bad_alloc(); });
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(status.error().code, ErrorCode::kOutOfMemory);
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 #include <chrono>
 #include <exception>
 #include <optional>
-#include <system_error>
 #include <thread>
 
-#include "tessera/base/text.h"
+#include "tools/command/gave_up.h"
 
 namespace tessera::tools {
 namespace {
@@ -16,12 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kBetween{1};
 
 Status guarded(const std::function<Status()>& work) {
-  try {
-    return work();
-  } catch (const std::exception& exception) {
-    return Error{ErrorCode::kTooLarge, cat("out of memory: ", exception.what()), std::nullopt,
-                 "use more ranks, or machines with more memory"};
-  }
+  return caught(work, "use more ranks, or machines with more memory");
 }
 
 }  // namespace
@@ -36,7 +30,7 @@ Status while_answering(exchange::Agreement& agreement, const std::function<Statu
       outcome = guarded(work);
       is_done.store(true);
     });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return guarded(work);  // no thread is available: other ranks have to wait
   }
   Status waited = ok_status();

@@ -10,7 +10,7 @@ namespace tessera::tools {
 
 /// Runs `work`, which may take minutes (reading, flushing files to the disk), on a separate thread
 /// while this thread answers waiting ranks, so that they do not consider this rank silent. Returns
-/// the outcome of the work, or the error of the agreement. A failed allocation is kTooLarge.
+/// the outcome of the work, or the error of the agreement. A failed allocation is kOutOfMemory.
 Status while_answering(exchange::Agreement& agreement, const std::function<Status()>& work);
 
 }  // namespace tessera::tools

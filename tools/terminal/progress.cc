@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -42,7 +43,11 @@ std::string progress_line(std::int64_t done, std::int64_t total, double seconds,
 
 ProgressBar::ProgressBar(std::ostream& err, bool show, std::int64_t total, int width)
     : err_(err), total_(total), width_(width), start_(std::chrono::steady_clock::now()) {
-  if (show) thread_ = std::thread([this] { draw(); });
+  if (!show) return;
+  try {
+    thread_ = std::thread([this] { draw(); });
+  } catch (const std::exception&) {  // the system refuses a thread: the work shows no progress
+  }
 }
 
 void ProgressBar::draw() {
@@ -50,7 +55,12 @@ void ProgressBar::draw() {
   auto wait = std::chrono::milliseconds(kQuiet);
   while (!ended_.wait_for(lock, wait, [this] { return is_over_; })) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    err_ << "\r\x1b[K" << progress_line(done_.load(), total_, passed.count(), width_) << std::flush;
+    try {
+      err_ << "\r\x1b[K" << progress_line(done_.load(), total_, passed.count(), width_)
+           << std::flush;
+    } catch (const std::exception&) {
+      return;  // no memory: the work itself reports that if it needs some
+    }
     is_drawn_ = true;
     wait = kBetween;
   }

@@ -157,7 +157,7 @@ TEST(Pages, AreFoundByOtherProcessesUntilHidden) {
 TEST(Pages, RefuseSizesThatCannotBe) {
   for (const auto make : {Pages::anonymous, Pages::shared}) {
     EXPECT_EQ(make(-1).error().code, ErrorCode::kOutOfRange);
-    EXPECT_EQ(make(INT64_MAX).error().code, ErrorCode::kTooLarge);
+    EXPECT_EQ(make(INT64_MAX).error().code, ErrorCode::kOutOfMemory);
     EXPECT_TRUE(make(0).ok());
   }
 }

@@ -28,7 +28,7 @@ Status check_bytes(std::int64_t bytes) {
 }
 
 Error no_memory(std::int64_t bytes, int why) {
-  return Error{ErrorCode::kTooLarge,
+  return Error{ErrorCode::kOutOfMemory,
                cat("no ", bytes, " bytes of memory to share on this machine: ", std::strerror(why)),
                std::nullopt, "use shorter packets, fewer at once, or fewer ranks"};
 }

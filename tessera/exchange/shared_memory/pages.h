@@ -29,12 +29,12 @@ class Pages {
   /// The size of the fewest whole pages that hold `bytes`, which is at most 2^62.
   static std::int64_t rounded(std::int64_t bytes);
 
-  /// Memory of this process alone. kTooLarge when there is none.
+  /// Memory of this process alone. kOutOfMemory when there is none.
   static Result<Pages> anonymous(std::int64_t bytes);
 
   /// Memory that other processes of this user on this machine can find by its key() until hide(),
   /// and keep after that. It has no name in any folder: processes that die leave nothing behind,
-  /// and the space in /dev/shm does not matter. kTooLarge when there is no memory, kIo when the
+  /// and the space in /dev/shm does not matter. kOutOfMemory when there is no memory, kIo when the
   /// system refuses.
   static Result<Pages> shared(std::int64_t bytes);
   /// Maps memory that another process made with `shared`. kIo when it does not exist, or is

@@ -71,10 +71,10 @@ Moves marks_of(const Program& program) {
 }
 
 /// Calls `work` with parts [first, first + n) of the elements. No two parts share a byte.
-void for_each_part(std::int64_t elements, ThreadPool& pool,
-                   const std::function<void(std::int64_t first, std::int64_t n)>& work) {
+Status for_each_part(std::int64_t elements, ThreadPool& pool,
+                     const std::function<void(std::int64_t first, std::int64_t n)>& work) {
   const std::int64_t parts = ceil_div(elements, kAtOnce);
-  pool.run([&](int worker) {
+  return pool.run([&](int worker) {
     const auto share = ThreadPool::share(parts, worker, pool.threads());
     for (std::int64_t part = share.from; part < share.to; ++part) {
       const std::int64_t first = part * kAtOnce;
@@ -130,23 +130,24 @@ Result<bool> WideImage::run(std::span<const std::byte> from, std::span<std::byte
   const std::unique_ptr<std::byte, Free> image(
       static_cast<std::byte*>(std::calloc(bytes + marked + 1, 1)));
   if (image == nullptr) {
-    return Error{ErrorCode::kTooLarge,
+    return Error{ErrorCode::kOutOfMemory,
                  cat("no memory for an image of ", bytes, " bytes of the destination"),
                  std::nullopt, "move to a type whose elements fill bytes first"};
   }
   std::byte* const marks = marks_ ? image.get() + bytes : nullptr;
   if (marks_) TESSERA_CHECK_OK(marks_->run({}, {marks, marked}, pool));
   if (load_) {
-    for_each_part(elements_, pool, [&](std::int64_t first, std::int64_t n) {
+    TESSERA_CHECK_OK(for_each_part(elements_, pool, [&](std::int64_t first, std::int64_t n) {
       load_->run(to.data(), first, image.get(), first, n);
-    });
+    }));
   }
   TESSERA_TRY(const bool fits, moves_.run(from, {image.get(), bytes}, pool));
-  return fits && finish(image.get(), marks, to.data(), pool);
+  if (!fits) return false;
+  return finish(image.get(), marks, to.data(), pool);
 }
 
-bool WideImage::finish(const std::byte* image, const std::byte* marks, std::byte* to,
-                       ThreadPool& pool) const {
+Result<bool> WideImage::finish(const std::byte* image, const std::byte* marks, std::byte* to,
+                               ThreadPool& pool) const {
   std::atomic<bool> misfit = false;
   const auto write = [&](std::int64_t first, std::int64_t n) {
     if (cast_.run(image, first, to, first, n)) misfit = true;
@@ -155,12 +156,13 @@ bool WideImage::finish(const std::byte* image, const std::byte* marks, std::byte
     return std::any_of(marks + group, marks + group + kGroup,
                        [](std::byte mark) { return mark != std::byte{}; });
   };
-  for_each_part(elements_, pool, [&](std::int64_t first, std::int64_t n) {
+  const Status written = for_each_part(elements_, pool, [&](std::int64_t first, std::int64_t n) {
     if (marks == nullptr) return write(first, n);
     for (std::int64_t group = first; group < first + n; group += kGroup) {
       if (marked(group)) write(group, kGroup);
     }
   });
+  TESSERA_CHECK_OK(written);
   return !misfit;
 }
 

@@ -36,8 +36,8 @@ class WideImage {
   WideImage(std::int64_t elements, Moves moves, const Cast& cast)
       : elements_(elements), moves_(std::move(moves)), cast_(cast) {}
 
-  bool finish(const std::byte* image, const std::byte* marks, std::byte* to,
-              ThreadPool& pool) const;
+  Result<bool> finish(const std::byte* image, const std::byte* marks, std::byte* to,
+                      ThreadPool& pool) const;
 
   std::int64_t elements_ = 0;
   Moves moves_;  ///< from the source to the image

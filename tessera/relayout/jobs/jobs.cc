@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "tessera/relayout/jobs/job.h"
@@ -44,21 +46,32 @@ void add_jobs(const FlatNest& nest, std::int64_t bits, bool streaming, Jobs& job
 
 namespace {
 
-struct Free {
-  void operator()(std::byte* memory) const { std::free(memory); }
-};
+/// A thread_local object with a destructor would not do: where there is no memory to register the
+/// destructor, the system library ends the process.
+std::optional<pthread_key_t> make_key() {
+  pthread_key_t key{};
+  if (pthread_key_create(&key, std::free) != 0) return std::nullopt;
+  return key;
+}
 
 }  // namespace
 
 std::byte* Scratch::mine() {
-  thread_local std::unique_ptr<std::byte, Free> memory;
+  static const std::optional<pthread_key_t> key = make_key();
+  if (!key) return nullptr;
+  void* memory = pthread_getspecific(*key);
   if (memory == nullptr) {
     constexpr std::size_t kHugePage = std::size_t{1} << 21;
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, Scratch::kBytes)));
+    memory = std::aligned_alloc(kHugePage, Scratch::kBytes);
+    if (memory == nullptr) return nullptr;
     // Only a hint: without huge pages everything works, a little slower.
-    if (memory != nullptr) ::madvise(memory.get(), Scratch::kBytes, MADV_HUGEPAGE);
+    ::madvise(memory, Scratch::kBytes, MADV_HUGEPAGE);
+    if (pthread_setspecific(*key, memory) != 0) {
+      std::free(memory);
+      return nullptr;
+    }
   }
-  return memory.get();
+  return static_cast<std::byte*>(memory);
 }
 
 }  // namespace tessera::relayout

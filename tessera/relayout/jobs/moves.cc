@@ -34,9 +34,10 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
   // Fills that cover data must finish before any copy starts; other fills never write the positions
   // of copies.
   if (fills_all) {
-    pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); });
+    TESSERA_CHECK_OK(
+        pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); }));
   }
-  pool.run([&](int worker) {
+  const Status ran = pool.run([&](int worker) {
     Arrays arrays = arrays_for(streaming);
     arrays.scratch = Scratch::mine();
     if (arrays.scratch == nullptr) {
@@ -47,8 +48,9 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
     if (streaming) finish_streaming();
     if (!fills_all) run_jobs(fills, worker, workers, arrays);
   });
+  TESSERA_CHECK_OK(ran);
   if (no_memory) {
-    return Error{ErrorCode::kTooLarge,
+    return Error{ErrorCode::kOutOfMemory,
                  cat("not enough memory for ", Scratch::kBytes, " bytes of scratch per thread"),
                  std::nullopt, "use fewer threads"};
   }

@@ -21,7 +21,7 @@ struct Moves {
   bool streaming = false;
 
   /// Runs all jobs. Returns whether every element fits its new type; the work stops early when one
-  /// does not. Error: kTooLarge when there is no memory for scratch.
+  /// does not. Error: kOutOfMemory.
   Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
                    ThreadPool& pool) const;
   /// One line per job.

@@ -110,13 +110,14 @@ TEST(ProgramCache, ManyThreadsAskAtOnce) {
   ThreadPool pool(4);
   constexpr int kAsks = 300;
   std::atomic<int> wrong{0};
-  pool.run([&](int worker) {
+  const Status ran = pool.run([&](int worker) {
     for (int i = 0; i < kAsks; ++i) {
       const std::int64_t n = 1 + (i * (worker + 1)) % 7;
       const Result<relayout::Plan> plan = ask(cache, n);
       if (!plan.ok() || plan->program().elements() != 3 * n) wrong.fetch_add(1);
     }
   });
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(wrong.load(), 0);
   const Counts counts = cache.counts();
   EXPECT_EQ(counts.hits + counts.misses, 4 * kAsks);

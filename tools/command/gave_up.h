@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+#include "tessera/base/result.h"
+
+namespace tessera::tools {
+
+/// The error for an exception that reached the command. The library throws nothing of its own, so
+/// this is memory that the system refused (kOutOfMemory), or a thread (kIo). Never throws: where no
+/// memory is left, the error has no help.
+inline Error gave_up(const std::exception& exception, const char* help) noexcept {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
+                         dynamic_cast<const std::length_error*>(&exception) != nullptr;
+  Error error{is_memory ? ErrorCode::kOutOfMemory : ErrorCode::kIo, "out of memory"};
+  try {
+    if (!is_memory) error.message = exception.what();
+    error.help = help;
+  } catch (const std::bad_alloc&) {
+    error.help.clear();
+  }
+  return error;
+}
+
+/// The same as a value: what `work` returns, or the error of the exception that it throws.
+template <typename Work>
+auto caught(const Work& work, const char* help) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& exception) {
+    return gave_up(exception, help);
+  }
+}
+
+}  // namespace tessera::tools
