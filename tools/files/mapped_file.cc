@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "tessera/base/text.h"
@@ -54,12 +54,6 @@ class Descriptor {
   int number_;
 };
 
-/// Unique names: the process id and a counter.
-std::string temporary_name(const std::string& folder) {
-  static std::atomic<int> count{0};
-  return cat(folder, ".tessera.", getpid(), ".", count++);
-}
-
 std::string link_to(int descriptor) { return cat("/proc/self/fd/", descriptor); }
 
 /// A file without a name in `folder`, or -1 where these are not supported or could not be named
@@ -69,6 +63,16 @@ int open_nameless(const std::string& folder) {
   if (descriptor < 0 || access(link_to(descriptor).c_str(), F_OK) == 0) return descriptor;
   close(descriptor);
   return -1;
+}
+
+/// A link that leads to no file is refused, as by `cp`: the file would take the place of the link,
+/// or appear where nobody has looked.
+Status check_link(const std::string& name) {
+  struct stat facts = {};
+  if (stat(name.c_str(), &facts) == 0 || lstat(name.c_str(), &facts) != 0) return ok_status();
+  if (!S_ISLNK(facts.st_mode)) return ok_status();
+  return refusal(name, "is a link to a file that does not exist",
+                 "create that file, or name another one; nothing was written");
 }
 
 /// Reserves disk space for `size` bytes; returns 0 or errno. A limit on the size of files is
@@ -136,18 +140,19 @@ struct MappedOutput::State {
   std::string path;       ///< the file to replace: the target of a link
   std::string temporary;  ///< empty for a nameless file
   Descriptor descriptor;
-  std::optional<RemovedOnSignal> removed;
+  std::unique_ptr<RemovedOnSignal> removed;
   std::optional<GuardedMapping> mapping;
   std::int64_t size = 0;
   bool is_lost = false;  ///< in a mapping that was unmapped
 
-  State(std::string file, std::string real, int number, std::string temporary_path)
+  State(std::string file, std::string real, int number)
+      : name(std::move(file)), path(std::move(real)), descriptor(number) {}
+  State(std::string file, std::string real, TemporaryFile created)
       : name(std::move(file)),
         path(std::move(real)),
-        temporary(std::move(temporary_path)),
-        descriptor(number) {
-    if (!temporary.empty()) removed.emplace(temporary);
-  }
+        temporary(std::move(created.name)),
+        descriptor(created.descriptor),
+        removed(std::move(created.removed)) {}
   ~State() {
     if (!temporary.empty()) unlink(temporary.c_str());
   }
@@ -181,6 +186,7 @@ Result<MappedOutput> MappedOutput::create(const std::string& name, std::int64_t 
   std::string path = name;
   struct stat facts = {};
   const bool exists = stat(name.c_str(), &facts) == 0;
+  if (!exists) TESSERA_CHECK_OK(check_link(name));
   if (exists) {
     if (S_ISDIR(facts.st_mode)) {
       return refusal(name, "is a folder", "name the file to write; nothing was written");
@@ -197,14 +203,16 @@ Result<MappedOutput> MappedOutput::create(const std::string& name, std::int64_t 
     path = real.get();
   }
   const std::string folder = folder_of(path);
+  std::shared_ptr<State> state;
   int number = unfinished == Unfinished::kNameless ? open_nameless(folder) : -1;
-  std::string temporary;
-  if (number < 0) {
-    temporary = temporary_name(folder);
-    number = open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  if (number >= 0) {
+    state = std::make_shared<State>(name, path, number);
+  } else {
+    TemporaryFile created = create_temporary(folder, 0666);
+    number = created.descriptor;
     if (number < 0) return cannot_write(name, size, errno);
+    state = std::make_shared<State>(name, path, std::move(created));
   }
-  auto state = std::make_shared<State>(name, path, number, std::move(temporary));
   if (exists) {
     [[maybe_unused]] const int owner_stays = fchown(number, facts.st_uid, facts.st_gid);
     if (fchmod(number, facts.st_mode & 0777) != 0) return cannot_write(name, size, errno);
@@ -270,6 +278,7 @@ Status write_whole(const std::string& name, std::string_view text) {
 }
 
 Status check_folder_of(const std::string& name) {
+  TESSERA_CHECK_OK(check_link(name));
   const std::string folder = folder_of(name);
   struct stat facts = {};
   const bool is_there = ::stat(folder.c_str(), &facts) == 0;

@@ -50,7 +50,8 @@ class MappedOutput {
  public:
   /// A file of `size` zero bytes for which disk space is reserved, so that a full disk is reported
   /// now. Folders, other files that are not regular, and files without write permission are
-  /// refused. An existing file keeps its permissions, and a link stays a link.
+  /// refused, and so are links to files that do not exist. An existing file keeps its permissions,
+  /// and a link stays a link.
   static Result<MappedOutput> create(const std::string& name, std::int64_t size,
                                      Unfinished unfinished = Unfinished::kNameless);
 
@@ -74,8 +75,8 @@ class MappedOutput {
 /// Writes a text so that the file has all of it, or on an error its former content.
 Status write_whole(const std::string& name, std::string_view text);
 
-/// Whether the folder of a file that will be written exists and is writable: this is better
-/// reported before the work than after it.
+/// Whether the folder of a file that will be written exists and is writable, and the name is no
+/// link to a file that does not exist: this is better reported before the work than after it.
 Status check_folder_of(const std::string& name);
 
 }  // namespace tessera::tools

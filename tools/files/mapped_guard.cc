@@ -7,10 +7,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
 namespace tessera::tools {
@@ -18,19 +18,24 @@ namespace {
 
 constexpr int kSlots = 16;
 
-// The state that signal handlers read. A slot is in use when `begin` (or the first letter) is not
-// 0; it is written in an order that leaves it empty or complete at every moment.
+// The state that signal handlers read. A region is in use when `begin` is not 0; it is written in
+// an order that leaves it empty or complete at every moment.
 struct Region {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::uintptr_t> end{0};
   std::atomic<bool> lost{false};
 };
+// A path is in use while `text` is not null. Whoever exchanges it for null owns it: the handler,
+// which removes the file, or the program, which frees the text. Entries are never freed, because a
+// handler in another thread may be looking at them; those that are not in use are used again.
 struct Path {
-  std::atomic<bool> is_there{false};
-  std::array<char, PATH_MAX> text{};
+  std::atomic<char*> text{nullptr};
+  Path* next = nullptr;       ///< in the list of all, which only grows
+  Path* next_free = nullptr;  ///< in the list of those that are not in use
 };
 std::array<Region, kSlots> regions;
-std::array<Path, kSlots> paths;
+std::atomic<Path*> all_paths{nullptr};
+Path* free_paths = nullptr;  ///< guarded by `slots_mutex`
 std::mutex slots_mutex;
 std::once_flag bus_installed;
 std::once_flag ends_installed;
@@ -57,8 +62,8 @@ void on_bus_error(int signal_number, siginfo_t* facts, void* /*context*/) {
 }
 
 void on_end(int signal_number) {
-  for (Path& path : paths) {
-    if (path.is_there.load()) unlink(path.text.data());
+  for (Path* path = all_paths.load(); path != nullptr; path = path->next) {
+    if (const char* const text = path->text.exchange(nullptr)) unlink(text);
   }
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
@@ -117,21 +122,28 @@ GuardedMapping::~GuardedMapping() {
 bool GuardedMapping::is_lost() const { return slot_ >= 0 && regions[slot_].lost.load(); }
 
 RemovedOnSignal::RemovedOnSignal(const std::string& path) {
-  if (path.size() >= PATH_MAX) return;
   std::call_once(ends_installed, handle_ends);
+  auto text = std::make_unique<char[]>(path.size() + 1);
+  std::memcpy(text.get(), path.c_str(), path.size() + 1);
   const std::lock_guard lock(slots_mutex);
-  for (int i = 0; i < kSlots && slot_ < 0; ++i) {
-    if (!paths[i].is_there.load()) slot_ = i;
+  Path* entry = free_paths;
+  if (entry != nullptr) {
+    free_paths = entry->next_free;
+  } else {
+    entry = new Path;
+    entry->next = all_paths.load();
+    all_paths.store(entry);
   }
-  if (slot_ < 0) return;
-  std::memcpy(paths[slot_].text.data(), path.c_str(), path.size() + 1);
-  paths[slot_].is_there.store(true);
+  entry->text.store(text.release());
+  entry_ = entry;
 }
 
 RemovedOnSignal::~RemovedOnSignal() {
-  if (slot_ < 0) return;
+  auto* const entry = static_cast<Path*>(entry_);
+  const std::unique_ptr<char[]> text(entry->text.exchange(nullptr));
   const std::lock_guard lock(slots_mutex);
-  paths[slot_].is_there.store(false);
+  entry->next_free = free_paths;
+  free_paths = entry;
 }
 
 }  // namespace tessera::tools

@@ -31,18 +31,17 @@ class GuardedMapping {
 };
 
 /// The name of a file that SIGINT, SIGTERM and SIGHUP remove before they end the process, unless
-/// the program handles these signals itself.
+/// the program handles these signals itself. Any number of names may be kept at a time. Keep the
+/// name before the file is created, so that there is no moment at which a signal would leave it.
 class RemovedOnSignal {
  public:
-  /// Keeps nothing when there is no free entry for the name; see `kept()`.
   explicit RemovedOnSignal(const std::string& path);
   ~RemovedOnSignal();
   RemovedOnSignal(const RemovedOnSignal&) = delete;
   RemovedOnSignal& operator=(const RemovedOnSignal&) = delete;
-  bool kept() const { return slot_ >= 0; }
 
  private:
-  int slot_ = -1;
+  void* entry_ = nullptr;
 };
 
 }  // namespace tessera::tools

@@ -2,10 +2,13 @@
 #include "tools/files/replace_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -40,8 +43,8 @@ bool write_all(int descriptor, std::string_view text) {
 /// A file at `path` with this text and the permissions of `like`, which appears atomically. Its
 /// owner is kept when the process has the permission to set it.
 Status write_at_once(const std::string& path, std::string_view text, const struct stat& like) {
-  std::string temporary = folder_of(path) + ".tessera.XXXXXX";
-  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  const TemporaryFile file = create_temporary(folder_of(path), 0600);
+  const int descriptor = file.descriptor;
   if (descriptor < 0) return cannot_write(path, errno);
   int error = 0;
   [[maybe_unused]] const int owner_stays = fchown(descriptor, like.st_uid, like.st_gid);
@@ -50,9 +53,9 @@ Status write_at_once(const std::string& path, std::string_view text, const struc
     error = errno;
   }
   if (close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0 && rename(file.name.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return ok_status();
-  unlink(temporary.c_str());
+  unlink(file.name.c_str());
   return cannot_write(path, error);
 }
 
@@ -85,6 +88,23 @@ Result<std::string> back_up(const std::string& path, std::string_view before,
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+std::string temporary_name(const std::string& folder) {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) {
+    static std::atomic<std::uint64_t> count{0};
+    number = count++;
+  }
+  return cat(folder, ".tessera.", getpid(), ".", number);
+}
+
+TemporaryFile create_temporary(const std::string& folder, unsigned permissions) {
+  TemporaryFile file;
+  file.name = temporary_name(folder);
+  file.removed = std::make_unique<RemovedOnSignal>(file.name);
+  file.descriptor = open(file.name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, permissions);
+  return file;
 }
 
 bool is_read_only(const std::string& path) {

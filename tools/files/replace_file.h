@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "tessera/base/result.h"
+#include "tools/files/mapped_guard.h"
 
 namespace tessera::tools {
 
@@ -25,6 +27,19 @@ Result<std::string> replace_file(const std::string& name, std::string_view befor
 
 /// "a/b/" of "a/b/c", and "./" of "c".
 std::string folder_of(const std::string& path);
+
+/// A new name in a folder that ends in '/': ".tessera.", the process id and a random number, so
+/// that other processes, also of other machines, do not have it.
+std::string temporary_name(const std::string& folder);
+
+/// An empty file under such a name, opened for reading and writing, which signals remove as long as
+/// `removed` exists. On failure `descriptor` is negative, and errno has the reason.
+struct TemporaryFile {
+  std::string name;
+  std::unique_ptr<RemovedOnSignal> removed;
+  int descriptor = -1;
+};
+TemporaryFile create_temporary(const std::string& folder, unsigned permissions);
 
 /// Whether an existing file has no write permission, for this process or for anyone.
 bool is_read_only(const std::string& path);
