@@ -134,10 +134,13 @@ if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIE
   target_link_libraries(tools_mpi_test PRIVATE tessera_tools)
   add_library(stop_at_output MODULE tools/testdata/stop_at_output.cc)
   target_link_libraries(stop_at_output PRIVATE ${CMAKE_DL_LIBS})
+  add_library(stop_at_end MODULE tools/testdata/stop_at_end.cc)
   target_compile_definitions(tools_mpi_test PRIVATE
     TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>" TESSERA_MPIRUN="${MPIEXEC_EXECUTABLE}"
-    TESSERA_STOP_AT_OUTPUT="$<TARGET_FILE:stop_at_output>")
-  add_dependencies(tools_mpi_test tessera-cli tessera_mpi_module tessera_bench_mpi stop_at_output)
+    TESSERA_STOP_AT_OUTPUT="$<TARGET_FILE:stop_at_output>"
+    TESSERA_STOP_AT_END="$<TARGET_FILE:stop_at_end>")
+  add_dependencies(tools_mpi_test tessera-cli tessera_mpi_module tessera_bench_mpi stop_at_output
+                   stop_at_end)
   set_tests_properties(tools_mpi_test PROPERTIES TIMEOUT 900 RESOURCE_LOCK mpi
     PROCESSORS 2)
 endif()

@@ -7,17 +7,20 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <string_view>
 #include <utility>
 
 #include "tessera/exchange/shared_memory/rules.h"
 #include "tessera/mpi/mpi_lane.h"
 #include "tessera/mpi/near_memory.h"
 #include "tessera/mpi/session.h"
+#include "tessera/mpi/watch.h"
 
 namespace tessera::mpi {
 namespace {
 
 constexpr int kNoteTag = 0;
+constexpr std::string_view kNotOpened = "memory for packets has not been opened";
 
 class MpiArray final : public exchange::SharedArray {
  public:
@@ -97,6 +100,7 @@ void MpiExchange::keep(Letters letters) {
 
 Result<std::unique_ptr<exchange::Lane>> MpiExchange::open(const exchange::LaneSize& size) {
   TESSERA_CHECK_OK(session_->alive());
+  const Watch watch(session_->options(), kNotOpened);
   session_->sweep();
   TESSERA_CHECK_OK(session_->settle(exchange::check_lane_size(size)));
   TESSERA_TRY(const bool alike, session_->alike({size.packet_bytes, size.sending, size.receiving}));
@@ -109,6 +113,7 @@ Result<std::unique_ptr<exchange::Lane>> MpiExchange::open(const exchange::LaneSi
 
 Result<std::unique_ptr<exchange::SharedArray>> MpiExchange::share(std::int64_t bytes) {
   TESSERA_CHECK_OK(session_->alive());
+  const Watch watch(session_->options(), kNotOpened);
   session_->sweep();
   TESSERA_TRY(std::shared_ptr<NearMemory> memory, NearMemory::make(*session_, bytes));
   return std::unique_ptr<exchange::SharedArray>(

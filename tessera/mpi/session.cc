@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/mpi/watch.h"
 
 namespace tessera::mpi {
 namespace {
@@ -45,7 +46,8 @@ Result<std::shared_ptr<Session>> Session::begin(const MpiOptions& options, int p
     return Error{ErrorCode::kIo, "MPI has been finalised in this process", std::nullopt,
                  "make one exchange per process, or initialise MPI before the first"};
   }
-  std::shared_ptr<Session> session(new Session());
+  std::shared_ptr<Session> session(new Session(options));
+  const Watch watch(options, "MPI has not started");
   if (!begun) {
     // Workers of a thread pool run beside the one thread that calls MPI.
     int provided = MPI_THREAD_SINGLE;
@@ -64,11 +66,11 @@ Result<std::shared_ptr<Session>> Session::begin(const MpiOptions& options, int p
   int known = 0;
   MPI_Comm_get_attr(session->packets_, MPI_TAG_UB, static_cast<void*>(&most), &known);
   if (known) session->most_tag_ = *most;
-  TESSERA_CHECK_OK(session->find_near(options, part));
+  TESSERA_CHECK_OK(session->find_near(part));
   return session;
 }
 
-Status Session::find_near(const MpiOptions& options, int part) {
+Status Session::find_near(int part) {
   MPI_Comm whole = MPI_COMM_NULL;
   TESSERA_CHECK_OK(
       answer(MPI_Comm_split_type(packets_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &whole),
@@ -77,14 +79,14 @@ Status Session::find_near(const MpiOptions& options, int part) {
   TESSERA_CHECK_OK(answer(MPI_Comm_free(&whole), "MPI_Comm_free"));
   MPI_Comm_set_errhandler(machine_, MPI_ERRORS_RETURN);
 
-  TESSERA_TRY(const bool agreed, alike({options.shared_memory ? 1 : 0}));
+  TESSERA_TRY(const bool agreed, alike({options_.shared_memory ? 1 : 0}));
   if (!agreed) {
     return Error{ErrorCode::kPlansDiffer, "shared memory is enabled on some ranks only",
                  std::nullopt, "give all ranks the same options"};
   }
 
   seat_of_.assign(static_cast<std::size_t>(ranks_), -1);
-  if (options.shared_memory) {
+  if (options_.shared_memory) {
     int near = 1;
     MPI_Comm_size(machine_, &near);
     near_.resize(static_cast<std::size_t>(near));
@@ -107,6 +109,7 @@ Session::~Session() {
   if (MPI_Finalized(&ended) != MPI_SUCCESS || ended) return;
   if (!dead_) sweep();
   if (!dead_ && began_) {
+    const Watch watch(options_, "MPI has not ended");
     MPI_Finalize();
     return;
   }

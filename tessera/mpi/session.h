@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -40,6 +41,9 @@ class Session {
   /// All ranks of this machine (or part of it), in the order of near() where memory is shared.
   MPI_Comm machine() const { return machine_; }
 
+  /// For calls of MPI that wait for all ranks.
+  const MpiOptions& options() const { return options_; }
+
   /// A tag that no other lane uses, the same on all ranks that have called this equally often.
   int new_tag();
 
@@ -72,9 +76,10 @@ class Session {
     std::shared_ptr<void> memory;
   };
 
-  Session() = default;
-  Status find_near(const MpiOptions& options, int part);
+  explicit Session(MpiOptions options) : options_(std::move(options)) {}
+  Status find_near(int part);
 
+  MpiOptions options_;
   int rank_ = 0;
   int ranks_ = 1;
   int tags_ = 0;

@@ -6,6 +6,7 @@
 #include "tools/bench/bench_report.h"
 #include "tools/command/run.h"
 #include "tools/reshard/mpi_module.h"
+#include "tools/reshard/run_ranks.h"
 
 namespace tessera::tools {
 namespace {
@@ -32,7 +33,8 @@ Result<Verdict> run_bench_mpi(const Request& request, Console& console) {
   };
   const auto options = mpi_options(request);
   if (!options) return report_once(options.error());
-  auto exchange = load_mpi_exchange({});
+  auto exchange =
+      load_mpi_exchange(watched_mpi(kBenchTimeouts, console.json, console.out, console.err));
   if (!exchange) return report_once(exchange.error());
   exchange::Agreement agreement(**exchange, kBenchTimeouts);
   const bool prints = agreement.rank() == 0;

@@ -121,10 +121,13 @@ int started_processes() {
   return most;
 }
 
-bool is_first_here() {
-  return std::all_of(kLocalRank.begin(), kLocalRank.end(),
-                     [](const char* name) { return environment_number(name, 0) == 0; });
+int rank_here() {
+  int most = 0;
+  for (const char* const name : kLocalRank) most = std::max(most, environment_number(name, 0));
+  return most;
 }
+
+bool is_first_here() { return rank_here() == 0; }
 
 void wait_to_be_ended(int status) {
   std::this_thread::sleep_for(std::chrono::seconds(60));

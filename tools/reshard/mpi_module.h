@@ -19,6 +19,8 @@ Result<std::unique_ptr<exchange::Exchange>> load_mpi_exchange(const mpi::MpiOpti
 /// The number of processes of this command that were started together, according to the
 /// environment; 1 if the environment has no such number.
 int started_processes();
+/// The number of this process among those on its machine, from 0, according to the environment.
+int rank_here();
 /// Whether this is the first of them on its machine: the one that prints before an exchange exists.
 bool is_first_here();
 /// Ends a process whose error another process reports. mpirun ends all processes as soon as one

@@ -197,6 +197,15 @@ class ReshardMpi : public TestFolder, public testing::Test {
     EXPECT_EQ(names(), before);
   }
 
+  /// A job of two ranks, of which rank 0 runs the command and rank 1 something else.
+  Answer beside(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+    std::vector<std::string> args = {"-n", "1"};
+    args.insert(args.end(), first.begin(), first.end());
+    args.insert(args.end(), {":", "-n", "1"});
+    args.insert(args.end(), second.begin(), second.end());
+    return Job(args, log()).wait();
+  }
+
   /// A job of two ranks whose rank 1 stops in the middle of its work: disk space for its output is
   /// reserved, but nothing is written to it.
   struct Stopped {
@@ -262,16 +271,8 @@ TEST_F(ReshardMpi, ARankWithOtherArgumentsIsNamed) {
                          tensor("53x63xf32", "pyflame.ColPartition(2)"));
   shards.write_inputs(folder_.string());
   const std::vector<std::string> before = names();
-  const auto two = [&](const std::vector<std::string>& first,
-                       const std::vector<std::string>& second) {
-    std::vector<std::string> args = {"-n", "1"};
-    args.insert(args.end(), first.begin(), first.end());
-    args.insert(args.end(), {":", "-n", "1"});
-    args.insert(args.end(), second.begin(), second.end());
-    return Job(args, log()).wait();
-  };
   const std::vector<std::string> good = command(shards.a_text, shards.b_text);
-  fails(two(good, command(shards.a_text, tensor("53x63xf32", "pyflame.Grid(2, 1)"))), before,
+  fails(beside(good, command(shards.a_text, tensor("53x63xf32", "pyflame.Grid(2, 1)"))), before,
         {"error[plans_differ]", "rank 1", "Grid(2, 1)"});
   std::vector<std::string> bad = good;
   bad.emplace_back("--fiels");
@@ -286,6 +287,34 @@ TEST_F(ReshardMpi, AMissingFileOfOneRankIsOneErrorOfAll) {
   fs::remove(path("x.2.npy"));
   fails(mpirun(4, command(shards.a_text, shards.b_text)), {"x.0.npy", "x.1.npy", "x.3.npy"},
         {"error[io]: rank 2: ", "x.2.npy"});
+}
+
+/// MPI itself would wait for these ranks until it is ended from outside.
+TEST_F(ReshardMpi, ARankThatNeverStartsMpiEndsTheJobAfterTheTimeout) {
+  const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(2)"),
+                         tensor("53x63xf32", "pyflame.ColPartition(2)"));
+  shards.write_inputs(folder_.string());
+  const std::vector<std::string> before = names();
+  const std::vector<std::string> good = command(shards.a_text, shards.b_text, {"--timeout", "2"});
+  fails(two(good, {TESSERA_COMMAND, "targets"}), before, {"error[rank_silent]"});
+  fails(two(good, {"sleep", "100000"}), before, {"error[rank_silent]"});
+  fails(two({"sleep", "100000"}, good), before, {"error[rank_silent]"});
+}
+
+TEST_F(ReshardMpi, ARankThatStopsAtTheEndOfMpiEndsTheJobAfterTheTimeout) {
+  const ShardCase shards(tensor("53x63xf32", "pyflame.RowPartition(2)"),
+                         tensor("53x63xf32", "pyflame.ColPartition(2)"));
+  shards.write_inputs(folder_.string());
+  const std::vector<std::string> line = command(shards.a_text, shards.b_text, {"--timeout", "2"});
+  std::vector<std::string> stopping = {"env", cat("LD_PRELOAD=", TESSERA_STOP_AT_END)};
+  stopping.insert(stopping.end(), line.begin(), line.end());
+  const Answer answer = two(line, stopping);
+  EXPECT_NE(answer.status, 0);
+  EXPECT_NE(answer.status, 124) << "it hung";
+  EXPECT_EQ(count(answer.err, "error[rank_silent]"), 1U) << answer.err;
+  // All ranks had agreed before: the files are complete, and rank 0 has answered.
+  EXPECT_NE(answer.out, "");
+  EXPECT_EQ(shards.check_outputs(folder_.string()), "");
 }
 
 TEST_F(ReshardMpi, ForgottenMpiIsAnError) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <ostream>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/agreement/fingerprint.h"
 #include "tessera/version.h"
+#include "tools/command/gave_up.h"
 #include "tools/command/run.h"
 #include "tools/reshard/mpi_module.h"
 #include "tools/terminal/text.h"
@@ -88,6 +90,20 @@ exchange::Timeouts timeouts_of(const Request& request) {
 
 }  // namespace
 
+mpi::MpiOptions watched_mpi(exchange::Timeouts timeouts, bool json, std::ostream& out,
+                            std::ostream& err) {
+  mpi::MpiOptions options;
+  options.timeouts = timeouts;
+  options.timeouts.silence += rank_here() * timeouts.answer;
+  options.on_silence = [json, &out, &err](const Error& error) {
+    report({error, ""}, json, out, err);
+    out.flush();
+    err.flush();
+    std::_Exit(kExitBadInput);
+  };
+  return options;
+}
+
 exchange::Timeouts timeouts_for(std::int64_t seconds) {
   exchange::Timeouts timeouts;
   timeouts.silence = std::chrono::seconds(seconds);
@@ -118,7 +134,14 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
                     &agreement};
     return verb.run(parsed.request, console);
   };
-  const Result<Verdict> verdict = answer();
+  // A rank that throws takes part in no decision any more; the others must not wait for it.
+  const Result<Verdict> verdict = [&]() -> Result<Verdict> {
+    try {
+      return answer();
+    } catch (const std::exception& exception) {
+      return agreement.give_up(gave_up(exception, "use more ranks, or machines with more memory"));
+    }
+  }();
   RankedStatus status{exit_status(verb, verdict), false};
   if (verdict) return status;
   if (agreement.speaks()) {
@@ -137,7 +160,9 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
 
 int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
                  std::ostream& err, const Terminal& terminal) {
-  mpi::MpiOptions options;
+  const Result<Request> request = parse_arguments(verb, args);
+  mpi::MpiOptions options = watched_mpi(request ? patience_of(*request) : exchange::Timeouts(),
+                                        wants_json(args), out, err);
   options.shared_memory = !asks_for(args, "--no-shared-memory");
   Result<std::unique_ptr<exchange::Exchange>> exchange = load_mpi_exchange(options);
   if (!exchange) {
@@ -146,9 +171,9 @@ int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::os
     return kExitBadInput;
   }
   const RankedStatus status = run_on_ranks(verb, args, **exchange, out, err, terminal);
+  out.flush();  // the answer is known before MPI ends
   if (!status.is_abandoned) return status.exit;
   // The processes cannot disconnect as usual, because one of them is missing.
-  out.flush();
   err.flush();
   wait_to_be_ended(status.exit);
 }

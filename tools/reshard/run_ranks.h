@@ -8,6 +8,7 @@
 
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
+#include "tessera/mpi/mpi_exchange.h"
 #include "tools/command/command.h"
 #include "tools/terminal/terminal.h"
 
@@ -32,6 +33,13 @@ inline constexpr std::int64_t kLongestTimeout = 86'400;
 /// The timeouts of --timeout: the given time without progress, and the same, at most 5 seconds,
 /// for an answer.
 exchange::Timeouts timeouts_for(std::int64_t seconds);
+
+/// Options with which this process reports an error and ends, and so ends the job, when ranks do
+/// not come to the start or the end of MPI in time. On each machine the first process that waits is
+/// the one to report: each of the others waits longer than the one before it, by the timeout of an
+/// answer, and is ended meanwhile.
+mpi::MpiOptions watched_mpi(exchange::Timeouts timeouts, bool json, std::ostream& out,
+                            std::ostream& err);
 
 /// Whether the arguments of a verb request ranks.
 bool wants_ranks(const Verb& verb, const std::vector<std::string>& args);
