@@ -72,8 +72,9 @@ Result<BenchBuffer> BenchBuffer::make(std::int64_t bytes) {
   void* mapped = mmap(nullptr, buffer.mapped_bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
-    return Error{ErrorCode::kOutOfMemory, cat("not enough memory for a buffer of ", bytes, " bytes"),
-                 std::nullopt, "give a smaller --size"};
+    return Error{ErrorCode::kOutOfMemory,
+                 cat("not enough memory for a buffer of ", bytes, " bytes"), std::nullopt,
+                 "give a smaller --size"};
   }
   buffer.mapped_ = mapped;
   const auto address = reinterpret_cast<std::uintptr_t>(mapped);

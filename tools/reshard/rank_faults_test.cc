@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/in_process.h"
+#include "tessera/exchange/exchange.h"
 #include "tools/command/command.h"
 #include "tools/reshard/run_ranks.h"
 

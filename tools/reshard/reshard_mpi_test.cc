@@ -197,8 +197,8 @@ class ReshardMpi : public TestFolder, public testing::Test {
     EXPECT_EQ(names(), before);
   }
 
-  /// A job of two ranks, of which rank 0 runs the command and rank 1 something else.
-  Answer beside(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  /// A job of two ranks with separate command lines.
+  Answer two(const std::vector<std::string>& first, const std::vector<std::string>& second) {
     std::vector<std::string> args = {"-n", "1"};
     args.insert(args.end(), first.begin(), first.end());
     args.insert(args.end(), {":", "-n", "1"});
@@ -272,7 +272,7 @@ TEST_F(ReshardMpi, ARankWithOtherArgumentsIsNamed) {
   shards.write_inputs(folder_.string());
   const std::vector<std::string> before = names();
   const std::vector<std::string> good = command(shards.a_text, shards.b_text);
-  fails(beside(good, command(shards.a_text, tensor("53x63xf32", "pyflame.Grid(2, 1)"))), before,
+  fails(two(good, command(shards.a_text, tensor("53x63xf32", "pyflame.Grid(2, 1)"))), before,
         {"error[plans_differ]", "rank 1", "Grid(2, 1)"});
   std::vector<std::string> bad = good;
   bad.emplace_back("--fiels");

@@ -161,7 +161,7 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
 int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
                  std::ostream& err, const Terminal& terminal) {
   const Result<Request> request = parse_arguments(verb, args);
-  mpi::MpiOptions options = watched_mpi(request ? patience_of(*request) : exchange::Timeouts(),
+  mpi::MpiOptions options = watched_mpi(request ? timeouts_of(*request) : exchange::Timeouts(),
                                         wants_json(args), out, err);
   options.shared_memory = !asks_for(args, "--no-shared-memory");
   Result<std::unique_ptr<exchange::Exchange>> exchange = load_mpi_exchange(options);
