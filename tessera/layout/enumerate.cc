@@ -7,12 +7,14 @@
 #include <set>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/locator.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::int64_t kRowElements = std::int64_t{64} * 1024;
+constexpr std::int64_t kStepsPerRow = 4;
 
 /// Walks a line along one dim. Inside a piece only the last digit changes. At the end of a piece
 /// the digits are recomputed by multiplication, or carried if there is only one cut above.
@@ -114,6 +116,11 @@ Status for_each_row(const Form& form, const std::vector<int>& order,
   TESSERA_CHECK_OK(check_order(order, form.shape.rank()));
   if (form.shape.empty()) return ok_status();
   TESSERA_TRY(const Lines lines, canonical(form));
+  const std::int64_t fastest =
+      order.empty() ? 1 : form.shape[static_cast<std::size_t>(order.back())];
+  const Checked rows = Checked(form.shape.elements() / fastest) * ceil_div(fastest, kRowElements);
+  const Checked steps = rows * (kStepsPerRow + std::ssize(lines.lines)) + form.shape.elements();
+  if (!Work::reserve(steps.saturated())) return Work::too_large("listing elements");
   Index index(form.shape.rank(), 0);
   if (order.empty()) {
     const Position nowhere{};

@@ -24,6 +24,7 @@ struct Row {
 /// a row are computed once for all rows if the dims of the layout are independent, else by carrying
 /// digits. There is no division per element. Long dims are split into rows of at most 64 Ki
 /// elements.
+/// Error kTooLarge, before any row is visited, if the budget of `Work` has too few steps left.
 /// Law: the rows visit each index exactly once, in order, each at canonical(form).position(index).
 Status for_each_row(const Form& form, const std::vector<int>& order,
                     const std::function<void(const Row&)>& visit);

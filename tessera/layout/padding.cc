@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
+#include "tessera/layout/enumerate.h"
 #include "tessera/layout/places.h"
 #include "tessera/layout/slots/digit_boxes.h"
 
@@ -64,15 +66,48 @@ Result<AtLeast> statuses(const DigitBoxes& boxes, const Shape& shape, bool confi
   return at_least;
 }
 
-Result<PaddingCount> count_slot_by_slot(const Layout& layout, const std::vector<Place>& places) {
-  PaddingCount count;
-  for (const Place& place : places) {
-    for (std::int64_t slot = 0; slot < layout.slots(); ++slot) {
-      TESSERA_TRY(const Slot held, layout.element_at(place, slot));
-      if (const auto* hole = std::get_if<Padding>(&held)) {
-        ++count.total;
-        ++count.by_cause[static_cast<std::size_t>(hole->cause)];
+/// Marks the slots of the places numbered [from, to), one place after the other, that hold an
+/// element.
+Result<std::vector<bool>> held_slots(const Layout& layout, std::int64_t from, std::int64_t to) {
+  const Form& form = layout.form();
+  const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
+  std::vector<std::int64_t> copies;  // how far each replica's place is from the first
+  for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
+    std::int64_t number = 0;
+    for (std::size_t axis = 0; axis < place.size(); ++axis) number += place[axis] * strides[axis];
+    copies.push_back(number);
+  }
+  std::vector<bool> held(static_cast<std::size_t>((to - from) * layout.slots()), false);
+  TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
+    for (const Position& offset : row.offsets) {
+      const Position spot = row.base + offset;
+      for (const std::int64_t copy : copies) {
+        const std::int64_t place = spot.place + copy;
+        if (place < from || place >= to) continue;
+        held[static_cast<std::size_t>((place - from) * layout.slots() + spot.slot)] = true;
       }
+    }
+  }));
+  return held;
+}
+
+/// Elements are listed, and only the other slots are asked for the cause of their padding.
+Result<PaddingCount> count_slot_by_slot(const Layout& layout, std::int64_t from, std::int64_t to) {
+  const Checked elements = Checked(layout.shape().elements()) * layout.form().replicas();
+  if (elements.saturated() > kMaxEnumerated) return too_many_slots();
+  if (!Work::reserve(elements.raw() + (to - from) * layout.slots())) {
+    return Work::too_large("counting the causes of padding");
+  }
+  TESSERA_TRY(const std::vector<bool> held, held_slots(layout, from, to));
+  PaddingCount count;
+  auto slot = held.begin();
+  for (std::int64_t number = from; number < to; ++number) {
+    const Place place = layout.mesh().delinear(number);
+    for (std::int64_t i = 0; i < layout.slots(); ++i) {
+      if (*slot++) continue;
+      TESSERA_TRY(const Slot content, layout.element_at(place, i));
+      ++count.total;
+      ++count.by_cause[static_cast<std::size_t>(std::get<Padding>(content).cause)];
     }
   }
   return count;
@@ -128,9 +163,7 @@ Result<PaddingCount> padding(const Layout& layout) {
     if ((Checked(layout.places()) * layout.slots()).saturated() > kMaxEnumerated) {
       return too_many_slots();
     }
-    std::vector<Place> places;
-    for (std::int64_t i = 0; i < layout.places(); ++i) places.push_back(layout.mesh().delinear(i));
-    return count_slot_by_slot(layout, places);
+    return count_slot_by_slot(layout, 0, layout.places());
   }
   return count_closed(layout, nullptr, layout.shape().elements());
 }
@@ -141,7 +174,8 @@ Result<PaddingCount> padding_at(const Layout& layout, const Place& place) {
   if (layout.slots() == 0) return PaddingCount{};
   if (has_open_digit(layout.form())) {
     if (layout.slots() > kMaxEnumerated) return too_many_slots();
-    return count_slot_by_slot(layout, {place});
+    const std::int64_t number = layout.mesh().linear(place);
+    return count_slot_by_slot(layout, number, number + 1);
   }
   const std::optional<MeshDigits> digits = mesh_digits(layout.form(), place);
   if (digits && layout.shape().empty()) return count_closed(layout, &*digits, 0);

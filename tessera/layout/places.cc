@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/enumerate.h"
 #include "tessera/layout/slots/fold_classes.h"
@@ -140,6 +141,7 @@ Result<std::vector<PlaceClass>> classes_by_element(const Layout& layout) {
   const Form& form = layout.form();
   const Checked work = Checked(form.shape.elements()) * form.replicas() + layout.places();
   if (work.saturated() > kMaxEnumerated) return too_entangled();
+  if (!Work::reserve(4 * work.raw())) return Work::too_large("comparing the slots of all places");
   const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
   std::vector<std::int64_t> copies;  // how far each replica's place is from the first
   for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {

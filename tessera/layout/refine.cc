@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/lines.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t kMaxPieces = std::size_t{1} << 18;
+constexpr std::int64_t kStepsPerPiece = 8;
 
 PositionPair operator+(PositionPair x, PositionPair y) { return {x.a + y.a, x.b + y.b}; }
 PositionPair operator*(PositionPair x, std::int64_t n) { return {x.a * n, x.b * n}; }
@@ -199,7 +201,7 @@ class Splitter {
   }
 
   bool emit(std::int64_t x, std::int64_t n, PositionPair at, PositionPair slope) {
-    if (out_.pieces.size() == kMaxPieces) return false;
+    if (out_.pieces.size() == kMaxPieces || !Work::spend(kStepsPerPiece)) return false;
     Piece piece = current_;
     if (!piece.origin.empty()) piece.origin.back() = x;
     piece.at = at;
@@ -285,6 +287,7 @@ Result<Refinement> refine_lines(const Lines& a, const Lines& b, bool both_sides_
     for (Group& group : tie_dims(a.shape, std::move(lines))) {
       Factor factor{group.dims, {}};
       if (!Splitter(a.shape, group.lines, factor).run()) {
+        if (Work::is_spent()) return Work::too_large("refining a layout");
         return Error{ErrorCode::kTooLarge,
                      cat("the common refinement along dim ", group.dims.back(), " has more than ",
                          kMaxPieces, " pieces"),

@@ -26,11 +26,14 @@ bool Box::contains(const Index& index) const {
 }
 
 std::optional<Box> meet(const Box& a, const Box& b) {
+  // Most pairs of boxes do not meet; they take no memory.
+  for (std::size_t dim = 0; dim < a.from.size(); ++dim) {
+    if (std::max(a.from[dim], b.from[dim]) >= std::min(a.to[dim], b.to[dim])) return std::nullopt;
+  }
   Box both = a;
   for (std::size_t dim = 0; dim < a.from.size(); ++dim) {
     both.from[dim] = std::max(a.from[dim], b.from[dim]);
     both.to[dim] = std::min(a.to[dim], b.to[dim]);
-    if (both.from[dim] >= both.to[dim]) return std::nullopt;
   }
   return both;
 }

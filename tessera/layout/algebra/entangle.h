@@ -22,8 +22,9 @@ struct BoxDigit {
 /// element.
 ///
 /// Strides that nest (each larger than the largest sum of all smaller ones) are decided in one
-/// pass. Other strides are decided by a search that prunes, by size and by common divisor,
-/// differences that the remaining digits cannot cancel. Error kTooLarge after 2^20 steps.
+/// pass, and two digits that meet without the others are found by division. Other strides are
+/// decided by a search that prunes, by size and by common divisor, differences that the remaining
+/// digits cannot cancel. Error kTooLarge after 2^20 steps, or when the budget of `Work` is spent.
 Result<std::optional<std::vector<std::int64_t>>> box_collision(const std::vector<BoxDigit>& digits,
                                                                std::size_t free);
 

@@ -8,6 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/algebra/entangle.h"
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/compare.h"
@@ -17,6 +18,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 24;  // elements times digits
+constexpr std::int64_t kSteps = 4;                        // of `Work`, for a digit of an element
 
 /// One digit of a line, and whether the position determines its value.
 struct Digit {
@@ -65,6 +67,7 @@ class Deduction {
     }
     if (all_known()) return Injectivity{};
     if (work() <= kMaxWork / 256) return enumerate();
+    if (auto pair = unplaced_digit()) return found(*pair);
     // The remaining digits may still be distinguishable together.
     std::vector<BoxDigit> box;
     std::vector<std::size_t> which;
@@ -112,6 +115,17 @@ class Deduction {
       std::pair<Index, Index> pair{Index(lines_.shape.rank(), 0), Index(lines_.shape.rank(), 0)};
       pair.second[static_cast<std::size_t>(dim)] = 1;
       return pair;
+    }
+    return std::nullopt;
+  }
+
+  /// Two indices that differ only in a digit that moves nothing.
+  std::optional<std::pair<Index, Index>> unplaced_digit() const {
+    for (std::size_t i = 0; i < digits_.size(); ++i) {
+      if (digits_[i].count <= 1 || !digits_[i].move.is_zero()) continue;
+      std::vector<std::int64_t> delta(1 + fills_.size(), 0);
+      delta[0] = 1;
+      if (auto pair = realise(delta, {i})) return pair;
     }
     return std::nullopt;
   }
@@ -204,6 +218,9 @@ class Deduction {
     std::vector<std::int64_t> extents;
     for (const int dim : dims) extents.push_back(extent(dim));
     TESSERA_TRY(const Shape box, Shape::make(extents));
+    if (!Work::reserve((Checked(work()) * kSteps).saturated())) {
+      return Work::too_large("comparing the slots of all elements");
+    }
     std::vector<Position> copies = {Position{}};
     for (const BoxDigit& fill : fills_) {
       std::vector<Position> more;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/algebra/compare_pair.h"
 #include "tessera/layout/algebra/replicas.h"
 #include "tessera/layout/compare.h"
@@ -12,6 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t kMaxHistogram = std::int64_t{1} << 22;
+constexpr std::int64_t kStepsPerEntry = 4;  // entries are sorted
 
 /// The number of elements for each difference of positions, in increasing order of differences.
 using Histogram = std::vector<std::pair<Position, std::int64_t>>;
@@ -64,7 +66,9 @@ void merge_equal(Histogram& histogram) {
 }
 
 Result<Histogram> histogram_of(const Factor& factor) {
-  if (work_of(factor, 0) > kMaxHistogram) return too_many_differences();
+  const std::int64_t entries = work_of(factor, 0);
+  if (entries > kMaxHistogram) return too_many_differences();
+  if (!Work::reserve(kStepsPerEntry * entries)) return Work::too_large("counting what moves");
   Histogram histogram;
   for (const Piece& piece : factor.pieces) {
     const Changing changing(piece);
@@ -92,6 +96,9 @@ Result<Histogram> convolve(Position base, const std::vector<const Factor*>& fact
          static_cast<std::int64_t>(histogram.size()))
             .saturated() > kMaxHistogram) {
       return too_many_differences();
+    }
+    if (!Work::reserve(kStepsPerEntry * std::ssize(total) * std::ssize(histogram))) {
+      return Work::too_large("counting what moves");
     }
     Histogram next;
     next.reserve(total.size() * histogram.size());

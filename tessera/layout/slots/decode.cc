@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kMaxSteps = 1 << 22;
+constexpr int kStepsToBegin = 16;  // memory for the digits of a search
 
 Error too_entangled() {
+  if (Work::is_spent()) return Work::too_large("finding what a slot holds");
   return Error{ErrorCode::kTooLarge, "strides are too entangled to find what a slot holds",
                std::nullopt, "use strides that nest: each a multiple of what is below it"};
 }
@@ -36,7 +40,7 @@ std::optional<Cause> failed_test(const Fold& fold, const std::vector<std::int64_
 }  // namespace
 
 Decoder::Decoder(const Form& form)
-    : axes_(form.mesh.rank()), has_open_(form.folds.size(), false), fixed_(form.mesh.rank(), 0) {
+    : axes_(form.mesh.rank()), open_(form.folds.size()), fixed_(form.mesh.rank(), 0) {
   std::vector<bool> folded(form.shape.rank(), false);
   for (std::size_t f = 0; f < form.folds.size(); ++f) {
     const Fold& fold = form.folds[f];
@@ -44,13 +48,12 @@ Decoder::Decoder(const Form& form)
     for (const Term& term : fold.terms) folded[static_cast<std::size_t>(term.dim)] = true;
     for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
       const Cut& cut = fold.cuts[k];
-      const Weight weight{cut.count, cut.stride, 0, static_cast<int>(f), static_cast<int>(k)};
+      const Weight weight{cut.count, cut.stride, 0, 0, static_cast<int>(f), static_cast<int>(k)};
       if (cut.target.is_memory()) memory_.push_back(weight);
       if (cut.target.is_mesh())
         axes_[static_cast<std::size_t>(cut.target.axis())].push_back(weight);
       if (cut.target.is_nothing() && needed[k] > 1) {
-        has_open_[f] = true;
-        open_.push_back({needed[k], 0, 0, weight.fold, weight.cut});
+        open_[f].push_back({needed[k], 0, 0, 0, weight.fold, weight.cut});
       }
     }
   }
@@ -59,33 +62,42 @@ Decoder::Decoder(const Form& form)
     if (fill.kind == Fill::Kind::kFixed) {
       fixed_[axis] += fill.value;
     } else {
-      axes_[axis].push_back({fill.count, fill.stride, 0, -1, 0});
+      axes_[axis].push_back({fill.count, fill.stride, 0, 0, -1, 0});
     }
   }
   const auto sort = [](std::vector<Weight>& weights) {
     std::sort(weights.begin(), weights.end(),
               [](const Weight& a, const Weight& b) { return a.stride > b.stride; });
     std::int64_t below = 0;
+    std::int64_t divisor = 0;
     for (std::size_t i = weights.size(); i-- > 0;) {
       weights[i].below = below;
-      below += (std::max<std::int64_t>(weights[i].count, 1) - 1) * weights[i].stride;
+      if (weights[i].count > 1) {
+        below += (weights[i].count - 1) * weights[i].stride;
+        divisor = std::gcd(divisor, weights[i].stride);
+      }
+      weights[i].divisor = divisor;
     }
   };
   sort(memory_);
   for (std::vector<Weight>& axis : axes_) sort(axis);
-  std::vector<bool> settled(form.shape.rank(), false);
-  for (std::size_t f = 0; f < form.folds.size(); ++f) {
-    if (has_open_[f]) continue;
-    for (const Term& term : form.folds[f].terms) settled[static_cast<std::size_t>(term.dim)] = true;
-  }
-  settled_without_open_ = settled == folded;
   for (std::size_t dim = 0; dim < folded.size(); ++dim) {
     if (!folded[dim]) free_dims_.push_back(static_cast<int>(dim));
   }
+  order_.resize(form.folds.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::vector<std::int64_t> values;
+  for (const std::vector<Weight>& digits : open_) {
+    Checked product = 1;
+    for (const Weight& digit : digits) product *= digit.count;
+    values.push_back(product.saturated());
+  }
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t f, std::size_t g) { return values[f] < values[g]; });
 }
 
-/// The state of one search: the digits found so far, in nested stages (memory, each mesh axis, open
-/// digits, then the dims), each of which may have to try several values.
+/// The state of one search: the digits found so far, in nested stages (memory, each mesh axis, then
+/// fold by fold the open digits and the dims), each of which may have to try several values.
 struct Decoder::Search {
   const Decoder& decoder;
   const Form& form;
@@ -110,15 +122,17 @@ struct Decoder::Search {
     lines.assign(form.folds.size(), 0);
     index.assign(form.shape.rank(), 0);
     settled.assign(form.shape.rank(), false);
-    if (slot >= form.offset) stage(0);
+    if (!spent(kStepsToBegin) && slot >= form.offset) stage(0);
   }
 
-  bool spent() {
-    if (++steps > kMaxSteps) stopped = true;
+  bool spent(int more = 1) {
+    steps += more;
+    if (!Work::spend(more)) steps = kMaxSteps + 1;
+    if (steps > kMaxSteps) stopped = true;
     return stopped;
   }
 
-  /// Stage 0 is memory, then one stage per mesh axis, then the open digits.
+  /// Stage 0 is memory, then one stage per mesh axis, then the folds.
   void stage(std::size_t number) {
     if (number == 0) {
       weights(decoder.memory_, 0, slot - form.offset, [&] {
@@ -131,26 +145,12 @@ struct Decoder::Search {
               [&] { stage(number + 1); });
     } else {
       reached_mesh = true;
-      if (!decoder.open_.empty() && decoder.settled_without_open_) {
-        solve_without_open();
-        if (found > 0 || stopped || !want_cause) return;
-      }
-      open(0);
+      if (!form.shape.empty()) solve(0);
+      if (found == 0 && !stopped && want_cause) note_cause();
     }
   }
 
-  /// If the folds without open digits contain every dim, they determine the index. The other folds
-  /// are then only checked, and no value of an open digit is tried.
-  void solve_without_open() {
-    for (std::size_t f = 0; f < form.folds.size(); ++f) {
-      if (decoder.has_open_[f]) continue;
-      const Fold& fold = form.folds[f];
-      if (failed_test(fold, digits[f], fold.extent(form.shape), lines[f])) return;
-    }
-    if (!form.shape.empty()) solve(0, true);
-  }
-
-  /// Whether the index has the placed digits of a fold with open ones.
+  /// Whether the index has the placed digits of a fold.
   bool agrees(std::size_t f) const {
     const Fold& fold = form.folds[f];
     std::int64_t left = fold.start;
@@ -174,6 +174,7 @@ struct Decoder::Search {
       return;
     }
     const Weight& weight = list[i];
+    if (weight.divisor == 0 ? rest != 0 : rest % weight.divisor != 0) return;
     const std::int64_t low = rest > weight.below ? ceil_div(rest - weight.below, weight.stride) : 0;
     const std::int64_t high = std::min(weight.count - 1, rest / weight.stride);
     for (std::int64_t digit = low; digit <= high && !stopped; ++digit) {
@@ -186,31 +187,50 @@ struct Decoder::Search {
     return digits[static_cast<std::size_t>(weight.fold)][static_cast<std::size_t>(weight.cut)];
   }
 
-  void open(std::size_t i) {
-    if (spent()) return;
-    if (i == decoder.open_.size()) return test();
-    for (std::int64_t digit = 0; digit < decoder.open_[i].count && !stopped; ++digit) {
-      digit_of(decoder.open_[i]) = digit;
-      open(i + 1);
+  /// Calls `next` for every setting of the open digits of fold f from digit i on; false to stop.
+  template <typename Next>
+  bool open(std::size_t f, std::size_t i, const Next& next) {
+    const std::vector<Weight>& list = decoder.open_[f];
+    if (i == list.size()) return next();
+    for (std::int64_t digit = 0; digit < list[i].count; ++digit) {
+      digit_of(list[i]) = digit;
+      if (spent() || !open(f, i + 1, next)) return false;
     }
+    return true;
   }
 
-  void test() {
-    std::optional<Cause> first;
+  /// The cause of a slot without element: of all settings of the open digits, the one nearest to
+  /// data; for one setting, the first cause of any fold. Folds have open digits of their own, so
+  /// it is enough to know for each fold the best outcome, and the best one that is a failure.
+  void note_cause() {
+    constexpr int kPass = static_cast<int>(kCauses);
+    int best = kPass;  // of the folds so far: the best first cause
+    int failure = -1;  // the same if at least one fold fails
     for (std::size_t f = 0; f < form.folds.size(); ++f) {
       const Fold& fold = form.folds[f];
-      const auto failed = failed_test(fold, digits[f], fold.extent(form.shape), lines[f]);
-      if (failed && (!first || *failed < *first)) first = failed;
-      // A point of the line that no index of this fold reaches is a gap, regardless of other folds.
-      if (!failed && !is_point(fold, lines[f]))
-        first = std::min(first.value_or(Cause::kGap), Cause::kGap);
+      const std::int64_t extent = fold.extent(form.shape);
+      int fold_best = -1;
+      int fold_failure = -1;
+      open(f, 0, [&] {
+        if (spent(8)) return false;
+        int outcome = kPass;
+        if (const auto failed = failed_test(fold, digits[f], extent, lines[f])) {
+          outcome = static_cast<int>(*failed);
+        } else if (!is_point(fold, lines[f])) {
+          outcome = static_cast<int>(Cause::kGap);
+        }
+        fold_best = std::max(fold_best, outcome);
+        if (outcome != kPass) fold_failure = std::max(fold_failure, outcome);
+        return true;
+      });
+      if (stopped) return;
+      failure = std::max(std::min(failure, fold_best), std::min(best, fold_failure));
+      best = std::min(best, fold_best);
     }
-    if (!first) {
-      const int before = found;
-      if (!form.shape.empty()) solve(0, false);
-      if (found == before) first = Cause::kGap;
-    }
-    if (first && (!cause || *first > *cause)) cause = first;
+    // Folds that pass alone but not together are a gap.
+    const auto gap = static_cast<int>(Cause::kGap);
+    const auto here = static_cast<Cause>(best == kPass ? std::max(failure, gap) : failure);
+    if (!cause || here > *cause) cause = here;
   }
 
   bool is_point(const Fold& fold, std::int64_t p) {
@@ -233,20 +253,28 @@ struct Decoder::Search {
     return ordered;
   }
 
-  /// Finds the dims of fold f, then of the next folds; dims that are already found are checked.
-  /// With `skip_open`, folds with open digits are skipped until all dims are found.
-  void solve(std::size_t f, bool skip_open) {
+  /// Finds the dims of fold number i in order, then of the next folds. A fold whose dims are all
+  /// found is only compared, whatever values its open digits may have.
+  void solve(std::size_t i) {
     if (spent()) return;
-    if (f == form.folds.size()) {
-      for (std::size_t g = 0; skip_open && g < f; ++g) {
-        if (decoder.has_open_[g] && !agrees(g)) return;
-      }
-      return free_dims(0);
+    if (i == decoder.order_.size()) return free_dims(0);
+    const std::size_t f = decoder.order_[i];
+    const Fold& fold = form.folds[f];
+    const bool known = std::all_of(fold.terms.begin(), fold.terms.end(), [&](const Term& term) {
+      return settled[static_cast<std::size_t>(term.dim)];
+    });
+    if (known && !fold.terms.empty()) {
+      if (agrees(f)) solve(i + 1);
+      return;
     }
-    if (skip_open && decoder.has_open_[f]) return solve(f + 1, skip_open);
-    terms(form.folds[f], order_of(form.folds[f]), 0, lines[f] - form.folds[f].start, [&] {
-      solve(f + 1, skip_open);
-      return !stopped;
+    const std::vector<Term> list = order_of(fold);
+    const std::int64_t extent = fold.extent(form.shape);
+    open(f, 0, [&] {
+      if (failed_test(fold, digits[f], extent, lines[f])) return true;
+      return terms(fold, list, 0, lines[f] - fold.start, [&] {
+        solve(i + 1);
+        return !stopped;
+      });
     });
   }
 

@@ -28,19 +28,19 @@ class Decoder {
   struct Weight {
     std::int64_t count;
     std::int64_t stride;
-    std::int64_t below;  ///< the largest sum of all later weights
-    int fold;            ///< -1 for a replica coordinate
+    std::int64_t below;    ///< the largest sum of all later weights
+    std::int64_t divisor;  ///< of this stride and all later ones
+    int fold;              ///< -1 for a replica coordinate
     int cut;
   };
   struct Search;
 
   std::vector<Weight> memory_;             // by decreasing stride
   std::vector<std::vector<Weight>> axes_;  // the same per mesh axis
-  std::vector<Weight> open_;    // unplaced digits of which the data needs more than one value
-  std::vector<bool> has_open_;  // per fold
-  bool settled_without_open_ = false;  // whether the other folds contain every dim
-  std::vector<std::int64_t> fixed_;    // constant part of each coordinate
-  std::vector<int> free_dims_;         // dims in no fold
+  std::vector<std::vector<Weight>> open_;  // per fold: unplaced digits that need several values
+  std::vector<std::size_t> order_;         // of the folds: those with the fewest open values first
+  std::vector<std::int64_t> fixed_;        // constant part of each coordinate
+  std::vector<int> free_dims_;             // dims in no fold
 };
 
 }  // namespace tessera

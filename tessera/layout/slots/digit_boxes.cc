@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 
 namespace tessera {
 namespace {
@@ -155,7 +156,7 @@ bool LinePoints::runs(const std::function<bool(std::int64_t, std::int64_t)>& vis
     std::vector<std::int64_t> digit(outer, 0);
     std::int64_t at = first_;
     for (std::size_t steps = 0;; ++steps) {
-      if (steps > kMaxPoints) {
+      if (steps > kMaxPoints || !Work::spend(8)) {
         too_large = true;
         return false;
       }
@@ -177,6 +178,10 @@ bool LinePoints::runs(const std::function<bool(std::int64_t, std::int64_t)>& vis
     Runs more;
     if ((Checked(static_cast<std::int64_t>(points.size())) * weights_[i].extent).saturated() >
         static_cast<std::int64_t>(kMaxPoints)) {
+      too_large = true;
+      return false;
+    }
+    if (!Work::reserve(8 * static_cast<std::int64_t>(points.size()) * weights_[i].extent)) {
       too_large = true;
       return false;
     }

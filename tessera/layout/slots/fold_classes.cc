@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 
 namespace tessera {
 namespace {
@@ -157,6 +158,9 @@ Result<std::vector<FoldClass>> gapped_classes(const Fold& fold, const Shape& sha
   }
   if (line.extent() > kMaxPoints || settings.saturated() > kMaxPoints) {
     return too_entangled();
+  }
+  if (!Work::reserve(16 * (line.extent() + settings.raw()))) {
+    return Work::too_large("comparing the points of a fold");
   }
   std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> held;  // mesh setting → slots
   bool too_large = false;
