@@ -32,8 +32,8 @@ Slots naive_slots(const Form& form) {
   if (form.shape.empty()) return slots;
   Index index(form.shape.rank(), 0);
   do {
-    const NaiveSpot spot = naive_evaluate(form, index);
-    for (const Place& place : spot.places) slots[{place, spot.slot}].insert(index);
+    const NaivePosition position = naive_evaluate(form, index);
+    for (const Place& place : position.places) slots[{place, position.slot}].insert(index);
   } while (form.shape.next(index));
   return slots;
 }

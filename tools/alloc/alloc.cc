@@ -198,6 +198,7 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb alloc_verb() {
   Verb verb;
   verb.name = "alloc";
+  verb.is_question = false;
   verb.summary = "find offsets for buffers with lifetimes";
   verb.description =
       "Reads buffers from a CSV file whose first line names its columns. Required: id, lower, "

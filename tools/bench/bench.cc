@@ -276,6 +276,7 @@ Result<BenchReport> bench_layout(const BenchOptions& options) {
 Verb bench_verb() {
   Verb verb;
   verb.name = "bench";
+  verb.is_question = false;
   verb.summary = "measure the speed of tessera";
   verb.description =
       "Runs a suite and prints medians of rounds in which the peers take turns in one process. "

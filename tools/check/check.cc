@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
 #include "tools/check/check_files.h"
 #include "tools/check/check_fix.h"
 #include "tools/check/check_printer.h"
@@ -32,6 +33,7 @@ class Checking {
       : console_(console), printer_(printer), options_(options), fix_(fix) {}
 
   void check(const FoundFile& file) {
+    const Work work(kQuestionSteps);
     if (!file.status) return fail(file, file.status.error());
     const Result<std::string> text = read_text_file(file, console_.in);
     if (!text) return fail(file, text.error());
@@ -116,6 +118,7 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb check_verb() {
   Verb verb;
   verb.name = "check";
+  verb.is_question = false;  // every file is one
   verb.summary = "check every layout in .mlir files against its tensor";
   verb.description =
       "Checks the layout attributes of each file against their tensors and reports contradictions: "

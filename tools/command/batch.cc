@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
 #include "tools/command/arguments.h"
 #include "tools/command/gave_up.h"
 #include "tools/command/run.h"
@@ -75,6 +76,7 @@ Error unknown_key(const Verb& verb, const std::vector<Flag>& flags, std::string_
 }
 
 Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
+  const Work work(verb.is_question ? kQuestionSteps : INT64_MAX);
   TESSERA_TRY(const Json json, parse_object(line));
   std::vector<Flag> flags = flags_of(verb);
   std::erase_if(flags, [](const Flag& f) { return f.name == "batch" || f.name == "help"; });

@@ -111,6 +111,9 @@ struct Verb {
   /// An answer that cannot be expressed in the notation, or cannot be found in reasonable time, is
   /// the answer "no" (status 1), not bad input (status 2).
   bool refusal_is_no = false;
+  /// Its answer has the budget of one question (base/work.h), unless it moves the data of files. A
+  /// verb that is not a question bounds its own work.
+  bool is_question = true;
   Result<Verdict> (*run)(const Request& request, Console& console) = nullptr;
 };
 

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
 #include "tessera/version.h"
 #include "tools/command/arguments.h"
 #include "tools/command/gave_up.h"
@@ -75,7 +76,13 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
              std::ostream& out, std::ostream& err, const Terminal& terminal) {
   if (wants_ranks(verb, args)) return run_with_mpi(verb, args, out, err, terminal);
   const bool json = wants_json(args);
-  ParsedRequest parsed = read_request(verb, args, in);
+  std::int64_t left = 0;
+  ParsedRequest parsed;
+  {
+    const Work reading(kQuestionSteps);
+    parsed = read_request(verb, args, in);
+    left = kQuestionSteps - reading.used();
+  }
   if (parsed.failure) {
     report(*parsed.failure, json, out, err);
     return kExitBadInput;
@@ -89,6 +96,7 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
     return 0;
   }
   Console console{in, out, err, json, terminal};
+  const Work work(verb.is_question && !parsed.request.has("in") ? left : INT64_MAX);
   const Result<Verdict> verdict = verb.run(parsed.request, console);
   if (!verdict) report({verdict.error(), ""}, json, out, err);
   return exit_status(verb, verdict);

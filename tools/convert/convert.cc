@@ -6,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"
+#include "tools/terminal/sharing.h"
 
 namespace tessera::tools {
 namespace {
@@ -17,7 +18,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   }
   TESSERA_TRY(const Notation* const to, find_notation(request.text("to")));
   TESSERA_TRY(const Conversion conversion, convert(request.tensor("tensor"), *to));
+  const Placement& placement = request.tensor("tensor").placement;
   if (!console.json) {
+    console.err << sharing_warning(placement, console.terminal);
     console.out << conversion.text << '\n';
     for (const std::string& what : conversion.lost) {
       console.out << "without " << what << ", which " << to->name << " cannot express\n";
@@ -27,6 +30,8 @@ Result<Verdict> run(const Request& request, Console& console) {
   Json json;
   json["text"] = conversion.text;
   if (!conversion.lost.empty()) json["lost"] = conversion.lost;
+  const Result<std::optional<SharedSlot>> shared = shared_slot(placement);
+  if (shared && *shared) json["shared_slot"] = sharing_json(**shared);
   console.out << dump(json) << '\n';
   return Verdict::kYes;
 }
@@ -44,7 +49,9 @@ Verb convert_verb() {
       "value, the device map, tiles of plain elements) are omitted and listed. When the notation "
       "cannot express where the elements are, prints the reason and exits with 1. Notations: "
       "native, strided, pyflame, spyre, metal, metal-today, ttnn, morello, xla, onednn, cute, "
-      "gspmd, dtensor. With --json: text, and lost when something was omitted.";
+      "gspmd, dtensor. With --json: text, lost when something was omitted, and "
+      "shared_slot when elements overlap, which is often a typo; without --json that is a warning "
+      "on standard error.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to convert", {}, false}};
   verb.flags = {{"to", ValueKind::kText, "NOTATION", "the notation to convert to"}};
   verb.examples = {"tessera convert 'tensor<4x6xf32, pyflame.SinglePE()>' --to strided"};

@@ -4,26 +4,30 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/enumerate.h"
+#include "tessera/layout/slots/slot_list.h"
 #include "tools/command/command.h"
+#include "tools/json/json.h"
 #include "tools/terminal/replicas.h"
+#include "tools/terminal/sharing.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
 
 // Larger requests should call the library.
-constexpr std::int64_t kMostAnswers = std::int64_t{1} << 24;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 22;
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
 
 Error usage_error(std::string message) {
   return Error{ErrorCode::kUsage, std::move(message), std::nullopt,
                "give one of: --index 1,2 | --place 0,1 --slot 5 | --all | --slots"};
 }
 
-Status check_count(Checked count, std::string_view what) {
-  if (count.saturated() <= kMostAnswers) return ok_status();
+Status check_count(Checked count, std::string_view what, std::int64_t most) {
+  if (count.saturated() <= most) return ok_status();
   return Error{ErrorCode::kTooLarge,
                cat("there are ", count.overflowed() ? "more than " : "", count.saturated(), " ",
-                   what, "; at most ", kMostAnswers, " are listed"),
+                   what, "; at most ", most, " are listed"),
                std::nullopt, "use --index, or --place and --slot"};
 }
 
@@ -91,7 +95,7 @@ Status locate_index(const Placement& placement, const Index& index, const PlaceW
   const FirstSpot spot = first_spot(placement, index);
   const std::optional<std::int64_t> byte = placement.atom().byte_of(spot.slot);
   if (console.json) {
-    std::string line = "{\"index\":";
+    std::string line = cat("{", sharing_field(placement), "\"index\":");
     append_numbers(line, index);
     line += ',';
     writer.places_json(*spot.form, spot.place, line);
@@ -100,8 +104,9 @@ Status locate_index(const Placement& placement, const Index& index, const PlaceW
     console.out << line;
     return ok_status();
   }
-  console.out << "element " << bracketed(index) << " is on place "
-              << writer.places_text(*spot.form, spot.place) << ", in slot " << spot.slot
+  console.out << sharing_warning(placement, console.terminal) << "element " << bracketed(index)
+              << " is on place " << writer.places_text(*spot.form, spot.place) << ", in slot "
+              << spot.slot
               << (byte ? cat(" (byte ", *byte, ")") : " (inside a block-float tile, so no byte)")
               << '\n';
   return ok_status();
@@ -112,14 +117,15 @@ Status locate_slot(const Placement& placement, const Place& place, std::int64_t 
   TESSERA_TRY(const SlotContent content, placement.contents_at(place, slot));
   const auto* const indices = std::get_if<std::vector<Index>>(&content);
   if (console.json) {
-    std::string line = "{";
+    std::string line = cat("{", sharing_field(placement));
     writer.place_json(place, line);
     line += cat(",\"slot\":", slot, ",");
     append_content_json(content, placement.view() != nullptr, line);
     console.out << line << "}\n";
     return ok_status();
   }
-  console.out << "slot " << slot << " of place " << writer.place_text(place)
+  console.out << sharing_warning(placement, console.terminal) << "slot " << slot << " of place "
+              << writer.place_text(place)
               << (indices == nullptr     ? " is "
                   : indices->size() == 1 ? " holds element "
                                          : " holds elements ")
@@ -131,11 +137,14 @@ Status locate_slot(const Placement& placement, const Place& place, std::int64_t 
 /// an error of the walk is still the only answer.
 class ElementList {
  public:
-  ElementList(const PlaceWriter& writer, Console& console) : writer_(writer), console_(console) {}
+  ElementList(const Placement& placement, const PlaceWriter& writer, Console& console)
+      : placement_(placement), writer_(writer), console_(console) {}
 
   void begin() {
-    if (!begun_ && console_.json) console_.out << "{\"elements\":[";
+    if (begun_) return;
     begun_ = true;
+    console_.out << (console_.json ? cat("{", sharing_field(placement_), "\"elements\":[")
+                                   : sharing_warning(placement_, console_.terminal));
   }
   void add(const Index& index, const Form& form, const Place& first, std::int64_t slot) {
     begin();
@@ -159,6 +168,7 @@ class ElementList {
   }
 
  private:
+  const Placement& placement_;
   const PlaceWriter& writer_;
   Console& console_;
   std::string line_;
@@ -166,9 +176,36 @@ class ElementList {
   bool begun_ = false;
 };
 
+/// The elements of boxes: listed box by box, and printed in row-major order.
+Status list_pieces(const Placement& placement, ElementList& list) {
+  struct Listed {
+    Spot spot;
+    std::size_t piece = 0;
+  };
+  std::vector<Listed> listed(static_cast<std::size_t>(placement.shape().elements()));
+  const std::vector<std::int64_t> strides = placement.shape().row_major_strides();
+  const std::vector<FormPiece> pieces = form_pieces(placement);
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    TESSERA_CHECK_OK(for_each_row(*pieces[p].form, [&](const Row& row) {
+      std::int64_t element = placement.shape().linear(plus(row.index, pieces[p].box.from));
+      for (const Spot& offset : row.offsets) {
+        listed[static_cast<std::size_t>(element)] = {row.base + offset, p};
+        if (row.dim >= 0) element += strides[static_cast<std::size_t>(row.dim)];
+      }
+    }));
+  }
+  Index index(placement.shape().rank(), 0);
+  for (const Listed& one : listed) {
+    const Form& form = *pieces[one.piece].form;
+    list.add(index, form, form.mesh.delinear(one.spot.place), one.spot.slot);
+    placement.shape().next(index);
+  }
+  return ok_status();
+}
+
 Status locate_all(const Placement& placement, const PlaceWriter& writer, Console& console) {
-  TESSERA_CHECK_OK(check_count(placement.shape().elements(), "elements"));
-  ElementList list(writer, console);
+  TESSERA_CHECK_OK(check_count(placement.shape().elements(), "elements", kMostElements));
+  ElementList list(placement, writer, console);
   if (placement.pieces() == nullptr) {
     const Form& form = *form_pieces(placement).front().form;
     TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
@@ -180,36 +217,43 @@ Status locate_all(const Placement& placement, const PlaceWriter& writer, Console
       }
     }));
   } else if (!placement.shape().empty()) {
-    Index index(placement.shape().rank(), 0);
-    do {
-      const FirstSpot spot = first_spot(placement, index);
-      list.add(index, *spot.form, spot.place, spot.slot);
-    } while (placement.shape().next(index));
+    TESSERA_CHECK_OK(list_pieces(placement, list));
   }
   list.end();
   return ok_status();
 }
 
 Status locate_slots(const Placement& placement, const PlaceWriter& writer, Console& console) {
-  TESSERA_CHECK_OK(check_count(Checked(placement.slots()) * placement.places(), "slots"));
+  TESSERA_CHECK_OK(
+      check_count(Checked(placement.slots()) * placement.places(), "slots", kMostSlots));
+  // Nothing is written before all slots are known, so that an error is still the only answer.
+  TESSERA_TRY(SlotList list, SlotList::make(placement, kMostSlots));
   std::string line;
   bool first_slot = true;
-  if (console.json) console.out << "{\"slots\":[";
+  if (console.json) console.out << cat("{", sharing_field(placement), "\"slots\":[");
+  if (!console.json) console.out << sharing_warning(placement, console.terminal);
+  std::int64_t at = 0;
   for (std::int64_t number = 0; number < placement.places(); ++number) {
     const Place place = placement.mesh().delinear(number);
-    for (std::int64_t slot = 0; slot < placement.slots() && console.out; ++slot) {
-      const Result<SlotContent> content = placement.contents_at(place, slot);
-      if (!content) return content.error();  // too many elements share it
+    for (std::int64_t slot = 0; slot < placement.slots() && console.out; ++slot, ++at) {
+      SlotContent content = Padding{list.cause(at)};
+      if (const auto held = list.elements(at); !held.empty()) {
+        std::vector<Index> indices;
+        for (const auto& [where, element] : held) {
+          indices.push_back(placement.shape().delinear(element));
+        }
+        content = std::move(indices);
+      }
       line.clear();
       if (console.json) {
         line += first_slot ? "{" : ",{";
         writer.place_json(place, line);
         line += cat(",\"slot\":", slot, ",");
-        append_content_json(*content, placement.view() != nullptr, line);
+        append_content_json(content, placement.view() != nullptr, line);
         line += '}';
       } else {
-        line = cat("place ", writer.place_text(place), "  slot ", slot, "  ",
-                   content_text(*content), "\n");
+        line = cat("place ", writer.place_text(place), "  slot ", slot, "  ", content_text(content),
+                   "\n");
       }
       console.out << line;
       first_slot = false;
@@ -261,7 +305,8 @@ Verb locate_verb() {
       "place. An element with more than 64 replicas has its places listed as rectangles {from, "
       "to}, both ends included. The index of a scalar, and the place of a layout without a mesh, "
       "is the empty text. byte is null inside block-float tiles. Where elements may share a slot "
-      "(stride 0), a slot lists all of them as indices.";
+      "(stride 0), a slot lists all of them as indices; where they share one without a stride of "
+      "0, which is often a typo, shared_slot names two of them.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to query", {}, false}};
   verb.flags = {
       {"index", ValueKind::kNumbers, "I,J", "the element at this index"},

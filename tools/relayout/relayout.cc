@@ -7,6 +7,7 @@
 #include "tools/json/json.h"
 #include "tools/relayout/relayout_files.h"
 #include "tools/relayout/relayout_print.h"
+#include "tools/terminal/sharing.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -110,8 +111,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (request.has("verify")) {
     TESSERA_CHECK_OK(check_program(program, from, to, relayout::PaddingRule::kPromised));
   }
+  if (!console.json) console.err << sharing_warning(from, console.terminal);
   if (request.has("emit")) return emit(request, program, console);
-  TESSERA_CHECK_OK(console.json ? print_program_json(program, console.out)
+  TESSERA_CHECK_OK(console.json ? print_program_json(program, sharing_field(from), console.out)
                                 : print_program_text(program, console.out));
   return Verdict::kYes;
 }
@@ -133,7 +135,9 @@ Verb relayout_verb() {
       "states their type. Without files (or with --dry-run) prints the program: fills, then "
       "copies, as plain loops; with --json nests, fills and bytes (elements copied times their "
       "size in B), strides and offsets in elements, places as mesh coordinates with one step per "
-      "loop. --emit c prints a C function of the same loops. A number that does not fit B's type "
+      "loop. --emit c prints a C function of the same loops. Elements of A that overlap, which is "
+      "often a typo, are reported first: as shared_slot, or as a warning on standard error. A "
+      "number that does not fit B's type "
       "is an error; with --saturate it becomes the nearest one that fits.";
   verb.positionals = {
       {"a", Positional::Kind::kTensor, "the source tensor and its layout", {}, false},

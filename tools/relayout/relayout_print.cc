@@ -145,11 +145,12 @@ Status print_program_text(const relayout::Program& program, std::ostream& out) {
   return ok_status();
 }
 
-Status print_program_json(const relayout::Program& program, std::ostream& out) {
+Status print_program_json(const relayout::Program& program, const std::string& fields,
+                          std::ostream& out) {
   TESSERA_TRY(const PlacedProgram placed, place_program(program));
   // Nest by nest, because a JSON tree of all nests takes ten times the memory of their text.
   std::string_view separator;
-  out << "{\"nests\":[";
+  out << "{" << fields << "\"nests\":[";
   for (const PlacedNest& nest : placed.copies) {
     out << separator << dump(copy_json(nest));
     separator = ",";

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <string>
 
 #include "tessera/base/result.h"
 #include "tessera/relayout/program.h"
@@ -22,7 +23,9 @@ Status print_program_text(const relayout::Program& program, std::ostream& out);
 ///            src_place_step, dst_place_step}]
 ///   fills  [{extent, dst_stride, dst_offset, dst_place, dst_place_step, value}]
 ///   fills_cover_data, bytes
+/// `fields` (`"name":value,`) come first.
 /// Law: running the fills and then the nests as plain loops reproduces the relayout.
-Status print_program_json(const relayout::Program& program, std::ostream& out);
+Status print_program_json(const relayout::Program& program, const std::string& fields,
+                          std::ostream& out);
 
 }  // namespace tessera::tools

@@ -10,6 +10,7 @@
 #include "tools/show/show_target.h"
 #include "tools/show/show_text.h"
 #include "tools/terminal/picture.h"
+#include "tools/terminal/sharing.h"
 
 namespace tessera::tools {
 namespace {
@@ -72,6 +73,7 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   for (const Warning& warning : facts.warnings) {
     json["warnings"].push_back({{"code", warning.code}, {"message", warning.message}});
   }
+  json["shared_slot"] = facts.shared_slot ? sharing_json(*facts.shared_slot) : Json();
   if (!specific.name.empty()) json[specific.name] = specific.json;
   json["native"] = print_native(layout);
   return json;
@@ -114,10 +116,13 @@ Verb show_verb() {
   verb.summary = "explain a layout as text, numbers and a picture";
   verb.description =
       "Describes what happens to each dim, how many bytes that takes, which slots are padding and "
-      "why, and draws the tensor over its mesh. With --json: shape, dtype, storage_dtype, "
+      "why, and draws the tensor over its mesh. Two elements that share a slot without a stride of "
+      "0 are reported first, because that is often a typo. With --json: shape, dtype, "
+      "storage_dtype, "
       "notation, folded_shape, mesh, shard_shape, tile, atoms_shape, places, shard_bytes, "
       "logical_bytes, allocated_bytes, padding_elements, padding, fill, memory_space, warnings, "
-      "native, and under the notation's name the facts that only that notation has: pyflame, "
+      "shared_slot, native, and under the notation's name the facts that only that notation has: "
+      "pyflame, "
       "spyre, metal, ttnn, morello. With --target: whether it fits one place of that machine; "
       "exits with 1 when it does not.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to explain", {}, false}};

@@ -6,7 +6,10 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
+#include "tessera/layout/slots/slot_list.h"
 #include "tessera/layout/waste.h"
+#include "tools/terminal/sharing.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -48,33 +51,43 @@ Checked held_elements(const Placement& placement) {
   return held;
 }
 
-/// How many slots are empty, and why. Pieces and views are examined slot by slot, up to 2^20 slots.
+/// How many slots are empty, and why. Causes may take a part of the question's budget; pieces are
+/// listed, up to 2^20 slots.
 void count_padding(const Placement& placement, ShowFacts& facts) {
   constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
+  const Work part(kQuestionSteps / 2);
   const Checked slots = Checked(placement.slots()) * placement.places();
-  if (placement.view() == nullptr) {
-    // Exact without determining causes: no two elements share a slot, so the rest is padding.
-    facts.padding_elements = (slots - held_elements(placement)).saturated();
+  if (const View* view = placement.view()) {
+    const Result<std::int64_t> used = used_slots(view->form());
+    if (!used) return;
+    PaddingCount count;  // slots that no element reaches are gaps
+    count.total = (slots - *used).saturated();
+    count.by_cause[static_cast<std::size_t>(Cause::kGap)] = count.total;
+    facts.padding = count;
+    facts.padding_elements = count.total;
+    return;
   }
+  // Exact without determining causes: no two elements share a slot, so the rest is padding.
+  facts.padding_elements = (slots - held_elements(placement)).saturated();
   if (const Layout* layout = placement.layout()) {
     if (Result<PaddingCount> count = padding(*layout)) facts.padding = *count;
     return;
   }
-  if (slots.saturated() > kMostSlots) return;
-  PaddingCount count;
-  for (std::int64_t number = 0; number < placement.places(); ++number) {
-    const Place place = placement.mesh().delinear(number);
-    for (std::int64_t slot = 0; slot < placement.slots(); ++slot) {
-      const Result<SlotContent> content = placement.contents_at(place, slot);
-      if (!content) return;
-      const Padding* padding = std::get_if<Padding>(&*content);
-      if (padding == nullptr) continue;
-      ++count.by_cause[static_cast<std::size_t>(padding->cause)];
-      ++count.total;
-    }
+  if (Result<SlotList> list = SlotList::make(placement, kMostSlots)) {
+    facts.padding = list->padding();
   }
-  facts.padding = count;
-  facts.padding_elements = count.total;
+}
+
+/// Two elements in one slot come first: everything else may follow from a typo.
+void find_shared_slot(const Placement& placement, ShowFacts& facts) {
+  const Result<std::optional<SharedSlot>> shared = shared_slot(placement);
+  if (!shared) {
+    facts.warnings.push_back(
+        {"sharing_unknown", "whether elements share a slot would take too long to find"});
+  } else if (*shared) {
+    facts.shared_slot = *shared;
+    facts.warnings.push_back({"shared_slot", sharing_sentence(placement, **shared)});
+  }
 }
 
 void add_warnings(const Placement& placement, ShowFacts& facts) {
@@ -146,7 +159,9 @@ ShowFacts facts_of(const Placement& placement) {
   }
   const std::int64_t elements = placement.shape().elements();
   facts.logical_bytes = dtype_bytes(placement.atom().storage, elements).value_or(INT64_MAX);
+  find_shared_slot(placement, facts);
   count_padding(placement, facts);
+  const Work part(kQuestionSteps / 4);
   if (const Layout* layout = placement.layout()) {
     if (Result<std::vector<PlaceClass>> classes = place_classes(*layout)) facts.classes = *classes;
   }

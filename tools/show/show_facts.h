@@ -10,6 +10,7 @@
 #include "tessera/layout/padding.h"
 #include "tessera/layout/placement.h"
 #include "tessera/layout/places.h"
+#include "tessera/layout/sharing.h"
 
 /// tools/show/: the verb `show`. A tensor and optionally a target come in; its numbers and picture
 /// go out as text or JSON. Numbers come from layout/, notation/ and target/: nothing here decides
@@ -18,7 +19,7 @@ namespace tessera::tools {
 
 /// Something that is legal but probably not intended.
 struct Warning {
-  std::string_view code;  ///< "waste", "empty_places", "mesh_larger_than_used", ..
+  std::string_view code;  ///< "shared_slot", "waste", "empty_places", "mesh_larger_than_used", ..
   std::string message;
 };
 
@@ -31,6 +32,7 @@ struct ShowFacts {
   std::int64_t logical_bytes = 0;                  ///< of the elements alone, in the storage type
   std::optional<std::int64_t> padding_elements;    ///< nothing when counting takes too long
   std::optional<PaddingCount> padding;             ///< the same by cause
+  std::optional<SharedSlot> shared_slot;           ///< two elements that overlap; see sharing.h
   std::optional<std::vector<PlaceClass>> classes;  ///< nothing when finding them takes too long
   std::vector<Warning> warnings;
 };

@@ -29,7 +29,7 @@ TEST(Show, FieldsOfATiledTensor) {
       "atoms_shape": [1, 1], "places": 6, "shard_bytes": 1088, "logical_bytes": 4352,
       "allocated_bytes": 6528, "padding_elements": 2805,
       "padding": {"tile": 2688, "grid": 117}, "fill": [], "memory_space": "l1",
-      "warnings": []})");
+      "warnings": [], "shared_slot": null})");
   expected["native"] = json["native"];
   EXPECT_EQ(json, expected);
 }
@@ -41,7 +41,7 @@ TEST(Show, FieldsOfAStridedTensor) {
       "folded_shape": [4, 6], "mesh": [], "shard_shape": [4, 6], "tile": null,
       "atoms_shape": [4, 6], "places": 1, "shard_bytes": 96, "logical_bytes": 96,
       "allocated_bytes": 96, "padding_elements": 0, "padding": {}, "fill": [],
-      "memory_space": null, "warnings": []})");
+      "memory_space": null, "warnings": [], "shared_slot": null})");
   expected["native"] = json["native"];
   EXPECT_EQ(json, expected);
 }

@@ -172,7 +172,16 @@ std::string show_text(const Tensor& tensor, const ShowFacts& facts, const Notati
   };
   const std::string shape =
       layout.shape().rank() == 0 ? "scalar" : cat("tensor ", layout.shape().to_string());
-  std::string out = heading(
+  const auto warn = [&](const Warning& warning) {
+    const std::string text =
+        wrap(cat("warning[", warning.code, "]: ", warning.message), terminal.width, "", "  ");
+    return cat(paint(terminal, Paint::kWarning, text.substr(0, text.size() - 1)), "\n");
+  };
+  std::string out;
+  for (const Warning& warning : facts.warnings) {
+    if (warning.code == "shared_slot") out += warn(warning);
+  }
+  out += heading(
       cat(shape, " of ", dtype_name(layout.dtype()), ", in ", tensor.notation, " notation"));
   out += paragraph(storage_sentence(layout));
 
@@ -227,9 +236,7 @@ std::string show_text(const Tensor& tensor, const ShowFacts& facts, const Notati
     }
   }
   for (const Warning& warning : facts.warnings) {
-    const std::string text =
-        wrap(cat("warning[", warning.code, "]: ", warning.message), terminal.width, "", "  ");
-    out += cat(paint(terminal, Paint::kWarning, text.substr(0, text.size() - 1)), "\n");
+    if (warning.code != "shared_slot") out += warn(warning);
   }
   return out;
 }
