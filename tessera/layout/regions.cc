@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 
 namespace tessera {
 
@@ -77,6 +78,10 @@ Result<std::vector<Hole>> entangled_holes(const Reach& reach) {
   reached[static_cast<std::size_t>(reach.first)] = true;
   for (const Reach::Weight& weight : reach.weights) {
     const std::vector<bool> before = reached;
+    const auto sums = std::count(before.begin(), before.end(), true);
+    if (!Work::reserve((Checked(sums) * weight.count + reach.extent).saturated())) {
+      return Work::too_large("finding the slots between elements");
+    }
     for (std::int64_t at = 0; at < reach.extent; ++at) {
       if (!before[static_cast<std::size_t>(at)]) continue;
       for (std::int64_t d = 1; d < weight.count; ++d) {

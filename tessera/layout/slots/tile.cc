@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/algebra/slice.h"
 #include "tessera/layout/lines.h"
@@ -14,8 +15,10 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kMaxBoxes = std::size_t{1} << 20;
+constexpr std::int64_t kStepsPerBox = 8;
 
 Error too_many_boxes() {
+  if (Work::is_spent()) return Work::too_large("finding what a place holds");
   return Error{ErrorCode::kTooLarge, cat("the tile falls into more than ", kMaxBoxes, " boxes"),
                std::nullopt, "ask for single elements with element_at"};
 }
@@ -37,7 +40,7 @@ bool runs_of_points(const Fold& fold, const std::vector<DigitRange>& box,
   for (bool more = true; more;) {
     std::int64_t at = first;
     for (std::size_t k = 0; k < inner; ++k) at += digit[k] * fold.cuts[k].width;
-    if (runs.size() == kMaxBoxes) return false;
+    if (runs.size() == kMaxBoxes || !Work::spend(kStepsPerBox)) return false;
     runs.emplace_back(at, at + length);
     more = false;
     for (std::size_t k = inner; k-- > 0 && !more;) {
@@ -65,7 +68,7 @@ class IndexBoxes {
     if (from >= to) return true;
     if (i == line_.weights().size()) {
       if (from > 0 || to <= 0) return true;
-      if (out.size() == kMaxBoxes) return false;
+      if (out.size() == kMaxBoxes || !Work::spend(kStepsPerBox)) return false;
       out.push_back(box_);
       return true;
     }
@@ -116,6 +119,7 @@ bool collect_one_by_one(const Fold& fold, const Shape& shape,
   for (const Term& term : fold.terms) extents.push_back(shape[static_cast<std::size_t>(term.dim)]);
   const Result<Shape> dims = Shape::make(extents);
   if (!dims || dims->elements() > static_cast<std::int64_t>(kMaxBoxes)) return false;
+  if (!Work::spend(dims->elements() * (1 + std::ssize(runs)))) return false;
   Index x(fold.terms.size(), 0);
   do {
     std::int64_t p = fold.start;
@@ -193,6 +197,7 @@ Result<Tile> tile_of(const Layout& layout, const Place& place) {
     }
     std::vector<Box> both;
     for (const Box& before : tile.boxes) {
+      if (!Work::spend(kStepsPerBox * std::ssize(own))) return too_many_boxes();
       for (const Box& box : own) {
         Box meet = before;
         for (const Term& term : fold.terms) {
