@@ -7,6 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
 #include "tessera/reshard/flows/expand.h"
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/flows/walk.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kMaxListed = std::int64_t{1} << 23;
 constexpr std::int64_t kMaxTries = std::int64_t{1} << 32;
+constexpr std::int64_t kTriesPerStep = 16;
 
 /// True when a pair is selected.
 bool wanted(const TransferChoice& choice, const PairAt& pair) {
@@ -61,7 +63,10 @@ Status check_tries(const Flows& flows) {
   const std::int64_t tries = flows.nearest.tries();
   if (tries == 1) return ok_status();
   const std::int64_t all = (Checked(flows.choices()) * tries).saturated();
-  if (all <= kMaxTries) return ok_status();
+  if (all <= kMaxTries) {
+    if (!Work::reserve(all / kTriesPerStep)) return Work::too_large("finding the nearest source");
+    return ok_status();
+  }
   return Error{
       ErrorCode::kTooLarge,
       cat("finding the nearest source would compare ", all, " distances, more than ", kMaxTries),
