@@ -56,7 +56,7 @@ Agreement::Agreement(Exchange& exchange, Timeouts timeouts) : exchange_(exchange
 Agreement::~Agreement() = default;
 
 Status Agreement::settle(const Status& mine) {
-  Contribution contribution{Question::kSettle, std::nullopt, {}, {}};
+  Contribution contribution{Subject::kSettle, std::nullopt, {}, {}};
   if (!mine) {
     Error error = mine.error();
     error.message = cat("rank ", rank(), ": ", error.message);
@@ -71,7 +71,7 @@ Result<std::vector<std::int64_t>> Agreement::sums(std::span<const std::int64_t> 
   sums.reserve(mine.size());
   do {
     Contribution contribution{
-        Question::kSum, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
+        Subject::kSum, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
     const std::size_t count = std::min(mine.size() - sums.size(), kNumbersInNote / 2);
     for (const std::int64_t number : mine.subspan(sums.size(), count)) {
       contribution.numbers.push_back(number < 0 ? -1 : 0);
@@ -99,7 +99,7 @@ Result<std::vector<std::int64_t>> Agreement::largest(std::span<const std::int64_
   largest.reserve(mine.size());
   do {
     Contribution contribution{
-        Question::kLargest, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
+        Subject::kLargest, std::nullopt, {static_cast<std::int64_t>(mine.size())}, {}};
     const auto part = mine.subspan(largest.size());
     const auto few = part.first(std::min(part.size(), kNumbersInNote - 1));
     contribution.numbers.insert(contribution.numbers.end(), few.begin(), few.end());
@@ -118,20 +118,20 @@ Status Agreement::wait(int on, steady_clock::time_point since) {
 }
 
 Error Agreement::give_up(const Error& error) {
-  const std::optional<Verdict>& verdict = state_->memory->verdict;
-  if (!verdict) {
+  const std::optional<FinalError>& final_error = state_->memory->final_error;
+  if (!final_error) {
     Error told = error;
     told.message = cat("rank ", rank(), ": ", error.message);
     state_->announce(told);
   }
-  return verdict->error;
+  return final_error->error;
 }
 
-bool Agreement::is_over() const { return state_->memory->verdict.has_value(); }
+bool Agreement::is_over() const { return state_->memory->final_error.has_value(); }
 
 bool Agreement::speaks() const {
-  const std::optional<Verdict>& verdict = state_->memory->verdict;
-  return rank() == (verdict ? verdict->speaker : 0);
+  const std::optional<FinalError>& final_error = state_->memory->final_error;
+  return rank() == (final_error ? final_error->speaker : 0);
 }
 
 }  // namespace tessera::exchange

@@ -32,14 +32,14 @@ struct Fact {
 // that it waits for "are you there?". Every rank that is inside one of the waits of this class
 // answers at once, and reports which rank it waits for itself. The question then goes to that rank,
 // and so on, until a rank does not answer within `Timeouts::answer`. That rank is silent. The
-// lowest rank that is not silent sends the verdict to all others, and from then on every call
+// lowest rank that is not silent sends the final error to all others, and from then on every call
 // returns the same error kRankSilent, which names the silent rank. If the chain of waiting ranks is
 // a cycle in which every rank answers, and none has seen progress for its `silence`, a message
-// between two of them was lost; the error names both. A note that no rank could have sent is a
-// verdict too (kBadPacket).
+// between two of them was lost; the error names both. A note that no rank could have sent is
+// reported in the same way (kBadPacket).
 //
 // Several agreements may take turns on one exchange: decision numbers, notes that arrived early and
-// the verdict belong to the exchange.
+// the final error belong to the exchange.
 // =================================================================================================
 class Agreement {
  public:
@@ -68,18 +68,19 @@ class Agreement {
 
   /// One step of waiting for rank `on`. `since` is the time, by the clock of the exchange, at which
   /// the caller last saw progress. Lets the exchange idle and answers questions of other ranks;
-  /// cheap enough for the innermost loop. Returns an error when some rank is silent.
+  /// cheap enough for the innermost loop. Returns the final error when there is one.
   Status wait(int on, std::chrono::steady_clock::time_point since);
 
   /// Reports an error after which this rank cannot continue or take part in a decision: its
   /// exchange is broken. It immediately becomes the error of every rank that waits or decides, with
   /// "rank 3: " before its message. Returns the final error: an earlier error takes precedence.
   Error give_up(const Error& error);
-  /// True when no more decisions are possible: a rank is silent, or has given up.
+  /// True when no more decisions are possible: a rank is silent or has given up, a message was
+  /// lost, or a note was invalid.
   bool is_over() const;
 
-  /// True when this rank reports an error for all ranks: rank 0, or the lowest rank that is not
-  /// silent, or the rank that gave up.
+  /// True when this rank reports an error for all ranks: the rank that announced the final error,
+  /// or rank 0 when there is none.
   bool speaks() const;
 
   Exchange& exchange() { return exchange_; }

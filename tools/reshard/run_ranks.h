@@ -19,11 +19,11 @@ namespace tessera::tools {
 ///
 /// Only rank 0 prints the answer. Before the verb runs, the ranks agree that the arguments are
 /// valid and the same on all ranks. An error on one rank is an error on all: one rank, which
-/// reports for all, prints it once, and every rank has the same exit status. When a rank is silent,
-/// the reporting rank ends all processes, and the others wait for that.
+/// reports for all, prints it once, and every rank has the same exit status. When the ranks cannot
+/// continue together, the reporting rank ends all processes, and the others wait for that.
 struct RankedStatus {
   int exit = 0;
-  bool is_abandoned = false;  ///< a rank is silent: the ranks cannot continue together
+  bool is_abandoned = false;  ///< Agreement::is_over: the ranks cannot continue together
 };
 RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,

@@ -49,7 +49,7 @@ Result<Contribution> Agreement::State::decide(Contribution contribution) {
     const int parent = tree_parent(rank);
     TESSERA_CHECK_OK(send(parent, NoteKind::kUp, contribution));
     TESSERA_TRY(Contribution outcome, await(parent));
-    const bool fits = outcome.fault || (outcome.question == contribution.question &&
+    const bool fits = outcome.fault || (outcome.subject == contribution.subject &&
                                         outcome.numbers.size() == contribution.numbers.size() &&
                                         outcome.texts.size() == contribution.texts.size());
     if (!fits) {
@@ -84,9 +84,10 @@ Status Agreement::State::listen() {
     if (!note) break;
     take(*note, found);
   }
-  // Only now: a verdict may have arrived after the finding, from a rank that waited for this one.
-  if (found && !memory->verdict) announce(*found);
-  if (memory->verdict) return memory->verdict->error;
+  // Only now: the final error may have arrived after the finding, from a rank that waited for this
+  // one.
+  if (found && !memory->final_error) announce(*found);
+  if (memory->final_error) return memory->final_error->error;
   return ok_status();
 }
 
@@ -94,10 +95,10 @@ Status Agreement::State::listen_waiting(const Waiting& waiting) {
   memory->waiting = waiting;
   TESSERA_CHECK_OK(listen());
   const std::optional<Error> found =
-      memory->inquiry.look(exchange, timeouts, waiting, exchange.now());
+      memory->detector.look(exchange, timeouts, waiting, exchange.now());
   if (!found) return ok_status();
   announce(*found);
-  return memory->verdict->error;
+  return memory->final_error->error;
 }
 
 void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
@@ -122,29 +123,29 @@ void Agreement::State::take(const RankNote& note, std::optional<Error>& found) {
         here.waited_ms = reader.number();
         here.impatient = reader.byte() != 0;
         good = reader.done();
-        if (good) memory->inquiry.heard(note.from, here);
+        if (good) memory->detector.heard(note.from, here);
         break;
       }
       case NoteKind::kFound: {
         Error error = reader.error();
         good = reader.done();
-        if (good && memory->verdict) tell_verdict(note.from);
+        if (good && memory->final_error) tell_final_error(note.from);
         if (good && !found) found = std::move(error);
         break;
       }
-      case NoteKind::kVerdict: {
+      case NoteKind::kFinal: {
         const std::int64_t speaker = reader.number();
         Error error = reader.error();
         good = reader.done() && speaker >= 0 && speaker < exchange.ranks();
-        if (good && !memory->verdict) {
-          memory->verdict = Verdict{std::move(error), static_cast<int>(speaker)};
+        if (good && !memory->final_error) {
+          memory->final_error = FinalError{std::move(error), static_cast<int>(speaker)};
         }
         break;
       }
     }
   }
   if (good) return;
-  memory->inquiry.report_silent(
+  memory->detector.report_finding(
       {ErrorCode::kBadPacket,
        cat("rank ", note.from, " sent rank ", exchange.rank(), " a note of ", note.bytes.size(),
            " bytes that agreement ", memory->decision, " does not expect"),
@@ -163,8 +164,8 @@ bool Agreement::State::take_contribution(int from, NoteKind kind, NoteReader& re
 }
 
 void Agreement::State::answer(int from, std::int64_t question) {
-  if (memory->verdict) {
-    tell_verdict(from);
+  if (memory->final_error) {
+    tell_final_error(from);
     return;
   }
   const auto waited = exchange.now() - memory->waiting.since;
@@ -177,21 +178,21 @@ void Agreement::State::answer(int from, std::int64_t question) {
   (void)exchange.tell(from, note.bytes());  // otherwise this rank is silent for `from`
 }
 
-void Agreement::State::tell_verdict(int to) {
-  NoteWriter note(NoteKind::kVerdict);
-  note.number(memory->verdict->speaker);
-  note.error(memory->verdict->error);
+void Agreement::State::tell_final_error(int to) {
+  NoteWriter note(NoteKind::kFinal);
+  note.number(memory->final_error->speaker);
+  note.error(memory->final_error->error);
   (void)exchange.tell(to, note.bytes());  // a rank that cannot be told finds out by asking
 }
 
 void Agreement::State::announce(const Error& error) {
   // The same texts here as on the ranks that are told.
-  NoteWriter note(NoteKind::kVerdict);
+  NoteWriter note(NoteKind::kFinal);
   note.error(error);
   NoteReader reader(note.bytes().subspan(1));
-  memory->verdict = Verdict{reader.error(), exchange.rank()};
+  memory->final_error = FinalError{reader.error(), exchange.rank()};
   for (int rank = 0; rank < exchange.ranks(); ++rank) {
-    if (rank != exchange.rank()) tell_verdict(rank);
+    if (rank != exchange.rank()) tell_final_error(rank);
   }
 }
 

@@ -7,15 +7,15 @@
 
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/agreement/contribution.h"
-#include "tessera/exchange/agreement/silence.h"
+#include "tessera/exchange/agreement/failure_detector.h"
 
 /// agreement/: how ranks decide together. In: this rank's contribution, and the notes of other
-/// ranks through an Exchange. Out: the same outcome on all ranks, or a verdict about a rank that
-/// failed. It must not send packets or read tensor data.
+/// ranks through an Exchange. Out: the same outcome on all ranks, or one final error on
+/// all. It must not send packets or read tensor data.
 namespace tessera::exchange {
 
 /// The end of all decisions of an exchange: the reason, and the rank that reports it to the user.
-struct Verdict {
+struct FinalError {
   Error error;
   int speaker = 0;
 };
@@ -29,8 +29,8 @@ struct AgreementMemory {
   std::int64_t decision = 0;
   std::map<int, Contribution> arrived;  ///< notes of this decision, by the neighbour that sent them
   Waiting waiting;
-  Inquiry inquiry;
-  std::optional<Verdict> verdict;
+  FailureDetector detector;
+  std::optional<FinalError> final_error;
 };
 
 struct Agreement::State {
@@ -55,7 +55,7 @@ struct Agreement::State {
   void take(const RankNote& note, std::optional<Error>& found);
   bool take_contribution(int from, NoteKind kind, NoteReader& reader);
   void answer(int from, std::int64_t question);
-  void tell_verdict(int to);
+  void tell_final_error(int to);
   Result<Contribution> await(int from);
   Status send(int to, NoteKind kind, const Contribution& contribution);
 };

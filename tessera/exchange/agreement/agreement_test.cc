@@ -10,8 +10,8 @@
 
 #include "tessera/exchange/agreement/agreement_state.h"
 #include "tessera/exchange/agreement/contribution.h"
+#include "tessera/exchange/agreement/failure_detector.h"
 #include "tessera/exchange/agreement/note.h"
-#include "tessera/exchange/agreement/silence.h"
 #include "tessera/exchange/agreement/tree.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/testing/figures.h"
@@ -94,7 +94,7 @@ TEST(Note, CarriesAllOfAnError) {
 TEST(Note, EveryBeginningOfANoteIsRefused) {
   NoteWriter note(NoteKind::kUp);
   note.number(7);
-  Contribution contribution{Question::kReport, std::nullopt, {1, -2, 3}, {"one", "two"}};
+  Contribution contribution{Subject::kReport, std::nullopt, {1, -2, 3}, {"one", "two"}};
   write(note, contribution);
   for (std::size_t bytes = 0; bytes <= note.bytes().size(); ++bytes) {
     NoteReader reader(note.bytes().first(bytes));
@@ -112,7 +112,7 @@ Contribution vote_of(const std::vector<int>& hashes, std::size_t from, std::size
                      std::mt19937& random) {
   if (to - from == 1) {
     const std::int64_t hash = hashes[from];
-    return {Question::kVote, std::nullopt, {hash, 1, 1, hash}, {}};
+    return {Subject::kVote, std::nullopt, {hash, 1, 1, hash}, {}};
   }
   const std::size_t middle = from + 1 + random() % (to - from - 1);
   Contribution all = vote_of(hashes, from, middle, random);
@@ -145,9 +145,9 @@ TEST(Contribution, TheVoteFindsTheMajorityInEveryShapeOfTree) {
 TEST(Contribution, TheFaultOfTheLowestRankStands) {
   const auto faulty = [](int rank) {
     return Contribution{
-        Question::kSettle, Fault{rank, {ErrorCode::kIo, std::to_string(rank)}}, {}, {}};
+        Subject::kSettle, Fault{rank, {ErrorCode::kIo, std::to_string(rank)}}, {}, {}};
   };
-  Contribution contribution{Question::kSettle, std::nullopt, {}, {}};
+  Contribution contribution{Subject::kSettle, std::nullopt, {}, {}};
   contribution.merge(0, faulty(6), 4);
   EXPECT_EQ(contribution.fault->rank, 6);
   contribution.merge(0, faulty(3), 2);
@@ -157,12 +157,12 @@ TEST(Contribution, TheFaultOfTheLowestRankStands) {
 }
 
 TEST(Contribution, WhatDoesNotFitIsAFault) {
-  Contribution sums{Question::kSum, std::nullopt, {1, 0, 5}, {}};
-  sums.merge(0, {Question::kSettle, std::nullopt, {}, {}}, 1);
+  Contribution sums{Subject::kSum, std::nullopt, {1, 0, 5}, {}};
+  sums.merge(0, {Subject::kSettle, std::nullopt, {}, {}}, 1);
   EXPECT_EQ(sums.fault->error.code, ErrorCode::kPlansDiffer);
   EXPECT_EQ(test::figures(sums.fault->error.message), "1 0");
-  Contribution largest{Question::kLargest, std::nullopt, {2, 8, 9}, {}};
-  largest.merge(2, {Question::kLargest, std::nullopt, {1, 8}, {}}, 3);
+  Contribution largest{Subject::kLargest, std::nullopt, {2, 8, 9}, {}};
+  largest.merge(2, {Subject::kLargest, std::nullopt, {1, 8}, {}}, 3);
   EXPECT_EQ(test::figures(largest.fault->error.message), "3 1 2 2");
 }
 
@@ -195,7 +195,7 @@ TEST(Agreement, HostileNotesAreErrors) {
   longest[0] = std::byte{200};
   expect_refused(longest, "no kind");
 
-  const Contribution contribution{Question::kSettle, std::nullopt, {}, {}};
+  const Contribution contribution{Subject::kSettle, std::nullopt, {}, {}};
   const auto tree_note = [&](NoteKind kind, std::int64_t decision) {
     NoteWriter note(kind);
     note.number(decision);
@@ -207,10 +207,10 @@ TEST(Agreement, HostileNotesAreErrors) {
   expect_refused(tree_note(NoteKind::kUp, -1).bytes(), "a decision that never was");
   expect_refused(tree_note(NoteKind::kDown, 0).bytes(), "an outcome for the root");
 
-  NoteWriter verdict(NoteKind::kVerdict);
-  verdict.number(3);
-  verdict.error({ErrorCode::kRankSilent, "rank 2 is silent"});
-  expect_refused(verdict.bytes(), "a speaker that does not exist");
+  NoteWriter final_error(NoteKind::kFinal);
+  final_error.number(3);
+  final_error.error({ErrorCode::kRankSilent, "rank 2 is silent"});
+  expect_refused(final_error.bytes(), "a speaker that does not exist");
 }
 
 TEST(Agreement, NoNoteAtAllEndsInACrash) {
@@ -220,10 +220,10 @@ TEST(Agreement, NoNoteAtAllEndsInACrash) {
   for (const NoteKind kind : {NoteKind::kUp, NoteKind::kDown}) {
     notes.emplace_back(kind);
     notes.back().number(0);
-    write(notes.back(), {Question::kSum, std::nullopt, {1, 0, 5}, {"word"}});
+    write(notes.back(), {Subject::kSum, std::nullopt, {1, 0, 5}, {"word"}});
     notes.emplace_back(kind);
     notes.back().number(0);
-    write(notes.back(), {Question::kSettle, Fault{1, {ErrorCode::kIo, "x", Span{0, 1}}}, {}, {}});
+    write(notes.back(), {Subject::kSettle, Fault{1, {ErrorCode::kIo, "x", Span{0, 1}}}, {}, {}});
   }
   notes.emplace_back(NoteKind::kAsk).number(4);
   notes.emplace_back(NoteKind::kHere).number(4);
@@ -231,7 +231,7 @@ TEST(Agreement, NoNoteAtAllEndsInACrash) {
   notes.back().number(70);
   notes.back().byte(1);
   notes.emplace_back(NoteKind::kFound).error({ErrorCode::kRankSilent, "rank 2 is silent"});
-  notes.emplace_back(NoteKind::kVerdict).number(0);
+  notes.emplace_back(NoteKind::kFinal).number(0);
   notes.back().error({ErrorCode::kRankSilent, "rank 2 is silent"});
   int errors = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -258,7 +258,7 @@ TEST(Agreement, WhatWasWaitedForOnceIsNotComplainedAbout) {
   ASSERT_TRUE(all[1]->tell(0, question.bytes()).ok());
   NoteWriter contribution(NoteKind::kUp);
   contribution.number(0);
-  write(contribution, {Question::kSettle, std::nullopt, {}, {}});
+  write(contribution, {Subject::kSettle, std::nullopt, {}, {}});
   ASSERT_TRUE(all[1]->tell(0, contribution.bytes()).ok());
   EXPECT_TRUE(agreement.settle(ok_status()).ok());
   const auto answer = *all[1]->heard();

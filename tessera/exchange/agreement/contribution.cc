@@ -12,7 +12,7 @@
 namespace tessera::exchange {
 namespace {
 
-constexpr std::array<std::string_view, kQuestions> kQuestionWords = {
+constexpr std::array<std::string_view, kSubjects> kSubjectWords = {
     "agrees on an outcome", "sums numbers",   "finds the maximum",
     "compares plans",       "compares plans", "compares plans"};
 
@@ -21,10 +21,10 @@ Error at_odds(const Contribution& mine, int rank, const Contribution& below, int
   const std::string there = cat("rank ", rank_below);
   Error error{ErrorCode::kPlansDiffer, "", std::nullopt,
               "all ranks must call the same collective functions in the same order"};
-  if (mine.question != below.question) {
+  if (mine.subject != below.subject) {
     error.message =
-        cat(there, " ", kQuestionWords[static_cast<std::size_t>(below.question)], " where ", here,
-            " ", kQuestionWords[static_cast<std::size_t>(mine.question)]);
+        cat(there, " ", kSubjectWords[static_cast<std::size_t>(below.subject)], " where ", here,
+            " ", kSubjectWords[static_cast<std::size_t>(mine.subject)]);
   } else {
     const auto all = [](const Contribution& contribution) {
       return contribution.numbers.empty() ? 0 : contribution.numbers.front();
@@ -79,41 +79,41 @@ void merge_reports(Contribution& mine, const Contribution& below) {
 
 void Contribution::merge(int rank, const Contribution& below, int rank_below) {
   std::optional<Fault> other = below.fault;
-  const bool fits = question == below.question &&
+  const bool fits = subject == below.subject &&
                     (below.fault || (numbers.size() == below.numbers.size() &&
                                      texts.size() == below.texts.size() &&
-                                     (question > Question::kLargest || numbers.empty() ||
+                                     (subject > Subject::kLargest || numbers.empty() ||
                                       numbers.front() == below.numbers.front())));
   if (!other && !fault && !fits) other = Fault{rank_below, at_odds(*this, rank, below, rank_below)};
   if (other && (!fault || other->rank < fault->rank)) fault = std::move(other);
   if (fault) return;
-  switch (question) {
-    case Question::kSettle:
+  switch (subject) {
+    case Subject::kSettle:
       break;
-    case Question::kSum:
+    case Subject::kSum:
       for (std::size_t i = 1; i + 1 < numbers.size(); i += 2) {
         add_wide(&numbers[i], &below.numbers[i]);
       }
       break;
-    case Question::kLargest:
+    case Subject::kLargest:
       for (std::size_t i = 1; i < numbers.size(); ++i) {
         numbers[i] = std::max(numbers[i], below.numbers[i]);
       }
       break;
-    case Question::kVote:
+    case Subject::kVote:
       merge_votes(numbers, below.numbers);
       break;
-    case Question::kCount:
+    case Subject::kCount:
       merge_counts(numbers, below.numbers);
       break;
-    case Question::kReport:
+    case Subject::kReport:
       merge_reports(*this, below);
       break;
   }
 }
 
 void write(NoteWriter& note, const Contribution& contribution) {
-  note.byte(static_cast<std::uint8_t>(contribution.question));
+  note.byte(static_cast<std::uint8_t>(contribution.subject));
   note.byte(contribution.fault ? 1 : 0);
   if (contribution.fault) {  // the rest is ignored then
     note.number(contribution.fault->rank);
@@ -128,13 +128,13 @@ void write(NoteWriter& note, const Contribution& contribution) {
 
 Contribution read_contribution(NoteReader& reader) {
   Contribution contribution;
-  const int question = reader.byte();
+  const int subject = reader.byte();
   const int has_fault = reader.byte();
-  if (question >= kQuestions || has_fault > 1) {
+  if (subject >= kSubjects || has_fault > 1) {
     reader.fail();
     return contribution;
   }
-  contribution.question = static_cast<Question>(question);
+  contribution.subject = static_cast<Subject>(subject);
   if (has_fault == 1) {
     const std::int64_t rank = reader.number();
     contribution.fault = Fault{rank, reader.error()};

@@ -12,7 +12,7 @@ namespace tessera::exchange {
 
 /// The subject of a decision. If ranks have different subjects for the same decision number, they
 /// are at different points of the program.
-enum class Question : std::uint8_t {
+enum class Subject : std::uint8_t {
   kSettle,   ///< whether all ranks succeed
   kSum,      ///< {total number of entries, high and low 64 bits of each}
   kLargest,  ///< {total number of entries, each}
@@ -20,7 +20,7 @@ enum class Question : std::uint8_t {
   kCount,    ///< which ranks have which hash: see Count
   kReport,   ///< two ranks send their facts to all others: see report() in same.cc
 };
-inline constexpr int kQuestions = 6;
+inline constexpr int kSubjects = 6;
 
 /// An error, and the rank that it is about.
 struct Fault {
@@ -31,7 +31,7 @@ struct Fault {
 /// The contribution of a rank, and then of the whole subtree below it, to a decision. A fault takes
 /// precedence over everything else; of two faults, the one of the lower rank wins.
 struct Contribution {
-  Question question = Question::kSettle;
+  Subject subject = Subject::kSettle;
   std::optional<Fault> fault;
   std::vector<std::int64_t> numbers;
   std::vector<std::string> texts;

@@ -15,12 +15,12 @@ namespace tessera::exchange {
 
 /// The kind of a note; its first byte.
 enum class NoteKind : std::uint8_t {
-  kUp,       ///< a decision, from a rank to its parent
-  kDown,     ///< the outcome, from a rank to its children
-  kAsk,      ///< are you there?
-  kHere,     ///< yes, and the rank that I wait for
-  kFound,    ///< a silent rank was found: tell all
-  kVerdict,  ///< a rank is silent; sent to all ranks
+  kUp,     ///< a decision, from a rank to its parent
+  kDown,   ///< the outcome, from a rank to its children
+  kAsk,    ///< are you there?
+  kHere,   ///< yes, and the rank that I wait for
+  kFound,  ///< a fault was found; sent to the rank that announces it
+  kFinal,  ///< no more decisions, and the final error; sent to all ranks
 };
 inline constexpr int kNoteKinds = 6;
 

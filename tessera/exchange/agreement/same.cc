@@ -36,7 +36,7 @@ struct Odd {
 /// filled.
 Contribution report(const Odd& odd, int rank, const std::vector<std::int64_t>& numbers,
                     const std::vector<std::string>& texts) {
-  Contribution contribution{Question::kReport, std::nullopt, {}, {}};
+  Contribution contribution{Subject::kReport, std::nullopt, {}, {}};
   for (const std::int64_t reporter : {odd.rank, odd.from}) {
     const bool mine = reporter == rank;
     contribution.numbers.push_back(mine ? 1 : 0);
@@ -78,14 +78,14 @@ Status Agreement::same(std::span<const Fact> facts) {
   const auto hash = static_cast<std::int64_t>(whole.value());
 
   TESSERA_TRY(const Contribution vote,
-              state_->decide({Question::kVote, std::nullopt, {hash, 1, 1, hash}, {}}));
+              state_->decide({Subject::kVote, std::nullopt, {hash, 1, 1, hash}, {}}));
   if (vote.numbers[Vote::kAlike] == 1) return ok_status();
 
   const bool chosen = hash == vote.numbers[Vote::kHash];
   const bool like_root = hash == vote.numbers[Vote::kHashOfLowest];
   TESSERA_TRY(
       const Contribution count,
-      state_->decide({Question::kCount,
+      state_->decide({Subject::kCount,
                       std::nullopt,
                       {chosen ? 1 : 0, chosen ? rank() : Count::kNobody,
                        chosen ? Count::kNobody : rank(), like_root ? Count::kNobody : rank()},

@@ -39,7 +39,7 @@ struct Here {
 //   pausing    a moment, then asking again from the start
 //   reporting  (kReporting) the finding is sent to the lowest rank that is not silent, which tells
 //              all others
-//                no verdict in time            -> it is silent too: calling
+//                no final error in time        -> it is silent too: calling
 //   calling    all are asked at once; the finding is sent to the lowest that answers: reporting
 //
 // Every stage ends, and the last rank to be told is this one. Questions are repeated after half the
@@ -47,7 +47,7 @@ struct Here {
 // time in which this rank did not read its notes: time counts only together with a number of looks
 // at the notes.
 // =================================================================================================
-class Inquiry {
+class FailureDetector {
  public:
   /// One step, after all notes that had arrived were read. Returns the error that this rank must
   /// send to all others, if this rank has to do so.
@@ -55,8 +55,9 @@ class Inquiry {
                             Moment now);
   /// Takes the answer of rank `from`.
   void heard(int from, const Here& here);
-  /// Records a finding that needed no questions. The first finding is kept.
-  void report_silent(Error finding);
+  /// Records a fault that was found without questions, such as an invalid note. The first finding
+  /// is kept.
+  void report_finding(Error finding);
   /// True when a stage is active, even if this rank has not waited for long.
   bool under_way() const { return stage_ != Stage::kNone; }
 
@@ -76,7 +77,8 @@ class Inquiry {
   void close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now);
   void call_all(Exchange& exchange, Moment now);
   void end_call(const Exchange& exchange, const Timeouts& timeouts, Moment now);
-  std::optional<Error> press(Exchange& exchange, const Timeouts& timeouts, Moment now);
+  std::optional<Error> report_to_candidate(Exchange& exchange, const Timeouts& timeouts,
+                                           Moment now);
   void tell_finding(Exchange& exchange);
   int candidate(const Exchange& exchange) const;
   bool is_silent(int rank) const;

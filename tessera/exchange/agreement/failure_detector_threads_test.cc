@@ -141,7 +141,7 @@ TEST(SilentRank, IsNamedWhenOthersWaitInADecision) {
   expect_silent(ending, 2, "from both sides");
 }
 
-TEST(SilentRank, TwoOfThemLeaveOneVerdict) {
+TEST(SilentRank, TwoOfThemLeaveOneFinalError) {
   const Ending ending =
       ended(6, {0, 5}, true, [](Agreement& agreement, steady_clock::time_point since) {
         return agreement.wait(5, since);
@@ -157,7 +157,8 @@ TEST(SilentRank, TwoOfThemLeaveOneVerdict) {
 }
 
 TEST(SilentRank, HangsInsideADecision) {
-  // Rank 2 of 4 stops while it waits inside settle(), and receives the verdict when it continues.
+  // Rank 2 of 4 stops while it waits inside settle(), and receives the final error when it
+  // continues.
   const auto pace = std::make_shared<Pace>(4);
   const auto all =
       test::paced_exchange(pace, 4, 2, Faults{{}, {}, {}, {{ExchangeCall::kIdle, 3}}, {}});
@@ -242,7 +243,7 @@ TEST(SilentRank, AMalformedNoteIsOneErrorForAll) {
     if (rank == 3) {
       EXPECT_TRUE(exchange.tell(4, noise).ok());
     }
-    // Rank 3 reaches the second decision only after it has received the verdict.
+    // Rank 3 reaches the second decision only after it has received the final error.
     Status status = agreement.settle(ok_status());
     while (status.ok()) status = agreement.settle(ok_status());
     outcomes[static_cast<std::size_t>(rank)] = status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/agreement/silence.h"
+#include "tessera/exchange/agreement/failure_detector.h"
 
 #include <gtest/gtest.h>
 
@@ -62,14 +62,14 @@ struct Outcome {
 Outcome inquire(int on, const std::map<int, Manner>& manners, bool candidate_acts = true) {
   const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
-  Inquiry inquiry;
+  FailureDetector detector;
   Outcome outcome;
   const Moment start;
   std::size_t read = 0;
   for (int ms = 0; ms < 400; ++ms) {
     outcome.took_ms = ms;
     outcome.pronounced =
-        inquiry.look(exchange, timeouts, Waiting{on, start}, start + milliseconds(ms));
+        detector.look(exchange, timeouts, Waiting{on, start}, start + milliseconds(ms));
     if (outcome.pronounced) return outcome;
     for (; read < exchange.told.size(); ++read) {
       const RankNote& note = exchange.told[read];
@@ -86,13 +86,13 @@ Outcome inquire(int on, const std::map<int, Manner>& manners, bool candidate_act
       const std::int64_t question = reader.number();
       const Manner& manner = manners.at(note.from);
       if (manner.silent) continue;
-      inquiry.heard(note.from, {question, manner.waits_on, manner.waited_ms, manner.impatient});
+      detector.heard(note.from, {question, manner.waits_on, manner.waited_ms, manner.impatient});
     }
   }
   return outcome;
 }
 
-TEST(Inquiry, FollowsTheChainToTheSilentRank) {
+TEST(FailureDetector, FollowsTheChainToTheSilentRank) {
   const Outcome outcome =
       inquire(5, {{0, {}}, {5, {false, 4}}, {4, {false, 1}}, {1, {true}}, {2, {}}});
   EXPECT_EQ(outcome.asked, (std::set<int>{5, 4, 1}));
@@ -103,41 +103,41 @@ TEST(Inquiry, FollowsTheChainToTheSilentRank) {
   EXPECT_LE(outcome.took_ms, 50 + 20 + 10);
 }
 
-TEST(Inquiry, NobodyIsAskedBeforeTheTimeout) {
+TEST(FailureDetector, NobodyIsAskedBeforeTheTimeout) {
   const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
-  Inquiry inquiry;
+  FailureDetector detector;
   const Moment start;
   for (int ms = 0; ms < 500; ++ms) {  // progress every 40 ms
     const Waiting waiting{5, start + milliseconds(ms / 40 * 40)};
-    ASSERT_FALSE(inquiry.look(exchange, timeouts, waiting, start + milliseconds(ms)));
+    ASSERT_FALSE(detector.look(exchange, timeouts, waiting, start + milliseconds(ms)));
   }
   EXPECT_TRUE(exchange.told.empty());
 }
 
-TEST(Inquiry, ProgressEndsTheAsking) {
+TEST(FailureDetector, ProgressEndsTheAsking) {
   const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
-  Inquiry inquiry;
+  FailureDetector detector;
   const Moment start;
   for (int ms = 0; ms < 200; ++ms) {  // nobody answers, but progress comes at 65 ms
     const Waiting waiting{5, start + milliseconds(ms < 65 ? 0 : 160)};
-    ASSERT_FALSE(inquiry.look(exchange, timeouts, waiting, start + milliseconds(ms)));
+    ASSERT_FALSE(detector.look(exchange, timeouts, waiting, start + milliseconds(ms)));
   }
   EXPECT_EQ(exchange.told.size(), 2u) << "one question, and once again at half time";
-  EXPECT_FALSE(inquiry.under_way());
+  EXPECT_FALSE(detector.under_way());
 }
 
-TEST(Inquiry, ARankThatDidNotLookHoldsNothingAgainstOthers) {
+TEST(FailureDetector, ARankThatDidNotLookHoldsNothingAgainstOthers) {
   const Timeouts timeouts{milliseconds(50), milliseconds(20)};
   PaperExchange exchange(3, 6);
-  Inquiry inquiry;
+  FailureDetector detector;
   const Moment start;
-  (void)inquiry.look(exchange, timeouts, {5, start}, start + milliseconds(50));
+  (void)detector.look(exchange, timeouts, {5, start}, start + milliseconds(50));
   ASSERT_EQ(exchange.told.size(), 1u);
   // Busy for a second with other work; the answer takes a look or two to arrive.
   for (int looks = 0; looks < 3; ++looks) {
-    (void)inquiry.look(exchange, timeouts, {5, start}, start + milliseconds(1050));
+    (void)detector.look(exchange, timeouts, {5, start}, start + milliseconds(1050));
   }
   for (const RankNote& note : exchange.told) {
     NoteReader reader(note.bytes);
@@ -145,7 +145,7 @@ TEST(Inquiry, ARankThatDidNotLookHoldsNothingAgainstOthers) {
   }
 }
 
-TEST(Inquiry, WhenTheLowestIsSilentTooAllAreCalled) {
+TEST(FailureDetector, WhenTheLowestIsSilentTooAllAreCalled) {
   // 0 and 1 are silent, 2 answers but never tells anybody: this rank is the last.
   const Outcome two = inquire(5, {{5, {true}}, {0, {true}}, {1, {true}}, {2, {false, 3}}});
   EXPECT_EQ(two.told_to, 2);
@@ -159,7 +159,7 @@ TEST(Inquiry, WhenTheLowestIsSilentTooAllAreCalled) {
   ASSERT_TRUE(deaf.pronounced) << "every stage ends";
 }
 
-TEST(Inquiry, ACircleIsALostMessage) {
+TEST(FailureDetector, ACircleIsALostMessage) {
   const Outcome two = inquire(5, {{0, {}}, {5, {false, 3}}});
   EXPECT_EQ(two.told_to, 0);
   EXPECT_EQ(two.finding.code, ErrorCode::kRankSilent);
@@ -171,7 +171,7 @@ TEST(Inquiry, ACircleIsALostMessage) {
   EXPECT_EQ(test::figures(three.finding.message), "1 2 4 2 4");
 }
 
-TEST(Inquiry, ACircleWithProgressIsNone) {
+TEST(FailureDetector, ACircleWithProgressIsNone) {
   const Outcome outcome = inquire(5, {{0, {}}, {5, {false, 3, false}}});
   EXPECT_EQ(outcome.told_to, -1);
   EXPECT_FALSE(outcome.pronounced);

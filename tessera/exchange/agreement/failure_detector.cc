@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/agreement/silence.h"
+#include "tessera/exchange/agreement/failure_detector.h"
 
 #include <algorithm>
 #include <string>
@@ -52,28 +52,28 @@ Error circle_error(std::vector<int> ranks, int one, int other) {
 
 }  // namespace
 
-void Inquiry::start(Stage stage, Moment now) {
+void FailureDetector::start(Stage stage, Moment now) {
   stage_ = stage;
   begun_ = now;
   repeated_ = false;
   looks_ = 0;
 }
 
-bool Inquiry::in_time(const Timeouts& timeouts, Moment now) const {
+bool FailureDetector::in_time(const Timeouts& timeouts, Moment now) const {
   return looks_ < kLooks || now - begun_ < timeouts.answer;
 }
 
-bool Inquiry::time_to_repeat(const Timeouts& timeouts, Moment now) {
+bool FailureDetector::time_to_repeat(const Timeouts& timeouts, Moment now) {
   if (repeated_ || now - begun_ < timeouts.answer / 2) return false;
   repeated_ = true;
   return true;
 }
 
-bool Inquiry::is_silent(int rank) const {
+bool FailureDetector::is_silent(int rank) const {
   return std::binary_search(silent_.begin(), silent_.end(), rank);
 }
 
-void Inquiry::add_silent(int rank, const Timeouts& timeouts) {
+void FailureDetector::add_silent(int rank, const Timeouts& timeouts) {
   if (is_silent(rank)) return;
   silent_.insert(std::lower_bound(silent_.begin(), silent_.end(), rank), rank);
   if (waited_for_ != Waiting::kNobody) {
@@ -81,14 +81,14 @@ void Inquiry::add_silent(int rank, const Timeouts& timeouts) {
   }
 }
 
-void Inquiry::report_silent(Error finding) {
+void FailureDetector::report_finding(Error finding) {
   if (finding_) return;
   finding_ = std::move(finding);
   stage_ = Stage::kReporting;
   told_ = false;
 }
 
-void Inquiry::heard(int from, const Here& here) {
+void FailureDetector::heard(int from, const Here& here) {
   if (here.question != question_) return;  // an answer to an old question
   if (stage_ == Stage::kAsking && chain_.back().rank == from) {
     chain_.back().said = here;
@@ -98,20 +98,20 @@ void Inquiry::heard(int from, const Here& here) {
 }
 
 // A note that cannot be sent counts as one that is not answered.
-void Inquiry::ask(Exchange& exchange, int rank) {
+void FailureDetector::ask(Exchange& exchange, int rank) {
   NoteWriter note(NoteKind::kAsk);
   note.number(question_);
   (void)exchange.tell(rank, note.bytes());
 }
 
-void Inquiry::ask_next(Exchange& exchange, int rank, Moment now) {
+void FailureDetector::ask_next(Exchange& exchange, int rank, Moment now) {
   ++question_;
   chain_.push_back({rank, std::nullopt});
   start(Stage::kAsking, now);
   ask(exchange, rank);
 }
 
-void Inquiry::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
+void FailureDetector::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
   const Link& last = chain_.back();
   if (!last.said) {
     if (in_time(timeouts, now)) {
@@ -142,7 +142,7 @@ void Inquiry::follow(Exchange& exchange, const Timeouts& timeouts, Moment now) {
 }
 
 /// `circle` leaves out this rank when it is on the cycle: its own timeout has certainly expired.
-void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now) {
+void FailureDetector::close_circle(const Exchange& exchange, std::vector<Link> circle, Moment now) {
   const bool with_me = circle.back().said->on == exchange.rank();
   std::vector<int> ranks;
   if (with_me) ranks.push_back(exchange.rank());
@@ -158,23 +158,25 @@ void Inquiry::close_circle(const Exchange& exchange, std::vector<Link> circle, M
     return;
   }
   // The rank that has waited longest waits for the lost message; the others wait as a consequence.
-  report_silent(circle_error(std::move(ranks), longest->rank, static_cast<int>(longest->said->on)));
+  report_finding(
+      circle_error(std::move(ranks), longest->rank, static_cast<int>(longest->said->on)));
 }
 
-int Inquiry::candidate(const Exchange& exchange) const {
+int FailureDetector::candidate(const Exchange& exchange) const {
   for (int rank = 0; rank < exchange.rank(); ++rank) {
     if (!is_silent(rank)) return rank;
   }
   return exchange.rank();
 }
 
-void Inquiry::tell_finding(Exchange& exchange) {
+void FailureDetector::tell_finding(Exchange& exchange) {
   NoteWriter note(NoteKind::kFound);
   note.error(*finding_);
   (void)exchange.tell(candidate(exchange), note.bytes());
 }
 
-std::optional<Error> Inquiry::press(Exchange& exchange, const Timeouts& timeouts, Moment now) {
+std::optional<Error> FailureDetector::report_to_candidate(Exchange& exchange,
+                                                          const Timeouts& timeouts, Moment now) {
   if (candidate(exchange) == exchange.rank()) return finding_;
   if (!told_) {
     told_ = true;
@@ -189,7 +191,7 @@ std::optional<Error> Inquiry::press(Exchange& exchange, const Timeouts& timeouts
   return std::nullopt;
 }
 
-void Inquiry::call_all(Exchange& exchange, Moment now) {
+void FailureDetector::call_all(Exchange& exchange, Moment now) {
   ++question_;
   called_.assign(static_cast<std::size_t>(exchange.ranks()), false);
   start(Stage::kCalling, now);
@@ -198,7 +200,7 @@ void Inquiry::call_all(Exchange& exchange, Moment now) {
   }
 }
 
-void Inquiry::end_call(const Exchange& exchange, const Timeouts& timeouts, Moment now) {
+void FailureDetector::end_call(const Exchange& exchange, const Timeouts& timeouts, Moment now) {
   bool all = true;
   for (int rank = 0; rank < exchange.rank(); ++rank) {
     all = all && (is_silent(rank) || called_[static_cast<std::size_t>(rank)]);
@@ -211,8 +213,8 @@ void Inquiry::end_call(const Exchange& exchange, const Timeouts& timeouts, Momen
   told_ = false;
 }
 
-std::optional<Error> Inquiry::look(Exchange& exchange, const Timeouts& timeouts,
-                                   const Waiting& mine, Moment now) {
+std::optional<Error> FailureDetector::look(Exchange& exchange, const Timeouts& timeouts,
+                                           const Waiting& mine, Moment now) {
   ++looks_;
   const bool impatient = now - mine.since >= timeouts.silence;
   const bool asking = stage_ == Stage::kAsking || stage_ == Stage::kPausing;
@@ -233,7 +235,7 @@ std::optional<Error> Inquiry::look(Exchange& exchange, const Timeouts& timeouts,
       follow(exchange, timeouts, now);
       break;
     case Stage::kReporting:
-      return press(exchange, timeouts, now);
+      return report_to_candidate(exchange, timeouts, now);
     case Stage::kCalling:
       end_call(exchange, timeouts, now);
       break;
