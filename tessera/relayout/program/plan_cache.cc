@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/program/program_cache.h"
+#include "tessera/relayout/program/plan_cache.h"
 
 #include <functional>
 #include <list>
@@ -62,7 +62,7 @@ struct Move {
 
 }  // namespace
 
-struct ProgramCache::State {
+struct PlanCache::State {
   struct Entry {
     std::size_t name = 0;
     Move move;
@@ -104,11 +104,11 @@ struct ProgramCache::State {
   std::int64_t misses = 0;
 };
 
-ProgramCache::ProgramCache(std::size_t capacity) : state_(std::make_unique<State>(capacity)) {}
-ProgramCache::~ProgramCache() = default;
+PlanCache::PlanCache(std::size_t capacity) : state_(std::make_unique<State>(capacity)) {}
+PlanCache::~PlanCache() = default;
 
-Result<Plan> ProgramCache::plan(const Placement& from, const Placement& to, PaddingRule padding,
-                                const PlanOptions& options) {
+Result<Plan> PlanCache::plan(const Placement& from, const Placement& to, PaddingRule padding,
+                             const PlanOptions& options) {
   Name named;
   named.add(from);
   named.add(to);
@@ -136,14 +136,14 @@ Result<Plan> ProgramCache::plan(const Placement& from, const Placement& to, Padd
   return plan;
 }
 
-ProgramCache::Counts ProgramCache::counts() const {
+PlanCache::Counts PlanCache::counts() const {
   const std::lock_guard lock(state_->mutex);
   return {state_->entries.size(), state_->hits, state_->misses};
 }
 
-std::size_t ProgramCache::capacity() const { return state_->capacity; }
+std::size_t PlanCache::capacity() const { return state_->capacity; }
 
-void ProgramCache::clear() {
+void PlanCache::clear() {
   const std::lock_guard lock(state_->mutex);
   state_->by_name.clear();
   state_->entries.clear();

@@ -24,14 +24,14 @@ namespace tessera::relayout {
 /// cached. Two threads that request a new move at the same time may both make its plan.
 /// Example: a cache of capacity 1 with the requests A, A, B, A makes three plans and counts one
 /// hit.
-class ProgramCache {
+class PlanCache {
  public:
   static constexpr std::size_t kDefaultCapacity = 256;
   /// Holds up to `capacity` plans; 0 keeps none.
-  explicit ProgramCache(std::size_t capacity = kDefaultCapacity);
-  ~ProgramCache();
-  ProgramCache(const ProgramCache&) = delete;
-  ProgramCache& operator=(const ProgramCache&) = delete;
+  explicit PlanCache(std::size_t capacity = kDefaultCapacity);
+  ~PlanCache();
+  PlanCache(const PlanCache&) = delete;
+  PlanCache& operator=(const PlanCache&) = delete;
 
   Result<Plan> plan(const Placement& from, const Placement& to,
                     PaddingRule padding = PaddingRule::kPromised, const PlanOptions& options = {});

@@ -5,24 +5,24 @@
 #include <cstddef>
 #include <vector>
 
-#include "tessera/relayout/program/program_cache.h"
+#include "tessera/relayout/program/plan_cache.h"
 #include "tessera/testing/build.h"
 
 namespace tessera::test {
 namespace {
 
-using Counts = relayout::ProgramCache::Counts;
+using Counts = relayout::PlanCache::Counts;
 
 Layout rows(std::int64_t n) { return *Layout::row_major(shape({n, 3}), DType::kF32); }
 Layout columns(std::int64_t n) { return *Layout::strided(shape({n, 3}), DType::kF32, {1, n}); }
 
 /// Requests the transpose of [n, 3].
-Result<relayout::Plan> ask(relayout::ProgramCache& cache, std::int64_t n) {
+Result<relayout::Plan> ask(relayout::PlanCache& cache, std::int64_t n) {
   return cache.plan(rows(n), columns(n));
 }
 
-TEST(ProgramCache, AnswersAgainWithoutMaking) {
-  relayout::ProgramCache cache;
+TEST(PlanCache, AnswersAgainWithoutMaking) {
+  relayout::PlanCache cache;
   const Result<relayout::Plan> first = ask(cache, 4);
   const Result<relayout::Plan> again = ask(cache, 4);
   ASSERT_TRUE(first.ok() && again.ok());
@@ -30,8 +30,8 @@ TEST(ProgramCache, AnswersAgainWithoutMaking) {
   EXPECT_EQ(cache.counts(), (Counts{1, 1, 1}));
 }
 
-TEST(ProgramCache, TellsMovesApart) {
-  relayout::ProgramCache cache;
+TEST(PlanCache, TellsMovesApart) {
+  relayout::PlanCache cache;
   LayoutSpec promised = columns(4).spec();
   promised.padding = PaddingValue::of(1);
   relayout::PlanOptions saturating;
@@ -54,8 +54,8 @@ TEST(ProgramCache, TellsMovesApart) {
   }
 }
 
-TEST(ProgramCache, ForgetsWhatWasNotAskedForTheLongest) {
-  relayout::ProgramCache cache(2);
+TEST(PlanCache, ForgetsWhatWasNotAskedForTheLongest) {
+  relayout::PlanCache cache(2);
   EXPECT_TRUE(ask(cache, 1).ok());
   EXPECT_TRUE(ask(cache, 2).ok());
   EXPECT_TRUE(ask(cache, 1).ok());  // now 2 is the older one
@@ -67,9 +67,9 @@ TEST(ProgramCache, ForgetsWhatWasNotAskedForTheLongest) {
   EXPECT_EQ(cache.counts(), (Counts{2, 2, 4}));
 }
 
-TEST(ProgramCache, NeverKeepsMoreThanItsCapacity) {
+TEST(PlanCache, NeverKeepsMoreThanItsCapacity) {
   for (const std::size_t capacity : {0U, 1U, 3U}) {
-    relayout::ProgramCache cache(capacity);
+    relayout::PlanCache cache(capacity);
     EXPECT_EQ(cache.capacity(), capacity);
     for (std::int64_t n = 1; n < 20; ++n) {
       EXPECT_TRUE(ask(cache, n).ok());
@@ -79,12 +79,12 @@ TEST(ProgramCache, NeverKeepsMoreThanItsCapacity) {
   }
 }
 
-TEST(ProgramCache, PlansOutliveTheCache) {
+TEST(PlanCache, PlansOutliveTheCache) {
   std::vector<std::byte> source(48, std::byte{3});
   std::vector<std::byte> moved(48);
   ThreadPool pool(1);
   const Result<relayout::Plan> plan = [] {
-    relayout::ProgramCache cache(1);
+    relayout::PlanCache cache(1);
     Result<relayout::Plan> made = ask(cache, 4);
     cache.clear();
     EXPECT_EQ(cache.counts(), (Counts{0, 0, 1}));
@@ -95,8 +95,8 @@ TEST(ProgramCache, PlansOutliveTheCache) {
   EXPECT_EQ(moved, source);
 }
 
-TEST(ProgramCache, AnswersRefusalsAndDoesNotKeepThem) {
-  relayout::ProgramCache cache;
+TEST(PlanCache, AnswersRefusalsAndDoesNotKeepThem) {
+  relayout::PlanCache cache;
   for (std::int64_t times = 1; times < 3; ++times) {
     const Result<relayout::Plan> none = cache.plan(rows(2), rows(3));
     ASSERT_FALSE(none.ok());
@@ -105,8 +105,8 @@ TEST(ProgramCache, AnswersRefusalsAndDoesNotKeepThem) {
   }
 }
 
-TEST(ProgramCache, ManyThreadsAskAtOnce) {
-  relayout::ProgramCache cache(4);
+TEST(PlanCache, ManyThreadsAskAtOnce) {
+  relayout::PlanCache cache(4);
   ThreadPool pool(4);
   constexpr int kAsks = 300;
   std::atomic<int> wrong{0};
