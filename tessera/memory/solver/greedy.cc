@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "tessera/memory/solver/first_fit.h"
-#include "tessera/memory/solver/rules.h"
+#include "tessera/memory/solver/heuristics.h"
 
 namespace tessera::memory {
 namespace {
@@ -31,11 +31,11 @@ bool has_hints(const Packing& packing) {
 
 Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options,
                             Array<std::int64_t>& offsets) {
-  Rules rules(packing, options.seconds, options.budget);
+  Heuristics heuristics(packing, options.seconds, options.budget);
   Array<std::int64_t> pinned;
   std::int64_t peak = kNoPlan;
   if (!pin_fixed(packing, pinned) ||
-      !rules.run(pinned, std::min(options.good_enough, kNoPlan - 1), offsets, peak)) {
+      !heuristics.run(pinned, std::min(options.good_enough, kNoPlan - 1), offsets, peak)) {
     return out_of_memory();
   }
   return peak;
@@ -56,9 +56,9 @@ Result<std::int64_t> follow_hints(const Packing& packing, double seconds,
       !first_fit.follow_hints(peak, deadline(), pinned)) {
     return out_of_memory();
   }
-  Rules rules(packing, seconds / 3, nullptr);
+  Heuristics heuristics(packing, seconds / 3, nullptr);
   std::int64_t hinted_peak = peak + 1;
-  if (!rules.run(pinned, peak, offsets, hinted_peak) ||
+  if (!heuristics.run(pinned, peak, offsets, hinted_peak) ||
       !first_fit.follow_hints(peak, deadline(), offsets)) {
     return out_of_memory();
   }

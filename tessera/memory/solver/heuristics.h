@@ -22,11 +22,11 @@ namespace tessera::memory {
 /// with the live bytes as the height, then with the height that the previous plans needed there, so
 /// that blocks that ended too high are placed earlier the next time. All in integers: the same
 /// order on every machine.
-class Rules {
+class Heuristics {
  public:
   /// No further heuristic starts after `seconds`, or when `budget`, if given, is used up; but the
   /// first one always runs.
-  Rules(const Packing& packing, double seconds, WorkBudget* budget);
+  Heuristics(const Packing& packing, double seconds, WorkBudget* budget);
 
   /// Places every block that has no offset in `pinned`. If the best plan is below `peak`, writes it
   /// to `best` and lowers `peak`. Stops at a plan that is at most `good_enough`.
@@ -39,7 +39,7 @@ class Rules {
     std::int64_t size = 0;
     std::int32_t block = 0;
   };
-  struct RuleRange {
+  struct Range {
     std::size_t from = 0;
     std::size_t to = 0;
   };
@@ -61,7 +61,7 @@ class Rules {
   [[nodiscard]] bool sort_members(int sharpness, bool by_area);
   [[nodiscard]] bool learn();
   [[nodiscard]] bool run_on(const Array<std::int64_t>& floor, const Array<std::int64_t>& pinned,
-                            RuleRange range, std::int64_t good_enough, Array<std::int64_t>& best,
+                            Range range, std::int64_t good_enough, Array<std::int64_t>& best,
                             std::int64_t& peak);
   [[nodiscard]] bool go_around(const Array<std::int64_t>& pinned, bool& done);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/memory/solver/rules.h"
+#include "tessera/memory/solver/heuristics.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,14 +8,14 @@
 
 namespace tessera::memory {
 
-Rules::Rules(const Packing& packing, double seconds, WorkBudget* budget)
+Heuristics::Heuristics(const Packing& packing, double seconds, WorkBudget* budget)
     : packing_(packing),
       deadline_(std::chrono::steady_clock::now() +
                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                     std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6)))),
       budget_(budget) {}
 
-bool Rules::sort_members(int sharpness, bool by_area) {
+bool Heuristics::sort_members(int sharpness, bool by_area) {
   const auto sections = static_cast<std::size_t>(packing_.sections);
   if (!weight_sum_.resize(sections + 1) || !keys_.resize(members_.size())) return false;
   const auto highest = static_cast<double>(*std::max_element(profile_.begin(), profile_.end()));
@@ -45,7 +45,7 @@ bool Rules::sort_members(int sharpness, bool by_area) {
 }
 
 /// Averages the profile with the heights of the last plan.
-bool Rules::learn() {
+bool Heuristics::learn() {
   if (!reached(packing_, plan_, heights_)) return false;
   for (std::size_t s = 0; s < heights_.size(); ++s) {
     profile_[s] = profile_[s] / 2 + heights_[s] / 2;
@@ -55,7 +55,7 @@ bool Rules::learn() {
 
 /// Removes the members that overlap pinned blocks, or all of them when they are few, and places
 /// them again from the lowest up, around the pinned blocks. Not `done` when time runs out.
-bool Rules::go_around(const Array<std::int64_t>& pinned, bool& done) {
+bool Heuristics::go_around(const Array<std::int64_t>& pinned, bool& done) {
   lifted_.clear();
   const auto lift = [this](std::int32_t member) {
     std::int64_t& offset = plan_[static_cast<std::size_t>(member)];
@@ -90,31 +90,33 @@ bool Rules::go_around(const Array<std::int64_t>& pinned, bool& done) {
   return true;
 }
 
-bool Rules::run_on(const Array<std::int64_t>& floor, const Array<std::int64_t>& pinned,
-                   RuleRange range, std::int64_t good_enough, Array<std::int64_t>& best,
-                   std::int64_t& peak) {
-  struct Rule {
+bool Heuristics::run_on(const Array<std::int64_t>& floor, const Array<std::int64_t>& pinned,
+                        Range range, std::int64_t good_enough, Array<std::int64_t>& best,
+                        std::int64_t& peak) {
+  struct Heuristic {
     int sharpness;
     bool by_area;
     bool learned;
   };
-  constexpr Rule kRules[] = {{5, false, false},
-                             {6, false, false},
-                             {kBlunt, false, false},
-                             {5, false, true},
-                             {5, false, true}};
+  constexpr Heuristic kHeuristics[] = {{5, false, false},
+                                       {6, false, false},
+                                       {kBlunt, false, false},
+                                       {5, false, true},
+                                       {5, false, true}};
   // Worth trying where a heuristic takes microseconds.
-  constexpr Rule kMore[] = {{kBlunt, true, false}, {5, false, true}, {5, false, true},
-                            {5, false, true},      {5, false, true}, {5, false, true},
-                            {5, false, true}};
-  const std::size_t rules = std::size(kRules) + (members_.size() <= kSmall ? std::size(kMore) : 0);
+  constexpr Heuristic kMore[] = {{kBlunt, true, false}, {5, false, true}, {5, false, true},
+                                 {5, false, true},      {5, false, true}, {5, false, true},
+                                 {5, false, true}};
+  const std::size_t heuristics =
+      std::size(kHeuristics) + (members_.size() <= kSmall ? std::size(kMore) : 0);
   const bool around = &floor != &pinned;
   if (peak <= good_enough) return true;
   if (!skyline_.build(packing_, members_, floor) || !profile_.copy(packing_.live)) return false;
-  for (std::size_t i = range.from; i < std::min(range.to, rules); ++i) {
+  for (std::size_t i = range.from; i < std::min(range.to, heuristics); ++i) {
     if (peak <= good_enough || ((around || i > 0) && late())) return true;
-    const Rule rule = i < std::size(kRules) ? kRules[i] : kMore[i - std::size(kRules)];
-    if ((rule.learned && !learn()) || !sort_members(rule.sharpness, rule.by_area) ||
+    const Heuristic heuristic =
+        i < std::size(kHeuristics) ? kHeuristics[i] : kMore[i - std::size(kHeuristics)];
+    if ((heuristic.learned && !learn()) || !sort_members(heuristic.sharpness, heuristic.by_area) ||
         !plan_.copy(pinned) || !skyline_.run(order_, plan_)) {
       return false;
     }
@@ -127,7 +129,7 @@ bool Rules::run_on(const Array<std::int64_t>& floor, const Array<std::int64_t>& 
 }
 
 /// Keeps the plan if it is the best.
-bool Rules::keep(Array<std::int64_t>& best, std::int64_t& peak) {
+bool Heuristics::keep(Array<std::int64_t>& best, std::int64_t& peak) {
   const std::int64_t reaches = peak_of(packing_, plan_);
   if (reaches >= peak) return true;
   peak = reaches;
@@ -137,7 +139,7 @@ bool Rules::keep(Array<std::int64_t>& best, std::int64_t& peak) {
 
 /// The lowest ceiling that a ring stays below, by bisection; none if it is no better than the other
 /// heuristics.
-bool Rules::run_ring(std::int64_t good_enough, Array<std::int64_t>& best, std::int64_t& peak) {
+bool Heuristics::run_ring(std::int64_t good_enough, Array<std::int64_t>& best, std::int64_t& peak) {
   constexpr int kTries = 8;
   if (peak <= good_enough) return true;
   Ring ring;
@@ -154,8 +156,8 @@ bool Rules::run_ring(std::int64_t good_enough, Array<std::int64_t>& best, std::i
   return true;
 }
 
-bool Rules::run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
-                Array<std::int64_t>& best, std::int64_t& peak) {
+bool Heuristics::run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
+                     Array<std::int64_t>& best, std::int64_t& peak) {
   members_.clear();
   for (std::size_t i = 0; i < pinned.size(); ++i) {
     if (pinned[i] == kNowhere && !members_.push(static_cast<std::int32_t>(i))) return false;
@@ -164,9 +166,9 @@ bool Rules::run(const Array<std::int64_t>& pinned, std::int64_t good_enough,
     peak = std::min(peak, peak_of(packing_, pinned));
     return best.copy(pinned);
   }
-  constexpr RuleRange kAll{0, SIZE_MAX};
-  constexpr RuleRange kFirst{0, 1};
-  constexpr RuleRange kRest{1, SIZE_MAX};
+  constexpr Range kAll{0, SIZE_MAX};
+  constexpr Range kFirst{0, 1};
+  constexpr Range kRest{1, SIZE_MAX};
   if (members_.size() == pinned.size()) {
     return run_on(pinned, pinned, kAll, good_enough, best, peak) &&
            (members_.size() <= kSmall || run_ring(good_enough, best, peak));
