@@ -138,7 +138,7 @@ Status PacketMailbox::collect() {
     const int from = slot(number)->from;
     if (from != (std::int64_t{number} - 1) / sending_) return bad_slot(number);
     slot(number)->next = 0;
-    Waiting& queue = waiting_[from];
+    Queue& queue = waiting_[from];
     (queue.first == 0 ? queue.first : slot(queue.last)->next) = number;
     queue.last = number;
   }

@@ -69,7 +69,7 @@ class PacketMailbox {
  private:
   struct Slot;
   /// Slots of one sender that have arrived, oldest first; 0 means none.
-  struct Waiting {
+  struct Queue {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
   };
@@ -90,7 +90,7 @@ class PacketMailbox {
   std::vector<std::byte*> parts_;
   int seat_;
   std::vector<int> free_;
-  std::unordered_map<int, Waiting> waiting_;
+  std::unordered_map<int, Queue> waiting_;
 };
 
 }  // namespace tessera::exchange

@@ -12,7 +12,7 @@
 #include "tessera/memory/solver/overlaps.h"
 #include "tessera/memory/solver/packing.h"
 #include "tessera/memory/solver/skyline.h"
-#include "tessera/memory/solver/waiting.h"
+#include "tessera/memory/solver/waiting_blocks.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/memory/naive_alloc.h"
 #include "tessera/testing/process.h"
@@ -72,7 +72,7 @@ bool none_meet(const Packing& packing, const Array<std::int64_t>& offsets) {
   return true;
 }
 
-TEST(Waiting, AnswersTheFirstOfTheOrderThatLivesWithin) {
+TEST(WaitingBlocks, AnswersTheFirstOfTheOrderThatLivesWithin) {
   Dice dice(1);
   for (int round = 0; round < 60; ++round) {
     const std::int64_t count = dice.between(1, 90);
@@ -88,7 +88,7 @@ TEST(Waiting, AnswersTheFirstOfTheOrderThatLivesWithin) {
     }
     std::vector<std::int32_t> order;
     for (const std::size_t i : dice.order(members.size())) order.push_back(members[i]);
-    Waiting waiting;
+    WaitingBlocks waiting;
     ASSERT_TRUE(waiting.build(blocks, members) && waiting.refill(order));
     while (!order.empty()) {
       const auto from = static_cast<std::int32_t>(dice.below(30));
@@ -97,12 +97,13 @@ TEST(Waiting, AnswersTheFirstOfTheOrderThatLivesWithin) {
         const Block& block = blocks[static_cast<std::size_t>(i)];
         return block.from >= from && block.to <= to;
       });
-      ASSERT_EQ(waiting.best_within(from, to), naive == order.end() ? Waiting::kNone : *naive);
+      ASSERT_EQ(waiting.best_within(from, to),
+                naive == order.end() ? WaitingBlocks::kNone : *naive);
       const auto gone = naive == order.end() ? order.begin() : naive;
       waiting.remove(*gone);
       order.erase(gone);
     }
-    EXPECT_EQ(waiting.best_within(0, 100), Waiting::kNone);
+    EXPECT_EQ(waiting.best_within(0, 100), WaitingBlocks::kNone);
   }
 }
 

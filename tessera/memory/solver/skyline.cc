@@ -131,7 +131,7 @@ bool Skyline::run(std::span<const std::int32_t> order, std::span<std::int64_t> o
   for (std::size_t left = order.size(); left > 0;) {
     const std::int32_t lowest = take_lowest();
     const std::int32_t best = waiting_.best_within(at(lowest).from, at(lowest).to);
-    if (best == Waiting::kNone) {
+    if (best == WaitingBlocks::kNone) {
       if (!fill_up(lowest)) return false;
       continue;
     }

@@ -6,7 +6,7 @@
 
 #include "tessera/base/array.h"
 #include "tessera/memory/solver/packing.h"
-#include "tessera/memory/solver/waiting.h"
+#include "tessera/memory/solver/waiting_blocks.h"
 
 namespace tessera::memory {
 
@@ -50,7 +50,7 @@ class Skyline {
   void swallow(std::int32_t stretch, std::int32_t neighbour);
 
   const Packing* packing_ = nullptr;
-  Waiting waiting_;
+  WaitingBlocks waiting_;
   Array<std::int64_t> floor_;  // height of each section before any member is placed
   Array<Stretch> stretches_;
   Array<Low> lows_;  // a heap; entries whose stretch has changed are stale
