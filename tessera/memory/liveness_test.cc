@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tessera/memory/solver/in_place.h"
+#include "tessera/memory/in_place.h"
 #include "tessera/testing/figures.h"
 
 namespace tessera::memory {

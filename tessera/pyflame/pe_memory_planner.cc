@@ -10,7 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/solver/in_place.h"
+#include "tessera/memory/in_place.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::pyflame {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/memory/solver/in_place.h"
+#include "tessera/memory/in_place.h"
 
 #include <algorithm>
 #include <utility>
