@@ -9,10 +9,10 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/exchange/contract.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/shared_memory/packet_mailbox.h"
 #include "tessera/exchange/shared_memory/pages.h"
-#include "tessera/exchange/shared_memory/rules.h"
 
 namespace tessera::exchange {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement/plan_facts.h"
+#include "tessera/exchange/contract.h"
 #include "tessera/exchange/packets/packet_run.h"
 #include "tessera/exchange/packets/packets.h"
 #include "tessera/exchange/packets/rank_start.h"
@@ -19,7 +20,6 @@ Result<LaneSize> lane_size(const ResharderOptions& options) {
   constexpr std::int64_t kGoodPacket = std::int64_t{256} << 10;
   constexpr std::int64_t kSmallPacket = std::int64_t{64} << 10;
   constexpr std::int64_t kLeastPacket = 4 * PacketHeader::kBytes;
-  constexpr std::int64_t kMostPacket = std::int64_t{1} << 30;
   constexpr int kDeep = 4;
   LaneSize size;
   if (options.packet_bytes > 0) {
@@ -30,13 +30,13 @@ Result<LaneSize> lane_size(const ResharderOptions& options) {
     size.packet_bytes = std::min(kGoodPacket, options.staging_bytes / (2 * depth));
   }
   size.packet_bytes = size.packet_bytes / PacketHeader::kBytes * PacketHeader::kBytes;
-  if (size.packet_bytes < kLeastPacket || size.packet_bytes > kMostPacket ||
+  if (size.packet_bytes < kLeastPacket || size.packet_bytes > kMostPacketBytes ||
       options.staging_bytes / 2 < size.packet_bytes) {
     return Error{ErrorCode::kOutOfRange,
                  cat("packets of ", size.packet_bytes, " bytes in ", options.staging_bytes,
                      " bytes of staging"),
                  std::nullopt,
-                 cat("packets have ", kLeastPacket, " to ", kMostPacket,
+                 cat("packets have ", kLeastPacket, " to ", kMostPacketBytes,
                      " bytes, and staging must hold two of them")};
   }
   const std::int64_t fit = options.staging_bytes / (2 * size.packet_bytes);

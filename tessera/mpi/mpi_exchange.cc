@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tessera/exchange/shared_memory/rules.h"
+#include "tessera/exchange/contract.h"
 #include "tessera/mpi/mpi_lane.h"
 #include "tessera/mpi/near_memory.h"
 #include "tessera/mpi/session.h"

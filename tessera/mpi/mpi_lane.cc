@@ -8,9 +8,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/exchange/contract.h"
 #include "tessera/exchange/shared_memory/packet_mailbox.h"
 #include "tessera/exchange/shared_memory/pages.h"
-#include "tessera/exchange/shared_memory/rules.h"
 #include "tessera/mpi/near_memory.h"
 
 namespace tessera::mpi {

@@ -44,7 +44,7 @@ class PacketMailbox {
   static std::int64_t part_bytes(const LaneSize& size);
 
   /// `parts` are all ranks' parts, by seat, as mapped in this process; they outlive the mailbox.
-  /// `size` has passed check_lane_size (rules.h), and parts.size() · size.sending is below 2^32.
+  /// `size` has passed check_lane_size (contract.h), and parts.size() · size.sending is below 2^32.
   PacketMailbox(const LaneSize& size, std::vector<std::byte*> parts, int seat);
 
   /// Lane::room.

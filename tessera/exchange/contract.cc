@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/shared_memory/rules.h"
+#include "tessera/exchange/contract.h"
 
 #include "tessera/base/text.h"
 
