@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 
 namespace tessera::exchange {
 Status RankMap::check(std::int64_t places, int ranks) {

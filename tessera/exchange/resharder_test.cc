@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/exchange/exchange_runs.h"
 #include "tessera/testing/figures.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/mpi/mpi_exchange.h"
 #include "tessera/notation/notation.h"

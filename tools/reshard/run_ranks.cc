@@ -10,7 +10,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 #include "tessera/version.h"
 #include "tools/command/gave_up.h"
 #include "tools/command/run.h"

@@ -2,7 +2,7 @@
 #include "tessera/exchange/agreement/plan_facts.h"
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 #include "tessera/layout/placement.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/reshard/part.h"

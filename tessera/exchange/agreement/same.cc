@@ -4,7 +4,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement/agreement_state.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 
 // Comparing plans. Ranks that agree, which is nearly always, are done after one vote. Otherwise a
 // second decision finds the rank that differs and one from the majority. These two then send the

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/packets/checksum.h"
 
 namespace tessera::exchange {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 
 namespace tessera::exchange {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tessera/base/text.h"
-#include "tessera/exchange/agreement/fingerprint.h"
+#include "tessera/exchange/fingerprint.h"
 #include "tessera/exchange/packets/slab.h"
 #include "tessera/testing/exchange/exchange_runs.h"
 #include "tessera/testing/reshard/reshard_runs.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace tessera::exchange {
@@ -19,7 +17,8 @@ namespace tessera::exchange {
 ///     Fingerprint plan;
 ///     plan.add(8192);
 ///     plan.add("block-cyclic");
-///     agree_on(plan.value());
+///     const std::vector<Fact> facts = {{"plan", plan.value(), "8192 block-cyclic"}};
+///     TESSERA_CHECK_OK(agreement.same(facts));
 class Fingerprint {
  public:
   void add(std::int64_t number);
@@ -30,12 +29,5 @@ class Fingerprint {
   void absorb(std::uint64_t word);
   std::uint64_t state_ = 0;
 };
-
-/// The checksum of a packet, the same on every machine, designed to run at memory speed.
-///
-/// Law: a change inside one of the words [8i, 8i + 8) always changes the checksum, so a flipped bit
-/// does. Any other change, such as a missing end or a swapped block, goes undetected about once in
-/// 2^64.
-std::uint64_t checksum(std::span<const std::byte> bytes);
 
 }  // namespace tessera::exchange
