@@ -319,7 +319,7 @@ tessera::Status reshard_on_a_rank(tessera::exchange::Exchange& exchange) {
               tessera::parse_tensor("tensor<512x512xf32, dtensor<mesh=[4], [Shard(0)]>>"));
   TESSERA_TRY(const tessera::Tensor b,
               tessera::parse_tensor("tensor<512x512xf32, pyflame.BlockCyclic(2, 2, 64, 64)>"));
-  // Place p of either side is the same place, and 4 places are dealt to the ranks in blocks.
+  // Place p of either side is the same place, and 4 places go to the ranks in blocks.
   TESSERA_TRY(const auto physical,
               tessera::reshard::PhysicalMesh::in_a_row(a.placement, b.placement));
   TESSERA_TRY(const auto reshard,

@@ -70,8 +70,8 @@ TEST(Notations, ArriveOnAnyNumberOfRanks) {
     ASSERT_TRUE(test::can_be_exchanged(question, moves)) << pair.name;
     const test::ExchangeCase data = test::exchange_case(question, moves);
     for (const int ranks : {1, 2, 3, 4, 6}) {
-      const RankMap from = *dealt_out(question.from, *physical, ranks);
-      const RankMap to = *dealt_out(question.to, *physical, ranks, RankOrder::kCyclic);
+      const RankMap from = *distribute_places(question.from, *physical, ranks);
+      const RankMap to = *distribute_places(question.to, *physical, ranks, RankOrder::kCyclic);
       test::RankCase rank_case{question, data, from, to, {}, false, 1};
       rank_case.options.packet_bytes = 512;
       rank_case.options.staging_bytes = 4096;
@@ -118,8 +118,8 @@ TEST(Notations, BlockFloatsMoveByWholeTiles) {
     return tiles;
   };
   for (const int ranks : {1, 2, 4}) {
-    const RankMap map = *dealt_out(a->placement, physical, ranks);
-    const RankMap to_map = *dealt_out(b->placement, physical, ranks, RankOrder::kCyclic);
+    const RankMap map = *distribute_places(a->placement, physical, ranks);
+    const RankMap to_map = *distribute_places(b->placement, physical, ranks, RankOrder::kCyclic);
     const std::string mistakes = test::on_ranks(ranks, [&](Exchange& exchange) -> std::string {
       auto made = Resharder::make(exchange, *reshard, map, to_map);
       if (!made.ok()) return made.error().message;

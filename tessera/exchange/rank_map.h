@@ -66,8 +66,8 @@ enum class RankOrder : std::uint8_t {
 /// A and B have the same places, they have the same ranks; and a row of 4 places that becomes a
 /// column of 4 is on 4 ranks before and after. Places that the placement does not have are on rank
 /// 0.
-Result<RankMap> dealt_out(const Placement& placement, const reshard::PhysicalMesh& physical,
-                          int ranks, RankOrder order = RankOrder::kBlocks);
+Result<RankMap> distribute_places(const Placement& placement, const reshard::PhysicalMesh& physical,
+                                  int ranks, RankOrder order = RankOrder::kBlocks);
 
 /// Maps the (virtual) places of a placement to the physical mesh.
 /// Error kNotSupported for pieces with their own device maps: no rank would hold all of a place.

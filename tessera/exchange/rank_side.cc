@@ -15,8 +15,8 @@ std::int64_t RankSide::position(std::int64_t place) const {
   return std::lower_bound(places.begin(), places.end(), place) - places.begin();
 }
 
-Result<RankMap> dealt_out(const Placement& placement, const reshard::PhysicalMesh& physical,
-                          int ranks, RankOrder order) {
+Result<RankMap> distribute_places(const Placement& placement, const reshard::PhysicalMesh& physical,
+                                  int ranks, RankOrder order) {
   TESSERA_TRY(const reshard::PlaceMap map, place_map_of(placement, physical));
   const std::int64_t places = physical.mesh.elements();
   TESSERA_CHECK_OK(RankMap::check(places, ranks));
@@ -25,12 +25,13 @@ Result<RankMap> dealt_out(const Placement& placement, const reshard::PhysicalMes
     used[static_cast<std::size_t>(map.physical(v))] = true;
   }
   const std::int64_t count = std::count(used.begin(), used.end(), true);
-  TESSERA_TRY(const RankMap dealt, order == RankOrder::kBlocks ? RankMap::blocks(count, ranks)
-                                                               : RankMap::cyclic(count, ranks));
+  TESSERA_TRY(const RankMap distributed, order == RankOrder::kBlocks
+                                             ? RankMap::blocks(count, ranks)
+                                             : RankMap::cyclic(count, ranks));
   std::vector<std::int32_t> rank_of(used.size(), 0);
   std::int64_t next = 0;
   for (std::size_t p = 0; p < used.size(); ++p) {
-    if (used[p]) rank_of[p] = dealt.rank_of(next++);
+    if (used[p]) rank_of[p] = distributed.rank_of(next++);
   }
   return RankMap::table(std::move(rank_of), ranks);
 }

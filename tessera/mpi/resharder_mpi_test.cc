@@ -94,8 +94,8 @@ Square square(std::int64_t side, int ranks) {
   Tensor b = tensor("pyflame.ColPartition");
   const reshard::PhysicalMesh physical = *reshard::PhysicalMesh::around(a.placement, b.placement);
   reshard::Reshard reshard = *reshard::Reshard::make(a.placement, b.placement, physical);
-  exchange::RankMap from = *exchange::dealt_out(a.placement, physical, ranks);
-  exchange::RankMap to = *exchange::dealt_out(b.placement, physical, ranks);
+  exchange::RankMap from = *exchange::distribute_places(a.placement, physical, ranks);
+  exchange::RankMap to = *exchange::distribute_places(b.placement, physical, ranks);
   return {std::move(a), std::move(b), std::move(reshard), std::move(from), std::move(to)};
 }
 

@@ -32,9 +32,9 @@ namespace {
 /// All nests of a copy together, row by row.
 class CombineRows final : public Job {
  public:
-  /// `dealing`: the destination is the larger side; its lines are prefetched.
-  CombineRows(RunTable table, Combiner combiner, std::int64_t width, bool dealing)
-      : blocks_(std::move(table)), combiner_(combiner), width_(width), dealing_(dealing) {
+  /// `scatters`: the destination is the larger side; its lines are prefetched.
+  CombineRows(RunTable table, Combiner combiner, std::int64_t width, bool scatters)
+      : blocks_(std::move(table)), combiner_(combiner), width_(width), scatters_(scatters) {
     constexpr std::int64_t kAheadBytes = 8192;
     const auto columns = static_cast<std::int64_t>(blocks_.table().columns.size());
     const std::int64_t average = blocks_.table().column_bytes / columns;
@@ -46,9 +46,8 @@ class CombineRows final : public Job {
   void run(std::int64_t first, std::int64_t last, int, const Arrays& arrays) const override {
     const std::vector<Stretch>& columns = blocks_.table().columns;
     const auto ask = [&](const Offsets& at, const Stretch& column) {
-      relayout::ask_for(
-          dealing_ ? arrays.to + at.dst + column.to : arrays.from + at.src + column.from,
-          column.bytes);
+      prefetch(scatters_ ? arrays.to + at.dst + column.to : arrays.from + at.src + column.from,
+               column.bytes);
     };
     blocks_.for_each(
         first, last,
@@ -73,7 +72,7 @@ class CombineRows final : public Job {
   RowBlocks blocks_;
   Combiner combiner_;
   std::int64_t width_;
-  bool dealing_;
+  bool scatters_;
   std::size_t ahead_;  ///< columns between prefetching bytes and combining them
 };
 
@@ -135,13 +134,13 @@ Result<Accumulate> Accumulate::make(Program program, Reduction reduction) {
   const std::int64_t width = *dtype_bits(type) / 8;
   auto body = std::make_shared<Body>();
   // Rows in the order of the side that is less likely to be in the caches.
-  const bool dealing = program.to.bytes >= program.from.bytes;
-  const auto by = dealing ? &Offsets::dst : &Offsets::src;
+  const bool scatters = program.to.bytes >= program.from.bytes;
+  const auto by = scatters ? &Offsets::dst : &Offsets::src;
   for (const Refinement& copy : program.copies) {
     if (copy.nests() == 0) continue;
     if (auto table = RunTable::make(copy, program.from, program.to, width, by)) {
       body->moves.copies.push_back(
-          std::make_unique<CombineRows>(*std::move(table), combiner, width, dealing));
+          std::make_unique<CombineRows>(*std::move(table), combiner, width, scatters));
       continue;
     }
     for (std::int64_t i = 0; i < copy.nests(); ++i) {

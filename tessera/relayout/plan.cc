@@ -90,9 +90,9 @@ bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bi
 void add_moves(const Program& program, std::int64_t bits, bool part, bool streaming, Jobs& jobs) {
   for (const Refinement& copy : program.copies) {
     if (bits >= 8 && part) {
-      auto job = relayout::make_deal_job(copy, program.from, program.to, bits, streaming);
+      auto job = relayout::make_gather_scatter_job(copy, program.from, program.to, bits, streaming);
       if (!job && copy.nests() > 1) {
-        job = relayout::make_turn_table_job(copy, program.from, program.to, bits);
+        job = relayout::make_transpose_table_job(copy, program.from, program.to, bits);
       }
       if (job) {
         jobs.push_back(std::move(job));

@@ -66,8 +66,10 @@ Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& r
   }
   const exchange::RankOrder order =
       is_cyclic ? exchange::RankOrder::kCyclic : exchange::RankOrder::kBlocks;
-  TESSERA_TRY(exchange::RankMap from, exchange::dealt_out(reshard.from(), physical, ranks, order));
-  TESSERA_TRY(exchange::RankMap to, exchange::dealt_out(reshard.to(), physical, ranks, order));
+  TESSERA_TRY(exchange::RankMap from,
+              exchange::distribute_places(reshard.from(), physical, ranks, order));
+  TESSERA_TRY(exchange::RankMap to,
+              exchange::distribute_places(reshard.to(), physical, ranks, order));
   return RankMaps{std::move(from), std::move(to)};
 }
 

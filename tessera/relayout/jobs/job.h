@@ -110,15 +110,16 @@ std::unique_ptr<const Job> make_table_job(const Refinement& copy, const Memory& 
 /// of a small source to a large destination, row by row in the order of the large one. It handles
 /// all nests of the copy together, so that each cache line of the large side is touched once. Null
 /// if the runs that are contiguous on both sides are short.
-std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& from,
-                                         const Memory& to, std::int64_t bits, bool streaming);
+std::unique_ptr<const Job> make_gather_scatter_job(const Refinement& copy, const Memory& from,
+                                                   const Memory& to, std::int64_t bits,
+                                                   bool streaming);
 
-/// The counterpart of the deal job for transposes: the factor that is contiguous in the source
-/// (columns) differs from the factor that is contiguous in the destination (rows), and both consist
-/// of segments. Blocks of rows are gathered from the segments of the source, transposed in
-/// registers, and written to the segments of the destination, for all nests of the copy together.
-/// Null if there are no such factors.
-std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Memory& from,
-                                               const Memory& to, std::int64_t bits);
+/// The counterpart of the gather and scatter job for transposes: the factor that is contiguous in
+/// the source (columns) differs from the factor that is contiguous in the destination (rows), and
+/// both consist of segments. Blocks of rows are gathered from the segments of the source,
+/// transposed in registers, and written to the segments of the destination, for all nests of the
+/// copy together. Null if there are no such factors.
+std::unique_ptr<const Job> make_transpose_table_job(const Refinement& copy, const Memory& from,
+                                                    const Memory& to, std::int64_t bits);
 
 }  // namespace tessera::relayout

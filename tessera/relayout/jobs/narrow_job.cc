@@ -85,22 +85,22 @@ class NarrowJob final : public Job {
 }  // namespace
 
 std::unique_ptr<const Job> make_narrow_job(const FlatNest& nest) {
-  Transpose turned{nest.src, nest.dst, static_cast<int>(nest.width), {}, {}, {}};
+  Transpose transposed{nest.src, nest.dst, static_cast<int>(nest.width), {}, {}, {}};
   for (const Axis& axis : nest.axes) {
-    if (axis.dst == nest.width) turned.rows.add(axis);
+    if (axis.dst == nest.width) transposed.rows.add(axis);
   }
-  const std::int64_t pitch = turned.rows.steps * nest.width;
+  const std::int64_t pitch = transposed.rows.steps * nest.width;
   if (pitch < 16 || pitch > 48 || pitch % 16 != 0) return nullptr;
   for (const Axis& axis : nest.axes) {
     if (axis.dst == nest.width) continue;
     if (axis.src == nest.width && axis.dst == pitch) {
-      turned.columns.add(axis);
+      transposed.columns.add(axis);
     } else {
-      turned.outer.push_back(axis);
+      transposed.outer.push_back(axis);
     }
   }
-  if (turned.columns.steps < kLine / nest.width) return nullptr;
-  return std::make_unique<NarrowJob>(std::move(turned));
+  if (transposed.columns.steps < kLine / nest.width) return nullptr;
+  return std::make_unique<NarrowJob>(std::move(transposed));
 }
 
 }  // namespace tessera::relayout

@@ -59,7 +59,7 @@ class ShortRowsJob final : public Job {
     std::byte* columns = arrays.scratch + kWriterBytes;
     for (std::int64_t i = first; i < last; ++i) {
       const Offsets at = offsets_at(nest_.outer, i);
-      turn(arrays, nest_.src + at.src, columns);
+      transpose(arrays, nest_.src + at.src, columns);
       std::byte* to = arrays.to + nest_.dst + at.dst;
       const std::int64_t at_once = writer.capacity() / bytes_;
       for (const Run& run : runs_) {
@@ -125,23 +125,23 @@ class ShortRowsJob final : public Job {
     piece_bytes_.assign(piece_at_.size(), bytes_);
   }
 
-  void turn(const Arrays& arrays, std::int64_t src, std::byte* columns) const {
+  void transpose(const Arrays& arrays, std::int64_t src, std::byte* columns) const {
     const auto tiles = static_cast<std::int64_t>(tile_first_.size());
     const std::byte* from = arrays.from + src;
     // Tiles wider than the contiguous part of the source read past it; and the tables require tiles
     // of one size.
     if ((tile_columns_ < side_ && src + furthest_ + side_ * width_ > arrays.from_bytes) ||
         tile_side(width_) != side_) {
-      for (std::int64_t t = 0; t < tiles; ++t) turn_slowly(from, t, columns);
+      for (std::int64_t t = 0; t < tiles; ++t) transpose_slowly(from, t, columns);
       return;
     }
     for (const std::int64_t row : tile_row_) {
-      turn_tiles(from, row_.data() + row, tile_first_.data(), columns + row * width_,
-                 tile_at_.data(), tile_columns_, tiles, width_, false);
+      transpose_tiles(from, row_.data() + row, tile_first_.data(), columns + row * width_,
+                      tile_at_.data(), tile_columns_, tiles, width_, false);
     }
   }
 
-  void turn_slowly(const std::byte* from, std::int64_t t, std::byte* columns) const {
+  void transpose_slowly(const std::byte* from, std::int64_t t, std::byte* columns) const {
     const auto tile = static_cast<std::size_t>(t);
     for (std::int64_t c = 0; c < tile_columns_; ++c) {
       for (std::int64_t r = 0; r < nest_.rows.steps; ++r) {

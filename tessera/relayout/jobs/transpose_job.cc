@@ -81,7 +81,7 @@ class Strip {
       if (rows.to - r - n < side_) n = rows.to - r;
       find_rows(r, n);
       if (!arrays_.streaming && !by_lanes_ && n >= side_ && columns_ >= side_) {
-        turn(to_ + r * width_);
+        transpose(to_ + r * width_);
       } else {
         read();
         write(r, n, r == rows.from, r + n == rows.to);
@@ -130,10 +130,10 @@ class Strip {
   }
 
   /// Outputs that stay in the caches need no intermediate buffer.
-  void turn(std::byte* begin) {
+  void transpose(std::byte* begin) {
     for (std::int64_t i = 0; i < tiles_down_; ++i) {
-      turn_tiles(from_, row_src_ + tile_row_[i], tile_first_, begin + tile_at_[i], tile_dst_,
-                 tile_columns_, tiles_across_, width_, false);
+      transpose_tiles(from_, row_src_ + tile_row_[i], tile_first_, begin + tile_at_[i], tile_dst_,
+                      tile_columns_, tiles_across_, width_, false);
     }
   }
 
@@ -188,8 +188,8 @@ class Strip {
       for (std::int64_t c = 0; c < tile_columns_; ++c) column[c] = to[c] - to[0];
       const std::int64_t* table = column;
       for (std::int64_t i = 0; i < tiles_down_; ++i) {
-        turn_tiles(from, row_src_ + tile_row_[i], tile_first_ + j, to[0] + tile_at_[i], &table,
-                   tile_columns_, 1, width_, streaming);
+        transpose_tiles(from, row_src_ + tile_row_[i], tile_first_ + j, to[0] + tile_at_[i], &table,
+                        tile_columns_, 1, width_, streaming);
       }
       return;
     }
@@ -390,7 +390,7 @@ std::size_t continuing(const std::vector<Axis>& axes, std::int64_t Axis::* side,
 }  // namespace
 
 std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streaming) {
-  Transpose turned{nest.src, nest.dst, static_cast<int>(nest.width), {}, {}, {}};
+  Transpose transposed{nest.src, nest.dst, static_cast<int>(nest.width), {}, {}, {}};
   std::vector<bool> taken(nest.axes.size(), false);
   const auto take = [&](Chain& chain, std::int64_t Axis::* side) {
     const std::size_t axis = continuing(nest.axes, side, chain.steps * nest.width, taken);
@@ -399,7 +399,7 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streami
     taken[axis] = true;
     return true;
   };
-  if (!take(turned.rows, &Axis::dst) || !take(turned.columns, &Axis::src)) return nullptr;
+  if (!take(transposed.rows, &Axis::dst) || !take(transposed.columns, &Axis::src)) return nullptr;
   const auto extend = [&](Chain& chain, std::int64_t Axis::* side, std::int64_t most) {
     while (chain.steps * nest.width < kWideRow) {
       const std::size_t axis = continuing(nest.axes, side, chain.steps * nest.width, taken);
@@ -408,16 +408,16 @@ std::unique_ptr<const Job> make_transpose_job(const FlatNest& nest, bool streami
       taken[axis] = true;
     }
   };
-  extend(turned.rows, &Axis::dst, INT64_MAX);
-  extend(turned.columns, &Axis::src, INT64_MAX);
+  extend(transposed.rows, &Axis::dst, INT64_MAX);
+  extend(transposed.columns, &Axis::src, INT64_MAX);
   for (std::size_t a = 0; a < nest.axes.size(); ++a) {
-    if (!taken[a]) turned.outer.push_back(nest.axes[a]);
+    if (!taken[a]) transposed.outer.push_back(nest.axes[a]);
   }
   // Blocks write long runs at any position; the next bytes to read should be close.
-  std::sort(turned.outer.begin(), turned.outer.end(), [](const Axis& a, const Axis& b) {
+  std::sort(transposed.outer.begin(), transposed.outer.end(), [](const Axis& a, const Axis& b) {
     return a.src != b.src ? a.src > b.src : a.dst > b.dst;
   });
-  return std::make_unique<TransposeJob>(std::move(turned), streaming);
+  return std::make_unique<TransposeJob>(std::move(transposed), streaming);
 }
 
 }  // namespace tessera::relayout

@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// kernels/: the loops that read and write memory, compiled for every instruction set and chosen at
-/// run time. Addresses, offsets and widths in bytes come in; moved bytes go out. Kernels know
-/// nothing of layouts and start no threads. Not part of the public interface.
+/// kernels/: the loops that read and write memory. Addresses, offsets and widths in bytes come in;
+/// moved bytes go out. Kernels know nothing of layouts and start no threads. Not part of the public
+/// interface.
+///
+/// The *.cc files are compiled once per instruction set, by foreach_target.h of the Highway
+/// library, and each function below calls the version for the processor at run time; *.inc hold
+/// what these files share.
 namespace tessera::relayout {
 
 /// Bytes of a cache line. Streaming stores write whole lines.
@@ -59,14 +63,14 @@ struct Stretch {
 /// Prefetches the lines of `bytes` bytes into the second-level cache. Requests that wait there do
 /// not block the loads and stores of the first-level cache, which can have only few outstanding
 /// requests.
-inline void ask_for(const std::byte* begin, std::int64_t bytes) {
+inline void prefetch(const std::byte* begin, std::int64_t bytes) {
   for (std::int64_t k = 0; k < bytes; k += kLine) __builtin_prefetch(begin + k, 0, 2);
   if (bytes > kLine) __builtin_prefetch(begin + bytes - 1, 0, 2);
 }
 
 /// Bytes to prefetch: for each stretch that is moved now, the bytes at `base` + from or to of one
 /// other stretch. Nothing when `base` is null.
-struct Wanted {
+struct PrefetchList {
   const std::byte* base = nullptr;
   const Stretch* stretches = nullptr;
   std::int64_t Stretch::* side = &Stretch::from;
@@ -80,7 +84,7 @@ struct StretchSizes {
 };
 void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretches,
                     std::int64_t count, const StretchSizes& sizes, bool streaming,
-                    const Wanted& wanted);
+                    const PrefetchList& list);
 
 /// Reads a byte of every line of [from, from + bytes), in order: memory is faster when no line is
 /// skipped.
@@ -143,9 +147,9 @@ void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, s
 /// (r, c) of tile j, at from + row[r] + first[j] + c·width, goes to to + column[j][c] + r·width,
 /// for the first `columns` columns of each of `tiles` tiles. `streaming` only for aligned whole
 /// lines.
-void turn_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
-                std::byte* to, const std::int64_t* const* column, std::int64_t columns,
-                std::int64_t tiles, int width, bool streaming);
+void transpose_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                     std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                     std::int64_t tiles, int width, bool streaming);
 
 /// Few rows of many columns: to[c·rows·width + r·width] = from[row[r] + c·width]; the rows fill a
 /// multiple of 16 bytes, at most 64, and `columns` is a multiple of tile_side(width).

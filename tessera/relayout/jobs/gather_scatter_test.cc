@@ -46,12 +46,12 @@ std::string mistake_of(const relayout::Program& program, Dice& dice, std::uint64
 
 constexpr std::array kTypes = {DType::kU8, DType::kU16, DType::kF32, DType::kF64};
 
-/// At least one in three of these cases must use the deal job, and one in twenty the turn table
-/// job.
+/// At least one in three of these cases must use the gather and scatter job, and one in twenty the
+/// transpose table job.
 void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
   if (kSanitized) cases /= 10;
-  int dealt = 0;
-  int turned = 0;
+  int gathered = 0;
+  int transposed = 0;
   int tried = 0;
   for (int seed = 0; seed < cases; ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed));
@@ -62,22 +62,22 @@ void holds(int cases, std::int64_t longest, std::int64_t most_bytes) {
     const Result<relayout::Plan> plan = relayout::Plan::make(draw.program, {.part = true});
     ASSERT_TRUE(plan.ok()) << plan.error().message << draw.text;
     const std::string how = plan->describe().front();
-    if (how.starts_with("scatter: ") || how.starts_with("gather: ")) ++dealt;
-    if (how.starts_with("transpose_table: ")) ++turned;
+    if (how.starts_with("scatter: ") || how.starts_with("gather: ")) ++gathered;
+    if (how.starts_with("transpose_table: ")) ++transposed;
     const std::string mistake = mistake_of(draw.program, dice, static_cast<std::uint64_t>(seed), 4);
     ASSERT_EQ(mistake, "") << "seed " << seed << draw.text << "\n  " << how;
   }
   EXPECT_GE(tried, cases / 2);
-  EXPECT_GE(dealt, tried / 3);
-  EXPECT_GE(turned, tried / 20);
+  EXPECT_GE(gathered, tried / 3);
+  EXPECT_GE(transposed, tried / 20);
 }
 
-TEST(Deal, ShortSegmentsMoveAsPlainLoopsDo) { holds(1200, 24, 1 << 18); }
-TEST(Deal, LongSegmentsMoveAsPlainLoopsDo) { holds(120, 3000, 1 << 22); }
+TEST(GatherScatter, ShortSegmentsMoveAsPlainLoopsDo) { holds(1200, 24, 1 << 18); }
+TEST(GatherScatter, LongSegmentsMoveAsPlainLoopsDo) { holds(120, 3000, 1 << 22); }
 
 /// 8x8 blocks to 100x100 on a 2x2 grid, from the rank (0, 0) to itself: the segments of a period of
 /// 400 are the overlaps of even blocks of 8 with even blocks of 100, cut at 8, 16, .. and 100.
-TEST(Deal, BlocksThatDoNotDivideAreOneJob) {
+TEST(GatherScatter, BlocksThatDoNotDivideAreOneJob) {
   Factor along[2];
   for (int dim = 0; dim < 2; ++dim) {
     std::int64_t packed = 0;

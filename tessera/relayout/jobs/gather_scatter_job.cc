@@ -17,11 +17,11 @@ constexpr std::int64_t kLongRun = 16384;       // bytes of a run that needs no p
 constexpr std::int64_t kMostTouched = 2;       // times the wanted bytes, gaps included
 constexpr std::int64_t kTouchedBytes = 16384;  // at a time
 
-class DealJob final : public Job {
+class GatherScatterJob final : public Job {
  public:
-  /// `dealing`: the destination is the large side.
-  DealJob(RunTable table, bool dealing, bool streaming)
-      : blocks_(std::move(table)), dealing_(dealing), streaming_(streaming) {
+  /// `scatters`: the destination is the large side.
+  GatherScatterJob(RunTable table, bool scatters, bool streaming)
+      : blocks_(std::move(table)), scatters_(scatters), streaming_(streaming) {
     const std::vector<Stretch>& columns = blocks_.table().columns;
     sizes_ = {columns[0].bytes, 0};
     for (const Stretch& column : columns) {
@@ -30,9 +30,9 @@ class DealJob final : public Job {
     }
     const std::int64_t average =
         blocks_.table().column_bytes / static_cast<std::int64_t>(columns.size());
-    if (average >= kLongRun || (dealing && streaming)) return;
+    if (average >= kLongRun || (scatters && streaming)) return;
     const std::int64_t span = columns.back().from + columns.back().bytes - columns[0].from;
-    if (!dealing && span > blocks_.table().column_bytes) {
+    if (!scatters && span > blocks_.table().column_bytes) {
       touches_ = span <= kMostTouched * blocks_.table().column_bytes;
     }
     ahead_ =
@@ -49,7 +49,7 @@ class DealJob final : public Job {
   }
 
   std::string describe() const override {
-    return cat(dealing_ ? "scatter" : "gather", ": runs of ", sizes_.shortest, " to ",
+    return cat(scatters_ ? "scatter" : "gather", ": runs of ", sizes_.shortest, " to ",
                sizes_.longest, " bytes, ", blocks_.table().columns.size(), " per row, ",
                blocks_.rows(), " rows", streaming_ ? ", streaming" : "");
   }
@@ -60,17 +60,17 @@ class DealJob final : public Job {
   void move(const Arrays& arrays, const Offsets& at, const Offsets& next, std::size_t from,
             std::size_t to) const {
     const std::vector<Stretch>& columns = blocks_.table().columns;
-    const auto copy = [&](std::size_t begin, std::size_t end, const Wanted& wanted) {
+    const auto copy = [&](std::size_t begin, std::size_t end, const PrefetchList& list) {
       if (begin >= end) return;
       copy_stretches(arrays.to + at.dst, arrays.from + at.src, columns.data() + begin,
-                     static_cast<std::int64_t>(end - begin), sizes_, streaming_, wanted);
+                     static_cast<std::int64_t>(end - begin), sizes_, streaming_, list);
     };
     if (touches_) return touch_and_copy(arrays.from + at.src, from, to, copy);
     if (ahead_ == 0) return copy(from, to, {});
-    const std::size_t turn = std::clamp(columns.size() - ahead_, from, to);
-    if (from < turn) copy(from, turn, {large(arrays, at), &columns[from + ahead_], side()});
-    if (turn < to) {
-      copy(turn, to, {large(arrays, next), &columns[turn + ahead_ - columns.size()], side()});
+    const std::size_t wrap = std::clamp(columns.size() - ahead_, from, to);
+    if (from < wrap) copy(from, wrap, {large(arrays, at), &columns[from + ahead_], side()});
+    if (wrap < to) {
+      copy(wrap, to, {large(arrays, next), &columns[wrap + ahead_ - columns.size()], side()});
     }
   }
 
@@ -91,12 +91,12 @@ class DealJob final : public Job {
   }
 
   const std::byte* large(const Arrays& arrays, const Offsets& at) const {
-    return dealing_ ? arrays.to + at.dst : arrays.from + at.src;
+    return scatters_ ? arrays.to + at.dst : arrays.from + at.src;
   }
-  std::int64_t Stretch::* side() const { return dealing_ ? &Stretch::to : &Stretch::from; }
+  std::int64_t Stretch::* side() const { return scatters_ ? &Stretch::to : &Stretch::from; }
 
   RowBlocks blocks_;
-  bool dealing_;
+  bool scatters_;
   bool streaming_;
   StretchSizes sizes_;
   bool touches_ = false;   ///< gaps are read as well
@@ -117,19 +117,20 @@ bool fills_lines(const RunTable& table) {
 
 }  // namespace
 
-std::unique_ptr<const Job> make_deal_job(const Refinement& copy, const Memory& from,
-                                         const Memory& to, std::int64_t bits, bool streaming) {
+std::unique_ptr<const Job> make_gather_scatter_job(const Refinement& copy, const Memory& from,
+                                                   const Memory& to, std::int64_t bits,
+                                                   bool streaming) {
   if (copy.nests() == 0) return nullptr;
-  const bool dealing = to.bytes >= from.bytes;
+  const bool scatters = to.bytes >= from.bytes;
   std::optional<RunTable> table =
-      RunTable::make(copy, from, to, bits / 8, dealing ? &Offsets::dst : &Offsets::src);
+      RunTable::make(copy, from, to, bits / 8, scatters ? &Offsets::dst : &Offsets::src);
   if (!table) return nullptr;
   const auto columns = static_cast<std::int64_t>(table->columns.size());
   // One nest of very short runs has better kernels; many nests would each touch the same lines.
   const std::int64_t shortest = copy.nests() > 1 ? std::min(kShortest, bits / 4) : kShortest;
   if (table->column_bytes / columns < shortest) return nullptr;
   const bool around = streaming && fills_lines(*table);
-  return std::make_unique<DealJob>(*std::move(table), dealing, around);
+  return std::make_unique<GatherScatterJob>(*std::move(table), scatters, around);
 }
 
 }  // namespace tessera::relayout

@@ -4,7 +4,7 @@
 #include "tessera/relayout/kernels/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tessera/relayout/kernels/turn_kernels.cc"
+#define HWY_TARGET_INCLUDE "tessera/relayout/kernels/transpose_kernels.cc"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
@@ -27,7 +27,7 @@ constexpr bool kFinishedOnReading = kSide<kWidth> <= 16;
 /// Transposes the square at `base` in registers, column by column: `put(c, v)` gets each column
 /// once.
 template <int kWidth, typename Put>
-HWY_INLINE void turn_square(const std::byte* base, const std::int64_t* row, const Put& put) {
+HWY_INLINE void transpose_square(const std::byte* base, const std::int64_t* row, const Put& put) {
   constexpr int kG = kGroup<kWidth>;
   Bytes v[kLanes][kG];
 #pragma GCC unroll 4
@@ -51,7 +51,7 @@ HWY_INLINE void turn_square(const std::byte* base, const std::int64_t* row, cons
 /// `tile`.
 constexpr int kRowsAtOnce = 16;
 template <int kWidth>
-HWY_INLINE void turn_lanes(const std::byte* base, const std::int64_t* row, std::byte* tile) {
+HWY_INLINE void transpose_lanes(const std::byte* base, const std::int64_t* row, std::byte* tile) {
   constexpr int kG = kGroup<kWidth>;
 #pragma GCC unroll 2
   for (int g = 0; g < kRowsAtOnce; g += kG) {
@@ -85,23 +85,23 @@ void read_tiles_of(const TileGrid& grid, std::int64_t i, const std::byte* from,
   if constexpr (kFinishedOnReading<kWidth>) {
     std::byte* tile = grid.tiles + i * kTile;
     for (std::int64_t j = 0; j < column_tiles; ++j, tile += step) {
-      turn_square<kWidth>(from + first[j], row,
-                          [&](int c, Bytes v) { store(v, tile + c * kVector); });
+      transpose_square<kWidth>(from + first[j], row,
+                               [&](int c, Bytes v) { store(v, tile + c * kVector); });
     }
   } else {
     for (int r0 = 0; r0 < kSide<kWidth>; r0 += kRowsAtOnce) {
       std::byte* tile = grid.tiles + i * kTile + r0 * kVector;
       for (std::int64_t j = 0; j < column_tiles; ++j, tile += step) {
-        turn_lanes<kWidth>(from + first[j], row + r0, tile);
+        transpose_lanes<kWidth>(from + first[j], row + r0, tile);
       }
     }
   }
 }
 
 template <int kWidth, bool kStreaming>
-void turn_tiles_of(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
-                   std::byte* to, const std::int64_t* const* column, std::int64_t columns,
-                   std::int64_t tiles) {
+void transpose_tiles_of(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                        std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                        std::int64_t tiles) {
   for (std::int64_t j = 0; j < tiles; ++j) {
     const std::int64_t* at = column[j];
     const auto put = [&](int c, Bytes v) {
@@ -113,11 +113,11 @@ void turn_tiles_of(const std::byte* from, const std::int64_t* row, const std::in
       }
     };
     if constexpr (kFinishedOnReading<kWidth>) {
-      turn_square<kWidth>(from + first[j], row, put);
+      transpose_square<kWidth>(from + first[j], row, put);
     } else {
       alignas(kLine) std::byte tile[kVector * kSide<kWidth>];
       for (int r0 = 0; r0 < kSide<kWidth>; r0 += kRowsAtOnce) {
-        turn_lanes<kWidth>(from + first[j], row + r0, tile + r0 * kVector);
+        transpose_lanes<kWidth>(from + first[j], row + r0, tile + r0 * kVector);
       }
       for (int c = 0; c < kGroup<kWidth>; ++c) finish_columns<kWidth>(tile, c, put);
     }
@@ -237,26 +237,27 @@ void WriteColumns(const TileGrid& grid, std::int64_t j, std::int64_t columns, st
 }
 
 template <bool kStreaming>
-void turn_tiles_to(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
-                   std::byte* to, const std::int64_t* const* column, std::int64_t columns,
-                   std::int64_t tiles, int width) {
+void transpose_tiles_to(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                        std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                        std::int64_t tiles, int width) {
   switch (width) {
     case 1:
-      return turn_tiles_of<1, kStreaming>(from, row, first, to, column, columns, tiles);
+      return transpose_tiles_of<1, kStreaming>(from, row, first, to, column, columns, tiles);
     case 2:
-      return turn_tiles_of<2, kStreaming>(from, row, first, to, column, columns, tiles);
+      return transpose_tiles_of<2, kStreaming>(from, row, first, to, column, columns, tiles);
     case 4:
-      return turn_tiles_of<4, kStreaming>(from, row, first, to, column, columns, tiles);
+      return transpose_tiles_of<4, kStreaming>(from, row, first, to, column, columns, tiles);
     default:
-      return turn_tiles_of<8, kStreaming>(from, row, first, to, column, columns, tiles);
+      return transpose_tiles_of<8, kStreaming>(from, row, first, to, column, columns, tiles);
   }
 }
 
-void TurnTiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
-               std::byte* to, const std::int64_t* const* column, std::int64_t columns,
-               std::int64_t tiles, int width, bool streaming) {
-  if (streaming) return turn_tiles_to<true>(from, row, first, to, column, columns, tiles, width);
-  turn_tiles_to<false>(from, row, first, to, column, columns, tiles, width);
+void TransposeTiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                    std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                    std::int64_t tiles, int width, bool streaming) {
+  if (streaming)
+    return transpose_tiles_to<true>(from, row, first, to, column, columns, tiles, width);
+  transpose_tiles_to<false>(from, row, first, to, column, columns, tiles, width);
 }
 
 void InterleaveRows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
@@ -304,7 +305,7 @@ namespace tessera::relayout {
 HWY_EXPORT(TileSide);
 HWY_EXPORT(ReadTiles);
 HWY_EXPORT(WriteColumns);
-HWY_EXPORT(TurnTiles);
+HWY_EXPORT(TransposeTiles);
 HWY_EXPORT(InterleaveRows);
 HWY_EXPORT(SplitColumns);
 
@@ -317,10 +318,11 @@ void write_columns(const TileGrid& grid, std::int64_t j, std::int64_t columns, s
                    const std::int64_t* at, bool streaming) {
   HWY_DYNAMIC_DISPATCH(WriteColumns)(grid, j, columns, to, at, streaming);
 }
-void turn_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
-                std::byte* to, const std::int64_t* const* column, std::int64_t columns,
-                std::int64_t tiles, int width, bool streaming) {
-  HWY_DYNAMIC_DISPATCH(TurnTiles)(from, row, first, to, column, columns, tiles, width, streaming);
+void transpose_tiles(const std::byte* from, const std::int64_t* row, const std::int64_t* first,
+                     std::byte* to, const std::int64_t* const* column, std::int64_t columns,
+                     std::int64_t tiles, int width, bool streaming) {
+  HWY_DYNAMIC_DISPATCH(TransposeTiles)(from, row, first, to, column, columns, tiles, width,
+                                       streaming);
 }
 void interleave_rows(std::byte* to, const std::byte* from, const std::int64_t* row, int rows,
                      std::int64_t columns, int width) {

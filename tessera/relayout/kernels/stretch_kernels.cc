@@ -4,7 +4,7 @@
 #include "tessera/relayout/kernels/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tessera/relayout/kernels/deal_kernels.cc"
+#define HWY_TARGET_INCLUDE "tessera/relayout/kernels/stretch_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
@@ -17,15 +17,15 @@ namespace {
 /// Calls `copy(to, from, bytes)` for every stretch.
 template <typename Copy>
 HWY_INLINE void for_each_stretch(std::byte* to, const std::byte* from, const Stretch* stretches,
-                                 std::int64_t count, const Wanted& wanted, const Copy& copy) {
-  if (wanted.base == nullptr) {
+                                 std::int64_t count, const PrefetchList& list, const Copy& copy) {
+  if (list.base == nullptr) {
     for (std::int64_t i = 0; i < count; ++i) {
       copy(to + stretches[i].to, from + stretches[i].from, stretches[i].bytes);
     }
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    ask_for(wanted.base + wanted.stretches[i].*wanted.side, wanted.stretches[i].bytes);
+    prefetch(list.base + list.stretches[i].*list.side, list.stretches[i].bytes);
     copy(to + stretches[i].to, from + stretches[i].from, stretches[i].bytes);
   }
 }
@@ -74,9 +74,9 @@ struct AnySize {
 
 void CopyStretches(std::byte* to, const std::byte* from, const Stretch* stretches,
                    std::int64_t count, const StretchSizes& sizes, bool streaming,
-                   const Wanted& wanted) {
+                   const PrefetchList& list) {
   const auto all = [&](const auto& copy) {
-    for_each_stretch(to, from, stretches, count, wanted, copy);
+    for_each_stretch(to, from, stretches, count, list, copy);
   };
   const auto within = [&](std::int64_t least, std::int64_t most) {
     return sizes.shortest >= least && sizes.longest <= most;
@@ -102,9 +102,9 @@ HWY_EXPORT(CopyStretches);
 
 void copy_stretches(std::byte* to, const std::byte* from, const Stretch* stretches,
                     std::int64_t count, const StretchSizes& sizes, bool streaming,
-                    const Wanted& wanted) {
+                    const PrefetchList& list) {
   HWY_DYNAMIC_DISPATCH(CopyStretches)
-  (to, from, stretches, count, sizes, streaming, wanted);
+  (to, from, stretches, count, sizes, streaming, list);
 }
 
 void touch_lines(const std::byte* from, std::int64_t bytes) {

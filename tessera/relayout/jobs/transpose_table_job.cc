@@ -18,8 +18,8 @@ constexpr std::int64_t kMostRows = 256;                      // of a block
 constexpr std::int64_t kMostRowBytes = 4096;                 // of a row of a block
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 18;  // of a block, about
 constexpr std::int64_t kGathered = std::int64_t{1} << 19;    // of scratch: rows as they are read
-constexpr std::int64_t kTurned = std::int64_t{3} << 18;      // and columns before they are written
-static_assert(kGathered + kTurned <= Scratch::kJobBytes);
+constexpr std::int64_t kTransposed = std::int64_t{3} << 18;  // and columns before they are written
+static_assert(kGathered + kTransposed <= Scratch::kJobBytes);
 
 using Table = std::vector<Offsets>;
 
@@ -71,10 +71,10 @@ StretchSizes sizes_of(const std::vector<Cut>& cuts) {
   return sizes;
 }
 
-class TurnTableJob final : public Job {
+class TransposeTableJob final : public Job {
  public:
   /// `rows` increase in the destination and `columns` in the source; `outer` is everything else.
-  TurnTableJob(Table rows, Table columns, RunTable outer, int width)
+  TransposeTableJob(Table rows, Table columns, RunTable outer, int width)
       : rows_(std::move(rows)), outer_(std::move(outer)), width_(width) {
     const auto count = static_cast<std::int64_t>(rows_.size());
     row_cuts_ = cut_table(rows_, &Offsets::dst, width, kMostRows);
@@ -121,23 +121,23 @@ class TurnTableJob final : public Job {
     std::byte* to = arrays.to + at.dst;
     const std::int64_t* dst = column_dst_.data() + columns.from;
     if (rows.one_run() && rows.entries() >= side) {
-      return turn(gathered, pitch, rows, columns, to + rows.stretches[0].to, dst);
+      return transpose(gathered, pitch, rows, columns, to + rows.stretches[0].to, dst);
     }
     // Columns that consist of several stretches, or are shorter than a tile, are copied out of
     // scratch memory.
     const std::int64_t room = (ceil_div(std::max(rows.bytes, side * width_), kLine) | 1) * kLine;
-    std::byte* turned = gathered + kGathered;
-    const std::int64_t at_once = std::max(side, kTurned / room / side * side);
-    assert(at_once * room <= kTurned);
+    std::byte* transposed = gathered + kGathered;
+    const std::int64_t at_once = std::max(side, kTransposed / room / side * side);
+    assert(at_once * room <= kTransposed);
     std::int64_t places[kMostRowBytes];
     for (std::int64_t c = 0; c < columns.entries(); c += at_once) {
       const std::int64_t n = std::min(at_once, columns.entries() - c);
       for (std::int64_t k = 0; k < n; ++k) places[k] = k * room;
       Cut part;
       part.to = static_cast<std::size_t>(n);
-      turn(gathered + c * width_, pitch, rows, part, turned, places);
+      transpose(gathered + c * width_, pitch, rows, part, transposed, places);
       for (std::int64_t k = 0; k < n; ++k) {
-        copy_stretches(to + dst[c + k], turned + places[k], rows.stretches.data(),
+        copy_stretches(to + dst[c + k], transposed + places[k], rows.stretches.data(),
                        static_cast<std::int64_t>(rows.stretches.size()), write_sizes_, false, {});
       }
     }
@@ -157,8 +157,8 @@ class TurnTableJob final : public Job {
   }
 
   /// Column c of the gathered block to to + dst[c].
-  void turn(const std::byte* gathered, std::int64_t pitch, const Cut& rows, const Cut& columns,
-            std::byte* to, const std::int64_t* dst) const {
+  void transpose(const std::byte* gathered, std::int64_t pitch, const Cut& rows, const Cut& columns,
+                 std::byte* to, const std::int64_t* dst) const {
     const std::int64_t side = tile_side(width_);
     const std::int64_t high = rows.entries();
     const std::int64_t wide = columns.entries();
@@ -175,7 +175,8 @@ class TurnTableJob final : public Job {
     for (std::int64_t r = 0; r < high; r += side) {
       const std::int64_t begin = std::max<std::int64_t>(0, std::min(r, high - side));
       for (std::int64_t k = 0; k < side; ++k) row[k] = std::min(begin + k, high - 1) * pitch;
-      turn_tiles(gathered, row, first, to + begin * width_, column, across, tiles, width_, false);
+      transpose_tiles(gathered, row, first, to + begin * width_, column, across, tiles, width_,
+                      false);
     }
   }
 
@@ -231,8 +232,8 @@ void extend(Table& table, std::vector<Table>& tables, std::int64_t Offsets::* si
 
 }  // namespace
 
-std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Memory& from,
-                                               const Memory& to, std::int64_t bits) {
+std::unique_ptr<const Job> make_transpose_table_job(const Refinement& copy, const Memory& from,
+                                                    const Memory& to, std::int64_t bits) {
   constexpr std::int64_t kEnough = 1024;  // contiguous bytes
   if (copy.nests() == 0) return nullptr;
   const std::int64_t width = bits / 8;
@@ -250,9 +251,9 @@ std::unique_ptr<const Job> make_turn_table_job(const Refinement& copy, const Mem
   extend(*rows, tables, &Offsets::dst, width, kEnough);
   extend(*columns, tables, &Offsets::src, width, kEnough);
   const Offsets base{from.flat(copy.base().a) * width, to.flat(copy.base().b) * width};
-  return std::make_unique<TurnTableJob>(*std::move(rows), *std::move(columns),
-                                        RunTable::of_rows(base, std::move(tables), &Offsets::src),
-                                        static_cast<int>(width));
+  return std::make_unique<TransposeTableJob>(
+      *std::move(rows), *std::move(columns),
+      RunTable::of_rows(base, std::move(tables), &Offsets::src), static_cast<int>(width));
 }
 
 }  // namespace tessera::relayout
