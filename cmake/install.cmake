@@ -18,8 +18,8 @@ set(TESSERA_CORE_HEADERS
     tessera/layout/regions.h tessera/layout/runs.h tessera/layout/view.h
     tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
     tessera/notation/convert.h tessera/notation/tensor.h
-    tessera/relayout/emit_c.h tessera/relayout/plan.h tessera/relayout/program.h
-    tessera/relayout/rounding.h tessera/relayout/verify.h
+    tessera/relayout/emit_c.h tessera/relayout/naive_move.h tessera/relayout/plan.h
+    tessera/relayout/program.h tessera/relayout/rounding.h tessera/relayout/verify.h
     tessera/reshard/cost.h tessera/reshard/reshard.h tessera/reshard/transfers.h
     tessera/target/fit.h tessera/target/machine.h)
 # Ranks that exchange data: for tessera::mpi, and for users' own transports.
@@ -28,7 +28,8 @@ set(TESSERA_EXCHANGE_HEADERS
     tessera/exchange/resharder.h tessera/exchange/timeouts.h)
 # The interface of PyFlame programs.
 set(TESSERA_PYFLAME_HEADERS
-    tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h tessera/memory/mesh_plan.h
+    tessera/memory/advice.h tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
+    tessera/memory/mesh_plan.h
     tessera/memory/shortfall.h tessera/notation/pyflame/pyflame.h
     tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h
     tessera/pyflame/pe_memory_planner.h)

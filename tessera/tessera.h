@@ -32,6 +32,7 @@
 #include "tessera/notation/convert.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/relayout/emit_c.h"
+#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/rounding.h"

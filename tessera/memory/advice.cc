@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/advice.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -6,7 +8,6 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/shortfall.h"
 #include "tessera/memory/solver/packing.h"
 
 namespace tessera::memory {
@@ -163,6 +164,22 @@ class Adviser {
 };
 
 }  // namespace
+
+std::string_view remedy_name(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::kInPlace:
+      return "in_place";
+    case Remedy::kSmallerPanel:
+      return "smaller_panel";
+    case Remedy::kSmallerBuffers:
+      return "smaller_buffers";
+    case Remedy::kFinerGrid:
+      return "finer_grid";
+    case Remedy::kSmallerReserve:
+      return "smaller_reserve";
+  }
+  return "";
+}
 
 std::int64_t live_at(const Lifetimes& lives, std::span<const std::int64_t> sizes,
                      std::int64_t moment) {

@@ -118,20 +118,4 @@ Error does_not_fit(const Shortfall& shortfall, const std::vector<std::string>& n
                "reduce what is live at that moment"};
 }
 
-std::string_view remedy_name(Remedy remedy) {
-  switch (remedy) {
-    case Remedy::kInPlace:
-      return "in_place";
-    case Remedy::kSmallerPanel:
-      return "smaller_panel";
-    case Remedy::kSmallerBuffers:
-      return "smaller_buffers";
-    case Remedy::kFinerGrid:
-      return "finer_grid";
-    case Remedy::kSmallerReserve:
-      return "smaller_reserve";
-  }
-  return "";
-}
-
 }  // namespace tessera::memory

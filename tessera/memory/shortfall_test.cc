@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tessera/memory/advice.h"
 #include "tessera/memory/solve.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/generate.h"

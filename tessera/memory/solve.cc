@@ -11,6 +11,7 @@
 #include "tessera/memory/solver/greedy.h"
 #include "tessera/memory/solver/packing.h"
 #include "tessera/memory/solver/parts.h"
+#include "tessera/memory/solver/repair.h"
 #include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {

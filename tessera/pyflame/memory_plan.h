@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/memory/advice.h"
 #include "tessera/memory/mesh_plan.h"
 #include "tessera/memory/shortfall.h"
 #include "tessera/pyflame/mesh_layout.h"

@@ -9,6 +9,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/verify.h"
 #include "tools/files/array_file.h"
 #include "tools/files/mapped_file.h"

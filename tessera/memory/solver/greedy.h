@@ -25,21 +25,6 @@ struct GreedyOptions {
 Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options,
                             Array<std::int64_t>& offsets);
 
-/// Improves a plan: takes the blocks that reach highest, and those in their way, and places them in
-/// another order, round after round, keeping the best plan. A round places one block; a block that
-/// overlaps many others counts for several rounds (one for each 32 of them), so that rounds measure
-/// time, about 2 us each. Deterministic unless `seconds` run out first. Plans of many blocks need
-/// more rounds: two or four for each block.
-struct RepairOptions {
-  std::int64_t good_enough = 0;
-  std::int64_t rounds = 3000;
-  double seconds = 1;
-  WorkBudget* budget = nullptr;  ///< the same
-};
-/// Returns the peak, which it never raises. `offsets` holds a plan before and after.
-Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options,
-                            Array<std::int64_t>& offsets);
-
 /// Moves blocks of a finished plan to their hints: all hints that do not overlap each other if the
 /// heuristics find such a plan that is not higher; otherwise those whose position happens to be
 /// free. Returns the peak, which it never raises.

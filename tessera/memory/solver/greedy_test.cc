@@ -11,6 +11,7 @@
 #include "bench/transformer_trace.h"
 #include "tessera/memory/solver/overlaps.h"
 #include "tessera/memory/solver/packing.h"
+#include "tessera/memory/solver/repair.h"
 #include "tessera/memory/solver/skyline.h"
 #include "tessera/memory/solver/waiting_blocks.h"
 #include "tessera/memory/validate.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/memory/solver/repair.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "tessera/memory/solver/first_fit.h"
-#include "tessera/memory/solver/greedy.h"
 #include "tessera/memory/solver/overlaps.h"
 #include "tessera/memory/solver/work_budget.h"
 

@@ -8,6 +8,7 @@
 #include "bench/hard_instance.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/solver/greedy.h"
+#include "tessera/memory/solver/repair.h"
 #include "tessera/memory/solver/work_budget.h"
 #include "tessera/memory/validate.h"
 #include "tessera/testing/memory/naive_alloc.h"

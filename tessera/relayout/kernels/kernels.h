@@ -8,9 +8,9 @@
 /// moved bytes go out. Kernels know nothing of layouts and start no threads. Not part of the public
 /// interface.
 ///
-/// The *.cc files are compiled once per instruction set, by foreach_target.h of the Highway
-/// library, and each function below calls the version for the processor at run time; *.inc hold
-/// what these files share.
+/// The files that include foreach_target.h of the Highway library (*_kernels.cc, permute_lines.cc)
+/// are compiled once per instruction set, and their functions call the version for the processor at
+/// run time; *.inc hold what these files share.
 namespace tessera::relayout {
 
 /// Bytes of a cache line. Streaming stores write whole lines.

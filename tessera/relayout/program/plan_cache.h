@@ -10,9 +10,9 @@
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 
-/// program/: parts around a Program: the cache of plans, the list of positions for checks, and the
-/// naive reference move (verify.h). Placements come in; plans, positions or moved bytes go out. The
-/// list and the reference move must not share code with make_program.
+/// program/: parts around a Program: the cache of plans, and the list of positions from which
+/// verify.h and naive_move.h work. Placements come in; plans or positions go out. The list must not
+/// share code with make_program.
 namespace tessera::relayout {
 
 /// Caches the plans of repeated moves. A move is a source, a destination, a padding rule and plan

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "tessera/base/text.h"
+#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/program/position_list.h"
-#include "tessera/relayout/verify.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/naive_cast.h"
 #include "tessera/testing/relayout/relayout_laws.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/relayout/naive_move.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +9,6 @@
 #include <limits>
 #include <vector>
 
-#include "tessera/relayout/verify.h"
 #include "tessera/testing/build.h"
 
 namespace tessera::test {
