@@ -9,18 +9,9 @@
 #include "tessera/relayout/jobs/job.h"
 #include "tessera/relayout/jobs/moves.h"
 #include "tessera/relayout/jobs/run_table.h"
+#include "tessera/relayout/kernels/kernels.h"
 
 namespace tessera::relayout {
-
-using relayout::Arrays;
-using relayout::Axis;
-using relayout::FlatNest;
-using relayout::Job;
-using relayout::Moves;
-using relayout::Offsets;
-using relayout::RowBlocks;
-using relayout::RunTable;
-using relayout::Stretch;
 
 struct Accumulate::Body {
   Program program;
@@ -145,7 +136,7 @@ Result<Accumulate> Accumulate::make(Program program, Reduction reduction) {
     }
     for (std::int64_t i = 0; i < copy.nests(); ++i) {
       body->moves.copies.push_back(std::make_unique<CombineNest>(
-          relayout::flatten(copy.nest(i), program.from, program.to), combiner, width));
+          flatten(copy.nest(i), program.from, program.to), combiner, width));
     }
   }
   body->program = std::move(program);
@@ -156,7 +147,7 @@ const Program& Accumulate::program() const { return body_->program; }
 
 Status Accumulate::run(std::span<const std::byte> from, std::span<std::byte> to,
                        ThreadPool& pool) const {
-  TESSERA_CHECK_OK(relayout::check_sizes(body_->program, from.size(), to.size()));
+  TESSERA_CHECK_OK(check_sizes(body_->program, from.size(), to.size()));
   TESSERA_TRY(const bool fits, body_->moves.run(from, to, pool));
   static_cast<void>(fits);  // nothing is cast
   return ok_status();

@@ -17,9 +17,6 @@
 namespace tessera::relayout {
 namespace {
 
-using relayout::Axis;
-using relayout::FlatNest;
-
 constexpr std::int64_t kMostNests = 1 << 14;
 /// Up to this many nests are written as separate loops; more go into tables.
 constexpr std::size_t kWrittenOut = 16;
@@ -254,7 +251,7 @@ class Writer {
     }
     std::vector<Row> copy_rows;
     for (std::int64_t i = 0; i < program_.nests(); ++i) {
-      const FlatNest nest = relayout::flatten(program_.nest(i), program_.from, program_.to);
+      const FlatNest nest = flatten(program_.nest(i), program_.from, program_.to);
       copy_rows.push_back(row_of(nest, size(), !is_packed()));
     }
     const bool has_fills = !fill_rows.empty();
@@ -292,7 +289,7 @@ class Writer {
       const std::int64_t step = program_.to.flat(loop.step);
       nest.axes.push_back({loop.extent, step, step});
     }
-    return relayout::simplified(std::move(nest));
+    return simplified(std::move(nest));
   }
 
   std::string packed_functions(bool has_copies) const {

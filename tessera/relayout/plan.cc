@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/text.h"
@@ -15,11 +16,6 @@
 #include "tessera/relayout/jobs/moves.h"
 
 namespace tessera::relayout {
-
-using relayout::FlatNest;
-using relayout::Jobs;
-using relayout::Moves;
-using relayout::WideImage;
 
 struct Plan::Body {
   Program program;
@@ -48,7 +44,7 @@ Result<std::vector<std::byte>> padding_bytes(const Program& program) {
 
 void add_nests(const Refinement& copy, const Program& program, std::vector<FlatNest>& nests) {
   for (std::int64_t i = 0; i < copy.nests(); ++i) {
-    nests.push_back(relayout::flatten(copy.nest(i), program.from, program.to));
+    nests.push_back(flatten(copy.nest(i), program.from, program.to));
   }
 }
 
@@ -87,12 +83,14 @@ bool falls_apart(const Refinement& copy, const Program& program, std::int64_t bi
 }
 
 /// Elements of one type that have addresses, or share bytes.
-void add_moves(const Program& program, std::int64_t bits, bool part, bool streaming, Jobs& jobs) {
+std::optional<Jobs> move_jobs(const Program& program, std::int64_t bits, bool part,
+                              bool streaming) {
+  Jobs jobs;
   for (const Refinement& copy : program.copies) {
     if (bits >= 8 && part) {
-      auto job = relayout::make_gather_scatter_job(copy, program.from, program.to, bits, streaming);
+      auto job = make_gather_scatter_job(copy, program.from, program.to, bits, streaming);
       if (!job && copy.nests() > 1) {
-        job = relayout::make_transpose_table_job(copy, program.from, program.to, bits);
+        job = make_transpose_table_job(copy, program.from, program.to, bits);
       }
       if (job) {
         jobs.push_back(std::move(job));
@@ -100,50 +98,66 @@ void add_moves(const Program& program, std::int64_t bits, bool part, bool stream
       }
     }
     if (bits >= 8 && falls_apart(copy, program, bits)) {
-      if (auto job = relayout::make_table_job(copy, program.from, program.to, bits)) {
+      if (auto job = make_table_job(copy, program.from, program.to, bits)) {
         jobs.push_back(std::move(job));
         continue;
       }
     }
     std::vector<FlatNest> nests;
     add_nests(copy, program, nests);
-    for (const FlatNest& nest : nests) relayout::add_jobs(nest, bits, streaming, jobs);
+    for (const FlatNest& nest : nests) add_jobs(nest, bits, streaming, jobs);
   }
+  return jobs;
 }
 
-/// Adds the jobs that need no image of the destination; false when one is needed.
-Result<bool> add_copies(const Program& program, const PlanOptions& options, bool streaming,
-                        Jobs& jobs) {
+/// Block floats of one type: tiles that move as a whole are copied without changing any bit. Empty
+/// when some tile does not.
+std::optional<Jobs> tile_jobs(const Program& program, bool streaming) {
+  constexpr std::int64_t kTile = 1024;
+  if (!program.fills.empty()) return std::nullopt;
+  Jobs jobs;
+  for (const FlatNest& nest : flat_nests(program)) {
+    const auto tiles = in_tiles(nest, kTile, tile_bytes_32x32(program.to.storage()));
+    if (!tiles) return std::nullopt;
+    add_runs_jobs(*tiles, streaming, jobs);
+  }
+  return jobs;
+}
+
+/// Casts to block floats, in whole groups. Empty when some group is written in parts.
+std::optional<Jobs> group_cast_jobs(const Program& program, const Cast& cast) {
+  constexpr std::int64_t kGroup = 16;
+  if (!program.fills.empty() || dtype_bits(program.from.storage()).value_or(0) < 8) {
+    return std::nullopt;
+  }
+  Jobs jobs;
+  for (const FlatNest& nest : flat_nests(program)) {
+    if (!fills_groups(nest, kGroup)) return std::nullopt;
+    add_group_cast_jobs(nest, cast, jobs);
+  }
+  return jobs;
+}
+
+/// Casts to elements that have addresses of their own. Empty when they share bytes.
+std::optional<Jobs> cast_jobs(const Program& program, const Cast& cast, bool streaming) {
+  if (*dtype_bits(program.to.storage()) < 8) return std::nullopt;
+  Jobs jobs;
+  for (const FlatNest& nest : flat_nests(program)) add_cast_jobs(nest, cast, streaming, jobs);
+  return jobs;
+}
+
+/// The jobs of all copies; empty when the destination must be made as a WideImage.
+Result<std::optional<Jobs>> copy_jobs(const Program& program, const PlanOptions& options,
+                                      bool streaming) {
   const DType from = program.from.storage();
   const DType to = program.to.storage();
-  if (from == to && dtype_bits(to)) {
-    add_moves(program, *dtype_bits(to), options.part, streaming, jobs);
-    return true;
-  }
-  const std::vector<FlatNest> nests = flat_nests(program);
-  constexpr std::int64_t kTile = 1024;
-  constexpr std::int64_t kGroup = 16;
   if (from == to) {
-    // Tiles that move as a whole are copied without changing any bit.
-    for (const FlatNest& nest : nests) {
-      const auto tiles = relayout::in_tiles(nest, kTile, tile_bytes_32x32(to));
-      if (!tiles) return false;
-      relayout::add_runs_jobs(*tiles, streaming, jobs);
-    }
-    return program.fills.empty();
+    const std::optional<std::int64_t> bits = dtype_bits(to);
+    return bits ? move_jobs(program, *bits, options.part, streaming)
+                : tile_jobs(program, streaming);
   }
   TESSERA_TRY(const Cast cast, Cast::make(from, to, options.rounding));
-  if (is_block_float(to)) {
-    if (!program.fills.empty() || dtype_bits(from).value_or(0) < 8) return false;
-    for (const FlatNest& nest : nests) {
-      if (!relayout::fills_groups(nest, kGroup)) return false;
-    }
-    for (const FlatNest& nest : nests) relayout::add_group_cast_jobs(nest, cast, jobs);
-    return true;
-  }
-  if (*dtype_bits(to) < 8) return false;
-  for (const FlatNest& nest : nests) relayout::add_cast_jobs(nest, cast, streaming, jobs);
-  return true;
+  return is_block_float(to) ? group_cast_jobs(program, cast) : cast_jobs(program, cast, streaming);
 }
 
 }  // namespace
@@ -153,13 +167,15 @@ Result<Plan> Plan::make(Program program, const PlanOptions& options) {
   Moves& moves = body->moves;
   moves.streaming = options.stores == Stores::kStreaming ||
                     (options.stores == Stores::kAuto && program.to.bytes >= streaming_bytes());
-  TESSERA_TRY(const bool direct, add_copies(program, options, moves.streaming, moves.copies));
-  if (!direct) {
-    moves.copies.clear();
+  TESSERA_TRY(std::optional<Jobs> copies, copy_jobs(program, options, moves.streaming));
+  if (!copies) {
     TESSERA_TRY(body->image, WideImage::make(program, options));
-  } else if (!program.fills.empty()) {
-    TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program));
-    relayout::add_fills(program, *dtype_bits(program.to.storage()), value, moves);
+  } else {
+    moves.copies = *std::move(copies);
+    if (!program.fills.empty()) {
+      TESSERA_TRY(const std::vector<std::byte> value, padding_bytes(program));
+      add_fills(program, *dtype_bits(program.to.storage()), value, moves);
+    }
   }
   body->program = std::move(program);
   return Plan(std::move(body));
@@ -173,13 +189,13 @@ std::vector<std::string> Plan::describe() const {
 
 Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const {
   const Program& moved = body_->program;
-  TESSERA_CHECK_OK(relayout::check_sizes(moved, from.size(), to.size()));
+  TESSERA_CHECK_OK(check_sizes(moved, from.size(), to.size()));
   TESSERA_TRY(const bool fits,
               body_->image ? body_->image->run(from, to, pool) : body_->moves.run(from, to, pool));
   if (fits) return ok_status();
-  const std::optional<std::int64_t> misfit = relayout::first_misfit(moved, from);
+  const std::optional<std::int64_t> misfit = first_misfit(moved, from);
   assert(misfit && "what a cast did not fit is found again");
-  return relayout::does_not_fit(moved.from, misfit.value_or(0), moved.to.storage());
+  return does_not_fit(moved.from, misfit.value_or(0), moved.to.storage());
 }
 
 }  // namespace tessera::relayout
