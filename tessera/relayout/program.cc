@@ -99,7 +99,7 @@ void add_fills(const Placement& to, Program& program) {
     if (listed.ok() && program.fills.size() <= kMaxFills) return;
   }
   program.fills = {everything(program.to)};
-  program.fills_all = true;
+  program.fills_cover_data = true;
 }
 
 PaddingValue promised_padding(const Placement& to) {

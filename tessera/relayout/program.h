@@ -83,8 +83,8 @@ struct Program {
   Memory to;
   std::vector<Refinement> copies;  ///< one, or one for each pair of boxes of piecewise placements
   std::vector<FillNest> fills;
-  double padding = 0;      ///< what the fills write
-  bool fills_all = false;  ///< the fills cover data too, which the copies then overwrite
+  double padding = 0;             ///< what the fills write
+  bool fills_cover_data = false;  ///< the fills cover data too, which the copies then overwrite
 
   /// The number of copy nests, and the nest with number i, 0 <= i < nests().
   std::int64_t nests() const;

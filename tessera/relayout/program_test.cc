@@ -122,7 +122,7 @@ TEST(Program, FillsFollowTheRule) {
   const Layout from = row_major({5, 6});
   const auto filled = [&](PaddingValue value, relayout::PaddingRule rule) {
     const relayout::Program made = program(from, tiled(5, 6, 4, value), rule);
-    EXPECT_FALSE(made.fills_all);
+    EXPECT_FALSE(made.fills_cover_data);
     std::int64_t positions = 0;
     for (const relayout::FillNest& fill : made.fills) positions += fill.positions();
     return positions;

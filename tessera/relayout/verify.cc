@@ -163,7 +163,7 @@ void Verifier::fill(Position at, bool wanted) {
   const std::int64_t position = flat(at);
   const std::int32_t owner = owner_[static_cast<std::size_t>(position)];
   filled_[static_cast<std::size_t>(position)] = 1;
-  if (owner != kNobody && !program_.fills_all) {
+  if (owner != kNobody && !program_.fills_cover_data) {
     found(Flaw::kFilled, position, [&] {
       return cat("a fill writes ", position_name(position, to_), ", which is for ",
                  element_name(owner));

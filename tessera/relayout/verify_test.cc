@@ -142,7 +142,7 @@ TEST(Verify, FillsMayCoverDataOnlyWhereTheProgramSaysSo) {
   const std::vector<relayout::Finding> found = findings(program, from, to);
   ASSERT_EQ(flaws(found), std::vector{relayout::Flaw::kFilled});
   EXPECT_EQ(test::figures(found[0].message), "0 [] [0 0]");
-  program.fills_all = true;
+  program.fills_cover_data = true;
   EXPECT_TRUE(findings(program, from, to).empty());
   program.fills[0].loops[0].extent = 9;
   EXPECT_EQ(flaws(findings(program, from, to)), std::vector{relayout::Flaw::kOutside});

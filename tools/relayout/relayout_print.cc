@@ -138,7 +138,7 @@ Status print_program_text(const relayout::Program& program, std::ostream& out) {
     for (const PlacedNest& nest : placed.fills) slots += size_of(nest);
     out << "first fills " << count_of(slots, "slot") << " with " << value_text(program.padding)
         << " in " << count_of(fills, "fill")
-        << (program.fills_all ? ", including data, which the copies overwrite" : "") << '\n';
+        << (program.fills_cover_data ? ", including data, which the copies overwrite" : "") << '\n';
   }
   print_nests(placed.fills, /*has_source=*/false, out);
   print_nests(placed.copies, /*has_source=*/true, out);
@@ -161,7 +161,7 @@ Status print_program_json(const relayout::Program& program, const std::string& f
     out << separator << dump(fill_json(nest, program.padding));
     separator = ",";
   }
-  out << "],\"fills_cover_data\":" << (program.fills_all ? "true" : "false")
+  out << "],\"fills_cover_data\":" << (program.fills_cover_data ? "true" : "false")
       << ",\"bytes\":" << moved_bytes(program) << "}\n";
   return ok_status();
 }

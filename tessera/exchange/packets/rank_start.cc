@@ -77,12 +77,12 @@ Result<std::optional<relayout::Plan>> padding_of(const Placement& to, const Rank
   if (program.fills.empty() || side.memory.elements() == 0) return std::optional<relayout::Plan>();
   OwnFills own{side};
   for (const relayout::FillNest& nest : program.fills) {
-    program.fills_all =
-        program.fills_all || own.visited > kMostVisited || own.fills.size() > kMostFills;
-    if (program.fills_all) break;
+    program.fills_cover_data =
+        program.fills_cover_data || own.visited > kMostVisited || own.fills.size() > kMostFills;
+    if (program.fills_cover_data) break;
     own.add(nest);
   }
-  if (program.fills_all) {
+  if (program.fills_cover_data) {
     own.fills = {{{}, {{side.memory.mesh.elements(), {1, 0}}, {side.memory.slots, {0, 1}}}}};
   }
   if (own.fills.empty()) return std::optional<relayout::Plan>();

@@ -32,7 +32,7 @@ Result<Cast> into_image(DType from, DType to, Rounding rounding) {
 }
 
 bool writes_everything(const Program& program) {
-  if (program.fills_all) return true;
+  if (program.fills_cover_data) return true;
   std::int64_t written = program.elements();
   for (const FillNest& fill : program.fills) written += fill.positions();
   return written == program.to.elements();

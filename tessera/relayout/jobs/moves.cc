@@ -33,7 +33,7 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
   };
   // Fills that cover data must finish before any copy starts; other fills never write the positions
   // of copies.
-  if (fills_all) {
+  if (fills_cover_data) {
     TESSERA_CHECK_OK(
         pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); }));
   }
@@ -46,7 +46,7 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
     }
     run_jobs(copies, worker, workers, arrays);
     if (streaming) finish_streaming();
-    if (!fills_all) run_jobs(fills, worker, workers, arrays);
+    if (!fills_cover_data) run_jobs(fills, worker, workers, arrays);
   });
   TESSERA_CHECK_OK(ran);
   if (no_memory) {
@@ -84,7 +84,7 @@ void add_fills(const Program& program, std::int64_t bits, const std::vector<std:
   for (const FillNest& fill : program.fills) {
     moves.fills.push_back(make_fill_job(fill, program.to, bits, value));
   }
-  moves.fills_all = program.fills_all;
+  moves.fills_cover_data = program.fills_cover_data;
 }
 
 }  // namespace tessera::relayout

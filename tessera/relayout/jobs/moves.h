@@ -17,7 +17,7 @@ namespace tessera::relayout {
 struct Moves {
   Jobs fills;
   Jobs copies;
-  bool fills_all = false;  ///< the fills cover data too and must run first
+  bool fills_cover_data = false;  ///< the fills cover data too and must run first
   bool streaming = false;
 
   /// Runs all jobs. Returns whether every element fits its new type; the work stops early when one

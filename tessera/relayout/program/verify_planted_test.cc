@@ -121,7 +121,7 @@ std::optional<Planted> planted_fill(Dice& dice, const relayout::Program& right) 
     planted.program.padding += 1;
     planted.one_of = {relayout::Flaw::kNotFilled};
   } else if (kind == 2) {
-    if (right.fills_all) return std::nullopt;  // still covers what it must, perhaps
+    if (right.fills_cover_data) return std::nullopt;  // still covers what it must, perhaps
     planted.what = "start of a fill";
     fills[n].at = one_off(dice, fills[n].at);
     planted.one_of = {relayout::Flaw::kNotFilled};
@@ -132,7 +132,7 @@ std::optional<Planted> planted_fill(Dice& dice, const relayout::Program& right) 
     planted.what = "extent of a fill";
     loop.extent -= 1;
     planted.one_of = {relayout::Flaw::kNotFilled};
-    if (right.fills_all) return std::nullopt;
+    if (right.fills_cover_data) return std::nullopt;
   }
   return planted;
 }
