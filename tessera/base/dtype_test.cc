@@ -48,7 +48,8 @@ TEST(DType, Bits) {
   }
 }
 
-// FACTS section 2: f32 u32 i32 4096; f16 bf16 u16 2048; u8 1024; bfp8 1088; bfp4 576; bfp2 320.
+// Bytes of a 32x32 tile: f32 u32 i32 4096; f16 bf16 u16 2048; u8 1024; bfp8 1088; bfp4 576; bfp2
+// 320.
 TEST(DType, TileBytes) {
   for (const DType dtype : {DType::kF32, DType::kU32, DType::kI32}) {
     EXPECT_EQ(tile_bytes_32x32(dtype), 4096);

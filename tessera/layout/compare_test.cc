@@ -18,7 +18,7 @@ Form rows_over(std::int64_t places, std::vector<std::int64_t> mesh) {
               {fold(x(0), {on(0, t, places), mem(1, t, 4)}), fold(x(1), {mem(1, 4, 1)})});
 }
 
-// FACTS 4: Grid(r, 1) equals RowPartition(r); SinglePE equals Grid(1, 1).
+// Grid(r, 1) equals RowPartition(r); SinglePE equals Grid(1, 1).
 TEST(SameFunction, PartitionsThatAreGrids) {
   const Form row_partition = rows_over(3, {3, 1});
   const Form grid =

@@ -51,7 +51,7 @@ TEST(Layout, FromSimpleToStrange) {
   // {x0} by (1 in memory·6) {x1} by (1 in memory·1)
   EXPECT_EQ(slot_of(*Layout::row_major(shape({4, 6}), DType::kF32), {2, 3}), 15);
   EXPECT_EQ(slot_of(*Layout::strided(shape({4, 6}), DType::kF32, {1, 4}), {2, 3}), 14);
-  // 4-wide blocks of columns: FACTS 28, b = (d1 mod 4) + 4·d0 + 24·floor(d1/4) on [6, 8].
+  // 4-wide blocks of columns: b = (d1 mod 4) + 4·d0 + 24·floor(d1/4) on [6, 8].
   const Layout blocks = layout(
       form({6, 8}, {}, {fold(x(0), {mem(1, 6, 4)}), fold(x(1), {mem(4, 2, 24), mem(1, 4, 1)})}));
   for (std::int64_t i = 0; i < 6; ++i) {
@@ -102,7 +102,7 @@ TEST(Layout, BlockedChannels) {
   EXPECT_EQ(slot_laws(l), "");
 }
 
-// FACTS 3: tile i is [min(i·t, n), min((i+1)·t, n)), t = ceil(n/p).
+// Tile i of n rows on p places is [min(i·t, n), min((i+1)·t, n)), t = ceil(n/p).
 TEST(Layout, RowPartition4Of5Rows) {
   const Layout l = layout(form({5}, {4}, {fold(x(0), {on(0, 2, 4), mem(1, 2, 1)})}));
   EXPECT_EQ(*l.element_at({2}, 0), Slot(Index{4}));
@@ -154,7 +154,7 @@ TEST(Layout, SparseSticks) {
   EXPECT_EQ(*l.element_at({}, 5 * 32768 + 3 * 64 + 1), Slot(Padding{Cause::kSynthetic}));
 }
 
-// FACTS 19: [512, 240] f16 in sticks of 64: the fourth stick holds 48 elements.
+// [512, 240] f16 in sticks of 64: the fourth stick holds 48 elements.
 TEST(Layout, SticksEndPartlyFilled) {
   const Layout l = layout(form({512, 240}, {},
                                {fold(x(0), {mem(1, 512, 64)}),
@@ -165,7 +165,7 @@ TEST(Layout, SticksEndPartlyFilled) {
   EXPECT_EQ(*l.element_at({}, 98304 + 48), Slot(Padding{Cause::kStick}));
 }
 
-// FACTS 24, with small numbers: (d0·3 + d1, d1, d2) on 2x3x4 allocates 3 times the data.
+// A map that uses d1 twice: (d0·3 + d1, d1, d2) on 2x3x4 allocates 3 times the data.
 TEST(Layout, ADimInTwoFolds) {
   const Layout l = layout(form({2, 3, 4}, {},
                                {fold({x(0, 3), x(1)}, {mem(1, 6, 12)}), fold(x(1), {mem(1, 3, 4)}),

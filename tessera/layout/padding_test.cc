@@ -40,7 +40,7 @@ TEST(Padding, PartlyFilledSticks) {
   EXPECT_EQ(padding(l)->total, 512 * 16);
 }
 
-// FACTS 24: (d0·96 + d1, d1, d2) on 8x96x32 allocates 96 times the data.
+// A map that uses d1 twice: (d0·96 + d1, d1, d2) on 8x96x32 allocates 96 times the data.
 TEST(Padding, ADimInTwoFolds) {
   const Layout l = layout(form({8, 96, 32}, {},
                                {fold({x(0, 96), x(1)}, {mem(1, 768, 3072)}),

@@ -39,7 +39,7 @@ TEST(PlaceClasses, WaferHasFive) {
   EXPECT_EQ(found, expected);
 }
 
-// FACTS 3: RowPartition(4) of 5 rows has tiles of 2, 2, 1 and 0 rows.
+// RowPartition(4) of 5 rows has tiles of 2, 2, 1 and 0 rows.
 TEST(PlaceClasses, RowPartition4Of5Rows) {
   const Layout l = layout(form({5}, {4}, {fold(x(0), {on(0, 2, 4), mem(1, 2, 1)})}));
   const std::vector<PlaceClass> classes = *place_classes(l);

@@ -37,7 +37,7 @@ TEST(Runs, TheChain18_32_1) {
   EXPECT_EQ(*vector_width(even, kF32, 64), 2);
 }
 
-// FACTS 32: a tile of 3 in a pack of 4 is not contiguous as a whole.
+// A tile of 3 in a pack of 4 is not contiguous as a whole.
 TEST(Runs, ATileOf3InAPackOf4) {
   const Layout packed = layout(
       form({2, 8}, {}, {fold(x(0), {mem(1, 2, 4)}), fold(x(1), {mem(4, 2, 8), mem(1, 4, 1)})}));

@@ -35,7 +35,7 @@ Error refused(const Program& program, std::vector<std::int64_t> sizes = {}) {
   return found ? Error{} : found.error();
 }
 
-// h = x·w; r = relu(h); y = r·w: FACTS 11 by hand.
+// h = x·w; r = relu(h); y = r·w: lifetimes by hand.
 TEST(Liveness, KeepsValuesFromDefinitionToLastUse) {
   Program program;
   program.values = {given("x"), given("w", Kind::kParameter), computed("h"), computed("r"),

@@ -56,7 +56,9 @@ class Session {
   Status finish(MPI_Request& request, std::string_view call);
 
   /// Collective: the same outcome on all ranks. Success only if all ranks succeed; otherwise the
-  /// error of the lowest rank that has one, which is named.
+  /// error of the lowest rank that has one, which is named. Used where Agreement::settle is not
+  /// available: while lanes and shared memory are opened. It waits in collectives of MPI, without
+  /// the failure detector; the callers keep a Watch over it.
   Status settle(const Status& mine);
 
   /// Collective: true when all ranks have the same numbers.

@@ -187,15 +187,15 @@ TEST(Transfers, RowsToColumnsByHand) {
 }
 
 TEST(Transfers, UnevenTilesAreWhatTheyAre) {
-  // 5 rows on 4 places: 2, 2, 1, 0 (FACTS 3). Gathered on place 0 they are rows 0 .. 4 there: the
-  // tiles are not equal and each has its own offset (FACTS 8). Whole rows are one run.
+  // 5 rows on 4 places: 2, 2, 1, 0. Gathered on place 0 they are rows 0 .. 4 there: the
+  // tiles are not equal and each has its own offset. Whole rows are one run.
   const Reshard r = reshard_of(grid("5x3xf32", "RowPartition(4)"), grid("5x3xf32", "SinglePE()"));
   EXPECT_EQ(lines(r), (std::vector<std::string>{"0>0 s0 d0 [6:1/1] =6", "1>0 s0 d6 [6:1/1] =6",
                                                 "2>0 s0 d12 [3:1/1] =3"}));
 }
 
 TEST(Transfers, AGridTileIsStridedInTheWhole) {
-  // A 2x2 tile of a row-major 4x4 tensor is two runs of 2 at distance 4 (FACTS 9): tile (1, 1)
+  // A 2x2 tile of a row-major 4x4 tensor is two runs of 2 at distance 4: tile (1, 1)
   // begins at 2·4 + 2 and is packed on its own place.
   const Reshard r = reshard_of(grid("4x4xf32", "SinglePE()"), grid("4x4xf32", "Grid(2, 2)"));
   EXPECT_EQ(lines(r, {.destination = 3}),

@@ -27,7 +27,7 @@ TEST(ShowNotation, PyflameTileShapes) {
       parsed(R"({"tile_shapes": [{"places": 2, "shape": [2]}, {"places": 4, "shape": [0]}]})"));
 }
 
-// FACTS: [512, 240] f16 has three full columns of sticks and one of 48 elements.
+// [512, 240] f16 has three full columns of sticks and one of 48 elements.
 TEST(ShowNotation, SpyreNests) {
   EXPECT_EQ(shown("tensor<512x240xf16, spyre.default()>")["spyre"], parsed(R"({
       "device_size": [4, 512, 64], "dim_map": [1, 0, 1], "stride_map": [64, 240, 1],

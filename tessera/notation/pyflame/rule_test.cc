@@ -216,7 +216,7 @@ TEST(PyflameFacts, FactoriesThatAreTheSameFunction) {
                     "tensor<53x63xf32, pyflame.Grid(3, 1, replicate=[0])>"));
 }
 
-/// FACTS 6: [181, 181] f32 on 2x2 takes 91·91·4 = 33,124 B per PE.
+/// Tiles round up: [181, 181] f32 on 2x2 takes 91·91·4 = 33,124 B per PE.
 TEST(PyflameFacts, TileBytesRoundUp) {
   EXPECT_EQ(bytes_per_pe("tensor<181x181xf32, pyflame.Grid(2, 2)>"), 33'124);
 }

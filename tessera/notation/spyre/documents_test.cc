@@ -75,7 +75,7 @@ TEST(SpyreDocuments, ATiledTensorOfRankThree) {
   }
 }
 
-/// Spyre document 001 and FACTS 20: dims of size 1 do not count in era document; dim_map keeps the
+/// Spyre document 001: dims of size 1 do not count in era document; dim_map keeps the
 /// original dim numbers. In era now they stay, with stride -1.
 TEST(SpyreDocuments, DimsOfSizeOne) {
   const SpyreLayout document = spelled("tensor<512x1x256xf16, spyre.default(era=document)>");
@@ -101,7 +101,7 @@ TEST(SpyreDocuments, DimsOfSizeOne) {
   EXPECT_EQ(strides_of(now), (Numbers{-1, 64, 256, 1}));
 }
 
-/// Spyre document 001 and FACTS section 2: sparse tensors keep one element per stick.
+/// Spyre document 001: sparse tensors keep one element per stick.
 TEST(SpyreDocuments, SparseTensors) {
   const std::string document = "tensor<512x256xf16, spyre.default(sparse=true, era=document)>";
   EXPECT_EQ(spelled(document).device_size, (Numbers{256, 512, 64}));
@@ -118,7 +118,7 @@ TEST(SpyreDocuments, SparseTensors) {
   }
 }
 
-/// Spyre document 003 with FACTS 17: a (1024, 256) f16 tensor has host strides (256, 1), 4 sticks
+/// Spyre document 003: a (1024, 256) f16 tensor has host strides (256, 1), 4 sticks
 /// per row, and is a (4, 1024, 64) device tensor of strides (65536, 64, 1).
 TEST(SpyreDocuments, AStickifiedMatrix) {
   const std::string text = "tensor<1024x256xf16, spyre.default()>";
@@ -146,7 +146,7 @@ std::vector<SpyreNest> nests_of(const std::string& text) {
   return out ? *out : std::vector<SpyreNest>{};
 }
 
-/// Spyre document 003 with FACTS 17: the nest of the (1024, 256) tensor, and what it copies.
+/// Spyre document 003: the nest of the (1024, 256) tensor, and what it copies.
 TEST(SpyreDocuments, TheLoopNestOfTheStickifiedMatrix) {
   const std::vector<SpyreNest> nests = nests_of("tensor<1024x256xf16, spyre.default()>");
   ASSERT_EQ(nests.size(), 1U);
@@ -175,7 +175,8 @@ TEST(SpyreFacts, PaddingIsPeeled) {
   EXPECT_EQ(nests[1].device_stride, (Numbers{32768, 64, 1}));
 }
 
-/// FACTS section 2: 2-D [R, C] → [C/e, R, e]; 3-D [A, B, C] → [B, C/e, A, e]; 1-D → [ceil(d/e), e].
+/// With e elements per stick: 2-D [R, C] → [C/e, R, e]; 3-D [A, B, C] → [B, C/e, A, e]; 1-D →
+/// [ceil(d/e), e].
 TEST(SpyreFacts, DefaultLayouts) {
   const auto both = [](const std::string& shape_type) {
     const SpyreLayout document =
@@ -199,7 +200,7 @@ TEST(SpyreFacts, DefaultLayouts) {
             (Numbers{1, 0, 2, 0}));
 }
 
-/// FACTS section 2: elements of a 128-byte stick, every type.
+/// Elements of a 128-byte stick, every type.
 TEST(SpyreFacts, Sticks) {
   for (const auto& [dtype, elements] :
        std::vector<std::pair<DType, std::int64_t>>{{DType::kF16, 64},
