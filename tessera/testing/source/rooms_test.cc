@@ -158,5 +158,13 @@ TEST(Rooms, PublicHeadersAreNamed) {
   }
 }
 
+TEST(Rooms, CommandsPassThroughFilesThatExist) {
+  const std::string page = section(content("docs/design.md"), "Three commands, file by file");
+  const std::vector<std::string> files =
+      all_matches(page, "`((?:tessera|tools)/[\\w/]+\\.(?:cc|h))`");
+  EXPECT_GT(files.size(), 50U);
+  for (const std::string& file : files) EXPECT_TRUE(fs::exists(file)) << file;
+}
+
 }  // namespace
 }  // namespace tessera::test
