@@ -4,16 +4,15 @@
 #include <cmath>
 #include <filesystem>
 #include <ostream>
-#include <sstream>
 
 #include "tessera/base/text.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
 #include "tools/alloc/alloc_print.h"
 #include "tools/alloc/alloc_search.h"
-#include "tools/check/check_files.h"
 #include "tools/command/command.h"
 #include "tools/files/mapped_file.h"
+#include "tools/files/text_file.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
 
@@ -151,14 +150,17 @@ Status check_plan(const BufferFile& file, const memory::Solution& solution,
 Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const memory::SolveOptions options, read_options(request));
   const std::string& argument = request.text("file");
-  const FoundFile source{argument == "-" ? "<stdin>" : argument, argument == "-"};
-  TESSERA_TRY(const std::string text, read_text_file(source, console.in));
+  const bool is_standard_input = argument == "-";
+  const std::string name = is_standard_input ? "<stdin>" : argument;
+  TESSERA_TRY(const std::string text, is_standard_input
+                                          ? read_text_stream(console.in, kMostBufferBytes)
+                                          : read_text_file(argument, kMostBufferBytes));
   const Result<BufferFile> file = read_buffers(text);
-  if (!file) return report_in(source.name, text, file.error(), console);
+  if (!file) return report_in(name, text, file.error(), console);
   if (options.capacity && !console.json) {
     // The answer below names the moment; the line in the file is of more use to a reader.
     const Status alone = check_capacity(*file, text, *options.capacity);
-    if (!alone) report_in(source.name, text, alone.error(), console);
+    if (!alone) report_in(name, text, alone.error(), console);
   }
   const Search found = search(file->problem, options, console);
   if (!found.solution) return found.solution.error();

@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <sstream>
 
 #include "bench/hard_instance.h"
 #include "bench/host_pool.h"
@@ -15,7 +14,7 @@
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
 #include "tools/bench/measure.h"
-#include "tools/check/check_files.h"
+#include "tools/files/text_file.h"
 
 namespace tessera::tools {
 namespace {
@@ -113,8 +112,7 @@ Status add_folder(const BenchMemoryOptions& options, BenchReport& report) {
   std::sort(files.begin(), files.end());
   const std::size_t before = report.cases.size();
   for (const std::string& file : files) {
-    std::istringstream nothing;
-    TESSERA_TRY(const std::string text, read_text_file({file}, nothing));
+    TESSERA_TRY(const std::string text, read_text_file(file, kMostBufferBytes));
     Result<BufferFile> buffers = read_buffers(text);
     if (!buffers) {
       Error error = buffers.error();

@@ -35,7 +35,7 @@ class Checking {
   void check(const FoundFile& file) {
     const Work work(kQuestionSteps);
     if (!file.status) return fail(file, file.status.error());
-    const Result<std::string> text = read_text_file(file, console_.in);
+    const Result<std::string> text = read_mlir_file(file, console_.in);
     if (!text) return fail(file, text.error());
     const Result<check::CheckReport> report = check::check_mlir(*text, options_);
     if (!report) return fail(file, of_file(report.error(), file.name));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "tessera/base/result.h"
 
 /// The files that `check` reads. In folders it looks only for regular files; a FILE argument may
-/// also be a pipe, as in `tessera check <(tool)`.
+/// also be a pipe.
 namespace tessera::tools {
 
 /// A file to check, or why the name leads to no file.
@@ -23,12 +24,9 @@ struct FoundFile {
 /// no loops. A file that is reached twice, under any names, is listed once, under the first.
 std::vector<FoundFile> find_mlir_files(const std::vector<std::string>& arguments);
 
-/// The whole file. `in` is the standard input. kTextTooLong for more than 64 MiB: with the size of
-/// the file, where it has one.
-Result<std::string> read_text_file(const FoundFile& file, std::istream& in);
-
-/// "cannot read 'a.mlir': No such file or directory": kIo, or kOutOfMemory for ENOMEM.
-Error file_error(std::string_view what, const std::string& name, int error_number,
-                 std::string help);
+/// As much as check_mlir() accepts.
+inline constexpr std::size_t kMostMlirBytes = std::size_t{64} << 20;
+/// The text of a file; `in` is the standard input. Errors: those of read_text_file.
+Result<std::string> read_mlir_file(const FoundFile& file, std::istream& in);
 
 }  // namespace tessera::tools

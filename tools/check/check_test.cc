@@ -243,16 +243,16 @@ TEST_F(Check, TheSizeOfAFileBeyondTheLimitIsItsOwn) {
   const std::string file = write("a.mlir", "");
   for (const std::size_t size : {kMost + 1, kMost + 2, 3 * kMost}) {
     fs::resize_file(file, size);  // sparse: takes no disk space
-    const Result<std::string> text = read_text_file({file}, nothing);
+    const Result<std::string> text = read_mlir_file({file}, nothing);
     ASSERT_FALSE(text.ok());
     EXPECT_EQ(text.error().code, ErrorCode::kTextTooLong);
     EXPECT_TRUE(has(text.error().message, std::to_string(size))) << text.error().message;
   }
   fs::resize_file(file, kMost);
-  ASSERT_TRUE(read_text_file({file}, nothing).ok());
+  ASSERT_TRUE(read_mlir_file({file}, nothing).ok());
   // A stream has no size; that it is longer than the limit is all that is known.
   std::istringstream stream(std::string(kMost + 1, ' '));
-  const Result<std::string> piped = read_text_file({"<stdin>", true}, stream);
+  const Result<std::string> piped = read_mlir_file({"<stdin>", true}, stream);
   ASSERT_FALSE(piped.ok());
   EXPECT_EQ(piped.error().code, ErrorCode::kTextTooLong);
 }

@@ -16,9 +16,9 @@
 #include <optional>
 
 #include "tessera/base/text.h"
-#include "tools/check/check_files.h"
 #include "tools/files/mapped_guard.h"
 #include "tools/files/replace_file.h"
+#include "tools/files/text_file.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

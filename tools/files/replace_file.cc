@@ -12,10 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 
 #include "tessera/base/text.h"
-#include "tools/check/check_files.h"
+#include "tools/files/text_file.h"
 
 namespace tessera::tools {
 namespace {
@@ -60,8 +59,7 @@ Status write_at_once(const std::string& path, std::string_view text, const struc
 }
 
 bool holds(const std::string& path, std::string_view text) {
-  std::istringstream nothing;
-  const Result<std::string> found = read_text_file({path}, nothing);
+  const Result<std::string> found = read_text_file(path, text.size());
   return found && *found == text;
 }
 

@@ -6,8 +6,8 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
+#include "tools/files/array_layout.h"
 #include "tools/files/npy.h"
-#include "tools/relayout/relayout_array.h"
 
 namespace tessera::tools {
 

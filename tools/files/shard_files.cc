@@ -12,7 +12,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tools/files/shard_array.h"
-#include "tools/relayout/relayout_sidecar.h"
+#include "tools/files/sidecar.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

@@ -5,18 +5,18 @@
 
 #include <algorithm>
 #include <iostream>
-#include <thread>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/verify.h"
+#include "tools/command/thread_count.h"
 #include "tools/files/array_file.h"
+#include "tools/files/array_layout.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/npy.h"
-#include "tools/relayout/relayout_array.h"
+#include "tools/files/sidecar.h"
 #include "tools/relayout/relayout_print.h"
-#include "tools/relayout/relayout_sidecar.h"
 #include "tools/relayout/relayout_slices.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/text.h"
@@ -24,7 +24,6 @@
 namespace tessera::tools {
 namespace {
 
-constexpr std::int64_t kMostThreads = 1024;
 /// The value of undefined padding in files, so that equal tensors are equal files.
 constexpr relayout::PaddingRule kFilePadding = relayout::PaddingRule::kZero;
 
@@ -85,15 +84,6 @@ Status check_moved(const Source& source, const Placement& to, std::span<const st
 }
 
 }  // namespace
-
-Result<int> thread_count(std::int64_t requested) {
-  if (requested == 0) {
-    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  }
-  if (requested >= 1 && requested <= kMostThreads) return static_cast<int>(requested);
-  return Error{ErrorCode::kOutOfRange, cat("--threads is ", requested), std::nullopt,
-               cat("use 1 to ", kMostThreads)};
-}
 
 Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
                      relayout::PaddingRule padding) {

@@ -41,10 +41,6 @@ struct FileMoved {
 Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
                              Console& console);
 
-/// The number of threads for --threads: for 0, as many as the hardware runs concurrently.
-/// kOutOfRange above 1024.
-Result<int> thread_count(std::int64_t requested);
-
 /// kContradiction with the first flaw that the verifier finds in `program`.
 Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
                      relayout::PaddingRule padding);

@@ -11,7 +11,7 @@
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 #include "tools/command/command.h"
-#include "tools/relayout/relayout_files.h"
+#include "tools/command/thread_count.h"
 #include "tools/reshard/mpi_module.h"
 #include "tools/reshard/reshard_answer.h"
 #include "tools/reshard/reshard_move.h"

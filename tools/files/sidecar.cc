@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/relayout/relayout_sidecar.h"
+#include "tools/files/sidecar.h"
 
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tools/check/check_files.h"
 #include "tools/files/mapped_file.h"
+#include "tools/files/text_file.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
 

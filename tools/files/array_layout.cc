@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/relayout/relayout_array.h"
+#include "tools/files/array_layout.h"
 
 #include <algorithm>
 
