@@ -123,9 +123,11 @@ if(tools_tests AND TARGET tessera-cli)
   target_link_libraries(tools_test PRIVATE tessera_tools)
   add_library(other_mpi_module MODULE tools/testdata/other_mpi_module.cc)  # of another version
   target_link_libraries(other_mpi_module PRIVATE tessera)
+  add_library(foreign_module MODULE tools/testdata/foreign_module.cc)  # not a module of Tessera
   target_compile_definitions(tools_test PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera-cli>"
-    TESSERA_OTHER_MPI_MODULE="$<TARGET_FILE:other_mpi_module>")
-  add_dependencies(tools_test tessera-cli other_mpi_module)
+    TESSERA_OTHER_MPI_MODULE="$<TARGET_FILE:other_mpi_module>"
+    TESSERA_FOREIGN_MODULE="$<TARGET_FILE:foreign_module>")
+  add_dependencies(tools_test tessera-cli other_mpi_module foreign_module)
 endif()
 # Not under the sanitizers, which Open MPI does not support.
 if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIEXEC_EXECUTABLE AND

@@ -105,7 +105,13 @@ Result<std::unique_ptr<exchange::Exchange>> load_mpi_exchange(const mpi::MpiOpti
   }
   const auto module =
       reinterpret_cast<mpi::MpiModuleFunction>(dlsym(handle, mpi::kMpiModuleSymbol));
-  const std::string_view version = module == nullptr ? "another" : module()->version;
+  if (module == nullptr) {
+    return Error{ErrorCode::kContradiction,
+                 cat(quote(path.string()), " is not a module of Tessera: it has no symbol ",
+                     mpi::kMpiModuleSymbol),
+                 std::nullopt, "install the module and the command from the same build"};
+  }
+  const std::string_view version = module()->version;
   if (version != mpi::kMpiModuleVersion) {
     return Error{ErrorCode::kContradiction,
                  cat(quote(path.string()), " is of version ", version, ", the command of ",

@@ -13,7 +13,7 @@ namespace tessera::tools {
 
 /// The exchange of the processes that mpirun started, or of this one alone. Loads the module.
 /// Errors: kNotSupported without a module; kIo for one that cannot be loaded, and for errors of
-/// MPI; kContradiction for one of another version.
+/// MPI; kContradiction for a library that is not a module of Tessera, or one of another version.
 Result<std::unique_ptr<exchange::Exchange>> load_mpi_exchange(const mpi::MpiOptions& options);
 
 /// The number of processes of this command that were started together, according to the

@@ -70,6 +70,14 @@ TEST_F(MpiModule, OneOfAnotherVersionIsRefused) {
   EXPECT_NE(answer.out.find(" 0.0.7 "), std::string::npos) << answer.out;
 }
 
+TEST_F(MpiModule, ALibraryThatIsNoModuleIsRefused) {
+  fs::copy_file(TESSERA_FOREIGN_MODULE, path("bin/tessera_mpi.so"));
+  const Answer answer = ask();
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_TRUE(answer.out.starts_with("error[contradiction]: ")) << answer.out;
+  EXPECT_NE(answer.out.find("tessera_mpi_module"), std::string::npos) << answer.out;
+}
+
 /// Rank 0 waits for rank 1, which is busy for much longer than any timeout, by a clock that waits
 /// for both.
 Status wait_for_busy(bool is_answering) {
