@@ -151,10 +151,11 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
 
   const exchange::RankTotals totals = resharder.totals();
   {
-    ProgressBar bar(console.err, move.progress, totals.received_bytes + totals.local_bytes,
-                    console.terminal.width);
-    resharder.on_progress(
-        [&bar](std::int64_t done, std::int64_t /*all*/) { bar.done().store(done); });
+    ProgressBar bar(console.err, move.progress, /*total=*/0, console.terminal.width);
+    resharder.on_progress([&bar](std::int64_t done, std::int64_t all) {
+      bar.total().store(all);
+      bar.done().store(done);
+    });
     const Status ran = resharder.run(files.source->bytes(), files.output->bytes());
     resharder.on_progress({});
     TESSERA_CHECK_OK(ran);

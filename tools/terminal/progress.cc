@@ -54,15 +54,17 @@ void ProgressBar::draw() {
   std::unique_lock lock(mutex_);
   auto wait = std::chrono::milliseconds(kQuiet);
   while (!ended_.wait_for(lock, wait, [this] { return is_over_; })) {
+    wait = kBetween;
+    const std::int64_t total = total_.load();
+    if (total == 0) continue;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
     try {
-      err_ << "\r\x1b[K" << progress_line(done_.load(), total_, passed.count(), width_)
+      err_ << "\r\x1b[K" << progress_line(done_.load(), total, passed.count(), width_)
            << std::flush;
     } catch (const std::exception&) {
       return;  // no memory: the work itself reports that if it needs some
     }
     is_drawn_ = true;
-    wait = kBetween;
   }
 }
 

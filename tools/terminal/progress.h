@@ -20,7 +20,8 @@ std::string progress_line(std::int64_t done, std::int64_t total, double seconds,
 /// takes less than a second shows none.
 class ProgressBar {
  public:
-  /// `show`: draw on `err`; if false nothing is ever drawn.
+  /// `show`: draw on `err`; if false nothing is ever drawn. `total` may be 0 until it is known; up
+  /// to then nothing is drawn.
   ProgressBar(std::ostream& err, bool show, std::int64_t total, int width);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -28,12 +29,14 @@ class ProgressBar {
 
   /// The counter of completed work; any thread may add to it.
   std::atomic<std::int64_t>& done() { return done_; }
+  /// All of the work.
+  std::atomic<std::int64_t>& total() { return total_; }
 
  private:
   void draw();
 
   std::ostream& err_;
-  std::int64_t total_;
+  std::atomic<std::int64_t> total_;
   int width_;
   std::atomic<std::int64_t> done_{0};
   std::chrono::steady_clock::time_point start_;
