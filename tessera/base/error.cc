@@ -196,14 +196,15 @@ std::string excerpt(std::string_view source, Span span) {
              "\n");
 }
 
-std::string render(const Error& error, std::string_view source) {
+std::string render(const Error& error, std::string_view source, std::string_view file) {
   std::string out = cat("error[", code_name(error.code), "]: ", error.message, "\n");
   if (error.span) {
     const auto size = static_cast<std::int64_t>(source.size());
     const auto from = static_cast<std::size_t>(std::clamp<std::int64_t>(error.span->from, 0, size));
     const std::string_view before = source.substr(0, from);
     const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-    out += cat(" --> ", 1 + std::count(before.begin(), before.end(), '\n'), ":",
+    out += cat(" --> ", printable(file), file.empty() ? "" : ":",
+               1 + std::count(before.begin(), before.end(), '\n'), ":",
                1 + columns(before.substr(line_begin)), "\n", excerpt(source, *error.span));
   }
   if (!error.help.empty()) out += cat("help: ", error.help, "\n");

@@ -128,9 +128,10 @@ struct Error {
 ///       |                ^
 ///      help: widths are positive integers
 ///
-/// Long lines are cut to a window around the caret. Control characters print as '?', so that a
-/// hostile text cannot control the terminal.
-std::string render(const Error& error, std::string_view source);
+/// With the name of the file that `source` is from, the second line is " --> a.csv:1:14". Long
+/// lines are cut to a window around the caret. Control characters print as '?', so that a hostile
+/// text cannot control the terminal.
+std::string render(const Error& error, std::string_view source, std::string_view file = {});
 
 /// The two lines of render() that show `span` in `source`: its line and the carets below. The time
 /// depends on what is shown, not on the length of the source or of its line.

@@ -83,6 +83,11 @@ TEST(Render, CountsLinesAndColumnsFromOne) {
             std::string::npos);
 }
 
+TEST(Render, NamesTheFile) {
+  const Error error{ErrorCode::kSyntax, "m", Span{5, 6}, ""};
+  EXPECT_NE(render(error, "one\ntwo", "a\x1b.csv").find("\n --> a?.csv:2:2\n"), std::string::npos);
+}
+
 TEST(Render, WithoutASpanThereIsNoSource) {
   EXPECT_EQ(render({ErrorCode::kOverflow, "too big", std::nullopt, ""}, "text"),
             "error[overflow]: too big\n");

@@ -110,15 +110,8 @@ Result<memory::SolveOptions> read_options(const Request& request) {
 Verdict report_in(const std::string& name, std::string_view text, const Error& error,
                   Console& console) {
   const Verdict verdict = error.code == ErrorCode::kDoesNotFit ? Verdict::kNo : Verdict::kBadInput;
-  const std::string rendered = render(error, text);
-  const std::string arrow = " --> ";
-  const std::size_t at = error.span ? rendered.find(cat("\n", arrow)) : std::string::npos;
   if (!console.json) {
-    const std::size_t split = at == std::string::npos ? at : at + 1 + arrow.size();
-    const bool has_place = split != std::string::npos;
-    console.err << (has_place ? cat(rendered.substr(0, split), printable(name), ":",
-                                    rendered.substr(split))
-                              : rendered);
+    console.err << render(error, text, name);
     return verdict;
   }
   Json json = error_json(error);
@@ -187,7 +180,8 @@ Result<Verdict> run(const Request& request, Console& console) {
     console.out << alloc_text(answer, console.terminal);
     if (writes) console.out << "offsets written to " << printable(request.text("out")) << '\n';
     if (request.has("out") && !fits) {
-      console.out << printable(request.text("out")) << " is not written: no plan fits\n";
+      console.out << printable(request.text("out"))
+                  << " is not written: no plan within the capacity was found\n";
     }
     if (request.has("svg"))
       console.out << "picture written to " << printable(request.text("svg")) << '\n';
@@ -227,9 +221,9 @@ Verb alloc_verb() {
                  "limit of the search in nodes; gives the same plan on every machine"},
                 {"without", ValueKind::kText, "NAMES",
                  "switch off techniques of the search, such as dominance,symmetry"}};
-  verb.examples = {"tessera alloc buffers.csv --capacity 1048576",
-                   "tessera alloc buffers.csv --minimize --seconds 60 --svg plan.svg",
-                   "tessera alloc buffers.csv --capacity 36864 --minimize --json"};
+  verb.examples = {"tessera alloc examples/buffers.csv --capacity 128",
+                   "tessera alloc examples/buffers.csv --minimize --seconds 60 --svg plan.svg",
+                   "tessera alloc examples/buffers.csv --capacity 128 --minimize --json"};
   verb.answers_json = true;
   verb.run = run;
   return verb;
