@@ -55,13 +55,14 @@ Agreement::Agreement(Exchange& exchange, Timeouts timeouts) : exchange_(exchange
 
 Agreement::~Agreement() = default;
 
+Error Agreement::numbered(Error error) const {
+  if (ranks() > 1) error.message = cat("rank ", rank(), ": ", error.message);
+  return error;
+}
+
 Status Agreement::settle(const Status& mine) {
   Contribution contribution{Subject::kSettle, std::nullopt, {}, {}};
-  if (!mine) {
-    Error error = mine.error();
-    error.message = cat("rank ", rank(), ": ", error.message);
-    contribution.fault = Fault{rank(), std::move(error)};
-  }
+  if (!mine) contribution.fault = Fault{rank(), numbered(mine.error())};
   TESSERA_TRY([[maybe_unused]] const Contribution outcome, state_->decide(std::move(contribution)));
   return ok_status();
 }
@@ -119,11 +120,7 @@ Status Agreement::wait(int on, steady_clock::time_point since) {
 
 Error Agreement::give_up(const Error& error) {
   const std::optional<FinalError>& final_error = state_->memory->final_error;
-  if (!final_error) {
-    Error told = error;
-    told.message = cat("rank ", rank(), ": ", error.message);
-    state_->announce(told);
-  }
+  if (!final_error) state_->announce(numbered(error));
   return final_error->error;
 }
 

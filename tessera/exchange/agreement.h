@@ -52,7 +52,7 @@ class Agreement {
   int ranks() const { return exchange_.ranks(); }
 
   /// The same outcome on all ranks: success when all ranks succeed, otherwise the error of the
-  /// lowest rank that has one, with "rank 3: " before its message.
+  /// lowest rank that has one, with "rank 3: " before its message where there are several ranks.
   Status settle(const Status& mine);
 
   /// kPlansDiffer on all ranks unless all have the same facts. The error names the lowest rank that
@@ -73,7 +73,8 @@ class Agreement {
 
   /// Reports an error after which this rank cannot continue or take part in a decision: its
   /// exchange is broken. It immediately becomes the error of every rank that waits or decides, with
-  /// "rank 3: " before its message. Returns the final error: an earlier error takes precedence.
+  /// "rank 3: " before its message as in settle(). Returns the final error: an earlier error takes
+  /// precedence.
   Error give_up(const Error& error);
   /// True when no more decisions are possible: a rank is silent or has given up, a message was
   /// lost, or a note was invalid.
@@ -87,6 +88,8 @@ class Agreement {
 
  private:
   struct State;
+  /// The error with the number of this rank, where there are several.
+  Error numbered(Error error) const;
   Exchange& exchange_;
   std::unique_ptr<State> state_;
 };

@@ -146,7 +146,8 @@ Verb check_verb() {
       {"target", ValueKind::kText, "T", "also check the rules of this machine: a name or a path"},
       {"json", ValueKind::kSwitch, "", "print one JSON object per diagnostic instead of text"},
       {"sarif", ValueKind::kSwitch, "", "print a SARIF 2.1.0 log instead of text"}};
-  verb.examples = {"tessera check model.mlir", "tessera check --fix test/",
+  verb.examples = {"cp examples/shards.mlir model.mlir", "tessera check model.mlir",
+                   "tessera check --fix model.mlir",
                    "tessera check --target wormhole --sarif . > tessera.sarif"};
   verb.run = run;
   return verb;

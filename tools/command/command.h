@@ -102,12 +102,13 @@ enum class Verdict : std::uint8_t {
 struct Verb {
   std::string_view name;
   std::string_view summary;      ///< half a sentence for lists
-  std::string_view description;  ///< for `help VERB` and the manual
+  std::string_view description;  ///< for `help VERB` and the manual; paragraphs by empty lines
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
-  std::vector<std::string_view> examples;  ///< whole command lines
-  bool answers_json = false;               ///< supports --json: one JSON object
-  bool answers_batch = false;              ///< supports --batch
+  /// Whole command lines, to be run in order in the root of the repository.
+  std::vector<std::string_view> examples;
+  bool answers_json = false;   ///< supports --json: one JSON object
+  bool answers_batch = false;  ///< supports --batch
   /// An answer that cannot be expressed in the notation, or cannot be found in reasonable time, is
   /// the answer "no" (status 1), not bad input (status 2).
   bool refusal_is_no = false;

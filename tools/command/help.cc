@@ -4,6 +4,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/command/command.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -70,8 +71,8 @@ std::string verb_help(const Verb& verb, const Terminal& terminal) {
   std::string out = wrap(cat("tessera ", verb.name, ": ", verb.summary), terminal.width, "", "");
   out += heading(terminal, "usage");
   out += wrap(usage_line(verb), terminal.width, "  ", "    ");
-  if (!verb.description.empty()) {
-    out += "\n" + wrap(verb.description, terminal.width, "", "");
+  for (const std::string_view paragraph : paragraphs_of(verb.description)) {
+    out += "\n" + wrap(paragraph, terminal.width, "", "");
   }
   if (!verb.positionals.empty()) {
     out += heading(terminal, "arguments");
@@ -82,7 +83,8 @@ std::string verb_help(const Verb& verb, const Terminal& terminal) {
         choices += cat(choices.empty() ? "" : ", ", choice);
       }
       if (!choices.empty()) help += cat(": ", choices);
-      out += entry(terminal, cat(positional.name, positional.repeats ? ".." : ""), help);
+      out +=
+          entry(terminal, cat(upper_case(positional.name), positional.repeats ? ".." : ""), help);
     }
   }
   out += heading(terminal, "flags");
@@ -100,7 +102,8 @@ std::string verb_help(const Verb& verb, const Terminal& terminal) {
   }
   if (!verb.examples.empty()) {
     out += heading(terminal, "examples");
-    for (const auto example : verb.examples) out += wrap(example, terminal.width, "  ", "    ");
+    // Never wrapped: a line that is pasted must be whole.
+    for (const auto example : verb.examples) out += cat("  ", example, "\n");
   }
   return out;
 }

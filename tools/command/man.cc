@@ -37,7 +37,10 @@ std::string term(std::string_view name, std::string_view explanation) {
 
 std::string verb_section(const Verb& verb) {
   std::string out = cat(".SS ", troff(verb.name), "\n");
-  out += cat(".B ", troff(usage_line(verb)), "\n.PP\n", troff(verb.description), "\n");
+  out += cat(".B ", troff(usage_line(verb)), "\n");
+  for (const std::string_view paragraph : paragraphs_of(verb.description)) {
+    out += cat(".PP\n", troff(paragraph), "\n");
+  }
   for (const Positional& positional : verb.positionals) {
     out += term(
         cat("\\fI", troff(upper_case(positional.name)), "\\fR", positional.repeats ? " .." : ""),

@@ -155,8 +155,9 @@ Verb relayout_verb() {
       {"emit", ValueKind::kText, "LANGUAGE", "print the program as a function: c"}};
   verb.examples = {
       "tessera relayout 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'",
+      "head -c 16384 /dev/zero > x.bin",
       "tessera relayout 'tensor<64x64xf32, strided<[64, 1]>>' 'tensor<64x64xf32, pyflame.Grid(2, "
-      "2)>' --in x.npy --out y.npy"};
+      "2)>' --in x.bin --out y.npy"};
   verb.answers_json = true;
   verb.answers_batch = true;
   verb.run = run;

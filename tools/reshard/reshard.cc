@@ -39,8 +39,8 @@ bool moves(const Request& request) { return request.has("in") || request.has("ou
 Status check_figures(const Request& request) {
   for (const std::string_view name : kFiles) {
     if (!request.has(name)) continue;
-    return usage(cat("--", name, " applies to files, but no files are given"),
-                 "give them: --in 'x.{place}.npy' --out 'y.{place}.npy'");
+    return usage(cat("--", name, " needs --in and --out"),
+                 "name the files: --in 'x.{place}.npy' --out 'y.{place}.npy'");
   }
   if (request.has("heat") && request.has("no-heat")) {
     return usage("--heat and --no-heat contradict each other", "omit one of them");
@@ -65,7 +65,7 @@ Status check_files(const Request& request) {
   }
   for (const std::string_view name : kFigures) {
     if (!request.has(name)) continue;
-    return usage(cat("--", name, " applies to figures, but --in and --out move data"),
+    return usage(cat("--", name, " reports costs and cannot be combined with --in and --out"),
                  "omit one of them");
   }
   return ok_status();
@@ -113,16 +113,10 @@ Result<int> threads_of(const Request& request, bool is_alone) {
   return usage(cat("--threads is ", requested), "use at least 1");
 }
 
-/// The error of a single rank, without the rank number.
-Error unnumbered(Error error) {
-  constexpr std::string_view kNumber = "rank 0: ";
-  if (error.message.starts_with(kNumber)) error.message.erase(0, kNumber.size());
-  return error;
-}
-
 /// Without --mpi this process does the work of all places; several processes would do it several
 /// times, on the same files.
 Status check_alone(const Request& request) {
+  // Only a batch gets here with --mpi: everything else runs on ranks.
   if (request.has("mpi")) {
     return usage("--mpi cannot be part of a batch", "start a separate command under mpirun");
   }
@@ -163,7 +157,7 @@ Result<Verdict> move(const Request& request, Console& console) {
   const Result<ShardMoved> moved =
       status ? move_shards(request.tensor("a"), request.tensor("b"), move, agreement, console)
              : status.error();
-  if (!moved) return one ? unnumbered(moved.error()) : moved.error();
+  if (!moved) return moved.error();
   if (console.json) {
     print_moved_json(move, *moved, console.out);
   } else {
@@ -219,7 +213,8 @@ Verb reshard_verb() {
       "--target the mesh is the smallest that holds both. On a target whose routes are not known "
       "(noc, ring) everything that needs them is null. A gather that one place cannot hold is "
       "refused, with alternatives, and the exit status is 1. Types are not converted here: use "
-      "relayout. With --in and --out the data are moved: each place of A has a file with its "
+      "relayout.\n\n"
+      "With --in and --out the data are moved: each place of A has a file with its "
       "memory (NumPy .npy, or raw binary .bin and .raw), and so has each place of B. {place} in a "
       "name stands for the place's row-major number on the tensor's own mesh, {place:5} for at "
       "least 5 digits of it, and {rank} for the rank that owns it, with all its places in one "
@@ -242,8 +237,8 @@ Verb reshard_verb() {
       {"relabel", ValueKind::kSwitch, "",
        "choose places for B on which the fewest bytes cross, and print that B"},
       {"staging", ValueKind::kNumber, "BYTES",
-       "schedule in rounds so that no place receives more than this per round; with files, the "
-       "memory limit for packets in flight per rank (default 64 MiB)"},
+       "split the reshard into rounds in which no place receives more than BYTES; with --in and "
+       "--out, the limit on memory for packets in flight per rank (default 64 MiB)"},
       {"simulate", ValueKind::kText, "WHEN",
        "auto (when it takes well under a second), always or never"},
       {"mode", ValueKind::kText, "MODE",
@@ -265,7 +260,7 @@ Verb reshard_verb() {
       {"threads", ValueKind::kNumber, "N",
        "number of threads; default all cores, with --mpi one per rank"},
       {"no-shared-memory", ValueKind::kSwitch, "",
-       "use messages also between ranks of one machine"},
+       "use MPI messages also between ranks of one machine"},
       {"raw", ValueKind::kSwitch, "",
        "files that end neither in .npy nor in .bin or .raw are raw binary"},
       {"progress", ValueKind::kSwitch, "",
@@ -275,6 +270,9 @@ Verb reshard_verb() {
       "4)>' --target wse2",
       "tessera reshard 'tensor<64x64xf32, pyflame.Grid(8, 8)>' 'tensor<64x64xf32, "
       "pyflame.SinglePE()>' --target wse2 --json --pairs",
+      "head -c 16384 /dev/zero > w.bin",
+      "tessera reshard 'tensor<64x64xf32, strided<[64, 1]>>' 'tensor<64x64xf32, "
+      "pyflame.RowPartition(4)>' --in w.bin --out 'x.{place}.npy'",
       "mpirun -n 4 tessera reshard 'tensor<64x64xf32, pyflame.RowPartition(4)>' 'tensor<64x64xf32, "
       "pyflame.ColPartition(4)>' --mpi --in 'x.{place}.npy' --out 'y.{place}.npy'"};
   verb.answers_json = true;

@@ -15,7 +15,7 @@ namespace tessera::tools {
 struct Terminal {
   bool colour = false;   ///< escape sequences are allowed
   bool unicode = false;  ///< box drawing characters are allowed
-  int width = 80;        ///< columns; no line of text or picture is longer
+  int width = 80;        ///< columns; only command lines to paste are longer
 };
 
 inline constexpr int kMinWidth = 20;

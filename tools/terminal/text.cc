@@ -53,6 +53,16 @@ std::string quote(std::string_view text) {
   return out;
 }
 
+std::vector<std::string_view> paragraphs_of(std::string_view text) {
+  std::vector<std::string_view> paragraphs;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find("\n\n"), text.size());
+    paragraphs.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return paragraphs;
+}
+
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> names,
                          std::string_view otherwise) {
   if (name.size() > kLongestName) return std::string(otherwise);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::tools {
 
@@ -14,6 +15,9 @@ std::string upper_case(std::string_view text);
 /// 'text' in quotes, safe in a message: shortened when long, and with control characters replaced
 /// by '?', so that it cannot control the terminal.
 std::string quote(std::string_view text);
+
+/// The parts of a text between empty lines.
+std::vector<std::string_view> paragraphs_of(std::string_view text);
 
 /// "did you mean 'locate'?" when one of `names` is within a third of its letters of `name`, else
 /// `otherwise`.

@@ -278,7 +278,7 @@ TEST(Agreement, OneRankDecidesAlone) {
   EXPECT_TRUE(agreement.settle(ok_status()).ok());
   const Status bad =
       agreement.settle(Error{ErrorCode::kIo, "no room", Span{1, 2}, "clean up", "x"});
-  EXPECT_EQ(bad.error().message, "rank 0: no room");
+  EXPECT_EQ(bad.error().message, "no room");
   EXPECT_EQ(bad.error().span, (Span{1, 2}));
   EXPECT_EQ(bad.error().help, "clean up");
   EXPECT_EQ(bad.error().correction, "x");
