@@ -50,8 +50,8 @@ struct SolveOptions {
   /// The available bytes. Without `minimize`, the search stops at the first plan within them.
   std::optional<std::int64_t> capacity = {};
   bool minimize = false;  ///< look for the lowest peak (also when there is no capacity)
-  /// Limits of the search. The same number of nodes gives the same plan on every machine; seconds
-  /// do not.
+  /// Limits of the search. The same number of nodes gives the same plan on every machine, unless
+  /// the seconds end the search first.
   double seconds = 10;
   std::int64_t nodes = INT64_MAX;
   Techniques techniques = {};

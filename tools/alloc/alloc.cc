@@ -218,7 +218,9 @@ Verb alloc_verb() {
                  "write the CSV file with the offset of each buffer, if the plan fits"},
                 {"seconds", ValueKind::kText, "S", "limit of the search in seconds; default 10"},
                 {"nodes", ValueKind::kNumber, "N",
-                 "limit of the search in nodes; gives the same plan on every machine"},
+                 "stop after N nodes of the exact search; the same plan on every machine unless "
+                 "--seconds ends "
+                 "it first"},
                 {"without", ValueKind::kText, "NAMES",
                  "switch off techniques of the search, such as dominance,symmetry"}};
   verb.examples = {"tessera alloc examples/buffers.csv --capacity 128",

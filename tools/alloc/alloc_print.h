@@ -26,7 +26,7 @@ struct AllocAnswer {
 };
 
 /// {peak, lower_bound, optimal, seconds, outcome, proven_bound, gap, found_by, nodes, capacity,
-/// shortfall or null, offsets: {id: offset}} on one line.
+/// interrupted, shortfall or null, offsets: {id: offset}} on one line.
 std::string alloc_json(const AllocAnswer& answer);
 
 /// The same for a reader: whether it fits, how good it is, the fullest moments, and a picture when
