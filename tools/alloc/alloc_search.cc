@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/alloc/alloc_search.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
-#include <iostream>
+#include <ostream>
 
 #include "tessera/base/text.h"
 
@@ -77,9 +75,8 @@ std::string search_line(const memory::Progress& progress, int width) {
 }
 
 Search search(const memory::Problem& problem, memory::SolveOptions options, Console& console) {
-  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
   Watcher watcher;
-  watcher.err = is_watched ? &console.err : nullptr;
+  watcher.err = console.terminal.shows_progress ? &console.err : nullptr;
   watcher.width = console.terminal.width;
   options.progress = watch;
   options.progress_context = &watcher;

@@ -116,6 +116,10 @@ struct Verb {
   /// verb that is not a question bounds its own work.
   bool is_question = true;
   Result<Verdict> (*run)(const Request& request, Console& console) = nullptr;
+  /// For verbs with the flag --mpi: parses and answers a request together with the other processes
+  /// that mpirun started, and returns the exit status. Null for all others.
+  int (*run_with_mpi)(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
+                      std::ostream& err, const Terminal& terminal) = nullptr;
 };
 
 /// The verb's own flags, then the common ones: --json, --batch, --help.

@@ -15,7 +15,6 @@
 #include "tools/command/arguments.h"
 #include "tools/command/gave_up.h"
 #include "tools/json/json.h"
-#include "tools/reshard/run_ranks.h"
 
 namespace tessera::tools {
 namespace {
@@ -32,10 +31,12 @@ void report(const Failure& failure, bool json, std::ostream& out, std::ostream& 
   }
 }
 
-bool wants_json(const std::vector<std::string>& args) {
+bool has_switch(const std::vector<std::string>& args, std::string_view dashed) {
   const auto end = std::find(args.begin(), args.end(), "--");
-  return std::find(args.begin(), end, "--json") != end;
+  return std::find(args.begin(), end, dashed) != end;
 }
+
+bool wants_json(const std::vector<std::string>& args) { return has_switch(args, "--json"); }
 
 ParsedRequest read_request(const Verb& verb, const std::vector<std::string>& args,
                            std::istream& in) {
@@ -72,9 +73,14 @@ int exit_status(const Verb& verb, const Result<Verdict>& verdict) {
 
 namespace {
 
+bool wants_mpi(const Verb& verb, const std::vector<std::string>& args) {
+  return verb.run_with_mpi != nullptr && has_switch(args, "--mpi") && !has_switch(args, "--help") &&
+         !has_switch(args, "-h");
+}
+
 int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istream& in,
              std::ostream& out, std::ostream& err, const Terminal& terminal) {
-  if (wants_ranks(verb, args)) return run_with_mpi(verb, args, out, err, terminal);
+  if (wants_mpi(verb, args)) return verb.run_with_mpi(verb, args, out, err, terminal);
   const bool json = wants_json(args);
   std::int64_t left = 0;
   ParsedRequest parsed;

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,8 @@ ParsedRequest read_request(const Verb& verb, const std::vector<std::string>& arg
 
 /// Prints an error: as JSON on the stream of the answer, otherwise as text for the reader.
 void report(const Failure& failure, bool json, std::ostream& out, std::ostream& err);
+/// Whether the arguments have a switch, such as "--json", before any "--".
+bool has_switch(const std::vector<std::string>& args, std::string_view dashed);
 bool wants_json(const std::vector<std::string>& args);
 /// The exit status of an answer, or of an error that a verb returned for a valid request.
 int exit_status(const Verb& verb, const Result<Verdict>& verdict);

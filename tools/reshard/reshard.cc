@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <array>
-#include <iostream>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string_view>
 
 #include "tessera/base/text.h"
@@ -116,7 +114,7 @@ Result<int> threads_of(const Request& request, bool is_alone) {
 /// Without --mpi this process does the work of all places; several processes would do it several
 /// times, on the same files.
 Status check_alone(const Request& request) {
-  // Only a batch gets here with --mpi: everything else runs on ranks.
+  // Only a batch gets here with --mpi: Verb::run_with_mpi answers everything else.
   if (request.has("mpi")) {
     return usage("--mpi cannot be part of a batch", "start a separate command under mpirun");
   }
@@ -139,8 +137,9 @@ Result<Verdict> move(const Request& request, Console& console) {
   options.checksums = request.has("checksums");
   if (request.has("staging")) options.staging_bytes = request.number("staging");
   if (request.has("timeout")) options.timeouts = timeouts_for(request.number("timeout"));
-  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
-  move.progress = is_watched || (request.has("progress") && console.err.good());
+  // The other ranks have no stream to show it on.
+  const bool shows_progress = console.terminal.shows_progress || request.has("progress");
+  move.progress = shows_progress && console.err.good();
 
   std::vector<std::unique_ptr<exchange::Exchange>> alone;
   std::optional<exchange::Agreement> one;
@@ -279,6 +278,7 @@ Verb reshard_verb() {
   verb.answers_batch = true;
   verb.refusal_is_no = true;
   verb.run = run;
+  verb.run_with_mpi = run_with_mpi;
   return verb;
 }
 

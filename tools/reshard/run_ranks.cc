@@ -22,11 +22,6 @@ namespace {
 
 constexpr std::string_view kFlag = "--mpi";
 
-bool asks_for(const std::vector<std::string>& args, std::string_view flag) {
-  const auto end = std::find(args.begin(), args.end(), "--");
-  return std::find(args.begin(), end, flag) != end;
-}
-
 /// The value of a flag as a user would write it; "not given" without one.
 std::string value_text(const Request& request, const Flag& flag) {
   if (!request.has(flag.name)) return "not given";
@@ -111,12 +106,6 @@ exchange::Timeouts timeouts_for(std::int64_t seconds) {
   return timeouts;
 }
 
-bool wants_ranks(const Verb& verb, const std::vector<std::string>& args) {
-  const bool has_flag = std::any_of(verb.flags.begin(), verb.flags.end(),
-                                    [](const Flag& flag) { return flag.name == "mpi"; });
-  return has_flag && asks_for(args, kFlag) && !asks_for(args, "--help") && !asks_for(args, "-h");
-}
-
 RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal) {
@@ -163,7 +152,7 @@ int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::os
   const Result<Request> request = parse_arguments(verb, args);
   mpi::MpiOptions options = watched_mpi(request ? timeouts_of(*request) : exchange::Timeouts(),
                                         wants_json(args), out, err);
-  options.shared_memory = !asks_for(args, "--no-shared-memory");
+  options.shared_memory = !has_switch(args, "--no-shared-memory");
   Result<std::unique_ptr<exchange::Exchange>> exchange = load_mpi_exchange(options);
   if (!exchange) {
     if (!is_first_here()) wait_to_be_ended(kExitBadInput);

@@ -14,6 +14,10 @@
 
 namespace tessera::tools {
 
+struct RankedStatus {
+  int exit = 0;
+  bool is_abandoned = false;  ///< a rank is silent: the ranks cannot continue together
+};
 /// A verb that several processes answer together (`--mpi`): each process calls this with its own
 /// arguments and an exchange with the others.
 ///
@@ -21,13 +25,14 @@ namespace tessera::tools {
 /// valid and the same on all ranks. An error on one rank is an error on all: one rank, which
 /// reports for all, prints it once, and every rank has the same exit status. When the ranks cannot
 /// continue together, the reporting rank ends all processes, and the others wait for that.
-struct RankedStatus {
-  int exit = 0;
-  bool is_abandoned = false;  ///< Agreement::is_over: the ranks cannot continue together
-};
 RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args,
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal);
+
+/// run_on_ranks with the processes that mpirun started, for Verb::run_with_mpi. Where MPI is not
+/// available, reports it once per machine.
+int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
+                 std::ostream& err, const Terminal& terminal);
 
 inline constexpr std::int64_t kLongestTimeout = 86'400;
 /// The timeouts of --timeout: the given time without progress, and the same, at most 5 seconds,
@@ -40,13 +45,5 @@ exchange::Timeouts timeouts_for(std::int64_t seconds);
 /// answer, and is ended meanwhile.
 mpi::MpiOptions watched_mpi(exchange::Timeouts timeouts, bool json, std::ostream& out,
                             std::ostream& err);
-
-/// Whether the arguments of a verb request ranks.
-bool wants_ranks(const Verb& verb, const std::vector<std::string>& args);
-
-/// The same, with the processes that mpirun started. Where MPI is not available, reports it once
-/// per machine.
-int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
-                 std::ostream& err, const Terminal& terminal);
 
 }  // namespace tessera::tools

@@ -61,7 +61,10 @@ Terminal detect_terminal() {
   if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     width = size.ws_col;
   }
-  return terminal_from(is_terminal, width, [](const char* name) { return std::getenv(name); });
+  Terminal terminal =
+      terminal_from(is_terminal, width, [](const char* name) { return std::getenv(name); });
+  terminal.shows_progress = isatty(STDERR_FILENO) == 1;
+  return terminal;
 }
 
 std::string paint(const Terminal& terminal, Paint paint, std::string_view text) {

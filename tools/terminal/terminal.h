@@ -13,9 +13,10 @@ namespace tessera::tools {
 
 /// The capabilities of the user's screen. The default suits a file or a pipe.
 struct Terminal {
-  bool colour = false;   ///< escape sequences are allowed
-  bool unicode = false;  ///< box drawing characters are allowed
-  int width = 80;        ///< columns; only command lines to paste are longer
+  bool colour = false;          ///< escape sequences are allowed
+  bool unicode = false;         ///< box drawing characters are allowed
+  int width = 80;               ///< columns; only command lines to paste are longer
+  bool shows_progress = false;  ///< standard error is a terminal, where progress can be drawn
 };
 
 inline constexpr int kMinWidth = 20;
@@ -27,7 +28,7 @@ using Environment = std::function<const char*(const char* name)>;
 Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
                        const Environment& environment);
 
-/// The terminal behind standard output.
+/// The terminal behind standard output, and whether there is one behind standard error.
 Terminal detect_terminal();
 
 enum class Paint { kHeading, kWarning, kError, kFaint };

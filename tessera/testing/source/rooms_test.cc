@@ -115,6 +115,19 @@ TEST(Rooms, IncludeOnlyWhatTheTableNames) {
   EXPECT_GT(lines, 1000U);
 }
 
+TEST(Rooms, SharedPartsOfTheCommandKnowNoVerb) {
+  static const std::regex kShared("^tools/(command|files|terminal|json)/");
+  std::size_t lines = 0;
+  for (const std::string& file : source_files()) {
+    if (!std::regex_search(file, kShared) || is_test(file)) continue;
+    for (const std::string& include : all_matches(content(file), "#include \"(tools/[^\"]+)\"")) {
+      ++lines;
+      EXPECT_TRUE(std::regex_search(include, kShared)) << file << " includes " << include;
+    }
+  }
+  EXPECT_GT(lines, 50U);
+}
+
 TEST(Rooms, AreDrawnInFull) {
   const std::string tree = section(content("docs/design.md"), "The tree");
   const std::vector<std::string> drawn = all_matches(tree, "([\\w/]+)/(?=[\\s;]|$)");
