@@ -67,7 +67,7 @@ class ShardOutput {
 
   std::int64_t files() const { return static_cast<std::int64_t>(outputs_.size()); }
   std::int64_t file_bytes() const { return file_bytes_; }
-  /// "(2048, 4096) of '<f4'": the array in each file, or "raw bytes"; empty without files.
+  /// "array (2048, 4096) of '<f4'": the array in each file, or "raw bytes"; empty without files.
   const std::string& array() const { return array_; }
 
  private:

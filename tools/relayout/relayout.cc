@@ -25,18 +25,16 @@ Status check_flags(const Request& request) {
                      request.has("in") ? "out" : "in"),
                  "name both files: --in x.npy --out y.npy");
   }
-  if (files && (request.has("dry-run") || request.has("emit"))) {
-    return usage(cat("--", request.has("emit") ? "emit" : "dry-run",
-                     " moves no data, but --in and --out name files"),
-                 "omit one of them");
+  if (files && request.has("emit")) {
+    return usage("--emit moves no data, but --in and --out name files", "omit one of them");
   }
   if (request.has("dry-run") && request.has("emit")) {
     return usage("--dry-run and --emit both specify what to print", "omit one of them");
   }
   for (const std::string_view name : {"threads", "saturate", "raw"}) {
     if (!files && request.has(name)) {
-      return usage(cat("--", name, " applies to files, but no files are given"),
-                   "give them: --in x.npy --out y.npy");
+      return usage(cat("--", name, " needs --in and --out"),
+                   "name the files: --in x.npy --out y.npy");
     }
   }
   if (request.has("threads") && request.number("threads") < 1) {
@@ -68,7 +66,7 @@ Result<Verdict> emit(const Request& request, const relayout::Program& program, C
   return Verdict::kYes;
 }
 
-Result<Verdict> move(const Request& request, Console& console) {
+FileMove file_move(const Request& request) {
   FileMove files;
   files.in = request.text("in");
   files.out = request.text("out");
@@ -77,6 +75,11 @@ Result<Verdict> move(const Request& request, Console& console) {
   files.rounding =
       request.has("saturate") ? relayout::Rounding::kSaturate : relayout::Rounding::kChecked;
   files.verify = request.has("verify");
+  return files;
+}
+
+Result<Verdict> move(const Request& request, Console& console) {
+  const FileMove files = file_move(request);
   TESSERA_TRY(const FileMoved moved,
               move_files(request.tensor("a"), request.tensor("b"), files, console));
   const std::string_view verified = !files.verify       ? "nothing"
@@ -102,15 +105,24 @@ Result<Verdict> move(const Request& request, Console& console) {
   return Verdict::kYes;
 }
 
+/// The program of the two files, or of the two tensors alone.
+Result<relayout::Program> program_of(const Request& request) {
+  const Tensor& a = request.tensor("a");
+  const Tensor& b = request.tensor("b");
+  if (request.has("in")) return program_of_files(a, b, file_move(request));
+  TESSERA_TRY(relayout::Program program, relayout::make_program(a.placement, b.placement));
+  if (request.has("verify")) {
+    TESSERA_CHECK_OK(
+        check_program(program, a.placement, b.placement, relayout::PaddingRule::kPromised));
+  }
+  return program;
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_CHECK_OK(check_flags(request));
-  if (request.has("in")) return move(request, console);
+  if (request.has("in") && !request.has("dry-run")) return move(request, console);
+  TESSERA_TRY(const relayout::Program program, program_of(request));
   const Placement& from = request.tensor("a").placement;
-  const Placement& to = request.tensor("b").placement;
-  TESSERA_TRY(const relayout::Program program, relayout::make_program(from, to));
-  if (request.has("verify")) {
-    TESSERA_CHECK_OK(check_program(program, from, to, relayout::PaddingRule::kPromised));
-  }
   if (!console.json) console.err << sharing_warning(from, console.terminal);
   if (request.has("emit")) return emit(request, program, console);
   TESSERA_CHECK_OK(console.json ? print_program_json(program, sharing_field(from), console.out)
@@ -143,7 +155,8 @@ Verb relayout_verb() {
       {"a", Positional::Kind::kTensor, "the source tensor and its layout", {}, false},
       {"b", Positional::Kind::kTensor, "the destination tensor and its layout", {}, false}};
   verb.flags = {
-      {"dry-run", ValueKind::kSwitch, "", "print the loops and move nothing (the default)"},
+      {"dry-run", ValueKind::kSwitch, "",
+       "print the loops and write nothing, also with --in and --out; the default without them"},
       {"in", ValueKind::kText, "FILE", "the file that holds the memory of A"},
       {"out", ValueKind::kText, "FILE", "the file to write, with the memory of B"},
       {"raw", ValueKind::kSwitch, "",

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/relayout/relayout_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <iostream>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -55,11 +52,11 @@ Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& op
   constexpr std::int64_t kSlices = 64;
   ThreadPool pool(threads);
   const relayout::Program& program = plan.program();
-  const bool is_watched = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
   // 16 block floats share an exponent and are written together, even if they belong to several
   // slices.
   const bool is_whole = is_block_float(program.to.storage());
-  if (!is_watched || is_whole || program.to.bytes < kMuch) return plan.run(from, to, pool);
+  if (!console.terminal.shows_progress || is_whole || program.to.bytes < kMuch)
+    return plan.run(from, to, pool);
   ProgressBar bar(console.err, /*show=*/true, moved_bytes(program), console.terminal.width);
   for (const relayout::Program& slice : slices_of(program, kSlices)) {
     TESSERA_TRY(const relayout::Plan part, relayout::Plan::make(slice, options));
@@ -83,6 +80,51 @@ Status check_moved(const Source& source, const Placement& to, std::span<const st
                std::nullopt, "this is a bug in Tessera: please report it with the two tensors"};
 }
 
+/// The input of a move, and the program that moves it.
+struct PreparedMove {
+  Source source;
+  relayout::Program program;
+};
+
+Result<PreparedMove> prepare(const Tensor& a, const Tensor& b, const FileMove& move) {
+  TESSERA_TRY(Source source, open_source(a, move.in, is_raw_file(move.in, move.raw)));
+  if (source.file.is_same_file(move.out)) {
+    return Error{ErrorCode::kIo, cat("--in and --out are the same file, ", quote(move.out)),
+                 std::nullopt, "name another file for --out"};
+  }
+  TESSERA_TRY(relayout::Program program,
+              relayout::make_program(source.placement, b.placement, kFilePadding));
+  if (move.verify) {
+    TESSERA_CHECK_OK(check_program(program, source.placement, b.placement, kFilePadding));
+  }
+  return PreparedMove{std::move(source), std::move(program)};
+}
+
+/// What a file of a placement holds besides its elements.
+struct OutputFormat {
+  std::string header;        ///< empty for raw binary
+  std::string array;         ///< as in FileMoved
+  std::int64_t bytes = 0;    ///< of the whole file
+  bool has_sidecar = false;  ///< the header does not determine the element type
+};
+
+Result<OutputFormat> output_format(const Placement& placement, bool is_raw) {
+  OutputFormat format;
+  format.array = "raw bytes";
+  if (!is_raw) {
+    const FileArray array = file_array(placement);
+    const bool is_fortran = array.order == FileArray::Order::kColumnMajor;
+    format.header = write_npy_header(array.type, is_fortran, array.shape);
+    format.array = cat("array ", python_tuple(array.shape), " of '", array.type.text(), "'",
+                       is_fortran ? " in Fortran order" : "");
+    format.has_sidecar = array.is_raw_type;
+  }
+  TESSERA_TRY(format.bytes, (Checked(placement.allocated_bytes()) +
+                             static_cast<std::int64_t>(format.header.size()))
+                                .value("the size of the file"));
+  return format;
+}
+
 }  // namespace
 
 Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
@@ -96,50 +138,36 @@ Status check_program(const relayout::Program& program, const Placement& from, co
                std::nullopt, "this is a bug in Tessera: please report it with the two tensors"};
 }
 
+Result<relayout::Program> program_of_files(const Tensor& a, const Tensor& b, const FileMove& move) {
+  TESSERA_TRY(PreparedMove prepared, prepare(a, b, move));
+  return std::move(prepared.program);
+}
+
 Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
                              Console& console) {
   TESSERA_TRY(const int threads, thread_count(move.threads));
-  TESSERA_TRY(const Source source, open_source(a, move.in, is_raw_file(move.in, move.raw)));
-  if (source.file.is_same_file(move.out)) {
-    return Error{ErrorCode::kIo, cat("--in and --out are the same file, ", quote(move.out)),
-                 std::nullopt, "name another file for --out"};
-  }
-  TESSERA_TRY(relayout::Program program,
-              relayout::make_program(source.placement, b.placement, kFilePadding));
-  if (move.verify) {
-    TESSERA_CHECK_OK(check_program(program, source.placement, b.placement, kFilePadding));
-  }
+  TESSERA_TRY(PreparedMove prepared, prepare(a, b, move));
+  const Source& source = prepared.source;
   relayout::PlanOptions options;
   options.rounding = move.rounding;
-  TESSERA_TRY(const relayout::Plan plan, relayout::Plan::make(std::move(program), options));
+  TESSERA_TRY(const relayout::Plan plan,
+              relayout::Plan::make(std::move(prepared.program), options));
+  TESSERA_TRY(OutputFormat format, output_format(b.placement, is_raw_file(move.out, move.raw)));
 
-  FileMoved moved;
-  moved.elements = plan.program().elements();
-  const bool is_raw = is_raw_file(move.out, move.raw);
-  const FileArray array = file_array(b.placement);
-  const bool is_fortran = array.order == FileArray::Order::kColumnMajor;
-  const std::string header = is_raw ? "" : write_npy_header(array.type, is_fortran, array.shape);
-  moved.array = is_raw ? "raw bytes"
-                       : cat("array ", python_tuple(array.shape), " of '", array.type.text(), "'",
-                             is_fortran ? " in Fortran order" : "");
-  TESSERA_TRY(moved.bytes,
-              (Checked(b.placement.allocated_bytes()) + static_cast<std::int64_t>(header.size()))
-                  .value("the size of the file"));
-  TESSERA_TRY(MappedOutput out, MappedOutput::create(move.out, moved.bytes));
-  std::ranges::copy(std::as_bytes(std::span(header)), out.bytes().begin());
-  const std::span<std::byte> elements = out.bytes().subspan(header.size());
+  TESSERA_TRY(MappedOutput out, MappedOutput::create(move.out, format.bytes));
+  std::ranges::copy(std::as_bytes(std::span(format.header)), out.bytes().begin());
+  const std::span<std::byte> elements = out.bytes().subspan(format.header.size());
   TESSERA_CHECK_OK(move_elements(plan, options, source.elements, elements, threads, console));
   TESSERA_CHECK_OK(source.file.check());
   // The reference supports only elements that have an address and keep their type.
   const DType storage = b.placement.atom().storage;
-  moved.is_compared =
+  const bool is_compared =
       move.verify && source.placement.atom().storage == storage && !is_block_float(storage);
-  if (moved.is_compared) TESSERA_CHECK_OK(check_moved(source, b.placement, elements));
-  const bool needs_sidecar = !is_raw && array.is_raw_type;
-  TESSERA_CHECK_OK(update_sidecar(move.out, b, needs_sidecar));
-  if (needs_sidecar) moved.sidecar = sidecar_name(move.out);
+  if (is_compared) TESSERA_CHECK_OK(check_moved(source, b.placement, elements));
+  TESSERA_CHECK_OK(update_sidecar(move.out, b, format.has_sidecar));
   TESSERA_CHECK_OK(out.commit());
-  return moved;
+  return FileMoved{std::move(format.array), format.bytes, plan.program().elements(),
+                   format.has_sidecar ? sidecar_name(move.out) : "", is_compared};
 }
 
 }  // namespace tessera::tools

@@ -26,23 +26,28 @@ struct FileMove {
 
 /// The result of a move.
 struct FileMoved {
-  std::string array;          ///< "(2, 2, 1024) of '<f4'", or "raw bytes"
+  std::string array;          ///< "array (2, 2, 1024) of '<f4'", or "raw bytes"
   std::int64_t bytes = 0;     ///< of the file
   std::int64_t elements = 0;  ///< copied, including replicas
   std::string sidecar;        ///< its name, or empty
   bool is_compared = false;   ///< with the reference, byte by byte
 };
 
-/// Reads tensor `a` from a file and writes it as `b` to another, which appears complete or not at
-/// all. Errors: those of the files (kIo, kSyntax, ..), of the arrays in them (kBadDType,
-/// kShapeMismatch, kContradiction with a sidecar), of make_program and of Plan. With `verify` also
-/// kContradiction when the program, or (where elements keep their type) the result, is incorrect,
-/// which would be a bug in Tessera.
-Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
-                             Console& console);
-
 /// kContradiction with the first flaw that the verifier finds in `program`.
 Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
                      relayout::PaddingRule padding);
+
+/// Reads tensor `a` from a file and writes it as `b` to another, which appears complete or not at
+/// all. The sidecar changes first: if naming the file then fails, an older file may have the new
+/// sidecar, or none. Errors: those of the files (kIo, kSyntax, ..), of the arrays in them
+/// (kBadDType, kShapeMismatch, kContradiction with a sidecar), of make_program and of Plan. With
+/// `verify` also kContradiction when the program, or (where elements keep their type) the result,
+/// is incorrect, which would be a bug in Tessera.
+Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& move,
+                             Console& console);
+
+/// The program of that move, with all checks of its input. No element is read, and nothing is
+/// written. Errors: those of move_files.
+Result<relayout::Program> program_of_files(const Tensor& a, const Tensor& b, const FileMove& move);
 
 }  // namespace tessera::tools

@@ -84,6 +84,22 @@ const std::vector<float> kTiles = {0,  1,  2,  6,  7,  8,  3,  4,  5,  9,  10, 1
 const std::vector<float> kColumns = {0, 6, 12, 18, 1, 7,  13, 19, 2, 8,  14, 20,
                                      3, 9, 15, 21, 4, 10, 16, 22, 5, 11, 17, 23};
 
+TEST_F(RelayoutFiles, ADryRunPrintsTheProgramAndWritesNothing) {
+  write_rows();
+  const std::vector<std::string> before = names();
+  const Answer answer = move(kRowMajor, kGrid, "x.npy", "y.npy", {"--dry-run", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.out;
+  EXPECT_EQ(answer.json()["bytes"], 96);
+  EXPECT_EQ(names(), before);
+  // A file in Fortran order has another program, and its header is checked.
+  write_npy("f.npy", {'f', 4}, {4, 6}, kColumns, /*fortran=*/true);
+  const Answer other = move(kRowMajor, kGrid, "f.npy", "y.npy", {"--dry-run", "--json"});
+  ASSERT_EQ(other.status, 0) << other.out;
+  EXPECT_NE(other.json()["nests"], answer.json()["nests"]);
+  EXPECT_EQ(facts_of(kColumnMajor, kGrid, "missing.npy", "y.npy", "io", {"--dry-run"}),
+            "'missing.npy'");
+}
+
 TEST_F(RelayoutFiles, AMeshIsTheFirstDims) {
   write_rows();
   for (const std::string threads : {"1", "3"}) {

@@ -16,7 +16,7 @@ namespace tessera::tools {
 
 struct RankedStatus {
   int exit = 0;
-  bool is_abandoned = false;  ///< a rank is silent: the ranks cannot continue together
+  bool is_abandoned = false;  ///< Agreement::is_over: the ranks cannot continue together
 };
 /// A verb that several processes answer together (`--mpi`): each process calls this with its own
 /// arguments and an exchange with the others.
