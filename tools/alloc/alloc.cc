@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
+#include "tools/alloc/alloc_offsets.h"
 #include "tools/alloc/alloc_print.h"
 #include "tools/alloc/alloc_search.h"
 #include "tools/command/command.h"
@@ -66,6 +67,27 @@ bool is_one_file(const std::string& a, const std::string& b) {
   return !whole_a.empty() && whole_a == whole_b;
 }
 
+/// Checks that the files of --svg and --out can be written, and are not one file.
+Status check_output_files(const Request& request) {
+  for (const std::string_view name : {"svg", "out"}) {
+    if (!request.has(name)) continue;
+    const std::string& file = request.text(name);
+    if (file.empty() || file == "-") {
+      return usage(cat("--", name, " names no file"),
+                   cat("as in --", name, " plan.", name == "svg" ? "svg" : "csv"));
+    }
+    TESSERA_CHECK_OK(check_folder_of(file));
+  }
+  if (request.has("svg") && is_one_file(request.text("svg"), request.text("out"))) {
+    return usage("--svg and --out name the same file", "name two different files");
+  }
+  if (request.has("svg") && is_one_file(request.text("svg"), request.text("file"))) {
+    return usage("--svg names the file of buffers, which the picture would overwrite",
+                 "name another file for the picture");
+  }
+  return ok_status();
+}
+
 Result<memory::SolveOptions> read_options(const Request& request) {
   memory::SolveOptions options;
   options.minimize = request.has("minimize");
@@ -86,22 +108,7 @@ Result<memory::SolveOptions> read_options(const Request& request) {
     return Error{ErrorCode::kOutOfRange, cat("--nodes ", options.nodes, " is negative"),
                  std::nullopt, "give 0 or more"};
   }
-  for (const std::string_view name : {"svg", "out"}) {
-    if (!request.has(name)) continue;
-    const std::string& file = request.text(name);
-    if (file.empty() || file == "-") {
-      return usage(cat("--", name, " names no file"),
-                   cat("as in --", name, " plan.", name == "svg" ? "svg" : "csv"));
-    }
-    TESSERA_CHECK_OK(check_folder_of(file));
-  }
-  if (request.has("svg") && is_one_file(request.text("svg"), request.text("out"))) {
-    return usage("--svg and --out name the same file", "name two different files");
-  }
-  if (request.has("svg") && is_one_file(request.text("svg"), request.text("file"))) {
-    return usage("--svg names the file of buffers, which the picture would overwrite",
-                 "name another file for the picture");
-  }
+  TESSERA_CHECK_OK(check_output_files(request));
   TESSERA_CHECK_OK(read_without(request.text("without"), options.techniques));
   return options;
 }
@@ -155,13 +162,13 @@ Result<Verdict> run(const Request& request, Console& console) {
     const Status alone = check_capacity(*file, text, *options.capacity);
     if (!alone) report_in(name, text, alone.error(), console);
   }
-  const Search found = search(file->problem, options, console);
+  const SearchOutcome found = search_for_plan(file->problem, options, console);
   if (!found.solution) return found.solution.error();
   const memory::Solution& solution = *found.solution;
   TESSERA_CHECK_OK(check_plan(*file, solution, options.capacity));
   AllocAnswer answer{*file, solution, options.capacity, found.interrupted, {}, {}};
-  TESSERA_TRY(answer.taken, taken_by(file->problem, solution.offsets));
-  answer.stretches = stretches_of(answer.taken);
+  TESSERA_TRY(answer.blocks, placed_blocks(file->problem, solution.offsets));
+  answer.ranges = time_ranges_of(answer.blocks);
   const bool fits = solution.outcome == memory::Outcome::kFits;
   if (!fits) {
     TESSERA_TRY(answer.shortfall,

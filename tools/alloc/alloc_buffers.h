@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,15 +54,5 @@ struct BufferFile {
 /// Reads and checks a file. Errors carry the span of the cell in the text, and their messages name
 /// the line.
 Result<BufferFile> read_buffers(std::string_view text);
-
-/// kDoesNotFit, with its span, for the first buffer that is larger than the capacity or fixed
-/// beyond it. The buffers may still not fit together.
-Status check_capacity(const BufferFile& file, std::string_view text, std::int64_t capacity);
-
-/// The text with the offset of every buffer in the offset column, which is added as the last column
-/// where the file has none. Everything else is unchanged.
-/// Law: reading it gives the same buffers, each fixed at its offset.
-std::string with_offsets(const BufferFile& file, std::string_view text,
-                         std::span<const std::int64_t> offsets);
 
 }  // namespace tessera::tools

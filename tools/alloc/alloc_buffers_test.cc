@@ -5,6 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/alloc/alloc_csv.h"
+#include "tools/alloc/alloc_offsets.h"
 #include "tools/testing/message_facts.h"
 
 namespace tessera::tools {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/alloc/alloc_offsets.h"
+
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tools/alloc/alloc_buffers.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

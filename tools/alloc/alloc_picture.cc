@@ -75,17 +75,17 @@ std::string time_line(const std::vector<std::int64_t>& times, std::size_t width)
 
 }  // namespace
 
-std::string plan_picture(std::span<const Taken> taken, std::span<const std::string> ids,
+std::string plan_picture(std::span<const PlacedBlock> blocks, std::span<const std::string> ids,
                          const Terminal& terminal) {
   std::vector<std::int64_t> addresses;
   std::vector<std::int64_t> times;
-  for (const Taken& held : taken) {
+  for (const PlacedBlock& held : blocks) {
     addresses.insert(addresses.end(), {held.offset, held.end()});
     times.insert(times.end(), {held.lower, held.upper});
   }
   addresses = borders(std::move(addresses));
   times = borders(std::move(times));
-  if (taken.empty() || addresses.size() - 1 > kMostLines) return "";
+  if (blocks.empty() || addresses.size() - 1 > kMostLines) return "";
   const std::size_t label = std::max(std::to_string(addresses.back()).size(), std::size_t{7});
   const std::size_t last = std::to_string(times.back()).size();
   const std::size_t room = static_cast<std::size_t>(terminal.width);
@@ -95,7 +95,7 @@ std::string plan_picture(std::span<const Taken> taken, std::span<const std::stri
   std::string out = cat(right_aligned("address", label), "\n");
   for (std::size_t line = addresses.size() - 1; line-- > 0;) {
     std::vector<Bar> bars;
-    for (const Taken& held : taken) {
+    for (const PlacedBlock& held : blocks) {
       if (held.offset > addresses[line] || held.end() <= addresses[line]) continue;
       const bool is_top = held.end() == addresses[line + 1];
       const std::string others = held.others > 0 ? cat(" +", held.others) : "";

@@ -18,7 +18,7 @@ namespace tessera::tools {
 ///          64 [      ]
 ///           0 [a         ]
 ///     time    0       5  7
-std::string plan_picture(std::span<const Taken> taken, std::span<const std::string> ids,
+std::string plan_picture(std::span<const PlacedBlock> blocks, std::span<const std::string> ids,
                          const Terminal& terminal);
 
 }  // namespace tessera::tools

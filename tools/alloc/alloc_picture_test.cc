@@ -25,31 +25,31 @@ std::size_t count_in(std::string_view text, std::string_view part) {
   return count;
 }
 
-TEST(AllocProfile, StretchesEqualACountOfEveryMoment) {
+TEST(AllocProfile, TimeRangesEqualACountOfEveryMoment) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    std::vector<Taken> taken;
+    std::vector<PlacedBlock> blocks;
     for (unsigned i = 0, count = random() % 8; i < count; ++i) {
       const auto lower = static_cast<std::int64_t>(random() % 20) - 10;
       const auto upper = lower + 1 + static_cast<std::int64_t>(random() % 10);
-      taken.push_back({lower, upper, static_cast<std::int64_t>(random() % 50),
-                       1 + static_cast<std::int64_t>(random() % 9)});
+      blocks.push_back({lower, upper, static_cast<std::int64_t>(random() % 50),
+                        1 + static_cast<std::int64_t>(random() % 9)});
     }
-    const std::vector<Stretch> stretches = stretches_of(taken);
-    for (std::size_t i = 0; i + 1 < stretches.size(); ++i) {
-      EXPECT_EQ(stretches[i].to, stretches[i + 1].from);
+    const std::vector<TimeRange> ranges = time_ranges_of(blocks);
+    for (std::size_t i = 0; i + 1 < ranges.size(); ++i) {
+      EXPECT_EQ(ranges[i].to, ranges[i + 1].from);
     }
     for (std::int64_t moment = -12; moment < 22; ++moment) {
-      Stretch naive;
-      for (const Taken& held : taken) {
+      TimeRange naive;
+      for (const PlacedBlock& held : blocks) {
         if (moment < held.lower || moment >= held.upper) continue;
         naive.live += held.size;
         ++naive.count;
         naive.top = std::max(naive.top, held.offset + held.size);
       }
-      Stretch found;
-      for (const Stretch& stretch : stretches) {
-        if (stretch.from <= moment && moment < stretch.to) found = stretch;
+      TimeRange found;
+      for (const TimeRange& range : ranges) {
+        if (range.from <= moment && moment < range.to) found = range;
       }
       EXPECT_EQ(found.live, naive.live);
       EXPECT_EQ(found.count, naive.count);
@@ -59,26 +59,26 @@ TEST(AllocProfile, StretchesEqualACountOfEveryMoment) {
 }
 
 TEST(AllocPicture, HasALineForEachBorderAndAColumnForEachMoment) {
-  const std::vector<Taken> taken = {
+  const std::vector<PlacedBlock> blocks = {
       {0, 7, 0, 64, 0, 0}, {0, 5, 64, 48, 1, 2}, {5, 7, 96, 16, 2, 0}};
   const std::vector<std::string> ids = {"a", "b\x1b", "a longer name"};
   Terminal terminal;
   terminal.width = 32;
-  EXPECT_EQ(plan_picture(taken, ids, terminal),
+  EXPECT_EQ(plan_picture(blocks, ids, terminal),
             "address\n"
             "     96 [b? +2    ][a longer ]\n"
             "     64 [         ]\n"
             "      0 [a                   ]\n"
             "time    0          5          7\n");
   terminal.width = kMinWidth;
-  EXPECT_EQ(plan_picture(taken, ids, terminal),
+  EXPECT_EQ(plan_picture(blocks, ids, terminal),
             "address\n"
             "     96 [b? ][a l]\n"
             "     64 [   ]\n"
             "      0 [a       ]\n"
             "time    0    5    7\n");
   EXPECT_EQ(plan_picture({}, ids, terminal), "");
-  std::vector<Taken> many;
+  std::vector<PlacedBlock> many;
   for (std::int64_t i = 0; i < 40; ++i) many.push_back({i, i + 1, 0, 1, 0, 0});
   EXPECT_EQ(plan_picture(many, ids, terminal), "") << "40 moments do not fit 20 columns";
 }
@@ -157,8 +157,8 @@ MadePlan made_plan(std::int64_t columns, std::int64_t rows) {
 }
 std::string drawn(const MadePlan& plan, std::optional<std::int64_t> capacity) {
   AllocAnswer answer{plan.file, plan.solution, capacity, false, {}, {}};
-  answer.taken = *taken_by(plan.file.problem, plan.solution.offsets);
-  answer.stretches = stretches_of(answer.taken);
+  answer.blocks = *placed_blocks(plan.file.problem, plan.solution.offsets);
+  answer.ranges = time_ranges_of(answer.blocks);
   return alloc_svg(answer);
 }
 

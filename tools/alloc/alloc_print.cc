@@ -25,12 +25,12 @@ std::string decimals(double value, int digits) {
   return text.data();
 }
 
-/// The fullest stretches, in the order of time.
-std::vector<Stretch> fullest(std::span<const Stretch> stretches, std::size_t most) {
-  std::vector<Stretch> list(stretches.begin(), stretches.end());
+/// The ranges with the most live bytes, most first; the earlier first where they have as many.
+std::vector<TimeRange> fullest(std::span<const TimeRange> ranges, std::size_t most) {
+  std::vector<TimeRange> list(ranges.begin(), ranges.end());
   const std::size_t count = std::min(most, list.size());
   std::partial_sort(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count), list.end(),
-                    [](const Stretch& a, const Stretch& b) {
+                    [](const TimeRange& a, const TimeRange& b) {
                       return a.live != b.live ? a.live > b.live : a.from < b.from;
                     });
   list.resize(count);
@@ -95,12 +95,12 @@ std::string quality(const AllocAnswer& answer) {
 }
 
 /// Columns that are as wide as their widest cell.
-std::string moments_table(std::span<const Stretch> stretches) {
+std::string moments_table(std::span<const TimeRange> ranges) {
   std::vector<std::array<std::string, 5>> rows = {{"moment", "until", "live", "buffers", "top"}};
-  for (const Stretch& stretch : fullest(stretches, kMostMoments)) {
-    rows.push_back({std::to_string(stretch.from), std::to_string(stretch.to),
-                    std::to_string(stretch.live), std::to_string(stretch.count),
-                    std::to_string(stretch.top)});
+  for (const TimeRange& range : fullest(ranges, kMostMoments)) {
+    rows.push_back({std::to_string(range.from), std::to_string(range.to),
+                    std::to_string(range.live), std::to_string(range.count),
+                    std::to_string(range.top)});
   }
   std::array<std::size_t, 5> widths{};
   for (const auto& row : rows) {
@@ -154,9 +154,9 @@ std::string alloc_text(const AllocAnswer& answer, const Terminal& terminal) {
     out += wrap(memory::describe(*answer.shortfall, answer.file.ids, when), terminal.width, "  ",
                 "  ");
   }
-  if (answer.stretches.empty()) return out;
-  out += cat("fullest moments\n", moments_table(answer.stretches));
-  const std::string drawn = plan_picture(answer.taken, answer.file.ids, terminal);
+  if (answer.ranges.empty()) return out;
+  out += cat("fullest moments\n", moments_table(answer.ranges));
+  const std::string drawn = plan_picture(answer.blocks, answer.file.ids, terminal);
   return drawn.empty() ? out : cat(out, "plan, not to scale\n", drawn);
 }
 

@@ -20,8 +20,8 @@ struct AllocAnswer {
   const memory::Solution& solution;
   std::optional<std::int64_t> capacity;
   bool interrupted = false;
-  std::vector<Taken> taken;
-  std::vector<Stretch> stretches;
+  std::vector<PlacedBlock> blocks;
+  std::vector<TimeRange> ranges;
   std::optional<memory::Shortfall> shortfall = {};  ///< when no plan within the capacity was found
 };
 

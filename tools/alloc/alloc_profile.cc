@@ -9,14 +9,14 @@
 
 namespace tessera::tools {
 
-Result<std::vector<Taken>> taken_by(const memory::Problem& problem,
-                                    std::span<const std::int64_t> offsets) {
+Result<std::vector<PlacedBlock>> placed_blocks(const memory::Problem& problem,
+                                               std::span<const std::int64_t> offsets) {
   TESSERA_TRY(const memory::Packing packing, memory::pack(problem));
-  std::vector<Taken> taken(packing.blocks.size(), Taken{INT64_MAX, INT64_MIN});
+  std::vector<PlacedBlock> blocks(packing.blocks.size(), PlacedBlock{INT64_MAX, INT64_MIN});
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     if (packing.block_of[i] < 0) continue;
     const auto block = static_cast<std::size_t>(packing.block_of[i]);
-    Taken& held = taken[block];
+    PlacedBlock& held = blocks[block];
     if (held.size == 0) {
       held.buffer = i;
     } else {
@@ -27,21 +27,21 @@ Result<std::vector<Taken>> taken_by(const memory::Problem& problem,
     held.offset = offsets[i] - packing.delta[i];
     held.size = packing.blocks[block].size;
   }
-  return taken;
+  return blocks;
 }
 
-std::vector<Stretch> stretches_of(std::span<const Taken> taken) {
-  std::vector<const Taken*> births;
-  std::vector<const Taken*> deaths;
-  for (const Taken& held : taken) births.push_back(&held);
+std::vector<TimeRange> time_ranges_of(std::span<const PlacedBlock> blocks) {
+  std::vector<const PlacedBlock*> births;
+  std::vector<const PlacedBlock*> deaths;
+  for (const PlacedBlock& held : blocks) births.push_back(&held);
   deaths = births;
   std::sort(births.begin(), births.end(),
-            [](const Taken* a, const Taken* b) { return a->lower < b->lower; });
+            [](const PlacedBlock* a, const PlacedBlock* b) { return a->lower < b->lower; });
   std::sort(deaths.begin(), deaths.end(),
-            [](const Taken* a, const Taken* b) { return a->upper < b->upper; });
+            [](const PlacedBlock* a, const PlacedBlock* b) { return a->upper < b->upper; });
   std::priority_queue<std::pair<std::int64_t, std::int64_t>> tops;  // by top, with their end
-  std::vector<Stretch> stretches;
-  Stretch now;
+  std::vector<TimeRange> ranges;
+  TimeRange now;
   std::size_t born = 0;
   std::size_t dead = 0;
   while (dead < deaths.size()) {
@@ -51,7 +51,7 @@ std::vector<Stretch> stretches_of(std::span<const Taken> taken) {
       while (!tops.empty() && tops.top().second <= now.from) tops.pop();
       now.top = tops.empty() ? 0 : tops.top().first;
       now.to = time;
-      stretches.push_back(now);
+      ranges.push_back(now);
     }
     now.from = time;
     for (; born < births.size() && births[born]->lower == time; ++born) {
@@ -64,7 +64,7 @@ std::vector<Stretch> stretches_of(std::span<const Taken> taken) {
       --now.count;
     }
   }
-  return stretches;
+  return ranges;
 }
 
 }  // namespace tessera::tools

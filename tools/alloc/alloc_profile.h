@@ -12,7 +12,7 @@ namespace tessera::tools {
 
 /// A rectangle of addresses and time that a plan occupies: a buffer, or all buffers that share its
 /// memory.
-struct Taken {
+struct PlacedBlock {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
   std::int64_t offset = 0;
@@ -22,21 +22,21 @@ struct Taken {
   std::int64_t end() const { return offset + size; }
 };
 /// Errors: those of memory::check.
-Result<std::vector<Taken>> taken_by(const memory::Problem& problem,
-                                    std::span<const std::int64_t> offsets);
+Result<std::vector<PlacedBlock>> placed_blocks(const memory::Problem& problem,
+                                               std::span<const std::int64_t> offsets);
 
 /// A range of time in which no buffer starts or ends.
-struct Stretch {
+struct TimeRange {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::int64_t live = 0;   ///< bytes
   std::int64_t count = 0;  ///< number of rectangles
   std::int64_t top = 0;    ///< one past the highest byte in use
 };
-/// All stretches from the first start to the last end, in order, including those in which no buffer
+/// All ranges from the first start to the last end, in order, including those in which no buffer
 /// is alive.
-/// Law: each rectangle counts in exactly the stretches of its lifetime. Hence the sum of live times
-/// length over the stretches equals the sum of size times lifetime over the rectangles.
-std::vector<Stretch> stretches_of(std::span<const Taken> taken);
+/// Law: each rectangle counts in exactly the ranges of its lifetime. Hence the sum of live times
+/// length over the ranges equals the sum of size times lifetime over the rectangles.
+std::vector<TimeRange> time_ranges_of(std::span<const PlacedBlock> blocks);
 
 }  // namespace tessera::tools

@@ -74,14 +74,15 @@ std::string search_line(const memory::Progress& progress, int width) {
   return words.substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
 }
 
-Search search(const memory::Problem& problem, memory::SolveOptions options, Console& console) {
+SearchOutcome search_for_plan(const memory::Problem& problem, memory::SolveOptions options,
+                              Console& console) {
   Watcher watcher;
   watcher.err = console.terminal.shows_progress ? &console.err : nullptr;
   watcher.width = console.terminal.width;
   options.progress = watch;
   options.progress_context = &watcher;
   const Interrupts interrupts;
-  Search found{memory::solve(problem, options), false};
+  SearchOutcome found{memory::solve(problem, options), false};
   found.interrupted = Interrupts::seen();
   if (watcher.is_drawn) console.err << "\r\x1b[K" << std::flush;
   return found;

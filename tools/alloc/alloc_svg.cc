@@ -41,9 +41,9 @@ class Drawing {
     shows_capacity_ = answer.capacity && *answer.capacity / 2 <= high;
     if (shows_capacity_) high = std::max(high, *answer.capacity);
     plan_ = {kLeft, kRight, kTop, kBottom, 0, 0, high};
-    if (!answer.stretches.empty()) {
-      plan_.from = answer.stretches.front().from;
-      plan_.to = answer.stretches.back().to;
+    if (!answer.ranges.empty()) {
+      plan_.from = answer.ranges.front().from;
+      plan_.to = answer.ranges.back().to;
     }
     profile_ = plan_;
     profile_.top = kProfileTop;
@@ -60,7 +60,7 @@ class Drawing {
     draw_title();
     draw_axes();
     draw_together();
-    for (const std::size_t i : drawn_) draw_buffer(answer_.taken[i]);
+    for (const std::size_t i : drawn_) draw_buffer(answer_.blocks[i]);
     draw_aliases();
     draw_levels();
     draw_profile();
@@ -68,7 +68,7 @@ class Drawing {
   }
 
  private:
-  Box box_of(const Taken& held) const {
+  Box box_of(const PlacedBlock& held) const {
     const double x = plan_.x_of(held.lower);
     const double y = plan_.y_of(held.end());
     return {x, y, std::max(kLeastEdge, plan_.x_of(held.upper) - x),
@@ -77,13 +77,13 @@ class Drawing {
 
   /// The largest are drawn one by one.
   void choose() {
-    drawn_.resize(answer_.taken.size());
+    drawn_.resize(answer_.blocks.size());
     std::iota(drawn_.begin(), drawn_.end(), std::size_t{0});
     if (drawn_.size() <= kMostDrawn) return;
     const auto middle = drawn_.begin() + kMostDrawn;
     std::nth_element(drawn_.begin(), middle, drawn_.end(), [&](std::size_t a, std::size_t b) {
-      const double first = box_of(answer_.taken[a]).area();
-      const double second = box_of(answer_.taken[b]).area();
+      const double first = box_of(answer_.blocks[a]).area();
+      const double second = box_of(answer_.blocks[b]).area();
       return first != second ? first > second : a < b;
     });
     together_.assign(middle, drawn_.end());
@@ -149,7 +149,7 @@ class Drawing {
       return std::min(static_cast<std::size_t>(std::max(0.0, length) / kCell), count - 1);
     };
     for (const std::size_t i : together_) {
-      const Box box = box_of(answer_.taken[i]);
+      const Box box = box_of(answer_.blocks[i]);
       const std::size_t last_row = cell(box.y + box.height - kTop, rows);
       const std::size_t last_column = cell(box.x + box.width - kLeft, columns);
       for (std::size_t r = cell(box.y - kTop, rows); r <= last_row; ++r) {
@@ -186,7 +186,7 @@ class Drawing {
                offset, ", from ", buffer.lower, " to ", buffer.upper, "</title>");
   }
 
-  void draw_buffer(const Taken& held) {
+  void draw_buffer(const PlacedBlock& held) {
     const Box box = box_of(held);
     const std::string& id = answer_.file.ids[held.buffer];
     memory::Buffer whole;  // with all that share it
@@ -224,7 +224,7 @@ class Drawing {
       const memory::Buffer& buffer = answer_.file.problem.buffers[i];
       if (!buffer.alias || buffer.size == 0 || ++aliases > kMostAliases) continue;
       const std::int64_t offset = answer_.solution.offsets[i];
-      const Taken part{buffer.lower, buffer.upper, offset, buffer.size, i, 0};
+      const PlacedBlock part{buffer.lower, buffer.upper, offset, buffer.size, i, 0};
       out_ += cat(rectangle(box_of(part),
                             "fill=\"#ffffff\" fill-opacity=\"0.25\" stroke=\"#111827\" "
                             "stroke-width=\"0.8\" stroke-dasharray=\"4 2\""),
@@ -265,9 +265,9 @@ class Drawing {
     text(kLeft - 6, kProfileBottom + 4, " text-anchor=\"end\"", "0");
     text(kLeft - 6, kProfileTop + 8, " text-anchor=\"end\"", std::to_string(plan_.high));
     out_ += cat("<path fill=\"#bfdbfe\" stroke=\"", kAlive, "\" stroke-width=\"0.6\" d=\"",
-                svg_steps(profile_, answer_.stretches, &Stretch::live), "Z\"/>\n");
+                svg_steps(profile_, answer_.ranges, &TimeRange::live), "Z\"/>\n");
     out_ += cat("<path fill=\"none\" stroke=\"", kPeak, "\" stroke-width=\"0.8\" d=\"",
-                svg_steps(profile_, answer_.stretches, &Stretch::top), "\"/>\n");
+                svg_steps(profile_, answer_.ranges, &TimeRange::top), "\"/>\n");
     if (!shows_capacity_) return;
     const double y = profile_.y_of(*answer_.capacity);
     line(kLeft, y, kRight, y, cat("stroke=\"", kCapacity, "\" stroke-dasharray=\"8 4\""));

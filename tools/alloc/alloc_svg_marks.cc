@@ -115,17 +115,17 @@ double Frame::y_of(std::int64_t bytes) const {
   return bottom - (bottom - top) * static_cast<double>(bytes) / static_cast<double>(high);
 }
 
-std::string svg_steps(const Frame& frame, std::span<const Stretch> stretches,
-                      std::int64_t Stretch::* figure) {
+std::string svg_steps(const Frame& frame, std::span<const TimeRange> ranges,
+                      std::int64_t TimeRange::* figure) {
   const auto columns = static_cast<std::size_t>(frame.right - frame.left);
   std::vector<std::int64_t> most(columns, 0);
-  for (const Stretch& stretch : stretches) {
-    const double from = std::floor(frame.x_of(stretch.from) - frame.left);
-    const double to = std::ceil(frame.x_of(stretch.to) - frame.left);
+  for (const TimeRange& range : ranges) {
+    const double from = std::floor(frame.x_of(range.from) - frame.left);
+    const double to = std::ceil(frame.x_of(range.to) - frame.left);
     const std::size_t first = std::min(static_cast<std::size_t>(std::max(0.0, from)), columns - 1);
     const std::size_t last =
         std::clamp(static_cast<std::size_t>(std::max(0.0, to)), first + 1, columns);
-    for (std::size_t c = first; c < last; ++c) most[c] = std::max(most[c], stretch.*figure);
+    for (std::size_t c = first; c < last; ++c) most[c] = std::max(most[c], range.*figure);
   }
   std::string path = cat("M", svg_number(frame.left), " ", svg_number(frame.bottom));
   for (std::size_t c = 0; c < columns; ++c) {

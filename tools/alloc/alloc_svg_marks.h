@@ -42,10 +42,10 @@ struct Frame {
   double y_of(std::int64_t bytes) const;
 };
 
-/// A path along one number of the stretches, from the bottom left corner to the bottom right one.
-/// It takes the maximum in each column of pixels, so that it stays short however many stretches
+/// A path along one number of the ranges, from the bottom left corner to the bottom right one.
+/// It takes the maximum in each column of pixels, so that it stays short however many ranges
 /// there are.
-std::string svg_steps(const Frame& frame, std::span<const Stretch> stretches,
-                      std::int64_t Stretch::* figure);
+std::string svg_steps(const Frame& frame, std::span<const TimeRange> ranges,
+                      std::int64_t TimeRange::* figure);
 
 }  // namespace tessera::tools
