@@ -6,6 +6,8 @@
 #include <charconv>
 #include <fstream>
 #include <istream>
+#include <optional>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tools/terminal/text.h"
@@ -67,6 +69,82 @@ Status check_word(const Positional& positional, const std::string& word) {
                did_you_mean(word, choices, cat("use one of: ", all))};
 }
 
+/// The flags of a command line in a request, and what remains.
+struct SplitArguments {
+  Request request;
+  std::vector<std::string_view> flags;  ///< names of those that were given
+  std::vector<std::string> words;       ///< all other arguments
+};
+
+/// "--name", "--name=value" or "-h" as a name and, where there is a '=', the value.
+std::pair<std::string, std::optional<std::string>> split_flag(const std::string& arg) {
+  if (arg == "-h") return {"help", std::nullopt};
+  if (!arg.starts_with("--")) return {arg, std::nullopt};
+  const std::size_t equals = arg.find('=');
+  if (equals == std::string::npos) return {arg.substr(2), std::nullopt};
+  return {arg.substr(2, equals - 2), arg.substr(equals + 1)};
+}
+
+Result<SplitArguments> read_flags(const Verb& verb, const std::vector<std::string>& args) {
+  const std::vector<Flag> flags = flags_of(verb);
+  SplitArguments split;
+  bool flags_ended = false;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    if (flags_ended || arg.size() < 2 || arg[0] != '-') {
+      split.words.push_back(arg);
+      continue;
+    }
+    if (arg == "--") {
+      flags_ended = true;
+      continue;
+    }
+    const auto [given, value] = split_flag(arg);
+    TESSERA_TRY(const Flag* const flag, find_flag(flags, given));
+    const std::string_view name = flag->name;
+    if (std::find(split.flags.begin(), split.flags.end(), name) != split.flags.end()) {
+      return usage_error(verb, cat("--", name, " is given twice"));
+    }
+    split.flags.push_back(name);
+    if (flag->kind == ValueKind::kSwitch) {
+      if (value) return usage_error(verb, cat("--", name, " takes no value"));
+      split.request.set(name, true);
+      continue;
+    }
+    if (!value && i + 1 == args.size()) {
+      return usage_error(verb, cat("--", name, " needs a value: ", flag->placeholder));
+    }
+    TESSERA_TRY(Request::Value read, flag_value(*flag, value ? *value : args[++i]));
+    split.request.set(name, std::move(read));
+  }
+  return split;
+}
+
+Status assign_positionals(const Verb& verb, const std::vector<std::string>& words,
+                          Request& request) {
+  const bool repeats = !verb.positionals.empty() && verb.positionals.back().repeats;
+  if (words.size() > verb.positionals.size() && !repeats) {
+    return usage_error(verb, cat("unexpected argument ", quote(words[verb.positionals.size()])));
+  }
+  for (std::size_t i = 0; i < verb.positionals.size(); ++i) {
+    const Positional& positional = verb.positionals[i];
+    if (i >= words.size()) {
+      if (positional.optional) continue;
+      return usage_error(verb, cat(upper_case(positional.name), " is missing"));
+    }
+    if (positional.kind == Positional::Kind::kWord) {
+      TESSERA_CHECK_OK(check_word(positional, words[i]));
+    }
+    if (positional.repeats) {
+      const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+      request.set(positional.name, std::vector<std::string>(first, words.end()));
+      continue;
+    }
+    request.set(positional.name, words[i]);
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Result<std::int64_t> parse_number(std::string_view text) {
@@ -105,75 +183,19 @@ Result<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
 }
 
 Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args) {
-  const std::vector<Flag> flags = flags_of(verb);
-  Request request;
-  std::vector<std::string_view> seen;
-  std::vector<std::string> words;
-  bool flags_ended = false;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::string& arg = args[i];
-    if (flags_ended || arg.size() < 2 || arg[0] != '-') {
-      words.push_back(arg);
-      continue;
-    }
-    if (arg == "--") {
-      flags_ended = true;
-      continue;
-    }
-    const bool is_long = arg.compare(0, 2, "--") == 0;
-    const std::size_t equals = is_long ? arg.find('=') : std::string::npos;
-    const std::string given =
-        arg == "-h" ? "help"
-        : is_long   ? arg.substr(2, equals == std::string::npos ? std::string::npos : equals - 2)
-                    : arg;
-    TESSERA_TRY(const Flag* const flag, find_flag(flags, given));
-    const std::string_view name = flag->name;
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-      return usage_error(verb, cat("--", name, " is given twice"));
-    }
-    seen.push_back(name);
-    if (flag->kind == ValueKind::kSwitch) {
-      if (equals != std::string::npos) return usage_error(verb, cat("--", name, " takes no value"));
-      request.set(name, true);
-      continue;
-    }
-    if (equals == std::string::npos && i + 1 == args.size()) {
-      return usage_error(verb, cat("--", name, " needs a value: ", flag->placeholder));
-    }
-    const std::string text = equals == std::string::npos ? args[++i] : arg.substr(equals + 1);
-    TESSERA_TRY(Request::Value value, flag_value(*flag, text));
-    request.set(name, std::move(value));
+  TESSERA_TRY(SplitArguments split, read_flags(verb, args));
+  if (split.request.has("help")) return std::move(split.request);
+  if (!split.request.has("batch")) {
+    TESSERA_CHECK_OK(assign_positionals(verb, split.words, split.request));
+    return std::move(split.request);
   }
-
-  if (request.has("help")) return request;
-  if (request.has("batch")) {
-    const bool only_batch = words.empty() && std::all_of(seen.begin(), seen.end(), [](auto name) {
-                              return name == "batch" || name == "json";
-                            });
-    if (only_batch) return request;
-    return usage_error(verb, "with --batch, everything else is given in the requests");
-  }
-  const bool repeats = !verb.positionals.empty() && verb.positionals.back().repeats;
-  if (words.size() > verb.positionals.size() && !repeats) {
-    return usage_error(verb, cat("unexpected argument ", quote(words[verb.positionals.size()])));
-  }
-  for (std::size_t i = 0; i < verb.positionals.size(); ++i) {
-    const Positional& positional = verb.positionals[i];
-    if (i >= words.size()) {
-      if (positional.optional) continue;
-      return usage_error(verb, cat(upper_case(positional.name), " is missing"));
-    }
-    if (positional.kind == Positional::Kind::kWord) {
-      TESSERA_CHECK_OK(check_word(positional, words[i]));
-    }
-    if (positional.repeats) {
-      const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
-      request.set(positional.name, std::vector<std::string>(first, words.end()));
-      continue;
-    }
-    request.set(positional.name, words[i]);
-  }
-  return request;
+  const std::vector<std::string_view>& flags = split.flags;
+  const bool only_batch =
+      split.words.empty() && std::all_of(flags.begin(), flags.end(), [](std::string_view name) {
+        return name == "batch" || name == "json";
+      });
+  if (only_batch) return std::move(split.request);
+  return usage_error(verb, "with --batch, everything else is given in the requests");
 }
 
 Result<std::string> text_of(const std::string& argument, std::istream& in) {
