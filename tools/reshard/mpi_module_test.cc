@@ -11,7 +11,7 @@
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/testing/exchange/faulty_exchange.h"
-#include "tools/reshard/rank_work.h"
+#include "tools/reshard/while_answering.h"
 #include "tools/testing/folder_testing.h"
 #include "tools/testing/shell_testing.h"
 
@@ -104,14 +104,14 @@ Status wait_for_busy(bool is_answering) {
   return status;
 }
 
-TEST(RankWork, WhoAnswersIsNotTakenForSilent) {
+TEST(WhileAnswering, WhoAnswersIsNotTakenForSilent) {
   EXPECT_TRUE(wait_for_busy(/*is_answering=*/true).ok());
   const Status silent = wait_for_busy(/*is_answering=*/false);
   ASSERT_FALSE(silent.ok());
   EXPECT_EQ(silent.error().code, ErrorCode::kRankSilent);
 }
 
-TEST(RankWork, ExceptionsAreErrors) {
+TEST(WhileAnswering, ExceptionsAreErrors) {
   const auto exchanges = exchange::in_process_exchange(1);
   exchange::Agreement agreement(*exchanges[0], exchange::Timeouts());
   const Status status = while_answering(agreement, []() -> Status { throw std::bad_alloc(); });

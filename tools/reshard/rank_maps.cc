@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/reshard/rank_maps.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,7 +9,6 @@
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/ranks/rank_plan.h"
-#include "tools/reshard/reshard_move.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

@@ -10,7 +10,8 @@
 #include "tessera/reshard/reshard.h"
 #include "tools/files/shard_files.h"
 #include "tools/files/shard_names.h"
-#include "tools/reshard/rank_work.h"
+#include "tools/reshard/rank_maps.h"
+#include "tools/reshard/while_answering.h"
 #include "tools/targets/read_target.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/text.h"
@@ -114,6 +115,33 @@ Status commit_all(exchange::Agreement& agreement, RankFiles& files) {
   return error;
 }
 
+/// Moves the data and shows the progress.
+Status run_shown(exchange::Resharder& resharder, RankFiles& files, bool progress,
+                 Console& console) {
+  ProgressBar bar(console.err, progress, /*total=*/0, console.terminal.width);
+  resharder.on_progress([&bar](std::int64_t done, std::int64_t all) {
+    bar.total().store(all);
+    bar.done().store(done);
+  });
+  const Status ran = resharder.run(files.source->bytes(), files.output->bytes());
+  resharder.on_progress({});
+  return ran;
+}
+
+/// The figures of this rank.
+void note_totals(const exchange::RankTotals& totals, const RankFiles& files, ShardMoved& moved) {
+  moved.sent_bytes = moved.largest.sent_bytes = totals.sent_bytes;
+  moved.largest.received_bytes = totals.received_bytes;
+  moved.largest.partners = totals.partners;
+  moved.largest.staged_bytes = totals.staged_bytes;
+  moved.local_bytes = totals.local_bytes;
+  moved.packets = totals.packets_sent;
+  moved.files_read = files.source->files();
+  moved.files_written = files.output->files();
+  moved.file_bytes = files.output->file_bytes();
+  moved.array = files.output->array();
+}
+
 }  // namespace
 
 Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove& move,
@@ -149,17 +177,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
   TESSERA_CHECK_OK(created);
   moved.largest.writing_us = watch.lap();
 
-  const exchange::RankTotals totals = resharder.totals();
-  {
-    ProgressBar bar(console.err, move.progress, /*total=*/0, console.terminal.width);
-    resharder.on_progress([&bar](std::int64_t done, std::int64_t all) {
-      bar.total().store(all);
-      bar.done().store(done);
-    });
-    const Status ran = resharder.run(files.source->bytes(), files.output->bytes());
-    resharder.on_progress({});
-    TESSERA_CHECK_OK(ran);
-  }
+  TESSERA_CHECK_OK(run_shown(resharder, files, move.progress, console));
   moved.largest.moving_us = watch.lap();
 
   const Status finished = settled(agreement, [&]() -> Status {
@@ -173,16 +191,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
   moved.from_places = a.placement.places();
   moved.to_places = b.placement.places();
   moved.relabelled = std::move(prepared->relabelled);
-  moved.sent_bytes = moved.largest.sent_bytes = totals.sent_bytes;
-  moved.largest.received_bytes = totals.received_bytes;
-  moved.largest.partners = totals.partners;
-  moved.largest.staged_bytes = totals.staged_bytes;
-  moved.local_bytes = totals.local_bytes;
-  moved.packets = totals.packets_sent;
-  moved.files_read = files.source->files();
-  moved.files_written = files.output->files();
-  moved.file_bytes = files.output->file_bytes();
-  moved.array = files.output->array();
+  note_totals(resharder.totals(), files, moved);
   TESSERA_CHECK_OK(add_up(agreement, moved));
   return moved;
 }

@@ -7,11 +7,9 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/rank_map.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/relabel.h"
-#include "tessera/reshard/reshard.h"
 #include "tools/command/command.h"
 
 namespace tessera::tools {
@@ -54,21 +52,6 @@ struct ShardMoved {
     std::int64_t writing_us = 0;
   } largest;
 };
-
-/// Which rank owns which physical place of A, and which of B.
-struct RankMaps {
-  exchange::RankMap from;
-  exchange::RankMap to;
-};
-/// The meaning of --ranks-of-places:
-///
-///   "blocks" or ""  the places that A has, in order, the same number on each rank, or one less on
-///                   some; those of B independently in the same way
-///   "cyclic"        the same, assigned round-robin
-///   "0,0,1,1"       one rank per place of the physical mesh, for both A and B
-///
-/// Errors: kUnknownName, kBadNumber, kUsage for a list of another length, those of RankMap.
-Result<RankMaps> rank_maps_of(const std::string& text, const reshard::Reshard& reshard, int ranks);
 
 /// Reads the files of A, moves the elements, and writes the files of B, all ranks together: every
 /// rank handles the files of its places. No file of B has its name before all ranks have written

@@ -13,6 +13,7 @@
 #include "tessera/base/text.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/reshard/part.h"
+#include "tools/reshard/rank_maps.h"
 #include "tools/reshard/run_ranks.h"
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/reshard/rank_work.h"
+#include "tools/reshard/while_answering.h"
 
 #include <atomic>
 #include <chrono>
