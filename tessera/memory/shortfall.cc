@@ -92,9 +92,9 @@ std::string describe(const Shortfall& shortfall, const std::vector<std::string>&
   std::string text;
   if (!where.empty()) text = cat(where, ": ");
   text += shortfall.certain
-              ? cat("at ", when, " ", shortfall.needed, " bytes are live at once")
+              ? cat("at ", when, ", ", shortfall.needed, " bytes are live")
               : cat("the best plan found needs ", shortfall.needed, " bytes, at ", when);
-  text += cat(", ", shortfall.missing(), " more than the available ", shortfall.capacity, ": ");
+  text += cat(", ", shortfall.missing(), " more than the capacity of ", shortfall.capacity, ": ");
   std::int64_t rest = 0;
   for (std::size_t i = 0; i < shortfall.live.size(); ++i) {
     const Shortfall::Live& live = shortfall.live[i];

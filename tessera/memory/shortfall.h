@@ -40,8 +40,8 @@ Result<std::optional<Shortfall>> shortfall(const Problem& problem, std::int64_t 
 
 /// The shortfall as a sentence. `names` are the names of the buffers, `when` the name of the
 /// moment, and `where` the place:
-///     "at 'softmax' 40960 bytes are live at once, 4096 more than the available 36864: 'scores'
-///     16384, 'q' 8192 and 2 more of 16384"
+///     "at 'softmax', 40960 bytes are live, 4096 more than the capacity of 36864: 'scores' 16384,
+///     'q' 8192 and 2 more of 16384"
 std::string describe(const Shortfall& shortfall, const std::vector<std::string>& names,
                      std::string_view when, std::string_view where = "");
 

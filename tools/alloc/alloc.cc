@@ -11,6 +11,7 @@
 #include "tools/alloc/alloc_offsets.h"
 #include "tools/alloc/alloc_print.h"
 #include "tools/alloc/alloc_search.h"
+#include "tools/command/bug.h"
 #include "tools/command/command.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
@@ -54,8 +55,9 @@ Result<double> read_seconds(const std::string& text) {
   if (error == std::errc() && end == last && seconds >= 0 && seconds <= kMostSeconds) {
     return seconds;
   }
-  return Error{ErrorCode::kBadNumber, cat("--seconds: ", quote(text), " is invalid"), std::nullopt,
-               "give a number from 0 to 1000000, such as 0.5"};
+  return Error{ErrorCode::kBadNumber,
+               cat("--seconds: ", quote(text), " is not a number of seconds from 0 to 1000000"),
+               std::nullopt, "as in --seconds 0.5"};
 }
 
 /// Whether two names refer to the same file, which need not exist yet.
@@ -144,7 +146,7 @@ Status check_plan(const BufferFile& file, const memory::Solution& solution,
   if (findings.empty()) return ok_status();
   return Error{ErrorCode::kContradiction,
                cat("the plan that was found is invalid: ", findings.front().message), std::nullopt,
-               "this is a bug in tessera: please report it"};
+               kBugHelp};
 }
 
 Result<Verdict> run(const Request& request, Console& console) {

@@ -124,8 +124,8 @@ class BufferReader {
     } else if (column == BufferColumn::kAlignment) {
       buffer.alignment = number;
       if (number >= 1) return ok_status();
-      return Error{ErrorCode::kBadAlignment, cat("alignment ", number, " is invalid"), cell.span,
-                   "alignments are 1 or more; an empty cell means 1"};
+      return Error{ErrorCode::kBadAlignment, cat("alignment ", number, " is not positive"),
+                   cell.span, "use 1 or more; an empty cell means 1"};
     } else {
       // Some programs write -1 for no hint.
       if (column == BufferColumn::kHint && number == -1) return ok_status();

@@ -25,7 +25,7 @@ constexpr std::size_t kMostAliases = 1000;
 constexpr std::size_t kMostLetters = 80;  // of an id in a tooltip
 constexpr double kCell = 4;               // of buffers that are drawn together
 constexpr std::string_view kPeak = "#1f2937", kCapacity = "#c81e1e", kBound = "#0f766e",
-                           kAlive = "#2563eb";
+                           kLive = "#2563eb";
 
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
@@ -106,8 +106,8 @@ class Drawing {
     std::snprintf(gap.data(), gap.size(), "%.2f", solution.gap() * 100);
     text(kLeft, 26, " font-size=\"16\" font-weight=\"bold\"",
          cat(count_of(std::ssize(answer_.file.rows), "buffer"), ", peak ", solution.peak));
-    std::string words = cat(solution.lower_bound, " bytes alive at the fullest moment, gap ",
-                            gap.data(), " %", solution.optimal ? "; no plan is lower" : "");
+    std::string words = cat("lower bound ", solution.lower_bound, ", gap ", gap.data(), " %",
+                            solution.optimal ? "; no plan is lower" : "");
     if (answer_.capacity) {
       const bool fits = solution.outcome == memory::Outcome::kFits;
       words += cat("; ", fits ? "within" : "not within", " the capacity ", *answer_.capacity);
@@ -241,7 +241,7 @@ class Drawing {
       std::int64_t at;
       std::string_view name, colour, dash;
     };
-    std::vector<Level> levels = {{answer_.solution.lower_bound, "bound", kBound, "2 3"},
+    std::vector<Level> levels = {{answer_.solution.lower_bound, "lower bound", kBound, "2 3"},
                                  {answer_.solution.peak, "peak", kPeak, "none"}};
     if (shows_capacity_) levels.push_back({*answer_.capacity, "capacity", kCapacity, "8 4"});
     std::sort(levels.begin(), levels.end(),
@@ -260,11 +260,11 @@ class Drawing {
 
   void draw_profile() {
     text(kLeft - 6, kProfileTop - 8, " text-anchor=\"end\" fill=\"#4b5563\"", "bytes");
-    text(kLeft, kProfileTop - 8, cat(" fill=\"", kAlive, "\""), "alive");
-    text(kLeft + 40, kProfileTop - 8, cat(" fill=\"", kPeak, "\""), "highest in use");
+    text(kLeft, kProfileTop - 8, cat(" fill=\"", kLive, "\""), "live");
+    text(kLeft + 40, kProfileTop - 8, cat(" fill=\"", kPeak, "\""), "top");
     text(kLeft - 6, kProfileBottom + 4, " text-anchor=\"end\"", "0");
     text(kLeft - 6, kProfileTop + 8, " text-anchor=\"end\"", std::to_string(plan_.high));
-    out_ += cat("<path fill=\"#bfdbfe\" stroke=\"", kAlive, "\" stroke-width=\"0.6\" d=\"",
+    out_ += cat("<path fill=\"#bfdbfe\" stroke=\"", kLive, "\" stroke-width=\"0.6\" d=\"",
                 svg_steps(profile_, answer_.ranges, &TimeRange::live), "Z\"/>\n");
     out_ += cat("<path fill=\"none\" stroke=\"", kPeak, "\" stroke-width=\"0.8\" d=\"",
                 svg_steps(profile_, answer_.ranges, &TimeRange::top), "\"/>\n");

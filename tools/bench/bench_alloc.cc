@@ -14,6 +14,7 @@
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
 #include "tools/bench/measure.h"
+#include "tools/command/bug.h"
 #include "tools/files/text_file.h"
 
 namespace tessera::tools {
@@ -27,8 +28,7 @@ constexpr double kMostTraceSeconds = 2;
 constexpr double kMostTraceGap = 0.01;
 
 Error wrong(std::string_view name, std::string_view what) {
-  return Error{ErrorCode::kContradiction, cat(name, ": ", what), std::nullopt,
-               "this is a bug in tessera: please report it"};
+  return Error{ErrorCode::kContradiction, cat(name, ": ", what), std::nullopt, kBugHelp};
 }
 
 /// Solves once, as programs do, and validates the answer.

@@ -11,6 +11,7 @@
 #include "tools/bench/bench_alloc.h"
 #include "tools/bench/bench_alloc_reference.h"
 #include "tools/bench/measure.h"
+#include "tools/command/bug.h"
 
 // A graph of 100 tensors on meshes up to a wafer: one plan for all places, against a plan for each.
 namespace tessera::tools {
@@ -45,8 +46,7 @@ constexpr std::array<std::pair<Grids, std::string_view>, 3> kGrids = {
      {Grids::kOwnOrigins, "own_origins"}}};
 
 Error wrong(std::string_view name, std::string_view what) {
-  return Error{ErrorCode::kContradiction, cat(name, ": ", what), std::nullopt,
-               "this is a bug in tessera: please report it"};
+  return Error{ErrorCode::kContradiction, cat(name, ": ", what), std::nullopt, kBugHelp};
 }
 
 /// The same tensors for both planners.

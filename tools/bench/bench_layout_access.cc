@@ -9,6 +9,7 @@
 #include "tessera/layout/locator.h"
 #include "tools/bench/bench_report.h"
 #include "tools/bench/measure.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -179,7 +180,7 @@ Status check_equal(const Subject& subject, const std::vector<Position>& sums) {
     if (sum == sums.front()) continue;
     return Error{ErrorCode::kContradiction,
                  cat("two ways to find the elements of ", subject.name, " disagree"), std::nullopt,
-                 "this is a bug in tessera: please report it"};
+                 kBugHelp};
   }
   return ok_status();
 }

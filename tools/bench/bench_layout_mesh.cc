@@ -8,6 +8,7 @@
 #include "tessera/layout/places.h"
 #include "tools/bench/bench_report.h"
 #include "tools/bench/measure.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -97,7 +98,7 @@ Status bench_mesh(const Shape& mesh, const MeasureOptions& measure, BenchReport&
     result.name = cat(question.name, "/", mesh.to_string());
     if (!question.ask()) {
       return Error{ErrorCode::kContradiction, cat(result.name, " has the wrong answer"),
-                   std::nullopt, "this is a bug in tessera: please report it"};
+                   std::nullopt, kBugHelp};
     }
     result.peak_bytes = peak_bytes_of([&] { keep(question.ask()); });
     result.seconds =

@@ -7,6 +7,7 @@
 #include "tessera/notation/notation.h"
 #include "tools/bench/bench_mpi.h"
 #include "tools/bench/bench_relayout.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -81,7 +82,7 @@ Status check_elements(const MpiCase& bench_case, const MpiDeal& deal, int rank,
                    padding ? cat("slot ", slot, " of rank ", rank, " is padding and was written")
                            : cat("element [", row, ", ", col, "] in slot ", slot, " of rank ", rank,
                                  " is wrong"),
-                   std::nullopt, "this is a bug: please report it"};
+                   std::nullopt, kBugHelp};
     return false;
   });
   return status;

@@ -8,6 +8,7 @@
 #include "tessera/exchange/resharder.h"
 #include "tools/bench/bench_mpi.h"
 #include "tools/bench/bench_relayout.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -82,7 +83,7 @@ Status check_totals(const Scene& scene, const exchange::RankTotals& totals) {
                    totals.sent_bytes, " bytes, receives ", totals.received_bytes, " and keeps ",
                    totals.local_bytes, ", not ", scene.leaving(), ", ", scene.arriving(), " and ",
                    scene.staying()),
-               std::nullopt, "this is a bug: please report it"};
+               std::nullopt, kBugHelp};
 }
 
 /// A contender that performs the move, or copies as many bytes.

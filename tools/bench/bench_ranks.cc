@@ -11,6 +11,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -170,7 +171,7 @@ Status check_rank_plans(const RanksCase& ranks_case, const std::vector<exchange:
           cat(ranks_case.name, " on ", ranks_case.ranks, " ranks: rank ", sender.rank(), " sends ",
               sent.elements, " elements in ", sent.count, " parcels to rank ", receiver.rank(),
               ", which expects ", received.elements, " in ", received.count, ", or different ones"),
-          std::nullopt, "this is a bug in tessera: please report it"};
+          std::nullopt, kBugHelp};
     }
   }
   if (static_cast<std::int64_t>(plans.size()) != ranks_case.ranks) return ok_status();
@@ -184,7 +185,7 @@ Status check_rank_plans(const RanksCase& ranks_case, const std::vector<exchange:
   return Error{ErrorCode::kContradiction,
                cat(ranks_case.name, " on ", ranks_case.ranks, " ranks: ", arriving,
                    " elements arrive instead of ", ranks_case.arriving_elements),
-               std::nullopt, "this is a bug in tessera: please report it"};
+               std::nullopt, kBugHelp};
 }
 
 bool RanksGrowth::met() const {

@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/bench/bench_relayout.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -61,7 +62,7 @@ Status run_shared(int element_bytes, const std::byte* from, std::byte* to,
 Error wrong_program(const RelayoutCase& bench_case, const Index& index) {
   return {ErrorCode::kContradiction,
           cat("the program of ", bench_case.name, " does not move element ", bracketed(index)),
-          std::nullopt, "this is a bug in tessera: please report it"};
+          std::nullopt, kBugHelp};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tools/bench/bench_relayout.h"
 #include "tools/bench/measure.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -62,7 +63,7 @@ Status check_result(const RelayoutCase& bench_case, Mover& mover, int threads,
                             " correctly: byte ", *at, " of the result differs")
                       : cat(mover.name, " with ", threads, " threads fails to move ",
                             bench_case.name, " of ", dtype_name(bench_case.dtype)),
-               std::nullopt, "this is a bug: please report it"};
+               std::nullopt, kBugHelp};
 }
 
 /// Medians of all movers, which take turns.

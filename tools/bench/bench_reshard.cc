@@ -14,6 +14,7 @@
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/transfers.h"
 #include "tools/bench/measure.h"
+#include "tools/command/bug.h"
 
 namespace tessera::tools {
 namespace {
@@ -34,7 +35,7 @@ constexpr std::array<Mesh, 5> kMeshes = {{{10, 8}, {32, 32}, {100, 75}, {300, 25
 
 Error wrong(std::string_view name) {
   return Error{ErrorCode::kContradiction, cat(name, " has the wrong answer"), std::nullopt,
-               "this is a bug in tessera: please report it"};
+               kBugHelp};
 }
 
 /// A change of layout on a mesh; `joint` when one dim determines both rows and columns, in A and B

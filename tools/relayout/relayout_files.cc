@@ -7,6 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/verify.h"
+#include "tools/command/bug.h"
 #include "tools/command/thread_count.h"
 #include "tools/files/array_file.h"
 #include "tools/files/array_layout.h"
@@ -77,7 +78,7 @@ Status check_moved(const Source& source, const Placement& to, std::span<const st
   return Error{ErrorCode::kContradiction,
                cat("byte ", here - moved.begin(), " of the result is ", std::to_integer<int>(*here),
                    ", but the reference has ", std::to_integer<int>(*there)),
-               std::nullopt, "this is a bug in Tessera: please report it with the two tensors"};
+               std::nullopt, cat(kBugHelp, " with the two tensors")};
 }
 
 /// The input of a move, and the program that moves it.
@@ -135,7 +136,7 @@ Status check_program(const relayout::Program& program, const Placement& from, co
   const relayout::Finding& first = findings.front();
   return Error{ErrorCode::kContradiction,
                cat("the program is wrong (", relayout::flaw_name(first.flaw), "): ", first.message),
-               std::nullopt, "this is a bug in Tessera: please report it with the two tensors"};
+               std::nullopt, cat(kBugHelp, " with the two tensors")};
 }
 
 Result<relayout::Program> program_of_files(const Tensor& a, const Tensor& b, const FileMove& move) {
