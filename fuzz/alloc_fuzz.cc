@@ -13,6 +13,7 @@
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
+#include "tools/alloc/alloc_offsets.h"
 #include "tools/alloc/alloc_print.h"
 
 namespace tessera::tools {
@@ -60,8 +61,8 @@ void check_text(std::string_view text) {
       "bounds are below the peak", text);
   check_again(*file, *solution, text);
   AllocAnswer answer{*file, *solution, solution->peak, false, {}, {}};
-  answer.taken = *taken_by(file->problem, solution->offsets);
-  answer.stretches = stretches_of(answer.taken);
+  answer.blocks = *placed_blocks(file->problem, solution->offsets);
+  answer.ranges = time_ranges_of(answer.blocks);
   require(alloc_svg(answer).size() < kLargestPicture, "pictures are small", text);
   require(!alloc_json(answer).empty() && !alloc_text(answer, Terminal{}).empty(), "it prints",
           text);
