@@ -65,7 +65,8 @@ TEST(AgreementOfThreads, SettlesOnTheErrorOfTheLowestRank) {
         if (outcome.ok()) continue;
         const auto rank = first - bad.begin();
         EXPECT_EQ(outcome.error().code, ErrorCode::kDoesNotFit);
-        EXPECT_EQ(outcome.error().message, cat("rank ", rank, ": shard ", 10 * rank, " does not"));
+        const std::string number = ranks > 1 ? cat("rank ", rank, ": ") : "";
+        EXPECT_EQ(outcome.error().message, cat(number, "shard ", 10 * rank, " does not"));
         EXPECT_EQ(outcome.error().span, (Span{rank, rank + 5}));
         EXPECT_EQ(outcome.error().help, cat("help ", rank));
         EXPECT_EQ(outcome.error().correction, cat("right ", rank));
