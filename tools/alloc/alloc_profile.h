@@ -34,7 +34,7 @@ struct TimeRange {
   std::int64_t top = 0;    ///< one past the highest byte in use
 };
 /// All ranges from the first start to the last end, in order, including those in which no buffer
-/// is alive.
+/// is live.
 /// Law: each rectangle counts in exactly the ranges of its lifetime. Hence the sum of live times
 /// length over the ranges equals the sum of size times lifetime over the rectangles.
 std::vector<TimeRange> time_ranges_of(std::span<const PlacedBlock> blocks);
