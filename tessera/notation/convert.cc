@@ -7,18 +7,24 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/layout/on_device.h"
 #include "tessera/layout/runs.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/raising/elsewhere.h"
 #include "tessera/notation/raising/one_rule.h"
+#include "tessera/notation/raising/other_meshes.h"
 #include "tessera/notation/raising/refusal.h"
+#include "tessera/notation/same_places.h"
 
 namespace tessera::notation {
 namespace {
 
+constexpr std::string_view kNativeCan = "the native notation can express it";
+
 Error cannot(std::string_view notation, Obstacle what) {
   what.words = cat(notation, " ", what.words);
   Error error = as_error(std::move(what));
-  error.help = "the native notation can express it";
+  error.help = kNativeCan;
   return error;
 }
 
@@ -44,6 +50,18 @@ bool drop_one_shares(Form& form) {
   return any;
 }
 
+/// Whether the layout has a device map that puts every place where it would be without one.
+bool has_idle_map(const LayoutSpec& spec) {
+  if (spec.device_map.kind() == DeviceMap::Kind::kIdentity) return false;
+  LayoutSpec bare = spec;
+  bare.device_map = DeviceMap::identity();
+  const Result<Layout> with = Layout::make(spec);
+  const Result<Layout> without = Layout::make(std::move(bare));
+  if (!with || !without) return false;
+  const Result<Comparison> same = same_on_device(*with, *without);
+  return same && same->equal;
+}
+
 std::vector<Remark> remarks_of(const LayoutSpec& spec) {
   std::vector<Remark> remarks;
   if (std::any_of(spec.form.fills.begin(), spec.form.fills.end(), is_one_share)) {
@@ -55,7 +73,7 @@ std::vector<Remark> remarks_of(const LayoutSpec& spec) {
   if (!spec.space.empty()) {
     remarks.push_back({cat("the memory space ", spec.space), [](LayoutSpec& s) { s.space = {}; }});
   }
-  if (spec.device_map.kind() != DeviceMap::Kind::kIdentity) {
+  if (has_idle_map(spec)) {
     remarks.push_back(
         {"the device map", [](LayoutSpec& s) { s.device_map = DeviceMap::identity(); }});
   }
@@ -187,15 +205,28 @@ Result<Tensor> read_again(const Conversion& conversion, const Notation& to) {
       std::nullopt, tensor.error().help};
 }
 
-Status check_same(const Placement& before, const Conversion& conversion, const Notation& to) {
-  TESSERA_TRY(const Tensor after, read_again(conversion, to));
-  TESSERA_TRY(const Comparison same, same_placement(before, after.placement));
-  if (!same.equal) {
-    return cannot(to.name, obstacle(why::kElementElsewhere, "puts element {index} elsewhere",
-                                    {fact("index", *same.first_difference)}));
+/// Why element `index` of the converted tensor is on other places of the device.
+Error elsewhere(const Placement& before, const Placement& after, const Index& index,
+                const Notation& to) {
+  const Result<Comparison> on_mesh = same_placement(before, after);
+  if (on_mesh && on_mesh->equal) {
+    return cannot(to.name,
+                  obstacle(why::kDeviceMap, "puts element {index} on other places of the device",
+                           {fact("index", index)}));
   }
+  Error error = as_error(copies_elsewhere(to.name, before, after, index));
+  error.help = kNativeCan;
+  return error;
+}
+
+Status check_same(const Tensor& tensor, const Conversion& conversion, const Notation& to) {
+  const Placement& before = tensor.placement;
+  TESSERA_TRY(const Tensor after, read_again(conversion, to));
+  TESSERA_TRY(const SamePlaces places, same_places(tensor, after));
+  TESSERA_TRY(const Comparison same, same_on_device(places.a, places.b));
+  if (!same.equal) return elsewhere(before, after.placement, *same.first_difference, to);
   if (before.places() != after.placement.places() ||
-      (before.places() > 1 && before.mesh() != after.placement.mesh())) {
+      (!places.by_number && before.places() > 1 && before.mesh() != after.placement.mesh())) {
     return cannot(to.name,
                   obstacle(why::kMeshShape, "has a mesh of {expected_mesh:x}, not {mesh:x}",
                            {fact("mesh", before.mesh().extents()),
@@ -223,9 +254,15 @@ Status check_same(const Placement& before, const Conversion& conversion, const N
 
 Result<Conversion> convert(const Tensor& tensor, const Notation& to) {
   if (tensor.notation == to.name) return Conversion{print_tensor(tensor), {}};
-  TESSERA_TRY(Conversion conversion, raise_by_any_rule(tensor.placement, to));
-  TESSERA_CHECK_OK(check_same(tensor.placement, conversion, to));
-  return conversion;
+  std::optional<Error> refusal;  // for the mesh of the tensor itself
+  for (const Placement& placement : on_other_meshes(tensor.placement)) {
+    Result<Conversion> conversion = raise_by_any_rule(placement, to);
+    const Status checked =
+        conversion ? check_same(tensor, *conversion, to) : Status(conversion.error());
+    if (checked) return conversion;
+    if (!refusal) refusal = checked.error();
+  }
+  return *refusal;
 }
 
 Result<Conversion> convert(const Tensor& tensor, std::string_view to) {

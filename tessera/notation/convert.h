@@ -16,15 +16,15 @@ struct Notation;  // notation.h
 struct Conversion {
   std::string text;  ///< the whole tensor
   /// Facts about the tensor, other than where its elements are, that the source text states and the
-  /// new text does not: "the memory space l1", "the padding value", "the device map", "storage in
-  /// tiles of 32x32", "the reduction of one share".
+  /// new text does not: "the memory space l1", "the padding value", "storage in tiles of 32x32",
+  /// "the reduction of one share", "the device map" where that leaves every place in its position.
   std::vector<std::string> lost;
 };
 
 /// The same tensor in another notation.
-/// Law: parse_tensor(text) puts every element in the same slot of the same places, in an allocation
-/// of the same size, and each element has the same type. Every call checks this by comparing the
-/// two placements.
+/// Law: parse_tensor(text) puts every element in the same slot of the same places (by coordinates
+/// or by numbers: docs/notations.md), in an allocation of the same size, and each element has the
+/// same type. Every call checks this by comparing the two placements.
 /// Error kNotSupported with the reason when the notation cannot express it; kTooLarge when the
 /// comparison would take too long.
 /// Example: tensor<4x6xf32, pyflame.SinglePE()> in strided is tensor<4x6xf32, strided<[6, 1]>>.

@@ -145,7 +145,9 @@ class Sweep {
       }
       const std::string mistake = contents_mistake(*tensor, *positions, kSampledSlots);
       if (!mistake.empty()) fail(cat(text, ": ", mistake));
-      said_[std::string(notation.name)].emplace(positions->key(), text);
+      for (const bool by_number : {false, true}) {
+        said_[std::string(notation.name)].emplace(key_of(*positions, by_number), text);
+      }
       samples.push_back(
           {std::move(text), *std::move(tensor), *std::move(native), *std::move(positions)});
     }
@@ -181,21 +183,27 @@ class Sweep {
     if (!tensor) return cat(conversion.text, " is refused: ", tensor.error().message);
     if (tensor->notation != to.name) return cat(conversion.text, " is ", tensor->notation);
     std::string mistake = same_mistake(sample.positions, *tensor);
-    if (mistake.empty()) mistake = contents_mistake(*tensor, sample.positions, kSampledSlots);
+    const Result<Positions> there = positions_of(*tensor);
+    if (mistake.empty()) mistake = contents_mistake(*tensor, *there, kSampledSlots);
     if (!mistake.empty()) return cat(conversion.text, ": ", mistake);
     if (!back) return {};
     const Result<Conversion> returned = convert(*tensor, from);
     if (!returned) {
       // Only a lost property, tiles, may make the conversion back impossible.
-      const Sample there{conversion.text, *tensor, *tensor, *positions_of(*tensor)};
-      mistake = mistake_in(there, from, returned.error());
+      const Sample other{conversion.text, *tensor, *tensor, *there};
+      mistake = mistake_in(other, from, returned.error());
       return mistake.empty() ? mistake : cat(conversion.text, " back: ", mistake);
     }
     const Result<Tensor> again = parse_tensor(returned->text);
     if (!again) return cat(returned->text, " is refused: ", again.error().message);
-    mistake = same_mistake(sample.positions, *again);
+    mistake = same_mistake(*there, *again);
+    // Places that were numbered have lost their coordinates, but not their numbers.
+    if (mistake.empty() && !to.numbers_places) mistake = same_mistake(sample.positions, *again);
     if (!mistake.empty()) return cat("back as ", returned->text, ": ", mistake);
     if (from.name == to.name || to.name == "native") return {};
+    // The places of native have coordinates, so only the same mesh is sure to be the same tensor.
+    if (from.numbers_places && tensor->placement.mesh() != sample.tensor.placement.mesh())
+      return {};
     const Result<Conversion> by_native = convert(sample.native, to);
     if (!by_native) return cat("from native: ", by_native.error().message);
     return by_native->text == conversion.text
@@ -221,11 +229,16 @@ class Sweep {
         test::refusal_mistake({sample.tensor, sample.positions, to.name}, error.reasons);
     if (!mistake.empty()) return cat("'", error.message, "', but ", mistake);
     const auto& known = said_[std::string(to.name)];
-    for (const std::string& key : {sample.positions.key(), untiled(sample.positions).key()}) {
-      const auto twin = known.find(key);
+    const bool by_number = sample.positions.numbered || to.numbers_places;
+    for (const Positions& positions : {sample.positions, untiled(sample.positions)}) {
+      const auto twin = known.find(key_of(positions, by_number));
       if (twin != known.end()) return cat("'", error.message, "', but it is ", twin->second);
     }
     return {};
+  }
+
+  static std::string key_of(const Positions& positions, bool by_number) {
+    return cat(by_number ? "by number " : "by coordinates ", positions.key(by_number));
   }
 
   void fail(const std::string& what) {

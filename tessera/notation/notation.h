@@ -44,6 +44,9 @@ struct Notation {
   /// The kinds of tensors that this notation can express at all; others are rejected before
   /// `raise`, `raise_view` or `raise_pieces` is called.
   Scope scope = {};
+  /// Whether places are numbers of devices, counted row-major over the mesh. The places of other
+  /// notations are coordinates (same_places.h).
+  bool numbers_places = false;
 };
 
 /// Every notation, native first.

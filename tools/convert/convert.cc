@@ -46,10 +46,10 @@ Verb convert_verb() {
       "Prints the same tensor in another notation: every element in the same slot of the same "
       "places, in an allocation of the same size; the result is verified each time. Properties "
       "that move no element and that the notation cannot express (the memory space, the padding "
-      "value, the device map, tiles of plain elements) are omitted and listed. When the notation "
-      "cannot express where the elements are, prints the reason and exits with 1. Notations: "
-      "native, strided, pyflame, spyre, metal, metal-today, ttnn, morello, xla, onednn, cute, "
-      "gspmd, dtensor. With --json: text, lost when something was omitted, and "
+      "value, a device map that moves no place, tiles of plain elements) are omitted and listed. "
+      "When the notation cannot express where the elements are, prints the reason and exits with "
+      "1. Notations: native, strided, pyflame, spyre, metal, metal-today, ttnn, morello, xla, "
+      "onednn, cute, gspmd, dtensor. With --json: text, lost when something was omitted, and "
       "shared_slot when elements overlap, which is often a typo; without --json that is a warning "
       "on standard error.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to convert", {}, false}};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <optional>
 #include <ostream>
+#include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/placement.h"
+#include "tessera/layout/on_device.h"
+#include "tessera/notation/same_places.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"
 #include "tools/terminal/replicas.h"
@@ -13,9 +13,13 @@
 namespace tessera::tools {
 namespace {
 
-/// "place [2, 1], slot 129".
-std::string location_text(const Placement& placement, const Index& index) {
-  const Result<PlaceWriter> writer = PlaceWriter::make(placement, /*physical=*/false);
+/// "place [2, 1], slot 129"; with the physical place where that is another.
+std::string location_text(const Tensor& tensor, const Placement& placement, const Index& index) {
+  const bool is_mapped = placement.layout() != nullptr &&
+                         placement.layout()->spec().device_map.kind() != DeviceMap::Kind::kIdentity;
+  PlaceNames names = PlaceNames::of(tensor);
+  const bool is_shown = is_mapped && names.are_places();
+  const Result<PlaceWriter> writer = PlaceWriter::make(placement, std::move(names), is_shown);
   const auto [form, local] = placement.form_at(index);
   Place first;
   std::int64_t slot = 0;
@@ -25,29 +29,13 @@ std::string location_text(const Placement& placement, const Index& index) {
   return cat("place ", places, ", slot ", slot);
 }
 
-/// A place that has another device position in B than in A; only the first 2^12 are examined.
-std::optional<Place> moved_place(const Placement& a, const Placement& b) {
-  constexpr std::int64_t kMostPlaces = 1 << 12;
-  if (a.mesh() != b.mesh()) return std::nullopt;
-  const auto map_of = [](const Placement& placement) {
-    const Layout* layout = placement.layout();
-    return layout != nullptr ? layout->spec().device_map : DeviceMap::identity();
-  };
-  const DeviceMap map_a = map_of(a);
-  const DeviceMap map_b = map_of(b);
-  for (std::int64_t i = 0; i < std::min(a.places(), kMostPlaces); ++i) {
-    const Place place = a.mesh().delinear(i);
-    if (map_a.map(a.mesh(), place) != map_b.map(b.mesh(), place)) return place;
-  }
-  return std::nullopt;
-}
-
 Result<Verdict> run(const Request& request, Console& console) {
-  const Placement& a = request.tensor("a").placement;
-  const Placement& b = request.tensor("b").placement;
-  TESSERA_TRY(const Comparison comparison, same_placement(a, b));
+  TESSERA_TRY(const SamePlaces places, same_places(request.tensor("a"), request.tensor("b")));
+  const Placement& a = places.a;
+  const Placement& b = places.b;
+  TESSERA_TRY(const Comparison comparison, same_on_device(a, b));
   const Result<std::int64_t> moved =
-      comparison.equal ? Result<std::int64_t>(0) : moved_elements_between(a, b);
+      comparison.equal ? Result<std::int64_t>(0) : moved_on_device(a, b);
   if (!moved && moved.error().code != ErrorCode::kTooLarge) return moved.error();
   const std::int64_t bytes = moved ? dtype_bytes(b.atom().storage, *moved).value_or(INT64_MAX) : 0;
   const Verdict verdict = comparison.equal ? Verdict::kYes : Verdict::kNo;
@@ -62,17 +50,13 @@ Result<Verdict> run(const Request& request, Console& console) {
   }
   if (comparison.equal) {
     console.out << "equal: every element is in the same slot of the same places\n";
-    if (const std::optional<Place> place = moved_place(a, b)) {
-      console.out << "but the device maps differ: place " << bracketed(*place)
-                  << " is at another position on the device (locate --physical)\n";
-    }
     return verdict;
   }
   if (comparison.first_difference) {
     const Index& index = *comparison.first_difference;
-    console.out << "different: first at " << bracketed(index)  //
-                << "\n  A: " << location_text(a, index)        //
-                << "\n  B: " << location_text(b, index) << '\n';
+    console.out << "different: first at " << bracketed(index)                 //
+                << "\n  A: " << location_text(request.tensor("a"), a, index)  //
+                << "\n  B: " << location_text(request.tensor("b"), b, index) << '\n';
   }
   if (moved) {
     console.out << "moved: " << *moved << " of " << count_of(a.shape().elements(), "element")
@@ -80,7 +64,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   } else {
     console.out << "moved: too many kinds of elements to count\n";
   }
-  const Result<bool> local = placed_compatibly(a, b);
+  const Result<bool> local = compatible_on_device(a, b);
   if (local) {
     console.out << (*local
                         ? "no data move between places: every place already holds what it needs\n"
@@ -98,9 +82,11 @@ Verb diff_verb() {
   verb.description =
       "Compares two layouts of one shape as functions, independent of their notations: the same "
       "slot of the same places for every element. Padding value, memory space and allocation are "
-      "ignored; replicas are compared as sets. Prints the first element that differs, in row-major "
-      "order, and how many elements move from A to B, in bytes of B's storage type. Exit status: 0 "
-      "when equal, 1 otherwise.";
+      "ignored; replicas are compared as sets. Places with coordinates (PyFlame, tt grids, Spyre, "
+      "native) are the same if their physical coordinates are equal; places of GSPMD and DTensor "
+      "are device numbers, and against them coordinates are numbered row by row. Prints the first "
+      "element that differs, in row-major order, and how many elements move from A to B, in bytes "
+      "of B's storage type. Exit status: 0 when equal, 1 otherwise.";
   verb.positionals = {{"a", Positional::Kind::kTensor, "the first tensor", {}, false},
                       {"b", Positional::Kind::kTensor, "the second tensor", {}, false}};
   verb.examples = {

@@ -11,6 +11,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/notation/place_names.h"
 #include "tools/files/shard_array.h"
 #include "tools/files/sidecar.h"
 #include "tools/terminal/text.h"
@@ -26,7 +27,12 @@ constexpr std::int64_t kSpareDescriptors = 64;
 /// The numbers in the names of a rank's files.
 std::vector<std::int64_t> numbers_of(const ShardFiles& files) {
   if (files.side.places.empty()) return {};
-  if (files.names.key() == ShardKey::kPlace) return files.side.places;
+  if (files.names.key() == ShardKey::kPlace) {
+    const PlaceNames names = PlaceNames::of(files.tensor);
+    std::vector<std::int64_t> numbers;
+    for (const std::int64_t place : files.side.places) numbers.push_back(names.number_of(place));
+    return numbers;
+  }
   return {files.names.key() == ShardKey::kRank ? files.rank : 0};
 }
 
@@ -50,6 +56,12 @@ Status check_files(const ShardFiles& files, std::int64_t count) {
   if (count > kMostFiles) {
     return Error{ErrorCode::kTooLarge, cat(count, " files for one rank are more than ", kMostFiles),
                  std::nullopt, "use more ranks, or {rank} for one file per rank"};
+  }
+  if (files.names.key() == ShardKey::kRank && !PlaceNames::of(files.tensor).are_places()) {
+    return Error{ErrorCode::kNotSupported,
+                 "the tensor lists its devices in an irregular order, and a file per rank has its "
+                 "places in the order of the list",
+                 std::nullopt, "use {place} for one file per device"};
   }
   if (count <= 1 || is_apart(files)) return ok_status();
   return Error{ErrorCode::kNotSupported,

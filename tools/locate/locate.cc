@@ -179,7 +179,7 @@ class ElementList {
 /// The elements of boxes: listed box by box, and printed in row-major order.
 Status list_pieces(const Placement& placement, ElementList& list) {
   struct Listed {
-    Spot spot;
+    Position spot;
     std::size_t piece = 0;
   };
   std::vector<Listed> listed(static_cast<std::size_t>(placement.shape().elements()));
@@ -188,7 +188,7 @@ Status list_pieces(const Placement& placement, ElementList& list) {
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     TESSERA_CHECK_OK(for_each_row(*pieces[p].form, [&](const Row& row) {
       std::int64_t element = placement.shape().linear(plus(row.index, pieces[p].box.from));
-      for (const Spot& offset : row.offsets) {
+      for (const Position& offset : row.offsets) {
         listed[static_cast<std::size_t>(element)] = {row.base + offset, p};
         if (row.dim >= 0) element += strides[static_cast<std::size_t>(row.dim)];
       }
@@ -223,18 +223,19 @@ Status locate_all(const Placement& placement, const PlaceWriter& writer, Console
   return ok_status();
 }
 
-Status locate_slots(const Placement& placement, const PlaceWriter& writer, Console& console) {
+Status locate_slots(const Placement& placement, const PlaceNames& names, const PlaceWriter& writer,
+                    Console& console) {
   TESSERA_CHECK_OK(
       check_count(Checked(placement.slots()) * placement.places(), "slots", kMostSlots));
   // Nothing is written before all slots are known, so that an error is still the only answer.
-  TESSERA_TRY(SlotList list, SlotList::make(placement, kMostSlots));
+  TESSERA_TRY(const SlotList list, SlotList::make(placement, kMostSlots));
   std::string line;
   bool first_slot = true;
   if (console.json) console.out << cat("{", sharing_field(placement), "\"slots\":[");
   if (!console.json) console.out << sharing_warning(placement, console.terminal);
-  std::int64_t at = 0;
   for (std::int64_t number = 0; number < placement.places(); ++number) {
-    const Place place = placement.mesh().delinear(number);
+    const Place place = names.place_of(placement.mesh().delinear(number));
+    std::int64_t at = placement.mesh().linear(place) * placement.slots();
     for (std::int64_t slot = 0; slot < placement.slots() && console.out; ++slot, ++at) {
       SlotContent content = Padding{list.cause(at)};
       if (const auto held = list.elements(at); !held.empty()) {
@@ -273,21 +274,23 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (questions == 0)
     return usage_error("locate needs --index, --place with --slot, --all or --slots");
   if (questions > 1) return usage_error("locate answers one question per call");
-  TESSERA_TRY(const PlaceWriter writer, PlaceWriter::make(placement, request.has("physical")));
+  const PlaceNames names = PlaceNames::of(request.tensor("tensor"));
+  TESSERA_TRY(const PlaceWriter writer,
+              PlaceWriter::make(placement, names, request.has("physical")));
   if (by_index) {
     TESSERA_CHECK_OK(locate_index(placement, request.numbers("index"), writer, console));
   } else if (all) {
     TESSERA_CHECK_OK(locate_all(placement, writer, console));
   } else if (slots) {
-    TESSERA_CHECK_OK(locate_slots(placement, writer, console));
+    TESSERA_CHECK_OK(locate_slots(placement, names, writer, console));
   } else {
     if (!request.has("slot")) return usage_error("--place needs --slot");
     // On a single place without a mesh no place needs to be given.
     if (!request.has("place") && placement.mesh().rank() > 0) {
       return usage_error("--slot needs --place");
     }
-    TESSERA_CHECK_OK(
-        locate_slot(placement, request.numbers("place"), request.number("slot"), writer, console));
+    TESSERA_CHECK_OK(locate_slot(placement, names.place_of(request.numbers("place")),
+                                 request.number("slot"), writer, console));
   }
   return Verdict::kYes;
 }

@@ -79,6 +79,28 @@ TEST(Locate, BothWaysAgree) {
   EXPECT_EQ(found, all.size());
 }
 
+TEST(Locate, CopiesOnListedDevices) {
+  // Tile 0 is on devices 2, 0 and 3, tile 1 on 1, 5 and 4.
+  const char* listed = "tensor<7xf32, gspmd{devices=[2,3]2,0,3,1,5,4 last_tile_dim_replicate}>";
+  EXPECT_EQ(ask({listed, "--index", "5"}),
+            parsed(R"({"index": [5], "places": [[1], [4], [5]], "slot": 1, "byte": 4})"));
+  EXPECT_EQ(ask({listed, "--place", "3", "--slot", "2"}),
+            parsed(R"({"place": [3], "slot": 2, "index": [2]})"));
+  EXPECT_EQ(ask({listed, "--place", "5", "--slot", "3"}),
+            parsed(R"({"place": [5], "slot": 3, "padding": "grid"})"));
+  const Json slots = ask({listed, "--slots"})["slots"];
+  ASSERT_EQ(slots.size(), 24U);
+  for (std::size_t device = 0; device < 6; ++device) {
+    const Json& first = slots[device * 4];
+    EXPECT_EQ(first["place"], Json::array({device}));
+    EXPECT_EQ(first["index"][0], device == 0 || device == 2 || device == 3 ? 0 : 4);
+  }
+  EXPECT_EQ(ask({listed, "--all"})["elements"][3]["places"], parsed("[[0], [2], [3]]"));
+  EXPECT_EQ(run({"locate", listed, "--place", "6", "--slot", "0"}).status, 2);
+  EXPECT_EQ(run({"relayout", listed, "tensor<7xf32, strided<[1]>>", "--json"}).error_code(),
+            "not_supported");
+}
+
 TEST(Locate, ReplicasAreListed) {
   const std::string text =
       "tensor<3xf32, native<mesh=[2, 2], {d0} / (2 -> m0, 1 -> mem), replicate(m1)>>";

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tessera/notation/place_names.h"
 #include "tessera/relayout/emit_c.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"
@@ -118,8 +119,19 @@ Result<relayout::Program> program_of(const Request& request) {
   return program;
 }
 
+/// Arrays and loops have a row for each place of the mesh, so the places must be named by the mesh.
+Status check_places(const Tensor& tensor, std::string_view side) {
+  if (PlaceNames::of(tensor).are_places()) return ok_status();
+  return Error{
+      ErrorCode::kNotSupported,
+      cat(side, " lists its devices in an irregular order, which no array over its mesh has"),
+      std::nullopt, "use reshard, which has a file for each device"};
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_CHECK_OK(check_flags(request));
+  TESSERA_CHECK_OK(check_places(request.tensor("a"), "A"));
+  TESSERA_CHECK_OK(check_places(request.tensor("b"), "B"));
   if (request.has("in") && !request.has("dry-run")) return move(request, console);
   TESSERA_TRY(const relayout::Program program, program_of(request));
   const Placement& from = request.tensor("a").placement;

@@ -2,6 +2,7 @@
 #include "tools/reshard/reshard_answer.h"
 
 #include "tessera/base/text.h"
+#include "tessera/notation/same_places.h"
 #include "tools/files/mapped_file.h"
 #include "tools/reshard/reshard_simulate.h"
 #include "tools/reshard/reshard_trace.h"
@@ -119,15 +120,16 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   if (!question.target.empty()) {
     TESSERA_TRY(machine, read_target(question.target));
   }
+  TESSERA_TRY(const SamePlaces places, same_places(a, b, machine.has_value()));
   TESSERA_TRY(const reshard::PhysicalMesh physical,
               machine ? reshard::PhysicalMesh::of(*machine)
-                      : reshard::PhysicalMesh::around(a.placement, b.placement));
+                      : reshard::PhysicalMesh::around(places.a, places.b));
   TESSERA_CHECK_OK(check_routes(physical, question));
-  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, physical));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(places.a, places.b, physical));
   std::optional<reshard::Relabelled> relabelled;
   if (question.relabel) {
     TESSERA_TRY(relabelled, reshard::relabel(reshard));
-    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, relabelled->to, physical));
+    TESSERA_TRY(reshard, reshard::Reshard::make(places.a, relabelled->to, physical));
   }
   ReshardAnswer answer{.target = machine ? machine->name : std::string(),
                        .clock_hz = machine ? machine->clock_hz : std::nullopt,

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/files/shard_files.h"
 #include "tools/files/shard_names.h"
@@ -29,11 +31,8 @@ struct Prepared {
   std::optional<reshard::Relabelled> relabelled;
 };
 
-/// Without a target, places are identified by their numbers, as files are: place 3 of A and of B
-/// are the same.
-Result<reshard::PhysicalMesh> physical_of(const Tensor& a, const Tensor& b,
-                                          const std::string& target) {
-  if (target.empty()) return reshard::PhysicalMesh::in_a_row(a.placement, b.placement);
+Result<reshard::PhysicalMesh> physical_of(const SamePlaces& places, const std::string& target) {
+  if (target.empty()) return reshard::PhysicalMesh::around(places.a, places.b);
   TESSERA_TRY(const Machine machine, read_target(target));
   return reshard::PhysicalMesh::of(machine);
 }
@@ -45,16 +44,22 @@ Result<Prepared> prepare(const Tensor& a, const Tensor& b, const ShardMove& move
     return Error{ErrorCode::kIo, cat("--in and --out are the same files, ", quote(move.in)),
                  std::nullopt, "name other files for --out"};
   }
-  TESSERA_TRY(const reshard::PhysicalMesh physical, physical_of(a, b, move.target));
-  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(a.placement, b.placement, physical));
+  TESSERA_TRY(const SamePlaces places, same_places(a, b, !move.target.empty()));
+  TESSERA_TRY(const reshard::PhysicalMesh physical, physical_of(places, move.target));
+  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(places.a, places.b, physical));
   std::optional<reshard::Relabelled> relabelled;
   Tensor to = b;
   if (move.relabel) {
+    if (!PlaceNames::of(b).are_places()) {
+      return Error{ErrorCode::kNotSupported,
+                   "--relabel gives B other devices, and its files are named by the listed devices",
+                   std::nullopt, "leave out --relabel, or the list of devices"};
+    }
     TESSERA_TRY(relabelled, reshard::relabel(reshard));
   }
   if (relabelled && relabelled->changed) {
     TESSERA_TRY(to, parse_tensor(print_native(relabelled->to)));
-    TESSERA_TRY(reshard, reshard::Reshard::make(a.placement, to.placement, physical));
+    TESSERA_TRY(reshard, reshard::Reshard::make(places.a, to.placement, physical));
   }
   TESSERA_TRY(RankMaps maps, rank_maps_of(move.ranks_of_places, reshard, ranks));
   return Prepared{std::move(in), std::move(out),  std::move(reshard),

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -88,6 +89,37 @@ TEST_F(ReshardMove, BetweenNotations) {
   moves(devices, tensor("64x64xf32", "dtensor<mesh=[8], [Shard(1)]>"));
   moves(tensor("5x6xf32", "dtensor<mesh=[2, 2], [Shard(0), Shard(0)]>"),
         tensor("5x6xf32", "dtensor<mesh=[2, 2], [Shard(1), Replicate()]>"));
+}
+
+TEST_F(ReshardMove, FilesOfListedDevices) {
+  // Elements 0 to 3 are on devices 2, 0 and 3, the others on 1, 5 and 4; a file has the number of
+  // its device.
+  const std::string listed =
+      tensor("8xui8", "gspmd{devices=[2,3]2,0,3,1,5,4 last_tile_dim_replicate}");
+  const std::string whole = tensor("8xui8", "strided<[1]>");
+  std::ofstream(path("whole.bin"), std::ios::binary) << "abcdefgh";
+  const Answer out =
+      run({"reshard", whole, listed, "--in", path("whole.bin"), "--out", path("y.{place}.bin")});
+  ASSERT_EQ(out.status, 0) << out.err;
+  for (int device = 0; device < 6; ++device) {
+    std::ostringstream text;
+    text << std::ifstream(path(cat("y.", device, ".bin")), std::ios::binary).rdbuf();
+    EXPECT_EQ(text.str(), device == 0 || device == 2 || device == 3 ? "abcd" : "efgh") << device;
+  }
+  // Back, from devices 0 and 1 (the smallest numbers) or any other copy.
+  const Answer back =
+      run({"reshard", listed, whole, "--in", path("y.{place}.bin"), "--out", path("back.bin")});
+  ASSERT_EQ(back.status, 0) << back.err;
+  std::ostringstream text;
+  text << std::ifstream(path("back.bin"), std::ios::binary).rdbuf();
+  EXPECT_EQ(text.str(), "abcdefgh");
+  // Device 0 has elements 0 to 3 in both; the others come from devices that have them.
+  const Answer cost =
+      run({"reshard", listed, tensor("8xui8", "gspmd{devices=[2]<=[2]}"), "--json"});
+  EXPECT_EQ(cost.json()["bytes"], 0);
+  EXPECT_EQ(
+      fails(listed, whole, {"--in", path("y.{rank}.bin"), "--out", path("z.bin")}).error_code(),
+      "not_supported");
 }
 
 TEST_F(ReshardMove, TiledShardsOfTtnn) {
@@ -277,7 +309,8 @@ TEST_F(ReshardMove, RefusesInvalidOptions) {
   EXPECT_EQ(code({"--ranks-of-places", "0,,0"}), "bad_number");
   EXPECT_EQ(code({"--ranks-of-places", "0,  ,0"}), "bad_number");
   EXPECT_EQ(code({"--ranks-of-places", "99999999999"}), "bad_number");
-  EXPECT_EQ(code({"--ranks-of-places", "0,0,0,1"}), "out_of_range");
+  // 4x1 and 1x4 places are on a mesh of 4x4.
+  EXPECT_EQ(code({"--ranks-of-places", "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1"}), "out_of_range");
   const std::string line =
       dump(Json{{"a", a}, {"b", b}, {"in", "x.{place}"}, {"out", "y.{place}"}, {"mpi", true}});
   EXPECT_NE(run({"reshard", "--batch"}, line + "\n").out.find("\"usage\""), std::string::npos);
@@ -328,7 +361,7 @@ TEST_F(ReshardRanks, HaveAnyPlaces) {
   const std::string rows = tensor("53x63xf32", "pyflame.RowPartition(4)");
   const ShardCase shards(rows, tensor("53x63xf32", "pyflame.Grid(2, 3)"));
   shards.write_inputs(folder_.string());
-  for (const std::string map : {"blocks", "cyclic", "1,1,0,0,0,1"}) {
+  for (const std::string map : {"blocks", "cyclic", "1,1,0,0,0,1,1,0,0,1,0,1"}) {
     for (const std::size_t ranks : {2, 5}) {
       for (const std::string more : {"--no-shared-memory", "--relabel"}) {
         const std::vector<std::string> args =

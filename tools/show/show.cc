@@ -100,7 +100,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   const Terminal& terminal = console.terminal;
   console.out << show_text(tensor, facts, specific, terminal);
   if (const Layout* layout = tensor.placement.layout()) {
-    console.out << picture(*layout, facts.classes, terminal);
+    console.out << picture(*layout, PlaceNames::of(tensor), facts.classes, terminal);
   }
   // Broken at spaces only where necessary; the parser ignores white space.
   console.out << wrap(cat("native: ", print_native(tensor.placement)), terminal.width, "", "  ");

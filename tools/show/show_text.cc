@@ -5,6 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/notation/place_names.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -111,13 +112,34 @@ std::string causes_text(const PaddingCount& padding) {
   return text;
 }
 
-std::string class_sentence(const Layout& layout, const PlaceClass& c, std::int64_t most) {
+/// The places of a class in sets that are easy to name: runs, where places have other names.
+std::vector<PlaceSet> named_sets(const PlaceClass& c, const PlaceNames& names) {
+  if (names.are_places()) return c.sets;
+  std::vector<std::int64_t> numbers;
+  for (const PlaceSet& set : c.sets) {
+    for (const Place& place : set.places()) numbers.push_back(names.name_of(place)[0]);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<PlaceSet> runs;
+  for (const std::int64_t number : numbers) {
+    if (!runs.empty() && runs.back().first[0] + runs.back().count() == number) {
+      runs.back().loops = {{0, runs.back().count() + 1, 1}};
+    } else {
+      runs.push_back({{number}, {}});
+    }
+  }
+  return runs;
+}
+
+std::string class_sentence(const Layout& layout, const PlaceNames& names, const PlaceClass& c,
+                           std::int64_t most) {
   constexpr std::size_t kShownSets = 3;
   std::string where;
-  for (std::size_t i = 0; i < std::min(c.sets.size(), kShownSets); ++i) {
-    where += cat(i == 0 ? "" : " and ", set_text(c.sets[i]));
+  const std::vector<PlaceSet> sets = named_sets(c, names);
+  for (std::size_t i = 0; i < std::min(sets.size(), kShownSets); ++i) {
+    where += cat(i == 0 ? "" : " and ", set_text(sets[i]));
   }
-  if (c.sets.size() > kShownSets) where += cat(" and ", c.sets.size() - kShownSets, " more sets");
+  if (sets.size() > kShownSets) where += cat(" and ", sets.size() - kShownSets, " more sets");
   const std::string_view kind = c.elements == 0 ? "empty" : c.elements == most ? "full" : "partial";
   std::string sentence = cat(count_of(c.places, "place"), " ", where, ": ");
   if (c.elements == 0) return sentence + "empty";
@@ -226,10 +248,11 @@ std::string show_text(const Tensor& tensor, const ShowFacts& facts, const Notati
   if (facts.classes && layout.mesh().rank() > 0 && !layout.shape().empty()) {
     constexpr std::size_t kShownClasses = 9;
     out += heading("kinds of places");
+    const PlaceNames names = PlaceNames::of(tensor);
     std::int64_t most = 0;
     for (const PlaceClass& c : *facts.classes) most = std::max(most, c.elements);
     for (std::size_t i = 0; i < std::min(facts.classes->size(), kShownClasses); ++i) {
-      out += paragraph(class_sentence(*layout.layout(), (*facts.classes)[i], most));
+      out += paragraph(class_sentence(*layout.layout(), names, (*facts.classes)[i], most));
     }
     if (facts.classes->size() > kShownClasses) {
       out += paragraph(cat("and ", facts.classes->size() - kShownClasses, " more kinds"));

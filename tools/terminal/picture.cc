@@ -220,7 +220,7 @@ Lines place_lines(const Layout& layout, const std::optional<std::vector<PlaceCla
   return {"?"};
 }
 
-std::string mesh_picture(const Layout& layout,
+std::string mesh_picture(const Layout& layout, const PlaceNames& names,
                          const std::optional<std::vector<PlaceClass>>& classes,
                          const Terminal& terminal) {
   const Shape& mesh = layout.mesh();
@@ -235,7 +235,7 @@ std::string mesh_picture(const Layout& layout,
     Place place(rank, 0);
     place[rank - 1] = column;
     if (rank > 1) place[rank - 2] = row;
-    return place_lines(layout, classes, place);
+    return place_lines(layout, classes, names.place_of(place));
   };
   return wrap(title, terminal.width, "", "") +
          fitted(rows, columns, terminal, cell,
@@ -279,10 +279,11 @@ std::vector<std::int64_t> shown_of(std::int64_t total, std::int64_t room) {
   return shown;
 }
 
-std::string picture(const Layout& layout, const std::optional<std::vector<PlaceClass>>& classes,
+std::string picture(const Layout& layout, const PlaceNames& names,
+                    const std::optional<std::vector<PlaceClass>>& classes,
                     const Terminal& terminal) {
   if (layout.shape().empty() || layout.places() == 0) return "";
-  if (layout.mesh().rank() > 0) return mesh_picture(layout, classes, terminal);
+  if (layout.mesh().rank() > 0) return mesh_picture(layout, names, classes, terminal);
   return slot_picture(layout, terminal);
 }
 

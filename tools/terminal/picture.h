@@ -7,6 +7,7 @@
 
 #include "tessera/layout/layout.h"
 #include "tessera/layout/places.h"
+#include "tessera/notation/place_names.h"
 #include "tools/terminal/terminal.h"
 
 namespace tessera::tools {
@@ -14,8 +15,10 @@ namespace tessera::tools {
 /// The tensor drawn over its mesh: one box per place with the index ranges that it holds, with rows
 /// and columns left out ("...") where they do not fit. A 1-D mesh is a strip; of a mesh with more
 /// than two axes the first plane is drawn. A layout on one place is drawn as a table of slots by
-/// index. `classes` gives the number of elements of a place when its ranges are too many to list.
-std::string picture(const Layout& layout, const std::optional<std::vector<PlaceClass>>& classes,
+/// index. Places are in the order of their names. `classes` gives the number of elements of a place
+/// when its ranges are too many to list.
+std::string picture(const Layout& layout, const PlaceNames& names,
+                    const std::optional<std::vector<PlaceClass>>& classes,
                     const Terminal& terminal);
 
 /// Which of `total` rows or columns to draw when `room` of them fit: the first ones, -1 for those

@@ -2,6 +2,7 @@
 #include "tools/terminal/replicas.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -24,18 +25,6 @@ std::vector<Fill> spreading(const Form& form) {
 }
 
 bool in_rectangles(const Form& form) { return form.replicas() > kListedReplicas; }
-
-/// The replicas of an element one by one.
-std::vector<Place> listed(const Form& form, const Place& first) {
-  std::vector<Place> places = replica_places(form, first);
-  std::sort(places.begin(), places.end());
-  return places;
-}
-
-std::vector<PlaceRectangle> rectangles(const Form& form, const Place& first) {
-  Result<std::vector<PlaceRectangle>> result = replica_rectangles(form, first);
-  return result ? *std::move(result) : std::vector<PlaceRectangle>{};
-}
 
 }  // namespace
 
@@ -85,16 +74,16 @@ Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const P
   return rectangles;
 }
 
-PlaceWriter::PlaceWriter(const Placement& placement, bool physical)
-    : mesh_(&placement.mesh()), physical_(physical), layered_(false) {
+PlaceWriter::PlaceWriter(const Placement& placement, PlaceNames names, bool physical)
+    : mesh_(&placement.mesh()), names_(std::move(names)), physical_(physical), layered_(false) {
   if (const Layout* layout = placement.layout()) device_map_ = layout->spec().device_map;
   for (const Fold& fold : device_map_.folds()) {
     for (const Cut& cut : fold.cuts) layered_ = layered_ || cut.target.is_memory();
   }
 }
 
-Result<PlaceWriter> PlaceWriter::make(const Placement& placement, bool physical) {
-  PlaceWriter writer(placement, physical);
+Result<PlaceWriter> PlaceWriter::make(const Placement& placement, PlaceNames names, bool physical) {
+  PlaceWriter writer(placement, std::move(names), physical);
   for (const FormPiece& piece : form_pieces(placement)) {
     if (!in_rectangles(*piece.form)) continue;
     TESSERA_CHECK_OK(replica_rectangles(*piece.form, Place(placement.mesh().rank(), 0)));
@@ -106,6 +95,30 @@ Result<PlaceWriter> PlaceWriter::make(const Placement& placement, bool physical)
     }
   }
   return writer;
+}
+
+std::vector<Place> PlaceWriter::listed(const Form& form, const Place& first) const {
+  std::vector<Place> places = replica_places(form, first);
+  std::sort(places.begin(), places.end(),
+            [&](const Place& a, const Place& b) { return names_.name_of(a) < names_.name_of(b); });
+  return places;
+}
+
+std::vector<PlaceRectangle> PlaceWriter::rectangles(const Form& form, const Place& first) const {
+  if (names_.are_places()) {
+    Result<std::vector<PlaceRectangle>> result = replica_rectangles(form, first);
+    return result ? *std::move(result) : std::vector<PlaceRectangle>{};
+  }
+  std::vector<PlaceRectangle> runs;
+  for (const Place& place : listed(form, first)) {
+    const Place name = names_.name_of(place);
+    if (!runs.empty() && runs.back().to[0] + 1 == name[0]) {
+      runs.back().to = name;
+    } else {
+      runs.push_back({name, name});
+    }
+  }
+  return runs;
 }
 
 PhysicalPlace PlaceWriter::physical_of(const Place& place) const {
@@ -132,7 +145,7 @@ void PlaceWriter::places_json(const Form& form, const Place& first, std::string&
   out += "\"places\":[";
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (i > 0) out += ',';
-    append_numbers(out, places[i]);
+    append_numbers(out, names_.name_of(places[i]));
     if (!physical_) continue;
     const PhysicalPlace there = physical_of(places[i]);
     if (i > 0) physical += ',';
@@ -150,7 +163,7 @@ void PlaceWriter::places_json(const Form& form, const Place& first, std::string&
 
 void PlaceWriter::place_json(const Place& place, std::string& out) const {
   out += "\"place\":";
-  append_numbers(out, place);
+  append_numbers(out, names_.name_of(place));
   if (!physical_) return;
   const PhysicalPlace there = physical_of(place);
   out += ",\"physical\":";
@@ -159,10 +172,10 @@ void PlaceWriter::place_json(const Place& place, std::string& out) const {
 }
 
 std::string PlaceWriter::place_text(const Place& place) const {
-  if (!physical_) return bracketed(place);
+  if (!physical_) return bracketed(names_.name_of(place));
   const PhysicalPlace there = physical_of(place);
   const std::string layer = layered_ ? cat(" layer ", there.layer) : "";
-  return cat(bracketed(place), " (physical ", bracketed(there.place), layer, ")");
+  return cat(bracketed(names_.name_of(place)), " (physical ", bracketed(there.place), layer, ")");
 }
 
 std::string PlaceWriter::places_text(const Form& form, const Place& first) const {

@@ -7,6 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
+#include "tessera/notation/place_names.h"
 
 namespace tessera::tools {
 
@@ -28,8 +29,9 @@ Result<std::vector<PlaceRectangle>> replica_rectangles(const Form& form, const P
 /// for other placements the physical place is the place itself.
 class PlaceWriter {
  public:
-  /// Law: after `make`, no place of this tensor is refused.
-  static Result<PlaceWriter> make(const Placement& placement, bool physical);
+  /// `names` is how the tensor's notation calls its places. Law: after `make`, no place of this
+  /// tensor is refused.
+  static Result<PlaceWriter> make(const Placement& placement, PlaceNames names, bool physical);
 
   /// `"places":[[2,1]]`, then `,"physical":[..]` (and `,"layers":[..]` when several places of the
   /// mesh share a physical one) on request. `first` is the first place of an element by `form`.
@@ -41,10 +43,14 @@ class PlaceWriter {
   std::string place_text(const Place& place) const;
 
  private:
-  PlaceWriter(const Placement& placement, bool physical);
+  PlaceWriter(const Placement& placement, PlaceNames names, bool physical);
   PhysicalPlace physical_of(const Place& place) const;
+  /// The places of an element, sorted by their names.
+  std::vector<Place> listed(const Form& form, const Place& first) const;
+  std::vector<PlaceRectangle> rectangles(const Form& form, const Place& first) const;
 
   const Shape* mesh_;
+  PlaceNames names_;
   DeviceMap device_map_;
   bool physical_;
   bool layered_;

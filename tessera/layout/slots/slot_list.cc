@@ -78,11 +78,11 @@ Result<SlotList> SlotList::make(const Placement& placement, std::int64_t most) {
   return list;
 }
 
-std::span<const std::pair<std::int64_t, std::int64_t>> SlotList::elements(std::int64_t at) {
-  while (next_ < held_.size() && held_[next_].first < at) ++next_;
-  std::size_t end = next_;
-  while (end < held_.size() && held_[end].first == at) ++end;
-  return std::span(held_).subspan(next_, end - next_);
+std::span<const std::pair<std::int64_t, std::int64_t>> SlotList::elements(std::int64_t at) const {
+  const auto first = std::lower_bound(held_.begin(), held_.end(), std::pair(at, INT64_MIN));
+  auto end = first;
+  while (end != held_.end() && end->first == at) ++end;
+  return {first, end};
 }
 
 }  // namespace tessera

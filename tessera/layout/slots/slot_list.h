@@ -22,8 +22,8 @@ class SlotList {
   static Result<SlotList> make(const Placement& placement, std::int64_t most);
 
   /// Row-major numbers of the elements in slot number `at` (place·slots + slot), in increasing
-  /// order. Slots have to be asked in increasing order.
-  std::span<const std::pair<std::int64_t, std::int64_t>> elements(std::int64_t at);
+  /// order.
+  std::span<const std::pair<std::int64_t, std::int64_t>> elements(std::int64_t at) const;
   /// The cause of slot number `at`, which holds no element.
   Cause cause(std::int64_t at) const { return causes_[static_cast<std::size_t>(at)]; }
   /// The number of slots without element, by cause.
@@ -33,7 +33,6 @@ class SlotList {
   std::vector<std::pair<std::int64_t, std::int64_t>> held_;  // slot number, element; sorted
   std::vector<Cause> causes_;                                // of every slot, where it has one
   PaddingCount padding_;
-  std::size_t next_ = 0;
 };
 
 }  // namespace tessera

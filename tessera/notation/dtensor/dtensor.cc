@@ -65,7 +65,8 @@ Notation dtensor_notation() {
                     .most_axes = kMaxRank,
                     .replicates = true,
                     .partial = true,
-                    .pieces = true}};
+                    .pieces = true},
+          .numbers_places = true};
 }
 
 }  // namespace tessera::notation

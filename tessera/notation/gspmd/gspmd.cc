@@ -67,16 +67,19 @@ std::string write(const GspmdLayout& words) {
 }
 
 Notation gspmd_notation() {
-  return {
-      .name = "gspmd",
-      .keywords = {"gspmd"},
-      .example = "tensor<8x6xf32, gspmd{devices=[4,2]<=[8]}>",
-      .read = read,
-      .raise = raise<Layout>,
-      .write = write_tensor,
-      .raise_pieces = raise<Piecewise>,
-      .scope = {
-          .least_axes = 1, .most_axes = 1, .replicates = true, .partial = true, .pieces = true}};
+  return {.name = "gspmd",
+          .keywords = {"gspmd"},
+          .example = "tensor<8x6xf32, gspmd{devices=[4,2]<=[8]}>",
+          .read = read,
+          .raise = raise<Layout>,
+          .write = write_tensor,
+          .raise_pieces = raise<Piecewise>,
+          .scope = {.least_axes = 1,
+                    .most_axes = 1,
+                    .replicates = true,
+                    .partial = true,
+                    .pieces = true},
+          .numbers_places = true};
 }
 
 }  // namespace tessera::notation

@@ -45,7 +45,16 @@ class Lowering {
     if (steps && from_zero) {
       if (const auto dims = dealt(*std::move(steps), words_.tiles)) return one_rule(*dims);
     }
-    return shape_.empty() ? nowhere() : a_box_a_tile();
+    if (shape_.empty()) return nowhere();
+    if (devices_ > kMaxListed) {
+      return Error{ErrorCode::kTooLarge,
+                   cat(devices_, " devices in an irregular order; at most ", kMaxListed),
+                   std::nullopt, "use fewer devices, or devices in an order of strides"};
+    }
+    const std::vector<std::int64_t> devices =
+        words_.devices.empty() ? numbers_of(steps_of(words_.reshape, words_.transpose))
+                               : words_.devices;
+    return has_even_copies(devices) ? a_box_a_tile(devices) : by_table(devices);
   }
 
  private:
@@ -63,7 +72,8 @@ class Lowering {
     return Placement(std::move(layout));
   }
 
-  Result<Placement> one_rule(const std::vector<DeviceSteps>& dims) const {
+  Result<Placement> one_rule(const std::vector<DeviceSteps>& dims,
+                             const DeviceMap& device_map = {}) const {
     std::vector<Fill> fills;
     for (std::size_t dim = shape_.rank(); dim < dims.size(); ++dim) {
       for (const DeviceStep& step : dims[dim]) {
@@ -74,8 +84,54 @@ class Lowering {
     // increase.
     std::sort(fills.begin(), fills.end(),
               [](const Fill& a, const Fill& b) { return a.stride > b.stride; });
-    TESSERA_TRY(Layout layout, make(shape_, dims, fills));
+    TESSERA_TRY(Layout layout, make(shape_, dims, fills, device_map));
     return Placement(std::move(layout));
+  }
+
+  /// Tiles and copies on the places 0, 1, .. of a mesh in the order of the list, and the device of
+  /// each place from a table.
+  Result<Placement> by_table(const std::vector<std::int64_t>& devices) const {
+    TESSERA_TRY(Shape physical, Shape::make({devices_}));
+    std::vector<Place> places;
+    places.reserve(devices.size());
+    for (const std::int64_t device : devices) places.push_back({device});
+    const auto dims = dealt(steps_of({devices_}, {}), words_.tiles);
+    return one_rule(*dims, DeviceMap::table(std::move(physical), std::move(places)));
+  }
+
+  /// The number of devices of a tile, and of tiles that hold elements.
+  std::int64_t copies_of_tile() const {
+    std::int64_t copies = 1;
+    for (std::size_t dim = shape_.rank(); dim < words_.tiles.size(); ++dim) {
+      copies *= words_.tiles[dim];
+    }
+    return copies;
+  }
+  std::vector<std::int64_t> used_tiles() const {
+    std::vector<std::int64_t> used;
+    for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
+      used.push_back(ceil_div(shape_[dim], shard_[dim]));
+    }
+    return used;
+  }
+
+  /// Whether there are few enough tiles for a box each, and the devices of each are of one kind and
+  /// a sum of strides.
+  bool has_even_copies(const std::vector<std::int64_t>& devices) const {
+    Checked tiles = 1;
+    for (const std::int64_t used : used_tiles()) tiles *= used;
+    if (tiles.saturated() > static_cast<std::int64_t>(kMaxPieces)) return false;
+    const bool one_kind = std::adjacent_find(words_.copies.begin(), words_.copies.end(),
+                                             std::not_equal_to<>()) == words_.copies.end();
+    const auto copies = static_cast<std::ptrdiff_t>(copies_of_tile());
+    if (copies == 1) return true;
+    if (!one_kind) return false;
+    for (auto first = devices.begin(); first != devices.end(); first += copies) {
+      std::vector<std::int64_t> own(first, first + copies);
+      std::sort(own.begin(), own.end());
+      if (!steps_of(own)) return false;
+    }
+    return true;
   }
 
   /// Shards and their strides from the number of tiles.
@@ -102,25 +158,10 @@ class Lowering {
   }
 
   /// The tiles that are not empty, each with its own devices.
-  Result<Placement> a_box_a_tile() const {
-    std::vector<std::int64_t> used;
-    Checked tiles = 1;
-    for (std::size_t dim = 0; dim < shape_.rank(); ++dim) {
-      used.push_back(ceil_div(shape_[dim], shard_[dim]));
-      tiles *= used.back();
-    }
-    if (tiles.saturated() > static_cast<std::int64_t>(kMaxPieces) || devices_ > kMaxListed) {
-      return Error{ErrorCode::kTooLarge,
-                   cat(tiles.saturated(), " tiles on ", devices_,
-                       " devices in an irregular order; at most ", kMaxPieces, " tiles"),
-                   std::nullopt, "use fewer tiles, or devices in an order of strides"};
-    }
-    const std::vector<std::int64_t> devices =
-        words_.devices.empty() ? numbers_of(steps_of(words_.reshape, words_.transpose))
-                               : words_.devices;
+  Result<Placement> a_box_a_tile(const std::vector<std::int64_t>& devices) const {
     TESSERA_TRY(const Shape grid, Shape::make(tiles_));
-    TESSERA_TRY(const Shape used_grid, Shape::make(used));
-    const auto copies = static_cast<std::ptrdiff_t>(devices_ / grid.elements());
+    TESSERA_TRY(const Shape used_grid, Shape::make(used_tiles()));
+    const auto copies = static_cast<std::ptrdiff_t>(copies_of_tile());
     std::vector<LayoutPiece> pieces;
     Index tile(shape_.rank(), 0);
     do {
@@ -137,15 +178,6 @@ class Lowering {
     std::sort(devices.begin(), devices.end());
     std::vector<Fill> fills = {Fill::fixed(0, devices.front())};
     const std::optional<DeviceSteps> steps = steps_of(devices);
-    const bool one_kind = std::adjacent_find(words_.copies.begin(), words_.copies.end(),
-                                             std::not_equal_to<>()) == words_.copies.end();
-    if (!steps || !one_kind) {
-      return Error{
-          ErrorCode::kNotSupported,
-          cat("the ", devices.size(), " devices of tile ", bracketed(tile),
-              one_kind ? " are not a sum of strides" : " are of two kinds in an irregular order"),
-          std::nullopt, "list the devices of a tile at equal distances"};
-    }
     for (const DeviceStep& step : *steps) {
       fills.push_back(copies_fill(words_.copies.front(), step.count, step.stride));
     }
@@ -163,8 +195,9 @@ class Lowering {
 
   /// Places every dim by its steps over the devices, then row-major over the shard.
   Result<Layout> make(const Shape& shape, const std::vector<DeviceSteps>& dims,
-                      std::vector<Fill> fills) const {
+                      std::vector<Fill> fills, const DeviceMap& device_map = {}) const {
     LayoutSpec spec;
+    spec.device_map = device_map;
     spec.dtype = dtype_;
     spec.atom = Atom::scalar(dtype_);
     spec.form.shape = shape;

@@ -7,6 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
+#include "tessera/layout/on_device.h"
 #include "tessera/notation/gspmd/devices.h"
 #include "tessera/notation/gspmd/gspmd.h"
 #include "tessera/notation/raising/along_dim.h"
@@ -44,7 +45,7 @@ std::optional<Error> mistake(const GspmdLayout& words, const Placement& placemen
                  {fact("devices", placement.places()), fact("expected_devices", again->places())}));
   }
   if (same_description(*again, placement)) return std::nullopt;
-  const Result<Comparison> same = same_placement(*again, placement);
+  const Result<Comparison> same = same_on_device(*again, placement);
   if (!same) return cannot_express(kName, obstacle_of(same.error(), "this layout: "));
   if (same->equal && placement.shape().empty() &&
       form_pieces(*again).front().form->replicas() !=
@@ -111,7 +112,8 @@ class Raising {
     TESSERA_TRY(repeats_, repeats_of(*form_pieces(placement_).front().form));
     if (try_words(undivided())) return found_;
     if (devices_ > 1) {
-      if (placement_.layout() != nullptr) {
+      if (placement_.layout() != nullptr &&
+          placement_.layout()->spec().device_map.kind() == DeviceMap::Kind::kIdentity) {
         const std::optional<GspmdLayout> words = from_digits();
         if (words && try_words(*words)) return found_;
       }
@@ -139,8 +141,16 @@ class Raising {
       return words;
     }
     words.kind = Kind::kMaximal;
-    if (!shape_.empty()) words.device = place_along(placement_, 0, 0)[0];
+    if (!shape_.empty()) words.device = device_at(place_along(placement_, 0, 0));
     return words;
+  }
+
+  /// The device of a place of the mesh.
+  std::int64_t device_at(const Place& place) const {
+    const Layout* layout = placement_.layout();
+    if (placement_.mesh().rank() == 0) return 0;
+    if (layout == nullptr) return place[0];
+    return layout->spec().device_map.map(layout->mesh(), place).place[0];
   }
 
   /// Adds the dims of copies to the tiles.
@@ -246,7 +256,8 @@ class Raising {
         }
         const std::vector<std::int64_t> offsets = numbers_of(own->steps());
         for (std::size_t i = 0; i < copies; ++i) {
-          const std::int64_t device = place[0] + offsets[i];
+          if (place[0] + offsets[i] >= devices_) return false;
+          const std::int64_t device = device_at({place[0] + offsets[i]});
           if (device >= devices_ || taken[static_cast<std::size_t>(device)]) return false;
           taken[static_cast<std::size_t>(device)] = true;
           words.devices[at + i] = device;
@@ -281,7 +292,19 @@ class Raising {
 }  // namespace
 
 Result<GspmdLayout> raise_gspmd(const Placement& placement) {
-  if (const auto what = beyond_plain_shards(placement)) return cannot_express(kName, *what);
+  // A device map is a list of devices, unless several places are on one.
+  const Layout* layout = placement.layout();
+  const bool is_listed = layout != nullptr && placement.mesh().rank() == 1 &&
+                         layout->spec().device_map.kind() == DeviceMap::Kind::kTable &&
+                         layout->spec().device_map.physical().rank() == 1;
+  if (is_listed) {
+    LayoutSpec bare = layout->spec();
+    bare.device_map = DeviceMap::identity();
+    TESSERA_TRY(const Layout unlisted, Layout::make(std::move(bare)));
+    if (const auto what = beyond_plain_shards(unlisted)) return cannot_express(kName, *what);
+  } else if (const auto what = beyond_plain_shards(placement)) {
+    return cannot_express(kName, *what);
+  }
   return Raising(placement).run();
 }
 

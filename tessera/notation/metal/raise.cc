@@ -153,11 +153,19 @@ Result<MetalLayout> raise_metal(const Layout& layout) {
   if (layout.mesh().rank() == 0) {
     return cannot_express(kName, obstacle(why::kDeviceMap, "where a single place is on a device"));
   }
-  TESSERA_TRY(words.device, raise_device(spec.device_map, layout.mesh()));
-  TESSERA_TRY(const Layout again, lower(words, layout.shape(), layout.dtype()));
+  const auto cannot_map = [](const Error& error) {
+    if (!error.reasons.empty()) return error;
+    return cannot_express(kName,
+                          obstacle(why::kDeviceMap, cat("this device map: ", error.message)));
+  };
+  const Result<MetalLayout::Device> device = raise_device(spec.device_map, layout.mesh());
+  if (!device) return cannot_map(device.error());
+  words.device = *device;
+  const Result<Layout> again = lower(words, layout.shape(), layout.dtype());
+  if (!again) return cannot_map(again.error());
   TESSERA_TRY(const Comparison same,
               same_function(device_form(spec.device_map, layout.mesh()),
-                            device_form(again.spec().device_map, layout.mesh())));
+                            device_form(again->spec().device_map, layout.mesh())));
   if (!same.equal) {
     return cannot_express(kName, obstacle(why::kDeviceMap, "this device map"));
   }

@@ -126,9 +126,13 @@ std::optional<Obstacle> beyond_plain_shards(const Placement& placement) {
 bool same_description(const Placement& a, const Placement& b) {
   const std::vector<FormPiece> of_a = form_pieces(a);
   const std::vector<FormPiece> of_b = form_pieces(b);
-  return std::equal(
-      of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
-      [](const FormPiece& x, const FormPiece& y) { return x.box == y.box && *x.form == *y.form; });
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
+                    [](const FormPiece& x, const FormPiece& y) {
+                      const bool mapped_alike = x.device_map != nullptr && y.device_map != nullptr
+                                                    ? *x.device_map == *y.device_map
+                                                    : x.device_map == y.device_map;
+                      return x.box == y.box && *x.form == *y.form && mapped_alike;
+                    });
 }
 
 }  // namespace tessera::notation

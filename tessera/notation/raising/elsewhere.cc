@@ -21,7 +21,11 @@ Found found_in(const Form& form, const Index& index) {
 
 Found found_in(const Placement& placement, const Index& index) {
   const auto [form, inner] = placement.form_at(index);
-  return found_in(*form, inner);
+  Found found = found_in(*form, inner);
+  if (const Layout* layout = placement.layout()) {
+    found.place = layout->spec().device_map.map(layout->mesh(), found.place).place;
+  }
+  return found;
 }
 
 std::string text_of(const Found& found) {

@@ -13,7 +13,8 @@ namespace tessera::notation {
 /// not named.
 Obstacle element_elsewhere(const Form& is, const Form& would_be, const Index& index);
 
-/// The same for placements with copies; `before` is what precedes the sentence.
+/// The same for placements with copies; `before` is what precedes the sentence. Places are those of
+/// the device: a device map is followed.
 /// Example: "BEFORE has element [6] in slot 3 of place [0], not in slot 1 of place [1] and 2 more".
 Obstacle copies_elsewhere(std::string_view before, const Placement& is, const Placement& would_be,
                           const Index& index);

@@ -35,9 +35,9 @@ inline constexpr std::string_view kSharedSlots = "shared_slots";    ///< no fact
 inline constexpr std::string_view kBoxes = "boxes";                 ///< boxes
 inline constexpr std::string_view kPaddingValue = "padding_value";  ///< no facts
 inline constexpr std::string_view kMemorySpace = "memory_space";    ///< space
-inline constexpr std::string_view kDeviceMap = "device_map";        ///< (places), (rank), (most)
-inline constexpr std::string_view kTextTooLong = "text_too_long";   ///< tiles
-inline constexpr std::string_view kStickType = "stick_type";        ///< dtype
+inline constexpr std::string_view kDeviceMap = "device_map";  ///< (index), (places), (rank), (most)
+inline constexpr std::string_view kTextTooLong = "text_too_long";  ///< tiles
+inline constexpr std::string_view kStickType = "stick_type";       ///< dtype
 
 // One element. `place` and `copies` are given on meshes of several places.
 /// index, slot, expected_slot, (place), (expected_place), (copies), (expected_copies)

@@ -201,12 +201,15 @@ Result<PlaceMap> PlaceMap::make(const Shape& mesh, const DeviceMap& map,
     }
   } else {
     TESSERA_TRY(const Lines lines, canonical(form_of(map, mesh)));
+    // Numbers that add up along several axes may still carry from one physical axis to the next.
+    const bool coordinates_add =
+        own.rank() == physical.mesh.rank() || physical.mesh.rank() == 1 || mesh.rank() == 1;
     std::optional<AxisLists> lists;
     if (mesh.rank() == 0) {
       const Place place = lines.mesh.delinear(lines.base.place);
       TESSERA_CHECK_OK(check_inside(place, numbers, physical.mesh));
       rule.base = number_of(place, numbers);
-    } else if (lines.separable()) {
+    } else if (lines.separable() && coordinates_add) {
       TESSERA_TRY(lists, folded_lists(lines, numbers, physical.mesh));
     }
     if (lists) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/layout/on_device.h"
 #include "tessera/notation/notation.h"
+#include "tessera/notation/place_names.h"
 
 /// What the tests of notations whose tensors are layouts, views or pieces share: a tensor as a
 /// naive rule places it, and the laws that the library must satisfy for it.
@@ -30,7 +33,8 @@ struct Ruling {
 };
 
 /// Every slot of every place holds what the rule put there, and locate finds every element there.
-inline std::string contents_mistake(const Ruling& ruling, const Placement& placement) {
+inline std::string contents_mistake(const Ruling& ruling, const Placement& placement,
+                                    const PlaceNames& names = {}) {
   if (placement.mesh() != ruling.mesh) return cat("mesh ", placement.mesh().to_string());
   if (placement.slots() != ruling.slots) {
     return cat("expected ", ruling.slots, " slots, found ", placement.slots());
@@ -40,7 +44,7 @@ inline std::string contents_mistake(const Ruling& ruling, const Placement& place
     const Place place = ruling.mesh.delinear(number);
     for (std::int64_t slot = 0; slot < ruling.slots; ++slot) {
       const std::string where = cat("place ", bracketed(place), " slot ", slot, ": ");
-      const Result<SlotContent> found = placement.contents_at(place, slot);
+      const Result<SlotContent> found = placement.contents_at(names.place_of(place), slot);
       if (!found) return where + found.error().message;
       const auto* indices = std::get_if<std::vector<Index>>(&*found);
       const auto expected = ruling.contents.find({place, slot});
@@ -62,8 +66,10 @@ inline std::string contents_mistake(const Ruling& ruling, const Placement& place
     return "the rule does not place every element";
   }
   for (const auto& [index, position] : positions) {
-    const Result<Location> location = placement.locate(index);
+    Result<Location> location = placement.locate(index);
     if (!location) return location.error().message;
+    for (Place& place : location->places) place = names.name_of(place);
+    if (!names.are_places()) std::sort(location->places.begin(), location->places.end());
     if (location->places != position.first || location->slot != position.second) {
       return cat("element ", bracketed(index), " is located elsewhere");
     }
@@ -77,7 +83,7 @@ inline std::string raised_mistake(const Placement& placement, const Notation& no
   if (!raised) return cat("not raised: ", raised.error().message);
   const Result<Tensor> again = parse_tensor(*raised);
   if (!again) return cat("raised as ", *raised, ": ", again.error().message);
-  const Result<Comparison> same = same_placement(placement, again->placement);
+  const Result<Comparison> same = same_on_device(placement, again->placement);
   if (!same || !same->equal || again->placement.slots() != placement.slots()) {
     return cat("raised as ", *raised, ", which is another placement");
   }
@@ -90,7 +96,7 @@ inline std::string mistake(const Ruling& ruling) {
   const Result<Tensor> tensor = parse_tensor(ruling.text);
   if (!tensor) return render(tensor.error(), ruling.text);
   if (print_tensor(*tensor) != ruling.text) return broken(cat("prints ", print_tensor(*tensor)));
-  std::string wrong = contents_mistake(ruling, tensor->placement);
+  std::string wrong = contents_mistake(ruling, tensor->placement, PlaceNames::of(*tensor));
   if (!wrong.empty()) return broken(cat(wrong, "\n  ", print_native(tensor->placement)));
   const Notation& notation = **find_notation(tensor->notation);
   wrong = raised_mistake(tensor->placement, notation);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,15 +37,26 @@ struct Positions {
   Shares shares;
   std::vector<Numbers> indices;         ///< row-major
   std::vector<RulePosition> positions;  ///< of each index; places in row-major order
+  Numbers device;                       ///< the mesh of the device; empty for a single place
+  bool numbered = false;                ///< the notation numbers devices
+  /// Of each index: the places on the device, with the layer as last number, in row-major order.
+  std::vector<std::vector<Numbers>> on_device;
   /// Which elements (by number) each slot of each place holds; empty slots are not listed.
   std::map<std::pair<Numbers, std::int64_t>, std::vector<std::size_t>> held;
 
   std::int64_t places() const { return product(mesh); }
   /// Where the element of an index is.
   const RulePosition& at(const Numbers& index) const;
-  /// Everything as one key: equal exactly when the lists are equal.
-  std::string key() const;
+  /// Whether the device map moves any place.
+  bool is_mapped() const;
+  /// Everything as one key: equal exactly when the lists are equal, with places by their
+  /// coordinates on the device or by their row-major number there.
+  std::string key(bool by_number) const;
 };
+
+/// The same with the places on a mesh of one axis: the row-major numbers of the places on the
+/// device. Nothing when the device has more places than the mesh.
+std::optional<Positions> numbered(const Positions& positions);
 
 /// Calls locate for every index. The error is that of locate.
 Result<Positions> positions_of(const Tensor& tensor);
@@ -53,7 +65,9 @@ Result<Positions> positions_of(const Tensor& tensor);
 /// dropped without loss. Tiles of block floats, whose elements share exponents, are kept.
 Positions untiled(Positions positions);
 
-/// The first difference, as text; empty when there is none. Both are compared untiled.
+/// The first difference, as text; empty when there is none. Both are compared untiled. Places are
+/// compared by coordinates on the device; by row-major numbers there if either notation numbers
+/// devices or the devices have different ranks.
 std::string difference(const Positions& a, const Positions& b);
 
 /// Calls contents_at for `samples` slots, spread over all places: the answer must be the listed

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tessera/testing/notation/rule_spyre.h"
@@ -238,6 +239,13 @@ bool finds_words(std::string_view notation, const Positions& positions) {
   const bool shared = std::any_of(positions.held.begin(), positions.held.end(),
                                   [](const auto& cell) { return cell.second.size() > 1; });
   if (notation == "native") return true;
+  if (notation == "gspmd") {
+    const std::optional<Positions> devices = numbered(positions);
+    return devices && !shared && positions.storage == positions.dtype && positions.shares.empty() &&
+           finds_device_tiles(*devices);
+  }
+  // The searches know no device maps.
+  if (positions.is_mapped()) return false;
   if (shared && notation != "strided" && notation != "cute") return false;
   if (notation == "metal") return positions.shares.empty() && finds_memref(positions);
   const bool plain = positions.storage == positions.dtype;
@@ -247,8 +255,6 @@ bool finds_words(std::string_view notation, const Positions& positions) {
   }
   if (notation == "ttnn")
     return positions.shares.empty() && positions.kept == positions.dtype && finds_terms(positions);
-  if (notation == "gspmd")
-    return plain && positions.shares.empty() && finds_device_tiles(positions);
   if (notation == "dtensor") return plain && positions.shares.empty() && finds_shards(positions);
   if (notation == "pyflame") return plain && positions.shares.empty() && finds_pe_blocks(positions);
   if (!positions.mesh.empty() || !positions.shares.empty()) return false;
