@@ -198,7 +198,9 @@ class Sweep {
     if (!again) return cat(returned->text, " is refused: ", again.error().message);
     mistake = same_mistake(*there, *again);
     // Places that were numbered have lost their coordinates, but not their numbers.
-    if (mistake.empty() && !to.numbers_places) mistake = same_mistake(sample.positions, *again);
+    const bool was_numbered =
+        to.numbers_places || there->device.size() != sample.positions.device.size();
+    if (mistake.empty() && !was_numbered) mistake = same_mistake(sample.positions, *again);
     if (!mistake.empty()) return cat("back as ", returned->text, ": ", mistake);
     if (from.name == to.name || to.name == "native") return {};
     // The places of native have coordinates, so only the same mesh is sure to be the same tensor.
@@ -229,7 +231,10 @@ class Sweep {
         test::refusal_mistake({sample.tensor, sample.positions, to.name}, error.reasons);
     if (!mistake.empty()) return cat("'", error.message, "', but ", mistake);
     const auto& known = said_[std::string(to.name)];
-    const bool by_number = sample.positions.numbered || to.numbers_places;
+    // Other meshes and device maps that leave every place in its position are not searched for,
+    // except on the single axis of GSPMD.
+    if (sample.positions.is_mapped()) return {};
+    const bool by_number = to.name == "gspmd" && !sample.positions.positions.empty();
     for (const Positions& positions : {sample.positions, untiled(sample.positions)}) {
       const auto twin = known.find(key_of(positions, by_number));
       if (twin != known.end()) return cat("'", error.message, "', but it is ", twin->second);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/notation/raising/one_rule.h"
@@ -98,6 +99,31 @@ TEST(Convert, NamesTheElementThatHasNoWords) {
             (std::vector<Reason>{{why::kStickType, {{"dtype", "f64"}}}}));
 }
 
+TEST(Convert, RefusesDeviceMapsThatMovePlaces) {
+  const char* moved = "tensor<8x8xf32, pyflame.Grid(2, 2, origin=(4, 4))>";
+  // Cores are listed row by row, so a range has no other order.
+  const char* transposed =
+      "tensor<8x8xf32, pyflame.Custom(2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)])>";
+  const char* in_a_row = "tensor<8x8xf32, pyflame.Custom(2, 2, [(0, 0), (0, 1), (0, 2), (0, 3)])>";
+  const char* single =
+      "tensor<8x8xf32, native<{d0} / (1 -> mem*8), {d1} / (1 -> mem), "
+      "device=folded([6, 6], origin=[4, 4])>>";
+  for (const auto& [text, to] :
+       std::vector<std::pair<const char*, const char*>>{{moved, "dtensor"},
+                                                        {moved, "metal-today"},
+                                                        {transposed, "metal"},
+                                                        {transposed, "ttnn"},
+                                                        {in_a_row, "ttnn"},
+                                                        {single, "metal"},
+                                                        {single, "strided"},
+                                                        {single, "gspmd"}}) {
+    const std::vector<Reason> found = reasons(text, to);
+    ASSERT_EQ(found.size(), 1U) << text << " to " << to;
+    EXPECT_EQ(found.front().name, why::kDeviceMap) << text << " to " << to;
+    EXPECT_EQ(mistake(text, to, found), "") << text << " to " << to;
+  }
+}
+
 const Reason kPadded = {why::kPaddedDim, {{"dim", 0}, {"extent", 5}, {"padded_extent", 8}}};
 
 TEST(Refusals, GiveEveryReason) {
@@ -123,6 +149,10 @@ TEST(Refusals, WrongReasonsAreNoticed) {
            {why::kSharedSlots},
            {why::kBoxes, {{"boxes", 2}}},
            {why::kFirstSlot, {{"slot", 4}}},
+           {why::kDeviceMap},
+           {why::kDeviceMap, {{"index", Index{0, 0}}}},
+           {why::kMeshShape, {{"mesh", Index{2, 4}}, {"expected_mesh", Index{4, 2}}}},
+           {why::kMeshShape, {{"mesh", Index{4, 2}}, {"expected_mesh", Index{4, 2}}}},
            {"tired"}}) {
     EXPECT_NE(mistake("tensor<5x6xf32, pyflame.Grid(4, 2)>", "morello", {kPadded, wrong}), "")
         << wrong.name;

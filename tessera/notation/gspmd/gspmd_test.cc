@@ -127,7 +127,7 @@ GspmdLayout random_words(Numbers& numbers, std::int64_t rank) {
   }
   if (numbers.chance(50)) {
     words.devices = devices_of(words);
-    if (numbers.chance(40)) shuffle(numbers, words.devices);
+    if (numbers.chance(70)) shuffle(numbers, words.devices);
     words.reshape.clear();
     words.transpose.clear();
   }

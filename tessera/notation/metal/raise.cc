@@ -133,6 +133,10 @@ std::optional<MetalMiss> attempt(const Layout& layout, const MetalFrame& frame, 
 Result<MetalLayout> raise_metal(const Layout& layout) {
   if (const auto what = unsaid_by_metal(layout)) return cannot_express(kName, *what);
   const LayoutSpec& spec = layout.spec();
+  const bool is_mapped = spec.device_map.kind() != DeviceMap::Kind::kIdentity;
+  if (is_mapped && layout.mesh().rank() == 0) {
+    return cannot_express(kName, obstacle(why::kDeviceMap, "where a single place is on a device"));
+  }
   MetalLayout words;
   words.oob = spec.padding;
   words.memref.element = spec.atom;
@@ -149,10 +153,7 @@ Result<MetalLayout> raise_metal(const Layout& layout) {
                                  });
     if (miss) return cannot_express(kName, miss->what);
   }
-  if (spec.device_map.kind() == DeviceMap::Kind::kIdentity) return words;
-  if (layout.mesh().rank() == 0) {
-    return cannot_express(kName, obstacle(why::kDeviceMap, "where a single place is on a device"));
-  }
+  if (!is_mapped) return words;
   const auto cannot_map = [](const Error& error) {
     if (!error.reasons.empty()) return error;
     return cannot_express(kName,

@@ -27,31 +27,32 @@ std::optional<Digits> place_digits(const Form& form) {
     }
   }
   for (const Fill& fill : form.fills) {
-    if (fill.kind == Fill::Kind::kFixed) {
-      if (fill.value != 0) return std::nullopt;
-    } else if (!add(fill.stride, fill.count)) {
-      return std::nullopt;
-    }
+    if (fill.kind != Fill::Kind::kFixed && !add(fill.stride, fill.count)) return std::nullopt;
   }
   return digits;
 }
 
-/// A form on one mesh axis, with an axis per digit; nullopt if the digits do not number every
-/// place.
+/// A form on one mesh axis, with an axis per digit, and one for each factor of the place number
+/// that no digit uses; nullopt if the digits are not those of a mixed radix, or are one axis
+/// already.
 std::optional<Form> split(const Form& form) {
   const std::optional<Digits> digits = place_digits(form);
-  if (!digits || digits->size() < 2) return std::nullopt;
+  if (!digits) return std::nullopt;
   std::vector<std::int64_t> extents;
   std::map<std::int64_t, int> axis_of;  // by the step
   std::int64_t places = form.mesh.elements();
   for (const auto& [stride, count] : *digits) {
-    if (places != stride * count) return std::nullopt;
-    places = stride;
+    const std::int64_t reach = stride * count;
+    if (places % reach != 0) return std::nullopt;
+    if (places > reach) extents.push_back(places / reach);
     axis_of[stride] = static_cast<int>(extents.size());
     extents.push_back(count);
+    places = stride;
   }
+  if (places > 1) extents.push_back(places);
+  if (extents.size() < 2) return std::nullopt;
   const Result<Shape> mesh = Shape::make(std::move(extents));
-  if (places != 1 || !mesh) return std::nullopt;
+  if (!mesh) return std::nullopt;
   Form other = form;
   other.mesh = *mesh;
   for (Fold& fold : other.folds) {
@@ -62,12 +63,20 @@ std::optional<Form> split(const Form& form) {
       cut.stride = 1;
     }
   }
-  std::erase_if(other.fills, [](const Fill& fill) {
-    return fill.kind == Fill::Kind::kFixed || fill.count == 1;
-  });
-  for (Fill& fill : other.fills) {
-    fill.axis = axis_of.at(fill.stride);
-    fill.stride = 1;
+  std::int64_t fixed = 0;
+  other.fills.clear();
+  for (const Fill& fill : form.fills) {
+    if (fill.kind == Fill::Kind::kFixed) {
+      fixed += fill.value;
+    } else if (fill.count > 1) {
+      other.fills.push_back(fill);
+      other.fills.back().axis = axis_of.at(fill.stride);
+      other.fills.back().stride = 1;
+    }
+  }
+  const Place first = mesh->delinear(fixed);
+  for (std::size_t axis = 0; axis < first.size(); ++axis) {
+    other.fills.push_back(Fill::fixed(static_cast<int>(axis), first[axis]));
   }
   return other;
 }

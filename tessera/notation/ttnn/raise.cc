@@ -82,7 +82,8 @@ bool says(const TtnnLayout& words, const Layout& layout) {
   return same && same->equal;
 }
 
-/// The reason when no attribute fits: the first difference from TTNN's own layout of the tensor.
+/// The reason when no attribute fits: the first difference from TTNN's own layout of the tensor, or
+/// the device map if there is none.
 Error differs(const Layout& layout, const std::string& space, Memory memory,
               const std::vector<std::int64_t>& grid) {
   const Result<TtnnLayout> own = make_ttnn(layout.shape(), layout.atom(), space, memory, grid);
@@ -92,6 +93,9 @@ Error differs(const Layout& layout, const std::string& space, Memory memory,
   const Result<Layout> lowered = lower(*own, layout.shape(), layout.dtype());
   if (!lowered) return cannot_express(kName, obstacle_of(lowered.error(), "this layout: "));
   const Result<Comparison> same = same_function(layout, *lowered);
+  if (same && same->equal && lowered->slots() == layout.slots()) {
+    return cannot_express(kName, obstacle(why::kDeviceMap, "this device map"));
+  }
   const std::string cut = cat(join(own->memref.shape, "x"), " ",
                               layout.atom().is_tile() ? "tiles" : "elements", " per place");
   if (same && same->first_difference) {

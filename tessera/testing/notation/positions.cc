@@ -117,6 +117,8 @@ Result<Positions> positions_of(const Tensor& tensor) {
   if (placement.atom().is_tile()) list.tile = {placement.atom().rows, placement.atom().cols};
   list.shares = shares_of(placement);
   list.numbered = tensor.notation == "gspmd" || tensor.notation == "dtensor";
+  list.device = placement.mesh().extents();
+  if (product(list.device) == 1) list.device.clear();
   list.indices = all_tuples(list.shape);
   for (std::size_t number = 0; number < list.indices.size(); ++number) {
     TESSERA_TRY(Location location, placement.locate(list.indices[number]));

@@ -34,6 +34,19 @@ std::int64_t coordinates_on(const Positions& positions, std::size_t axis,
   return static_cast<std::int64_t>(coordinates.size());
 }
 
+/// Whether the element at `position` is on this place of the mesh, or of the device if the device
+/// map moves places.
+bool is_held_on(const Positions& positions, const RulePosition& position, const Numbers& place) {
+  if (std::binary_search(position.places.begin(), position.places.end(), place)) return true;
+  if (!positions.is_mapped()) return false;
+  const auto number = static_cast<std::size_t>(&position - positions.positions.data());
+  return std::any_of(positions.on_device[number].begin(), positions.on_device[number].end(),
+                     [&](const Numbers& there) {  // the last number is the layer
+                       return std::equal(there.begin(), there.end() - 1, place.begin(),
+                                         place.end());
+                     });
+}
+
 bool has_element(const Positions& positions, const Numbers& index) {
   if (index.size() != positions.shape.size()) return false;
   for (std::size_t dim = 0; dim < index.size(); ++dim) {
@@ -96,6 +109,13 @@ Mistake has_another_mesh_rank(const Refused& refused, const Facts& facts) {
   const auto axes = static_cast<std::int64_t>(mesh.size());
   const bool inside = axes >= facts["least_axes"] && axes <= facts["most_axes"];
   return inside || axes == 0 ? cat("it has ", axes, " axes") : "";
+}
+
+Mistake has_another_mesh(const Refused& refused, const Facts& facts) {
+  const Numbers mesh = facts.numbers("mesh");
+  const Numbers& is = refused.positions.mesh;
+  if (is.empty() ? product(mesh) != 1 : mesh != is) return cat("the mesh is ", bracketed(is));
+  return mesh == facts.numbers("expected_mesh") ? "they are the same" : "";
 }
 
 Mistake has_another_rank(const Refused& refused, const Facts& facts) {
@@ -175,6 +195,21 @@ Mistake has_boxes(const Refused& refused, const Facts& facts) {
   return count == facts["boxes"] ? "" : cat("it has ", count, " boxes");
 }
 
+Mistake is_moved_on_device(const Refused& refused, const Facts& facts) {
+  const Positions& positions = refused.positions;
+  if (facts.has("index") && !has_element(positions, facts.numbers("index"))) {
+    return "no such element";
+  }
+  if (facts.has("places") && facts["places"] != positions.places()) {
+    return cat("it is on ", positions.places(), " places");
+  }
+  const auto rank = static_cast<std::int64_t>(positions.device.size());
+  if (facts.has("rank") && rank > 0 && facts["rank"] != rank) {
+    return cat("the device is of rank ", rank);
+  }
+  return positions.is_mapped() ? "" : "the device map moves no place";
+}
+
 Mistake has_no_sticks(const Refused& refused, const Facts& facts) {
   const std::string dtype = facts.text("dtype");
   if (refused.positions.dtype != dtype) return cat("it is of ", refused.positions.dtype);
@@ -190,8 +225,7 @@ Mistake is_elsewhere(const Refused& refused, const Facts& facts) {
   const Numbers place = facts.has("place") ? facts.numbers("place") : Numbers();
   const Numbers other = facts.has("expected_place") ? facts.numbers("expected_place") : Numbers();
   bool same = facts["slot"] == facts["expected_slot"] && place == other;
-  if (!positions.mesh.empty() && !place.empty() &&
-      !std::binary_search(position.places.begin(), position.places.end(), place)) {
+  if (!positions.mesh.empty() && !place.empty() && !is_held_on(positions, position, place)) {
     return "it is on another place";
   }
   if (facts.has("copies")) {

@@ -41,6 +41,7 @@ using Check = Mistake (*)(const Refused& refused, const Facts& facts);
 Mistake is_padded(const Refused& refused, const Facts& facts);
 Mistake has_empty_slots(const Refused& refused, const Facts& facts);
 Mistake has_another_mesh_rank(const Refused& refused, const Facts& facts);
+Mistake has_another_mesh(const Refused& refused, const Facts& facts);
 Mistake has_another_rank(const Refused& refused, const Facts& facts);
 Mistake is_partial(const Refused& refused, const Facts& facts);
 Mistake has_shares(const Refused& refused, const Facts& facts);
@@ -51,6 +52,7 @@ Mistake is_tiled(const Refused& refused, const Facts& facts);
 Mistake is_stored_as(const Refused& refused, const Facts& facts);
 Mistake shares_slots(const Refused& refused, const Facts& facts);
 Mistake has_boxes(const Refused& refused, const Facts& facts);
+Mistake is_moved_on_device(const Refused& refused, const Facts& facts);
 Mistake has_no_sticks(const Refused& refused, const Facts& facts);
 
 // Single elements.

@@ -31,6 +31,8 @@ constexpr std::array kKnown = {
     Known{why::kTiles, is_tiled, kKind},
     Known{why::kSharedSlots, shares_slots, kKind},
     Known{why::kBoxes, has_boxes, kKind},
+    Known{why::kDeviceMap, is_moved_on_device, kKind},
+    Known{why::kMeshShape, has_another_mesh},
     Known{why::kTensorRank, has_another_rank},
     Known{why::kMixedCopies, has_shares},
     Known{why::kPartlyRepeated, is_partly_repeated},
@@ -85,6 +87,7 @@ constexpr std::array kKnown = {
     Known{why::kAxisTwice, only_searched},
     Known{why::kBothAxes, is_on_both_axes},
     Known{why::kDiagonal, only_searched},
+    Known{why::kCyclicOnList, is_moved_on_device},
     Known{why::kCoresApart, only_searched},
 
     Known{why::kRunsInSticks, only_searched},
