@@ -14,10 +14,11 @@ set(TESSERA_CORE_HEADERS
     tessera/fabric/mesh.h
     tessera/layout/compare.h tessera/layout/device_map.h tessera/layout/form.h
     tessera/layout/layout.h tessera/layout/lines.h tessera/layout/locator.h
-    tessera/layout/padding.h tessera/layout/placement.h tessera/layout/places.h
-    tessera/layout/regions.h tessera/layout/runs.h tessera/layout/view.h
+    tessera/layout/on_device.h tessera/layout/padding.h tessera/layout/placement.h
+    tessera/layout/places.h tessera/layout/regions.h tessera/layout/runs.h tessera/layout/view.h
     tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
-    tessera/notation/convert.h tessera/notation/tensor.h
+    tessera/notation/convert.h tessera/notation/place_names.h tessera/notation/same_places.h
+    tessera/notation/tensor.h
     tessera/relayout/emit_c.h tessera/relayout/naive_move.h tessera/relayout/plan.h
     tessera/relayout/program.h tessera/relayout/rounding.h tessera/relayout/verify.h
     tessera/reshard/cost.h tessera/reshard/reshard.h tessera/reshard/transfers.h

@@ -22,9 +22,9 @@ struct Conversion {
 };
 
 /// The same tensor in another notation.
-/// Law: parse_tensor(text) puts every element in the same slot of the same places (by coordinates
-/// or by numbers: docs/notations.md), in an allocation of the same size, and each element has the
-/// same type. Every call checks this by comparing the two placements.
+/// Law: parse_tensor(text) puts every element in the same slot of the same places (same_places.h),
+/// in an allocation of the same size, and each element has the same type. Every call checks this by
+/// comparing the two placements.
 /// Error kNotSupported with the reason when the notation cannot express it; kTooLarge when the
 /// comparison would take too long.
 /// Example: tensor<4x6xf32, pyflame.SinglePE()> in strided is tensor<4x6xf32, strided<[6, 1]>>.
