@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fuzz/laws.h"
+#include "tessera/layout/on_device.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/raising/along_dim.h"
 #include "tessera/notation/terms.h"
@@ -42,7 +43,7 @@ void check_raised(const Tensor& tensor, std::string_view text) {
   const Result<Tensor> again = parse_tensor(*raised);
   require(again.ok(), "what is raised can be read", *raised);
   require(again->placement.slots() == tensor.placement.slots(), "with the same slots", text);
-  const Result<Comparison> same = same_placement(again->placement, tensor.placement);
+  const Result<Comparison> same = same_on_device(again->placement, tensor.placement);
   require(same.ok() && same->equal, "what is raised is the same placement", text);
 }
 

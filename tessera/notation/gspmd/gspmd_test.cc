@@ -302,6 +302,9 @@ TEST(Gspmd, LongLists) {
   ASSERT_TRUE(tensor.ok()) << tensor.error().message;
   const Place place = tensor->placement.locate({654'321})->places.front();
   EXPECT_EQ(PlaceNames::of(*tensor).name_of(place), Place{654'320});
+  const Result<std::string> raised = print_tensor(tensor->placement, **find_notation("gspmd"));
+  ASSERT_TRUE(raised.ok()) << raised.error().message;
+  EXPECT_EQ(*raised, listed(1'000'000));
   const Result<Tensor> longer = parse_tensor(listed(1'100'000));
   ASSERT_FALSE(longer.ok());
   EXPECT_EQ(longer.error().code, ErrorCode::kTooLarge);

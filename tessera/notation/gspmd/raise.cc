@@ -112,9 +112,9 @@ class Raising {
     TESSERA_TRY(repeats_, repeats_of(*form_pieces(placement_).front().form));
     if (try_words(undivided())) return found_;
     if (devices_ > 1) {
-      if (placement_.layout() != nullptr &&
-          placement_.layout()->spec().device_map.kind() == DeviceMap::Kind::kIdentity) {
-        const std::optional<GspmdLayout> words = from_digits();
+      if (placement_.layout() != nullptr) {
+        std::optional<GspmdLayout> words = from_digits();
+        if (words && has_list()) list_devices(*words);
         if (words && try_words(*words)) return found_;
       }
       if (devices_ <= kMaxListed && !shape_.empty() && from_tiles()) return found_;
@@ -151,6 +151,19 @@ class Raising {
     if (placement_.mesh().rank() == 0) return 0;
     if (layout == nullptr) return place[0];
     return layout->spec().device_map.map(layout->mesh(), place).place[0];
+  }
+
+  /// Whether the places are positions in a list of devices.
+  bool has_list() const {
+    return placement_.layout()->spec().device_map.kind() != DeviceMap::Kind::kIdentity;
+  }
+
+  /// Replaces the places that `words` number by their devices.
+  void list_devices(GspmdLayout& words) const {
+    words.devices = numbers_of(steps_of(words.reshape, words.transpose));
+    for (std::int64_t& device : words.devices) device = device_at({device});
+    words.reshape.clear();
+    words.transpose.clear();
   }
 
   /// Adds the dims of copies to the tiles.
