@@ -21,6 +21,7 @@ struct Plan::Body {
   Program program;
   Moves moves;
   std::optional<WideImage> image;  ///< used instead of `moves`, see WideImage
+  Rounding rounding = Rounding::kChecked;
 };
 
 namespace {
@@ -177,6 +178,7 @@ Result<Plan> Plan::make(Program program, const PlanOptions& options) {
       add_fills(program, *dtype_bits(program.to.storage()), value, moves);
     }
   }
+  body->rounding = options.rounding;
   body->program = std::move(program);
   return Plan(std::move(body));
 }
@@ -193,9 +195,16 @@ Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, Threa
   TESSERA_TRY(const bool fits,
               body_->image ? body_->image->run(from, to, pool) : body_->moves.run(from, to, pool));
   if (fits) return ok_status();
-  const std::optional<std::int64_t> misfit = first_misfit(moved, from);
+  const std::optional<std::int64_t> misfit = first_misfit(moved, from, body_->rounding);
   assert(misfit && "what a cast did not fit is found again");
-  return does_not_fit(moved.from, misfit.value_or(0), moved.to.storage());
+  return does_not_fit(moved, from, misfit.value_or(0), body_->rounding);
+}
+
+std::int64_t Plan::clipped(std::span<const std::byte> from) const {
+  const Program& moved = body_->program;
+  const bool converts =
+      moved.from.storage() != moved.to.storage() && check_sizes(moved, from.size(), moved.to.bytes);
+  return converts ? count_clipped(moved, from) : 0;
 }
 
 }  // namespace tessera::relayout

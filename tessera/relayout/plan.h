@@ -45,10 +45,14 @@ class Plan {
   std::vector<std::string> describe() const;
 
   /// Runs the move. The buffers must have exactly the sizes of the program's memories (any
-  /// alignment) and must not overlap. Errors: kOutOfRange for a buffer of another size; with
-  /// Rounding::kChecked, kOutOfRange for a value that the destination type cannot represent. The
-  /// contents of `to` are then unspecified.
+  /// alignment) and must not overlap. Errors: kOutOfRange for a buffer of another size; unless it
+  /// saturates, kOutOfRange for a value that the destination type cannot represent, with the reason
+  /// number_does_not_fit (place, slot, value, dtype). The contents of `to` are then unspecified.
   Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const;
+
+  /// How many numbers of a source are too large for the destination's type, or not a number: those
+  /// that Rounding::kSaturate clips. Reads the source once; elements whose type stays have none.
+  std::int64_t clipped(std::span<const std::byte> from) const;
 
  private:
   struct Body;

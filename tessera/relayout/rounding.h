@@ -19,7 +19,8 @@ namespace tessera::relayout {
 //                      the largest (1)
 //   NaN                NaN                           0 (1)           0 (1)
 //
-//   (1) does not fit: an error with Rounding::kChecked
+//   (1) does not fit: an error with Rounding::kChecked; with Rounding::kRound also, except for a
+//       fraction
 //
 // "Too large" is a finite number that would round to infinity: 65520 as f16, 464.1 as f8E4M3FN.
 // Signs are kept, also those of zeros and NaN. A NaN becomes quiet and keeps as many leading bits
@@ -55,7 +56,9 @@ namespace tessera::relayout {
 
 /// What happens to a number that the new type cannot represent.
 ///   kChecked    it is an error: 300 as u8, 2.5 as i8, 1e6 as f16, NaN as i32
+///   kRound      a fraction rounds to the nearest integer, ties to even: 2.5 as i8 is 2. Everything
+///               else is an error as before; what rounds into the range fits: 127.4 as i8, 0.3 as bool
 ///   kSaturate   it becomes the nearest number of the type, NaN 0: 255, 2, 65504, 0
-enum class Rounding : std::uint8_t { kChecked, kSaturate };
+enum class Rounding : std::uint8_t { kChecked, kRound, kSaturate };
 
 }  // namespace tessera::relayout

@@ -32,11 +32,15 @@ Status check_flags(const Request& request) {
   if (request.has("dry-run") && request.has("emit")) {
     return usage("--dry-run and --emit both specify what to print", "omit one of them");
   }
-  for (const std::string_view name : {"threads", "saturate", "raw"}) {
+  for (const std::string_view name : {"threads", "round", "saturate", "raw"}) {
     if (!files && request.has(name)) {
       return usage(cat("--", name, " needs --in and --out"),
                    "name the files: --in x.npy --out y.npy");
     }
+  }
+  if (request.has("round") && request.has("saturate")) {
+    return usage("--saturate rounds too, and --round refuses what it would clip",
+                 "give one of them");
   }
   if (request.has("threads") && request.number("threads") < 1) {
     return usage(cat("--threads is ", request.number("threads")), "use at least 1");
@@ -73,8 +77,9 @@ FileMove file_move(const Request& request) {
   files.out = request.text("out");
   files.raw = request.has("raw");
   files.threads = request.number("threads");
-  files.rounding =
-      request.has("saturate") ? relayout::Rounding::kSaturate : relayout::Rounding::kChecked;
+  files.rounding = request.has("saturate") ? relayout::Rounding::kSaturate
+                   : request.has("round")  ? relayout::Rounding::kRound
+                                           : relayout::Rounding::kChecked;
   files.verify = request.has("verify");
   return files;
 }
@@ -93,6 +98,7 @@ Result<Verdict> move(const Request& request, Console& console) {
     json["elements"] = moved.elements;
     json["sidecar"] = moved.sidecar.empty() ? Json() : Json(moved.sidecar);
     json["verified"] = verified;
+    if (files.rounding == relayout::Rounding::kSaturate) json["clipped"] = moved.clipped;
     console.out << dump(json) << '\n';
     return Verdict::kYes;
   }
@@ -100,6 +106,7 @@ Result<Verdict> move(const Request& request, Console& console) {
               << count_of(moved.bytes, "byte") << ", " << count_of(moved.elements, "element")
               << " moved" << '\n';
   if (files.verify) console.out << "verified: " << verified << '\n';
+  if (moved.clipped > 0) console.out << "clipped: " << count_of(moved.clipped, "number") << '\n';
   if (!moved.sidecar.empty()) {
     console.out << "wrote " << printable(moved.sidecar) << ": the meaning of the bits\n";
   }
@@ -162,7 +169,9 @@ Verb relayout_verb() {
       "loop. --emit c prints a C function of the same loops. Elements of A that overlap, which is "
       "often a typo, are reported first: as shared_slot, or as a warning on standard error. A "
       "number that does not fit B's type "
-      "is an error; with --saturate it becomes the nearest one that fits.";
+      "is an error that names its index and value. With --round, fractions round to the nearest "
+      "integer, ties to even; with --saturate, what is too large is also clipped to the nearest "
+      "number that fits (NaN becomes 0), and clipped states how many numbers that were.";
   verb.positionals = {
       {"a", Positional::Kind::kTensor, "the source tensor and its layout", {}, false},
       {"b", Positional::Kind::kTensor, "the destination tensor and its layout", {}, false}};
@@ -174,6 +183,8 @@ Verb relayout_verb() {
       {"raw", ValueKind::kSwitch, "",
        "files that end neither in .npy nor in .bin or .raw are raw binary"},
       {"threads", ValueKind::kNumber, "N", "number of threads; default all cores"},
+      {"round", ValueKind::kSwitch, "",
+       "fractions round to integers; what is too large is an error"},
       {"saturate", ValueKind::kSwitch, "", "numbers that do not fit become the nearest that fit"},
       {"verify", ValueKind::kSwitch, "",
        "verify the program slot by slot and, where no type is converted, the result byte by byte"},

@@ -68,6 +68,22 @@ Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& op
   return ok_status();
 }
 
+/// The same error with the index of an element that does not fit, which only its layout knows.
+Error with_index(Error error, const Placement& placement) {
+  for (Reason& reason : error.reasons) {
+    const auto place = reason.numbers("place");
+    const auto slot = reason.number("slot");
+    if (reason.name != "number_does_not_fit" || !place || !slot) continue;
+    const auto held = placement.contents_at(*place, *slot);
+    if (!held || !std::holds_alternative<std::vector<Index>>(*held)) continue;
+    const Index& index = std::get<std::vector<Index>>(*held).front();
+    error.message = cat("element ", bracketed(index), " is ", reason.text("value").value_or(""),
+                        ", which does not fit ", reason.text("dtype").value_or(""));
+    reason.facts.insert(reason.facts.begin(), Fact{"index", index});
+  }
+  return error;
+}
+
 /// Compares the output with the result of the reference mover for the same input.
 Status check_moved(const Source& source, const Placement& to, std::span<const std::byte> moved) {
   std::vector<std::byte> expected(moved.size());
@@ -158,7 +174,12 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
   TESSERA_TRY(MappedOutput out, MappedOutput::create(move.out, format.bytes));
   std::ranges::copy(std::as_bytes(std::span(format.header)), out.bytes().begin());
   const std::span<std::byte> elements = out.bytes().subspan(format.header.size());
-  TESSERA_CHECK_OK(move_elements(plan, options, source.elements, elements, threads, console));
+  if (const Status ran = move_elements(plan, options, source.elements, elements, threads, console);
+      !ran) {
+    return with_index(ran.error(), source.placement);
+  }
+  const bool clips = move.rounding == relayout::Rounding::kSaturate;
+  const std::int64_t clipped = clips ? plan.clipped(source.elements) : 0;
   TESSERA_CHECK_OK(source.file.check());
   // The reference supports only elements that have an address and keep their type.
   const DType storage = b.placement.atom().storage;
@@ -167,8 +188,12 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
   if (is_compared) TESSERA_CHECK_OK(check_moved(source, b.placement, elements));
   TESSERA_CHECK_OK(update_sidecar(move.out, b, format.has_sidecar));
   TESSERA_CHECK_OK(out.commit());
-  return FileMoved{std::move(format.array), format.bytes, plan.program().elements(),
-                   format.has_sidecar ? sidecar_name(move.out) : "", is_compared};
+  return FileMoved{std::move(format.array),
+                   format.bytes,
+                   plan.program().elements(),
+                   format.has_sidecar ? sidecar_name(move.out) : "",
+                   is_compared,
+                   clipped};
 }
 
 }  // namespace tessera::tools

@@ -31,6 +31,7 @@ struct FileMoved {
   std::int64_t elements = 0;  ///< copied, including replicas
   std::string sidecar;        ///< its name, or empty
   bool is_compared = false;   ///< with the reference, byte by byte
+  std::int64_t clipped = 0;   ///< numbers that were too large for the type of B, or not a number
 };
 
 /// kContradiction with the first flaw that the verifier finds in `program`.

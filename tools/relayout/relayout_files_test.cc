@@ -285,7 +285,33 @@ TEST_F(RelayoutFiles, ConvertsAndSaturates) {
   const Answer answer = move(a, bytes, "x.npy", "z.npy", {"--saturate", "--verify", "--json"});
   ASSERT_EQ(answer.status, 0) << answer.out;
   EXPECT_EQ(answer.json()["verified"], "program");
+  EXPECT_EQ(answer.json()["clipped"], 2);
   expect_npy("z.npy", {'u', 1}, {3}, false, std::vector<std::uint8_t>{1, 255, 0});
+}
+
+TEST_F(RelayoutFiles, ANumberThatDoesNotFitIsNamed) {
+  write_npy("x.npy", {'f', 4}, {2, 3}, std::vector<float>{1, 2.5F, 300, -5, 0.25F, 7});
+  const std::string a = "tensor<2x3xf32, strided<[3, 1]>>";
+  const std::string bytes = "tensor<2x3xi8, strided<[1, 2]>>";
+  const auto reasons = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> all = flags;
+    all.emplace_back("--json");
+    const Answer answer = move(a, bytes, "x.npy", "y.npy", all);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error_code(), "out_of_range");
+    return answer.json()["error"]["reasons"];
+  };
+  EXPECT_EQ(reasons({}), parsed(R"([{"reason": "number_does_not_fit", "facts": {
+      "index": [0, 1], "place": [], "slot": 1, "value": "2.5", "dtype": "i8"}}])"));
+  EXPECT_EQ(reasons({"--round"}), parsed(R"([{"reason": "number_does_not_fit", "facts": {
+      "index": [0, 2], "place": [], "slot": 2, "value": "300", "dtype": "i8"}}])"));
+  EXPECT_EQ(move(a, bytes, "x.npy", "y.npy", {"--round", "--saturate"}).status, 2);
+
+  write_npy("x.npy", {'f', 4}, {2, 3}, std::vector<float>{1, 2.5F, 127.25F, -5, 0.25F, 7});
+  ASSERT_EQ(move(a, bytes, "x.npy", "y.npy", {"--round"}).status, 0);
+  expect_npy("y.npy", {'i', 1}, {2, 3}, true, std::vector<std::int8_t>{1, -5, 2, 0, 127, 7});
+  const Answer saturated = move(a, bytes, "x.npy", "y.npy", {"--saturate", "--json"});
+  EXPECT_EQ(saturated.json()["clipped"], 0);
 }
 
 // A tile of ones: 64 groups with the exponent of 1 (127), then 1.0 = 64/64 for every element.

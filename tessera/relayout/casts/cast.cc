@@ -91,10 +91,19 @@ Meeting writing(DType to) {
   return {back.wide, back.step == nullptr ? nullptr : cast_steps::i32_to_small_int(to)};
 }
 
+bool is_float(Wide wide) {
+  return wide == Wide::kF64 || wide == Wide::kF32 || wide == Wide::kOddF32;
+}
+
 // The steps from one array to the other; none when both are the same wide type.
-std::vector<Step> route(const Meeting& read, const Meeting& write) {
+std::vector<Step> route(const Meeting& read, const Meeting& write, Rounding rounding) {
   std::vector<Step> steps;
   if (read.step != nullptr) steps.push_back(read.step);
+  if (rounding == Rounding::kRound && is_float(read.wide) && !is_float(write.wide)) {
+    // Whole numbers pass the checks of the steps that follow, unless they are too large.
+    steps.push_back(read.wide == Wide::kF64 ? cast_steps::f64_to_whole_f64()
+                                            : cast_steps::f32_to_whole_f32());
+  }
   // Numbers that are f32 already were never truncated.
   const bool there =
       read.wide == write.wide || (read.wide == Wide::kF32 && write.wide == Wide::kOddF32);
@@ -139,14 +148,14 @@ Result<Cast> Cast::make(DType from, DType to, Rounding rounding) {
     cast.add(cast_steps::copy_of(cast.to_bytes_));
     return cast;
   }
-  for (const Step step : route(reading(from), writing(to))) cast.add(step);
+  for (const Step step : route(reading(from), writing(to), rounding)) cast.add(step);
   return cast;
 }
 
 Result<Cast> Cast::make_odd(DType from, Rounding rounding) {
   Cast cast(from, DType::kF32, rounding);
   cast.to_bytes_ = whole_bytes(DType::kF32);
-  for (const Step step : route(reading(from), {Wide::kOddF32, nullptr})) cast.add(step);
+  for (const Step step : route(reading(from), {Wide::kOddF32, nullptr}, rounding)) cast.add(step);
   if (cast.count_ == 0) cast.add(cast_steps::copy_of(cast.to_bytes_));
   return cast;
 }
@@ -206,7 +215,7 @@ std::optional<std::int64_t> Cast::run(const std::byte* from, std::int64_t from_f
     } else {
       fits = pass(from, from_first + i, to, to_first + i, count);
     }
-    if (!fits && rounding_ == Rounding::kChecked) {
+    if (!fits && rounding_ != Rounding::kSaturate) {
       if (past_caches) cast_steps::end_stream();
       return i + first_misfit(from, from_first + i, count);
     }

@@ -38,8 +38,9 @@ class Cast {
   /// `to`. The arrays must not overlap. A block-float `to` takes whole groups: to_first and n are
   /// multiples of 16. A sub-byte `to` does not change the bits of neighbouring elements.
   /// `streaming` bypasses the caches, for outputs too large for them (only if elements fill whole
-  /// bytes; otherwise ignored). If checked, returns the number of the first element (counted from
-  /// from_first) that does not fit; elements before it are converted, the others are unspecified.
+  /// bytes; otherwise ignored). Unless it saturates, returns the number of the first element
+  /// (counted from from_first) that does not fit; elements before it are converted, the others are
+  /// unspecified.
   std::optional<std::int64_t> run(const std::byte* from, std::int64_t from_first, std::byte* to,
                                   std::int64_t to_first, std::int64_t n,
                                   bool streaming = false) const;
@@ -59,7 +60,7 @@ class Cast {
   DType to_;
   Rounding rounding_;
   std::int64_t to_bytes_ = 0;    ///< of an element, if elements fill whole bytes
-  std::array<Step, 4> steps_{};  ///< one after another, through intermediate buffers
+  std::array<Step, 5> steps_{};  ///< one after another, through intermediate buffers
   int count_ = 0;
 };
 

@@ -171,22 +171,37 @@ using BF16 = Small<std::uint16_t, 8, 7, true>;
 using F8E5M2 = Small<std::uint8_t, 5, 2, true>;
 using F8E4M3 = Small<std::uint8_t, 4, 3, false>;
 
+// The nearest integers, ties to even: below 2^23, adding and subtracting 2^23 rounds to integers;
+// above, all numbers are integers. NaN stays NaN.
+HWY_INLINE hn::Vec<F32> whole_numbers(hn::Vec<F32> number) {
+  const F32 df;
+  const auto units = hn::Set(df, 8388608.0F);
+  const auto magnitude = hn::Abs(number);
+  const auto rounded = hn::Sub(hn::Add(magnitude, units), units);
+  return hn::CopySign(hn::IfThenElse(hn::Lt(magnitude, units), rounded, magnitude), number);
+}
+
 // For numbers whose magnitude is at most 2^31.
 HWY_INLINE VI32 nearest_integers(hn::Vec<F32> number) {
   const I32 d;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
   return hn::NearestInt(number);
 #else
-  // On other targets NearestInt may add a half, which is not exact for 0.49999997. Below 2^23,
-  // adding and subtracting 2^23 rounds to integers; above, all numbers are integers.
-  const F32 df;
-  const auto units = hn::Set(df, 8388608.0F);
-  const auto magnitude = hn::Abs(number);
-  const auto rounded = hn::Sub(hn::Add(magnitude, units), units);
-  const auto whole = hn::IfThenElse(hn::Lt(magnitude, units), rounded, magnitude);
-  return hn::ConvertTo(d, hn::CopySign(whole, number));
+  // On other targets NearestInt may add a half, which is not exact for 0.49999997.
+  return hn::ConvertTo(d, whole_numbers(number));
 #endif
 }
+
+struct F32ToWholeF32 {
+  using D = I32;
+  using From = float;
+  using To = float;
+  static VI32 vector(const std::byte* from, std::byte* to) {
+    const F32 df;
+    store_any(whole_numbers(load_any(df, from)), df, to);
+    return hn::Zero(I32());
+  }
+};
 
 struct F32ToI32 {
   using D = I32;
@@ -278,6 +293,7 @@ Step f32_to_small_float_now(DType to) {
   }
 }
 
+Step f32_to_whole_f32_now() { return walk<F32ToWholeF32>; }
 Step f32_to_i32_now() { return walk<F32ToI32>; }
 Step i32_to_f32_now() { return walk<I32ToF32>; }
 Step i32_to_odd_f32_now() { return walk<I32ToOddF32>; }
@@ -291,12 +307,14 @@ namespace tessera::relayout::cast_steps {
 
 HWY_EXPORT(small_float_to_f32_now);
 HWY_EXPORT(f32_to_small_float_now);
+HWY_EXPORT(f32_to_whole_f32_now);
 HWY_EXPORT(f32_to_i32_now);
 HWY_EXPORT(i32_to_f32_now);
 HWY_EXPORT(i32_to_odd_f32_now);
 
 Step small_float_to_f32(DType from) { return HWY_DYNAMIC_DISPATCH(small_float_to_f32_now)(from); }
 Step f32_to_small_float(DType to) { return HWY_DYNAMIC_DISPATCH(f32_to_small_float_now)(to); }
+Step f32_to_whole_f32() { return HWY_DYNAMIC_DISPATCH(f32_to_whole_f32_now)(); }
 Step f32_to_i32() { return HWY_DYNAMIC_DISPATCH(f32_to_i32_now)(); }
 Step i32_to_f32() { return HWY_DYNAMIC_DISPATCH(i32_to_f32_now)(); }
 Step i32_to_odd_f32() { return HWY_DYNAMIC_DISPATCH(i32_to_odd_f32_now)(); }

@@ -67,6 +67,8 @@ double whole(double number) {
   return std::copysign(magnitude < units ? rounded : magnitude, number);
 }
 
+Converted<double> whole_number(double number) { return {whole(number)}; }
+
 template <typename To>
 Converted<To> nearest_integer(double number) {
   constexpr To low = std::numeric_limits<To>::min();
@@ -176,6 +178,8 @@ struct Parts {
 };
 
 }  // namespace
+
+Step f64_to_whole_f64() { return each<double, double, whole_number>; }
 
 Step copy_of(std::int64_t element_bytes) {
   switch (element_bytes) {

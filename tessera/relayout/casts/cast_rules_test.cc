@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -52,6 +53,41 @@ Became<To> from_f32(float number, DType to) {
 
 using Byte = Became<std::uint8_t>;
 using Half = Became<std::uint16_t>;
+
+/// Whether the number fits an integer type once its fraction is rounded away, and what it becomes.
+template <typename To, typename From>
+std::optional<To> rounded(DType from_type, From number, DType to_type) {
+  const std::vector<From> one = {number};
+  To result{};
+  const Result<Cast> cast = Cast::make(from_type, to_type, Rounding::kRound);
+  if (cast->run(in(one), 0, reinterpret_cast<std::byte*>(&result), 0, 1)) return std::nullopt;
+  return result;
+}
+
+TEST(CastRules, RoundingAloneAcceptsFractionsAndNothingElse) {
+  const auto as_i8 = [](float number) {
+    return rounded<std::int8_t>(DType::kF32, number, DType::kI8);
+  };
+  EXPECT_EQ(as_i8(2.5F), 2);
+  EXPECT_EQ(as_i8(-3.5F), -4);
+  EXPECT_EQ(as_i8(0.49999997F), 0);
+  EXPECT_EQ(as_i8(127.49F), 127);
+  EXPECT_EQ(as_i8(127.5F), std::nullopt);  // a tie, to the even 128
+  EXPECT_EQ(as_i8(-128.5F), -128);
+  EXPECT_EQ(as_i8(-128.6F), std::nullopt);
+  EXPECT_EQ(as_i8(kNaN), std::nullopt);
+  EXPECT_EQ(as_i8(kInf), std::nullopt);
+  EXPECT_EQ((rounded<std::uint8_t>(DType::kF32, 0.3F, DType::kBool)), 0);
+  EXPECT_EQ((rounded<std::uint8_t>(DType::kF32, 1.6F, DType::kBool)), std::nullopt);
+  EXPECT_EQ((rounded<std::uint32_t>(DType::kF16, std::uint16_t{0x4100}, DType::kU32)), 2U);  // 2.5
+  EXPECT_EQ((rounded<std::uint64_t>(DType::kF64, 0x1p63 + 0x1p11, DType::kU64)),
+            (std::uint64_t{1} << 63) + 2048);
+  EXPECT_EQ((rounded<std::int64_t>(DType::kF64, 0x1p63, DType::kI64)), std::nullopt);
+  EXPECT_EQ((rounded<std::int64_t>(DType::kF64, 1e15 + 0.5, DType::kI64)), 1'000'000'000'000'000);
+  // Integers and floats are as strict as without rounding.
+  EXPECT_EQ((rounded<std::int8_t>(DType::kI32, 128, DType::kI8)), std::nullopt);
+  EXPECT_EQ((rounded<std::uint16_t>(DType::kF32, 65520.0F, DType::kF16)), std::nullopt);
+}
 
 TEST(CastRules, SmallFloatsRoundToNearestEven) {
   // 10 bits below 1: 1 + 2^-11 is a tie and goes down to even, 1 + 3·2^-11 goes up.

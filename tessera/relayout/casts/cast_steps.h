@@ -37,6 +37,7 @@ Step cross(Wide from, Wide to);
 // Scalar code: pairs with a 64-bit type, and types smaller than a byte.
 
 Step copy_of(std::int64_t element_bytes);
+Step f64_to_whole_f64();  ///< the nearest integers, ties to even; NaN and infinity stay
 Step u32_to_i64();
 Step i64_to_u32();
 Step sub_byte_to_i32(DType from);  ///< i4, i2
@@ -46,6 +47,7 @@ Step i32_to_sub_byte(DType to);
 
 Step small_float_to_f32(DType from);  ///< f16, bf16, f8E4M3FN, f8E5M2
 Step f32_to_small_float(DType to);
+Step f32_to_whole_f32();  ///< like f64_to_whole_f64
 Step f32_to_i32();
 Step i32_to_f32();
 Step i32_to_odd_f32();

@@ -129,7 +129,7 @@ std::string cast_mistake(const Layout& from, const Layout& to, relayout::Padding
                          std::uint64_t seed) {
   const std::string words =
       cat(describe_pair(from, to, padding), "\n  ",
-          rounding == relayout::Rounding::kChecked ? "checked" : "saturating", ", ",
+          rounding == relayout::Rounding::kSaturate ? "saturating" : "checked", ", ",
           values == Values::kAnyBits ? "any bits" : "0 and 1", ", ", trial.threads, " threads");
   const CrashNote note("crashed" + words);
   const Result<relayout::Program> program = relayout::make_program(from, to, padding);

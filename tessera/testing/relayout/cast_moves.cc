@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "tessera/base/text.h"
 #include "tessera/relayout/naive_move.h"
@@ -108,6 +109,44 @@ Bytes random_numbers(Dice& dice, const Placement& from, DType to, SourceNumbers 
   return memory;
 }
 
+namespace {
+
+/// Whether a float rounds to an integer that the type can represent.
+bool rounds_into(DType type, double number) {
+  const auto within = [&](double low, double beyond) {
+    const double whole = std::nearbyint(number);  // ties to even; false for NaN
+    return whole >= low && whole < beyond;
+  };
+  switch (type) {
+    case DType::kBool:
+      return within(0, 2);
+    case DType::kU64:
+    case DType::kU32:
+    case DType::kU16:
+    case DType::kU8:
+      return within(0, std::ldexp(1, static_cast<int>(*dtype_bits(type))));
+    case DType::kI64:
+    case DType::kI32:
+    case DType::kI16:
+    case DType::kI8:
+    case DType::kSI64:
+    case DType::kSI32:
+    case DType::kSI16:
+    case DType::kSI8:
+    case DType::kI4:
+    case DType::kI2: {
+      const double beyond = std::ldexp(1, static_cast<int>(*dtype_bits(type)) - 1);
+      return within(-beyond, beyond);
+    }
+    default:
+      return false;
+  }
+}
+
+bool is_float(DType type) { return type <= DType::kF8E5M2 || is_block_float(type); }
+
+}  // namespace
+
 Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placement& to,
                         const Bytes& before, relayout::PaddingRule padding,
                         relayout::Rounding rounding) {
@@ -116,7 +155,8 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
   const relayout::PositionList sources = *relayout::PositionList::make(from, "source");
   const relayout::PositionList destinations = *relayout::PositionList::make(to, "destination");
   const auto positions = static_cast<std::size_t>(positions_of(to));
-  Outcome outcome{before, "", {}};
+  Outcome outcome{before, "", {}, {}};
+  std::set<std::int64_t> clipped;
   std::vector<bool> written(positions, false);
   const bool blocks = is_block_float(type);
   std::vector<double> numbers(blocks ? positions : 0, 0);  // of block floats
@@ -134,13 +174,18 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
       } else {
         fits = naive_cast_one(from_type, source.data(), at, type, outcome.bytes.data(), position);
       }
-      if (!fits) misfit = std::min(misfit, at);
+      const bool rounds =
+          !fits && is_float(from_type) && rounds_into(type, number_at(from_type, source, at));
+      if (!fits && !rounds) clipped.insert(at);
+      if (!fits && !(rounds && rounding == relayout::Rounding::kRound)) {
+        misfit = std::min(misfit, at);
+      }
     }
   }
-  if (rounding == relayout::Rounding::kChecked && misfit != INT64_MAX) {
-    outcome.refusal = cat("the element in slot ", misfit % from.slots(), " of place ",
-                          bracketed(from.mesh().delinear(misfit / from.slots())), " does not fit ",
-                          dtype_name(type));
+  if (from_type != type) outcome.clipped = static_cast<std::int64_t>(clipped.size());
+  if (rounding != relayout::Rounding::kSaturate && misfit != INT64_MAX) {
+    outcome.refusal =
+        misfit_text(from.mesh().delinear(misfit / from.slots()), misfit % from.slots(), type);
     return outcome;
   }
   const std::optional<double> fill = relayout::padding_to_write(to, padding);
@@ -175,7 +220,7 @@ std::string cast_move_mistake(Dice& dice, const Placement& from, const Placement
   const DType type = to.atom().storage;
   // Tiles that move whole keep infinities of their own type, which are an error to encode again.
   const bool may_keep = is_block_float(type) && from.atom().storage == type;
-  if (may_keep && rounding == relayout::Rounding::kChecked) numbers = SourceNumbers::kFitting;
+  if (may_keep && rounding != relayout::Rounding::kSaturate) numbers = SourceNumbers::kFitting;
   const Bytes source = random_numbers(dice, from, type, numbers);
   Bytes before(static_cast<std::size_t>(to.allocated_bytes()));
   randomize(before, static_cast<std::uint64_t>(dice.below(1 << 30)));

@@ -70,6 +70,20 @@ std::string describe_trial(const Trial& trial) {
              trial.to_at_end ? std::string("at the end") : cat("skipping ", trial.to_skip));
 }
 
+std::string misfit_text(const Place& place, std::int64_t slot, DType to) {
+  return cat("slot ", slot, " of place ", bracketed(place), " as ", dtype_name(to));
+}
+
+std::string misfit_text(const Error& error) {
+  if (error.reasons.size() != 1 || error.reasons[0].name != "number_does_not_fit") {
+    return error.message;
+  }
+  const Reason& reason = error.reasons[0];
+  return cat("slot ", reason.number("slot").value_or(-1), " of place ",
+             bracketed(reason.numbers("place").value_or(Place{-1})), " as ",
+             reason.text("dtype").value_or("?"));
+}
+
 std::string trial_mistake(const relayout::Program& program, relayout::Rounding rounding,
                           const Trial& trial, const std::vector<std::byte>& source,
                           const std::vector<std::byte>& before, const Outcome& outcome) {
@@ -100,11 +114,13 @@ std::string trial_mistake(const relayout::Program& program, relayout::Rounding r
   const std::vector<std::byte> found =
       outcome.meaning ? outcome.meaning(to) : std::vector<std::byte>(to.begin(), to.end());
   std::string mistake;
-  if ((ran.ok() ? "" : ran.error().message) != outcome.refusal) {
+  if ((ran.ok() ? "" : misfit_text(ran.error())) != outcome.refusal) {
     mistake = cat(ran.ok() ? "no error" : ran.error().message, " instead of ",
                   outcome.refusal.empty() ? "none" : outcome.refusal);
   } else if (ran.ok() && found != outcome.bytes) {
     mistake = first_difference(found, outcome.bytes);
+  } else if (outcome.clipped && plan->clipped(from) != *outcome.clipped) {
+    mistake = cat(plan->clipped(from), " numbers are clipped instead of ", *outcome.clipped);
   } else if (!to_buffer.surroundings_kept() || !from_buffer.surroundings_kept()) {
     mistake = "bytes around a buffer were written";
   } else if (!std::equal(from.begin(), from.end(), source.begin())) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,11 +31,17 @@ Trial random_trial(Dice& dice);
 /// The expected result of a run.
 struct Outcome {
   std::vector<std::byte> bytes;  ///< of the destination
-  std::string refusal;           ///< the message of the error instead, where there must be one
+  std::string refusal;           ///< misfit_text of the error instead, where there must be one
   /// Compared in place of bytes that may differ and still have the same meaning; if not set: the
   /// bytes.
   std::function<std::vector<std::byte>(std::span<const std::byte>)> meaning;
+  std::optional<std::int64_t> clipped = std::nullopt;  ///< Plan::clipped, if it is compared
 };
+
+/// What the error of a cast claims: "slot 17 of place [0, 1] as ui8"; its message if it claims
+/// something else.
+std::string misfit_text(const Error& error);
+std::string misfit_text(const Place& place, std::int64_t slot, DType to);
 
 /// What is wrong after one run of a plan for `program` between guarded buffers that hold `source`
 /// and `before`; empty when nothing is.
