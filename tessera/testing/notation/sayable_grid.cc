@@ -76,16 +76,16 @@ struct Linear {
 /// The line when a place takes `width` positions of it; nothing when it is not linear and monotone.
 std::optional<Linear> linear(const Positions& positions, const Shard& shard, std::size_t line,
                              std::int64_t width) {
-  const auto position = [&](const RulePosition& position) {
+  const auto along = [&](const RulePosition& position) {
     const std::int64_t place = positions.mesh.empty() ? 0 : position.places.front()[line];
     return place * width + shard.inside(position.slot, line);
   };
-  Linear found{position(positions.positions.front()), Numbers(positions.shape.size(), 0), 0};
+  Linear found{along(positions.positions.front()), Numbers(positions.shape.size(), 0), 0};
   for (std::size_t dim = 0; dim < positions.shape.size(); ++dim) {
     if (positions.shape[dim] == 1) continue;
     Numbers index(positions.shape.size(), 0);
     index[dim] = 1;
-    found.coefs[dim] = position(positions.at(index)) - found.constant;
+    found.coefs[dim] = along(positions.at(index)) - found.constant;
     if (found.coefs[dim] < 0) return std::nullopt;
   }
   for (std::size_t i = 0; i < positions.positions.size(); ++i) {
@@ -96,7 +96,7 @@ std::optional<Linear> linear(const Positions& positions, const Shard& shard, std
     for (std::size_t dim = 0; dim < found.coefs.size(); ++dim) {
       expected += found.coefs[dim] * positions.indices[i][dim];
     }
-    if (expected != position(position)) return std::nullopt;
+    if (expected != along(position)) return std::nullopt;
     found.extent = std::max(found.extent, expected + 1);
   }
   return found;

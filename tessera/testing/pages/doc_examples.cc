@@ -41,14 +41,14 @@ std::vector<std::string> shell_words(std::string_view text) {
   return words;
 }
 
-struct Line {
+struct PageLine {
   std::string text;
   std::int64_t output_of = -1;   // the example whose output it is
   std::int64_t command_of = -1;  // the example whose command ends here
 };
 
 struct Page {
-  std::vector<Line> lines;
+  std::vector<PageLine> lines;
   std::vector<DocExample> examples;
 };
 
@@ -95,7 +95,7 @@ std::vector<DocExample> doc_examples(const std::string& page) { return read_page
 
 std::string with_outputs(const std::string& page, const std::vector<std::string>& outputs) {
   std::string text;
-  for (const Line& line : read_page(page).lines) {
+  for (const PageLine& line : read_page(page).lines) {
     if (line.output_of >= 0) continue;
     text += line.text + "\n";
     if (line.command_of >= 0) text += outputs[static_cast<std::size_t>(line.command_of)];
