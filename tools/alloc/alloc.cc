@@ -92,12 +92,8 @@ Status check_output_files(const Request& request) {
 
 Result<memory::SolveOptions> read_options(const Request& request) {
   memory::SolveOptions options;
-  options.minimize = request.has("minimize");
   if (request.has("capacity")) options.capacity = request.number("capacity");
-  if (!options.capacity && !options.minimize) {
-    return usage("alloc needs --capacity, --minimize, or both",
-                 "give --capacity BYTES, --minimize, or both");
-  }
+  options.minimize = request.has("minimize") || !options.capacity;
   if (options.capacity.value_or(0) < 0) {
     return Error{ErrorCode::kOutOfRange, cat("--capacity ", *options.capacity, " is negative"),
                  std::nullopt, "give the number of available bytes"};
@@ -211,8 +207,9 @@ Verb alloc_verb() {
       "buffer that contains it) and delta. Prints an offset for each buffer so that no two that "
       "are live at the same moment share a byte, the peak of the plan, and its gap to the lower "
       "bound, the bytes live at the fullest moment. With --capacity the search ends at the first "
-      "plan within it, or at a proof that there is none; with --minimize it continues to the "
-      "lowest plan. Every plan is validated by code that is independent of the search. Exit "
+      "plan within it, or at a proof that there is none; with --minimize, and without --capacity, "
+      "it continues to the lowest plan. Every plan is validated by code that is independent of the "
+      "search. Exit "
       "status: 0 when the plan fits, 1 when none does or the search ended before that was known, 2 "
       "when the file cannot be read. Ctrl-C ends the search with the best plan so far. With "
       "--json: peak, lower_bound, optimal, seconds, outcome (fits, does_not_fit, unknown), "

@@ -114,13 +114,19 @@ class BufferReader {
       alias = cell.value;
       return ok_status();
     }
-    const bool may_be_empty = column > BufferColumn::kSize;
+    const bool may_be_empty = column > BufferColumn::kSize && column != BufferColumn::kEnd;
     if (may_be_empty && cell.value.empty()) return ok_status();
     TESSERA_TRY(const std::int64_t number, whole_number(name, cell));
     if (column == BufferColumn::kLower) {
       buffer.lower = number;
     } else if (column == BufferColumn::kUpper) {
       buffer.upper = number;
+    } else if (column == BufferColumn::kEnd) {
+      if (number == INT64_MAX) {
+        return Error{ErrorCode::kOverflow, cat("end ", number, " has no next moment"), cell.span,
+                     "use a smaller number"};
+      }
+      buffer.upper = number + 1;
     } else if (column == BufferColumn::kAlignment) {
       buffer.alignment = number;
       if (number >= 1) return ok_status();
@@ -171,10 +177,12 @@ class BufferReader {
       return row_.cells[static_cast<std::size_t>(found - file_.columns.begin())].span;
     };
     if (buffer.lower >= buffer.upper) {
-      return Error{ErrorCode::kBadBuffer,
-                   cat("the lifetime from ", buffer.lower, " to ", buffer.upper, " is empty"),
-                   span_of(BufferColumn::kUpper),
-                   "upper is the first moment after the lifetime; it must be above lower"};
+      return Error{
+          ErrorCode::kBadBuffer,
+          cat("the lifetime from ", buffer.lower, " to ", buffer.upper, " is empty"),
+          span_of(file_.has(BufferColumn::kUpper) ? BufferColumn::kUpper : BufferColumn::kEnd),
+          "upper is the first moment after the lifetime and must be above lower; end is "
+          "its last moment"};
     }
     if (buffer.fixed && *buffer.fixed % buffer.alignment != 0) {
       const std::int64_t below = *buffer.fixed / buffer.alignment * buffer.alignment;

@@ -83,6 +83,14 @@ TEST(AllocBuffers, ColumnsComeInAnyOrder) {
   EXPECT_EQ(file->rows[1].line, 4);
 }
 
+TEST(AllocBuffers, EndIsTheLastMoment) {
+  const Result<BufferFile> file = read_buffers("buffer,start,end,size\na,0,2,24\nb,3,3,8\n");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->problem.buffers[0].upper, 3);
+  EXPECT_EQ(file->problem.buffers[1].lower, 3);
+  EXPECT_EQ(file->problem.buffers[1].upper, 4);
+}
+
 struct Refusal {
   std::string text;
   ErrorCode code;
@@ -118,7 +126,12 @@ TEST(AllocBuffers, BadHeadersAreRefused) {
            {"id,lower,upper,size,colour\n", kUnknownName, "colour", "1 'colour'", "alignment"},
            {"id,lower,upper,size,start\n", kContradiction, "start", "1", ""},
            {"id,lower,upper,size,size\n", kContradiction, "size", "1", ""},
-           {"id,start,end,size\n", kUnknownName, "end", "1 'end'", "upper"},
+           {"id,start,stop,size\n", kUnknownName, "stop", "1 'stop'", "upper"},
+           {"id,start,end,size,gaps\n", kNotSupported, "gaps", "1", "remove"},
+           {"id,start,end,upper,size\n", kContradiction, "upper", "1", "omit"},
+           {"id,start,end,size\na,4,3,8\n", kBadBuffer, "3", "2 4 4", "upper"},
+           {"id,start,end,size\na,4,9223372036854775807,8\n", kOverflow, "9223372036854775807",
+            "2 9223372036854775807", "smaller"},
            {"id;lower;upper;size\n", kSyntax, "id;lower;upper;size", "1", "id,lower"},
            {"id,lower,upper,size,delta\n", kSyntax, "id,lower,upper,size,delta", "1", "delta"},
            {"id,lower,upper,size\ra,0,1,4\r", kSyntax, "\r", "", "CR LF"},

@@ -97,8 +97,8 @@ class RowReader {
   std::size_t at_;
 };
 
-constexpr std::array<std::string_view, 9> kNames = {"id",     "lower", "upper", "size", "alignment",
-                                                    "offset", "hint",  "alias", "delta"};
+constexpr std::array<std::string_view, 10> kNames = {
+    "id", "lower", "upper", "size", "alignment", "offset", "hint", "alias", "delta", "end"};
 constexpr std::size_t kNeeded = 4;
 
 std::optional<BufferColumn> known_column(std::string_view name) {
@@ -126,14 +126,17 @@ std::string all_names() {
 Result<BufferColumn> column_of(const Cell& cell) {
   const std::string name = lower_case(cell.value);
   if (const std::optional<BufferColumn> column = known_column(name)) return *column;
-  if (name == "end" || name == "stop") {
-    // google/minimalloc reads "end" as the last moment, others as the first one after it.
+  if (name == "gaps") {
+    return Error{ErrorCode::kNotSupported, "gaps in lifetimes are not supported", cell.span,
+                 "remove the column: a buffer then keeps its memory during its gaps"};
+  }
+  if (name == "stop") {
     return Error{ErrorCode::kUnknownName,
                  cat("column ", quote(cell.value),
                      " is ambiguous: it may include or exclude the moment it names"),
                  cell.span,
-                 "name it upper if it is the first moment after the lifetime; otherwise add 1 and "
-                 "name it upper"};
+                 "name it upper if it is the first moment after the lifetime, and end if it is the "
+                 "last moment"};
   }
   if (name.find_first_of(";\t|") != std::string::npos) {
     return Error{ErrorCode::kSyntax, "the columns are not separated by commas", cell.span,
@@ -203,7 +206,9 @@ Result<std::vector<BufferColumn>> read_columns(const CellRow& row) {
   };
   for (const Cell& cell : row.cells) {
     TESSERA_TRY(const BufferColumn column, column_of(cell));
-    if (has(column)) {
+    const bool both_ends = (column == BufferColumn::kUpper && has(BufferColumn::kEnd)) ||
+                           (column == BufferColumn::kEnd && has(BufferColumn::kUpper));
+    if (has(column) || both_ends) {
       return Error{ErrorCode::kContradiction,
                    cat("two columns specify the ", column_name(column), " of a buffer"), cell.span,
                    "omit one of them"};
@@ -211,7 +216,8 @@ Result<std::vector<BufferColumn>> read_columns(const CellRow& row) {
     columns.push_back(column);
   }
   for (std::size_t i = 0; i < kNeeded; ++i) {
-    if (has(static_cast<BufferColumn>(i))) continue;
+    const auto needed = static_cast<BufferColumn>(i);
+    if (has(needed) || (needed == BufferColumn::kUpper && has(BufferColumn::kEnd))) continue;
     return Error{ErrorCode::kSyntax, cat("there is no column ", kNames[i]), whole,
                  cat("the columns ", kNeededColumns, " are required, in any order")};
   }

@@ -50,6 +50,7 @@ enum class BufferColumn : std::uint8_t {
   kHint,
   kAlias,
   kDelta,
+  kEnd,  ///< in place of upper: the last moment of the lifetime
 };
 inline constexpr std::string_view kNeededColumns = "id,lower,upper,size";
 

@@ -151,8 +151,7 @@ std::string alloc_text(const AllocAnswer& answer, const Terminal& terminal) {
   std::string out = cat(paint(terminal, colour, headline(answer)), "\n", quality(answer));
   if (answer.shortfall) {
     const std::string when = cat("moment ", answer.shortfall->moment);
-    out += wrap(memory::describe(*answer.shortfall, answer.file.ids, when), terminal.width, "  ",
-                "  ");
+    out += wrap(memory::describe(*answer.shortfall, answer.file.ids, when), terminal, "  ", "  ");
   }
   if (answer.ranges.empty()) return out;
   out += cat("fullest moments\n", moments_table(answer.ranges));

@@ -240,6 +240,27 @@ TEST_F(Alloc, ABufferAboveTheCapacityHasTheAnswerOfAllThatDoesNotFit) {
   EXPECT_EQ(fixed.json()["lower_bound"], 128);
 }
 
+TEST_F(Alloc, AFileAloneIsMinimized) {
+  const std::string name = file(kBuffers);
+  Json alone = run({"alloc", name, "--json"}).json();
+  Json asked = run({"alloc", name, "--minimize", "--json"}).json();
+  for (Json* const json : {&alone, &asked}) (*json)["seconds"] = nullptr;
+  EXPECT_EQ(alone, asked);
+  EXPECT_EQ(alone["optimal"], true);
+}
+
+TEST_F(Alloc, SizesMayHaveUnits) {
+  const std::string name = file("id,lower,upper,size\na,0,2,1048576\nb,1,3,1048576\n");
+  const auto capacity = [&](const std::string& text) {
+    return run({"alloc", name, "--capacity", text, "--json"}).json()["capacity"];
+  };
+  for (const char* text : {"2097152", "2048K", "2M", "2m", "2MB", "2MiB", "2097152B"}) {
+    EXPECT_EQ(capacity(text), 2097152) << text;
+  }
+  EXPECT_EQ(capacity("3G"), std::int64_t{3} << 30);
+  EXPECT_EQ(capacity("1T"), std::int64_t{1} << 40);
+}
+
 TEST_F(Alloc, BadQuestionsAreRefused) {
   const std::string name = file(kBuffers);
   const auto code = [&](std::vector<std::string> more) {
@@ -249,9 +270,10 @@ TEST_F(Alloc, BadQuestionsAreRefused) {
     EXPECT_EQ(answer.status, 2) << answer.out;
     return answer.error_code();
   };
-  EXPECT_EQ(code({}), "usage");
   EXPECT_EQ(code({"--capacity", "-1"}), "out_of_range");
   EXPECT_EQ(code({"--capacity", "1 MB"}), "bad_number");
+  EXPECT_EQ(code({"--capacity", "1.5K"}), "bad_number");
+  EXPECT_EQ(code({"--capacity", "9007199254740992K"}), "overflow");
   EXPECT_EQ(code({"--minimize", "--seconds", "soon"}), "bad_number");
   EXPECT_EQ(code({"--minimize", "--seconds", "-1"}), "bad_number");
   EXPECT_EQ(code({"--minimize", "--seconds", "nan"}), "bad_number");

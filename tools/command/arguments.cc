@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tools/terminal/text.h"
 
@@ -45,12 +46,12 @@ Result<Request::Value> flag_value(const Flag& flag, const std::string& text) {
     return error;
   };
   if (flag.kind == ValueKind::kNumber) {
-    auto number = parse_number(text);
+    auto number = parse_number_of(flag, text);
     if (!number) return name_it(number.error());
     return Request::Value(*number);
   }
   if (flag.kind == ValueKind::kNumbers) {
-    auto numbers = parse_numbers(text);
+    auto numbers = parse_numbers_of(flag, text);
     if (!numbers) return name_it(numbers.error());
     return Request::Value(*std::move(numbers));
   }
@@ -145,6 +146,28 @@ Status assign_positionals(const Verb& verb, const std::vector<std::string>& word
   return ok_status();
 }
 
+/// "1,2", "1, 2" or "[1, 2]", each item read by `parse`.
+template <typename Parse>
+Result<std::vector<std::int64_t>> parse_list(std::string_view text, const Parse& parse) {
+  std::string_view list = trim(text);
+  if (list.size() >= 2 && list.front() == '[' && list.back() == ']') {
+    list = trim(list.substr(1, list.size() - 2));
+  }
+  std::vector<std::int64_t> numbers;
+  if (list.empty()) return numbers;
+  while (true) {
+    if (numbers.size() == kMaxNumbers) {
+      return Error{ErrorCode::kBadNumber, cat("more than ", kMaxNumbers, " numbers"), std::nullopt,
+                   "give one number per dim"};
+    }
+    const std::size_t comma = list.find(',');
+    TESSERA_TRY(const std::int64_t number, parse(list.substr(0, comma)));
+    numbers.push_back(number);
+    if (comma == std::string_view::npos) return numbers;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 Result<std::int64_t> parse_number(std::string_view text) {
@@ -162,24 +185,39 @@ Result<std::int64_t> parse_number(std::string_view text) {
   return number;
 }
 
+Result<std::int64_t> parse_bytes(std::string_view text) {
+  std::string_view digits = trim(text);
+  const auto drop = [&](char small) {
+    const bool there = !digits.empty() && (digits.back() | 0x20) == small;
+    if (there) digits.remove_suffix(1);
+    return there;
+  };
+  const bool has_b = drop('b');
+  const bool has_i = has_b && drop('i');
+  constexpr std::string_view kUnits = "kmgt";
+  int power = 0;
+  for (std::size_t i = 0; i < kUnits.size() && power == 0; ++i) {
+    if (drop(kUnits[i])) power = static_cast<int>(i) + 1;
+  }
+  // "48B" is a number of bytes too, "48iB" is not.
+  if (!digits.empty() && digits.back() >= '0' && digits.back() <= '9' && (power > 0 || !has_i)) {
+    TESSERA_TRY(const std::int64_t number, parse_number(digits));
+    return (Checked(number) * (std::int64_t{1} << (10 * power))).value(quote(text));
+  }
+  return Error{ErrorCode::kBadNumber, cat(quote(text), " is not a number of bytes"), std::nullopt,
+               "write an integer, which K, M, G or T may follow: 48K is 49152"};
+}
+
+Result<std::int64_t> parse_number_of(const Flag& flag, std::string_view text) {
+  return flag.placeholder == kBytesPlaceholder ? parse_bytes(text) : parse_number(text);
+}
+
+Result<std::vector<std::int64_t>> parse_numbers_of(const Flag& flag, std::string_view text) {
+  return parse_list(text, [&](std::string_view item) { return parse_number_of(flag, item); });
+}
+
 Result<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
-  std::string_view list = trim(text);
-  if (list.size() >= 2 && list.front() == '[' && list.back() == ']') {
-    list = trim(list.substr(1, list.size() - 2));
-  }
-  std::vector<std::int64_t> numbers;
-  if (list.empty()) return numbers;
-  while (true) {
-    if (numbers.size() == kMaxNumbers) {
-      return Error{ErrorCode::kBadNumber, cat("more than ", kMaxNumbers, " numbers"), std::nullopt,
-                   "give one number per dim"};
-    }
-    const std::size_t comma = list.find(',');
-    TESSERA_TRY(const std::int64_t number, parse_number(list.substr(0, comma)));
-    numbers.push_back(number);
-    if (comma == std::string_view::npos) return numbers;
-    list.remove_prefix(comma + 1);
-  }
+  return parse_list(text, parse_number);
 }
 
 Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args) {

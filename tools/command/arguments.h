@@ -15,6 +15,12 @@ namespace tessera::tools {
 /// "1,2", "1, 2" or "[1, 2]"; "" and "[]" are the empty list (the index of a scalar).
 Result<std::vector<std::int64_t>> parse_numbers(std::string_view text);
 Result<std::int64_t> parse_number(std::string_view text);
+/// A number of bytes: an integer, or one followed by K, M, G or T (also KB or KiB), which multiply
+/// it by powers of 1024 in either case. "48K" is 49152.
+Result<std::int64_t> parse_bytes(std::string_view text);
+/// The value of a flag that takes a number: a number of bytes if its placeholder is BYTES.
+Result<std::int64_t> parse_number_of(const Flag& flag, std::string_view text);
+Result<std::vector<std::int64_t>> parse_numbers_of(const Flag& flag, std::string_view text);
 
 /// Reads the arguments after the verb. `--flag value` and `--flag=value` are the same, `--` ends
 /// the flags, and a flag takes the next argument as its value even when it begins with '-'. Missing

@@ -26,7 +26,7 @@ Error bad_value(std::string_view key, std::string_view expected, const Json& fou
 Result<Request::Value> number_list(const Flag& flag, const Json& value) {
   constexpr std::string_view kExpected = "a list of 64-bit integers, or a text such as \"1,2\"";
   if (value.is_string()) {
-    TESSERA_TRY(std::vector<std::int64_t> list, parse_numbers(value.get<std::string>()));
+    TESSERA_TRY(std::vector<std::int64_t> list, parse_numbers_of(flag, value.get<std::string>()));
     return Request::Value(std::move(list));
   }
   if (!value.is_array()) return bad_value(flag.name, kExpected, value);
@@ -53,7 +53,7 @@ Result<Request::Value> flag_value(const Flag& flag, const Json& value) {
       return Request::Value(value.get<std::string>());
     case ValueKind::kNumber: {
       if (value.is_string()) {
-        TESSERA_TRY(const std::int64_t number, parse_number(value.get<std::string>()));
+        TESSERA_TRY(const std::int64_t number, parse_number_of(flag, value.get<std::string>()));
         return Request::Value(number);
       }
       if (!value.is_integer()) return bad_value(flag.name, "a 64-bit integer", value);

@@ -31,10 +31,13 @@ enum class ValueKind : std::uint8_t {
   kNumbers,  ///< 1,2,3; in a batch request also [1, 2, 3]
 };
 
+/// The placeholder of a number of bytes, which may be written with a unit: 64K, 2G.
+inline constexpr std::string_view kBytesPlaceholder = "BYTES";
+
 struct Flag {
   std::string_view name;  ///< without the leading "--"; also the key of a batch request
   ValueKind kind = ValueKind::kSwitch;
-  std::string_view placeholder;  ///< the name of the value in usage lines
+  std::string_view placeholder;  ///< the name of the value in usage lines; BYTES may have a unit
   std::string_view help;
   std::string_view alias = {};  ///< a former name: accepted everywhere, listed nowhere
 };

@@ -51,7 +51,7 @@ std::string general_help(const Terminal& terminal) {
   for (const Verb& verb : command_tree()) out += entry(terminal, verb.name, verb.summary);
   out += heading(terminal, "flags");
   out += entry(terminal, "--help", "this text; after a verb, the help of that verb");
-  out += entry(terminal, "--version", "the version");
+  out += entry(terminal, "-V, --version", "the version");
   out += heading(terminal, "tensors");
   out += wrap(
       "A tensor is written tensor<SHAPExTYPE, LAYOUT>. @FILE reads the text from a file and - "

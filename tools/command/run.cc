@@ -133,7 +133,7 @@ int run_arguments(const std::vector<std::string>& args, std::istream& in, std::o
     out << general_help(terminal);
     return 0;
   }
-  if (args[0] == "--version") {
+  if (args[0] == "--version" || args[0] == "-V") {
     out << "tessera " << kVersion << '\n';
     return 0;
   }

@@ -42,6 +42,7 @@ TEST(Run, HelpOfAVerbListsItsFlags) {
 
 TEST(Run, Version) {
   const Answer answer = run({"--version"});
+  EXPECT_EQ(run({"-V"}).out, answer.out);
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.out.rfind("tessera ", 0), 0U);
 }

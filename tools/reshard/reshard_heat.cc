@@ -146,14 +146,14 @@ std::string heat_text(const reshard::LinkLoads& loads, const Terminal& terminal)
   const std::int64_t room =
       std::min<std::int64_t>(kMostCols, terminal.width - static_cast<std::int64_t>(label) - 1);
   const std::optional<HeatMap> map = heat_map(loads, kMostRows, room);
-  if (!map) return wrap("no link carries anything", terminal.width, "", "");
+  if (!map) return wrap("no link carries anything", terminal, "", "");
   std::string title =
       cat("wavelets over the busiest link: ", range_text("row", map->from_row, map->to_row),
           " down, ", range_text("column", map->from_col, map->to_col), " across");
   if (map->cell_rows > 1 || map->cell_cols > 1) {
     title += cat(", one character per ", map->cell_rows, "x", map->cell_cols, " places");
   }
-  std::string out = wrap(title, terminal.width, "", "  ");
+  std::string out = wrap(title, terminal, "", "  ");
   // A character is about twice as high as it is wide.
   const std::string_view between = map->cols * 2 <= room ? " " : "";
   const std::int64_t step_wavelets = ceil_div(map->max, kSteps);
@@ -173,7 +173,7 @@ std::string heat_text(const reshard::LinkLoads& loads, const Terminal& terminal)
     busiest += cat(busiest.empty() ? "busiest: " : ", ", link.wavelets, " ", link.direction,
                    " of [", link.row, ", ", link.col, "]");
   }
-  return out + wrap(busiest, terminal.width, "", "  ");
+  return out + wrap(busiest, terminal, "", "  ");
 }
 
 Json heat_json(const reshard::LinkLoads& loads) {

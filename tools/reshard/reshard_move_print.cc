@@ -41,13 +41,11 @@ void print_moved_json(const ShardMove& move, const ShardMoved& moved, std::ostre
 void print_moved_text(const ShardMove& move, const ShardMoved& moved, std::ostream& out,
                       const Terminal& terminal) {
   const ShardMoved::Largest& largest = moved.largest;
-  const auto line = [&](const std::string& text) {
-    out << wrap(text, terminal.width, "  ", "    ");
-  };
+  const auto line = [&](const std::string& text) { out << wrap(text, terminal, "  ", "    "); };
   const std::string heading =
       cat("wrote ", count_of(moved.files_written, "file"), " ", printable(move.out), ": ",
           moved.array.empty() ? "" : cat(moved.array, ", "), bytes_text(moved.file_bytes));
-  out << wrap(heading, terminal.width, "", "  ");
+  out << wrap(heading, terminal, "", "  ");
   line(cat("from ", count_of(moved.from_places, "place"), " to ",
            count_of(moved.to_places, "place"), " on ", count_of(moved.ranks, "rank"),
            ", read from ", count_of(moved.files_read, "file")));

@@ -86,12 +86,12 @@ class TextPrinter {
   TextPrinter(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
 
   void heading(const std::string& text) {
-    const std::string lines = wrap(text, terminal_.width, "", "  ");
+    const std::string lines = wrap(text, terminal_, "", "  ");
     out_ << paint(terminal_, Paint::kHeading, lines.substr(0, lines.size() - 1)) << '\n';
   }
-  void line(const std::string& text) { out_ << wrap(text, terminal_.width, "  ", "    "); }
+  void line(const std::string& text) { out_ << wrap(text, terminal_, "  ", "    "); }
   void warning(const std::string& text) {
-    const std::string lines = wrap(text, terminal_.width, "", "  ");
+    const std::string lines = wrap(text, terminal_, "", "  ");
     out_ << paint(terminal_, Paint::kWarning, lines.substr(0, lines.size() - 1)) << '\n';
   }
   void picture(const std::string& text) { out_ << text; }

@@ -103,7 +103,7 @@ Result<Verdict> run(const Request& request, Console& console) {
     console.out << picture(*layout, PlaceNames::of(tensor), facts.classes, terminal);
   }
   // Broken at spaces only where necessary; the parser ignores white space.
-  console.out << wrap(cat("native: ", print_native(tensor.placement)), terminal.width, "", "  ");
+  console.out << wrap(cat("native: ", print_native(tensor.placement)), terminal, "", "  ");
   if (target) console.out << target_text(*target, terminal);
   return verdict;
 }

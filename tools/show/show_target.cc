@@ -66,7 +66,7 @@ Json target_json(const TargetFit& target) {
 std::string target_text(const TargetFit& target, const Terminal& terminal) {
   const target::Fit& fit = target.fit;
   const auto line = [&](Paint colour, const std::string& sentence) {
-    const std::string text = wrap(sentence, terminal.width, "", "  ");
+    const std::string text = wrap(sentence, terminal, "", "  ");
     return cat(paint(terminal, colour, text.substr(0, text.size() - 1)), "\n");
   };
   std::string out;
@@ -78,13 +78,13 @@ std::string target_text(const TargetFit& target, const Terminal& terminal) {
              reason.code == target::Misfit::Code::kExceedsBudget;
   }
   if (memory && fit.needed_places) {
-    out += wrap(cat("the data alone fill ", count_of(*fit.needed_places, "place")), terminal.width,
-                "  ", "    ");
+    out += wrap(cat("the data alone fill ", count_of(*fit.needed_places, "place")), terminal, "  ",
+                "    ");
   }
   if (!fit.layout_space.empty() && fit.layout_space != fit.space) {
     out += wrap(cat(target.name, " has no memory ", quote(fit.layout_space), ": ", fit.space,
                     " was used instead"),
-                terminal.width, "  ", "    ");
+                terminal, "  ", "    ");
   }
   return out;
 }

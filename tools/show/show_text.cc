@@ -185,18 +185,16 @@ std::vector<std::string> form_sentences(const Form& form) {
 std::string show_text(const Tensor& tensor, const ShowFacts& facts, const NotationFacts& specific,
                       const Terminal& terminal) {
   const Placement& layout = tensor.placement;
-  const auto paragraph = [&](std::string_view text) {
-    return wrap(text, terminal.width, "  ", "    ");
-  };
+  const auto paragraph = [&](std::string_view text) { return wrap(text, terminal, "  ", "    "); };
   const auto heading = [&](std::string_view text) {
-    const std::string lines = wrap(text, terminal.width, "", "  ");
+    const std::string lines = wrap(text, terminal, "", "  ");
     return cat(paint(terminal, Paint::kHeading, lines.substr(0, lines.size() - 1)), "\n");
   };
   const std::string shape =
       layout.shape().rank() == 0 ? "scalar" : cat("tensor ", layout.shape().to_string());
   const auto warn = [&](const Warning& warning) {
     const std::string text =
-        wrap(cat("warning[", warning.code, "]: ", warning.message), terminal.width, "", "  ");
+        wrap(cat("warning[", warning.code, "]: ", warning.message), terminal, "", "  ");
     return cat(paint(terminal, Paint::kWarning, text.substr(0, text.size() - 1)), "\n");
   };
   std::string out;

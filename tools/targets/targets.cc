@@ -89,12 +89,10 @@ std::vector<std::string> rule_sentences(const target::Rules& rules) {
 
 std::string explain(const Machine& machine, const Terminal& terminal) {
   const auto heading = [&](std::string_view text) {
-    const std::string lines = wrap(text, terminal.width, "", "  ");
+    const std::string lines = wrap(text, terminal, "", "  ");
     return cat(paint(terminal, Paint::kHeading, lines.substr(0, lines.size() - 1)), "\n");
   };
-  const auto paragraph = [&](std::string_view text) {
-    return wrap(text, terminal.width, "  ", "    ");
-  };
+  const auto paragraph = [&](std::string_view text) { return wrap(text, terminal, "  ", "    "); };
   const std::string title = machine.title.empty() ? "" : cat(", ", machine.title);
   std::string out = heading(cat(machine.name, title));
   out += heading("mesh");
@@ -130,7 +128,7 @@ std::string summary(const Machine& machine, const Terminal& terminal) {
   const std::string title = machine.title.empty() ? "" : cat("; ", machine.title);
   return wrap(cat(machine.name, ": ", machine.shape().to_string(), " places, ",
                   space_text(machine.memory[0]), title),
-              terminal.width, "", "  ");
+              terminal, "", "  ");
 }
 
 Result<Verdict> run(const Request& request, Console& console) {

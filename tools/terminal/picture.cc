@@ -144,7 +144,7 @@ std::string fitted(std::int64_t rows, std::int64_t columns, const Terminal& term
       return drawing;
     }
   }
-  return wrap("(the window is too narrow for a picture)", terminal.width, "  ", "  ");
+  return wrap("(the window is too narrow for a picture)", terminal, "  ", "  ");
 }
 
 /// An upper estimate of the boxes a place holds: digits in memory above a digit on the mesh each
@@ -237,7 +237,7 @@ std::string mesh_picture(const Layout& layout, const PlaceNames& names,
     if (rank > 1) place[rank - 2] = row;
     return place_lines(layout, classes, names.place_of(place));
   };
-  return wrap(title, terminal.width, "", "") +
+  return wrap(title, terminal, "", "") +
          fitted(rows, columns, terminal, cell,
                 [&](const Grid& grid) { return draw_boxes(grid, terminal); });
 }
@@ -261,7 +261,7 @@ std::string slot_picture(const Layout& layout, const Terminal& terminal) {
     layout.form().evaluate(index, place, slot);
     return Lines{std::to_string(slot)};
   };
-  return wrap(title, terminal.width, "", "") + fitted(rows, columns, terminal, cell, draw_table);
+  return wrap(title, terminal, "", "") + fitted(rows, columns, terminal, cell, draw_table);
 }
 
 }  // namespace

@@ -28,9 +28,8 @@ std::string sharing_sentence(const Placement& placement, const SharedSlot& share
 std::string sharing_warning(const Placement& placement, const Terminal& terminal) {
   const Result<std::optional<SharedSlot>> shared = shared_slot(placement);
   if (!shared || !*shared) return "";
-  const std::string text =
-      wrap(cat("warning[shared_slot]: ", sharing_sentence(placement, **shared)), terminal.width, "",
-           "  ");
+  const std::string text = wrap(
+      cat("warning[shared_slot]: ", sharing_sentence(placement, **shared)), terminal, "", "  ");
   return cat(paint(terminal, Paint::kWarning, text.substr(0, text.size() - 1)), "\n");
 }
 

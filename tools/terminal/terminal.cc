@@ -51,6 +51,7 @@ Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
                         end == columns.data() + columns.size() && width > 0;
   if (!is_given) width = screen_width.value_or(80);
   terminal.width = std::max(kMinWidth, width);
+  terminal.wraps = is_terminal || is_given;
   return terminal;
 }
 
@@ -79,6 +80,12 @@ std::string paint(const Terminal& terminal, Paint paint, std::string_view text) 
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
+}
+
+std::string wrap(std::string_view text, const Terminal& terminal, std::string_view first,
+                 std::string_view rest) {
+  if (!terminal.wraps) return cat(first, text, "\n");
+  return wrap(text, terminal.width, first, rest);
 }
 
 std::string wrap(std::string_view text, int width, std::string_view first, std::string_view rest) {

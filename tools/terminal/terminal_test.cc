@@ -38,6 +38,15 @@ TEST(Terminal, WidthIsColumnsThenScreenThen80) {
   EXPECT_EQ(with(false, std::nullopt, {{"COLUMNS", "3"}}).width, kMinWidth);
 }
 
+TEST(Terminal, PipesGetWholeLines) {
+  EXPECT_TRUE(with(true, 80, {}).wraps);
+  EXPECT_TRUE(with(false, std::nullopt, {{"COLUMNS", "50"}}).wraps);
+  const Terminal pipe = with(false, std::nullopt, {});
+  EXPECT_FALSE(pipe.wraps);
+  const std::string text(500, 'x');
+  EXPECT_EQ(wrap(text + " " + text, pipe, "- ", "  "), "- " + text + " " + text + "\n");
+}
+
 TEST(Terminal, BoxesOnlyInAUtf8Locale) {
   EXPECT_TRUE(with(false, {}, {{"LANG", "en_US.UTF-8"}}).unicode);
   EXPECT_TRUE(with(false, {}, {{"LC_ALL", "C.utf8"}, {"LANG", "C"}}).unicode);
