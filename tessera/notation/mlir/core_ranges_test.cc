@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/testing/figures.h"
 #include "tessera/testing/notation/reasons.h"
 
 namespace tessera::notation {
@@ -160,7 +161,7 @@ TEST(CoreRanges, OnlyRowsAndColumnsAreCores) {
   const Result<DeviceMap> few =
       device_map_of(ranges("<[#ttnn.core_range<(0,0), (7,0)>]>"), grid({9, 1}));
   ASSERT_FALSE(few.ok());
-  EXPECT_EQ(few.error().message, "8 cores for the 9 places of grid 9x1");
+  EXPECT_EQ(test::figures(few.error().message), "8 9 9x1");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/notation/notation.h"
+#include "tessera/testing/figures.h"
 
 namespace tessera::notation {
 namespace {
@@ -26,7 +27,7 @@ void expect_all_refused(const std::vector<Refused>& cases) {
     ASSERT_FALSE(tensor.ok()) << "this text should be refused";
     const Error& error = tensor.error();
     EXPECT_EQ(code_name(error.code), code_name(refused.code)) << render(error, refused.text);
-    EXPECT_EQ(error.message, refused.message);
+    EXPECT_EQ(test::figures(error.message), test::figures(refused.message)) << error.message;
     ASSERT_TRUE(error.span.has_value());
     const auto from = static_cast<std::size_t>(error.span->from);
     const auto length = static_cast<std::size_t>(error.span->to) - from;
