@@ -2,15 +2,14 @@
 #include "tools/command/arguments.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <fstream>
 #include <istream>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tools/files/text_file.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -239,25 +238,8 @@ Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>
 Result<std::string> text_of(const std::string& argument, std::istream& in) {
   const bool is_file = argument.size() > 1 && argument[0] == '@';
   if (argument != "-" && !is_file) return argument;
-  std::ifstream file;
-  if (is_file) file.open(argument.substr(1), std::ios::binary);
-  std::istream& stream = is_file ? file : in;
-  const std::string name = is_file ? quote(argument.substr(1)) : "standard input";
-  if (!stream) {
-    return Error{ErrorCode::kIo, cat("cannot open ", name), std::nullopt,
-                 "name a file that can be read"};
-  }
-  // Up to one chunk more than is accepted, so that the parser sees that the text is too long.
-  std::string text;
-  std::array<char, 1 << 16> chunk{};
-  while (stream && text.size() <= kMaxTextBytes) {
-    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
-  }
-  if (stream.bad() || (is_file && text.empty() && !stream.eof())) {
-    return Error{ErrorCode::kIo, cat("cannot read ", name), std::nullopt,
-                 "name a file that can be read"};
-  }
+  TESSERA_TRY(std::string text, is_file ? read_text_file(argument.substr(1), kMaxTextBytes)
+                                        : read_text_stream(in, kMaxTextBytes));
   text.resize(text.find_last_not_of(" \t\r\n") + 1);
   return text;
 }

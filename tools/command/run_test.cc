@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
 
@@ -18,6 +21,19 @@ TEST(Run, WithoutArgumentsExplainsItselfAndFails) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.out, "");
   EXPECT_TRUE(has(answer.err, "usage"));
+}
+
+TEST(Run, AFileThatCannotBeReadIsNamedWithTheReason) {
+  const Answer none = run({"show", "@/no/such/file", "--json"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_EQ(none.error_code(), "io");
+  const auto message = [](const Answer& answer) {
+    return answer.json()["error"]["message"].get<std::string>();
+  };
+  EXPECT_NE(message(none).find("'/no/such/file'"), std::string::npos);
+  EXPECT_TRUE(message(none).ends_with(std::strerror(ENOENT))) << message(none);
+  const Answer folder = run({"show", "@/", "--json"});
+  EXPECT_TRUE(message(folder).ends_with(std::strerror(EISDIR))) << message(folder);
 }
 
 TEST(Run, HelpListsEveryVerb) {

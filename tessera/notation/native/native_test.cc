@@ -308,7 +308,7 @@ TEST(Native, PiecesAreBoxesWithALayoutEach) {
             "pieces cover 2 of 4 elements"},
            {"tensor<4xf32, native.pieces<[0:4, 0:1] native<{d0} / (1 -> mem)>>>",  //
             "              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
-            ErrorCode::kBadPieces, "piece 0 is a box of another rank than 1"},
+            ErrorCode::kBadPieces, "piece 0 has rank 2 (expected 1)"},
            {"tensor<4xf32, native.pieces<[4:0] native<{d0} / (1 -> mem)>>>",  //
             "                            ^^^^^", ErrorCode::kBadShape,
             "dim 0 has the negative extent -4"},
