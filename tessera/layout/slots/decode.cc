@@ -92,8 +92,9 @@ Decoder::Decoder(const Form& form)
     for (const Weight& digit : digits) product *= digit.count;
     values.push_back(product.saturated());
   }
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](std::size_t f, std::size_t g) { return values[f] < values[g]; });
+  std::sort(order_.begin(), order_.end(), [&](std::size_t f, std::size_t g) {
+    return values[f] != values[g] ? values[f] < values[g] : f < g;
+  });
 }
 
 /// The state of one search: the digits found so far, in nested stages (memory, each mesh axis, then
