@@ -61,7 +61,13 @@ Result<const Notation*> notation_of(std::string_view layout) {
   }
   std::size_t end = layout.starts_with('#') ? 1 : 0;
   while (end < layout.size() && continues_name(layout[end])) ++end;
-  const std::string_view name = layout.substr(0, std::max<std::size_t>(end, 1));
+  if (end == 0 && !layout.empty()) {
+    // A whole character, which in UTF-8 may have several bytes.
+    do {
+      ++end;
+    } while (end < layout.size() && (static_cast<unsigned char>(layout[end]) & 0xC0U) == 0x80U);
+  }
+  const std::string_view name = layout.substr(0, end);
   // `pyflme.Grid` is near no keyword, but its family is near `pyflame.`.
   const std::string_view family = name.substr(0, std::min(name.size(), name.find('.') + 1));
   const bool whole = nearest_name(name, keywords).has_value() || family.size() < 2;

@@ -201,7 +201,10 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   // "48B" is a number of bytes too, "48iB" is not.
   if (!digits.empty() && digits.back() >= '0' && digits.back() <= '9' && (power > 0 || !has_i)) {
     TESSERA_TRY(const std::int64_t number, parse_number(digits));
-    return (Checked(number) * (std::int64_t{1} << (10 * power))).value(quote(text));
+    const Checked bytes = Checked(number) * (std::int64_t{1} << (10 * power));
+    if (!bytes.overflowed()) return bytes.saturated();
+    return Error{ErrorCode::kOverflow, cat(quote(text), " does not fit a signed 64-bit integer"),
+                 std::nullopt, "use a smaller number or unit"};
   }
   return Error{ErrorCode::kBadNumber, cat(quote(text), " is not a number of bytes"), std::nullopt,
                "write an integer, which K, M, G or T may follow: 48K is 49152"};
@@ -240,6 +243,8 @@ Result<std::string> text_of(const std::string& argument, std::istream& in) {
   if (argument != "-" && !is_file) return argument;
   TESSERA_TRY(std::string text, is_file ? read_text_file(argument.substr(1), kMaxTextBytes)
                                         : read_text_stream(in, kMaxTextBytes));
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   text.resize(text.find_last_not_of(" \t\r\n") + 1);
   return text;
 }

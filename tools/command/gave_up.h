@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <ios>
 #include <new>
 #include <stdexcept>
 
@@ -10,15 +11,17 @@
 namespace tessera::tools {
 
 /// The error for an exception that reached the command. The library throws nothing of its own, so
-/// this is memory that the system refused (kOutOfMemory), or a thread (kIo). Never throws: where no
-/// memory is left, the error has no help.
+/// this is memory that the system refused (kOutOfMemory), a thread, or standard input that cannot
+/// be read (kIo). Never throws: where no memory is left, the error has no help.
 inline Error gave_up(const std::exception& exception, const char* help) noexcept {
   const bool is_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
                          dynamic_cast<const std::length_error*>(&exception) != nullptr;
   Error error{is_memory ? ErrorCode::kOutOfMemory : ErrorCode::kIo, "out of memory"};
+  const bool is_stream = dynamic_cast<const std::ios_base::failure*>(&exception) != nullptr;
   try {
     if (!is_memory) error.message = exception.what();
-    error.help = help;
+    if (is_stream) error.message = "cannot read standard input";
+    error.help = is_stream ? "redirect it from a file or a pipe that can be read" : help;
   } catch (const std::bad_alloc&) {
     error.help.clear();
   }

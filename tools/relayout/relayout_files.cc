@@ -69,7 +69,7 @@ Status move_elements(const relayout::Plan& plan, const relayout::PlanOptions& op
 }
 
 /// The same error with the index of an element that does not fit, which only its layout knows.
-Error with_index(Error error, const Placement& placement) {
+Error with_index(Error error, const Placement& placement, relayout::Rounding rounding) {
   for (Reason& reason : error.reasons) {
     const auto place = reason.numbers("place");
     const auto slot = reason.number("slot");
@@ -79,6 +79,9 @@ Error with_index(Error error, const Placement& placement) {
     const Index& index = std::get<std::vector<Index>>(*held).front();
     error.message = cat("element ", bracketed(index), " is ", reason.text("value").value_or(""),
                         ", which does not fit ", reason.text("dtype").value_or(""));
+    error.help = rounding == relayout::Rounding::kChecked
+                     ? "use --round for fractions, --saturate to clip, or another type"
+                     : "use --saturate, or a wider type";
     reason.facts.insert(reason.facts.begin(), Fact{"index", index});
   }
   return error;
@@ -176,7 +179,7 @@ Result<FileMoved> move_files(const Tensor& a, const Tensor& b, const FileMove& m
   const std::span<std::byte> elements = out.bytes().subspan(format.header.size());
   if (const Status ran = move_elements(plan, options, source.elements, elements, threads, console);
       !ran) {
-    return with_index(ran.error(), source.placement);
+    return with_index(ran.error(), source.placement, move.rounding);
   }
   const bool clips = move.rounding == relayout::Rounding::kSaturate;
   const std::int64_t clipped = clips ? plan.clipped(source.elements) : 0;

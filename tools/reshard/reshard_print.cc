@@ -59,8 +59,8 @@ std::string where_text(const ReshardAnswer& answer) {
 }
 
 /// An explanation of a kind, for users who do not know the term.
-std::string_view kind_text(reshard::ReshardKind kind) {
-  switch (kind) {
+std::string_view kind_text(const ReshardAnswer& answer) {
+  switch (answer.kind) {
     case reshard::ReshardKind::kIdentity:
       return "all data are already at their destination";
     case reshard::ReshardKind::kReduce:
@@ -76,7 +76,8 @@ std::string_view kind_text(reshard::ReshardKind kind) {
     case reshard::ReshardKind::kRedistribute:
       return "the same tiles on other places";
     case reshard::ReshardKind::kReshard:
-      return "tiles are split differently";
+      return answer.cost.bytes == 0 ? "elements change slots within their places"
+                                    : "tiles are split differently";
   }
   return "";
 }
@@ -194,13 +195,13 @@ void print_relabelled(const reshard::Relabelled& relabelled, std::ostream& out,
                       const Terminal& terminal) {
   TextPrinter printer(out, terminal);
   if (!relabelled.changed) {
-    printer.line(cat("no other choice of places for B moves less",
+    printer.line(cat("no other order of B's places moves less",
                      relabelled.optimal ? "" : ", among those examined"));
     return;
   }
   printer.line(cat("with B on other places ", bytes_text(relabelled.bytes_after),
                    " cross instead of ", bytes_text(relabelled.bytes_before),
-                   relabelled.optimal ? ": the fewest possible" : ""));
+                   relabelled.optimal ? ": the fewest possible on these places" : ""));
   printer.line(cat("B is then ", print_native(relabelled.to)));
 }
 
@@ -260,7 +261,7 @@ void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Te
   TextPrinter printer(out, terminal);
   const reshard::ReshardCost& cost = answer.cost;
   printer.heading(
-      cat(reshard::kind_name(answer.kind), ": ", kind_text(answer.kind), ", ", where_text(answer)));
+      cat(reshard::kind_name(answer.kind), ": ", kind_text(answer), ", ", where_text(answer)));
   printer.line(cost.messages == 0 ? std::string("nothing crosses places")
                                   : cat(bytes_text(cost.bytes), " cross places in ",
                                         count_of(cost.messages, "message"), ", ",
