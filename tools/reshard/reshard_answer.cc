@@ -41,6 +41,24 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
   return ok_status();
 }
 
+/// Warns where device numbers meet coordinates: on a target they are counted over its mesh, not
+/// over the mesh of the tensor with coordinates, as without a target.
+Status warn_of_numbers(const Tensor& a, const Tensor& b, const Machine& machine,
+                       ReshardAnswer& answer) {
+  TESSERA_TRY(const Notation* const of_a, find_notation(a.notation));
+  TESSERA_TRY(const Notation* const of_b, find_notation(b.notation));
+  if (of_a->numbers_places == of_b->numbers_places) return ok_status();
+  const Tensor& other = of_a->numbers_places ? b : a;
+  if (other.placement.places() == 1) return ok_status();
+  answer.warnings.push_back(
+      {"numbered_places",
+       cat("the device numbers of ", of_a->numbers_places ? "A" : "B",
+           " are counted row by row over the ", machine.shape().to_string(), " places of ",
+           machine.name),
+       "without --target they are counted over the mesh of the other tensor, as diff does"});
+  return ok_status();
+}
+
 /// The loads of links, where they are requested or not too many.
 Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
   if (!(question.heat || question.heat_by_default) || !answer.cost.fabric) return ok_status();
@@ -145,7 +163,10 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
                        .why_not_simulated = {},
                        .warnings = {}};
   TESSERA_TRY(answer.kind, reshard::kind_of(answer.reshard));
-  if (machine) TESSERA_CHECK_OK(ask_memory(*machine, answer));
+  if (machine) {
+    TESSERA_CHECK_OK(warn_of_numbers(a, b, *machine, answer));
+    TESSERA_CHECK_OK(ask_memory(*machine, answer));
+  }
   TESSERA_TRY(answer.cost, reshard::cost_of(answer.reshard));
   if (question.staging_bytes) {
     TESSERA_TRY(answer.chunks, reshard::chunk(answer.reshard, *question.staging_bytes));

@@ -371,6 +371,22 @@ TEST(ReshardVerb, Batch) {
 }
 
 /// The former name of a flag is accepted in arguments and in requests, but listed nowhere.
+TEST(ReshardVerb, WarnsWhereDeviceNumbersMeetCoordinates) {
+  const std::string numbered = "tensor<64x64xf32, gspmd{devices=[2,2]<=[4]}>";
+  const std::string grid = flame("64x64xf32", "Grid(2, 2)");
+  const auto codes = [](const Json& json) {
+    std::vector<std::string> list;
+    for (const Json& warning : json["warnings"]) list.push_back(warning["code"].get<std::string>());
+    return list;
+  };
+  const std::vector<std::string> expected = {"numbered_places"};
+  EXPECT_EQ(codes(ask(numbered, grid, {"--target", "wse2"})), expected);
+  EXPECT_EQ(codes(ask(grid, numbered, {"--target", "wse2"})), expected);
+  EXPECT_TRUE(codes(ask(numbered, grid)).empty());
+  EXPECT_TRUE(codes(ask(grid, grid, {"--target", "wse2"})).empty());
+  EXPECT_TRUE(codes(ask(numbered, numbered, {"--target", "wse2"})).empty());
+}
+
 TEST(ReshardVerb, AliasesOfFlags) {
   const auto error = [](const std::vector<std::string>& more) {
     std::vector<std::string> args = {"reshard", kWide, kTall, "--json"};
