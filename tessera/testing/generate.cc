@@ -130,8 +130,9 @@ void add_fills(Dice& dice, std::int64_t mesh_rank, Form& form) {
   for (int axis = 0; axis < mesh_rank; ++axis) {
     if (dice.chance(20)) form.fills.push_back(Fill::replicate(axis, dice.between(1, 3)));
     if (dice.chance(10)) {
-      form.fills.push_back(Fill::partial(axis, dice.between(1, 3),
-                                         dice.chance(70) ? Reduction::kSum : Reduction::kMax));
+      // Two statements: compilers differ in the order in which they evaluate arguments.
+      const Reduction reduction = dice.chance(70) ? Reduction::kSum : Reduction::kMax;
+      form.fills.push_back(Fill::partial(axis, dice.between(1, 3), reduction));
     }
     if (dice.chance(12)) form.fills.push_back(Fill::fixed(axis, dice.below(3)));
   }
