@@ -16,6 +16,13 @@
 namespace tessera::tools {
 namespace {
 
+/// nohup and some shells start programs with these signals ignored, and the command then leaves
+/// them so. The tests of signals need them as they are on a terminal, before any handler is set.
+[[maybe_unused]] const bool kSignalsAreDefault = [] {
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal_number, SIG_DFL);
+  return true;
+}();
+
 namespace fs = std::filesystem;
 
 class MappedFile : public testing::TestWithParam<Unfinished>, protected TestFolder {
