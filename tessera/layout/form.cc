@@ -137,8 +137,9 @@ Status Form::check() const {
   }
   // Replicas times elements, and digit boxes, are bounded by the product of places and slots.
   // Functions that count slots over all places need this product.
-  TESSERA_TRY([[maybe_unused]] const std::int64_t everything,
-              (Checked(mesh.elements()) * (last_slot + 1)).value("the number of slots of all places"));
+  TESSERA_TRY(
+      [[maybe_unused]] const std::int64_t everything,
+      (Checked(mesh.elements()) * (last_slot + 1)).value("the number of slots of all places"));
   return ok_status();
 }
 

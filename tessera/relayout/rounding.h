@@ -57,7 +57,8 @@ namespace tessera::relayout {
 /// What happens to a number that the new type cannot represent.
 ///   kChecked    it is an error: 300 as u8, 2.5 as i8, 1e6 as f16, NaN as i32
 ///   kRound      a fraction rounds to the nearest integer, ties to even: 2.5 as i8 is 2. Everything
-///               else is an error as before; what rounds into the range fits: 127.4 as i8, 0.3 as bool
+///               else is an error as before; what rounds into the range fits: 127.4 as i8, 0.3 as
+///               bool
 ///   kSaturate   it becomes the nearest number of the type, NaN 0: 255, 2, 65504, 0
 enum class Rounding : std::uint8_t { kChecked, kRound, kSaturate };
 

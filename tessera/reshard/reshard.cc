@@ -93,7 +93,8 @@ Status check_sums(const Reshard& reshard) {
   if (const std::optional<fabric::FabricMesh>& fabric = reshard.physical().fabric) {
     most *= std::int64_t{fabric->rows} + fabric->cols;
   }
-  const Result<std::int64_t> fits = most.value("the number of bits that move, times the longest route,");
+  const Result<std::int64_t> fits =
+      most.value("the number of bits that move, times the longest route,");
   if (!fits) return fits.error();
   return ok_status();
 }
