@@ -197,8 +197,8 @@ std::string contents_mistake(const Tensor& tensor, const Positions& positions,
                                        : std::equal(found->begin(), found->end(), expected.begin(),
                                                     expected.end());
     if (!same) {
-      return cat(where, expected.size(), " elements are listed, ",
-                 found == nullptr ? 0 : found->size(), " are said");
+      return cat(where, "expected ", expected.size(), " elements, found ",
+                 found == nullptr ? 0 : found->size());
     }
   }
   return {};

@@ -40,8 +40,8 @@ inline void expect_refused(const Refusal& refusal) {
   EXPECT_EQ(std::max(error.span->to, from + 1), to) << render(error, refusal.text);
 }
 
-/// The layout of a text as another notation writes it: "onednn.ab"; where that cannot be, the code
-/// and the reasons, as in "not_supported: first_slot slot=5".
+/// The layout of `text` in another notation, such as "onednn.ab". If that notation refuses it, the
+/// code and the reasons, such as "not_supported: first_slot slot=5".
 inline std::string raised_as(std::string_view text, std::string_view notation) {
   const auto reason = [](const Error& error) {
     return cat(code_name(error.code), ": ", test::reasons_text(error));
