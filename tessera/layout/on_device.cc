@@ -12,29 +12,15 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/base/work.h"
+#include "tessera/layout/algebra/numbered_form.h"
 #include "tessera/layout/lines.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 22;
-constexpr std::int64_t kWorkPerStep = 16;  // looking up a pair of places
-
 const DeviceMap& or_identity(const DeviceMap* map) {
   static const DeviceMap kIdentity;
   return map != nullptr ? *map : kIdentity;
-}
-
-bool is_mapped(const DeviceMap& map) { return map.kind() != DeviceMap::Kind::kIdentity; }
-
-const Shape& device_mesh(const Form& form, const DeviceMap& map) {
-  return is_mapped(map) ? map.physical() : form.mesh;
-}
-
-Error too_many_steps() {
-  return Error{ErrorCode::kTooLarge,
-               "comparing places through these device maps takes too many steps", std::nullopt,
-               "use device maps of constant steps, or fewer places"};
 }
 
 /// The smallest mesh that contains the devices of both. Its row-major numbers identify places.
@@ -57,77 +43,6 @@ Result<Shape> common_device(const Placement& a, const Placement& b) {
     }
   }
   return Shape::make(extents.value_or(std::vector<std::int64_t>{}));
-}
-
-/// A linear map: the number of a physical place is first + Σ weight·coordinate.
-struct Weights {
-  std::int64_t first = 0;
-  std::vector<std::int64_t> of_axis;
-};
-
-/// The map of a device into `device`, if it is linear with positive weights and stacks no places.
-std::optional<Weights> weights_of(const Form& form, const DeviceMap& map, const Shape& device) {
-  Weights weights{0, std::vector<std::int64_t>(form.mesh.rank(), 0)};
-  if (form.mesh.elements() > 1 || is_mapped(map)) {
-    // A device of one place is place 0, whatever its rank.
-    const bool is_single = device_mesh(form, map).elements() == 1;
-    const std::vector<std::int64_t> strides =
-        is_single ? std::vector<std::int64_t>(device_mesh(form, map).rank(), 0)
-                  : device.row_major_strides();
-    if (!is_mapped(map)) {
-      weights.of_axis = strides;
-    } else if (map.kind() == DeviceMap::Kind::kTable) {
-      return std::nullopt;
-    } else {
-      for (std::size_t axis = 0; axis < map.origin().size(); ++axis) {
-        weights.first += map.origin()[axis] * strides[axis];
-      }
-      for (const Fold& fold : map.folds()) {
-        if (fold.cuts.size() != 1 || !fold.cuts.front().target.is_mesh()) return std::nullopt;
-        const Cut& cut = fold.cuts.front();
-        const std::int64_t step = cut.stride * strides[static_cast<std::size_t>(cut.target.axis())];
-        weights.first += fold.start * step;
-        for (const Term& term : fold.terms) {
-          weights.of_axis[static_cast<std::size_t>(term.dim)] += term.coef * step;
-        }
-      }
-    }
-  }
-  for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
-    if (form.mesh[axis] > 1 && weights.of_axis[axis] <= 0) return std::nullopt;
-  }
-  return weights;
-}
-
-/// The form on a mesh of `places` numbered places.
-Result<Form> numbered_form(const Form& form, const Weights& weights, std::int64_t places) {
-  Form flat = form;
-  TESSERA_TRY(flat.mesh, Shape::make({places}));
-  flat.fills.clear();
-  std::int64_t first = weights.first;
-  for (const Fill& fill : form.fills) {
-    const std::int64_t weight = weights.of_axis[static_cast<std::size_t>(fill.axis)];
-    if (fill.kind == Fill::Kind::kFixed) {
-      first += fill.value * weight;
-      continue;
-    }
-    Fill moved = fill;
-    moved.axis = 0;
-    moved.stride = fill.count == 1 ? 1 : fill.stride * weight;
-    flat.fills.push_back(moved);
-  }
-  bool is_used = !flat.fills.empty();
-  for (Fold& fold : flat.folds) {
-    for (Cut& cut : fold.cuts) {
-      if (!cut.target.is_mesh()) continue;
-      const std::int64_t weight = weights.of_axis[static_cast<std::size_t>(cut.target.axis())];
-      cut.target = weight > 0 ? Target::mesh(0) : Target::nothing();
-      cut.stride = weight > 0 ? cut.stride * weight : 1;
-      is_used = is_used || weight > 0;
-    }
-  }
-  if (first != 0 || (!is_used && places > 1)) flat.fills.push_back(Fill::fixed(0, first));
-  return flat;
 }
 
 /// A physical place by its number on the common device, and its layer.
@@ -236,18 +151,18 @@ class Budget {
  public:
   bool spend(std::int64_t steps = 1) {
     left_ -= std::min(steps, left_ + 1);
-    return left_ >= 0 && Work::spend(kWorkPerStep * steps);
+    return left_ >= 0 && Work::spend(kWorkPerDeviceStep * steps);
   }
 
  private:
-  std::int64_t left_ = kMostSteps;
+  std::int64_t left_ = kMostDeviceSteps;
 };
 
 /// Splits the meeting of two forms into elements that stay on one place on each side.
 Status for_each_still(const Meeting& meeting, Budget& budget,
                       const std::function<Status(const Still&)>& visit) {
   TESSERA_TRY(const Refinement refinement, refine(meeting.a, meeting.b));
-  if (!budget.spend(refinement.nests())) return too_many_steps();
+  if (!budget.spend(refinement.nests())) return too_many_device_steps();
   for (std::int64_t n = 0; n < refinement.nests(); ++n) {
     const Nest nest = refinement.nest(n);
     std::vector<Loop> moving;
@@ -258,7 +173,7 @@ Status for_each_still(const Meeting& meeting, Budget& budget,
     }
     std::vector<std::int64_t> at(moving.size(), 0);
     for (bool more = nest.elements() > 0; more;) {
-      if (!budget.spend()) return too_many_steps();
+      if (!budget.spend()) return too_many_device_steps();
       PositionPair positions = nest.at;
       Index origin = plus(nest.origin, meeting.box.from);
       for (std::size_t l = 0; l < moving.size(); ++l) {
@@ -294,7 +209,7 @@ std::optional<Index> first_slot_difference(const Still& still) {
 /// The number of settings of the loops from `l` on at which the slots agree.
 Result<std::int64_t> count_alike(const Still& still, std::size_t l, std::int64_t difference,
                                  Budget& budget) {
-  if (!budget.spend()) return too_many_steps();
+  if (!budget.spend()) return too_many_device_steps();
   if (l == still.loops.size()) return difference == 0 ? 1 : 0;
   const Loop& loop = still.loops[l];
   if (slot_change(loop) == 0) {
@@ -373,117 +288,7 @@ Result<std::optional<std::pair<Form, Form>>> comparable(const Meeting& meeting,
   return Forms({std::move(a), std::move(b)});
 }
 
-/// A map to a device of rank 1 that gives each place the row-major number of its physical place.
-Result<DeviceMap> numbered_map(const DeviceMap& map, const Shape& mesh) {
-  const Shape& device = is_mapped(map) ? map.physical() : mesh;
-  if (device.rank() == 1 || (!is_mapped(map) && mesh.elements() == 1)) return map;
-  TESSERA_TRY(Shape numbers, Shape::make({device.elements()}));
-  const std::vector<std::int64_t> strides = device.row_major_strides();
-  if (map.kind() == DeviceMap::Kind::kTable) {
-    std::vector<Place> places;
-    for (const Place& place : map.places()) places.push_back({device.linear(place)});
-    return DeviceMap::table(std::move(numbers), std::move(places));
-  }
-  std::int64_t origin = 0;
-  std::vector<Fold> folds = map.folds();
-  if (!is_mapped(map)) {
-    for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
-      if (mesh[axis] == 1) continue;
-      folds.push_back(
-          {{{static_cast<int>(axis), 1}},
-           0,
-           {Cut{1, mesh[axis], Target::mesh(static_cast<int>(axis)), 1, Cause::kGrid}}});
-    }
-  }
-  for (std::size_t axis = 0; axis < map.origin().size(); ++axis) {
-    origin += map.origin()[axis] * strides[axis];
-  }
-  for (Fold& fold : folds) {
-    for (Cut& cut : fold.cuts) {
-      if (!cut.target.is_mesh()) continue;
-      cut.stride *= strides[static_cast<std::size_t>(cut.target.axis())];
-      cut.target = Target::mesh(0);
-    }
-  }
-  return DeviceMap::folded(std::move(numbers), std::move(folds), {origin});
-}
-
-Result<Layout> with_numbered_places(const Layout& layout) {
-  LayoutSpec spec = layout.spec();
-  TESSERA_TRY(spec.device_map, numbered_map(spec.device_map, layout.mesh()));
-  spec.slots = layout.slots();
-  return Layout::make(std::move(spec));
-}
-
-Result<Layout> on_numbered_mesh(const Layout& layout) {
-  LayoutSpec spec = layout.spec();
-  const Shape& device = device_mesh(spec.form, spec.device_map);
-  spec.slots = layout.slots();
-  if (const std::optional<Weights> weights = weights_of(spec.form, spec.device_map, device)) {
-    TESSERA_TRY(spec.form, numbered_form(layout.form(), *weights, device.elements()));
-    spec.device_map = DeviceMap::identity();
-    return Layout::make(std::move(spec));
-  }
-  const Shape& mesh = layout.mesh();
-  if (mesh.elements() > kMostSteps || !Work::reserve(kWorkPerStep * mesh.elements())) {
-    return too_many_steps();
-  }
-  TESSERA_TRY(Shape numbers, Shape::make({device.elements()}));
-  std::vector<Place> places;
-  for (std::int64_t number = 0; number < mesh.elements(); ++number) {
-    const PhysicalPlace there = spec.device_map.map(mesh, mesh.delinear(number));
-    if (there.layer != 0) {
-      return Error{ErrorCode::kNotSupported, "the device map puts several places on one device"};
-    }
-    places.push_back({device.linear(there.place)});
-  }
-  const Weights own{0, mesh.row_major_strides()};
-  TESSERA_TRY(spec.form, numbered_form(layout.form(), own, mesh.elements()));
-  spec.device_map = DeviceMap::table(std::move(numbers), std::move(places));
-  return Layout::make(std::move(spec));
-}
-
-/// Every layout of the placement changed in one way; a view by its form.
-template <typename OfLayout>
-Result<Placement> changed(const Placement& placement, const OfLayout& change) {
-  if (const Layout* layout = placement.layout()) {
-    TESSERA_TRY(Layout other, change(*layout));
-    return Placement(std::move(other));
-  }
-  if (const View* view = placement.view()) {
-    const Shape& mesh = view->form().mesh;
-    if (mesh.rank() == 1 || mesh.elements() == 1) return placement;
-    const Weights weights{0, mesh.row_major_strides()};
-    TESSERA_TRY(Form form, numbered_form(view->form(), weights, mesh.elements()));
-    TESSERA_TRY(View other,
-                View::make(std::move(form), view->dtype(), view->atom(), view->slots()));
-    return Placement(std::move(other));
-  }
-  std::vector<LayoutPiece> pieces;
-  for (const LayoutPiece& piece : placement.pieces()->pieces()) {
-    TESSERA_TRY(Layout other, change(piece.layout));
-    pieces.push_back({piece.box, std::move(other)});
-  }
-  TESSERA_TRY(Piecewise all, Piecewise::by_rule(placement.shape(), std::move(pieces)));
-  return Placement(std::move(all));
-}
-
 }  // namespace
-
-const Shape& device_of(const Placement& placement) {
-  const Layout* layout = placement.layout();
-  if (const Piecewise* pieces = placement.pieces()) layout = &pieces->pieces().front().layout;
-  if (layout == nullptr || !is_mapped(layout->spec().device_map)) return placement.mesh();
-  return layout->spec().device_map.physical();
-}
-
-Result<Placement> with_numbered_places(const Placement& placement) {
-  return changed(placement, [](const Layout& layout) { return with_numbered_places(layout); });
-}
-
-Result<Placement> on_numbered_mesh(const Placement& placement) {
-  return changed(placement, [](const Layout& layout) { return on_numbered_mesh(layout); });
-}
 
 Result<Comparison> same_on_device(const Placement& a, const Placement& b) {
   TESSERA_TRY(const Shape device, common_device(a, b));
