@@ -46,7 +46,7 @@ std::string share_text(double share) {
 
 std::string axes_text(const notation::Scope& scope) {
   if (scope.most_axes == 0) return "one place";
-  const std::string most = scope.most_axes > 8 ? "any rank" : cat("rank ", scope.most_axes);
+  std::string most = scope.most_axes > 8 ? "any rank" : cat("rank ", scope.most_axes);
   if (scope.most_axes <= 8 && scope.least_axes < scope.most_axes && scope.least_axes > 0) {
     return cat("rank ", scope.least_axes, " to ", scope.most_axes);
   }

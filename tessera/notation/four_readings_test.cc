@@ -106,13 +106,13 @@ TEST(FourReadings, CausesAreTheRulesOwn) {
     return std::get<Padding>(*held).cause;
   };
   // Row 18 of the tile of place [0, 0]: after the shard.
-  EXPECT_EQ(cause(kMetal, {0, 0}, 18 * 32), Cause::kTile);
-  EXPECT_EQ(cause(kTerms, {0, 0}, 18 * 32), Cause::kTile);
+  EXPECT_EQ(cause(kMetal, {0, 0}, std::int64_t{18} * 32), Cause::kTile);
+  EXPECT_EQ(cause(kTerms, {0, 0}, std::int64_t{18} * 32), Cause::kTile);
   // Row 53: the 18th of place [2, 0], or the 22nd of place [1, 0].
-  EXPECT_EQ(cause(kMetal, {2, 0}, 17 * 32), Cause::kGrid);
-  EXPECT_EQ(cause(kTerms, {2, 0}, 17 * 32), Cause::kGrid);
-  EXPECT_EQ(cause(kTtnn, {1, 0}, 21 * 32), Cause::kTile);
-  EXPECT_EQ(cause(kToday, {1, 0}, 21 * 32), Cause::kAlignment);
+  EXPECT_EQ(cause(kMetal, {2, 0}, std::int64_t{17} * 32), Cause::kGrid);
+  EXPECT_EQ(cause(kTerms, {2, 0}, std::int64_t{17} * 32), Cause::kGrid);
+  EXPECT_EQ(cause(kTtnn, {1, 0}, std::int64_t{21} * 32), Cause::kTile);
+  EXPECT_EQ(cause(kToday, {1, 0}, std::int64_t{21} * 32), Cause::kAlignment);
   // Row 64: a place without data.
   EXPECT_EQ(cause(kTtnn, {2, 0}, 0), Cause::kGrid);
   EXPECT_EQ(cause(kToday, {2, 0}, 0), Cause::kAlignment);

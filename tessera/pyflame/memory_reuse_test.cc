@@ -158,8 +158,9 @@ Builder residual_cnn() {
   TensorId x = b.input("x", shape);
   const auto conv = [&](const std::string& name, TensorId from) {
     const TensorId out = b.op(name, {from}, shape);
-    b.graph.ops.back().scratch = {{"weights", 2 * 9 * 32 * 4, out, 32, 2, "double_buffers"},
-                                  {"halo", 12 * 4 * 32 * 4, out, 0, 1, "receive_queues"}};
+    b.graph.ops.back().scratch = {
+        {"weights", std::int64_t{2} * 9 * 32 * 4, out, 32, 2, "double_buffers"},
+        {"halo", std::int64_t{12} * 4 * 32 * 4, out, 0, 1, "receive_queues"}};
     return b.elementwise(name + ".norm", {out});
   };
   for (int block = 0; block < 4; ++block) {

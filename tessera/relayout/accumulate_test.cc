@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -37,8 +39,8 @@ T naive(Reduction reduction, T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     return reduction == Reduction::kSum ? a + b : a * b;
   } else {
-    const auto x = static_cast<std::uint64_t>(a);
-    const auto y = static_cast<std::uint64_t>(b);
+    const std::uint64_t x = static_cast<std::make_unsigned_t<T>>(a);
+    const std::uint64_t y = static_cast<std::make_unsigned_t<T>>(b);
     if (reduction == Reduction::kSum) return static_cast<T>(x + y);
     if (reduction == Reduction::kProduct) return static_cast<T>(x * y);
     return static_cast<T>(reduction == Reduction::kAnd ? x & y : x | y);
@@ -70,7 +72,8 @@ bool alike(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(x) && std::isnan(y)) return true;
   }
-  return std::memcmp(&x, &y, sizeof(T)) == 0;
+  using Bytes = std::array<std::byte, sizeof(T)>;
+  return std::bit_cast<Bytes>(x) == std::bit_cast<Bytes>(y);
 }
 
 /// What is wrong after one random program has run; empty when nothing is.

@@ -115,8 +115,9 @@ struct Kind {
 Layout rows(std::vector<std::int64_t> extents, DType dtype) {
   return *Layout::row_major(shape(std::move(extents)), dtype);
 }
-Layout strided(std::vector<std::int64_t> extents, DType dtype, std::vector<std::int64_t> strides) {
-  return *Layout::strided(shape(std::move(extents)), dtype, std::move(strides));
+Layout strided(std::vector<std::int64_t> extents, DType dtype,
+               const std::vector<std::int64_t>& strides) {
+  return *Layout::strided(shape(std::move(extents)), dtype, strides);
 }
 
 /// `lines` lines of `extent` elements; the elements of each line go to `width` parts in turn.

@@ -15,7 +15,16 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::fold;
+using test::form;
+using test::kind_mistake;
+using test::kSanitized;
+using test::layout;
+using test::mem;
+using test::on;
+using test::reshard_law_holds;
+using test::ReshardSource;
+using test::x;
 
 std::string kind_between(const Placement& a, const Placement& b) {
   const Result<PhysicalMesh> physical = PhysicalMesh::around(a, b);

@@ -21,7 +21,19 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::describe;
+using test::Dice;
+using test::fold;
+using test::form;
+using test::Home;
+using test::home_of;
+using test::layout;
+using test::Limits;
+using test::mem;
+using test::on;
+using test::random_layout;
+using test::random_layout_of;
+using test::x;
 
 Placement placed(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
@@ -266,7 +278,7 @@ TEST(Transfers, LawOnEveryNotationThatHasPlaces) {
       grid("9x10xf32", "Custom(2, 2, [(3, 1), (0, 0), (1, 3), (2, 2)])"),
   };
   for (const std::string& a : texts) {
-    for (const std::string& b : texts) check_law(reshard_of(a, b), a + " -> " + b);
+    for (const std::string& b : texts) check_law(reshard_of(a, b), cat(a, " -> ", b));
   }
 }
 
@@ -280,7 +292,7 @@ TEST(Transfers, LawOfDeviceNumbersAndMeshesOfSeveralAxes) {
   };
   for (const std::string& a : texts) {
     for (const std::string& b : texts) {
-      check_law(reshard_of(a, b), a + " -> " + b);
+      check_law(reshard_of(a, b), cat(a, " -> ", b));
     }
   }
   const std::vector<std::string> meshes = {
@@ -291,7 +303,7 @@ TEST(Transfers, LawOfDeviceNumbersAndMeshesOfSeveralAxes) {
       "tensor<7x5xf32, dtensor<mesh=[2,3], [Shard(1), Replicate()]>>",
   };
   for (const std::string& a : meshes) {
-    for (const std::string& b : meshes) check_law(reshard_of(a, b), a + " -> " + b);
+    for (const std::string& b : meshes) check_law(reshard_of(a, b), cat(a, " -> ", b));
   }
 }
 

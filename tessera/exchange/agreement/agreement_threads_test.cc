@@ -256,7 +256,8 @@ TEST(AgreementOfThreads, ManyDecisionsAndAgreementsInTurn) {
           if (status.ok() || status.error().message != cat("rank ", who, ": ", i)) ++wrong;
         } else if (which == 1) {
           const auto sums = agreement.sums(Numbers{i, rank});
-          if (!sums || *sums != Numbers{ranks * i, std::int64_t{ranks} * (ranks - 1) / 2}) ++wrong;
+          const Numbers right{std::int64_t{ranks} * i, std::int64_t{ranks} * (ranks - 1) / 2};
+          if (!sums || *sums != right) ++wrong;
         } else if (which == 2) {
           const auto largest = agreement.largest(Numbers{rank == who ? i : -i - 1});
           if (!largest || *largest != Numbers{i}) ++wrong;

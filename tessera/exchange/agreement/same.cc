@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/exchange/agreement/agreement_state.h"
@@ -103,8 +102,7 @@ Status Agreement::same(std::span<const Fact> facts) {
     for (std::size_t i = 0; i < kHashesInNote && index + i < facts.size(); ++i) {
       hashes[i + 1] = fact_hash(facts[index + i]);
     }
-    TESSERA_TRY(const Contribution told,
-                state_->decide(report(odd, rank(), std::move(hashes), {})));
+    TESSERA_TRY(const Contribution told, state_->decide(report(odd, rank(), hashes, {})));
     const auto here = half_of(told.numbers, 0).subspan(1);
     const auto there = half_of(told.numbers, 1).subspan(1);
     const std::int64_t least = std::min(here[0], there[0]);

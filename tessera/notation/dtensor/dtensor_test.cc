@@ -194,8 +194,8 @@ TEST(Dtensor, LargeMeshesTakeNoTime) {
   for (const std::string_view text : {
            "tensor<994x750xf32, dtensor<mesh=[994,750], [Shard(0), Shard(1)]>>",
            "tensor<1000000x64xf32, dtensor<mesh=[994,750], [Shard(0), Shard(0)]>>",
-           "tensor<745500x8xf32, dtensor<mesh=[994,750], [_StridedShard(0, split_factor=750), "
-           "Shard(0)]>>",
+           ("tensor<745500x8xf32, dtensor<mesh=[994,750], [_StridedShard(0, split_factor=750), "
+            "Shard(0)]>>"),
            "tensor<1099511627776xf32, dtensor<mesh=[1048576,1048576], [Shard(0), Shard(0)]>>",
            "tensor<7x1000003xbf16, dtensor<mesh=[994,750], [Shard(1), Replicate()]>>",
        }) {

@@ -269,7 +269,7 @@ TEST(MetalSpecification, BumpedStride) {
   const Result<Layout> layout = lower(*made, tensor->layout().shape(), DType::kF32);
   ASSERT_TRUE(layout.ok()) << layout.error().message;
   EXPECT_EQ(layout->locate({1, 0, 0})->slot, 1024);
-  EXPECT_EQ(*layout->element_at({0, 0}, 8 * 32), Slot(Padding{Cause::kGap}));
+  EXPECT_EQ(*layout->element_at({0, 0}, std::int64_t{8} * 32), Slot(Padding{Cause::kGap}));
   // The 8 rows of the second batch end the line of 40; below them the tile is not filled, and
   // columns 16 to 31 do not belong to this core.
   EXPECT_EQ(*layout->element_at({0, 0}, 1024 + 8 * 32), Slot(Padding{Cause::kTile}));

@@ -179,7 +179,7 @@ TEST(MorelloContiguity, EveryTileOfRandomLayouts) {
 
 TEST(MorelloContiguity, ATileOfThreeInAPackOfFour) {
   const Case c = read("tensor<6x8xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(4))]>");
-  const auto at = [&](std::vector<std::int64_t> tile, Index origin) {
+  const auto at = [&](std::vector<std::int64_t> tile, const Index& origin) {
     return *tile_contiguity(c.words, c.shape, *Shape::make(std::move(tile)), origin);
   };
   const auto everywhere = [&](std::vector<std::int64_t> tile) {
@@ -235,7 +235,7 @@ TEST(MorelloContiguity, LargeTensorsCostNothing) {
 
 TEST(MorelloContiguity, TilesThatAreNone) {
   const Case c = read("tensor<6x8xf32, morello.row_major()>");
-  const auto code = [&](std::vector<std::int64_t> tile, Index origin) {
+  const auto code = [&](std::vector<std::int64_t> tile, const Index& origin) {
     return tile_contiguity(c.words, c.shape, *Shape::make(std::move(tile)), origin).error().code;
   };
   EXPECT_EQ(code({6}, {0, 0}), ErrorCode::kShapeMismatch);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <variant>
@@ -31,15 +32,15 @@ std::int64_t naive_slot(const OnednnLayout& words, const Numbers& shape, Numbers
   std::int64_t slot = 0;
   std::int64_t step = 1;
   Numbers padded = shape;
-  for (auto block = words.blocks.rbegin(); block != words.blocks.rend(); ++block) {
-    const auto dim = static_cast<std::size_t>(block->dim);
-    slot += index[dim] % block->size * step;
-    index[dim] /= block->size;
-    padded[dim] = (padded[dim] + block->size - 1) / block->size;
-    step *= block->size;
+  for (const OnednnLayout::Block& block : std::views::reverse(words.blocks)) {
+    const auto dim = static_cast<std::size_t>(block.dim);
+    slot += index[dim] % block.size * step;
+    index[dim] /= block.size;
+    padded[dim] = (padded[dim] + block.size - 1) / block.size;
+    step *= block.size;
   }
-  for (auto number = words.order.rbegin(); number != words.order.rend(); ++number) {
-    const auto dim = static_cast<std::size_t>(*number);
+  for (const int number : std::views::reverse(words.order)) {
+    const auto dim = static_cast<std::size_t>(number);
     slot += index[dim] * step;
     step *= padded[dim];
   }

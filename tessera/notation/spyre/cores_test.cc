@@ -57,7 +57,7 @@ TEST(SpyreCores, RowsOfSticksOverCores) {
   EXPECT_EQ(at.slot, (1 * 128 + 2) * 64 + 8);  // stick column 3 = 200/64 is the second of its piece
   // A core's span runs from its first row in one stick column to its last in the next.
   EXPECT_EQ(*core_span(words, shape_of({512, 256}), DType::kF16, 5),
-            (SpyreSpan{5, (2 * 512 + 128) * 128, (512 + 128) * 128}));
+            (SpyreSpan{5, std::int64_t{2 * 512 + 128} * 128, std::int64_t{512 + 128} * 128}));
 }
 
 TEST(SpyreCores, TheSpanLimitNamesADivisionThatFits) {

@@ -226,7 +226,7 @@ TEST(SpyreFacts, Sticks) {
     const std::string text =
         cat("tensor<3x", elements + 1, "x", dtype_name(dtype), ", spyre.default()>");
     const Layout layout = read(text).layout();
-    EXPECT_EQ(layout.slots(), 2 * 3 * elements) << text;
+    EXPECT_EQ(layout.slots(), std::int64_t{2} * 3 * elements) << text;
     EXPECT_EQ(layout.shard_bytes(), 2 * 3 * 128) << text;
     EXPECT_EQ(*layout.element_at({}, 3 * elements + 1), Slot(Padding{Cause::kStick})) << text;
   }

@@ -176,13 +176,14 @@ TEST(SpyreText, HostileNumbersAreRefused) {
   const std::string big = "9223372036854775807";
   for (const std::string& layout :
        {"spyre<device_size=[" + big + ", 64], dim_map=[0, 0]>",
-        "spyre<device_size=[4, " + big + ", " + big + ", 64], dim_map=[0, -1, -1, 0]>",
+        cat("spyre<device_size=[4, ", big, ", ", big, ", 64], dim_map=[0, -1, -1, 0]>"),
         "spyre<device_size=[4, 64], stride_map=[" + big + ", 1]>",
         "spyre<device_size=[4, 64], stride_map=[64, " + big + "]>",
         "spyre<device_size=[4, 64], stride_map=[64, 1], host_stride=[" + big + "]>",
         "spyre<device_size=[4, 64], dim_map=[0, 0], storage_offset=" + big + ">",
         "spyre<device_size=[4, 64], dim_map=[0, 0], cores=[" + big + ", 1]>",
-        "spyre<device_size=[4, 4, 64], dim_map=[0, -1, 0], cores=[" + big + ", " + big + ", 1]>"}) {
+        cat("spyre<device_size=[4, 4, 64], dim_map=[0, -1, 0], cores=[", big, ", ", big,
+            ", 1]>")}) {
     const std::string text = "tensor<200xf16, " + layout + ">";
     const Result<Tensor> tensor = parse_tensor(text);
     EXPECT_FALSE(tensor.ok()) << text;

@@ -37,7 +37,7 @@ struct Spans {
 
   std::optional<Of>& operator[](Item item) { return items[static_cast<std::size_t>(item)]; }
   /// The error with the span of an item, or of one of its numbers, if the text has it.
-  Error blame(Item item, Error error) const;
+  Error blame(Item item, const Error& error) const;
   Error blame(Item item, std::size_t number, Error error) const;
 };
 

@@ -148,25 +148,26 @@ using Causes = std::array<std::int64_t, kCauses>;
 TEST(SpyreLower, PaddingHasTheCauseOfItsDim) {
   // 240 of 256 columns: the last of four sticks has 48 of 64; 16 lanes per row are left.
   EXPECT_EQ(causes(shape_of({512, 240}), dim_map({4, 512, 64}, {1, 0, 1}), DType::kF16),
-            (Causes{0, 0, 0, 512 * 16, 0, 0}));
+            (Causes{0, 0, 0, std::int64_t{512} * 16, 0, 0}));
   EXPECT_EQ(causes(shape_of({512, 240}), stride_map({4, 512, 64}, {64, 240, 1}), DType::kF16),
-            (Causes{0, 0, 0, 512 * 16, 0, 0}));
+            (Causes{0, 0, 0, std::int64_t{512} * 16, 0, 0}));
   // The same from a host whose rows are 256 apart: still the stick, not a gap.
   EXPECT_EQ(
       causes(shape_of({512, 240}), stride_map({4, 512, 64}, {64, 256, 1}, {256, 1}), DType::kF16),
-      (Causes{0, 0, 0, 512 * 16, 0, 0}));
+      (Causes{0, 0, 0, std::int64_t{512} * 16, 0, 0}));
   // Two more sticks and 88 more rows than needed: whole sticks of them are alignment. Rows beyond
   // 512 are alignment in all lanes, because alignment comes before stick.
   EXPECT_EQ(causes(shape_of({512, 240}), dim_map({6, 600, 64}, {1, 0, 1}), DType::kF16),
-            (Causes{0, 0, 88 * 6 * 64 + 512 * 2 * 64, 512 * 16, 0, 0}));
+            (Causes{0, 0, 88 * 6 * 64 + 512 * 2 * 64, std::int64_t{512} * 16, 0, 0}));
   // The padded example of the Spyre document: [100, 200, 500] in [256, 8, 128, 64] by [1, 2, 0, 2].
   // Of 256·128 pairs of rows 200·100 hold data, each 8 sticks of which the last has 52 elements.
   EXPECT_EQ(
       causes(shape_of({100, 200, 500}), dim_map({256, 8, 128, 64}, {1, 2, 0, 2}), DType::kF16),
-      (Causes{0, 0, (256 * 128 - 200 * 100) * 512, 200 * 100 * 12, 0, 0}));
+      (Causes{0, 0, std::int64_t{256 * 128 - 200 * 100} * 512, std::int64_t{200} * 100 * 12, 0,
+              0}));
   // Sparse: 63 of 64 lanes are synthetic.
   EXPECT_EQ(causes(shape_of({512, 256}), dim_map({256, 512, 64}, {1, 0, -1}), DType::kF16),
-            (Causes{256 * 512 * 63, 0, 0, 0, 0, 0}));
+            (Causes{std::int64_t{256} * 512 * 63, 0, 0, 0, 0, 0}));
   // Every other host element: a stick covers 64 host elements of which 32 are ours.
   EXPECT_EQ(causes(shape_of({64}), stride_map({2, 64}, {64, 1}, {2}), DType::kF16),
             (Causes{0, 63, 0, 1, 0, 0}));

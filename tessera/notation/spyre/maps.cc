@@ -27,7 +27,7 @@ Result<std::vector<std::int64_t>> strides_of_dims(const std::vector<std::int64_t
 
 namespace {
 
-Error no_dim_map(std::string message) {
+Error no_dim_map(const std::string& message) {
   return Error{ErrorCode::kNotSupported, cat("a dim_map cannot express that ", message),
                std::nullopt, "a stride_map can"};
 }

@@ -106,10 +106,11 @@ TEST(SpyreNests, PaddingIsPeeled) {
                                          {{1, 512, 48}, {64, 240, 1}, {32768, 64, 1}, 192, 98304}};
   EXPECT_EQ(nests(shape_of({512, 240}), by_default()), peeled);
   EXPECT_EQ(nests(shape_of({512, 240}), dim_map({4, 512, 64}, {1, 0, 1})), peeled);
-  // Room for more sticks and rows changes where, not what: 600 rows per stick column.
+  // Room for more sticks and rows changes where, not what: 600 rows per stick column;
+  // 3·600·64 = 115200.
   EXPECT_EQ(nests(shape_of({512, 240}), dim_map({6, 600, 64}, {1, 0, 1})),
             (std::vector<SpyreNest>{{{3, 512, 64}, {64, 240, 1}, {38400, 64, 1}, 0, 0},
-                                    {{1, 512, 48}, {64, 240, 1}, {38400, 64, 1}, 192, 3 * 38400}}));
+                                    {{1, 512, 48}, {64, 240, 1}, {38400, 64, 1}, 192, 115200}}));
 }
 
 TEST(SpyreNests, TwoPeeledDimsAreAProduct) {
@@ -124,14 +125,14 @@ TEST(SpyreNests, TwoPeeledDimsAreAProduct) {
 }
 
 TEST(SpyreNests, FollowAnyHost) {
-  // Column-major host: dim 0 steps 1, dim 1 steps 512; from element 7.
+  // Column-major host: dim 0 steps 1, dim 1 steps 512, a stick 64·512 = 32768; from element 7.
   SpyreLayout words = by_default();
   words.host_stride = {1, 512};
   words.storage_offset = 7;
   EXPECT_EQ(nests(shape_of({512, 240}), words),
             (std::vector<SpyreNest>{
-                {{3, 512, 64}, {64 * 512, 1, 512}, {32768, 64, 1}, 7, 0},
-                {{1, 512, 48}, {64 * 512, 1, 512}, {32768, 64, 1}, 7 + 192 * 512, 98304}}));
+                {{3, 512, 64}, {32768, 1, 512}, {32768, 64, 1}, 7, 0},
+                {{1, 512, 48}, {32768, 1, 512}, {32768, 64, 1}, 7 + 192 * 512, 98304}}));
 }
 
 TEST(SpyreNests, SparseTensorsNeedNoPeeling) {
@@ -150,11 +151,11 @@ TEST(SpyreNests, FusedDimsThatContinueAreOneLoop) {
 
 TEST(SpyreNests, ASubViewMovesOnlyItsSticks) {
   const Shape shape = shape_of({512, 256});
-  // The lower half of the rows: 256 rows of 4 sticks.
+  // The lower half of the rows: 256 rows of 4 sticks; 256·256 = 65536 on the host, 256·64 = 16384
+  // on the device.
   std::vector<SpyreRange> part = {{256, 512, 1}, {0, 256, 1}};
-  EXPECT_EQ(
-      nests(shape, by_default(), part),
-      (std::vector<SpyreNest>{{{4, 256, 64}, {64, 256, 1}, {32768, 64, 1}, 256 * 256, 256 * 64}}));
+  EXPECT_EQ(nests(shape, by_default(), part),
+            (std::vector<SpyreNest>{{{4, 256, 64}, {64, 256, 1}, {32768, 64, 1}, 65536, 16384}}));
   EXPECT_EQ(*covered_sticks(by_default(), shape, DType::kF16, part), 256 * 4);
   // Columns 32..96 begin and end inside sticks: two pieces of 32, two sticks per row.
   part = {{0, 512, 1}, {32, 96, 1}};

@@ -61,10 +61,10 @@ TEST(SpyreRaise, SaysWhatItsOwnTextSaid) {
            "tensor<f16, spyre<device_size=[64], dim_map=[-1]>>",
            "tensor<15x1x128xf16, spyre<device_size=[5, 2, 3, 64], stride_map=[128, 64, 640, 1]>>",
            "tensor<40x60xf16, spyre<device_size=[38, 64], stride_map=[64, 1]>>",
-           "tensor<40x60xf16, spyre<device_size=[38, 64], stride_map=[64, 1], "
-           "host_stride=[1, 40]>>",
-           "tensor<512x256xf16, spyre<device_size=[4, 512, 64], dim_map=[1, 0, 1], "
-           "cores=[2, 4, 1]>>",
+           ("tensor<40x60xf16, spyre<device_size=[38, 64], stride_map=[64, 1], "
+            "host_stride=[1, 40]>>"),
+           ("tensor<512x256xf16, spyre<device_size=[4, 512, 64], dim_map=[1, 0, 1], "
+            "cores=[2, 4, 1]>>"),
            "tensor<5x100xf16, spyre<device_size=[2, 5, 64], dim_map=[1, 0, 1], cores=[2, 3, 1]>>",
        }) {
     EXPECT_EQ(raised(text), text);

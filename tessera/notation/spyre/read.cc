@@ -155,7 +155,7 @@ class Reader {
 
 }  // namespace
 
-Error Spans::blame(Item item, Error error) const {
+Error Spans::blame(Item item, const Error& error) const {
   const std::optional<Of>& of = items[static_cast<std::size_t>(item)];
   return of ? error.at(of->whole) : error;
 }

@@ -102,8 +102,8 @@ TEST(SpyreRestickify, ChangingTheStickDimIsATranspose) {
   // [512, 256] f16: 512 rows of 4 sticks become 256 columns of 8.
   const Result<Restickify> cost = restickify(rows, columns, shape_of({512, 256}), DType::kF16);
   ASSERT_TRUE(cost.ok()) << cost.error().message;
-  EXPECT_EQ(*cost, (Restickify{RestickifyKind::kTranspose, 2048, 2048, 2048 * 128, 2048 * 128,
-                               8 * 256 * 128}));
+  EXPECT_EQ(*cost, (Restickify{RestickifyKind::kTranspose, 2048, 2048, std::int64_t{2048} * 128,
+                               std::int64_t{2048} * 128, std::int64_t{8} * 256 * 128}));
   // A dim that does not fill its sticks: 67 columns of 2 sticks against 5 rows of 67 sticks.
   const Result<Restickify> padded = restickify(rows, columns, shape_of({5, 67}), DType::kF16);
   ASSERT_TRUE(padded.ok());
@@ -138,7 +138,8 @@ TEST(SpyreRestickify, GathersAreNamed) {
   // In the other direction, each element gets its own stick.
   const Result<Restickify> spread = restickify(by_default(), sparse, shape_of({256}), DType::kF16);
   ASSERT_TRUE(spread.ok()) << spread.error().message;
-  EXPECT_EQ(*spread, (Restickify{RestickifyKind::kSpread, 4, 256, 4 * 128, 256 * 128, 256 * 128}));
+  EXPECT_EQ(*spread, (Restickify{RestickifyKind::kSpread, 4, 256, std::int64_t{4} * 128,
+                                 std::int64_t{256} * 128, std::int64_t{256} * 128}));
 }
 
 TEST(SpyreRestickify, UnalignedSticksAreNamed) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_laws.h"
@@ -70,7 +71,7 @@ TEST(SpyreRule, OddStridesKeepTheHostOffset) {
     if (!tensor) continue;
     ++accepted;
     const std::string positions = test::rule_mistake(test::ruled(rule));
-    failures.add(positions.empty() ? positions : text + "\n  " + positions);
+    failures.add(positions.empty() ? positions : cat(text, "\n  ", positions));
     failures.add(test::stranger_mistake(tensor->layout(), "spyre", raised));
     refused += test::raise_mistake(text).empty() ? 0 : 1;
   }
@@ -87,8 +88,8 @@ TEST(SpyreFacts, TheSameLayoutInOtherWords) {
            "tensor<3x4x32xf32, strided<[128, 32, 1]>>",
            "tensor<15x96xf32, morello[(1, Dynamic), (0, Dynamic), (1, Packed(32))]>",
            "tensor<6x128xi8, pyflame.SinglePE()>",
-           "tensor<5x100xf16, native<{d0} / (1 -> mem*64), {d1} / (64 -> mem*320, 1 -> mem), "
-           "slots=640>>",
+           ("tensor<5x100xf16, native<{d0} / (1 -> mem*64), {d1} / (64 -> mem*320, 1 -> mem), "
+            "slots=640>>"),
        }) {
     EXPECT_EQ(test::equivalent_mistake(text, "spyre"), "");
   }

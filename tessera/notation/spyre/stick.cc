@@ -5,7 +5,7 @@
 namespace tessera::notation {
 namespace {
 
-constexpr std::int64_t kStickBits = 128 * 8;
+constexpr std::int64_t kStickBits = std::int64_t{128} * 8;
 
 }  // namespace
 

@@ -178,7 +178,7 @@ Result<std::vector<std::int64_t>> share_of_a_core(const TtnnLayout& words,
 
 }  // namespace
 
-Error at_part(Error error, const TtnnSpans* spans, Span TtnnSpans::* part) {
+Error at_part(const Error& error, const TtnnSpans* spans, Span TtnnSpans::* part) {
   return spans != nullptr ? error.at(spans->*part) : error;
 }
 

@@ -23,7 +23,7 @@ struct TtnnSpans {
   Span cores;
 };
 /// The error with the span of a part of the text, if there is a text.
-Error at_part(Error error, const TtnnSpans* spans, Span TtnnSpans::* part);
+Error at_part(const Error& error, const TtnnSpans* spans, Span TtnnSpans::* part);
 
 /// The numbers of one tensor, one entry per line of the map.
 struct TtnnNumbers {

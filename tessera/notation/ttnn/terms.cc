@@ -12,7 +12,7 @@ namespace {
 
 using Pair = std::array<std::int64_t, 2>;
 
-Error at(Error error, const TermsSpans* spans, Span TermsSpans::* item) {
+Error at(const Error& error, const TermsSpans* spans, Span TermsSpans::* item) {
   return spans != nullptr ? error.at(spans->*item) : error;
 }
 

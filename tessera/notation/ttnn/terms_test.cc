@@ -43,9 +43,9 @@ TEST(TtnnTerms, AreCutAtShardShapeAndThenPadded) {
   const auto cause = [&](const Place& place, std::int64_t slot) {
     return std::get<Padding>(*tensor.layout().element_at(place, slot)).cause;
   };
-  EXPECT_EQ(cause({0, 0}, 18 * 32), Cause::kTile);
-  EXPECT_EQ(cause({2, 0}, 17 * 32), Cause::kGrid);  // row 53
-  EXPECT_EQ(cause({2, 0}, 18 * 32), Cause::kTile);
+  EXPECT_EQ(cause({0, 0}, std::int64_t{18} * 32), Cause::kTile);
+  EXPECT_EQ(cause({2, 0}, std::int64_t{17} * 32), Cause::kGrid);  // row 53
+  EXPECT_EQ(cause({2, 0}, std::int64_t{18} * 32), Cause::kTile);
   EXPECT_EQ(cause({0, 1}, 31), Cause::kGrid);  // column 63
 }
 

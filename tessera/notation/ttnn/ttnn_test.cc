@@ -82,10 +82,10 @@ TEST(Ttnn, BatchesArePaddedToTheTileBeforeTheyCollapse) {
       "memref<6x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>>";
   expect_homes(text, [](const Index& x) { return Home{{0, 0}, x[0] * 1024 + x[1] * 32 + x[2]}; });
   const Tensor tensor = read(text);
-  EXPECT_EQ(cause_at(tensor, {0, 0}, 10), Cause::kTile);                  // row 0, column 10
-  EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32), Cause::kGap);              // between batches
-  EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32 + 10), Cause::kGap);         // the first cause tells
-  EXPECT_EQ(cause_at(tensor, {0, 0}, 5 * 1024 + 15 * 32), Cause::kTile);  // after the last batch
+  EXPECT_EQ(cause_at(tensor, {0, 0}, 10), Cause::kTile);                    // row 0, column 10
+  EXPECT_EQ(cause_at(tensor, {0, 0}, std::int64_t{15} * 32), Cause::kGap);  // between batches
+  EXPECT_EQ(cause_at(tensor, {0, 0}, 15 * 32 + 10), Cause::kGap);           // the first cause tells
+  EXPECT_EQ(cause_at(tensor, {0, 0}, 5 * 1024 + 15 * 32), Cause::kTile);    // after the last batch
   const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
   EXPECT_EQ(padding_count->total, 6 * 1024 - 900);
@@ -98,9 +98,9 @@ TEST(Ttnn, ShardsAreCutAtWholeTiles) {
     return Home{{x[0] / 32, x[1] / 32}, x[0] % 32 * 32 + x[1] % 32};
   });
   const Tensor tensor = read(kBlock53x63);
-  EXPECT_EQ(cause_at(tensor, {1, 0}, 21 * 32), Cause::kTile);       // row 53
-  EXPECT_EQ(cause_at(tensor, {0, 1}, 31), Cause::kTile);            // column 63
-  EXPECT_EQ(cause_at(tensor, {2, 0}, 0), Cause::kGrid);             // rows 64-95
+  EXPECT_EQ(cause_at(tensor, {1, 0}, std::int64_t{21} * 32), Cause::kTile);  // row 53
+  EXPECT_EQ(cause_at(tensor, {0, 1}, 31), Cause::kTile);                     // column 63
+  EXPECT_EQ(cause_at(tensor, {2, 0}, 0), Cause::kGrid);                      // rows 64-95
   EXPECT_EQ(cause_at(tensor, {2, 1}, 31 * 32 + 31), Cause::kTile);  // the column's cause is first
   const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
@@ -117,7 +117,7 @@ TEST(Ttnn, RowMajorShardsHaveNoTilePadding) {
       "<height_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (3,0)>]>>>";
   expect_homes(text, [](const Index& x) { return Home{{x[0] / 13, 0}, x[0] % 13 * 7 + x[1]}; });
   const Tensor tensor = read(text);
-  EXPECT_EQ(cause_at(tensor, {3, 0}, 11 * 7), Cause::kGrid);
+  EXPECT_EQ(cause_at(tensor, {3, 0}, std::int64_t{11} * 7), Cause::kGrid);
   const Result<PaddingCount> padding_count = padding(tensor.layout());
   ASSERT_TRUE(padding_count.ok());
   EXPECT_EQ((*padding_count)[Cause::kGrid], 14);
@@ -292,7 +292,8 @@ TEST(Ttnn, MakesWhatTheRuleDerives) {
   const Shape shape = *Shape::make({2, 53, 63});
   const Atom tile = Atom::tile(32, 32, DType::kBF16);
   using Memory = TtnnLayout::Memory;
-  const auto made = [&](std::string_view space, Memory memory, std::vector<std::int64_t> grid) {
+  const auto made = [&](std::string_view space, Memory memory,
+                        const std::vector<std::int64_t>& grid) {
     const Result<TtnnLayout> words = make_ttnn(shape, tile, space, memory, grid);
     EXPECT_TRUE(words.ok()) << words.error().message;
     if (!words.ok()) return std::string();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ranges>
 #include <string>
 #include <utility>
 #include <variant>
@@ -66,8 +67,8 @@ Answer naive(Numbers index, Numbers extent, const std::vector<Numbers>& tiles) {
 
 Numbers physical(const XlaLayout& words, const Numbers& logical) {
   Numbers numbers;
-  for (auto dim = words.minor_to_major.rbegin(); dim != words.minor_to_major.rend(); ++dim) {
-    numbers.push_back(logical[static_cast<std::size_t>(*dim)]);
+  for (const std::int64_t dim : std::views::reverse(words.minor_to_major)) {
+    numbers.push_back(logical[static_cast<std::size_t>(dim)]);
   }
   return numbers;
 }

@@ -84,7 +84,7 @@ HWY_INLINE VGI32 elements_from(const std::byte* mantissas, std::int64_t i) {
     constexpr std::int64_t kPerWord = 32 / Block::kBits;
     const GU32 du;
     const auto word = [mantissas](std::int64_t w) HWY_ATTR {
-      std::uint32_t bits;
+      std::uint32_t bits = 0;
       std::memcpy(&bits, mantissas + w * 4, 4);
       return hn::Set(GU32(), bits);
     };
@@ -117,7 +117,7 @@ template <class Block>
 void pack(const std::byte* bytes, std::byte* mantissas) {
   constexpr std::size_t kHalf = Block::kGroupBytes / 2;
   for (std::size_t half = 0; half < 2; ++half) {
-    std::uint64_t eight;
+    std::uint64_t eight = 0;
     std::memcpy(&eight, bytes + half * 8, 8);
     const std::uint32_t packed = side_by_side<Block>(eight);
     std::memcpy(mantissas + half * kHalf, &packed, kHalf);

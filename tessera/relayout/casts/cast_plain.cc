@@ -73,7 +73,8 @@ template <typename To>
 Converted<To> nearest_integer(double number) {
   constexpr To low = std::numeric_limits<To>::min();
   constexpr To high = std::numeric_limits<To>::max();
-  constexpr double beyond = static_cast<double>(high / 2 + 1) * 2;  // high + 1, a power of two
+  constexpr auto half = high / 2 + 1;
+  constexpr double beyond = static_cast<double>(half) * 2;  // high + 1, a power of two
   if (std::isnan(number)) return {0, false};
   const double rounded = whole(number);
   if (rounded < static_cast<double>(low)) return {low, false};

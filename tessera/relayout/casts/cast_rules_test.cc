@@ -245,8 +245,8 @@ TEST(CastRules, BlockFloatsAtTheirEnds) {
 }
 
 TEST(CastRules, BlockFloatsAreRead) {
-  std::vector<std::uint8_t> tiles(2 * 1088);
   const std::size_t second = 1088;
+  std::vector<std::uint8_t> tiles(2 * second);
   tiles[second + 1] = 130;       // the exponent of group 1
   tiles[second + 64 + 16] = 64;  // 64 · 2^(130 - 127 - 6) = 8
   tiles[second + 64 + 17] = 0x80 | 3;
@@ -270,7 +270,7 @@ TEST(CastRules, BlockFloatsAreRead) {
 TEST(CastRules, BlockFloatsComeBack) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;
-  std::vector<float> numbers(4 * 1024);
+  std::vector<float> numbers(4096);
   for (float& number : numbers) number = std::ldexp(normal(random), static_cast<int>(random() % 9));
   for (const DType type : all_dtypes()) {
     if (!is_block_float(type)) continue;

@@ -12,7 +12,11 @@
 namespace tessera::relayout {
 namespace {
 
-using namespace cast_test;
+using cast_test::blank;
+using cast_test::Bytes;
+using cast_test::cast_of;
+using cast_test::for_each_target;
+using cast_test::kCanary;
 
 // Numbers that most types hold, with a few that they do not.
 Bytes plausible(DType type, std::int64_t n) {

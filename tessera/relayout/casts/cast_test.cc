@@ -14,7 +14,12 @@
 namespace tessera::relayout {
 namespace {
 
-using namespace cast_test;
+using cast_test::blank;
+using cast_test::Bytes;
+using cast_test::bytes_of;
+using cast_test::cast_of;
+using cast_test::different_types;
+using cast_test::for_each_target;
 
 // Checks the cast of `n` elements, a multiple of 16, against the reference: saturating in one call,
 // and checked in windows that end at each element that does not fit.
@@ -198,7 +203,7 @@ TEST(Cast, EveryExponentOfBlockFloats) {
   for (const DType from : all_dtypes()) {
     if (!is_block_float(from)) continue;
     // Every exponent, over random mantissas.
-    const std::int64_t n = 256 * 16;
+    const std::int64_t n = std::int64_t{256} * 16;
     Bytes bytes(static_cast<std::size_t>(bytes_of(from, n)));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xFF);
     for (std::int64_t group = 0; group < n / 16; ++group) {

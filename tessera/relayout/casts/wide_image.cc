@@ -162,7 +162,7 @@ Result<bool> WideImage::finish(const std::byte* image, const std::byte* marks, s
       if (marked(group)) write(group, kGroup);
     }
   });
-  TESSERA_CHECK_OK(written);
+  if (!written.ok()) return written.error();
   return !misfit;
 }
 

@@ -46,9 +46,10 @@ T joined(T a, T b) {
     return kReduction == Reduction::kSum ? a + b : a * b;
   } else {
     // An unsigned type at least as wide as `unsigned` cannot overflow; the excess bits are cut off.
-    using Wide = std::common_type_t<typename BitsOf<T>::type, unsigned>;
-    const auto x = static_cast<Wide>(a);
-    const auto y = static_cast<Wide>(b);
+    using Bits = typename BitsOf<T>::type;
+    using Wide = std::common_type_t<Bits, unsigned>;
+    const Wide x = static_cast<Bits>(a);
+    const Wide y = static_cast<Bits>(b);
     if constexpr (kReduction == Reduction::kSum) return static_cast<T>(x + y);
     if constexpr (kReduction == Reduction::kProduct) return static_cast<T>(x * y);
     if constexpr (kReduction == Reduction::kAnd) return static_cast<T>(x & y);
@@ -64,7 +65,7 @@ std::uint64_t combine(std::uint64_t x, std::uint64_t y) {
 constexpr std::int64_t kVector = 16;  // bytes that every machine combines at once
 template <typename T>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(kVector)));
+  using type __attribute__((vector_size(kVector))) = T;
 };
 
 /// The same for vectors.

@@ -100,8 +100,8 @@ TEST(GatherScatter, BlocksThatDoNotDivideAreOneJob) {
     ASSERT_EQ(packed, 100);
   }
   relayout::Program program;
-  program.from = one_place(100 * 100, DType::kF32);
-  program.to = one_place(200 * 200, DType::kF32);
+  program.from = one_place(std::int64_t{100} * 100, DType::kF32);
+  program.to = one_place(std::int64_t{200} * 200, DType::kF32);
   program.copies.emplace_back(*Shape::make({100, 100}), Shape(), Shape(), PositionPair{},
                               std::vector<Factor>{along[0], along[1]});
   const Result<relayout::Plan> plan = relayout::Plan::make(program, {.part = true});

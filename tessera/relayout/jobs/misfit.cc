@@ -28,7 +28,7 @@ class Reader {
   /// Calls `misfit` with the positions of numbers that do not fit, in increasing order within the
   /// nest, until it returns false.
   template <typename Misfit>
-  void look_through(FlatNest nest, Misfit&& misfit) {
+  void look_through(FlatNest nest, const Misfit& misfit) {
     // Only the source positions matter: each position once, with increasing steps.
     std::erase_if(nest.axes, [](const Axis& axis) { return axis.src == 0; });
     for (Axis& axis : nest.axes) {
@@ -46,7 +46,7 @@ class Reader {
   /// The loops from number `depth` on; false when `misfit` asked to end.
   template <typename Misfit>
   bool look_through(const std::vector<Axis>& axes, std::size_t depth, std::int64_t src,
-                    Misfit& misfit) {
+                    const Misfit& misfit) {
     const Axis& axis = axes[depth];
     const bool inner = depth + 1 == axes.size();
     for (std::int64_t i = 0; i < axis.extent; i += inner ? kAtOnce : 1) {
@@ -60,7 +60,7 @@ class Reader {
   }
 
   template <typename Misfit>
-  bool look_along(std::int64_t src, std::int64_t step, std::int64_t n, Misfit& misfit) {
+  bool look_along(std::int64_t src, std::int64_t step, std::int64_t n, const Misfit& misfit) {
     // Zeros complete the last group: they fit every type.
     alignas(64) std::byte wide[kAtOnce * kWidest] = {};
     alignas(64) std::byte narrow[kAtOnce * kWidest];
@@ -97,7 +97,7 @@ DType wide_enough(DType dtype) {
 /// Calls `look` with a Reader of the program's source and each of its nests.
 template <typename Look>
 void for_each_nest(const Program& program, std::span<const std::byte> from, Rounding rounding,
-                   Look&& look) {
+                   const Look& look) {
   const DType wide = wide_enough(program.from.storage());
   const Result<Cast> widen = Cast::make(program.from.storage(), wide, Rounding::kSaturate);
   const Result<Cast> narrow = Cast::make(wide, program.to.storage(), rounding);

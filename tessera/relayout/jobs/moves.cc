@@ -48,7 +48,7 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
     if (streaming) finish_streaming();
     if (!fills_cover_data) run_jobs(fills, worker, workers, arrays);
   });
-  TESSERA_CHECK_OK(ran);
+  if (!ran.ok()) return ran.error();
   if (no_memory) {
     return Error{ErrorCode::kOutOfMemory,
                  cat("not enough memory for ", Scratch::kBytes, " bytes of scratch per thread"),

@@ -74,7 +74,7 @@ StretchSizes sizes_of(const std::vector<Cut>& cuts) {
 class TransposeTableJob final : public Job {
  public:
   /// `rows` increase in the destination and `columns` in the source; `outer` is everything else.
-  TransposeTableJob(Table rows, Table columns, RunTable outer, int width)
+  TransposeTableJob(Table rows, const Table& columns, RunTable outer, int width)
       : rows_(std::move(rows)), outer_(std::move(outer)), width_(width) {
     const auto count = static_cast<std::int64_t>(rows_.size());
     row_cuts_ = cut_table(rows_, &Offsets::dst, width, kMostRows);
@@ -252,8 +252,8 @@ std::unique_ptr<const Job> make_transpose_table_job(const Refinement& copy, cons
   extend(*columns, tables, &Offsets::src, width, kEnough);
   const Offsets base{from.flat(copy.base().a) * width, to.flat(copy.base().b) * width};
   return std::make_unique<TransposeTableJob>(
-      *std::move(rows), *std::move(columns),
-      RunTable::of_rows(base, std::move(tables), &Offsets::src), static_cast<int>(width));
+      *std::move(rows), *columns, RunTable::of_rows(base, std::move(tables), &Offsets::src),
+      static_cast<int>(width));
 }
 
 }  // namespace tessera::relayout

@@ -38,7 +38,7 @@ inline void store(std::byte* memory, std::int64_t element, std::int64_t bits, st
 /// Calls visit(source slot, destination slot) along the loops of a box, the last one fastest.
 template <typename Visit>
 void for_each_slot(std::int64_t source, std::int64_t destination, std::span<const BoxLoop> loops,
-                   Visit&& visit) {
+                   const Visit& visit) {
   if (loops.empty()) {
     visit(source, destination);
     return;

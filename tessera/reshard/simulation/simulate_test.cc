@@ -27,7 +27,13 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::Dice;
+using test::Home;
+using test::home_of;
+using test::NaiveReshard;
+using test::reshard_law_holds;
+using test::ReshardPair;
+using test::ReshardSource;
 
 Reshard reshard_of(const std::string& a, const std::string& b) {
   const Result<Tensor> from = parse_tensor(a);
@@ -198,7 +204,7 @@ TEST(Combine, ByHand) {
 TEST(Simulate, DataArriveInEveryType) {
   for (const std::string type : {"f64", "f32", "bf16", "i8", "i4", "i2", "i1"}) {
     const auto text = [&](const std::string& layout) {
-      return "tensor<9x10x" + type + ", pyflame." + layout + ">";
+      return cat("tensor<9x10x", type, ", pyflame.", layout, ">");
     };
     for (const std::string b : {"Grid(2, 3)", "SinglePE()", "BlockCyclic(3, 2, 1, 3)",
                                 "Grid(3, 2, replicate=[0], dim_to_pe=[-1, 1])",

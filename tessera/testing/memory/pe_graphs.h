@@ -19,7 +19,7 @@ namespace tessera::pyflame {
 using Layouts = std::map<TensorId, MeshLayout>;
 
 /// 6x5 PEs with that many bytes each; `extra` adds further fields of the memory.
-inline Machine small_machine(std::int64_t bytes, std::string extra = "") {
+inline Machine small_machine(std::int64_t bytes, const std::string& extra = "") {
   Result<Machine> machine = parse_machine(
       "{\"name\": \"small\", \"mesh\": [6, 5], \"memory\": [{\"name\": \"sram\", \"bytes\": " +
       std::to_string(bytes) + extra + "}], \"rules\": {\"wavelet_bits\": 32}}");

@@ -58,7 +58,7 @@ class NotationRule : public ::testing::TestWithParam<RuleLaws> {};
 template <typename Words>
 RuleCase words_case(const Words& words, const Ruled& ruled) {
   return {ruled.text, [=] {
-            const std::string found = mistake(ruled);
+            std::string found = mistake(ruled);
             if (!found.empty()) return found;
             const Result<Tensor> tensor = parse_tensor(ruled.text);
             const bool same = std::get<Words>(notation::terms_of(*tensor)) == words;
