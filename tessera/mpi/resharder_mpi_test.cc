@@ -200,10 +200,10 @@ class SharedCount {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     void* mine = nullptr;
     MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
-                            &mine, &window_);
+                            static_cast<void*>(&mine), &window_);
     MPI_Aint bytes = 0;
     int unit = 0;
-    MPI_Win_shared_query(window_, 0, &bytes, &unit, &number_);
+    MPI_Win_shared_query(window_, 0, &bytes, &unit, static_cast<void*>(&number_));
     if (rank == 0) number().store(0);
     MPI_Barrier(MPI_COMM_WORLD);
   }

@@ -139,7 +139,7 @@ void check_law(const Shape& mesh, const std::vector<SizedTensor>& tensors, const
   }
 }
 
-void check_layouts(std::vector<std::int64_t> mesh, const std::vector<Layout>& layouts) {
+void check_layouts(const std::vector<std::int64_t>& mesh, const std::vector<Layout>& layouts) {
   std::vector<SizedTensor> tensors;
   for (const Layout& layout : layouts) tensors.push_back({&layout});
   for (const std::int64_t align : {1, 4, 16}) {

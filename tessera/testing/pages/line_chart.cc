@@ -170,9 +170,9 @@ std::string short_seconds(double seconds) {
 std::string svg_text(const LineChart& chart) {
   const auto panels = static_cast<double>(chart.panels.size());
   const std::size_t keys = chart.panels.empty() ? 0 : chart.panels.front().lines.size();
-  const auto key_rows = static_cast<double>((keys + kKeysInRow - 1) / kKeysInRow);
+  const std::size_t key_rows = (keys + kKeysInRow - 1) / kKeysInRow;
   const double width = kLeft + panels * kPanelWidth + (panels - 1) * kGap + 16;
-  const double height = kTop + kPanelHeight + kBelow + key_rows * kKeyLine + 8;
+  const double height = kTop + kPanelHeight + kBelow + static_cast<double>(key_rows) * kKeyLine + 8;
   const Axis seconds = height_axis(chart);
   std::string out =
       cat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", fixed(width), " ",
@@ -186,9 +186,9 @@ std::string svg_text(const LineChart& chart) {
   }
   for (std::size_t i = 0; i < keys; ++i) {
     const ChartLine& line = chart.panels.front().lines[i];
+    const std::size_t row = i / kKeysInRow;
     const double x = kLeft + static_cast<double>(i % kKeysInRow) * (kPanelWidth + kGap);
-    const double y =
-        kTop + kPanelHeight + kBelow + static_cast<double>(i / kKeysInRow) * kKeyLine + 8;
+    const double y = kTop + kPanelHeight + kBelow + static_cast<double>(row) * kKeyLine + 8;
     out += cat("<line class=\"", class_of(line), "\" x1=\"", fixed(x), "\" y1=\"", fixed(y),
                "\" x2=\"", fixed(x + 36), "\" y2=\"", fixed(y), "\"/>\n");
     out += text_at(x + 44, y + 4, "start", line.name);
