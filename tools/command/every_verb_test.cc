@@ -33,12 +33,12 @@ const std::vector<Family>& families() {
         "pyflame.SinglePE()",
         "spyre.default()",
         "spyre.default(sparse=true)",
-        "#tt.metal_layout<(d0, d1) -> (d0, d1), undef, <2x2>, memref<32x32xf32, "
-        "#tt.memory_space<l1>>>",
-        "#tt.metal_layout<(d0, d1) -> (d0, d1), undef, <2x2>, memref<1x1x!tt.tile<32x32, f32>, "
-        "#tt.memory_space<l1>>>",
-        "#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2x!ttcore.tile<32x32, f32>, "
-        "#ttnn.buffer_type<dram>>, <interleaved>>",
+        ("#tt.metal_layout<(d0, d1) -> (d0, d1), undef, <2x2>, memref<32x32xf32, "
+         "#tt.memory_space<l1>>>"),
+        ("#tt.metal_layout<(d0, d1) -> (d0, d1), undef, <2x2>, memref<1x1x!tt.tile<32x32, f32>, "
+         "#tt.memory_space<l1>>>"),
+        ("#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2x!ttcore.tile<32x32, f32>, "
+         "#ttnn.buffer_type<dram>>, <interleaved>>"),
         "ttnn<stride=[0, 4, 1], shard_shape=[2, 4]>",
         "ttnn<stride=[64, 1], shard_shape=[32, 32], tile_shape=[32, 32]>",
         "morello.row_major()",

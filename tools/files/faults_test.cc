@@ -58,7 +58,7 @@ int read_what_has_gone(const std::string& name, int threads) {
   });
   std::int64_t sum = 0;
   for (const std::int64_t part : sums) sum += part;
-  if (!ran || sum != 5000 * 'x') return 3;
+  if (!ran || sum != std::int64_t{5000} * 'x') return 3;
   return !file->check() && file->check().error().code == ErrorCode::kIo ? 0 : 4;
 }
 

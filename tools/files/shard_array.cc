@@ -67,7 +67,7 @@ std::optional<std::vector<Extent>> extents_of(const Form& form) {
 
 /// Whether the steps are those of a dense array whose last extent is the fastest.
 template <typename Iterator>
-bool is_dense(Iterator slowest, Iterator end) {
+bool is_dense(const Iterator& slowest, Iterator end) {
   Checked expected(1);
   while (end != slowest) {
     --end;
@@ -86,7 +86,7 @@ struct LocalBox {
 
 /// The memory of a place as a box of `slots` slots in a plain order.
 LocalBox box_of(const Form& form, std::int64_t slots) {
-  const LocalBox no_box;
+  LocalBox no_box;
   if (form.offset != 0) return no_box;
   const std::optional<std::vector<Extent>> extents = extents_of(form);
   if (!extents) return no_box;

@@ -95,7 +95,8 @@ TEST(ShardArray, ManyPlacesInOneFile) {
   EXPECT_EQ(stacked.order, FileArray::Order::kMemory);
 }
 
-NpyHeader header_of(std::vector<std::int64_t> shape, bool fortran, NpyType type = {'f', 4, false}) {
+NpyHeader header_of(const std::vector<std::int64_t>& shape, bool fortran,
+                    NpyType type = {'f', 4, false}) {
   const std::string text = write_npy_header(type, fortran, shape);
   return *read_npy_header(std::as_bytes(std::span(text)));
 }
@@ -153,7 +154,7 @@ class ShardFilesTest : public TestFolder, public testing::Test {
     const Result<ShardSource> source = read_places(text, pattern, std::move(places));
     return source ? "" : cat(code_name(source.error().code), ": ", source.error().message);
   }
-  static std::string npy(std::vector<std::int64_t> shape, const std::string& data) {
+  static std::string npy(const std::vector<std::int64_t>& shape, const std::string& data) {
     return write_npy_header({'u', 1, false}, false, shape) + data;
   }
   static std::string text_of(std::span<const std::byte> bytes) {

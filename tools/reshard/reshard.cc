@@ -266,15 +266,16 @@ Verb reshard_verb() {
       {"progress", ValueKind::kSwitch, "",
        "show the progress of rank 0, even when standard error is not a terminal"}};
   verb.examples = {
-      "tessera reshard 'tensor<64x64xf32, pyflame.Grid(2, 8)>' 'tensor<64x64xf32, pyflame.Grid(4, "
-      "4)>' --target wse2",
-      "tessera reshard 'tensor<64x64xf32, pyflame.Grid(8, 8)>' 'tensor<64x64xf32, "
-      "pyflame.SinglePE()>' --target wse2 --json --pairs",
+      ("tessera reshard 'tensor<64x64xf32, pyflame.Grid(2, 8)>' 'tensor<64x64xf32, pyflame.Grid(4, "
+       "4)>' --target wse2"),
+      ("tessera reshard 'tensor<64x64xf32, pyflame.Grid(8, 8)>' 'tensor<64x64xf32, "
+       "pyflame.SinglePE()>' --target wse2 --json --pairs"),
       "head -c 16384 /dev/zero > w.bin",
-      "tessera reshard 'tensor<64x64xf32, strided<[64, 1]>>' 'tensor<64x64xf32, "
-      "pyflame.RowPartition(4)>' --in w.bin --out 'x.{place}.npy'",
-      "mpirun -n 4 tessera reshard 'tensor<64x64xf32, pyflame.RowPartition(4)>' 'tensor<64x64xf32, "
-      "pyflame.ColPartition(4)>' --mpi --in 'x.{place}.npy' --out 'y.{place}.npy'"};
+      ("tessera reshard 'tensor<64x64xf32, strided<[64, 1]>>' 'tensor<64x64xf32, "
+       "pyflame.RowPartition(4)>' --in w.bin --out 'x.{place}.npy'"),
+      ("mpirun -n 4 tessera reshard 'tensor<64x64xf32, pyflame.RowPartition(4)>' "
+       "'tensor<64x64xf32, pyflame.ColPartition(4)>' --mpi --in 'x.{place}.npy' "
+       "--out 'y.{place}.npy'")};
   verb.answers_json = true;
   verb.answers_batch = true;
   verb.refusal_is_no = true;

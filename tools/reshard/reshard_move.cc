@@ -112,7 +112,7 @@ struct RankFiles {
 };
 
 Status commit_all(exchange::Agreement& agreement, RankFiles& files) {
-  const Status committed = settled(agreement, [&] { return files.output->commit(); });
+  Status committed = settled(agreement, [&] { return files.output->commit(); });
   if (committed) return committed;
   Error error = committed.error();
   error.help += cat(error.help.empty() ? "" : "; ",
@@ -159,7 +159,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
     TESSERA_TRY(prepared, prepare(a, b, move, agreement.ranks()));
     return ok_status();
   });
-  TESSERA_CHECK_OK(planned);
+  if (!planned.ok()) return planned.error();
   TESSERA_TRY(exchange::Resharder resharder,
               exchange::Resharder::make(agreement.exchange(), prepared->reshard,
                                         prepared->maps.from, prepared->maps.to, move.options));
@@ -173,13 +173,13 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
     const bool by_rank = prepared->in.key() == ShardKey::kRank;
     return check_apart(prepared->in, by_rank ? agreement.ranks() : a.placement.places(), out);
   });
-  TESSERA_CHECK_OK(was_read);
+  if (!was_read.ok()) return was_read.error();
   moved.largest.reading_us = watch.lap();
   const Status created = settled(agreement, [&]() -> Status {
     TESSERA_TRY(files.output, ShardOutput::create(out));
     return ok_status();
   });
-  TESSERA_CHECK_OK(created);
+  if (!created.ok()) return created.error();
   moved.largest.writing_us = watch.lap();
 
   TESSERA_CHECK_OK(run_shown(resharder, files, move.progress, console));
@@ -189,7 +189,7 @@ Result<ShardMoved> move_shards(const Tensor& a, const Tensor& b, const ShardMove
     TESSERA_CHECK_OK(files.source->check());
     return files.output->finish();
   });
-  TESSERA_CHECK_OK(finished);
+  if (!finished.ok()) return finished.error();
   TESSERA_CHECK_OK(commit_all(agreement, files));
   moved.largest.writing_us += watch.lap();
 

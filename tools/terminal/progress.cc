@@ -46,7 +46,8 @@ ProgressBar::ProgressBar(std::ostream& err, bool show, std::int64_t total, int w
   if (!show) return;
   try {
     thread_ = std::thread([this] { draw(); });
-  } catch (const std::exception&) {  // the system refuses a thread: the work shows no progress
+  } catch (const std::exception&) {
+    return;  // the system refuses a thread: the work shows no progress
   }
 }
 
