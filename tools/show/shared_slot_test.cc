@@ -72,7 +72,7 @@ TEST(SharedSlot, AgreesWithTheListOfElementsInEveryNotation) {
         causes += count.get<std::int64_t>();
       }
       EXPECT_EQ(causes, json["padding_elements"].get<std::int64_t>()) << text;
-      const Json shared = json["shared_slot"];
+      const Json& shared = json["shared_slot"];
       if (shared.is_null()) continue;
       ++shared_slots;
       bool together = false;
