@@ -83,7 +83,7 @@ Result<std::vector<std::int64_t>> host_strides(const SpyreLayout& words, const S
     error.message = cat("host_stride ", bracketed(strides), ": ", error.message);
     error.help = "strides of a tensor whose elements do not share memory";
   }
-  return spans.blame(Item::kHostStride, std::move(error));
+  return spans.blame(Item::kHostStride, error);
 }
 
 }  // namespace tessera::notation::spyre

@@ -98,11 +98,11 @@ Result<DeviceMap> cores_of(const TtnnLayout& words, const Shape& grid) {
 /// If no ranges are given, the error points after the memory layout, where they are missing.
 Error at_cores(Error error, const TtnnLayout& words, const TtnnSpans* spans) {
   if (spans == nullptr || !words.core_ranges.empty() || spans->cores.from < spans->cores.to) {
-    return at_part(std::move(error), spans, &TtnnSpans::cores);
+    return at_part(error, spans, &TtnnSpans::cores);
   }
-  if (error.correction.empty()) return at_part(std::move(error), spans, &TtnnSpans::memory);
+  if (error.correction.empty()) return at_part(error, spans, &TtnnSpans::memory);
   error.correction = cat(", core_ranges = ", error.correction);
-  return at_part(std::move(error), spans, &TtnnSpans::cores);
+  return at_part(error, spans, &TtnnSpans::cores);
 }
 
 /// Adds the digits that put pieces of length `width` of a line on the grid's places: on the line's

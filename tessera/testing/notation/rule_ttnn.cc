@@ -50,7 +50,7 @@ Numbers TtnnRule::physical() const {
 
 Numbers TtnnRule::memref() const {
   const Numbers whole = physical();
-  const Numbers tiles = {whole[0] / tile_side(tile, 0), whole[1] / tile_side(tile, 1)};
+  Numbers tiles = {whole[0] / tile_side(tile, 0), whole[1] / tile_side(tile, 1)};
   if (interleaved()) {
     if (space != "l1") return tiles;
     return {1, ceil_divide(tiles[0] * tiles[1], grid[0] * grid[1])};

@@ -177,7 +177,7 @@ Outcome naive_cast_move(const Placement& from, const Bytes& source, const Placem
       const bool rounds =
           !fits && is_float(from_type) && rounds_into(type, number_at(from_type, source, at));
       if (!fits && !rounds) clipped.insert(at);
-      if (!fits && !(rounds && rounding == relayout::Rounding::kRound)) {
+      if (!fits && (!rounds || rounding != relayout::Rounding::kRound)) {
         misfit = std::min(misfit, at);
       }
     }

@@ -90,7 +90,7 @@ void set_bits(std::byte* array, std::int64_t first, int count, std::uint64_t bit
 // Bit numbers of an element of a block float, and of the exponent of its group.
 std::int64_t tile_bits(const Format& format) { return 64 * 8 + 1024 * format.bits; }
 std::int64_t element_at(const Format& format, std::int64_t element) {
-  return element / 1024 * tile_bits(format) + 64 * 8 + element % 1024 * format.bits;
+  return element / 1024 * tile_bits(format) + std::int64_t{64} * 8 + element % 1024 * format.bits;
 }
 std::int64_t exponent_at(const Format& format, std::int64_t element) {
   return element / 1024 * tile_bits(format) + element % 1024 / 16 * 8;
