@@ -147,30 +147,37 @@ Result<Solver::Searched*> Solver::searched(const Part& part) {
 }
 
 /// Corners are decided much faster than pairs. So if there are gaps, plans that do not use them are
-/// searched first, for a part of the nodes. That there is none proves nothing.
+/// searched first, for a part of the nodes: within the target or, for the lowest plan, at their
+/// bound, which is very often the optimum, and then just below the current plan. That there is none
+/// proves nothing.
 Status Solver::search_closed(Part& part, std::int64_t target) {
   constexpr std::int64_t kMostNodes = 1 << 17;
   TESSERA_TRY(Searched* const searched_part, searched(part));
   const Packing& closed = searched_part->closed;
   std::optional<Exact>& exact = searched_part->exact_closed;
   const bool is_lowest = options_.minimize || !options_.capacity;
-  Array<std::int64_t> offsets;
+  const std::int64_t low = std::max(target, closed.lower_bound);
+  if (!exact || !Exact::can_search(closed) || (low > target && !is_lowest)) return ok_status();
   const std::int64_t before = budget_.nodes();
   const std::int64_t nodes = budget_.nodes_of_search();
-  budget_.start_search(std::min(nodes / 2, kMostNodes));
-  while (exact && part.peak > target && !budget_.is_spent()) {
+  const std::int64_t share = std::min(nodes / 2, kMostNodes);
+  Array<std::int64_t> offsets;
+  for (bool is_first = true; part.peak > low; is_first = false) {
     const std::int64_t below = (part.peak - 1) / closed.grain * closed.grain;
-    const std::int64_t capacity = is_lowest ? below : target;
-    SearchEnd end = SearchEnd::kNone;
-    if (capacity >= closed.lower_bound && Exact::can_search(closed)) {
-      end = exact->find_within(capacity, offsets);
-    }
+    const std::int64_t capacity = is_first ? low : std::max(low, below);
+    const std::int64_t most = is_first && is_lowest ? share / 4 : share;
+    budget_.start_search(most - (budget_.nodes() - before));
+    const SearchEnd end = exact->find_within(capacity, offsets);
     if (end == SearchEnd::kNoMemory) return out_of_memory();
-    if (end == SearchEnd::kNone) exact.reset();
-    if (end != SearchEnd::kFound) continue;
-    searched_part->own.put(offsets, offsets_);
-    part.peak = peak_of(closed, offsets);
-    found_by_ = "exact";
+    if (end == SearchEnd::kFound) {
+      searched_part->own.put(offsets, offsets_);
+      part.peak = peak_of(closed, offsets);
+      found_by_ = "exact";
+      continue;
+    }
+    const bool is_last = !is_first || !is_lowest || capacity >= below;
+    if (is_last && end == SearchEnd::kNone) exact.reset();
+    if (is_last) break;
   }
   budget_.start_search(nodes - (budget_.nodes() - before));
   return ok_status();

@@ -11,18 +11,18 @@ namespace {
 Status check_gaps(const Buffer& buffer, std::size_t i, const Complaints& complaints) {
   std::int64_t free_from = buffer.lower;
   for (const Gap& gap : buffer.gaps) {
-    const std::string name = cat("has the gap [", gap.lower, ", ", gap.upper, ")");
+    const auto name = [&gap] { return cat("has the gap [", gap.lower, ", ", gap.upper, ")"); };
     if (gap.lower >= gap.upper) {
-      return complaints.bad(i, cat(name, ", which is empty"),
+      return complaints.bad(i, cat(name(), ", which is empty"),
                             "upper is the first moment after the gap; it must be above lower");
     }
     if (gap.lower < buffer.lower || gap.upper > buffer.upper) {
       return complaints.bad(
-          i, cat(name, " outside its lifetime [", buffer.lower, ", ", buffer.upper, ")"),
+          i, cat(name(), " outside its lifetime [", buffer.lower, ", ", buffer.upper, ")"),
           "gaps lie inside the lifetime");
     }
     if (gap.lower < free_from) {
-      return complaints.bad(i, cat(name, " before the end ", free_from, " of the previous gap"),
+      return complaints.bad(i, cat(name(), " before the end ", free_from, " of the previous gap"),
                             "gaps are in the order of time and do not overlap");
     }
     if (gap.kept_from < 0 || gap.kept_from > gap.kept_to || gap.kept_to > buffer.size) {

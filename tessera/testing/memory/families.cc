@@ -30,7 +30,8 @@ void add_member(Family& family, const Buffer& buffer, std::size_t index, std::in
 
 using Bytes = std::bitset<static_cast<std::size_t>(kMostNaiveBytes)>;
 
-/// Places one family after the other at every offset below a capacity.
+/// Places one family after the other at every offset below a capacity; the fixed ones first, so
+/// that those that overlap are found at once.
 class EveryOffset {
  public:
   explicit EveryOffset(const std::vector<Family>& families)
@@ -42,6 +43,11 @@ class EveryOffset {
       last = std::max(last, family.upper);
     }
     taken_.resize(families.empty() ? 0 : static_cast<std::size_t>(last - first_));
+    for (const bool is_fixed : {true, false}) {
+      for (std::size_t f = 0; f < families.size(); ++f) {
+        if (families[f].fixed.has_value() == is_fixed) order_.push_back(f);
+      }
+    }
     for (const Family& family : families) {
       std::vector<Bytes>& of_family = bytes_.emplace_back(taken_.size());
       for (std::size_t t = 0; t < taken_.size(); ++t) {
@@ -57,12 +63,13 @@ class EveryOffset {
   const std::vector<std::int64_t>& starts() const { return starts_; }
 
  private:
-  bool place(std::size_t f, std::int64_t capacity) {
-    if (f == families_.size()) return true;
+  bool place(std::size_t placed, std::int64_t capacity) {
+    if (placed == families_.size()) return true;
+    const std::size_t f = order_[placed];
     const Family& family = families_[f];
     if (family.size == 0) {  // it is in nobody's way
       starts_[f] = family.fixed.value_or(0);
-      return place(f + 1, capacity);
+      return place(placed + 1, capacity);
     }
     const std::int64_t highest = capacity - family.size;
     const std::int64_t last = std::min(highest, family.fixed.value_or(highest));
@@ -71,7 +78,7 @@ class EveryOffset {
       starts_[f] = start;
       if (!is_free(f, start)) continue;
       flip(f, start);
-      const bool found = place(f + 1, capacity);
+      const bool found = place(placed + 1, capacity);
       flip(f, start);
       if (found) return true;
     }
@@ -94,6 +101,7 @@ class EveryOffset {
   std::int64_t first_ = 0;
   std::vector<std::vector<Bytes>> bytes_;  // of each family at each moment, from its start
   std::vector<Bytes> taken_;
+  std::vector<std::size_t> order_;
   std::vector<std::int64_t> starts_;
 };
 

@@ -93,8 +93,17 @@ std::vector<std::int64_t> spread_out(const std::vector<Family>& families,
 
 /// Gaps that keep nothing, some bytes or all; apart, touching, from the first moment or to the
 /// last.
-std::vector<Gap> random_gaps(Dice& dice, const Buffer& buffer) {
+std::vector<Gap> random_gaps(Dice& dice, const Buffer& buffer, int slivers) {
   std::vector<Gap> gaps;
+  if (buffer.size > 2 && dice.chance(slivers)) {
+    for (std::int64_t at = buffer.lower; at < buffer.upper;) {
+      const std::int64_t upper = dice.chance(70) ? at + 1 : dice.between(at + 1, buffer.upper);
+      const std::int64_t from = dice.below(buffer.size - 1);
+      gaps.push_back({at, upper, from, dice.between(from, from + 2)});
+      at = upper;
+    }
+    return gaps;
+  }
   std::int64_t at = buffer.lower + (dice.chance(50) ? 0 : dice.below(3));
   for (std::int64_t left = dice.between(1, 3); left > 0 && at < buffer.upper; --left) {
     Gap gap;
@@ -220,7 +229,9 @@ Problem random_problem(Dice& dice, const ProblemLimits& limits) {
                        : buffer.lower + 1 + dice.below(limits.max_moment - buffer.lower);
     buffer.size = dice.chance(limits.empty) ? 0 : 1 + dice.below(limits.max_size);
     if (dice.chance(limits.aligned)) buffer.alignment = dice.between(1, limits.max_alignment);
-    if (limits.gaps > 0 && dice.chance(limits.gaps)) buffer.gaps = random_gaps(dice, buffer);
+    if (limits.gaps > 0 && dice.chance(limits.gaps)) {
+      buffer.gaps = random_gaps(dice, buffer, limits.slivers);
+    }
     made.buffers.push_back(buffer);
   }
   // Parts may be listed before the buffer that contains them.

@@ -46,7 +46,8 @@ struct ProblemLimits {
   int fixed = 12;     ///< at its offset in some plan, so that a plan with all of them exists
   int misplaced = 0;  ///< fixed anywhere, possibly overlapping others or misaligned
   int hint = 10;
-  int gaps = 0;  ///< in the lifetime; not of those that share memory
+  int gaps = 0;      ///< in the lifetime; not of those that share memory
+  int slivers = 25;  ///< of those with gaps: a byte or two at a time, so that others interlock
 };
 
 /// A problem of 0 to max_buffers buffers, in no particular order: lifetimes that are equal, touch,
