@@ -136,6 +136,37 @@ TEST(SolveGaps, FindsTheLowestPeakOfBuffersThatInterlock) {
   EXPECT_GT(interlocked, static_cast<std::int64_t>(few(50)));
 }
 
+/// Where alignments do not divide each other, blocks in each other's pockets are raised in turn by
+/// rounding, and may or may not come to rest.
+TEST(SolveGaps, FindsTheLowestPeakForAnyAlignments) {
+  for (std::uint64_t seed = 0; seed < few(10'000); ++seed) {
+    Dice dice(seed + 30'000'000);
+    ProblemLimits limits;
+    limits.max_buffers = 3;
+    limits.max_moment = 3;
+    limits.max_size = 16;
+    limits.aligned = 100;
+    limits.max_alignment = 9;
+    limits.alias = 0;
+    limits.gaps = 100;
+    limits.slivers = 90;
+    const Problem problem = test::random_problem(dice, limits);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
+    const auto lowest = test::lowest_plan(problem);
+    ASSERT_TRUE(lowest.has_value());
+    SolveOptions options;
+    options.minimize = true;
+    options.techniques.greedy = false;
+    options.techniques.repair = false;
+    const Result<Solution> solution = solve(problem, options);
+    ASSERT_TRUE(solution.ok()) << solution.error().message;
+    expect_laws(problem, options, *solution);
+    EXPECT_EQ(solution->peak, lowest->peak);
+    EXPECT_TRUE(solution->optimal);
+    if (HasFailure()) return;
+  }
+}
+
 TEST(SolveGaps, KnowsWhetherTinyProblemsFit) {
   std::int64_t fit = 0;
   std::int64_t not_fit = 0;
@@ -216,6 +247,29 @@ TEST(SolveGaps, KeepsWhatIsFixed) {
   }
 }
 
+/// Two buffers are fixed on the same bytes, one in the gap of the other, and a third one so high
+/// that there would be room for all without gaps.
+TEST(SolveGaps, SearchesAroundBuffersThatAreFixedInGaps) {
+  Problem problem{{{.lower = 0, .upper = 9, .size = 8, .fixed = 0, .gaps = {{3, 6}}},
+                   {.lower = 3, .upper = 6, .size = 8, .fixed = 0},
+                   {.lower = 0, .upper = 9, .size = 4, .fixed = 100}}};
+  for (std::int64_t i = 0; i < 6; ++i) {
+    problem.buffers.push_back({.lower = i % 3, .upper = 5 + i % 4, .size = 11 + i % 2});
+  }
+  for (const bool minimize : {true, false}) {
+    SolveOptions options;
+    options.capacity = 104;
+    options.minimize = minimize;
+    options.techniques.greedy = false;
+    options.techniques.repair = false;
+    const Result<Solution> solution = solve(problem, options);
+    ASSERT_TRUE(solution.ok()) << solution.error().message;
+    expect_laws(problem, options, *solution);
+    EXPECT_EQ(solution->peak, 104);
+    EXPECT_TRUE(solution->optimal);
+  }
+}
+
 TEST(SolveGaps, RefusesFixedBuffersThatOverlapOutsideGaps) {
   std::int64_t possible = 0;
   std::int64_t impossible = 0;
@@ -241,14 +295,18 @@ TEST(SolveGaps, BoundsAreBoundsOfTheOptimum) {
     Dice dice(seed + 26'000'000);
     ProblemLimits limits = tiny(dice);
     limits.fixed = 0;
-    const Problem problem = test::random_problem(dice, limits);
+    Problem problem = test::random_problem(dice, limits);
+    if (seed % 4 == 0) {  // then whole steps of 4 bytes are needed, but not where a window begins
+      for (Buffer& buffer : problem.buffers) buffer.alignment = 4;
+      std::erase_if(problem.buffers, [](const Buffer& buffer) { return buffer.alias; });
+    }
     const auto lowest = test::lowest_plan(problem);
     const Result<MaxLive> live = max_live(problem);
     ASSERT_TRUE(lowest.has_value() && live.ok());
     const test::NaiveLive naive = test::naive_max_live(problem);
     EXPECT_GE(live->bytes, naive.bytes) << seed << test::text_of(problem);
     EXPECT_LE(live->bytes, lowest->peak) << seed << test::text_of(problem);
-    if (limits.aligned == 0) {
+    if (limits.aligned == 0 && seed % 4 != 0) {
       EXPECT_EQ(live->bytes, naive.bytes) << seed << test::text_of(problem);
       EXPECT_EQ(live->moment, naive.moment) << seed << test::text_of(problem);
     }

@@ -119,30 +119,85 @@ TEST(Obstacles, AreExactlyWhatOverlaps) {
   }
 }
 
-/// Three blocks that each must be above the next push each other up for ever. The capacity is so
-/// large that going round the circle until it is reached would take years.
-TEST(PairSearch, FindsCirclesWithoutGoingRound) {
-  for (const std::int64_t alignment : {1, 3, 64}) {
-    Problem problem;
-    for (std::int64_t i = 0; i < 6; ++i) {
-      problem.buffers.push_back(
-          {.lower = 0, .upper = 9, .size = 1000 + i, .alignment = 1 + i % 2 * (alignment - 1)});
+constexpr std::int64_t kTall = std::int64_t{1} << 40;
+
+/// Blocks of kTall + 1 bytes, with a range of moments for each pair. In its moments, the second of
+/// a pair has kTall - 1 bytes, and the first has its lowest byte and then its highest: so the
+/// second is exactly one byte above the first, or at least kTall - 1 bytes away.
+Problem pockets(const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
+                const std::vector<std::int64_t>& alignments) {
+  Problem problem;
+  const auto end = static_cast<std::int64_t>(2 * pairs.size());
+  for (std::size_t b = 0; b < alignments.size(); ++b) {
+    Buffer buffer{.lower = 0, .upper = end, .size = kTall + 1, .alignment = alignments[b]};
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      const auto at = static_cast<std::int64_t>(2 * p);
+      if (pairs[p].first == b) {
+        buffer.gaps.push_back({at, at + 1, 0, 1});
+        buffer.gaps.push_back({at + 1, at + 2, kTall, kTall + 1});
+      } else if (pairs[p].second == b) {
+        buffer.gaps.push_back({at, at + 2, 0, kTall - 1});
+      } else {
+        buffer.gaps.push_back({at, at + 2});
+      }
     }
-    problem.buffers[0].gaps = {{8, 9, 0, 5}};
-    // A fixed buffer far up: the others have a lot of room, and all pairs must be decided.
-    problem.buffers.push_back({.lower = 0, .upper = 9, .size = 1, .fixed = std::int64_t{1} << 59});
-    const Packing packing = *pack(problem);
-    SolveOptions options;
-    options.nodes = 20'000;
-    WorkBudget budget(options);
-    PairSearch search(packing, options.techniques, budget);
-    ASSERT_TRUE(search.build());
-    budget.start_run(INT64_MAX);
-    Array<std::int64_t> offsets;
-    EXPECT_EQ(search.run(packing.lower_bound, 0, offsets), SearchEnd::kFound);
-    EXPECT_TRUE(is_plan(problem, {offsets.begin(), offsets.end()}));
-    EXPECT_LT(budget.nodes(), 1'000);
+    problem.buffers.push_back(buffer);
   }
+  return problem;
+}
+
+struct Searched {
+  SearchEnd end = SearchEnd::kStopped;
+  std::vector<std::int64_t> offsets;
+  std::int64_t nodes = 0;
+};
+Searched search_pairs(const Problem& problem, std::int64_t capacity) {
+  const Packing packing = *pack(problem);
+  SolveOptions options;
+  options.nodes = 20'000;
+  options.seconds = 1000;
+  WorkBudget budget(options);
+  PairSearch search(packing, options.techniques, budget);
+  EXPECT_TRUE(PairSearch::can_search(packing) && search.build());
+  budget.start_run(INT64_MAX);
+  Array<std::int64_t> offsets;
+  Searched found;
+  found.end = search.run(capacity, 0, offsets);
+  found.offsets.assign(offsets.begin(), offsets.end());
+  found.nodes = budget.nodes();
+  return found;
+}
+
+/// One byte above a, c would be two above it through b: each raises the next by a byte, in a
+/// circle. There is room for 2^39 rounds.
+TEST(PairSearch, FindsCirclesThatNeverEnd) {
+  for (const std::vector<std::int64_t>& alignments :
+       {std::vector<std::int64_t>{1, 1, 1}, {1, 2, 1}, {3, 1, 4}}) {
+    const Problem problem = pockets({{0, 1}, {1, 2}, {0, 2}}, alignments);
+    const Searched found = search_pairs(problem, kTall + 1 + kTall / 2);
+    EXPECT_EQ(found.end, SearchEnd::kNone);
+    EXPECT_LT(found.nodes, 100);
+  }
+  // Without the last pair there is a plan, one byte above the other.
+  const Problem chain = pockets({{0, 1}, {1, 2}}, {1, 1, 1});
+  const Searched found = search_pairs(chain, kTall + 1 + kTall / 2);
+  EXPECT_EQ(found.end, SearchEnd::kFound);
+  EXPECT_EQ(found.offsets, (std::vector<std::int64_t>{0, 1, 2}));
+}
+
+/// b is a multiple of 5, one byte above a, a multiple of 7: 15 above 14, not 5 above 4 or 8
+/// above 7. So both are raised in a circle, which ends.
+TEST(PairSearch, FollowsCirclesThatEnd) {
+  const Searched found = search_pairs(pockets({{0, 1}}, {7, 5}), kTall + 1 + kTall / 2);
+  EXPECT_EQ(found.end, SearchEnd::kFound);
+  EXPECT_EQ(found.offsets, (std::vector<std::int64_t>{14, 15}));
+  EXPECT_EQ(search_pairs(pockets({{0, 1}}, {7, 5}), kTall + 1 + 14).end, SearchEnd::kNone);
+  // Never: 4 and 6 are both even. Of two large primes: the least a with a = 0 mod 1009 and a + 1 =
+  // 0 mod 1013 has 1009 * k = -1 mod 1013, so -4k = -1, k = 760, since 4 * 760 = 3 * 1013 + 1.
+  EXPECT_EQ(search_pairs(pockets({{0, 1}}, {4, 6}), kTall + 1 + kTall / 2).end, SearchEnd::kNone);
+  const Searched primes = search_pairs(pockets({{0, 1}}, {1009, 1013}), kTall + 1 + kTall / 2);
+  EXPECT_EQ(primes.end, SearchEnd::kFound);
+  EXPECT_EQ(primes.offsets, (std::vector<std::int64_t>{1009 * 760, 1009 * 760 + 1}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "tessera/memory/solver/pair_search.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/mixing.h"
@@ -13,9 +14,9 @@ constexpr std::size_t kMostBlocks = 1024;
 constexpr std::size_t kMostStrips = 2048;
 constexpr std::int64_t kMostSpans = std::int64_t{1} << 20;
 /// Deductions that go on and on count as nodes, so that a limit on nodes ends them.
-constexpr std::int64_t kRoundsPerNode = 64;
-/// A cycle is followed this many times to see whether it ends.
-constexpr std::int64_t kMostTrips = 1 << 12;
+constexpr std::uint64_t kRoundsPerNode = 64;
+/// The raises of a node that are kept to find circles.
+constexpr std::size_t kMostRaises = 1 << 20;
 
 }  // namespace
 
@@ -29,11 +30,10 @@ bool PairSearch::can_search(const Packing& packing) {
 bool PairSearch::build() {
   for (const Block& block : packing_.blocks) period_ = saturating_lcm(period_, block.alignment);
   const std::size_t blocks = packing_.blocks.size();
-  return cycle_.reserve(blocks) && stacked_.reserve(packing_.strips.size()) &&
-         table_.build(packing_) && earliest_.resize(blocks) && latest_.resize(blocks) &&
-         causes_.resize(blocks) && marks_.resize(blocks) && first_.resize(table_.pairs.size()) &&
-         last_.resize(table_.pairs.size()) && dead_ends_.assign(table_.pairs.size(), 1) &&
-         list_sections();
+  return stacked_.reserve(packing_.strips.size()) && table_.build(packing_) &&
+         earliest_.resize(blocks) && latest_.resize(blocks) && last_raise_.resize(blocks) &&
+         first_.resize(table_.pairs.size()) && last_.resize(table_.pairs.size()) &&
+         dead_ends_.assign(table_.pairs.size(), 1) && list_sections();
 }
 
 bool PairSearch::list_sections() {
@@ -137,14 +137,15 @@ PairSearch::Step PairSearch::enter() {
 }
 
 /// False when the block then has no offset, or memory is refused.
-bool PairSearch::raise(std::int32_t block, std::int64_t offset, std::int32_t from,
-                       std::int64_t distance) {
+bool PairSearch::raise(std::int32_t block, std::int64_t offset, std::int32_t from) {
   const auto b = static_cast<std::size_t>(block);
   if (offset <= earliest_[b]) return true;
   if (!note(What::kEarliest, block, earliest_[b])) return false;
   earliest_[b] = align_up(offset, packing_.blocks[b].alignment);
-  causes_[b] = {from, distance};
-  return earliest_[b] <= latest_[b];
+  const std::int32_t cause = last_raise_[static_cast<std::size_t>(from)];
+  last_raise_[b] = static_cast<std::int32_t>(raises_.size());
+  has_memory_ = raises_.push({block, cause, earliest_[b]});
+  return has_memory_ && earliest_[b] <= latest_[b];
 }
 
 bool PairSearch::lower(std::int32_t block, std::int64_t offset) {
@@ -177,14 +178,15 @@ bool PairSearch::tighten_pair(std::size_t p) {
   last_[p] = last;
   const std::int64_t least = side(first).least;
   const std::int64_t most = side(last).most;
-  return raise(pair.b, earliest_[a] + least, pair.a, least) &&
-         raise(pair.a, earliest_[b] - most, pair.b, -most) && lower(pair.a, latest_[b] - least) &&
+  return raise(pair.b, earliest_[a] + least, pair.a) &&
+         raise(pair.a, earliest_[b] - most, pair.b) && lower(pair.a, latest_[b] - least) &&
          lower(pair.b, latest_[a] + most);
 }
 
 PairSearch::Step PairSearch::tighten() {
-  std::fill(causes_.begin(), causes_.end(), Cause{});
-  do {
+  raises_.clear();
+  std::fill(last_raise_.begin(), last_raise_.end(), -1);
+  for (std::uint64_t round = 1;; ++round) {
     has_changed_ = false;
     for (std::size_t p = 0; p < table_.pairs.size(); ++p) {
       if (tighten_pair(p)) continue;
@@ -192,53 +194,33 @@ PairSearch::Step PairSearch::tighten() {
       ++dead_ends_[p];
       return Step::kDead;
     }
-    if (has_changed_ && has_endless_cycle()) return Step::kDead;
-    if (++rounds_ % kRoundsPerNode != 0) continue;
-    if (!budget_.goes_on(kRoundsPerNode * static_cast<std::int64_t>(table_.pairs.size()))) {
+    if (!has_changed_) return Step::kOpen;
+    const bool is_due = std::has_single_bit(round) || raises_.size() > kMostRaises;
+    if (is_due && climbs_forever()) return Step::kDead;
+    if (round % kRoundsPerNode == 0 &&
+        !budget_.goes_on(static_cast<std::int64_t>(kRoundsPerNode * table_.pairs.size()))) {
       return Step::kStopped;
     }
-  } while (has_changed_);
-  return Step::kOpen;
-}
-
-/// True when some blocks raise each other in a circle, and would do so for ever.
-bool PairSearch::has_endless_cycle() {
-  constexpr std::int32_t kUnseen = -1;
-  std::fill(marks_.begin(), marks_.end(), kUnseen);
-  for (std::int32_t start = 0; start < static_cast<std::int32_t>(marks_.size()); ++start) {
-    std::int32_t at = start;
-    while (at >= 0 && marks_[static_cast<std::size_t>(at)] == kUnseen) {
-      marks_[static_cast<std::size_t>(at)] = start;
-      at = causes_[static_cast<std::size_t>(at)].from;
-    }
-    const bool is_cycle = at >= 0 && marks_[static_cast<std::size_t>(at)] == start;
-    if (is_cycle && climbs_forever(at)) return true;
   }
-  return false;
 }
 
-/// Follows a cycle of causes from its end to its start and so raises `block` again and again, until
-/// a block has no offset, or nothing is raised any more. All repeats after the period of the
-/// alignments: what raised a block by a whole period raises it for ever.
-bool PairSearch::climbs_forever(std::int32_t block) {
-  cycle_.clear();
-  std::int32_t at = block;
-  do {
-    (void)cycle_.push(at);  // there is room for all blocks
-    at = causes_[static_cast<std::size_t>(at)].from;
-  } while (at != block);
-  const std::int64_t start = earliest_[static_cast<std::size_t>(block)];
-  std::int64_t offset = start;
-  for (std::int64_t trip = 0; trip < kMostTrips; ++trip) {
-    const std::int64_t before = offset;
-    for (std::size_t i = cycle_.size(); i-- > 0;) {
-      const auto b = static_cast<std::size_t>(cycle_[i]);
-      offset = std::max<std::int64_t>(0, offset + causes_[b].distance);
-      offset = align_up(offset, packing_.blocks[b].alignment);
-      if (offset > latest_[b]) return true;
+/// True when some blocks raise each other in a circle, and would do so for ever. All repeats after
+/// the period of the alignments, and a raise that begins higher ends higher: so what raised a block
+/// from its own earlier offset by a whole period does it again and again.
+bool PairSearch::climbs_forever() {
+  for (std::size_t b = 0; b < last_raise_.size(); ++b) {
+    if (last_raise_[b] < 0) continue;
+    for (std::int32_t i = last_raise_[b]; i >= 0;) {
+      const Raise& raise = raises_[static_cast<std::size_t>(i)];
+      if (raise.block == static_cast<std::int32_t>(b) && earliest_[b] - raise.offset >= period_) {
+        return true;
+      }
+      i = raise.cause;
     }
-    if (offset <= before) return false;
-    if (offset - start >= period_) return true;
+  }
+  if (raises_.size() > kMostRaises) {  // from here on, as if the node began now
+    raises_.clear();
+    std::fill(last_raise_.begin(), last_raise_.end(), -1);
   }
   return false;
 }

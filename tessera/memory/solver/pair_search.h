@@ -30,7 +30,7 @@ namespace tessera::memory {
 /// all deductions are of the form "b is at least so much above a", which the earliest offsets
 /// satisfy together if any offsets do.
 ///
-/// What else ends a branch: blocks that would push each other up without end (a cycle), and, with
+/// What else ends a branch: blocks that raise each other in a circle without end, and, with
 /// section_inference, a section whose highest strips do not fit between the earliest start and the
 /// latest end of any of them. Of two blocks that are alike, the first is the lower one (symmetry).
 /// Pairs at which branches ended are decided first (after the dom/wdeg rule).
@@ -68,10 +68,11 @@ class PairSearch {
     bool was_up = false;    ///< the branch that was tried first
     bool is_last = false;   ///< both were tried
   };
-  /// Why a block was raised.
-  struct Cause {
-    std::int32_t from = -1;
-    std::int64_t distance = 0;
+  /// A block was raised to this offset.
+  struct Raise {
+    std::int32_t block = 0;
+    std::int32_t cause = -1;  ///< the raise of the other block that led to it; -1 for none
+    std::int64_t offset = 0;
   };
   /// A strip in a section.
   struct Held {
@@ -90,10 +91,9 @@ class PairSearch {
   Step enter();
   Step tighten();
   bool tighten_pair(std::size_t p);
-  bool raise(std::int32_t block, std::int64_t offset, std::int32_t from, std::int64_t distance);
+  bool raise(std::int32_t block, std::int64_t offset, std::int32_t from);
   bool lower(std::int32_t block, std::int64_t offset);
-  bool has_endless_cycle();
-  bool climbs_forever(std::int32_t block);
+  bool climbs_forever();
   bool sections_fit();
   Step choose(bool& is_plan);
   [[nodiscard]] bool take(const Frame& frame, bool up);
@@ -112,8 +112,8 @@ class PairSearch {
   Array<std::int64_t> earliest_, latest_;  // of each block
   Array<std::int32_t> first_, last_;       // side of each pair that is still possible
   Array<std::int64_t> dead_ends_;          // at each pair, in all runs
-  Array<Cause> causes_;                    // of each block, in the node that is being entered
-  Array<std::int32_t> marks_, cycle_;      // of blocks, while cycles are looked for
+  Array<Raise> raises_;                    // in the node that is being entered
+  Array<std::int32_t> last_raise_;         // of each block, there; -1 for none
   Array<Change> trail_;
   Array<Frame> frames_;
   Array<Held> held_;  // section after section
@@ -121,7 +121,6 @@ class PairSearch {
   Array<Stacked> stacked_;
   bool has_changed_ = false;
   bool has_memory_ = true;
-  std::int64_t rounds_ = 0;  // since the last node was counted
 };
 
 }  // namespace tessera::memory
