@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are a small memory problem, with alignments, fixed offsets, hints and aliases, and
-// techniques to switch off. Every problem that check accepts must obey
+// Any bytes are a small memory problem, with alignments, fixed offsets, hints, aliases and gaps,
+// and techniques to switch off. Every problem that check accepts must obey
 //   the plan has no flaw and its height is as reported, and the bounds are below it;
-//   no bound is above the lowest plan of all, which trying every order finds, and `optimal` is it;
+//   no bound is above the lowest plan of all, which trying every order finds (with gaps: every
+//   offset, where that is quick), and `optimal` is it;
 //   a search that was not stopped proves it; fits and does_not_fit agree with that plan;
 //   the same problem has the same offsets again.
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "fuzz/laws.h"
 #include "tessera/memory/solve.h"
@@ -39,6 +41,21 @@ class Bytes {
   std::span<const std::uint8_t> bytes_;
 };
 
+std::vector<Gap> next_gaps(Bytes& bytes, const Buffer& buffer) {
+  std::vector<Gap> gaps;
+  std::int64_t at = buffer.lower + bytes.below(2);
+  for (std::int64_t left = 1 + bytes.below(3); left > 0 && at < buffer.upper; --left) {
+    Gap gap;
+    gap.lower = at;
+    gap.upper = at + 1 + bytes.below(buffer.upper - at);
+    gap.kept_from = bytes.below(buffer.size + 1);
+    gap.kept_to = gap.kept_from + bytes.below(buffer.size - gap.kept_from + 1);
+    gaps.push_back(gap);
+    at = gap.upper + bytes.below(2);
+  }
+  return gaps;
+}
+
 Buffer next_buffer(Bytes& bytes, std::size_t count, std::int64_t unit) {
   constexpr std::int64_t kAlignments[] = {1, 1, 1, 2, 3, 4, 8, 16};
   Buffer buffer;
@@ -53,6 +70,7 @@ Buffer next_buffer(Bytes& bytes, std::size_t count, std::int64_t unit) {
     const auto of = static_cast<std::size_t>(bytes.below(static_cast<std::int64_t>(count)));
     buffer.alias = Alias{of, bytes.below(24) * unit};
   }
+  if (more == 4 || more == 5) buffer.gaps = next_gaps(bytes, buffer);
   return buffer;
 }
 
@@ -68,6 +86,27 @@ SolveOptions next_options(Bytes& bytes) {
     if ((off >> i) % 2 == 1) options.techniques.*names[i].field = false;
   }
   return options;
+}
+
+/// Whether the lowest plan is found quickly by trying every order or, with gaps, every offset.
+bool is_quick(const Problem& problem) {
+  std::int64_t bytes = 0;
+  bool has_gaps = false;
+  for (const Buffer& buffer : problem.buffers) {
+    bytes = std::min<std::int64_t>(bytes + std::min<std::int64_t>(buffer.size, 64), 64);
+    has_gaps = has_gaps || !buffer.gaps.empty();
+  }
+  return !has_gaps || (problem.buffers.size() <= 4 && bytes <= 24);
+}
+
+/// A valid plan within its bounds, whatever the lowest is.
+void check_plan(const Problem& problem, const SolveOptions& options) {
+  const std::string text = test::text_of(problem);
+  const Result<Solution> found = solve(problem, options);
+  require(found.ok(), "what check accepts is solved", text);
+  require(validate(problem, found->offsets, found->peak).empty(), "the plan has no flaw", text);
+  require(found->lower_bound <= found->proven_bound && found->proven_bound <= found->peak,
+          "bounds are below the peak", text);
 }
 
 void check_lowest(const Problem& problem, const SolveOptions& options, std::int64_t lowest) {
@@ -117,6 +156,10 @@ void check_bytes(std::span<const std::uint8_t> input) {
     const Result<Solution> refused = solve(problem, options);
     require(!refused.ok() && refused.error().code == status.error().code, "solve refuses as check",
             test::text_of(problem));
+    return;
+  }
+  if (!is_quick(problem)) {
+    check_plan(problem, options);
     return;
   }
   const std::optional<test::LowestPlan> lowest = test::lowest_plan(problem);

@@ -79,7 +79,8 @@ struct Declined {
 
 /// The lifetimes of every value and every scratch.
 struct Lifetimes {
-  /// Values in their order, then the scratches of op 0, op 1, .. Sizes are not set.
+  /// Values in their order, then the scratches of op 0, op 1, .. Sizes are not set, and there are
+  /// no gaps.
   std::vector<Buffer> buffers;
   std::vector<std::string> names;       ///< of the buffers; scratches are "op.scratch"
   std::vector<std::size_t> scratch_of;  ///< the op of each buffer past the values

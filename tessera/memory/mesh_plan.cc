@@ -212,6 +212,7 @@ Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& si
                  cat(buffers.size(), " buffers, but sizes of ", sizes.tensors(), " tensors"),
                  std::nullopt, "buffer i is tensor i"};
   }
+  TESSERA_CHECK_OK(refuse_gaps(buffers));
   const std::vector<std::uint32_t>& maximal = sizes.maximal();
   const auto entries = Checked(static_cast<std::int64_t>(maximal.size())) *
                        static_cast<std::int64_t>(buffers.size());

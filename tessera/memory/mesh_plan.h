@@ -71,8 +71,9 @@ Problem problem_of(std::span<const Buffer> buffers, const PlaceSizes& sizes, std
 /// capacity or, when minimising without a capacity, the largest bound of a class. If there are more
 /// than 64 classes, plans that serve many classes at once are tried first.
 /// In lock step: `lock_step` (lock_step.h).
-/// Errors: those of check(), kTooLarge for more than 2^23 sizes of maximal classes, kOutOfMemory. A
-/// capacity that is too small is an outcome, never an error.
+/// Errors: those of check(), kNotSupported for a buffer with gaps (the bytes that it keeps would
+/// have to differ from place to place, like its size), kTooLarge for more than 2^23 sizes of
+/// maximal classes, kOutOfMemory. A capacity that is too small is an outcome, never an error.
 Result<MeshPlan> plan_mesh(std::span<const Buffer> buffers, const PlaceSizes& sizes,
                            const MeshPlanOptions& options);
 

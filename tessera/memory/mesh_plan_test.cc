@@ -41,6 +41,24 @@ TEST(MeshPlan, SharesMemoryBetweenTensorsThatShareNoPlace) {
   EXPECT_EQ(plan.found_by, "pairs");
 }
 
+TEST(MeshPlan, RefusesGaps) {
+  MeshCase the_case;
+  the_case.mesh = shape({2, 4});
+  the_case.layouts = {lowered(grid(2, 2), {2, 20}), lowered(grid(2, 4), {2, 4})};
+  the_case.buffers = {alive(0, 4), alive(0, 4)};
+  the_case.buffers[1].gaps = {{1, 2}};
+  for (const OffsetMode mode : {OffsetMode::kLockStep, OffsetMode::kPerClass}) {
+    const Result<MeshPlan> plan = plan_mesh(the_case.buffers, the_case.sizes(), {.mode = mode});
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.error().code, ErrorCode::kNotSupported);
+    EXPECT_EQ(plan.error().span, (Span{1, 2}));
+    EXPECT_FALSE(plan.error().help.empty());
+  }
+  const Result<LockStep> step = lock_step({the_case.buffers}, {{4, 4}}, 8, {});
+  ASSERT_FALSE(step.ok());
+  EXPECT_EQ(step.error().code, ErrorCode::kNotSupported);
+}
+
 // Below b, only what a has on the places of both must be cleared: a is larger elsewhere.
 TEST(MeshPlan, ClearsOnlyWhatIsOnPlacesOfBoth) {
   // a: 40 and 4 bytes on places 0 and 1; b: 60 bytes on place 1. Separately: 44 and 64 bytes.

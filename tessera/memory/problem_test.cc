@@ -55,6 +55,63 @@ TEST(Problem, RefusesLivesAndSizesThatCannotBe) {
   expect_refused({{{.lower = 0, .upper = 1, .size = -3}}}, ErrorCode::kBadBuffer, 0, "0 -3");
 }
 
+TEST(Problem, AcceptsGaps) {
+  // Touching, from the first moment to the last, with and without bytes that are kept.
+  EXPECT_TRUE(
+      check({{{.lower = 0, .upper = 9, .size = 8, .gaps = {{0, 2}, {2, 4, 3, 3}, {4, 9, 0, 8}}}}})
+          .ok());
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 9, .size = 0, .gaps = {{1, 2}}}}}).ok());
+  EXPECT_TRUE(check({{{.lower = INT64_MIN,
+                       .upper = INT64_MAX,
+                       .size = kMost,
+                       .gaps = {{INT64_MIN, INT64_MAX, kMost - 1, kMost}}}}})
+                  .ok());
+  // Fixed on the same bytes, one in the gap of the other; and both in the same gap, on other bytes.
+  EXPECT_TRUE(check({{{.lower = 0, .upper = 9, .size = 8, .fixed = 4, .gaps = {{3, 6, 0, 2}}},
+                      {.lower = 3, .upper = 6, .size = 6, .fixed = 6}}})
+                  .ok());
+}
+
+TEST(Problem, RefusesGapsThatCannotBe) {
+  const auto refuse = [](const std::vector<Gap>& gaps, std::string_view figures) {
+    expect_refused({{{.lower = 0, .upper = 1}, {.lower = 2, .upper = 9, .size = 8, .gaps = gaps}}},
+                   ErrorCode::kBadBuffer, 1, figures);
+  };
+  refuse({{4, 4}}, "1 [4 4");
+  refuse({{6, 4}}, "1 [6 4");
+  refuse({{INT64_MAX, INT64_MIN}}, "1 [9223372036854775807 -9223372036854775808");
+  refuse({{1, 4}}, "1 [1 4 [2 9");
+  refuse({{4, 10}}, "1 [4 10 [2 9");
+  refuse({{4, 7}, {6, 8}}, "1 [6 8 7");
+  refuse({{6, 8}, {3, 5}}, "1 [3 5 8");
+  refuse({{4, 7}, {4, 7}}, "1 [4 7 7");
+  refuse({{4, 7, -1, 4}}, "1 [-1 4 8");
+  refuse({{4, 7, 5, 4}}, "1 [5 4 8");
+  refuse({{4, 7, 0, 9}}, "1 [0 9 8");
+  refuse({{4, 7, 0, INT64_MAX}}, "1 [0 9223372036854775807 8");
+  // Also of buffers without bytes, which have no bytes to keep.
+  expect_refused({{{.lower = 0, .upper = 9, .size = 0, .gaps = {{1, 2, 0, 1}}}}},
+                 ErrorCode::kBadBuffer, 0, "0 [0 1 0");
+}
+
+TEST(Problem, RefusesGapsOfSharedMemory) {
+  const Buffer gapped{.lower = 0, .upper = 9, .size = 8, .gaps = {{3, 6}}};
+  Buffer part{.lower = 0, .upper = 9, .size = 4, .alias = Alias{0, 4}};
+  expect_refused({{gapped, part}}, ErrorCode::kNotSupported, 0, "0");
+  const Buffer whole{.lower = 0, .upper = 9, .size = 8};
+  part.gaps = {{3, 6}};
+  expect_refused({{whole, part}}, ErrorCode::kNotSupported, 1, "1");
+}
+
+TEST(Problem, RefusesFixedBuffersThatOverlapOutsideTheirGaps) {
+  // In the gap, bytes 4 and 5 are kept; after it, all are back.
+  const Buffer gapped{.lower = 0, .upper = 9, .size = 8, .fixed = 4, .gaps = {{3, 6, 0, 2}}};
+  expect_refused({{gapped, {.lower = 3, .upper = 6, .size = 6, .fixed = 5}}}, ErrorCode::kBadBuffer,
+                 1, "1 0 [5 6 3");
+  expect_refused({{gapped, {.lower = 3, .upper = 7, .size = 6, .fixed = 6}}}, ErrorCode::kBadBuffer,
+                 1, "1 0 [6 12 6");
+}
+
 TEST(Problem, RefusesAlignmentsThatCannotBe) {
   expect_refused({{{.lower = 0, .upper = 1, .size = 1, .alignment = 0}}}, ErrorCode::kBadAlignment,
                  0, "0 0");

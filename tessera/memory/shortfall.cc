@@ -42,12 +42,22 @@ std::optional<Worst> worst_section(const Problem& problem, const Packing& packin
   }
   if (highest < 0 || end <= capacity) return std::nullopt;
   const Block& block = packing.blocks[static_cast<std::size_t>(highest)];
-  worst = {block.from, end, block.fixed >= 0 && block.fixed + block.size > capacity};
+  worst = {block.from, end, std::max<std::int64_t>(block.fixed, 0) + block.size > capacity};
   for (std::int32_t s = block.from; s < block.to; ++s) {
     const auto live = [&](std::int32_t at) { return packing.live[static_cast<std::size_t>(at)]; };
     if (live(s) > live(worst.section)) worst.section = s;
   }
   return worst;
+}
+
+/// The bytes that a block occupies in a section; 0 in a gap that keeps nothing.
+std::int64_t bytes_in(const Packing& packing, std::size_t b, std::int32_t section) {
+  const Block& block = packing.blocks[b];
+  if (!packing.has_gaps()) return block.from <= section && section < block.to ? block.size : 0;
+  for (const Strip& strip : packing.strips_of(b)) {
+    if (strip.from <= section && section < strip.to) return strip.high - strip.low;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -66,9 +76,9 @@ Result<std::optional<Shortfall>> shortfall(const Problem& problem, std::int64_t 
   std::vector<std::int64_t> speaker(packing.blocks.size(), -1);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     if (packing.block_of[i] < 0) continue;
-    const Block& block = packing.blocks[static_cast<std::size_t>(packing.block_of[i])];
-    if (worst->section < block.from || worst->section >= block.to) continue;
-    std::int64_t& best = speaker[static_cast<std::size_t>(packing.block_of[i])];
+    const auto block = static_cast<std::size_t>(packing.block_of[i]);
+    if (bytes_in(packing, block, worst->section) == 0) continue;
+    std::int64_t& best = speaker[block];
     const auto rank = [&](std::int64_t buffer) {
       const Buffer& b = problem.buffers[static_cast<std::size_t>(buffer)];
       return std::pair(b.lower <= out.moment && out.moment < b.upper, b.size);
@@ -79,7 +89,8 @@ Result<std::optional<Shortfall>> shortfall(const Problem& problem, std::int64_t 
   }
   for (std::size_t b = 0; b < speaker.size(); ++b) {
     if (speaker[b] < 0) continue;
-    out.live.push_back({static_cast<std::size_t>(speaker[b]), packing.blocks[b].size});
+    out.live.push_back(
+        {static_cast<std::size_t>(speaker[b]), bytes_in(packing, b, worst->section)});
   }
   std::sort(out.live.begin(), out.live.end(), [](const auto& a, const auto& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.buffer < b.buffer;

@@ -24,7 +24,7 @@ struct Shortfall {
   bool certain = true;
   struct Live {
     std::size_t buffer = 0;  ///< the one that is live then, of those that share its memory
-    std::int64_t bytes = 0;  ///< of all buffers that share it
+    std::int64_t bytes = 0;  ///< of all buffers that share it; in a gap, those that it keeps
   };
   std::vector<Live> live;  ///< at that moment, by descending bytes
 

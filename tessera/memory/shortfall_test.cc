@@ -43,6 +43,33 @@ TEST(Shortfall, NamesTheMomentAndWhatLivesThen) {
   EXPECT_FALSE(*shortfall(problem, 350, offsets));
 }
 
+TEST(Shortfall, CountsWhatIsKeptInGaps) {
+  Problem problem;
+  problem.buffers = {alive(0, 9, 100), alive(3, 6, 80), alive(4, 5, 30)};
+  problem.buffers[0].gaps = {{2, 4}, {4, 6, 10, 50}};
+  const auto found = *shortfall(problem, 149, std::vector<std::int64_t>{0, 50, 130});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->certain);
+  EXPECT_EQ(found->moment, 4);
+  EXPECT_EQ(found->needed, 40 + 80 + 30);
+  ASSERT_EQ(found->live.size(), 3u);
+  EXPECT_EQ(found->live[1].buffer, 0u);
+  EXPECT_EQ(found->live[1].bytes, 40);
+  // In the gap before it, the first buffer is not live at all.
+  problem.buffers[1] = alive(3, 4, 120);
+  const auto before = *shortfall(problem, 110, std::vector<std::int64_t>{0, 0, 100});
+  EXPECT_EQ(before->moment, 3);
+  ASSERT_EQ(before->live.size(), 1u);
+  EXPECT_EQ(before->live[0].buffer, 1u);
+  // Never live as a whole, but larger than the memory.
+  problem.buffers = {alive(0, 9, 100)};
+  problem.buffers[0].gaps = {{0, 9, 0, 10}};
+  const auto large = *shortfall(problem, 99, std::vector<std::int64_t>{0});
+  ASSERT_TRUE(large);
+  EXPECT_TRUE(large->certain);
+  EXPECT_EQ(large->needed, 100);
+}
+
 TEST(Shortfall, CountsSharedMemoryOnceAndSumsUpTheRest) {
   Problem problem;
   for (int i = 0; i < 8; ++i) problem.buffers.push_back(alive(0, 2, 10 + i));

@@ -36,6 +36,18 @@ namespace {
   return true;
 }
 
+/// True when there are gaps, and fixed blocks would not overlap without theirs.
+bool can_close_gaps(const Packing& packing) {
+  if (!packing.has_gaps()) return false;
+  for (std::size_t b = 0; b < packing.blocks.size(); ++b) {
+    const Block& block = packing.blocks[b];
+    const std::span<const Strip> strips = packing.strips_of(b);
+    const bool is_whole = strips.size() == 1 && strips[0].low == 0 && strips[0].high == block.size;
+    if (block.fixed >= 0 && !is_whole) return false;
+  }
+  return true;
+}
+
 /// The state of one solve() call: the packing, the best plan of its blocks, and its bounds.
 class Solver {
  public:
@@ -64,9 +76,13 @@ class Solver {
     PartPacking own;
     std::optional<Exact> exact;
     std::int64_t proven_bound = 0;
+    // With gaps, the blocks as if they had none, and their search while it may still succeed.
+    Packing closed;
+    std::optional<Exact> exact_closed;
   };
   Result<Searched*> searched(const Part& part);
   Status search_part(Part& part, std::int64_t target);
+  Status search_closed(Part& part, std::int64_t target);
   void add_up(const Array<Part>& parts);
 
   const Packing& packing_;
@@ -123,7 +139,48 @@ Result<Solver::Searched*> Solver::searched(const Part& part) {
   searched_->from = part.from;
   searched_->to = part.to;
   searched_->exact.emplace(searched_->own.packing, options_.techniques, budget_);
+  if (can_close_gaps(searched_->own.packing)) {
+    if (!close_gaps(searched_->own.packing, searched_->closed)) return out_of_memory();
+    searched_->exact_closed.emplace(searched_->closed, options_.techniques, budget_);
+  }
   return searched_.get();
+}
+
+/// Corners are decided much faster than pairs. So if there are gaps, plans that do not use them are
+/// searched first, for a part of the nodes: within the target or, for the lowest plan, at their
+/// bound, which is very often the optimum, and then just below the current plan. That there is none
+/// proves nothing.
+Status Solver::search_closed(Part& part, std::int64_t target) {
+  constexpr std::int64_t kMostNodes = 1 << 17;
+  TESSERA_TRY(Searched* const searched_part, searched(part));
+  const Packing& closed = searched_part->closed;
+  std::optional<Exact>& exact = searched_part->exact_closed;
+  const bool is_lowest = options_.minimize || !options_.capacity;
+  const std::int64_t low = std::max(target, closed.lower_bound);
+  if (!exact || !Exact::can_search(closed) || (low > target && !is_lowest)) return ok_status();
+  const std::int64_t before = budget_.nodes();
+  const std::int64_t nodes = budget_.nodes_of_search();
+  const std::int64_t share = std::min(nodes / 2, kMostNodes);
+  Array<std::int64_t> offsets;
+  for (bool is_first = true; part.peak > low; is_first = false) {
+    const std::int64_t below = (part.peak - 1) / closed.grain * closed.grain;
+    const std::int64_t capacity = is_first ? low : std::max(low, below);
+    const std::int64_t most = is_first && is_lowest ? share / 4 : share;
+    budget_.start_search(most - (budget_.nodes() - before));
+    const SearchEnd end = exact->find_within(capacity, offsets);
+    if (end == SearchEnd::kNoMemory) return out_of_memory();
+    if (end == SearchEnd::kFound) {
+      searched_part->own.put(offsets, offsets_);
+      part.peak = peak_of(closed, offsets);
+      found_by_ = "exact";
+      continue;
+    }
+    const bool is_last = !is_first || !is_lowest || capacity >= below;
+    if (is_last && end == SearchEnd::kNone) exact.reset();
+    if (is_last) break;
+  }
+  budget_.start_search(nodes - (budget_.nodes() - before));
+  return ok_status();
 }
 
 Status Solver::search_part(Part& part, std::int64_t target) {
@@ -167,7 +224,8 @@ Status Solver::search(std::int64_t nodes) {
     // No part has to be lower than the bound of the whole.
     const std::int64_t target = std::max(good_enough_, proven_bound_);
     if (part.peak <= target || budget_.is_spent()) break;
-    TESSERA_CHECK_OK(search_part(part, target));
+    if (packing_.has_gaps()) TESSERA_CHECK_OK(search_closed(part, target));
+    if (part.peak > target) TESSERA_CHECK_OK(search_part(part, target));
     proven_bound_ = std::max(proven_bound_, part.proven_bound);
     if (!options_.minimize && options_.capacity && part.peak > *options_.capacity) break;
   }

@@ -73,7 +73,8 @@ struct Solution {
   /// capacity. A buffer without bytes has its fixed offset, that of its alias, or 0.
   Array<std::int64_t> offsets;
   std::int64_t peak = 0;          ///< one past the highest byte used
-  std::int64_t lower_bound = 0;   ///< max_live, and at least the end of every fixed buffer
+  std::int64_t lower_bound = 0;   ///< max_live, and at least every size and the end of every fixed
+                                  ///< buffer
   std::int64_t proven_bound = 0;  ///< the highest bound that the search has proven; >= lower_bound
   bool optimal = false;           ///< peak == proven_bound
   std::int64_t nodes = 0;         ///< of the exact search
@@ -90,7 +91,8 @@ struct Solution {
 /// the heuristics may use half, and hints at most one second). Greedy plans come first and take
 /// microseconds. The exact search runs only when they are not enough, and only on parts of at most
 /// 2^14 buffers that are live in 2^20 sections together. Larger parts are repaired, until they fit
-/// the capacity or, when minimising, for a limited time.
+/// the capacity or, when minimising, for a limited time. If buffers have gaps, plans that use them
+/// are searched on parts of at most 2^10 buffers, pair by pair, which takes longer.
 /// A buffer that is larger than the capacity, or fixed beyond it, gives kDoesNotFit without a
 /// search (unless minimising). Errors: those of check(), kOutOfMemory.
 Result<Solution> solve(const Problem& problem, const SolveOptions& options);

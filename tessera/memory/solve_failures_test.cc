@@ -192,6 +192,21 @@ TEST(SolveFailures, SurvivesRefusalsWithFixedBuffersAndAliases) {
   }
 }
 
+TEST(SolveFailures, SurvivesRefusalsWithGaps) {
+  int tried = 0;
+  for (std::uint64_t seed = 0; tried < 6; ++seed) {
+    test::Dice dice(seed + 100);
+    const Problem problem = test::random_problem(
+        dice, {.max_buffers = 14, .alias = 10, .fixed = 15, .hint = 20, .gaps = 60});
+    SolveOptions options = bounded(60);
+    options.techniques.greedy = tried % 2 == 0;
+    if (problem.buffers.size() < 10 || solve(problem, options)->nodes < 20) continue;
+    ++tried;
+    expect_survives(problem, options, test::text_of(problem));
+    if (HasFailure()) return;
+  }
+}
+
 TEST(SolveFailures, SurvivesRefusalsWhereManyStatesFail) {
   // More failures than the first table holds, which is 512.
   SolveOptions options = bounded(3000);

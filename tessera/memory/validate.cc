@@ -28,12 +28,13 @@ std::string decimal(Wide number) {
 std::string range(Wide from, Wide to) { return cat("[", decimal(from), ", ", decimal(to), ")"); }
 
 /// Memory that is one range for some time: a buffer, with all of its parts that are at their
-/// positions.
+/// positions; or what a buffer keeps of itself between two ends of its gaps.
 struct Extent {
   std::size_t buffer = 0;  ///< that contains all the others
   std::size_t family = 0;  ///< extents that share memory by aliases, correctly placed or not
   std::size_t members = 0;
   bool has_bytes = false;
+  bool is_slice = false;  ///< of the life of a buffer with gaps
   std::int64_t birth = INT64_MAX;
   std::int64_t death = INT64_MIN;
   std::int64_t first = INT64_MAX;  ///< byte, used or not
@@ -146,10 +147,47 @@ class Validator {
       extent.family = families[i];
       extent.add(buffers_[i], offsets_[i]);
     }
+    std::vector<std::size_t> members(buffers_.size());
+    for (const std::size_t family : families) ++members[family];
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (buffers_[i].gaps.empty() || members[families[i]] != 1) continue;
+      slice(i, families[i], extents);
+      extents[i].has_bytes = false;
+    }
     std::erase_if(extents, [](const Extent& extent) {
       return !extent.has_bytes || extent.birth >= extent.death;
     });
     return extents;
+  }
+
+  /// Adds what a buffer keeps between its gaps, and in each of them.
+  void slice(std::size_t i, std::size_t family, std::vector<Extent>& extents) const {
+    const Buffer& buffer = buffers_[i];
+    const auto add = [&](std::int64_t birth, std::int64_t death, Wide from, Wide to) {
+      const Wide start = Wide{offsets_[i]} + from;
+      if (birth >= death || from >= to || start > INT64_MAX || start < INT64_MIN) return;
+      Buffer kept;
+      kept.lower = birth;
+      kept.upper = death;
+      kept.size = static_cast<std::int64_t>(std::min<Wide>(to - from, INT64_MAX));
+      Extent& extent = extents.emplace_back();
+      extent.buffer = i;
+      extent.family = family;
+      extent.is_slice = true;
+      extent.add(kept, static_cast<std::int64_t>(start));
+    };
+    std::vector<Gap> gaps = buffer.gaps;
+    std::stable_sort(gaps.begin(), gaps.end(),
+                     [](const Gap& a, const Gap& b) { return a.lower < b.lower; });
+    std::int64_t done = buffer.lower;
+    for (const Gap& gap : gaps) {
+      const std::int64_t from = std::clamp(gap.lower, done, std::max(done, buffer.upper));
+      const std::int64_t to = std::clamp(gap.upper, from, std::max(from, buffer.upper));
+      add(done, from, 0, buffer.size);
+      add(from, to, gap.kept_from, gap.kept_to);
+      done = to;
+    }
+    add(done, buffer.upper, 0, buffer.size);
   }
 
   /// True when no two of these, sorted by birth, share a byte at any moment. As long as that holds,
@@ -205,16 +243,24 @@ class Validator {
     if (a.family == b.family || enough()) return;
     const Extent& low = a.buffer < b.buffer ? a : b;
     const Extent& high = a.buffer < b.buffer ? b : a;
+    if ((a.is_slice || b.is_slice) && is_reported(low.buffer, high.buffer)) return;
     report(Flaw::kOverlap, low.buffer, high.buffer,
            cat(described(low), " and ", described(high), " share bytes ",
                range(std::max(a.first, b.first), Wide{std::min(a.last, b.last)} + 1), " at moment ",
                std::max(a.birth, b.birth)));
   }
 
+  /// Whether an overlap of these two was found already, at another moment.
+  bool is_reported(std::size_t low, std::size_t high) const {
+    return std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) {
+      return finding.flaw == Flaw::kOverlap && finding.buffer == low && finding.other == high;
+    });
+  }
+
   static std::string described(const Extent& extent) {
     const std::string_view aliases = extent.members > 1 ? " with its aliases" : "";
     return cat("buffer ", extent.buffer, aliases, " (bytes ",
-               range(extent.first, Wide{extent.last} + 1), ", life ",
+               range(extent.first, Wide{extent.last} + 1), extent.is_slice ? " in " : ", life ",
                range(extent.birth, extent.death), ")");
   }
 

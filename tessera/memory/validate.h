@@ -21,7 +21,7 @@ enum class Flaw : std::uint8_t {
   kMisaligned,      ///< an offset that is not a multiple of the buffer's alignment
   kMoved,           ///< a fixed buffer is at another offset
   kTornAlias,       ///< an alias is not at its position inside the other buffer
-  kOverlap,         ///< two buffers share bytes at the same moment
+  kOverlap,         ///< two buffers share bytes at the same moment; in a gap, bytes that are kept
 };
 std::string_view flaw_name(Flaw flaw);  ///< "wrong_count", "negative", ..
 
@@ -35,8 +35,9 @@ struct Finding {
 
 /// Everything that is wrong with a plan, by buffer; at most `most` findings. Naive on purpose: it
 /// follows the definition in problem.h, one pair of buffers after the other, and shares no code
-/// with the solvers. Only pairs that are live together are compared, and none when a sweep through
-/// time finds all extents one above the other, so large plans can be checked too.
+/// with the solvers. Gaps count for buffers that share no memory by aliases; where gaps overlap,
+/// the one that began first counts. Only pairs that are live together are compared, and none when
+/// a sweep through time finds all extents one above the other, so large plans can be checked too.
 std::vector<Finding> validate(const Problem& problem, std::span<const std::int64_t> offsets,
                               std::optional<std::int64_t> capacity = {}, std::size_t most = 64);
 

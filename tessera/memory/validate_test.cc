@@ -201,7 +201,14 @@ bool overlaps(const Problem& problem, const Offsets& offsets) {
     for (std::size_t i = 0; i < count; ++i) {
       const Buffer& buffer = problem.buffers[i];
       if (moment < buffer.lower || moment >= buffer.upper) continue;
-      for (std::int64_t byte = 0; byte < buffer.size; ++byte) {
+      std::int64_t from = 0;
+      std::int64_t to = buffer.size;
+      for (const Gap& gap : buffer.gaps) {
+        if (moment < gap.lower || moment >= gap.upper) continue;
+        from = gap.kept_from;
+        to = gap.kept_to;
+      }
+      for (std::int64_t byte = from; byte < to; ++byte) {
         auto& cell = owner.at(static_cast<std::size_t>(offsets[i] + byte));
         if (cell) return true;
         cell = i;
@@ -213,18 +220,72 @@ bool overlaps(const Problem& problem, const Offsets& offsets) {
 
 TEST(Validate, AgreesWithBytesAndMoments) {
   int wrong = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 8000; ++seed) {
     Dice dice(seed);
-    Problem problem = test::random_problem(
-        dice, {.max_buffers = 8, .aligned = 0, .alias = 0, .fixed = 0, .hint = 0});
+    test::ProblemLimits limits{.max_buffers = 8, .aligned = 0, .alias = 0, .fixed = 0, .hint = 0};
+    limits.gaps = seed % 2 == 0 ? 0 : 70;
+    const Problem problem = test::random_problem(dice, limits);
     Offsets offsets;
     for (std::size_t i = 0; i < problem.buffers.size(); ++i) offsets.push_back(dice.below(60));
     const bool expected = overlaps(problem, offsets);
     wrong += expected ? 1 : 0;
     EXPECT_EQ(!validate(problem, offsets).empty(), expected) << seed << test::text_of(problem);
   }
-  EXPECT_GT(wrong, 400);
-  EXPECT_LT(wrong, 3600);
+  EXPECT_GT(wrong, 800);
+  EXPECT_LT(wrong, 7200);
+}
+
+TEST(Validate, FindsOverlapsOnlyWhereBytesAreKept) {
+  // Bytes 4 to 12, of which 6 and 7 are kept in the gap.
+  Problem problem{{{.lower = 0, .upper = 9, .size = 8, .gaps = {{3, 6, 2, 4}}},
+                   {.lower = 3, .upper = 6, .size = 4}}};
+  EXPECT_TRUE(validate(problem, Offsets{4, 8}, 12).empty());
+  EXPECT_TRUE(validate(problem, Offsets{4, 2}).empty());
+  expect_only(validate(problem, Offsets{4, 7}), Flaw::kOverlap, 0, 1,
+              "0 [6 8 [3 6 1 [7 11 [3 6 [7 8 3");
+  // After the gap all bytes are back; before it they are still there. One finding for both.
+  problem.buffers[1].upper = 7;
+  expect_only(validate(problem, Offsets{4, 8}), Flaw::kOverlap, 0, 1,
+              "0 [4 12 [6 9 1 [8 12 [3 7 [8 12 6");
+  problem.buffers[1].lower = 2;
+  EXPECT_EQ(validate(problem, Offsets{4, 8}).size(), 1U);
+  // The whole range must lie in the memory, however little of it is kept.
+  problem.buffers[1].size = 0;
+  problem.buffers[0].gaps = {{0, 9, 0, 1}};
+  expect_only(validate(problem, Offsets{4, 0}, 11), Flaw::kBeyondCapacity, 0, {}, "0 4 8 12 11");
+  // Two that are gone at the same time share everything.
+  const Problem gone{{{.lower = 0, .upper = 9, .size = 8, .gaps = {{1, 9}}},
+                      {.lower = 1, .upper = 9, .size = 8, .gaps = {{1, 2}, {4, 9}}},
+                      {.lower = 2, .upper = 4, .size = 1}}};
+  EXPECT_TRUE(validate(gone, Offsets{0, 0, 8}).empty());
+  EXPECT_EQ(validate(gone, Offsets{0, 0, 7}).size(), 1U);
+}
+
+TEST(Validate, IsNotHurtByGapsThatCannotBe) {
+  const std::vector<std::vector<Gap>> hostile = {
+      {{INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}},
+      {{INT64_MAX, INT64_MIN, 5, 2}},
+      {{5, 7, 0, 2}, {2, 6, INT64_MAX - 1, INT64_MAX}, {0, 9, 3, 4}},
+      {{-5, 20, -9, 3}, {0, 0}},
+  };
+  for (const std::vector<Gap>& gaps : hostile) {
+    for (const std::int64_t offset : {INT64_MAX, INT64_MIN, INT64_MAX - 4}) {
+      const Problem problem{{{.lower = 0, .upper = 9, .size = 8, .gaps = gaps},
+                             {.lower = 0, .upper = 9, .size = INT64_MAX, .gaps = gaps},
+                             {.lower = 9, .upper = 0, .size = 8, .gaps = gaps},
+                             {.lower = 0, .upper = 9, .size = 8, .alias = Alias{0, 0}}}};
+      EXPECT_FALSE(validate(problem, Offsets{offset, 0, 3, offset}).empty());
+    }
+  }
+}
+
+/// A gap of shared memory does not count.
+TEST(Validate, SharedMemoryHasNoGaps) {
+  const Problem problem{{{.lower = 0, .upper = 9, .size = 8, .gaps = {{3, 6}}},
+                         {.lower = 0, .upper = 9, .size = 4, .alias = Alias{0, 0}},
+                         {.lower = 3, .upper = 6, .size = 8}}};
+  EXPECT_EQ(validate(problem, Offsets{0, 0, 0}).size(), 1U);
+  EXPECT_EQ(validate(problem, Offsets{0, 1, 0}).size(), 3U);
 }
 
 TEST(Validate, CountsEveryPairThatMeets) {

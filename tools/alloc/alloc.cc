@@ -204,7 +204,8 @@ Verb alloc_verb() {
   verb.description =
       "Reads buffers from a CSV file whose first line names its columns. Required: id, lower, "
       "upper (exclusive) and size. Optional: alignment, offset (fixed), hint, alias (the id of the "
-      "buffer that contains it) and delta. Prints an offset for each buffer so that no two that "
+      "buffer that contains it), delta, and gaps (times in which it needs only some of its bytes: "
+      "7-9 12-13@0:64). Prints an offset for each buffer so that no two that "
       "are live at the same moment share a byte, the peak of the plan, and its gap to the lower "
       "bound, the bytes live at the fullest moment. With --capacity the search ends at the first "
       "plan within it, or at a proof that there is none; with --minimize, and without --capacity, "

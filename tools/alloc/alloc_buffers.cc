@@ -8,6 +8,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/alloc/alloc_csv.h"
+#include "tools/alloc/alloc_gaps.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -96,12 +97,15 @@ class BufferReader {
     }
     memory::Buffer buffer;
     std::string alias;
+    written_gaps_.clear();
     for (std::size_t c = 0; c < columns; ++c) {
       TESSERA_CHECK_OK(read_cell(file_.columns[c], row_.cells[c], buffer, alias));
     }
     TESSERA_CHECK_OK(check_alone(buffer, !alias.empty()));
+    gaps_ += written_gaps_.size();
+    TESSERA_CHECK_OK(add_gaps(std::move(written_gaps_), buffer));
     file_.rows.push_back({row_.from, row_.to, row_line_});
-    file_.problem.buffers.push_back(buffer);
+    file_.problem.buffers.push_back(std::move(buffer));
     aliases_.push_back(std::move(alias));
     return ok_status();
   }
@@ -112,6 +116,10 @@ class BufferReader {
     if (column == BufferColumn::kId) return read_id(cell);
     if (column == BufferColumn::kAlias) {
       alias = cell.value;
+      return ok_status();
+    }
+    if (column == BufferColumn::kGaps) {
+      TESSERA_TRY(written_gaps_, read_gaps(cell, file_.has(BufferColumn::kEnd), kMostGaps - gaps_));
       return ok_status();
     }
     const bool may_be_empty = column > BufferColumn::kSize && column != BufferColumn::kEnd;
@@ -252,10 +260,11 @@ class BufferReader {
     const Status named = memory::check(file_.problem, names);
     Error error = named ? found.error() : named.error();
     const memory::Buffer& buffer = file_.problem.buffers[i];
-    const BufferColumn column = error.code == ErrorCode::kOverflow ? largest_number(buffer)
-                                : buffer.fixed                     ? BufferColumn::kOffset
-                                : buffer.alias                     ? BufferColumn::kAlias
-                                                                   : BufferColumn::kId;
+    const BufferColumn column = error.code == ErrorCode::kOverflow       ? largest_number(buffer)
+                                : error.code == ErrorCode::kNotSupported ? BufferColumn::kGaps
+                                : buffer.fixed                           ? BufferColumn::kOffset
+                                : buffer.alias                           ? BufferColumn::kAlias
+                                                                         : BufferColumn::kId;
     error.span = file_.cell(text_, i, column);
     return at_line(file_.rows[i].line, std::move(error));
   }
@@ -267,6 +276,8 @@ class BufferReader {
   CellRow row_;
   BufferFile file_;
   std::vector<std::string> aliases_;
+  std::vector<WrittenGap> written_gaps_;  // of the current row
+  std::size_t gaps_ = 0;                  // of the rows before it
   std::unordered_map<std::string, std::size_t> by_id_;
 };
 

@@ -34,11 +34,12 @@ struct BufferRow {
 ///
 /// The first line names the columns, in any order. Required: id, lower, upper (exclusive) and size.
 /// Optional: alignment, offset (a fixed offset), hint (an offset to try first), alias (the id of
-/// the buffer that contains this one) and delta (bytes from that buffer's start). Cells of the
-/// optional columns may be empty. `start` and `begin` are other names of lower, `buffer` and
+/// the buffer that contains this one), delta (bytes from that buffer's start) and gaps (times in
+/// which it needs only some of its bytes, or none; see alloc_gaps.h). Cells of the optional columns
+/// may be empty. `start` and `begin` are other names of lower, `buffer` and
 /// `buffer_id` of id. `end` may stand in place of upper: the last moment of the lifetime, as in
 /// google/minimalloc. `stop` is refused, because programs differ on whether that moment is
-/// included, and so is `gaps`, because a buffer keeps its memory for its whole lifetime.
+/// included.
 struct BufferFile {
   std::vector<BufferColumn> columns;
   BufferRow header;

@@ -5,6 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/alloc/alloc_csv.h"
+#include "tools/alloc/alloc_gaps.h"
 #include "tools/alloc/alloc_offsets.h"
 #include "tools/testing/message_facts.h"
 
@@ -91,6 +92,43 @@ TEST(AllocBuffers, EndIsTheLastMoment) {
   EXPECT_EQ(file->problem.buffers[1].upper, 4);
 }
 
+std::string text_of(const std::vector<memory::Gap>& gaps) {
+  std::string text;
+  for (const memory::Gap& gap : gaps) {
+    text += cat(gap.lower, " ", gap.upper, " ", gap.kept_from, " ", gap.kept_to, "|");
+  }
+  return text;
+}
+
+/// The cells are those of google/minimalloc's documentation by example (tests/converter_test.cc):
+/// `7-8 9-10@1:17`; with a column end, `7-7 9-9` are the same moments.
+TEST(AllocBuffers, GapsAreReadInAnyOrder) {
+  struct Case {
+    std::string cell;
+    std::string exclusive;  ///< lower, upper and what is kept, with a column upper
+    std::string inclusive;  ///< with a column end
+  };
+  const std::vector<Case> cases = {
+      {"", "", ""},
+      {"   ", "", ""},
+      {"7-8 9-10@1:17", "7 8 0 0|9 10 1 17|", "7 9 0 0|9 11 1 17|"},
+      {"9-10@0:18   7-9 ", "7 9 0 0|9 10 0 18|", ""},
+      {"\" 7-8\t9-10 \"", "7 8 0 0|9 10 0 0|", "7 9 0 0|9 11 0 0|"},
+      {"-3--1@007:8", "-3 -1 7 8|", "-3 0 7 8|"},
+      {"-4-11", "-4 11 0 0|", "-4 12 0 0|"},
+  };
+  for (const Case& c : cases) {
+    for (const bool inclusive : {false, true}) {
+      if (inclusive && c.inclusive.empty() && !c.exclusive.empty()) continue;
+      const Result<BufferFile> file = read_buffers(
+          cat("id,gaps,lower,", inclusive ? "end" : "upper", ",size\nx,", c.cell, ",-4,12,18\n"));
+      ASSERT_TRUE(file.ok()) << c.cell << ": " << file.error().message;
+      EXPECT_EQ(text_of(file->problem.buffers[0].gaps), inclusive ? c.inclusive : c.exclusive)
+          << c.cell;
+    }
+  }
+}
+
 struct Refusal {
   std::string text;
   ErrorCode code;
@@ -127,7 +165,7 @@ TEST(AllocBuffers, BadHeadersAreRefused) {
            {"id,lower,upper,size,start\n", kContradiction, "start", "1", ""},
            {"id,lower,upper,size,size\n", kContradiction, "size", "1", ""},
            {"id,start,stop,size\n", kUnknownName, "stop", "1 'stop'", "upper"},
-           {"id,start,end,size,gaps\n", kNotSupported, "gaps", "1", "remove"},
+           {"id,lower,upper,size,gaps,Gaps\n", kContradiction, "Gaps", "1", "omit"},
            {"id,start,end,upper,size\n", kContradiction, "upper", "1", "omit"},
            {"id,start,end,size\na,4,3,8\n", kBadBuffer, "3", "2 4 4", "upper"},
            {"id,start,end,size\na,4,9223372036854775807,8\n", kOverflow, "9223372036854775807",
@@ -185,6 +223,82 @@ TEST(AllocBuffers, BadRowsAreRefused) {
   }
 }
 
+TEST(AllocBuffers, BadGapsAreRefused) {
+  using enum ErrorCode;
+  const auto row = [](const std::string& gaps) {
+    return cat("id,lower,upper,size,gaps\nw,0,9,64,1-2\na,5,12,16,", gaps, "\n");
+  };
+  const std::string huge = "99999999999999999999";
+  const std::string zeros(200, '0');
+  for (const Refusal& refusal : std::vector<Refusal>{
+           // What is no gap.
+           {row("6"), kSyntax, "6", "3 '6'", "7-9@0:64"},
+           {row("6-7-8"), kSyntax, "6-7-8", "3 '6-7-8'", "7-9@0:64"},
+           {row("A-B"), kSyntax, "A-B", "3 'A-B'", "7-9@0:64"},
+           {row("6-7 x"), kSyntax, "x", "3 'x'", "7-9@0:64"},
+           {row("6 - 7"), kSyntax, "6", "3 '6'", "blanks"},
+           {row("6-"), kSyntax, "6-", "3 '6-'", ""},
+           {row("-"), kSyntax, "-", "3 '-'", ""},
+           {row("6..7"), kSyntax, "6..7", "3 '6..7'", ""},
+           {row("6-+7"), kSyntax, "6-+7", "3 '6-+7'", ""},
+           {row("6-7@"), kSyntax, "6-7@", "3 '6-7@'", ""},
+           {row("6-7@4"), kSyntax, "6-7@4", "3 '6-7@4'", ""},
+           {row("6-7@4-8"), kSyntax, "6-7@4-8", "3 '6-7@4-8'", ""},
+           {row("6-7@4:8:9"), kSyntax, "6-7@4:8:9", "3 '6-7@4:8:9'", ""},
+           {row("6-7@@4:8"), kSyntax, "6-7@@4:8", "3 '6-7@@4:8'", ""},
+           {row("\"6-7\n8-9\""), kSyntax, "6-7\n8-9", "3 '6-7?8-9'", ""},
+           {row("\"6-7 \"\"\""), kSyntax, "\"6-7 \"\"\"", "3 '\"'", ""},
+           // Numbers.
+           {row("6-" + huge), kBadNumber, huge, "3 '" + huge + "'", "smaller"},
+           {row("-" + huge + "-7"), kBadNumber, "-" + huge, "3 '-" + huge + "'", "smaller"},
+           {row("6-7@0:" + huge), kBadNumber, huge, "3 '" + huge + "'", "smaller"},
+           {"id,lower,end,size,gaps\na,5,12,16,6-9223372036854775807\n", kOverflow,
+            "6-9223372036854775807", "2 9223372036854775807", "smaller"},
+           // Times: line, gap, lifetime.
+           {row("7-7"), kBadBuffer, "7-7", "3 7 7", "first moment after"},
+           {row("9-7"), kBadBuffer, "9-7", "3 9 7", "first moment after"},
+           {row("4-7"), kBadBuffer, "4-7", "3 4 7 5 12", "5 to 12"},
+           {row("11-13"), kBadBuffer, "11-13", "3 11 13 5 12", "5 to 12"},
+           {row("20-" + zeros + "30"), kBadBuffer, "20-" + zeros + "30", "3 20 30 5 12", ""},
+           {row("-9223372036854775808-9223372036854775807"), kBadBuffer,
+            "-9223372036854775808-9223372036854775807",
+            "3 -9223372036854775808 9223372036854775807 5 12", ""},
+           {"id,lower,end,size,gaps\na,5,12,16,9-8\n", kBadBuffer, "9-8", "2 9 9", "last moment"},
+           {"id,lower,end,size,gaps\na,5,12,16,6-13\n", kBadBuffer, "6-13", "2 6 14 5 13", ""},
+           // Overlapping gaps: the later one is marked, with both in the message.
+           {row("6-8 7-9"), kBadBuffer, "7-9", "3 7 9 6 8", "touch"},
+           {row("7-9 6-8"), kBadBuffer, "7-9", "3 7 9 6 8", "touch"},
+           {row("6-8 6-8"), kBadBuffer, "6-8", "3 6 8 6 8", "touch"},
+           {"id,lower,end,size,gaps\na,5,12,16,6-8 8-9\n", kBadBuffer, "8-9", "2 8 10 6 9", ""},
+           // Windows.
+           {row("6-7@4:4"), kBadBuffer, "6-7@4:4", "3 4 4", "omit"},
+           {row("6-7@8:4"), kBadBuffer, "6-7@8:4", "3 8 4", "omit"},
+           {row("6-7@0:17"), kBadBuffer, "6-7@0:17", "3 0 17 16", "16"},
+           {row("6-7@-1:4"), kBadBuffer, "6-7@-1:4", "3 -1 4 16", "16"},
+           {row("6-7@16:9223372036854775807"), kBadBuffer, "6-7@16:9223372036854775807",
+            "3 16 9223372036854775807 16", "16"},
+           // Memory that is shared.
+           {"id,lower,upper,size,alias,gaps\na,5,12,16,,6-7\nb,5,12,8,a,\n", kNotSupported, "6-7",
+            "2 'a'", "alias"},
+           {"id,lower,upper,size,alias,gaps\na,5,12,16,,\nb,5,12,8,a,6-7\n", kNotSupported, "6-7",
+            "3 'b'", "alias"},
+           // Fixed buffers, one in the gap of the other and a moment longer.
+           {"id,lower,upper,size,offset,gaps\na,0,9,16,0,3-6\nb,3,7,8,8,\n", kBadBuffer, "8",
+            "3 'b' 'a' 2 8 16 6", ""},
+       }) {
+    expect_refused(refusal);
+  }
+}
+
+TEST(AllocBuffers, TooManyGapsAreRefused) {
+  std::string text = "id,lower,upper,size,gaps\na,0,9,1,3-4\nb,0,9000000,1,";
+  for (std::size_t i = 0; i + 1 < kMostGaps; ++i) text += cat(2 * i, "-", 2 * i + 1, " ");
+  EXPECT_TRUE(read_buffers(text).ok());
+  const Result<BufferFile> file = read_buffers(text + "8999998-8999999");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::kTooLarge);
+}
+
 TEST(AllocBuffers, ABufferLargerThanTheCapacityNamesItsLine) {
   const std::string text = "id,lower,upper,size,offset\na,0,3,64,\nz,0,1,0,99\nb,3,4,32,33\n";
   const BufferFile file = *read_buffers(text);
@@ -209,6 +323,16 @@ TEST(AllocBuffers, OffsetsAreWrittenWhereTheyBelong) {
   const BufferFile again = *read_buffers(written);
   EXPECT_EQ(again.problem.buffers[0].fixed, 10);
   EXPECT_EQ(again.problem.buffers[1].fixed, 200);
+}
+
+TEST(AllocBuffers, GapsSurviveTheOffsets) {
+  const std::string text = "id,lower,upper,size,gaps\na,0,9,8,7-9 3-6@0:2\nb,3,6,6,\n";
+  const std::string written =
+      with_offsets(*read_buffers(text), text, std::vector<std::int64_t>{0, 2});
+  EXPECT_EQ(written, "id,lower,upper,size,gaps,offset\na,0,9,8,7-9 3-6@0:2,0\nb,3,6,6,,2\n");
+  const BufferFile again = *read_buffers(written);
+  EXPECT_EQ(text_of(again.problem.buffers[0].gaps), "3 6 0 2|7 9 0 0|");
+  EXPECT_EQ(again.problem.buffers[1].fixed, 2);
 }
 
 TEST(AllocBuffers, LongFilesAreRefusedBeforeTheyAreRead) {

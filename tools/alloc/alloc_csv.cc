@@ -97,8 +97,8 @@ class RowReader {
   std::size_t at_;
 };
 
-constexpr std::array<std::string_view, 10> kNames = {
-    "id", "lower", "upper", "size", "alignment", "offset", "hint", "alias", "delta", "end"};
+constexpr std::array<std::string_view, 11> kNames = {
+    "id", "lower", "upper", "size", "alignment", "offset", "hint", "alias", "delta", "end", "gaps"};
 constexpr std::size_t kNeeded = 4;
 
 std::optional<BufferColumn> known_column(std::string_view name) {
@@ -126,10 +126,6 @@ std::string all_names() {
 Result<BufferColumn> column_of(const Cell& cell) {
   const std::string name = lower_case(cell.value);
   if (const std::optional<BufferColumn> column = known_column(name)) return *column;
-  if (name == "gaps") {
-    return Error{ErrorCode::kNotSupported, "gaps in lifetimes are not supported", cell.span,
-                 "remove the column: a buffer then keeps its memory during its gaps"};
-  }
   if (name == "stop") {
     return Error{ErrorCode::kUnknownName,
                  cat("column ", quote(cell.value),

@@ -50,7 +50,8 @@ enum class BufferColumn : std::uint8_t {
   kHint,
   kAlias,
   kDelta,
-  kEnd,  ///< in place of upper: the last moment of the lifetime
+  kEnd,   ///< in place of upper: the last moment of the lifetime
+  kGaps,  ///< when it needs only some of its bytes; see alloc_gaps.h
 };
 inline constexpr std::string_view kNeededColumns = "id,lower,upper,size";
 

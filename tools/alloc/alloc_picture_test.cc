@@ -83,6 +83,36 @@ TEST(AllocPicture, HasALineForEachBorderAndAColumnForEachMoment) {
   EXPECT_EQ(plan_picture(many, ids, terminal), "") << "40 moments do not fit 20 columns";
 }
 
+/// Buffer 0 has 8 bytes at 0 and, from moment 3 to 6, only its bytes 2 and 3; buffer 1 of 4 bytes
+/// is above these for that time, and leaves two bytes free.
+memory::Problem gapped_problem() {
+  return {{{.lower = 0, .upper = 9, .size = 8, .gaps = {{3, 6, 2, 4}}},
+           {.lower = 3, .upper = 6, .size = 4}}};
+}
+
+TEST(AllocPicture, ShowsWhatIsKeptInGaps) {
+  const std::vector<PlacedBlock> blocks =
+      *placed_blocks(gapped_problem(), std::vector<std::int64_t>{0, 4});
+  Terminal terminal;
+  terminal.width = 40;
+  EXPECT_EQ(plan_picture(blocks, std::vector<std::string>{"a", "b"}, terminal),
+            "address\n"
+            "      4 [a       ][b       ][a       ]\n"
+            "      2 [        ][a       ][        ]\n"
+            "      0 [        ]          [        ]\n"
+            "time    0         3         6         9\n");
+}
+
+TEST(AllocProfile, CountsWhatIsKeptInGaps) {
+  const std::vector<PlacedBlock> blocks =
+      *placed_blocks(gapped_problem(), std::vector<std::int64_t>{0, 4});
+  std::string text;
+  for (const TimeRange& range : time_ranges_of(blocks)) {
+    text += cat(range.from, " ", range.to, " ", range.live, " ", range.count, " ", range.top, "|");
+  }
+  EXPECT_EQ(text, "0 3 8 1 8|3 6 6 2 8|6 9 8 1 8|");
+}
+
 TEST(AllocPicture, SearchLineStaysInsideTheTerminal) {
   const memory::Progress progress{3.7, 12'345'678, 1048576, 1043456};
   EXPECT_EQ(search_line(progress, 80), "peak 1048576 so far, at least 1043456, 12 M nodes, 3 s");
@@ -179,6 +209,20 @@ TEST(AllocSvg, EveryBufferHasARectangleAndATooltip) {
   // A capacity far above the plan is printed but not drawn.
   EXPECT_EQ(drawn(plan, 1000).find(">capacity "), std::string::npos);
   EXPECT_NE(drawn(plan, 1000).find(" 1000"), std::string::npos);
+}
+
+TEST(AllocSvg, ABufferWithGapsHasARectangleForEachPart) {
+  MadePlan plan = made_plan(1, 2);
+  plan.file.problem = gapped_problem();
+  plan.solution.offsets[1] = 4;
+  plan.solution.peak = 8;
+  const std::string svg = drawn(plan, {});
+  // Three of the first, one of the second, and the background.
+  EXPECT_EQ(count_in(svg, "<rect"), 5U);
+  EXPECT_EQ(count_in(svg, "<title>&lt;0&gt;: 8 bytes at 0, from 0 to 3<"), 1U);
+  EXPECT_EQ(count_in(svg, "<title>&lt;0&gt;: 2 of 8 bytes at 2, from 3 to 6<"), 1U);
+  EXPECT_EQ(count_in(svg, "<title>&lt;0&gt;: 8 bytes at 0, from 6 to 9<"), 1U);
+  EXPECT_EQ(count_in(svg, "<title>&lt;1&gt;: 4 bytes at 4, from 3 to 6<"), 1U);
 }
 
 TEST(AllocSvg, ManyBuffersStayASmallPicture) {

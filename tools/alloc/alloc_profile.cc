@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tessera/memory/solver/packing.h"
+#include "tessera/memory/solver/strips.h"
 
 namespace tessera::tools {
 
@@ -27,7 +28,19 @@ Result<std::vector<PlacedBlock>> placed_blocks(const memory::Problem& problem,
     held.offset = offsets[i] - packing.delta[i];
     held.size = packing.blocks[block].size;
   }
-  return blocks;
+  if (!packing.has_gaps()) return blocks;
+  std::vector<PlacedBlock> strips;
+  for (const PlacedBlock& held : blocks) {
+    const memory::Buffer& buffer = problem.buffers[held.buffer];
+    if (buffer.gaps.empty()) strips.push_back(held);
+    if (buffer.gaps.empty()) continue;
+    memory::each_strip(
+        buffer, [&](std::int64_t lower, std::int64_t upper, std::int64_t low, std::int64_t high) {
+          strips.push_back({lower, upper, held.offset + low, high - low, held.buffer, 0});
+          return true;
+        });
+  }
+  return strips;
 }
 
 std::vector<TimeRange> time_ranges_of(std::span<const PlacedBlock> blocks) {

@@ -11,7 +11,8 @@
 namespace tessera::tools {
 
 /// A rectangle of addresses and time that a plan occupies: a buffer, or all buffers that share its
-/// memory.
+/// memory. A buffer with gaps is several: one between two gaps, and one in each gap that keeps
+/// bytes.
 struct PlacedBlock {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
@@ -30,7 +31,7 @@ struct TimeRange {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::int64_t live = 0;   ///< bytes
-  std::int64_t count = 0;  ///< number of rectangles
+  std::int64_t count = 0;  ///< number of rectangles, each of another buffer
   std::int64_t top = 0;    ///< one past the highest byte in use
 };
 /// All ranges from the first start to the last end, in order, including those in which no buffer

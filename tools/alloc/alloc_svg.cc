@@ -180,23 +180,22 @@ class Drawing {
                svg_number(box.width), "\" height=\"", svg_number(box.height), "\" ", more, ">");
   }
 
-  static std::string tooltip(std::string_view id, const memory::Buffer& buffer,
-                             std::int64_t offset) {
-    return cat("<title>", svg_text(id, kMostLetters), ": ", count_of(buffer.size, "byte"), " at ",
-               offset, ", from ", buffer.lower, " to ", buffer.upper, "</title>");
+  /// `held` may be less than the size of the whole, which has gaps.
+  static std::string tooltip(std::string_view id, const PlacedBlock& held, std::int64_t size) {
+    const std::string part = held.size < size ? cat(held.size, " of ") : "";
+    return cat("<title>", svg_text(id, kMostLetters), ": ", part, count_of(size, "byte"), " at ",
+               held.offset, ", from ", held.lower, " to ", held.upper, "</title>");
   }
 
   void draw_buffer(const PlacedBlock& held) {
     const Box box = box_of(held);
     const std::string& id = answer_.file.ids[held.buffer];
-    memory::Buffer whole;  // with all that share it
-    whole.lower = held.lower;
-    whole.upper = held.upper;
-    whole.size = held.size;
+    const memory::Buffer& buffer = answer_.file.problem.buffers[held.buffer];
+    const std::int64_t size = buffer.gaps.empty() ? held.size : buffer.size;
     const bool has_edge = std::min(box.width, box.height) >= 3;
     out_ += cat(rectangle(box, cat("fill=\"", svg_colour(id), "\"",
                                    has_edge ? " stroke=\"#374151\" stroke-width=\"0.6\"" : "")),
-                tooltip(id, whole, held.offset), "</rect>\n");
+                tooltip(id, held, size), "</rect>\n");
     draw_label(box, id);
   }
 
@@ -228,7 +227,7 @@ class Drawing {
       out_ += cat(rectangle(box_of(part),
                             "fill=\"#ffffff\" fill-opacity=\"0.25\" stroke=\"#111827\" "
                             "stroke-width=\"0.8\" stroke-dasharray=\"4 2\""),
-                  tooltip(answer_.file.ids[i], buffer, offset), "</rect>\n");
+                  tooltip(answer_.file.ids[i], part, buffer.size), "</rect>\n");
       draw_label(box_of(part), answer_.file.ids[i]);
     }
     if (aliases <= kMostAliases) return;

@@ -96,6 +96,47 @@ TEST_F(Alloc, FollowsFixedOffsetsAlignmentsAndAliases) {
   EXPECT_EQ(json["peak"], 110);
 }
 
+/// Four buffers of 64 + 48 + 48 + 32 bytes: the two that need memory for a short time use that of
+/// 'state' in its gaps, of which it keeps 16 bytes in the second. 64 + 48 bytes are live at all
+/// times.
+TEST_F(Alloc, UsesTheMemoryOfGaps) {
+  const std::string text =
+      "id,lower,upper,size,gaps\nweights,0,6,64,\nstate,0,6,48,1-3 4-5@0:16\n"
+      "scratch,1,3,48,\nchunk,4,5,32,\n";
+  const Json json = run({"alloc", "-", "--json"}, text).json();
+  EXPECT_EQ(json["peak"], 112);
+  EXPECT_EQ(json["lower_bound"], 112);
+  EXPECT_EQ(json["optimal"], true);
+  expect_plan(text, json);
+  // The same moments with a column end.
+  const std::string inclusive =
+      "id,lower,end,size,gaps\nweights,0,5,64,\nstate,0,5,48,1-2 4-4@0:16\n"
+      "scratch,1,2,48,\nchunk,4,4,32,\n";
+  EXPECT_EQ(run({"alloc", "-", "--json"}, inclusive).json()["offsets"], json["offsets"]);
+  // Written, read and checked again; 'scratch' may now lie on bytes of 'state'.
+  const Answer written = run(
+      {"alloc", file(text), "--capacity", "112", "--out", path("o.csv"), "--svg", path("p.svg")});
+  EXPECT_EQ(written.status, 0) << written.err;
+  const Answer again = run({"alloc", path("o.csv"), "--capacity", "112", "--json"});
+  EXPECT_EQ(again.status, 0) << again.out;
+  EXPECT_EQ(again.json()["offsets"], json["offsets"]);
+  EXPECT_TRUE(has(read("p.svg"), "16 of 48 bytes at ")) << read("p.svg");
+  const Answer tight = run({"alloc", "-", "--capacity", "111", "--json"}, text);
+  EXPECT_EQ(tight.status, 1);
+  EXPECT_EQ(tight.json()["outcome"], "does_not_fit");
+  EXPECT_EQ(tight.json()["shortfall"]["missing_bytes"], 1);
+}
+
+TEST_F(Alloc, GapsThatCannotBeHaveTheirPosition) {
+  const std::string name = file("id,lower,upper,size,gaps\nw,0,9,64,2-4 3-5@0:8\n");
+  const Answer text = run({"alloc", name});
+  EXPECT_EQ(text.status, 2);
+  EXPECT_TRUE(text.err.starts_with("error[bad_buffer]: line 2: ")) << text.err;
+  EXPECT_TRUE(has(text.err, "\n --> " + name + ":2:14\n  | w,0,9,64,2-4 3-5@0:8\n" +
+                                "  |              ^^^^^^^\nhelp: "))
+      << text.err;
+}
+
 TEST_F(Alloc, TextHasPeakBoundAndPicture) {
   const Answer answer = run({"alloc", file(kBuffers), "--capacity", "128", "--minimize"});
   EXPECT_EQ(answer.status, 0);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/base/text.h"
 #include "tessera/memory/lock_step/lock_first_fit.h"
 #include "tessera/memory/lock_step/lock_piece.h"
 #include "tessera/memory/lock_step/meetings.h"
@@ -277,8 +278,20 @@ class Stepper {
 
 }  // namespace
 
+Status refuse_gaps(std::span<const Buffer> buffers) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].gaps.empty()) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    return Error{ErrorCode::kNotSupported,
+                 cat("buffer ", i, " has gaps, which plans for several places do not support"),
+                 Span{at, at + 1}, "remove its gaps, or plan each place with solve"};
+  }
+  return ok_status();
+}
+
 Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
                            const SolveOptions& options) {
+  TESSERA_CHECK_OK(refuse_gaps(lives.buffers));
   return Stepper(lives, sizes, lower_bound, options).run();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -43,8 +44,12 @@ struct LockStep {
 /// comparisons of their sizes, only plans for the largest sizes are made; components of more than
 /// 2^12 buffers are not searched. `lower_bound` is the largest bound of a class. The same number of
 /// nodes gives the same plan.
-/// Errors: those of check() on any class, kOutOfMemory.
+/// Errors: those of check() on any class, kNotSupported for gaps, kOutOfMemory.
 Result<LockStep> lock_step(const Problem& lives, const ClassSizes& sizes, std::int64_t lower_bound,
                            const SolveOptions& options);
+
+/// kNotSupported when a buffer has gaps, for plans of several places. The span of the error is [i,
+/// i + 1) of the buffer.
+Status refuse_gaps(std::span<const Buffer> buffers);
 
 }  // namespace tessera::memory

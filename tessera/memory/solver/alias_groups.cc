@@ -8,6 +8,34 @@
 namespace tessera::memory {
 namespace {
 
+Status check_gaps(const Buffer& buffer, std::size_t i, const Complaints& complaints) {
+  std::int64_t free_from = buffer.lower;
+  for (const Gap& gap : buffer.gaps) {
+    const auto name = [&gap] { return cat("has the gap [", gap.lower, ", ", gap.upper, ")"); };
+    if (gap.lower >= gap.upper) {
+      return complaints.bad(i, cat(name(), ", which is empty"),
+                            "upper is the first moment after the gap; it must be above lower");
+    }
+    if (gap.lower < buffer.lower || gap.upper > buffer.upper) {
+      return complaints.bad(
+          i, cat(name(), " outside its lifetime [", buffer.lower, ", ", buffer.upper, ")"),
+          "gaps lie inside the lifetime");
+    }
+    if (gap.lower < free_from) {
+      return complaints.bad(i, cat(name(), " before the end ", free_from, " of the previous gap"),
+                            "gaps are in the order of time and do not overlap");
+    }
+    if (gap.kept_from < 0 || gap.kept_from > gap.kept_to || gap.kept_to > buffer.size) {
+      return complaints.bad(i,
+                            cat("keeps bytes [", gap.kept_from, ", ", gap.kept_to,
+                                ") in a gap, but has ", buffer.size, " bytes"),
+                            "a gap keeps a range of the bytes of its buffer, or none");
+    }
+    free_from = gap.upper;
+  }
+  return ok_status();
+}
+
 Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& complaints) {
   if (buffer.lower >= buffer.upper) {
     return complaints.bad(i, cat("has the empty lifetime [", buffer.lower, ", ", buffer.upper, ")"),
@@ -34,6 +62,22 @@ Status check_alone(const Buffer& buffer, std::size_t i, const Complaints& compla
                               ", not a multiple of its alignment ", buffer.alignment),
                           cat("fix it at ", *buffer.fixed / buffer.alignment * buffer.alignment,
                               ", or change the alignment"));
+  }
+  return check_gaps(buffer, i, complaints);
+}
+
+/// What shares memory keeps it from the first birth to the last death.
+Status check_gaps_alone(const Problem& problem, const Array<std::int32_t>& root,
+                        const Complaints& complaints) {
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    const auto whole = static_cast<std::size_t>(root[i]);
+    if (whole == i) continue;
+    for (const std::size_t sharer : {i, whole}) {
+      if (problem.buffers[sharer].gaps.empty()) continue;
+      return complaints.about(
+          sharer, ErrorCode::kNotSupported, "has gaps, and shares memory by an alias",
+          "remove its gaps or the alias: what shares memory keeps it for the whole lifetime");
+    }
   }
   return ok_status();
 }
@@ -136,6 +180,7 @@ Status join_aliases(const Problem& problem, const Complaints& complaints, AliasG
     TESSERA_CHECK_OK(check_alone(problem.buffers[i], i, complaints));
   }
   TESSERA_CHECK_OK(follow_aliases(problem, complaints, aliases.root, aliases.delta));
+  TESSERA_CHECK_OK(check_gaps_alone(problem, aliases.root, complaints));
   if (!aliases.groups.resize(count)) return out_of_memory();
   for (std::size_t i = 0; i < count; ++i) {
     TESSERA_CHECK_OK(join(problem.buffers[i], i, aliases.delta[i], complaints,

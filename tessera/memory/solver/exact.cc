@@ -11,6 +11,8 @@ namespace {
 
 /// Orders of the candidates, by `weight`, largest first. Weights stay below 2^56.
 constexpr int kOrders = 6;
+/// A turn of pairs is a single run, as long as all orders of a turn of corners.
+constexpr std::int64_t kRunsOfATurn = 3 * kOrders;
 /// Each turn has 1/kSlowly more nodes than the one before. Many short runs find what few long ones
 /// miss. When minimising it is 1/kQuickly, because a turn is already many searches.
 constexpr std::int64_t kSlowly = 12;
@@ -49,6 +51,7 @@ std::int64_t weight(const Block& block, int order) {
 }  // namespace
 
 bool Exact::can_search(const Packing& packing) {
+  if (packing.has_gaps()) return PairSearch::can_search(packing);
   std::int64_t spans = 0;
   for (const Block& block : packing.blocks) spans += block.to - block.from;
   return packing.blocks.size() <= kMostSearchedBlocks && spans <= kMostSearchedSections;
@@ -77,7 +80,21 @@ void Exact::rank(int order) {
   }
 }
 
+SearchEnd Exact::turn_of_pairs(std::int64_t capacity, std::int64_t nodes,
+                               Array<std::int64_t>& offsets) {
+  if (!pairs_) {
+    pairs_.emplace(packing_, techniques_, budget_);
+    if (!pairs_->build()) {
+      pairs_.reset();
+      return SearchEnd::kNoMemory;
+    }
+  }
+  budget_.start_run(techniques_.preordering ? kRunsOfATurn * nodes : INT64_MAX);
+  return pairs_->run(capacity, turns_++, offsets);
+}
+
 SearchEnd Exact::turn(std::int64_t capacity, std::int64_t nodes, Array<std::int64_t>& offsets) {
+  if (packing_.has_gaps()) return turn_of_pairs(capacity, nodes, offsets);
   if (!prepare(capacity)) return SearchEnd::kNoMemory;
   const int orders = techniques_.preordering ? kOrders : 1;
   constexpr CornerChoice kChoices[] = {CornerChoice::kWorst, CornerChoice::kFewestLowest,
@@ -120,7 +137,7 @@ SearchEnd Exact::minimise(std::int64_t target, Array<std::int64_t>& offsets, std
     std::int64_t tried = -1;  // the highest capacity at which no plan was found
     for (;;) {
       const std::int64_t low = std::max(target, proven_bound);
-      const std::int64_t high = peak - grain;  // the next lower possible peak
+      const std::int64_t high = (peak - 1) / grain * grain;  // the next lower possible peak
       if (low > high) {
         // There is no multiple of the grain between the bound and the plan.
         if (low == proven_bound) proven_bound = std::max(low, peak);

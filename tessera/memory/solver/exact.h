@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "tessera/base/array.h"
 #include "tessera/memory/solver/packing.h"
+#include "tessera/memory/solver/pair_search.h"
 #include "tessera/memory/solver/search.h"
 #include "tessera/memory/solver/work_budget.h"
 
@@ -12,7 +14,8 @@ namespace tessera::memory {
 
 /// Searches a packing repeatedly, each time in another order: while a run uses up its nodes in the
 /// wrong corner, another order may find a plan at once. What runs learn is kept: states that
-/// failed, and sections in which dead ends accumulate.
+/// failed, and sections in which dead ends accumulate. Blocks with gaps are searched pair by pair
+/// (pair_search.h), all others corner by corner (search.h).
 class Exact {
  public:
   /// `packing`, `techniques` and `budget` must outlive this object.
@@ -40,12 +43,14 @@ class Exact {
   /// One turn: every order once, each for at most `nodes`. Later turns use the same orders with
   /// increasing noise.
   SearchEnd turn(std::int64_t capacity, std::int64_t nodes, Array<std::int64_t>& offsets);
+  SearchEnd turn_of_pairs(std::int64_t capacity, std::int64_t nodes, Array<std::int64_t>& offsets);
   [[nodiscard]] bool prepare(std::int64_t capacity);
   void rank(int order);
 
   const Packing& packing_;
   const Techniques& techniques_;
   WorkBudget& budget_;
+  std::optional<PairSearch> pairs_;  // with gaps, instead of all that follows but the turns
   SearchState state_;
   Failures failures_;
   Array<std::int64_t> ranks_;

@@ -8,19 +8,17 @@ namespace tessera::memory {
 
 bool FirstFit::build(const Packing& packing) {
   packing_ = &packing;
-  return overlaps_.build(packing);
+  return obstacles_.build(packing);
 }
 
 bool FirstFit::lowest(std::int32_t block, std::span<const std::int64_t> offsets,
                       std::int64_t& offset) {
   const Block& put = packing_->blocks[static_cast<std::size_t>(block)];
-  if (!overlaps_.meet(put.from, put.to, met_) || !taken_.reserve(met_.size())) return false;
+  if (!obstacles_.find(block) || !taken_.reserve(obstacles_.count())) return false;
   taken_.clear();
-  for (const std::int32_t other : met_) {
-    const auto at = static_cast<std::size_t>(other);
-    if (other == block || offsets[at] == kNowhere) continue;
-    if (!taken_.push({offsets[at], offsets[at] + packing_->blocks[at].size})) return false;
-  }
+  obstacles_.each(offsets, [this](std::int32_t, std::int64_t from, std::int64_t to) {
+    (void)taken_.push({from, to});  // there is room
+  });
   std::sort(taken_.begin(), taken_.end(), [](const Range& a, const Range& b) {
     return a.from != b.from ? a.from < b.from : a.to < b.to;
   });
@@ -36,15 +34,14 @@ bool FirstFit::in_the_way(std::int32_t block, std::span<const std::int64_t> offs
                           Array<std::int32_t>& found) {
   const Block& put = packing_->blocks[static_cast<std::size_t>(block)];
   const std::int64_t from = offsets[static_cast<std::size_t>(block)];
-  if (!overlaps_.meet(put.from, put.to, met_) || !found.reserve(met_.size())) return false;
+  if (!obstacles_.find(block) || !found.reserve(obstacles_.count())) return false;
   found.clear();
-  for (const std::int32_t other : met_) {
-    const auto at = static_cast<std::size_t>(other);
-    if (other == block || offsets[at] == kNowhere || offsets[at] >= from + put.size ||
-        from >= offsets[at] + packing_->blocks[at].size) {
-      continue;
-    }
-    if (!found.push(other)) return false;
+  obstacles_.each(offsets, [&](std::int32_t other, std::int64_t low, std::int64_t high) {
+    if (low < from + put.size && from < high) (void)found.push(other);  // there is room
+  });
+  if (packing_->has_gaps()) {  // several strips of one block may be in the way
+    std::sort(found.begin(), found.end());
+    found.shrink(static_cast<std::size_t>(std::unique(found.begin(), found.end()) - found.begin()));
   }
   return true;
 }

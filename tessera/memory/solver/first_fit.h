@@ -6,13 +6,10 @@
 #include <span>
 
 #include "tessera/base/array.h"
-#include "tessera/memory/solver/overlaps.h"
+#include "tessera/memory/solver/obstacles.h"
 #include "tessera/memory/solver/packing.h"
 
 namespace tessera::memory {
-
-/// The offset of a block that has not been placed yet.
-inline constexpr std::int64_t kNowhere = -1;
 
 /// Places blocks one by one, each into the lowest gap that holds it among the blocks already
 /// placed, and so also avoids fixed blocks. Time grows with the number of pairs that are live
@@ -42,8 +39,7 @@ class FirstFit {
   };
 
   const Packing* packing_ = nullptr;
-  Overlaps overlaps_;
-  Array<std::int32_t> met_;
+  Obstacles obstacles_;
   Array<Range> taken_;
 };
 

@@ -44,7 +44,7 @@ Result<std::int64_t> greedy(const Packing& packing, const GreedyOptions& options
 Result<std::int64_t> follow_hints(const Packing& packing, double seconds,
                                   Array<std::int64_t>& offsets) {
   const std::int64_t peak = peak_of(packing, offsets);
-  if (!has_hints(packing)) return peak;
+  if (!has_hints(packing) || packing.has_too_many_strips()) return peak;
   // A third of the time each for finding hints that do not overlap, for planning around them, and
   // for moving blocks one by one.
   const auto third = std::chrono::duration_cast<std::chrono::steady_clock::duration>(

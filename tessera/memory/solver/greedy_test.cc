@@ -119,7 +119,7 @@ TEST(Overlaps, FindsExactlyWhatLivesTogether) {
     const Packing packing = packed(problem);
     Overlaps overlaps;
     Array<std::int32_t> found;
-    ASSERT_TRUE(overlaps.build(packing));
+    ASSERT_TRUE(overlaps.build(packing.blocks));
     for (std::size_t i = 0; i < packing.blocks.size(); ++i) {
       const Block& block = packing.blocks[i];
       ASSERT_TRUE(overlaps.meet(block.from, block.to, found));

@@ -53,8 +53,9 @@ bool Heuristics::learn() {
   return true;
 }
 
-/// Removes the members that overlap pinned blocks, or all of them when they are few, and places
-/// them again from the lowest up, around the pinned blocks. Not `done` when time runs out.
+/// Removes the members that overlap pinned blocks, or all of them when they are few or some have
+/// gaps, and places them again from the lowest up, around the pinned blocks and into gaps. Not
+/// `done` when time runs out.
 bool Heuristics::go_around(const Array<std::int64_t>& pinned, bool& done) {
   lifted_.clear();
   const auto lift = [this](std::int32_t member) {
@@ -63,7 +64,7 @@ bool Heuristics::go_around(const Array<std::int64_t>& pinned, bool& done) {
     offset = kNowhere;
     return lifted_.push(lifted);
   };
-  if (members_.size() <= kSmall) {
+  if (members_.size() <= kSmall || packing_.has_gaps()) {
     for (const std::int32_t member : members_) {
       if (!lift(member)) return false;
     }
@@ -169,15 +170,19 @@ bool Heuristics::run(const Array<std::int64_t>& pinned, std::int64_t good_enough
   constexpr Range kAll{0, SIZE_MAX};
   constexpr Range kFirst{0, 1};
   constexpr Range kRest{1, SIZE_MAX};
-  if (members_.size() == pinned.size()) {
+  if (members_.size() == pinned.size() && !packing_.has_gaps()) {
     return run_on(pinned, pinned, kAll, good_enough, best, peak) &&
            (members_.size() <= kSmall || run_ring(good_enough, best, peak));
   }
-  // On top of pinned blocks, or around them: the first heuristic shows which is better.
+  // On top of pinned blocks and without regard to gaps, or around them and into gaps: the first
+  // heuristic shows which is better.
   Array<std::int64_t> nothing;
   if (!first_fit_.build(packing_) || !nothing.assign(pinned.size(), kNowhere) ||
       !run_on(pinned, pinned, kFirst, good_enough, best, peak)) {
     return false;
+  }
+  if (packing_.has_too_many_strips()) {
+    return run_on(pinned, pinned, kRest, good_enough, best, peak);
   }
   const std::int64_t on_top = peak;
   if (!run_on(nothing, pinned, kFirst, good_enough, best, peak)) return false;

@@ -6,26 +6,30 @@
 
 namespace tessera::memory {
 
-bool Overlaps::build(const Packing& packing) {
-  const std::size_t count = packing.blocks.size();
+template <typename Lived>
+bool Overlaps::build_of(std::span<const Lived> all) {
+  const std::size_t count = all.size();
   width_ = std::bit_ceil(std::max<std::size_t>(count, 1));
   if (!births_.resize(count) || !by_birth_.resize(count) || !last_death_.assign(2 * width_, -1)) {
     return false;
   }
   for (std::size_t i = 0; i < count; ++i) by_birth_[i] = static_cast<std::int32_t>(i);
-  const Block* const blocks = packing.blocks.data();
-  std::sort(by_birth_.begin(), by_birth_.end(), [blocks](std::int32_t a, std::int32_t b) {
-    return blocks[a].from != blocks[b].from ? blocks[a].from < blocks[b].from : a < b;
+  const Lived* const lived = all.data();
+  std::sort(by_birth_.begin(), by_birth_.end(), [lived](std::int32_t a, std::int32_t b) {
+    return lived[a].from != lived[b].from ? lived[a].from < lived[b].from : a < b;
   });
   for (std::size_t i = 0; i < count; ++i) {
-    births_[i] = blocks[by_birth_[i]].from;
-    last_death_[width_ + i] = blocks[by_birth_[i]].to;
+    births_[i] = lived[by_birth_[i]].from;
+    last_death_[width_ + i] = lived[by_birth_[i]].to;
   }
   for (std::size_t node = width_; node-- > 1;) {
     last_death_[node] = std::max(last_death_[2 * node], last_death_[2 * node + 1]);
   }
   return true;
 }
+
+bool Overlaps::build(const Array<Block>& blocks) { return build_of<Block>(blocks); }
+bool Overlaps::build(const Array<Strip>& strips) { return build_of<Strip>(strips); }
 
 void Overlaps::visit(std::size_t node, std::size_t low, std::size_t high, std::size_t end,
                      std::int32_t from, Array<std::int32_t>& found) const {

@@ -34,9 +34,8 @@ bool parts_of(const Packing& packing, const Array<std::int64_t>& offsets, bool c
     const auto section = static_cast<std::size_t>(block.from);
     Part& part = parts[static_cast<std::size_t>(part_of[section])];
     part.peak = std::max(part.peak, offsets[b] + block.size);
-    if (block.fixed >= 0) {
-      part.proven_bound = std::max(part.proven_bound, block.fixed + block.size);
-    }
+    part.proven_bound =
+        std::max(part.proven_bound, std::max<std::int64_t>(block.fixed, 0) + block.size);
   }
   return true;
 }
@@ -54,7 +53,19 @@ bool PartPacking::take(const Packing& whole, const Part& part) {
     block.to -= part.from;
     if (!packing.blocks.push(block) || !blocks.push(static_cast<std::int32_t>(b))) return false;
   }
-  return true;
+  return !whole.has_gaps() || take_strips(whole, part);
+}
+
+bool PartPacking::take_strips(const Packing& whole, const Part& part) {
+  for (const std::int32_t b : blocks) {
+    if (!packing.first_strip.push(static_cast<std::int32_t>(packing.strips.size()))) return false;
+    for (Strip strip : whole.strips_of(static_cast<std::size_t>(b))) {
+      strip.from -= part.from;
+      strip.to -= part.from;
+      if (!packing.strips.push(strip)) return false;
+    }
+  }
+  return packing.first_strip.push(static_cast<std::int32_t>(packing.strips.size()));
 }
 
 bool PartPacking::get(const Array<std::int64_t>& whole, Array<std::int64_t>& offsets) const {

@@ -30,6 +30,9 @@ struct PartPacking {
   /// Copies the offsets of the part's blocks out of those of the whole, and back.
   [[nodiscard]] bool get(const Array<std::int64_t>& whole, Array<std::int64_t>& offsets) const;
   void put(const Array<std::int64_t>& offsets, Array<std::int64_t>& whole) const;
+
+ private:
+  [[nodiscard]] bool take_strips(const Packing& whole, const Part& part);
 };
 
 }  // namespace tessera::memory

@@ -5,8 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "tessera/memory/solver/first_fit.h"
-#include "tessera/memory/solver/overlaps.h"
+#include "tessera/memory/solver/obstacles.h"
 #include "tessera/memory/solver/work_budget.h"
 
 namespace tessera::memory {
@@ -63,7 +62,7 @@ class Ejection {
   }
   [[nodiscard]] bool take_up(std::int32_t block, Array<std::int64_t>& plan);
   std::int32_t take_hardest();
-  [[nodiscard]] bool find_place(const Block& block, const Array<std::int64_t>& plan,
+  [[nodiscard]] bool find_place(std::int32_t b, const Array<std::int64_t>& plan,
                                 std::int64_t ceiling);
   [[nodiscard]] bool sort_edges(Array<Edge>& edges);
   void try_places(const Block& block, std::int64_t ceiling, bool resting);
@@ -72,12 +71,11 @@ class Ejection {
   std::int64_t rounds_;
   const Clock::time_point deadline_;
   WorkBudget* const budget_;
-  Overlaps overlaps_;
+  Obstacles obstacles_;
   Array<std::int64_t> worth_;
   Array<std::int64_t> penalty_;
-  Array<Taken> up_;  // a heap, the hardest first
-  Array<std::int32_t> met_;
-  Array<Edge> starts_;  // of placed blocks that are live together with the current block
+  Array<Taken> up_;     // a heap, the hardest first
+  Array<Edge> starts_;  // of what placed blocks put in the way of the current block
   Array<Edge> ends_;
   Array<Edge> sorted_;
   Array<std::uint32_t> bucket_end_;
@@ -91,7 +89,7 @@ constexpr auto kEasier = [](const auto& a, const auto& b) {
 
 bool Ejection::build() {
   const std::size_t count = packing_.blocks.size();
-  if (!overlaps_.build(packing_) || !worth_.resize(count) || !penalty_.assign(count, 1)) {
+  if (!obstacles_.build(packing_) || !worth_.resize(count) || !penalty_.assign(count, 1)) {
     return false;
   }
   // A long lifetime is harder to place than a large size: it has to clear more other blocks.
@@ -121,9 +119,9 @@ std::int32_t Ejection::take_hardest() {
   return block;
 }
 
-/// Offsets on top of a block (`resting`) or directly below one. The cost of an offset is that of
-/// all blocks that begin below its end, minus that of all blocks that end at or below its start:
-/// two sums that only grow on the way up.
+/// Offsets on top of an obstacle (`resting`) or directly below one. The cost of an offset is that
+/// of all obstacles that begin below its end, minus that of all that end at or below its start: two
+/// sums that only grow on the way up. A block with gaps may count more than once.
 void Ejection::try_places(const Block& block, std::int64_t ceiling, bool resting) {
   const std::size_t count = starts_.size();
   std::size_t begun = 0;
@@ -188,23 +186,20 @@ bool Ejection::sort_edges(Array<Edge>& edges) {
   return true;
 }
 
-bool Ejection::find_place(const Block& block, const Array<std::int64_t>& plan,
-                          std::int64_t ceiling) {
-  if (!overlaps_.meet(block.from, block.to, met_) || !starts_.reserve(met_.size()) ||
-      !ends_.reserve(met_.size())) {
+bool Ejection::find_place(std::int32_t b, const Array<std::int64_t>& plan, std::int64_t ceiling) {
+  const Block& block = packing_.blocks[static_cast<std::size_t>(b)];
+  if (!obstacles_.find(b) || !starts_.reserve(obstacles_.count()) ||
+      !ends_.reserve(obstacles_.count())) {
     return false;
   }
   starts_.clear();
   ends_.clear();
-  for (const std::int32_t other : met_) {
-    const auto i = static_cast<std::size_t>(other);
-    if (plan[i] == kNowhere) continue;
+  obstacles_.each(plan, [this](std::int32_t other, std::int64_t from, std::int64_t to) {
+    if (to <= 0) return;  // above no offset
     const std::int64_t its_cost = cost(other);
-    if (!starts_.push({plan[i], its_cost}) ||
-        !ends_.push({plan[i] + packing_.blocks[i].size, its_cost})) {
-      return false;
-    }
-  }
+    (void)starts_.push({from, its_cost});  // there is room
+    (void)ends_.push({to, its_cost});
+  });
   if (!sort_edges(starts_) || !sort_edges(ends_)) return false;
   place_ = kNowhere;
   place_cost_ = INT64_MAX;
@@ -228,20 +223,18 @@ bool Ejection::lower(std::int64_t ceiling, std::size_t tries_per_block, Array<st
     const std::int32_t hardest = take_hardest();
     const auto i = static_cast<std::size_t>(hardest);
     const Block& block = packing_.blocks[i];
-    if (!find_place(block, plan, ceiling)) return false;
+    if (!find_place(hardest, plan, ceiling)) return false;
     // Large neighbourhoods count for more, so that rounds measure time.
-    rounds_ -= 1 + static_cast<std::int64_t>(met_.size() / 32);
+    rounds_ -= 1 + static_cast<std::int64_t>(obstacles_.count() / 32);
     if (place_ == kNowhere) return true;
     if (place_cost_ > 0) {
       penalty_[i] = std::min(penalty_[i] + 1, kMostPenalty);
-      for (const std::int32_t other : met_) {
-        const auto k = static_cast<std::size_t>(other);
-        if (plan[k] == kNowhere || plan[k] >= place_ + block.size ||
-            plan[k] + packing_.blocks[k].size <= place_) {
-          continue;
-        }
-        if (!take_up(other, plan)) return false;
-      }
+      bool has_memory = true;
+      obstacles_.each(plan, [&](std::int32_t other, std::int64_t from, std::int64_t to) {
+        if (from >= place_ + block.size || to <= place_) return;
+        has_memory = has_memory && take_up(other, plan);
+      });
+      if (!has_memory) return false;
     }
     plan[i] = place_;
   }
@@ -255,7 +248,7 @@ Result<std::int64_t> repair(const Packing& packing, const RepairOptions& options
                             Array<std::int64_t>& offsets) {
   std::int64_t peak = peak_of(packing, offsets);
   const std::int64_t goal = std::max(options.good_enough, packing.lower_bound);
-  if (peak <= goal) return peak;
+  if (peak <= goal || packing.has_too_many_strips()) return peak;
   Ejection ejection(packing, options);
   Array<std::int64_t> plan;
   if (!ejection.build()) return out_of_memory();

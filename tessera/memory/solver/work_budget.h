@@ -27,6 +27,9 @@ class WorkBudget {
     search_end_ = nodes > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + nodes;
   }
 
+  /// The nodes that they may still visit.
+  std::int64_t nodes_of_search() const { return search_end_ - nodes_; }
+
   /// The next run may visit this many nodes.
   void start_run(std::int64_t nodes) { run_ = nodes; }
   /// Counts a node that took about `work` steps; false when the run, or the whole budget, is used

@@ -2,60 +2,17 @@
 #include "tessera/testing/memory/naive_alloc.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tessera/base/text.h"
+#include "tessera/testing/memory/families.h"
 
 namespace tessera::test {
 namespace {
 
 using memory::Alias;
 using memory::Buffer;
+using memory::Gap;
 using memory::Problem;
-
-/// Buffers that share memory, as offsets from the one that contains all others.
-struct Family {
-  std::vector<std::size_t> members;
-  std::vector<std::int64_t> deltas;  ///< of each member
-  std::int64_t lower = INT64_MAX;
-  std::int64_t upper = INT64_MIN;
-  std::int64_t size = 0;  ///< from its start to the last byte of any member
-  std::int64_t alignment = 1;
-  std::optional<std::int64_t> fixed;
-  bool possible = true;
-};
-
-void add_member(Family& family, const Buffer& buffer, std::size_t index, std::int64_t delta) {
-  family.members.push_back(index);
-  family.deltas.push_back(delta);
-  if (buffer.size > 0) family.size = std::max(family.size, delta + buffer.size);
-  family.lower = std::min(family.lower, buffer.lower);
-  family.upper = std::max(family.upper, buffer.upper);
-  family.alignment = std::lcm(family.alignment, buffer.alignment);
-  if (delta % buffer.alignment != 0) family.possible = false;
-  if (buffer.fixed) {
-    const std::int64_t start = *buffer.fixed - delta;
-    if (start < 0 || (family.fixed && *family.fixed != start)) family.possible = false;
-    family.fixed = start;
-  }
-}
-
-std::vector<Family> families_of(const Problem& problem) {
-  std::vector<Family> families(problem.buffers.size());
-  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-    std::int64_t delta = 0;
-    std::size_t root = i;
-    for (; problem.buffers[root].alias; root = problem.buffers[root].alias->of) {
-      delta += problem.buffers[root].alias->delta;
-    }
-    add_member(families[root], problem.buffers[i], i, delta);
-  }
-  std::erase_if(families, [](const Family& family) { return family.members.empty(); });
-  for (Family& family : families) {
-    if (family.fixed && *family.fixed % family.alignment != 0) family.possible = false;
-  }
-  return families;
-}
 
 bool together(const Family& a, const Family& b) {
   return a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper;
@@ -134,6 +91,43 @@ std::vector<std::int64_t> spread_out(const std::vector<Family>& families,
   return offsets;
 }
 
+/// Gaps that keep nothing, some bytes or all; apart, touching, from the first moment or to the
+/// last.
+std::vector<Gap> random_gaps(Dice& dice, const Buffer& buffer, int slivers) {
+  std::vector<Gap> gaps;
+  if (buffer.size > 2 && dice.chance(slivers)) {
+    for (std::int64_t at = buffer.lower; at < buffer.upper;) {
+      const std::int64_t upper = dice.chance(70) ? at + 1 : dice.between(at + 1, buffer.upper);
+      const std::int64_t from = dice.below(buffer.size - 1);
+      gaps.push_back({at, upper, from, dice.between(from, from + 2)});
+      at = upper;
+    }
+    return gaps;
+  }
+  std::int64_t at = buffer.lower + (dice.chance(50) ? 0 : dice.below(3));
+  for (std::int64_t left = dice.between(1, 3); left > 0 && at < buffer.upper; --left) {
+    Gap gap;
+    gap.lower = at;
+    gap.upper = dice.between(at + 1, buffer.upper);
+    if (dice.chance(60)) {
+      gap.kept_from = dice.chance(40) ? 0 : dice.below(buffer.size + 1);
+      gap.kept_to = dice.chance(30) ? buffer.size : dice.between(gap.kept_from, buffer.size);
+    }
+    gaps.push_back(gap);
+    at = gap.upper + (dice.chance(30) ? 0 : dice.between(1, 2));
+  }
+  return gaps;
+}
+
+/// Removes the gaps of what shares memory, which may have none.
+void close_shared_gaps(Problem& problem) {
+  for (Buffer& buffer : problem.buffers) {
+    if (!buffer.alias) continue;
+    buffer.gaps.clear();
+    problem.buffers[buffer.alias->of].gaps.clear();
+  }
+}
+
 /// A part of an earlier buffer: some of its bytes, all of them in place, or (rarely) more bytes
 /// than it has.
 Buffer part_of(Dice& dice, const Problem& problem, std::size_t of, const ProblemLimits& limits) {
@@ -182,6 +176,16 @@ std::optional<LowestPlan> lowest_plan(const Problem& problem) {
   for (const Family& family : families) {
     if (!family.possible) return std::nullopt;
   }
+  if (std::any_of(families.begin(), families.end(),
+                  [](const Family& family) { return !family.gaps.empty(); })) {
+    const std::optional<std::vector<std::int64_t>> starts = lowest_of_every_offset(families);
+    if (!starts) return std::nullopt;
+    LowestPlan plan{0, spread_out(families, *starts, problem.buffers.size())};
+    for (std::size_t f = 0; f < families.size(); ++f) {
+      if (families[f].size > 0) plan.peak = std::max(plan.peak, (*starts)[f] + families[f].size);
+    }
+    return plan;
+  }
   Orders orders(families);
   const std::optional<std::int64_t> peak = orders.lowest();
   if (!peak) return std::nullopt;
@@ -190,18 +194,17 @@ std::optional<LowestPlan> lowest_plan(const Problem& problem) {
 
 NaiveLive naive_max_live(const Problem& problem) {
   const std::vector<Family> families = families_of(problem);
+  std::vector<std::int64_t> moments;  // at which bytes may be added
+  for (const Family& family : families) {
+    moments.push_back(family.lower);
+    for (const Gap& gap : family.gaps) moments.insert(moments.end(), {gap.lower, gap.upper});
+  }
+  std::sort(moments.begin(), moments.end());
   NaiveLive most;
-  for (const Family& newest : families) {
-    if (newest.size == 0) continue;
+  for (const std::int64_t moment : moments) {
     std::int64_t bytes = 0;
-    for (const Family& family : families) {
-      if (family.size > 0 && family.lower <= newest.lower && newest.lower < family.upper) {
-        bytes += family.size;
-      }
-    }
-    if (bytes > most.bytes || (bytes == most.bytes && newest.lower < most.moment)) {
-      most = {bytes, newest.lower};
-    }
+    for (const Family& family : families) bytes += family.kept_at(moment).bytes();
+    if (bytes > most.bytes) most = {bytes, moment};
   }
   return most;
 }
@@ -226,6 +229,9 @@ Problem random_problem(Dice& dice, const ProblemLimits& limits) {
                        : buffer.lower + 1 + dice.below(limits.max_moment - buffer.lower);
     buffer.size = dice.chance(limits.empty) ? 0 : 1 + dice.below(limits.max_size);
     if (dice.chance(limits.aligned)) buffer.alignment = dice.between(1, limits.max_alignment);
+    if (limits.gaps > 0 && dice.chance(limits.gaps)) {
+      buffer.gaps = random_gaps(dice, buffer, limits.slivers);
+    }
     made.buffers.push_back(buffer);
   }
   // Parts may be listed before the buffer that contains them.
@@ -237,6 +243,7 @@ Problem random_problem(Dice& dice, const ProblemLimits& limits) {
     std::optional<Alias>& alias = problem.buffers[order[i]].alias;
     if (alias) alias->of = order[alias->of];
   }
+  close_shared_gaps(problem);
   const std::vector<std::int64_t> plan = some_plan(dice, problem);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     Buffer& buffer = problem.buffers[i];
@@ -258,6 +265,13 @@ std::string text_of(const Problem& problem) {
     if (buffer.hint) text += cat(", .hint = ", *buffer.hint);
     if (buffer.alias) {
       text += cat(", .alias = Alias{", buffer.alias->of, ", ", buffer.alias->delta, "}");
+    }
+    if (!buffer.gaps.empty()) {
+      text += ", .gaps = {";
+      for (const Gap& gap : buffer.gaps) {
+        text += cat("{", gap.lower, ", ", gap.upper, ", ", gap.kept_from, ", ", gap.kept_to, "}, ");
+      }
+      text += "}";
     }
     text += "},";
   }

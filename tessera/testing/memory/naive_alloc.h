@@ -15,7 +15,8 @@ namespace tessera::test {
 
 /// A plan of the lowest peak, found by trying every order in which buffers can be placed. Time
 /// grows with the factorial of the number of ranges that are not fixed: up to 8 ranges of memory
-/// are fine.
+/// are fine. If any buffer has gaps, every offset is tried (families.h): up to 5 buffers of a few
+/// bytes are fine.
 struct LowestPlan {
   std::int64_t peak = 0;
   std::vector<std::int64_t> offsets;
@@ -25,7 +26,7 @@ struct LowestPlan {
 std::optional<LowestPlan> lowest_plan(const memory::Problem& problem);
 
 /// The most bytes of ranges that are alive at one moment, found moment by moment, and the first
-/// such moment. Alignment is ignored.
+/// such moment. In a gap, the bytes that are kept count. Alignment is ignored.
 struct NaiveLive {
   std::int64_t bytes = 0;
   std::int64_t moment = 0;
@@ -45,6 +46,8 @@ struct ProblemLimits {
   int fixed = 12;     ///< at its offset in some plan, so that a plan with all of them exists
   int misplaced = 0;  ///< fixed anywhere, possibly overlapping others or misaligned
   int hint = 10;
+  int gaps = 0;      ///< in the lifetime; not of those that share memory
+  int slivers = 25;  ///< of those with gaps: a byte or two at a time, so that others interlock
 };
 
 /// A problem of 0 to max_buffers buffers, in no particular order: lifetimes that are equal, touch,
