@@ -177,8 +177,9 @@ class Validator {
       extent.add(kept, static_cast<std::int64_t>(start));
     };
     std::vector<Gap> gaps = buffer.gaps;
-    std::stable_sort(gaps.begin(), gaps.end(),
-                     [](const Gap& a, const Gap& b) { return a.lower < b.lower; });
+    std::sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
+      return a.lower != b.lower ? a.lower < b.lower : a.upper < b.upper;
+    });
     std::int64_t done = buffer.lower;
     for (const Gap& gap : gaps) {
       const std::int64_t from = std::clamp(gap.lower, done, std::max(done, buffer.upper));

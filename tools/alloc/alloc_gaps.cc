@@ -115,16 +115,16 @@ Result<std::vector<WrittenGap>> read_gaps(const Cell& cell, bool is_inclusive, s
     }
     const Span span{start + static_cast<std::int64_t>(at), start + static_cast<std::int64_t>(end)};
     GapReader reader(text.substr(at, end - at), is_plain ? span : cell.span);
-    TESSERA_TRY(WrittenGap gap, reader.read(is_inclusive));
-    gaps.push_back(std::move(gap));
+    TESSERA_TRY(const WrittenGap gap, reader.read(is_inclusive));
+    gaps.push_back(gap);
     at = text.find_first_not_of(kBlanks, end);
   }
   return gaps;
 }
 
 Status add_gaps(std::vector<WrittenGap> gaps, memory::Buffer& buffer) {
-  std::stable_sort(gaps.begin(), gaps.end(), [](const WrittenGap& a, const WrittenGap& b) {
-    return a.gap.lower < b.gap.lower;
+  std::sort(gaps.begin(), gaps.end(), [](const WrittenGap& a, const WrittenGap& b) {
+    return a.gap.lower != b.gap.lower ? a.gap.lower < b.gap.lower : a.span.from < b.span.from;
   });
   const WrittenGap* before = nullptr;
   for (const WrittenGap& written : gaps) {

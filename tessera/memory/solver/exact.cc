@@ -12,7 +12,7 @@ namespace {
 /// Orders of the candidates, by `weight`, largest first. Weights stay below 2^56.
 constexpr int kOrders = 6;
 /// A turn of pairs is a single run, as long as all orders of a turn of corners.
-constexpr std::int64_t kRunsOfATurn = 3 * kOrders;
+constexpr std::int64_t kRunsOfATurn = std::int64_t{3} * kOrders;
 /// Each turn has 1/kSlowly more nodes than the one before. Many short runs find what few long ones
 /// miss. When minimising it is 1/kQuickly, because a turn is already many searches.
 constexpr std::int64_t kSlowly = 12;

@@ -36,7 +36,7 @@ class Obstacles {
 
   /// Calls visit(other, from, to) for the obstacles of those that have an offset.
   template <typename Visit>
-  void each(std::span<const std::int64_t> offsets, Visit&& visit) const {
+  void each(std::span<const std::int64_t> offsets, const Visit& visit) const {
     if (packing_->has_gaps()) {
       for (const Near& near : near_) {
         const std::int64_t offset = offsets[static_cast<std::size_t>(near.other)];

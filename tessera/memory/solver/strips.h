@@ -14,7 +14,7 @@ namespace tessera::memory {
 /// Example: 8 bytes in [0, 9) with a gap [3, 6) that keeps [0, 2): (0, 3, 0, 8), (3, 6, 0, 2),
 /// (6, 9, 0, 8).
 template <typename Visit>
-bool each_strip(const Buffer& buffer, Visit&& visit) {
+bool each_strip(const Buffer& buffer, const Visit& visit) {
   std::int64_t at = buffer.lower;
   for (const Gap& gap : buffer.gaps) {
     if (at < gap.lower && buffer.size > 0 && !visit(at, gap.lower, std::int64_t{0}, buffer.size)) {
