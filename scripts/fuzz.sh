@@ -19,6 +19,6 @@ for source in "${sources[@]}"; do
   seeds=()
   [[ -d fuzz/corpus/$target ]] && seeds=("fuzz/corpus/$target")
   echo "fuzzing $target for $seconds s"
-  "$build/bin/$target" -max_total_time="$seconds" -timeout=10 -verbosity=0 -print_funcs=0 -print_final_stats=1 \
+  "$build/bin/$target" -max_total_time="$seconds" -timeout=60 -verbosity=0 -print_funcs=0 -print_final_stats=1 \
     -artifact_prefix="$crashes/" "$found" "${seeds[@]}"
 done
