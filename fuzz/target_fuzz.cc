@@ -2,8 +2,10 @@
 // Any bytes are read as a machine. An error must point into the text; what is read must obey
 //   check(m) succeeds;
 //   parse(to_json(m)) == m, and printing again gives the same text;
+//   every figure is finite, and how it is known does not depend on how its path is written;
 //   every query about a layout on it has an answer or an error, and whatever fits is not larger
 //   than the data budget.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -42,6 +44,24 @@ const std::vector<Layout>& layouts() {
   return list;
 }
 
+void check_figures(const Machine& machine, std::string_view text) {
+  for (std::size_t i = 0; i < machine.mesh.size(); ++i) {
+    const std::string level = "/mesh/" + std::to_string(i);
+    require(
+        machine.evidence(level + "/links/ports") == machine.evidence(level + "/networks/0/ports"),
+        "links are the first network", text);
+    for (const target::Network& network : machine.mesh[i].networks) {
+      require(std::isfinite(network.hop_cycles.value_or(0)), "a figure is finite", text);
+      require(std::isfinite(network.bytes_per_second.value_or(0)), "a figure is finite", text);
+    }
+  }
+  require(machine.devices() >= 1, "there is a device", text);
+  for (const target::MemorySpace& space : machine.memory) {
+    const std::optional<double> cycles = machine.memory_cycles(space, 1e6, 1e6);
+    require(!cycles || (std::isfinite(*cycles) && *cycles > 0), "a memory takes time", text);
+  }
+}
+
 void check_text(std::string_view text) {
   const Result<Machine> machine = parse_machine(text);
   if (!machine.ok()) {
@@ -55,6 +75,7 @@ void check_text(std::string_view text) {
   require(again.ok(), "what is printed can be read", printed);
   require(*again == *machine, "parse(to_json(m)) == m", text);
   require(target::to_json(*again) == printed, "printing is stable", printed);
+  check_figures(*machine, text);
   for (const Layout& layout : layouts()) {
     const Result<target::Fit> fit = target::fits(layout, *machine);
     if (!fit.ok() || !fit->fits() || !fit->usable_bytes) continue;

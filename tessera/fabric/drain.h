@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
 /// kTooLarge if queues take too much memory; kNotSupported if wavelets stop in the network, which
 /// only a bug in the steering can cause (simulate.h explains why).
 template <typename Steering, typename Destination>
-Status drain(Processors& processors, QueueNetwork& network, const Steering& steering,
+Status drain(Processors& processors, QueueNetwork& network, Steering&& steering,
              const Destination& destination, std::int64_t cycle) {
   const auto deliver = [&](QueueAt from, Wavelet wavelet) {
     processors.deliver(wavelet.message, destination(from, wavelet.message), wavelet.word, cycle);
@@ -38,15 +38,18 @@ Status drain(Processors& processors, QueueNetwork& network, const Steering& stee
       ++cycle;
       continue;
     }
+    // Wavelets that wait for a turn may stand still until a source's wait ends.
+    if (const std::optional<std::int64_t> release = processors.next_release()) {
+      cycle = std::max(cycle + 1, *release);
+      continue;
+    }
     if (!network.is_idle()) {
       return Error{ErrorCode::kNotSupported,
                    cat("the simulated fabric stopped in cycle ", cycle, " with ",
                        processors.undelivered(), " words not delivered"),
                    std::nullopt, "this is a bug in the simulator: please report it"};
     }
-    const std::optional<std::int64_t> release = processors.next_release();
-    if (!release) return ok_status();
-    cycle = std::max(cycle + 1, *release);
+    return ok_status();
   }
 }
 

@@ -24,6 +24,8 @@ struct FabricMesh {
   std::int64_t wavelet_bits = 32;
   std::int64_t ramp_cycles = 2;  ///< T_R
   std::int64_t colours = 21;     ///< static routes that one router can distinguish
+  /// Routers know only colours, as on a wafer; otherwise wavelets may carry their destination.
+  bool static_routes = false;
 
   /// Routers are numbered row-major.
   std::int32_t node(std::int32_t row, std::int32_t col) const { return row * cols + col; }
@@ -35,8 +37,9 @@ struct FabricMesh {
 enum class Port : std::uint8_t { kEast, kWest, kSouth, kNorth, kRamp };
 
 /// The fabric of a machine, or kNotSupported with the reason: more than one mesh level, more than
-/// two axes, a network whose routes are not XY, hops or wavelets that do not take one cycle. Only
-/// for `colours`, a missing value takes the default of FabricMesh.
+/// two axes, other than one network, routers without a place, data that are moved by mechanisms, a
+/// network whose routes are not XY, hops or wavelets that do not take one cycle. Routes are static
+/// if the machine has a rule about colours.
 Result<FabricMesh> fabric_of(const Machine& machine);
 
 }  // namespace tessera::fabric

@@ -2,6 +2,7 @@
 #include "tessera/fabric/processors.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "tessera/base/text.h"
@@ -29,6 +30,12 @@ Processors::Processors(const FabricMesh& mesh, const Traffic& traffic,
     ends += static_cast<std::uint32_t>(message.destinations.count);
     undelivered_ += message.destinations.count * message.words;
     waits_ = waits_ || message.after.count > 0;
+    by_colour_ = by_colour_ || message.colour != kAnyColour;
+  }
+  by_colour_ = by_colour_ && options.mode == FabricMode::kStatic;
+  if (by_colour_) {
+    chosen_.assign(static_cast<std::size_t>(mesh.nodes()), UINT32_MAX);
+    turn_.assign(static_cast<std::size_t>(mesh.nodes()), 0);
   }
   arrived_.resize(ends);
   for (MessageTimes& times : times_) times.first_delivery = -1;
@@ -75,16 +82,20 @@ void Processors::begin(std::vector<std::uint32_t> messages) {
   }
   order_ = std::move(messages);
   std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(node(a), a) < std::pair(node(b), b);
+    return std::tuple(node(a), thread_of(a), a) < std::tuple(node(b), thread_of(b), b);
   });
   sources_.clear();
   awake_.clear();
   for (std::size_t place = 0; place < order_.size(); ++place) {
-    const std::int32_t here = node(order_[place]);
-    if (place > 0 && node(order_[place - 1]) == here) continue;
-    const auto number = static_cast<std::uint32_t>(sources_.size());
-    if (waits_) source_at_[static_cast<std::size_t>(here)] = static_cast<std::int32_t>(number);
     Source source;
+    source.node = node(order_[place]);
+    source.thread = thread_of(order_[place]);
+    const bool same_node = !sources_.empty() && sources_.back().node == source.node;
+    if (same_node && sources_.back().thread == source.thread) continue;
+    const auto number = static_cast<std::uint32_t>(sources_.size());
+    if (waits_ && !same_node) {
+      source_at_[static_cast<std::size_t>(source.node)] = static_cast<std::int32_t>(number);
+    }
     source.awake = true;
     take_up(source, place);
     sources_.push_back(source);
@@ -108,10 +119,10 @@ void Processors::take_up(Source& source, std::size_t place) {
 }
 
 bool Processors::finish(Source& source) {
-  const std::int32_t node = traffic_.messages[source.message].source;
-  ramp_out_[static_cast<std::size_t>(node)] += source.words;
+  ramp_out_[static_cast<std::size_t>(source.node)] += source.words;
   const std::size_t next = source.place + 1;
-  if (next < order_.size() && traffic_.messages[order_[next]].source == node) {
+  if (next < order_.size() && traffic_.messages[order_[next]].source == source.node &&
+      thread_of(order_[next]) == source.thread) {
     take_up(source, next);
     return true;
   }
@@ -153,7 +164,10 @@ void Processors::release(std::int64_t cycle) {
     const std::int32_t node = traffic_.destinations_of(message)[release.destination];
     const std::int32_t number = source_at_[static_cast<std::size_t>(node)];
     if (number < 0) continue;
-    wake(static_cast<std::uint32_t>(number));
+    for (auto at = static_cast<std::size_t>(number);
+         at < sources_.size() && sources_[at].node == node; ++at) {
+      wake(static_cast<std::uint32_t>(at));
+    }
   }
 }
 

@@ -71,16 +71,21 @@ class QueueNetwork {
   /// The sources that were woken by the last step.
   const std::vector<std::uint32_t>& woken_sources() const { return woken_sources_; }
 
+  /// Examines an output again whose wavelets waited for something else than room.
+  void wake_output(std::uint32_t output) { list(output); }
+
   /// A source's wavelet enters a queue that has room.
   void enter(QueueAt to, Wavelet wavelet) {
     push(to, wavelet);
     ++in_flight_;
   }
   /// Simulates one cycle. Returns whether a wavelet moved.
-  ///   steering.next(from, wavelet, targets)  writes up to 4 queues that follow a queue
+  ///   steering.next(from, wavelet, targets)  writes up to 4 queues that follow a queue; negative
+  ///   if
+  ///                                          the wavelet must wait until the output is woken
   ///   deliver(from, wavelet)                 receives wavelets that leave by a ramp
   template <typename Steering, typename Deliver>
-  bool step(const Steering& steering, const Deliver& deliver);
+  bool step(Steering& steering, const Deliver& deliver);
 
   /// Whether no wavelet is in flight.
   bool is_idle() const { return in_flight_ == 0; }
@@ -175,7 +180,7 @@ class QueueNetwork {
 };
 
 template <typename Steering, typename Deliver>
-bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
+bool QueueNetwork::step(Steering& steering, const Deliver& deliver) {
   const std::size_t looked = active_.size();
   if (freed_.size() < looked) {
     freed_.resize(looked);
@@ -215,7 +220,8 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
         passed = t == count;
         if (passed) {
           for (t = 0; t < count; ++t) *arrival++ = {targets[t], wavelet};
-        } else {
+          if constexpr (requires { Steering::kTakesTurns; }) steering.passed(from, wavelet);
+        } else if (count > 0) {
           queues[targets[t].queue].wakes = 1;
           feeder_[targets[t].queue] = number;
         }
@@ -244,6 +250,10 @@ bool QueueNetwork::step(const Steering& steering, const Deliver& deliver) {
     RouterOutput& output = outputs[a->to.output];
     output.waiting |= std::uint32_t{1} << ((a->to.queue - output.first_queue) >> queue_shift);
     if (!output.listed) list(a->to.output);
+  }
+  if constexpr (requires { Steering::kTakesTurns; }) {
+    steering.settle([&](std::uint32_t output) { list(output); },
+                    [&](std::uint32_t source) { woken_sources_.push_back(source); });
   }
   in_flight_ += (arrival - arrivals_.data()) - (freed - freed_.data());
   return freed != freed_.data();

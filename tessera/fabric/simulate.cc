@@ -10,6 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/fabric/colour_phases.h"
+#include "tessera/fabric/colour_turns.h"
 #include "tessera/fabric/drain.h"
 #include "tessera/fabric/ideal_steering.h"
 #include "tessera/fabric/message_order.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::int64_t kMaxDelay = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxTreeBytes = std::int64_t{1} << 29;
+constexpr std::int64_t kMaxTurns = std::int64_t{1} << 27;  // pairs of message and router
 
 Status check_between(std::int64_t least, std::int64_t value, std::int64_t most,
                      std::string_view what) {
@@ -98,6 +100,7 @@ class Run {
 
   Status run_ideal();
   Status run_static();
+  Status run_turns();
   Simulation finish() &&;
 
  private:
@@ -271,6 +274,40 @@ Status Run::run_static() {
   return ok_status();
 }
 
+Status Run::run_turns() {
+  TESSERA_TRY(const std::vector<std::uint32_t> tree_of, plant_trees(true));
+  std::int64_t marks = 0;
+  for (const std::uint32_t tree : tree_of) marks += static_cast<std::int64_t>(trees_.cells(tree));
+  if (marks > kMaxTurns) {
+    return Error{ErrorCode::kTooLarge,
+                 cat("messages take ", marks, " turns at routers, more than ", kMaxTurns),
+                 std::nullopt, "simulate fewer messages at a time"};
+  }
+  ColourTurns turns(traffic_, trees_, tree_of, area_.cols);
+  network_.reset(turns.outputs(), turns.queues());
+  std::vector<std::uint32_t> all(traffic_.messages.size());
+  std::iota(all.begin(), all.end(), 0U);
+  processors_.begin(std::move(all));
+  const auto destination = [&](QueueAt from, std::uint32_t message) {
+    return turns.destination(from, message);
+  };
+  TESSERA_CHECK_OK(drain(processors_, network_, turns, destination, mesh_.ramp_cycles));
+  if (processors_.undelivered() > 0) {
+    return Error{ErrorCode::kNotSupported,
+                 cat(processors_.undelivered(), " words were not delivered"), std::nullopt,
+                 "this is a bug in the simulator: please report it"};
+  }
+  for (std::size_t o = 0; o < network_.outputs().size(); ++o) {
+    count(turns.way(o), network_.outputs()[o].passed);
+  }
+  for (std::size_t m = 0; m < traffic_.messages.size(); ++m) {
+    processors_.times()[m].colour = traffic_.messages[m].colour;
+  }
+  answer_.phases = 1;
+  answer_.colours = turns.colours();
+  return ok_status();
+}
+
 Simulation Run::finish() && {
   answer_.messages = std::move(processors_.times());
   answer_.ramp_out = processors_.ramp_out();
@@ -303,7 +340,13 @@ Result<Simulation> simulate(const FabricMesh& mesh, const Traffic& traffic,
   TESSERA_CHECK_OK(check_hops(mesh, traffic, options.max_hops));
   TESSERA_TRY(Processors processors, Processors::make(mesh, traffic, options, sink));
   Run run(mesh, traffic, options, std::move(processors));
-  TESSERA_CHECK_OK(options.mode == FabricMode::kIdeal ? run.run_ideal() : run.run_static());
+  bool named = false;
+  if (options.mode == FabricMode::kStatic) {
+    TESSERA_TRY(named, names_colours(mesh, traffic));
+  }
+  TESSERA_CHECK_OK(options.mode == FabricMode::kIdeal ? run.run_ideal()
+                   : named                            ? run.run_turns()
+                                                      : run.run_static());
   return std::move(run).finish();
 }
 

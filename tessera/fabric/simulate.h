@@ -48,12 +48,21 @@ namespace tessera::fabric {
 //             previous message of its source or of a message that it waits for. A phase begins
 //             `switch_cycles` after the previous one has drained.
 //
+// Named colours. In static mode, messages may name their colours (FabricMessage::colour) instead.
+// Then there is one phase, and routers have switches: messages of one colour that cross the same
+// router take turns there, in the order of the list. A wavelet enters the router only after every
+// word of the earlier messages of its colour there has entered; until then it waits where it is. A
+// processor sends the messages of each colour in the listed order, but different colours
+// independently, one word per cycle in round-robin order.
+//
 // Why it is deadlock-free. Order the queues by what can follow: eastward or westward, then
 // southward or northward, then the ramp, and along each direction by position. A wavelet only moves
 // to queues later in that order, because routes are XY (in static mode: further from the root of
 // one tree). So all queues after the last non-empty queue are empty, and its head can move: while
 // wavelets are in flight, at least one moves each cycle. A message that waits is held in memory,
-// not in the network, and messages that wait for each other are rejected.
+// not in the network, and messages that wait for each other are rejected. With named colours, the
+// first unfinished message of the list can always move: it waits for nothing that is unfinished,
+// and the queues of its colour hold only its own wavelets.
 // =================================================================================================
 // clang-format on
 
@@ -121,8 +130,10 @@ using Sink = std::function<void(const Delivery&)>;
 /// the routes; cycles >= the largest link or ramp load, and >= words + distance + 2·T_R of each
 /// message.
 /// Errors: those of Traffic::check; kOutOfRange for options outside their range; kNotSupported for
-/// wavelets that are not 32 bits, or static mode without a colour; kTooLarge beyond max_hops, or if
-/// assigning messages to phases takes too much memory.
+/// wavelets that are not 32 bits, or static mode without a colour; kOutOfRange for a named colour
+/// that the mesh does not have, kContradiction where only some messages name one or where a message
+/// that names one waits for a later message; kTooLarge beyond max_hops, or if phases or turns take
+/// too much memory.
 Result<Simulation> simulate(const FabricMesh& mesh, const Traffic& traffic,
                             const SimulateOptions& options = {}, const Sink& sink = {});
 

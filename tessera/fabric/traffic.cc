@@ -136,7 +136,7 @@ std::int64_t Traffic::add(std::int32_t source, std::span<const std::int32_t> to,
   };
   const ListRange to_range = append(destinations, to);
   const ListRange after_range = append(after, after_messages);
-  messages.push_back({source, to_range, first_word, words, after_range});
+  messages.push_back({source, to_range, first_word, words, after_range, 0, kAnyColour});
   return static_cast<std::int64_t>(messages.size()) - 1;
 }
 

@@ -19,6 +19,9 @@ struct ListRange {
   friend bool operator==(const ListRange&, const ListRange&) = default;
 };
 
+/// The colour of a message that leaves the choice to the simulator.
+inline constexpr std::int32_t kAnyColour = -1;
+
 /// Words that one router's processor sends to one or several others, one word per wavelet.
 struct FabricMessage {
   std::int32_t source = 0;  ///< FabricMesh::node
@@ -32,6 +35,8 @@ struct FabricMessage {
   /// The first word leaves its processor in this cycle or later. A source that is delayed lets
   /// others pass where round-robin would give it half of a congested link.
   std::int64_t not_before = 0;
+  /// In static mode: the colour of its routes. Either all messages name one, or none does.
+  std::int32_t colour = kAnyColour;
   friend bool operator==(const FabricMessage&, const FabricMessage&) = default;
 };
 

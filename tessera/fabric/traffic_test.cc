@@ -176,10 +176,10 @@ TEST(XyTrees, ForkWhereColumnsHaveDestinations) {
 TEST(FabricOf, ReadsTheWafers) {
   const auto wse2 = fabric_of(**find_machine("wse2"));
   ASSERT_TRUE(wse2.ok()) << wse2.error().message;
-  EXPECT_EQ(*wse2, (FabricMesh{994, 750, 32, 2, 21}));
+  EXPECT_EQ(*wse2, (FabricMesh{994, 750, 32, 2, 21, true}));
   const auto wse3 = fabric_of(**find_machine("wse3"));
   ASSERT_TRUE(wse3.ok()) << wse3.error().message;
-  EXPECT_EQ(*wse3, (FabricMesh{1170, 755, 32, 2, 21}));
+  EXPECT_EQ(*wse3, (FabricMesh{1170, 755, 32, 2, 21, true}));
 }
 
 TEST(FabricOf, SaysWhatIsNotKnown) {
@@ -190,9 +190,10 @@ TEST(FabricOf, SaysWhatIsNotKnown) {
     return result.error().code == ErrorCode::kNotSupported && !result.error().help.empty() &&
            result.error().message.find(named) != std::string::npos;
   };
-  EXPECT_TRUE(refused(**find_machine("wormhole"), "noc"));
-  EXPECT_TRUE(refused(**find_machine("blackhole"), "noc"));
-  EXPECT_TRUE(refused(**find_machine("spyre"), "spyre"));
+  EXPECT_TRUE(refused(**find_machine("wormhole"), "2 networks"));
+  EXPECT_TRUE(refused(**find_machine("wormhole-n300"), "2 mesh levels"));
+  EXPECT_TRUE(refused(**find_machine("blackhole"), "2 networks"));
+  EXPECT_TRUE(refused(**find_machine("spyre"), "ring"));
   const auto changed = [](void (*change)(Machine&)) {
     Machine machine = **find_machine("wse2");
     change(machine);
@@ -200,9 +201,25 @@ TEST(FabricOf, SaysWhatIsNotKnown) {
   };
   EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh.push_back(m.mesh[0]); }), "2"));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].extents = {2, 2, 2}; }), "3"));
-  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links.reset(); }), "wse2"));
-  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links->ramp_cycles.reset(); }), "wse2"));
-  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].links->hop_cycles = 3; }), "3"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].networks.clear(); }), "wse2"));
+  EXPECT_TRUE(
+      refused(changed([](Machine& m) { m.mesh[0].networks[0].ramp_cycles.reset(); }), "wse2"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].networks[0].hop_cycles = 3; }), "3"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].networks[0].hop_cycles = 1.5; }), "1.5"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].networks[0].ramp_cycles = 2.5; }), "2.5"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].networks[0].links = 4; }), "4"));
+  EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].networks[0].route = {0, 1}; }), "axis 0"));
+  EXPECT_TRUE(refused(
+      changed([](Machine& m) { m.mesh[0].networks[0].kind = target::NetworkKind::kNoc; }), "noc"));
+  EXPECT_TRUE(refused(
+      changed([](Machine& m) { m.mesh[0].routers = target::Routers{{994, 751}, {}}; }), "994x751"));
+  EXPECT_TRUE(refused(changed([](Machine& m) {
+                        m.mesh[0].mechanisms.resize(1);
+                        m.mesh[0].mechanisms[0].name = "read";
+                      }),
+                      "read"));
+  EXPECT_EQ(*fabric_of(changed([](Machine& m) { m.mesh[0].networks[0].route = {1, 0}; })),
+            *fabric_of(**find_machine("wse2")));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.rules.wavelet_bits = 64; }), "64"));
   EXPECT_TRUE(refused(changed([](Machine& m) { m.mesh[0].extents = {1 << 20, 1 << 20}; }),
                       "1099511627776"));

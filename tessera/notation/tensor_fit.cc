@@ -12,12 +12,6 @@
 namespace tessera::notation {
 namespace {
 
-target::Spread spread_of(const Tensor& tensor) {
-  const auto* const words = std::get_if<TtnnLayout>(&terms_of(tensor));
-  const bool interleaved = words != nullptr && words->memory == TtnnLayout::Memory::kInterleaved;
-  return interleaved ? target::Spread::kInterleaved : target::Spread::kWhole;
-}
-
 /// Pages of a tensor that is interleaved in the places' own memory are distributed over its grid.
 void check_interleaved_grid(const Tensor& tensor, const Machine& machine, target::Fit& fit) {
   const auto* const words = std::get_if<TtnnLayout>(&terms_of(tensor));
@@ -78,6 +72,18 @@ Result<target::Fit> fits_in_pieces(const Piecewise& pieces, const Machine& machi
 }
 
 }  // namespace
+
+target::Spread spread_of(const Tensor& tensor) {
+  const auto* const words = std::get_if<TtnnLayout>(&terms_of(tensor));
+  const bool interleaved = words != nullptr && words->memory == TtnnLayout::Memory::kInterleaved;
+  return interleaved ? target::Spread::kInterleaved : target::Spread::kWhole;
+}
+
+std::string space_of(const Tensor& tensor) {
+  if (const Layout* layout = tensor.placement.layout()) return layout->spec().space;
+  const Piecewise* const pieces = tensor.placement.pieces();
+  return pieces == nullptr ? "" : pieces->pieces().front().layout.spec().space;
+}
 
 Result<target::Fit> fits(const Tensor& tensor, const Machine& machine) {
   if (const Piecewise* pieces = tensor.placement.pieces()) {

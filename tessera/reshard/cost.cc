@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/reshard/costs/flow_cost.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/transfers.h"
 
 namespace tessera::reshard {
 namespace {
@@ -46,6 +47,21 @@ Result<ReshardCost> cost_of(const Reshard& reshard) {
   }
   TESSERA_CHECK_OK(count_cycles(reshard, cost));
   return cost;
+}
+
+Result<std::int64_t> busiest_local(const Reshard& reshard) {
+  if (reshard.parts().empty()) return 0;
+  TESSERA_TRY(const std::optional<FlowTables> tables, flow_tables(reshard));
+  if (tables) {
+    const fabric::FabricMesh mesh = rows_and_columns(reshard.physical());
+    return PlaceTable<1>(*tables, mesh, At::kLocal).largest();
+  }
+  constexpr std::int64_t kMostPlaces = std::int64_t{1} << 23;
+  TESSERA_TRY(const std::vector<PairBytes> pairs,
+              pairs_of(reshard, kMostPlaces, {.messages = false, .local = true}));
+  std::int64_t most = 0;
+  for (const PairBytes& pair : pairs) most = std::max(most, pair.elements);
+  return most;
 }
 
 Result<LinkLoads> link_loads(const Reshard& reshard) {

@@ -44,6 +44,9 @@ struct ReshardCost {
 /// kOverflow.
 Result<ReshardCost> cost_of(const Reshard& reshard);
 
+/// The most elements that are copied inside one place. Errors as for cost_of.
+Result<std::int64_t> busiest_local(const Reshard& reshard);
+
 /// The load of each directed link, in wavelets. The link that leaves router (r, c) in a direction
 /// is at index r·cols + c. Links that would leave the mesh carry nothing.
 struct LinkLoads {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tessera/base/result.h"
 #include "tessera/layout/form.h"
 #include "tessera/layout/lines.h"
 #include "tessera/layout/regions.h"
@@ -18,6 +19,17 @@ struct Shares {
   Reduction reduction = Reduction::kSum;  ///< combines A's shares, when not alike
   bool reduces() const { return !alike && from > 1; }
 };
+
+/// How the shares of A are combined in B. kNotSupported for shares of several reductions that are
+/// not alike.
+Result<Shares> meet_shares(const Form& a, const Form& b);
+
+/// The refinement of two forms. Dims that both forms use only together, as in a tensor that is
+/// dealt out flat, are merged into one dim: only places and slots are needed, not indices.
+Result<Refinement> refine_joined(const Form& a, const Form& b);
+
+/// Bytes of memory per element.
+Reshard::Rate byte_rate_of(DType storage);
 
 /// The reshard of one box of the tensor. Within the box, each placement follows a single rule.
 struct ReshardPart {

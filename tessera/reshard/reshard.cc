@@ -57,27 +57,6 @@ FormShares shares_of(const Form& form) {
   return shares;
 }
 
-Result<Shares> meet_shares(const Form& a, const Form& b) {
-  const FormShares of_a = shares_of(a);
-  const FormShares of_b = shares_of(b);
-  Shares shares{of_a.count, of_b.count, of_a.fills == of_b.fills, Reduction::kSum};
-  if (shares.alike) return shares;
-  // Shares of several reductions cannot be combined in one step and have no single neutral element.
-  for (const FormShares* side : {&of_a, &of_b}) {
-    for (const auto& [count, reduction] : side->fills) {
-      const Reduction first = side->fills.front().second;
-      if (reduction == first) continue;
-      return Error{ErrorCode::kNotSupported,
-                   cat(side == &of_a ? "A" : "B", " keeps shares of both ", reduction_name(first),
-                       " and ", reduction_name(reduction), ", and ", side == &of_a ? "B" : "A",
-                       " does not keep the same shares"),
-                   std::nullopt, "reduce one mesh axis at a time"};
-    }
-  }
-  if (shares.reduces()) shares.reduction = of_a.fills.front().second;
-  return shares;
-}
-
 /// Checks that every later sum stays below 2^62.
 Status check_sums(const Reshard& reshard) {
   Checked most = reshard.from().shape().elements();
@@ -97,26 +76,6 @@ Status check_sums(const Reshard& reshard) {
       most.value("the number of bits that move, times the longest route,");
   if (!fits) return fits.error();
   return ok_status();
-}
-
-/// The refinement of two forms. Dims that both forms use only together, as in a tensor that is
-/// dealt out flat, are merged into one dim: only places and slots are needed, not indices.
-Result<Refinement> refine_joined(const Form& a, const Form& b) {
-  const auto folds_dims = [](const Form& form) {
-    return std::any_of(form.folds.begin(), form.folds.end(),
-                       [](const Fold& fold) { return fold.terms.size() > 1; });
-  };
-  if (!folds_dims(a) || !folds_dims(b)) return refine(a, b);
-  Form joined_a = a;
-  Form joined_b = b;
-  for (int dim = static_cast<int>(a.shape.rank()) - 2; dim >= 0; --dim) {
-    std::optional<Form> next_a = join_dims(joined_a, dim);
-    std::optional<Form> next_b = next_a ? join_dims(joined_b, dim) : std::nullopt;
-    if (!next_b) continue;
-    joined_a = *std::move(next_a);
-    joined_b = *std::move(next_b);
-  }
-  return refine(joined_a, joined_b);
 }
 
 /// Reuses equal device maps, which the pieces of a piecewise placement often have.
@@ -142,6 +101,50 @@ Error of_side(Error error, std::string_view side) {
 
 }  // namespace
 
+Result<Shares> meet_shares(const Form& a, const Form& b) {
+  const FormShares of_a = shares_of(a);
+  const FormShares of_b = shares_of(b);
+  Shares shares{of_a.count, of_b.count, of_a.fills == of_b.fills, Reduction::kSum};
+  if (shares.alike) return shares;
+  // Shares of several reductions cannot be combined in one step and have no single neutral element.
+  for (const FormShares* side : {&of_a, &of_b}) {
+    for (const auto& [count, reduction] : side->fills) {
+      const Reduction first = side->fills.front().second;
+      if (reduction == first) continue;
+      return Error{ErrorCode::kNotSupported,
+                   cat(side == &of_a ? "A" : "B", " keeps shares of both ", reduction_name(first),
+                       " and ", reduction_name(reduction), ", and ", side == &of_a ? "B" : "A",
+                       " does not keep the same shares"),
+                   std::nullopt, "reduce one mesh axis at a time"};
+    }
+  }
+  if (shares.reduces()) shares.reduction = of_a.fills.front().second;
+  return shares;
+}
+
+Result<Refinement> refine_joined(const Form& a, const Form& b) {
+  const auto folds_dims = [](const Form& form) {
+    return std::any_of(form.folds.begin(), form.folds.end(),
+                       [](const Fold& fold) { return fold.terms.size() > 1; });
+  };
+  if (!folds_dims(a) || !folds_dims(b)) return refine(a, b);
+  Form joined_a = a;
+  Form joined_b = b;
+  for (int dim = static_cast<int>(a.shape.rank()) - 2; dim >= 0; --dim) {
+    std::optional<Form> next_a = join_dims(joined_a, dim);
+    std::optional<Form> next_b = next_a ? join_dims(joined_b, dim) : std::nullopt;
+    if (!next_b) continue;
+    joined_a = *std::move(next_a);
+    joined_b = *std::move(next_b);
+  }
+  return refine(joined_a, joined_b);
+}
+
+Reshard::Rate byte_rate_of(DType storage) {
+  const Reshard::Rate bits = bits_of(storage);
+  return lowest_terms(bits.numerator, bits.denominator * 8);
+}
+
 Result<Reshard> Reshard::make(const Placement& from, const Placement& to,
                               const PhysicalMesh& physical) {
   if (from.shape() != to.shape()) {
@@ -162,7 +165,7 @@ Result<Reshard> Reshard::make(const Placement& from, const Placement& to,
   const Rate bits = bits_of(from.atom().storage);
   const std::int64_t wavelet_bits =
       physical.fabric ? physical.fabric->wavelet_bits : kDefaultWaveletBits;
-  reshard.byte_rate_ = lowest_terms(bits.numerator, bits.denominator * 8);
+  reshard.byte_rate_ = byte_rate_of(from.atom().storage);
   reshard.wavelet_rate_ = lowest_terms(bits.numerator, bits.denominator * wavelet_bits);
   std::vector<ReshardPart> parts;
   MapCache maps_a;

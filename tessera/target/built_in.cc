@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cassert>
 
 #include "tessera/base/names.h"
@@ -16,6 +17,8 @@ const std::vector<Machine>& machines() {
       assert(machine.ok() && "a file of targets/ is invalid");
       if (machine.ok()) parsed.push_back(*std::move(machine));
     }
+    std::sort(parsed.begin(), parsed.end(),
+              [](const Machine& a, const Machine& b) { return a.name < b.name; });
     return parsed;
   }();
   return list;

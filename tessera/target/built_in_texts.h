@@ -6,8 +6,8 @@
 
 namespace tessera::target {
 
-/// The texts of targets/*.json, ordered by name. The build generates the definition, so that the
-/// library needs no files to know its machines.
+/// The texts of targets/*.json, ordered by file name. The build generates the definition, so that
+/// the library needs no files to know its machines.
 std::span<const std::string_view> built_in_texts();
 
 }  // namespace tessera::target

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/base/names.h"
+#include "tessera/target/number_text.h"
 
 namespace tessera::target {
 namespace {
@@ -53,6 +54,46 @@ Found at_least(std::int64_t least, std::optional<std::int64_t> number, const std
   if (!number || *number >= least) return std::nullopt;
   return Problem{ErrorCode::kBadNumber, path,
                  cat("expected a number of at least ", least, ", found ", *number)};
+}
+
+Found between(std::int64_t least, std::int64_t number, std::int64_t most, const std::string& path) {
+  if (number <= most) return at_least(least, number, path);
+  return Problem{ErrorCode::kTooLarge, path,
+                 cat("expected a number of at most ", most, ", found ", number)};
+}
+
+Found inside(const Place& coordinates, const std::vector<std::int64_t>& extents,
+             const std::string& path) {
+  bool inside = coordinates.size() == extents.size();
+  for (std::size_t axis = 0; inside && axis < extents.size(); ++axis) {
+    inside = coordinates[axis] >= 0 && coordinates[axis] < extents[axis];
+  }
+  if (inside) return std::nullopt;
+  return Problem{
+      ErrorCode::kOutOfRange, path,
+      cat("expected a router of ", join(extents, "x"), ", found ", bracketed(coordinates)),
+      "one coordinate per axis, counted from 0"};
+}
+
+Found in_range(const std::optional<double>& figure, const std::string& path, Zero zero) {
+  if (!figure || (*figure >= kMinFigure && *figure <= kMaxFigure)) return std::nullopt;
+  const bool zero_allowed = zero == Zero::kAllowed;
+  if (zero_allowed && *figure == 0) return std::nullopt;
+  return Problem{
+      ErrorCode::kBadNumber, path,
+      cat("expected ", zero_allowed ? "0 or " : "", "a number from ", number_text(kMinFigure),
+          " to ", number_text(kMaxFigure), ", found ", number_text(*figure)),
+      "leave out what is not known"};
+}
+
+Found not_both(const std::optional<double>& first, std::string_view first_name,
+               const std::optional<double>& second, std::string_view second_name,
+               const std::string& path) {
+  if (!first || !second) return std::nullopt;
+  return Problem{ErrorCode::kContradiction, cat(path, "/", second_name),
+                 cat("expected ", first_name, " or ", second_name,
+                     ", found both: ", number_text(*first), " and ", number_text(*second)),
+                 cat("leave out ", first_name, " or ", second_name)};
 }
 
 Found at_most(std::size_t most, std::size_t count, std::string_view what, const std::string& path) {

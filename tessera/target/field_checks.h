@@ -19,6 +19,20 @@ using Found = std::optional<Problem>;
 
 /// Checks that the number, if given, is at least `least`.
 Found at_least(std::int64_t least, std::optional<std::int64_t> number, const std::string& path);
+/// Checks that the number is from `least` to `most`.
+Found between(std::int64_t least, std::int64_t number, std::int64_t most, const std::string& path);
+/// Checks that coordinates are inside extents, and as many.
+Found inside(const Place& coordinates, const std::vector<std::int64_t>& extents,
+             const std::string& path);
+/// Checks that the figure, if given, is from kMinFigure to kMaxFigure, or 0 where that is allowed.
+enum class Zero : std::uint8_t { kRefused, kAllowed };
+Found in_range(const std::optional<double>& figure, const std::string& path,
+               Zero zero = Zero::kRefused);
+/// Checks that at most one of two figures with the same meaning is given; `path` is that of the
+/// object that has them.
+Found not_both(const std::optional<double>& first, std::string_view first_name,
+               const std::optional<double>& second, std::string_view second_name,
+               const std::string& path);
 /// Checks that a list has at most `most` items.
 Found at_most(std::size_t most, std::size_t count, std::string_view what, const std::string& path);
 /// Checks that a name has only letters, digits, '_' and '-', so that command lines and notations

@@ -44,9 +44,24 @@ Result<std::int64_t> share_of_pages(const Layout& layout, const MemorySpace& spa
   return (page_bytes * pages).value("a share of the pages");
 }
 
+/// The most shards of one device, if the machine has several: a mesh of the machine's rank lies on
+/// it axis by axis, one of the rank of a device lies on one device, and any other is distributed
+/// evenly.
+std::int64_t shards_of_device(const Layout& layout, const Machine& machine) {
+  const std::size_t device_rank = machine.mesh.back().extents.size();
+  const Shape& mesh = layout.mesh();
+  if (mesh.rank() == device_rank) return layout.places();
+  if (mesh.rank() != machine.shape().rank()) return ceil_div(layout.places(), machine.devices());
+  std::int64_t shards = 1;
+  for (std::size_t axis = mesh.rank() - device_rank; axis < mesh.rank(); ++axis) {
+    shards *= mesh[axis];
+  }
+  return shards;
+}
+
 /// What one owner of the memory space must hold.
-Result<std::int64_t> held_by_one(const Layout& layout, const MemorySpace& space,
-                                 std::int64_t shard_bytes) {
+Result<std::int64_t> held_by_one(const Layout& layout, const Machine& machine,
+                                 const MemorySpace& space, std::int64_t shard_bytes) {
   switch (space.owner) {
     case MemorySpace::Owner::kPlace:
       return (Checked(shard_bytes) * layers(layout)).value("what one place holds");
@@ -59,7 +74,7 @@ Result<std::int64_t> held_by_one(const Layout& layout, const MemorySpace& space,
     return (Checked(shard_bytes) * layers(layout)).value("what one bank holds");
   }
   if (layout.places() == 1) return share_of_pages(layout, space, *space.banks);
-  return (Checked(shard_bytes) * ceil_div(layout.places(), *space.banks))
+  return (Checked(shard_bytes) * ceil_div(shards_of_device(layout, machine), *space.banks))
       .value("what one bank holds");
 }
 
@@ -157,7 +172,7 @@ Status check_dead(const Layout& layout, const Machine& machine,
 
 Status check_mesh(const Layout& layout, const Machine& machine, Fit& fit) {
   if (fit.owner == MemorySpace::Owner::kBank) {
-    const std::int64_t banks = *machine.find_space(fit.space)->banks;
+    const std::int64_t banks = *machine.find_space(fit.space)->banks * machine.devices();
     const std::int64_t wanted = is_mapped(layout) ? mesh_of(layout).elements() : 0;
     if (wanted > banks) {
       fit.reasons.push_back(
@@ -241,7 +256,7 @@ Result<Fit> fits(const Layout& layout, const Machine& machine, Spread spread) {
     const std::int64_t working = std::max<std::int64_t>(1, machine.places() - dead);
     TESSERA_TRY(fit.held_bytes, share_of_pages(layout, space, working));
   } else {
-    TESSERA_TRY(fit.held_bytes, held_by_one(layout, space, fit.shard_bytes));
+    TESSERA_TRY(fit.held_bytes, held_by_one(layout, machine, space, fit.shard_bytes));
   }
   fit.needed_places = needed_places(layout, fit);
   check_memory(fit);

@@ -69,7 +69,10 @@ enum class Spread : std::uint8_t {
 ///            physical place; for an interleaved tensor, the place's share of the pages (tiles, or
 ///            rows of the last dim)
 ///   bank     a tensor on one place is distributed over the banks in pages; shards of a mesh are
-///            distributed round-robin, or by the device map
+///            distributed round-robin, or by the device map. Where there
+///            are several devices, each with its own banks, meshes of the machine's rank lie on
+///            them axis by axis, meshes of the rank of a device are on one device, and others are
+///            distributed evenly
 ///   shared   the shards of all places; each shard is also the span of its place
 /// The mesh (after the device map, if there is one) must lie inside the machine's mesh, axis by
 /// axis. If the ranks differ, only the numbers of places are compared. Meshes over banks and

@@ -150,10 +150,38 @@ TEST(Fit, DeadPlacesUnderTheMesh) {
   EXPECT_EQ(reasons(*fits(grid(64, 64, 6, 9), wafer)), Reasons{"dead_places: 2 [5 7]"});
   // A mesh of another rank may be anywhere: working places are counted.
   wafer.mesh[0].extents = {2, 2};
+  wafer.memory.resize(1);  // the host's memory is at routers of the whole wafer
   wafer.rules.fabric.reset();
   wafer.dead = {{{0, 1}, {1, 1}}};
   const Layout line = test::layout(form({3}, {3}, {fold(x(0), {on(0, 1, 3)})}));
   EXPECT_EQ(reasons(*fits(line, wafer)), Reasons{"mesh_too_large: 3 2"});
+}
+
+TEST(Fit, EveryDeviceHasItsBanks) {
+  // 2 devices of 2x4 places, 3 banks each.
+  const Machine box = parsed(R"({"name": "box", "mesh": [{"name": "devices", "extents": [2]},
+      {"name": "cores", "extents": [2, 4]}],
+      "memory": [{"name": "dram", "per": "bank", "banks": 3, "bytes": 4096}]})");
+  const auto held = [&](const Layout& layout) { return fits(layout, box)->held_bytes; };
+  // 7 shards of 4 bytes on one device: at most 3 per bank.
+  EXPECT_EQ(held(test::layout(form({1, 7}, {1, 7}, {fold(x(1), {on(1, 1, 7)})}))), 3 * 4);
+  // 2x1x4 places: 4 on each device, at most 2 per bank.
+  EXPECT_EQ(held(test::layout(
+                form({2, 4}, {2, 1, 4}, {fold(x(0), {on(0, 1, 2)}), fold(x(1), {on(2, 1, 4)})}))),
+            2 * 4);
+  // 8 numbered places are distributed over both devices: 4 on each.
+  EXPECT_EQ(held(test::layout(form({8}, {8}, {fold(x(0), {on(0, 1, 8)})}))), 2 * 4);
+  // A tensor on one place is in the banks of one device: 7 rows, 3 per bank.
+  EXPECT_EQ(held(*Layout::row_major(*Shape::make({7, 1}), DType::kF32)), 3 * 4);
+  // Device maps name banks of any device.
+  const auto onto = [&](std::int64_t banks) {
+    const Fold pages{{{0, 1}}, 0, {{1, banks, Target::mesh(0), 1, Cause::kGrid}}};
+    LayoutSpec spec = test::spec(form({banks}, {banks}, {fold(x(0), {on(0, 1, banks)})}));
+    spec.device_map = DeviceMap::folded(*Shape::make({banks}), {pages}, {0});
+    return reasons(*fits(*Layout::make(spec), box));
+  };
+  EXPECT_EQ(onto(6), Reasons{});
+  EXPECT_EQ(onto(7), Reasons{"mesh_too_large: 7 6"});
 }
 
 TEST(Fit, TheLayoutsOwnSpace) {
@@ -229,18 +257,21 @@ TEST(Fit, InterleavedTensorsAreDealtToAllPlaces) {
 }
 
 TEST(Fit, SpansOfASharedPool) {
-  // 1 GB over 4 cores is 256 MB per core, the limit; over 3 it is more.
-  EXPECT_TRUE(fits(test::layout(
-                       form({1 << 28}, {4}, {fold(x(0), {on(0, 1 << 26, 4), mem(1, 1 << 26, 1)})})),
-                   machine("spyre"))
-                  ->fits());
+  // 256 MB less 4 KB per core is the limit; a stick more is too much.
+  const auto over_four = [](std::int64_t each) {
+    return test::layout(form({4 * each}, {4}, {fold(x(0), {on(0, each, 4), mem(1, each, 1)})}));
+  };
+  constexpr std::int64_t kMost = ((1 << 28) - 4096) / 4;
+  EXPECT_TRUE(fits(over_four(kMost), machine("spyre"))->fits());
+  EXPECT_EQ(reasons(*fits(over_four(kMost + 1), machine("spyre"))),
+            Reasons{"span_too_long: 268431488 262140 KB"});
   const std::int64_t third = (1 << 28) / 3 + 1;
   const Layout three =
       test::layout(form({1 << 28}, {3}, {fold(x(0), {on(0, third, 3), mem(1, third, 1)})}));
   const Fit fit = *fits(three, machine("spyre"));
   EXPECT_EQ(fit.space, "hbm");
   // third = 89,478,486 elements, 357,913,944 bytes, in whole sticks of 128.
-  EXPECT_EQ(reasons(fit), Reasons{"span_too_long: 357913984 256 MB"});
+  EXPECT_EQ(reasons(fit), Reasons{"span_too_long: 357913984 262140 KB"});
   EXPECT_EQ(fit.held_bytes, 3 * 357913984);
   // Without a mesh it is not specified which cores access the tensor.
   EXPECT_TRUE(

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/base/names.h"
+#include "tessera/target/number_text.h"
 
 namespace tessera::target {
 namespace {
@@ -18,7 +19,7 @@ std::string found_text(const JsonNode& node) {
     case JsonNode::Kind::kInteger:
       return std::to_string(node.integer);
     case JsonNode::Kind::kOtherNumber:
-      return "another number";
+      return number_text(node.number);
     case JsonNode::Kind::kText:
       return cat("the text ", quote_name(node.text));
     case JsonNode::Kind::kList:
@@ -52,24 +53,20 @@ Status read_json(const JsonNode& node, const std::string& path, std::int64_t& ou
   return ok_status();
 }
 
+Status read_json(const JsonNode& node, const std::string& path, double& out) {
+  if (node.kind == JsonNode::Kind::kInteger) {
+    out = static_cast<double>(node.integer);
+    return ok_status();
+  }
+  if (node.kind != JsonNode::Kind::kOtherNumber) return unexpected(node, path, "a number");
+  out = node.number == 0 ? 0 : node.number;
+  return ok_status();
+}
+
 Status read_json(const JsonNode& node, const std::string& path, std::string& out) {
   if (node.kind != JsonNode::Kind::kText) return unexpected(node, path, "a text");
   out = node.text;
   return ok_status();
-}
-
-Status read_json(const JsonNode& node, const std::string& path, std::vector<std::int64_t>& out) {
-  return read_list(node, path, out,
-                   [](const JsonNode& item, const std::string& item_path, std::int64_t& value) {
-                     return read_json(item, item_path, value);
-                   });
-}
-
-Status read_json(const JsonNode& node, const std::string& path, std::vector<std::string>& out) {
-  return read_list(node, path, out,
-                   [](const JsonNode& item, const std::string& item_path, std::string& value) {
-                     return read_json(item, item_path, value);
-                   });
 }
 
 Result<JsonFields> JsonFields::open(const JsonNode& node, std::string path,

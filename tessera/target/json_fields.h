@@ -21,6 +21,7 @@ Error unexpected(const JsonNode& node, const std::string& path, std::string_view
                  std::string_view help = {});
 
 Status read_json(const JsonNode& node, const std::string& path, std::int64_t& out);
+Status read_json(const JsonNode& node, const std::string& path, double& out);  ///< never -0
 Status read_json(const JsonNode& node, const std::string& path, std::string& out);
 
 /// A list; `read` reads one item.
@@ -36,8 +37,14 @@ Status read_list(const JsonNode& node, const std::string& path, std::vector<Item
   }
   return ok_status();
 }
-Status read_json(const JsonNode& node, const std::string& path, std::vector<std::int64_t>& out);
-Status read_json(const JsonNode& node, const std::string& path, std::vector<std::string>& out);
+/// A list of numbers, of texts, or of lists.
+template <typename Item>
+Status read_json(const JsonNode& node, const std::string& path, std::vector<Item>& out) {
+  return read_list(node, path, out,
+                   [](const JsonNode& item, const std::string& item_path, Item& value) {
+                     return read_json(item, item_path, value);
+                   });
+}
 
 /// The fields of one object.
 class JsonFields {
@@ -69,11 +76,18 @@ class JsonFields {
     out = std::move(value);
     return ok_status();
   }
-  Status read_optional(std::string_view key, std::optional<std::int64_t>& out) const {
-    return read_optional(key, out,
-                         [](const JsonNode& node, const std::string& path, std::int64_t& value) {
-                           return read_json(node, path, value);
-                         });
+  template <typename T>
+  Status read_optional(std::string_view key, std::optional<T>& out) const {
+    return read_optional(key, out, [](const JsonNode& node, const std::string& path, T& value) {
+      return read_json(node, path, value);
+    });
+  }
+  /// Reads a list of objects; `read_item` reads one.
+  template <typename Item, typename Read>
+  Status read_each(std::string_view key, std::vector<Item>& out, const Read& read_item) const {
+    return read(key, out, [&](const JsonNode& node, const std::string& path, auto& items) {
+      return read_list(node, path, items, read_item);
+    });
   }
 
  private:

@@ -58,11 +58,18 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool /*value*/) override { return leaf({JsonNode::Kind::kBool}); }
   bool number_integer(std::int64_t value) override { return integer(value); }
   bool number_unsigned(std::uint64_t value) override {
-    if (value > static_cast<std::uint64_t>(INT64_MAX)) return leaf({JsonNode::Kind::kOtherNumber});
+    if (value > static_cast<std::uint64_t>(INT64_MAX)) return other(static_cast<double>(value));
     return integer(static_cast<std::int64_t>(value));
   }
-  bool number_float(double /*value*/, const std::string& /*literal*/) override {
-    return leaf({JsonNode::Kind::kOtherNumber});
+  bool number_float(double value, const std::string& literal) override {
+    // A double has no number this small; it would read as 0.
+    const std::string_view digits =
+        std::string_view(literal).substr(0, literal.find_first_of("eE"));
+    if (value == 0 && digits.find_first_of("123456789") != std::string_view::npos) {
+      return fail(ErrorCode::kBadNumber, cat(quote_name(literal), " is too small a number"),
+                  tokens_.next(), "write 0, or a larger number");
+    }
+    return other(value);
   }
   bool string(std::string& value) override {
     JsonNode node{JsonNode::Kind::kText};
@@ -102,7 +109,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     constexpr int kNumberOverflow = 406;
     if (exception.id == kNumberOverflow) {
       return fail(ErrorCode::kBadNumber, cat(found, " is too large a number"), span,
-                  "the largest is 9223372036854775807");
+                  "the largest whole number is 9223372036854775807");
     }
     return fail(ErrorCode::kSyntax, cat("expected ", expected(), ", found ", found), span,
                 "JSON has double quotes around names, commas between values, none after the last");
@@ -136,6 +143,12 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return leaf(std::move(node));
   }
 
+  bool other(double value) {
+    JsonNode node{JsonNode::Kind::kOtherNumber};
+    node.number = value;
+    return leaf(std::move(node));
+  }
+
   bool leaf(JsonNode node) {
     node.span = tokens_.next();
     return count(node.span) && finish(std::move(node));
@@ -147,7 +160,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     if (!count(node.span)) return false;
     if (open_.size() == kMaxJsonTreeDepth) {
       return fail(ErrorCode::kTooLarge, cat("nested deeper than ", kMaxJsonTreeDepth, " levels"),
-                  node.span, "a machine needs 5");
+                  node.span, "a machine needs 7");
     }
     open_.push_back(std::move(node));
     return true;

@@ -17,7 +17,7 @@ struct JsonNode {
     kNull,
     kBool,
     kInteger,      ///< fits a signed 64-bit integer
-    kOtherNumber,  ///< a fraction, an exponent, or too large
+    kOtherNumber,  ///< a fraction, an exponent, or too large for that; finite
     kText,
     kList,
     kObject,
@@ -25,6 +25,7 @@ struct JsonNode {
   Kind kind = Kind::kNull;
   Span span = {};
   std::int64_t integer = 0;            ///< kInteger
+  double number = 0;                   ///< kOtherNumber
   std::string text = {};               ///< kText, without quotes and escapes
   std::vector<std::string> keys = {};  ///< kObject: one per item, all distinct
   std::vector<Span> key_spans = {};

@@ -4,154 +4,14 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/dtype.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/target/field_checks.h"
+#include "tessera/target/field_path.h"
 
 namespace tessera::target {
 namespace {
-
-Found check_links(const Links& links, const std::string& path) {
-  const std::string ports = cat(path, "/ports");
-  return first_of(
-      [&] { return at_most(kMaxPorts, links.ports.size(), "ports", ports); },
-      [&] { return each(links.ports, ports, plain_name); },
-      [&] { return distinct(links.ports, [&](std::size_t i) { return cat(ports, "/", i); }); },
-      [&] { return at_least(1, links.hop_cycles, cat(path, "/hop_cycles")); },
-      [&] { return at_least(1, links.bits_per_cycle, cat(path, "/bits_per_cycle")); },
-      [&] { return at_least(0, links.ramp_cycles, cat(path, "/ramp_cycles")); });
-}
-
-Found check_level(const MeshLevel& level, const std::string& path) {
-  const std::string extents = cat(path, "/extents");
-  const std::string axes = cat(path, "/axes");
-  return first_of(
-      [&] { return plain_name(level.name, cat(path, "/name")); },
-      [&] { return at_most(kMaxLevelAxes, level.extents.size(), "axes", extents); },
-      [&]() -> Found {
-        if (!level.extents.empty()) return std::nullopt;
-        return Problem{ErrorCode::kBadTarget, extents, "expected at least one extent, found none",
-                       "a single place is [1]"};
-      },
-      [&] {
-        return each(level.extents, extents, [](std::int64_t extent, const std::string& at) {
-          return at_least(1, extent, at);
-        });
-      },
-      [&]() -> Found {
-        if (level.axes.empty() || level.axes.size() == level.extents.size()) return std::nullopt;
-        return Problem{ErrorCode::kContradiction, axes,
-                       cat("expected ", level.extents.size(), " names, one per axis, found ",
-                           level.axes.size())};
-      },
-      [&] { return each(level.axes, axes, plain_name); },
-      [&] { return distinct(level.axes, [&](std::size_t i) { return cat(axes, "/", i); }); },
-      [&]() -> Found {
-        return level.links ? check_links(*level.links, cat(path, "/links")) : std::nullopt;
-      });
-}
-
-/// Checks that the product of all extents does not overflow.
-Found check_places(const Machine& machine) {
-  Checked places = 1;
-  for (const MeshLevel& level : machine.mesh) {
-    for (const std::int64_t extent : level.extents) places *= extent;
-  }
-  if (!places.overflowed()) return std::nullopt;
-  return Problem{ErrorCode::kOverflow, "/mesh",
-                 "the number of places does not fit a signed 64-bit integer",
-                 "use smaller extents"};
-}
-
-/// Checks that the reserved and usable bytes fit into the size of the memory.
-Found check_budget(const MemorySpace& space, const std::string& path) {
-  const std::string reserved = cat(path, "/reserved");
-  if (!space.bytes) {
-    if (space.reserved.empty()) return std::nullopt;
-    return Problem{ErrorCode::kContradiction, reserved,
-                   "a part of a memory is reserved, but its size is not given",
-                   "give its bytes, or usable_bytes instead of reserved"};
-  }
-  Checked left = *space.bytes;
-  for (const Reserve& reserve : space.reserved) left -= reserve.bytes;
-  if (left.overflowed() || left.raw() < 1) {
-    return Problem{ErrorCode::kContradiction, reserved,
-                   cat("of ", *space.bytes, " bytes none are left for data"),
-                   "reserve less than the total"};
-  }
-  if (space.usable_bytes && *space.usable_bytes > left.raw()) {
-    return Problem{ErrorCode::kContradiction, cat(path, "/usable_bytes"),
-                   cat("expected at most the ", left.raw(), " bytes that are left, found ",
-                       *space.usable_bytes)};
-  }
-  return std::nullopt;
-}
-
-Found check_owner(const MemorySpace& space, const Machine& machine, const std::string& path) {
-  const bool banked = space.owner == MemorySpace::Owner::kBank;
-  if (banked && !space.banks) {
-    return Problem{ErrorCode::kBadTarget, path, "a memory per bank needs the number of banks",
-                   "add \"banks\": 12"};
-  }
-  if (!banked && space.banks) {
-    return Problem{ErrorCode::kContradiction, cat(path, "/banks"),
-                   cat("a memory per ", owner_name(space.owner), " has no banks"),
-                   "write \"per\": \"bank\" or omit banks"};
-  }
-  if (Found found = at_least(1, space.banks, cat(path, "/banks"))) return found;
-  const std::int64_t owners = banked                                      ? *space.banks
-                              : space.owner == MemorySpace::Owner::kPlace ? machine.places()
-                                                                          : 1;
-  if (!space.bytes || !(Checked(*space.bytes) * owners).overflowed()) return std::nullopt;
-  return Problem{
-      ErrorCode::kOverflow, cat(path, "/bytes"),
-      cat(*space.bytes, " bytes, ", owners, " times, do not fit a signed 64-bit integer"),
-      "use fewer bytes or places"};
-}
-
-Found check_space(const MemorySpace& space, const Machine& machine, const std::string& path) {
-  const std::string reserved = cat(path, "/reserved");
-  return first_of(
-      [&] { return plain_name(space.name, cat(path, "/name")); },
-      [&] { return at_least(1, space.bytes, cat(path, "/bytes")); },
-      [&] { return check_owner(space, machine, path); },
-      [&] { return at_most(kMaxReserves, space.reserved.size(), "reserves", reserved); },
-      [&] {
-        return each(space.reserved, reserved, [](const Reserve& reserve, const std::string& at) {
-          return first_of([&] { return plain_name(reserve.name, cat(at, "/name")); },
-                          [&] { return at_least(1, reserve.bytes, cat(at, "/bytes")); });
-        });
-      },
-      [&] { return distinct_items(space.reserved, reserved); },
-      [&] { return at_least(1, space.usable_bytes, cat(path, "/usable_bytes")); },
-      [&] { return check_budget(space, path); },
-      [&] { return at_least(1, space.align_bytes, cat(path, "/align_bytes")); });
-}
-
-Found check_memory(const Machine& machine) {
-  const std::string path = "/memory";
-  return first_of(
-      [&]() -> Found {
-        if (!machine.memory.empty()) return std::nullopt;
-        return Problem{ErrorCode::kBadTarget, path, "expected at least one memory, found none",
-                       "write [{\"name\": \"sram\", \"bytes\": 65536}]"};
-      },
-      [&] { return at_most(kMaxMemorySpaces, machine.memory.size(), "memories", path); },
-      [&] {
-        return each(machine.memory, path, [&](const MemorySpace& space, const std::string& at) {
-          return check_space(space, machine, at);
-        });
-      },
-      [&] { return distinct_items(machine.memory, path); },
-      [&]() -> Found {
-        if (machine.find_space(machine.data_space) != nullptr) return std::nullopt;
-        std::vector<std::string_view> names;
-        for (const MemorySpace& space : machine.memory) names.push_back(space.name);
-        return Problem{ErrorCode::kUnknownName, "/data_space",
-                       cat("no memory is called ", quote_name(machine.data_space)),
-                       did_you_mean(machine.data_space, names)};
-      });
-}
 
 Found check_colours(const Rules& rules) {
   const std::string path = "/rules/reserved_colours";
@@ -210,6 +70,15 @@ Found check_rules(const Machine& machine) {
       [&] { return at_least(1, rules.span_limit_bytes, "/rules/span_limit_bytes"); });
 }
 
+Found check_dtype(const std::string& name, const std::string& path) {
+  if (name.empty() || parse_dtype(name)) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (const DType dtype : all_dtypes()) names.push_back(dtype_name(dtype));
+  return Problem{ErrorCode::kUnknownName, path,
+                 cat("expected an element type, found ", quote_name(name)),
+                 did_you_mean(name, names)};
+}
+
 Found check_dead(const Machine& machine) {
   if (Found found = at_most(kMaxDeadRanges, machine.dead.size(), "ranges", "/dead")) return found;
   const Shape mesh = machine.shape();
@@ -243,42 +112,70 @@ Found check_dead(const Machine& machine) {
   return std::nullopt;
 }
 
-Found check_notes(const Machine& machine) {
-  if (Found found = at_most(kMaxNotes, machine.notes.size(), "notes", "/notes")) return found;
-  return each(machine.notes, "/notes", [](const Note& note, const std::string& at) {
-    return first_of([&] { return plain_text(note.about, cat(at, "/about")); },
-                    [&] { return plain_text(note.text, cat(at, "/text")); },
-                    [&]() -> Found {
-                      if (note.about.starts_with('/')) return std::nullopt;
-                      return Problem{ErrorCode::kBadTarget, cat(at, "/about"),
-                                     cat("expected a path, found ", quote_name(note.about)),
-                                     "such as \"/memory/0/bytes\""};
-                    });
-  });
+Found check_compute(const Machine& machine) {
+  const std::string path = "/compute";
+  if (Found found = at_most(kMaxComputeRates, machine.compute.size(), "rates", path)) return found;
+  std::vector<std::string> names;
+  for (const ComputeRate& rate : machine.compute) {
+    names.push_back(cat(rate.unit, " ", rate.dtype, " ", rate.mode));
+  }
+  return first_of(
+      [&] {
+        return each(machine.compute, path, [](const ComputeRate& rate, const std::string& at) {
+          return first_of([&] { return plain_name(rate.unit, cat(at, "/unit")); },
+                          [&] { return check_dtype(rate.dtype, cat(at, "/dtype")); },
+                          [&]() -> Found {
+                            return rate.mode.empty() ? std::nullopt
+                                                     : plain_name(rate.mode, cat(at, "/mode"));
+                          },
+                          [&] { return in_range(rate.per_cycle, cat(at, "/per_cycle")); });
+        });
+      },
+      [&] { return distinct(names, [&](std::size_t i) { return cat(path, "/", i); }); });
 }
 
-Found check_mesh(const Machine& machine) {
-  const std::string path = "/mesh";
-  return first_of(
-      [&]() -> Found {
-        if (!machine.mesh.empty()) return std::nullopt;
-        return Problem{ErrorCode::kBadTarget, path, "expected at least one level, found none",
-                       "a single place is [1]"};
-      },
-      [&] { return at_most(kMaxMeshLevels, machine.mesh.size(), "levels", path); },
-      [&] { return each(machine.mesh, path, check_level); },
-      [&] { return distinct_items(machine.mesh, path); }, [&] { return check_places(machine); });
+Found check_note(const Note& note, const std::string& path) {
+  return first_of([&] { return plain_text(note.about, cat(path, "/about")); },
+                  [&] { return plain_text(note.text, cat(path, "/text")); },
+                  [&]() -> Found {
+                    if (note.about.starts_with('/')) return std::nullopt;
+                    return Problem{ErrorCode::kBadTarget, cat(path, "/about"),
+                                   cat("expected a path, found ", quote_name(note.about)),
+                                   "such as \"/memory/0/bytes\""};
+                  });
+}
+
+Found check_notes(const Machine& machine) {
+  const std::vector<Note>& notes = machine.notes;
+  if (Found found = at_most(kMaxNotes, notes.size(), "notes", "/notes")) return found;
+  if (Found found = each(notes, "/notes", check_note)) return found;
+  std::vector<std::vector<std::string_view>> fields;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    fields.push_back(path_steps(notes[i].about));
+    for (std::size_t k = 0; k < i; ++k) {
+      const bool agree = !notes[i].evidence || !notes[k].evidence ||
+                         notes[i].evidence == notes[k].evidence || fields[i] != fields[k];
+      if (agree) continue;
+      return Problem{ErrorCode::kContradiction, cat("/notes/", i, "/is"),
+                     cat("expected ", evidence_name(*notes[k].evidence), " as in note ", k,
+                         " about the same field, found ", evidence_name(*notes[i].evidence)),
+                     "a field is known in one way; notes about its parts may differ"};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Problem> first_problem(const Machine& machine) {
-  return first_of([&] { return plain_name(machine.name, "/name"); },
-                  [&] { return plain_text(machine.title, "/title"); },
-                  [&] { return check_mesh(machine); },
-                  [&] { return at_least(1, machine.clock_hz, "/clock_hz"); },
-                  [&] { return check_memory(machine); }, [&] { return check_rules(machine); },
-                  [&] { return check_dead(machine); }, [&] { return check_notes(machine); });
+  return first_of(
+      [&] { return plain_name(machine.name, "/name"); },
+      [&] { return plain_text(machine.title, "/title"); }, [&] { return check_mesh(machine); },
+      [&] { return at_least(1, machine.clock_hz, "/clock_hz"); },
+      [&] { return check_memory(machine); }, [&] { return check_compute(machine); },
+      [&] { return in_range(machine.op_gap_seconds, "/op_gap_seconds", Zero::kAllowed); },
+      [&] { return check_rules(machine); }, [&] { return check_dead(machine); },
+      [&] { return check_notes(machine); });
 }
 
 Status Machine::check() const {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/target/machine_parse.h"
+
 #include <array>
 
 #include "tessera/base/text.h"
@@ -8,34 +10,6 @@
 
 namespace tessera::target {
 namespace {
-
-template <std::size_t kCount>
-using Keys = std::array<std::string_view, kCount>;
-
-Status read_links(const JsonNode& node, const std::string& path, Links& out) {
-  constexpr Keys<5> kKnown = {"network", "ports", "hop_cycles", "bits_per_cycle", "ramp_cycles"};
-  constexpr Keys<1> kRequired = {"network"};
-  constexpr std::array kNetworks = {Network::kMesh, Network::kTorus, Network::kRing, Network::kNoc};
-  TESSERA_TRY(const JsonFields fields, JsonFields::open(node, path, kKnown, kRequired));
-  TESSERA_CHECK_OK(fields.read(
-      "network", out.network, [&](const JsonNode& word, const std::string& at, Network& network) {
-        return read_choice(word, at, std::span<const Network>(kNetworks), network_name, network);
-      }));
-  TESSERA_CHECK_OK(fields.read("ports", out.ports));
-  TESSERA_CHECK_OK(fields.read_optional("hop_cycles", out.hop_cycles));
-  TESSERA_CHECK_OK(fields.read_optional("bits_per_cycle", out.bits_per_cycle));
-  return fields.read_optional("ramp_cycles", out.ramp_cycles);
-}
-
-Status read_level(const JsonNode& node, const std::string& path, MeshLevel& out) {
-  constexpr Keys<4> kKnown = {"name", "extents", "axes", "links"};
-  constexpr Keys<2> kRequired = {"name", "extents"};
-  TESSERA_TRY(const JsonFields fields, JsonFields::open(node, path, kKnown, kRequired));
-  TESSERA_CHECK_OK(fields.read("name", out.name));
-  TESSERA_CHECK_OK(fields.read("extents", out.extents));
-  TESSERA_CHECK_OK(fields.read("axes", out.axes));
-  return fields.read_optional("links", out.links, read_links);
-}
 
 /// A list of extents is a mesh of one level.
 bool is_short_mesh(const JsonNode& node) {
@@ -50,37 +24,6 @@ Status read_mesh(const JsonNode& node, const std::string& path, std::vector<Mesh
   TESSERA_CHECK_OK(read_json(node, path, level.extents));
   out = {std::move(level)};
   return ok_status();
-}
-
-Status read_reserve(const JsonNode& node, const std::string& path, Reserve& out) {
-  constexpr Keys<2> kKnown = {"name", "bytes"};
-  TESSERA_TRY(const JsonFields fields, JsonFields::open(node, path, kKnown, kKnown));
-  TESSERA_CHECK_OK(fields.read("name", out.name));
-  return fields.read("bytes", out.bytes);
-}
-
-Status read_owner(const JsonNode& node, const std::string& path, MemorySpace::Owner& out) {
-  using Owner = MemorySpace::Owner;
-  constexpr std::array kOwners = {Owner::kPlace, Owner::kBank, Owner::kShared};
-  return read_choice(node, path, std::span<const Owner>(kOwners), owner_name, out);
-}
-
-Status read_space(const JsonNode& node, const std::string& path, MemorySpace& out) {
-  constexpr Keys<7> kKnown = {"name",     "per",          "banks",      "bytes",
-                              "reserved", "usable_bytes", "align_bytes"};
-  constexpr Keys<1> kRequired = {"name"};
-  TESSERA_TRY(const JsonFields fields, JsonFields::open(node, path, kKnown, kRequired));
-  TESSERA_CHECK_OK(fields.read("name", out.name));
-  TESSERA_CHECK_OK(fields.read("per", out.owner, read_owner));
-  TESSERA_CHECK_OK(fields.read_optional("banks", out.banks));
-  TESSERA_CHECK_OK(fields.read_optional("bytes", out.bytes));
-  TESSERA_CHECK_OK(
-      fields.read("reserved", out.reserved,
-                  [](const JsonNode& list, const std::string& at, std::vector<Reserve>& reserves) {
-                    return read_list(list, at, reserves, read_reserve);
-                  }));
-  TESSERA_CHECK_OK(fields.read_optional("usable_bytes", out.usable_bytes));
-  return fields.read("align_bytes", out.align_bytes);
 }
 
 Status read_fabric(const JsonNode& node, const std::string& path, Fabric& out) {
@@ -131,39 +74,53 @@ Status read_range(const JsonNode& node, const std::string& path, PlaceRange& out
   return fields.read("to", out.to);
 }
 
+Status read_rate(const JsonNode& node, const std::string& path, ComputeRate& out) {
+  constexpr Keys<4> kKnown = {"unit", "dtype", "mode", "per_cycle"};
+  constexpr Keys<2> kRequired = {"unit", "per_cycle"};
+  TESSERA_TRY(const JsonFields fields, JsonFields::open(node, path, kKnown, kRequired));
+  TESSERA_CHECK_OK(fields.read("unit", out.unit));
+  TESSERA_CHECK_OK(fields.read("dtype", out.dtype));
+  TESSERA_CHECK_OK(fields.read("mode", out.mode));
+  return fields.read("per_cycle", out.per_cycle);
+}
+
+Status read_evidence(const JsonNode& node, const std::string& path, Evidence& out) {
+  constexpr std::array kEvidence = {Evidence::kPublished, Evidence::kMeasured, Evidence::kFitted,
+                                    Evidence::kAssumed};
+  return read_choice(node, path, std::span<const Evidence>(kEvidence), evidence_name, out);
+}
+
+/// A note says something: a text, how the figure is known, or both.
 Status read_note(const JsonNode& node, const std::string& path, Note& out) {
-  constexpr Keys<2> kKnown = {"about", "text"};
-  TESSERA_TRY(const JsonFields fields, JsonFields::open(node, path, kKnown, kKnown));
+  constexpr Keys<3> kKnown = {"about", "text", "is"};
+  constexpr Keys<2> kRequired = {"about", "text"};
+  const std::span<const std::string_view> required(kRequired);
+  const bool has_evidence = node.find("is") != nullptr;
+  TESSERA_TRY(const JsonFields fields,
+              JsonFields::open(node, path, kKnown, required.first(has_evidence ? 1 : 2)));
   TESSERA_CHECK_OK(fields.read("about", out.about));
-  return fields.read("text", out.text);
+  TESSERA_CHECK_OK(fields.read("text", out.text));
+  return fields.read_optional("is", out.evidence, read_evidence);
 }
 
 Status read_machine(const JsonNode& node, Machine& out) {
-  constexpr Keys<9> kKnown = {"name",       "title", "mesh", "clock_hz", "memory",
-                              "data_space", "rules", "dead", "notes"};
+  constexpr Keys<11> kKnown = {"name",   "title",   "mesh",           "clock_hz",
+                               "memory", "compute", "op_gap_seconds", "data_space",
+                               "rules",  "dead",    "notes"};
   constexpr Keys<3> kRequired = {"name", "mesh", "memory"};
   TESSERA_TRY(const JsonFields fields, JsonFields::open(node, "", kKnown, kRequired));
   TESSERA_CHECK_OK(fields.read("name", out.name));
   TESSERA_CHECK_OK(fields.read("title", out.title));
   TESSERA_CHECK_OK(fields.read("mesh", out.mesh, read_mesh));
   TESSERA_CHECK_OK(fields.read_optional("clock_hz", out.clock_hz));
-  TESSERA_CHECK_OK(fields.read(
-      "memory", out.memory,
-      [](const JsonNode& list, const std::string& at, std::vector<MemorySpace>& spaces) {
-        return read_list(list, at, spaces, read_space);
-      }));
+  TESSERA_CHECK_OK(fields.read_each("memory", out.memory, read_space));
   if (!out.memory.empty()) out.data_space = out.memory[0].name;
   TESSERA_CHECK_OK(fields.read("data_space", out.data_space));
+  TESSERA_CHECK_OK(fields.read_each("compute", out.compute, read_rate));
+  TESSERA_CHECK_OK(fields.read_optional("op_gap_seconds", out.op_gap_seconds));
   TESSERA_CHECK_OK(fields.read("rules", out.rules, read_rules));
-  TESSERA_CHECK_OK(
-      fields.read("dead", out.dead,
-                  [](const JsonNode& list, const std::string& at, std::vector<PlaceRange>& ranges) {
-                    return read_list(list, at, ranges, read_range);
-                  }));
-  return fields.read("notes", out.notes,
-                     [](const JsonNode& list, const std::string& at, std::vector<Note>& notes) {
-                       return read_list(list, at, notes, read_note);
-                     });
+  TESSERA_CHECK_OK(fields.read_each("dead", out.dead, read_range));
+  return fields.read_each("notes", out.notes, read_note);
 }
 
 /// The value at a path, or the nearest enclosing one that the text has.
@@ -183,14 +140,28 @@ const JsonNode& node_at(const JsonNode& root, std::string_view path) {
   return *node;
 }
 
-Error placed(Problem problem, const JsonNode& root) {
+/// The path as the text writes it: a mesh may be a list of extents, and the only network of a level
+/// may be in a list.
+std::string written_path(const std::string& path, const JsonNode& root) {
   constexpr std::string_view kExtents = "/mesh/0/extents";
+  constexpr std::string_view kLinks = "/links";
   const JsonNode* const mesh = root.find("mesh");
-  if (mesh != nullptr && is_short_mesh(*mesh) && problem.path.starts_with(kExtents)) {
-    problem.path.replace(0, kExtents.size(), "/mesh");
+  if (mesh == nullptr) return path;
+  if (is_short_mesh(*mesh)) {
+    return path.starts_with(kExtents) ? cat("/mesh", path.substr(kExtents.size())) : path;
   }
-  return Error{problem.code, cat(problem.path, ": ", problem.message),
-               node_at(root, problem.path).span, std::move(problem.help)};
+  for (std::size_t i = 0; i < mesh->items.size(); ++i) {
+    const std::string level = cat("/mesh/", i);
+    if (!path.starts_with(level + std::string(kLinks)) || mesh->items[i].find("links")) continue;
+    return cat(level, "/networks/0", path.substr(level.size() + kLinks.size()));
+  }
+  return path;
+}
+
+Error placed(Problem problem, const JsonNode& root) {
+  const std::string path = written_path(problem.path, root);
+  return Error{problem.code, cat(path, ": ", problem.message), node_at(root, path).span,
+               std::move(problem.help)};
 }
 
 }  // namespace

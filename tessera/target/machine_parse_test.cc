@@ -6,10 +6,12 @@
 
 #include "tessera/base/text.h"
 #include "tessera/target/machine.h"
-#include "tessera/testing/figures.h"
+#include "tessera/testing/refused_machine.h"
 
 namespace tessera::target {
 namespace {
+
+using test::expect_refused;
 
 constexpr std::string_view kMemory = R"("memory": [{"name": "sram", "bytes": 65536}])";
 
@@ -24,7 +26,9 @@ TEST(ParseMachine, TheSmallestFile) {
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   Machine expected;
   expected.name = "mine";
-  expected.mesh = {{"mesh", {4, 4}, {}, std::nullopt}};
+  expected.mesh.emplace_back();
+  expected.mesh[0].name = "mesh";
+  expected.mesh[0].extents = {4, 4};
   MemorySpace sram;
   sram.name = "sram";
   expected.memory = {sram};
@@ -75,34 +79,6 @@ TEST(ParseMachine, NullSaysNotPublished) {
   EXPECT_EQ(machine->rules, Rules{});
 }
 
-/// A text that is rejected; «» enclose the span of the error.
-struct Refusal {
-  std::string marked;
-  ErrorCode code;
-  std::string_view figures;
-  std::string_view help_figures;
-};
-
-void expect_refused(const std::vector<Refusal>& refusals) {
-  constexpr std::string_view kOpen = "«";
-  constexpr std::string_view kClose = "»";
-  for (const Refusal& refusal : refusals) {
-    SCOPED_TRACE(refusal.marked);
-    std::string text = refusal.marked;
-    const std::size_t from = text.find(kOpen);
-    text.erase(from, kOpen.size());
-    const std::size_t to = text.find(kClose);
-    text.erase(to, kClose.size());
-    const auto machine = parse_machine(text);
-    ASSERT_FALSE(machine.ok());
-    const Error& error = machine.error();
-    EXPECT_EQ(code_name(error.code), code_name(refusal.code));
-    EXPECT_EQ(test::figures(error.message), refusal.figures);
-    EXPECT_EQ(test::figures(error.help), refusal.help_figures);
-    EXPECT_EQ(error.span, (Span{static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)}));
-  }
-}
-
 TEST(ParseMachine, TextsThatAreNoJson) {
   expect_refused({
       {"«»", ErrorCode::kSyntax, "", ""},
@@ -115,6 +91,7 @@ TEST(ParseMachine, TextsThatAreNoJson) {
       {R"({"mesh": [4,«»)", ErrorCode::kSyntax, "',' ']'", ""},
       {"{} «{»}", ErrorCode::kSyntax, "'{'", ""},
       {R"({"mesh": [«1e999»]})", ErrorCode::kBadNumber, "'1e999'", "9223372036854775807"},
+      {R"({"mesh": [«-0.01e-400»]})", ErrorCode::kBadNumber, "'-0.01e-400'", "0"},
       {R"({"name": "a", "mesh": [1], «"name"»: "b"})", ErrorCode::kContradiction, "'name'", ""},
   });
   EXPECT_EQ(parse_machine("\xEF\xBB\xBF[]").error().span, (Span{3, 5}));
@@ -152,7 +129,7 @@ TEST(ParseMachine, NamesThatDoNotExist) {
       {with(R"("data_space": «"ram"»)"), ErrorCode::kUnknownName, "/data_space 'ram'", "'sram'"},
       {R"({"name": "m", "memory": [], "mesh": [{"name": "a", "extents": [1],
           "links": {"network": «"rnig"»}}]})",
-       ErrorCode::kUnknownName, "/mesh/0/links/network 'rnig'", "'ring'"},
+       ErrorCode::kUnknownName, "/mesh/0/links/network all_to_all 'rnig'", "'ring'"},
   });
 }
 

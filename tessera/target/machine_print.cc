@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/base/text.h"
 #include "tessera/target/machine.h"
+#include "tessera/target/machine_check.h"
+#include "tessera/target/number_text.h"
 
 namespace tessera::target {
 namespace {
@@ -20,6 +22,14 @@ std::string json_text(std::string_view text) {
   return out + "\"";
 }
 
+/// A list on one line.
+template <typename Item, typename Print>
+std::string list_json(const std::vector<Item>& items, const Print& print) {
+  std::string out;
+  for (const Item& item : items) out += cat(out.empty() ? "" : ", ", print(item));
+  return cat("[", out, "]");
+}
+
 /// "key": value pairs, as they are added.
 class Object {
  public:
@@ -31,13 +41,19 @@ class Object {
   Object& number(std::string_view key, std::optional<std::int64_t> value) {
     return value ? raw(key, std::to_string(*value)) : *this;
   }
+  Object& figure(std::string_view key, const std::optional<double>& value) {
+    return value ? raw(key, number_text(*value)) : *this;
+  }
+  /// A list of items that `print` writes; nothing if there are none.
+  template <typename Item, typename Print>
+  Object& list(std::string_view key, const std::vector<Item>& items, const Print& print) {
+    return items.empty() ? *this : raw(key, list_json(items, print));
+  }
   Object& numbers(std::string_view key, const std::vector<std::int64_t>& values) {
     return values.empty() ? *this : raw(key, bracketed(values));
   }
   Object& texts(std::string_view key, const std::vector<std::string>& values) {
-    std::string list;
-    for (const std::string& value : values) list += cat(list.empty() ? "" : ", ", json_text(value));
-    return values.empty() ? *this : raw(key, cat("[", list, "]"));
+    return list(key, values, json_text);
   }
 
   bool empty() const { return fields_.empty(); }
@@ -61,21 +77,68 @@ std::string list_on_lines(const std::vector<Item>& items, const Print& print) {
   return cat("[", out, "\n  ]");
 }
 
-std::string links_json(const Links& links) {
+std::string places_json(const std::vector<Place>& places) { return list_json(places, bracketed); }
+
+std::string network_json(const Network& network) {
+  Object object;
+  if (!network.name.empty()) object.text("name", network.name);
+  object.text("network", network_name(network.kind))
+      .texts("ports", network.ports)
+      .numbers("route", network.route)
+      .list("ways", network.ways, [](Way way) { return json_text(way_name(way)); })
+      .figure("hop_cycles", network.hop_cycles)
+      .figure("bits_per_cycle", network.bits_per_cycle)
+      .figure("ramp_cycles", network.ramp_cycles)
+      .figure("hop_seconds", network.hop_seconds)
+      .figure("bytes_per_second", network.bytes_per_second);
+  if (network.links != 1) object.number("links", network.links);
+  return object.number("packet_bytes", network.packet_bytes).on_one_line();
+}
+
+std::string mechanism_json(const Mechanism& mechanism) {
+  Object object;
+  object.text("name", mechanism.name);
+  if (!mechanism.network.empty()) object.text("network", mechanism.network);
+  return object.figure("overhead_cycles", mechanism.overhead_cycles)
+      .figure("issue_cycles", mechanism.issue_cycles)
+      .figure("bytes_per_cycle", mechanism.bytes_per_cycle)
+      .figure("receiver_cycles", mechanism.receiver_cycles)
+      .on_one_line();
+}
+
+std::string gateway_json(const Gateway& gateway) {
   return Object()
-      .text("network", network_name(links.network))
-      .texts("ports", links.ports)
-      .number("hop_cycles", links.hop_cycles)
-      .number("bits_per_cycle", links.bits_per_cycle)
-      .number("ramp_cycles", links.ramp_cycles)
+      .number("axis", gateway.axis)
+      .text("way", way_name(gateway.way))
+      .raw("routers", places_json(gateway.routers))
       .on_one_line();
 }
 
 std::string level_json(const MeshLevel& level) {
   Object object;
   object.text("name", level.name).numbers("extents", level.extents).texts("axes", level.axes);
-  if (level.links) object.raw("links", links_json(*level.links));
-  return object.on_one_line();
+  if (level.routers) {
+    object.raw("routers", Object()
+                              .numbers("extents", level.routers->extents)
+                              .raw("places", list_json(level.routers->places, bracketed))
+                              .on_one_line());
+  }
+  if (has_links(level)) {
+    object.raw("links", network_json(level.networks[0]));
+  } else {
+    object.list("networks", level.networks, network_json);
+  }
+  return object.list("mechanisms", level.mechanisms, mechanism_json)
+      .list("gateways", level.gateways, gateway_json)
+      .on_one_line();
+}
+
+void add_bandwidth(std::string_view key, const Bandwidth& bandwidth, Object& object) {
+  if (!bandwidth.known()) return;
+  object.raw(key, Object()
+                      .figure("bytes_per_cycle", bandwidth.bytes_per_cycle)
+                      .figure("bytes_per_second", bandwidth.bytes_per_second)
+                      .on_one_line());
 }
 
 std::string space_json(const MemorySpace& space) {
@@ -83,14 +146,31 @@ std::string space_json(const MemorySpace& space) {
   object.text("name", space.name);
   if (space.owner != MemorySpace::Owner::kPlace) object.text("per", owner_name(space.owner));
   object.number("banks", space.banks).number("bytes", space.bytes);
-  std::string reserves;
-  for (const Reserve& reserve : space.reserved) {
-    const Object each = Object().text("name", reserve.name).number("bytes", reserve.bytes);
-    reserves += cat(reserves.empty() ? "" : ", ", each.on_one_line());
-  }
-  if (!reserves.empty()) object.raw("reserved", cat("[", reserves, "]"));
+  object.list("reserved", space.reserved, [](const Reserve& reserve) {
+    return Object().text("name", reserve.name).number("bytes", reserve.bytes).on_one_line();
+  });
   object.number("usable_bytes", space.usable_bytes);
   if (space.align_bytes != 1) object.number("align_bytes", space.align_bytes);
+  add_bandwidth("read", space.read, object);
+  add_bandwidth("write", space.write, object);
+  add_bandwidth("mixed", space.mixed, object);
+  return object.list("at", space.at, places_json).on_one_line();
+}
+
+std::string rate_json(const ComputeRate& rate) {
+  Object object;
+  object.text("unit", rate.unit);
+  if (!rate.dtype.empty()) object.text("dtype", rate.dtype);
+  if (!rate.mode.empty()) object.text("mode", rate.mode);
+  return object.figure("per_cycle", rate.per_cycle).on_one_line();
+}
+
+/// The text may be missing where a note says how a figure is known.
+std::string note_json(const Note& note) {
+  Object object;
+  object.text("about", note.about);
+  if (note.evidence) object.text("is", evidence_name(*note.evidence));
+  if (!note.evidence || !note.text.empty()) object.text("text", note.text);
   return object.on_one_line();
 }
 
@@ -127,15 +207,13 @@ std::string to_json(const Machine& machine) {
   object.number("clock_hz", machine.clock_hz);
   object.raw("memory", list_on_lines(machine.memory, space_json));
   object.text("data_space", machine.data_space);
+  if (!machine.compute.empty()) object.raw("compute", list_on_lines(machine.compute, rate_json));
+  object.figure("op_gap_seconds", machine.op_gap_seconds);
   if (const Object rules = rules_json(machine.rules); !rules.empty()) {
     object.raw("rules", rules.on_one_line());
   }
   if (!machine.dead.empty()) object.raw("dead", list_on_lines(machine.dead, range_json));
-  if (!machine.notes.empty()) {
-    object.raw("notes", list_on_lines(machine.notes, [](const Note& note) {
-                 return Object().text("about", note.about).text("text", note.text).on_one_line();
-               }));
-  }
+  if (!machine.notes.empty()) object.raw("notes", list_on_lines(machine.notes, note_json));
   return object.on_lines();
 }
 

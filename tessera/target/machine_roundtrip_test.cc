@@ -3,7 +3,9 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "tessera/base/dtype.h"
 #include "tessera/base/text.h"
 #include "tessera/target/machine.h"
 
@@ -38,28 +40,187 @@ std::string text() {
   return out;
 }
 
-Links random_links() {
-  Links links;
-  links.network = static_cast<Network>(number(0, 3));
-  links.ports = names(5);
-  links.hop_cycles = figure(1, 9);
-  links.bits_per_cycle = figure(1, 1024);
-  links.ramp_cycles = figure(0, 9);
-  return links;
+/// A figure that need not be whole: any digits, and the ends of the range.
+double real() {
+  switch (number(0, 4)) {
+    case 0:
+      return static_cast<double>(number(1, 4096));
+    case 1:
+      return static_cast<double>(number(1, 99999)) / 1000;
+    case 2:
+      return kMinFigure;
+    case 3:
+      return kMaxFigure;
+    default:  // 1 to 2 times a power of two from 2^-60 to 2^60
+      return std::ldexp(1 + std::ldexp(static_cast<double>(number(0, (1LL << 52) - 1)), -52),
+                        static_cast<int>(number(-60, 60)));
+  }
+}
+std::optional<double> maybe_real() { return chance() ? std::optional(real()) : std::nullopt; }
+std::optional<double> real_or_zero() {
+  return number(0, 3) == 0 ? std::optional(0.0) : maybe_real();
 }
 
-MemorySpace random_space(std::string name) {
+std::vector<std::int64_t> random_order(std::size_t axes) {
+  std::vector<std::int64_t> order;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const auto at = number(0, static_cast<std::int64_t>(axis));
+    order.insert(order.begin() + at, static_cast<std::int64_t>(axis));
+  }
+  return order;
+}
+
+Network random_network(std::size_t axes, std::string name) {
+  Network network;
+  network.name = std::move(name);
+  network.kind = static_cast<NetworkKind>(number(0, 4));
+  network.ports = names(5);
+  const bool torus = network.kind == NetworkKind::kTorus;
+  const bool ring = network.kind == NetworkKind::kRing;
+  if (chance() && (torus || network.kind == NetworkKind::kMesh)) network.route = random_order(axes);
+  if (chance()) network.ways.resize(ring ? 1 : axes);
+  for (Way& way : network.ways) way = static_cast<Way>(torus || ring ? number(0, 2) : 0);
+  network.ramp_cycles = real_or_zero();
+  (chance() ? network.hop_cycles : network.hop_seconds) = maybe_real();
+  (chance() ? network.bits_per_cycle : network.bytes_per_second) = maybe_real();
+  network.links = chance() ? 1 : number(1, 5);
+  network.packet_bytes = figure(1, 1 << 20);
+  return network;
+}
+
+Mechanism random_mechanism(std::string name, const std::vector<Network>& networks) {
+  Mechanism mechanism;
+  mechanism.name = std::move(name);
+  const auto network = number(0, static_cast<std::int64_t>(networks.size()) - 1);
+  mechanism.network = networks[static_cast<std::size_t>(network)].name;
+  mechanism.overhead_cycles = real_or_zero();
+  mechanism.issue_cycles = real_or_zero();
+  mechanism.bytes_per_cycle = maybe_real();
+  mechanism.receiver_cycles = real_or_zero();
+  return mechanism;
+}
+
+Routers random_routers(const std::vector<std::int64_t>& extents) {
+  Routers routers;
+  for (const std::int64_t extent : extents) {
+    std::vector<std::int64_t> places;
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < extent; ++i) {
+      next += number(0, 2);
+      places.push_back(next++);
+    }
+    routers.extents.push_back(next + number(0, 2));
+    routers.places.push_back(std::move(places));
+  }
+  return routers;
+}
+
+MeshLevel random_level(std::string name) {
+  MeshLevel level;
+  level.name = std::move(name);
+  for (std::int64_t k = number(1, 3); k > 0; --k) level.extents.push_back(number(1, 12));
+  const std::size_t axes = level.extents.size();
+  if (chance()) {
+    for (std::size_t k = 0; k < axes; ++k) level.axes.push_back(cat("axis", k));
+  }
+  if (chance()) level.routers = random_routers(level.extents);
+  const std::int64_t networks = number(0, 3);
+  for (std::int64_t i = 0; i < networks; ++i) {
+    const bool named = networks > 1 || chance();
+    level.networks.push_back(random_network(axes, named ? cat("network_", i) : ""));
+  }
+  if (networks > 0) {
+    for (std::string& mechanism : names(3)) {
+      level.mechanisms.push_back(random_mechanism(mechanism, level.networks));
+    }
+  }
+  return level;
+}
+
+Place random_router(const MeshLevel& level) {
+  Place router;
+  for (const std::int64_t extent : level.router_extents()) router.push_back(number(0, extent - 1));
+  return router;
+}
+
+void add_gateways(const MeshLevel& inner, MeshLevel& level) {
+  if (level.networks.empty() || chance()) return;
+  const bool ring = level.networks[0].kind == NetworkKind::kRing;
+  const auto axes = ring ? 1 : static_cast<std::int64_t>(level.extents.size());
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    for (const Way way : {Way::kUp, Way::kDown}) {
+      Gateway gateway{axis, way, {}};
+      for (std::int64_t i = 0; i < level.networks[0].links; ++i) {
+        gateway.routers.push_back(random_router(inner));
+      }
+      level.gateways.push_back(std::move(gateway));
+    }
+  }
+}
+
+Bandwidth random_bandwidth() {
+  Bandwidth bandwidth;
+  (chance() ? bandwidth.bytes_per_cycle : bandwidth.bytes_per_second) = maybe_real();
+  return bandwidth;
+}
+
+/// A router of the innermost level or, for a shared memory, also of a device.
+Place router_of(const MemorySpace& space, const Machine& machine) {
+  Place router;
+  if (space.owner == MemorySpace::Owner::kShared && chance()) {
+    for (std::size_t i = 0; i + 1 < machine.mesh.size(); ++i) {
+      for (const std::int64_t extent : machine.mesh[i].extents) {
+        router.push_back(number(0, extent - 1));
+      }
+    }
+  }
+  const Place inner = random_router(machine.mesh.back());
+  router.insert(router.end(), inner.begin(), inner.end());
+  return router;
+}
+
+MemorySpace random_space(std::string name, const Machine& machine) {
   MemorySpace space;
   space.name = std::move(name);
   space.owner = static_cast<MemorySpace::Owner>(number(0, 2));
   if (space.owner == MemorySpace::Owner::kBank) space.banks = number(1, 64);
-  space.bytes = figure(1 << 10, 1 << 30);  // times at most 12^9 places
+  space.bytes = figure(1 << 10, 1 << 30);  // times at most 12^9 places, or 64·12^6 banks
   if (space.bytes) {
     for (std::string& reserve : names(3)) space.reserved.push_back({reserve, number(1, 255)});
   }
   if (chance()) space.usable_bytes = number(1, 128);
   space.align_bytes = chance() ? number(1, 4096) : 1;
+  space.read = random_bandwidth();
+  space.write = random_bandwidth();
+  space.mixed = random_bandwidth();
+  if (space.owner != MemorySpace::Owner::kPlace && chance()) {
+    space.at.resize(static_cast<std::size_t>(space.banks.value_or(1)));
+    for (std::vector<Place>& routers : space.at) {
+      for (std::int64_t i = number(1, 3); i > 0; --i) routers.push_back(router_of(space, machine));
+    }
+  }
   return space;
+}
+
+std::vector<ComputeRate> random_rates() {
+  std::vector<ComputeRate> rates;
+  for (std::string& unit : names(4)) {
+    const auto dtype = number(0, static_cast<std::int64_t>(all_dtypes().size()) - 1);
+    const std::string_view name = dtype_name(all_dtypes()[static_cast<std::size_t>(dtype)]);
+    rates.push_back({unit, chance() ? std::string(name) : "", chance() ? "mode-1" : "", real()});
+  }
+  return rates;
+}
+
+/// Distinct fields, so that no two notes disagree.
+std::vector<Note> random_notes() {
+  std::vector<Note> notes;
+  for (std::int64_t i = number(0, 3); i > 0; --i) {
+    Note note{cat("/", i, text()), text(), std::nullopt};
+    if (chance()) note.evidence = static_cast<Evidence>(number(0, 3));
+    notes.push_back(std::move(note));
+  }
+  return notes;
 }
 
 Machine random_machine() {
@@ -67,18 +228,14 @@ Machine random_machine() {
   machine.name = "m-1_X";
   machine.title = text();
   for (std::int64_t i = number(1, 3); i > 0; --i) {
-    MeshLevel level;
-    level.name = cat("level", i);
-    for (std::int64_t k = number(1, 3); k > 0; --k) level.extents.push_back(number(1, 12));
-    if (chance()) {
-      for (std::size_t k = 0; k < level.extents.size(); ++k) level.axes.push_back(cat("axis", k));
-    }
-    if (chance()) level.links = random_links();
-    machine.mesh.push_back(std::move(level));
+    machine.mesh.push_back(random_level(cat("level", i)));
+  }
+  for (std::size_t i = 0; i + 1 < machine.mesh.size(); ++i) {
+    add_gateways(machine.mesh[i + 1], machine.mesh[i]);
   }
   machine.clock_hz = figure(1, std::int64_t{1} << 40);
   for (std::int64_t i = number(1, 4); i > 0; --i) {
-    machine.memory.push_back(random_space(cat("space", i)));
+    machine.memory.push_back(random_space(cat("space", i), machine));
   }
   machine.data_space = machine
                            .memory[static_cast<std::size_t>(
@@ -105,7 +262,9 @@ Machine random_machine() {
     }
     machine.dead.push_back(std::move(range));
   }
-  for (std::int64_t i = number(0, 2); i > 0; --i) machine.notes.push_back({"/" + text(), text()});
+  machine.compute = random_rates();
+  machine.op_gap_seconds = real_or_zero();
+  machine.notes = random_notes();
   return machine;
 }
 

@@ -93,11 +93,11 @@ TEST(ShowTarget, SpansOfSpyreCores) {
                 "--target", "spyre"});
   };
   // 256·272·32 sticks of 128 bytes in one contiguous range.
-  EXPECT_TRUE(has(divided("[32, 1, 1, 1]").out, "272 MB > 256 MB"));
+  EXPECT_TRUE(has(divided("[32, 1, 1, 1]").out, "272 MB > 262140 KB"));
   // One of the 32 rows of sticks: few bytes, but from one end of the tensor to the other.
   const Answer across = divided("[1, 1, 32, 1]");
   EXPECT_EQ(across.status, 1);
-  EXPECT_TRUE(has(across.out, "9126801536 bytes > 256 MB")) << across.out << across.err;
+  EXPECT_TRUE(has(across.out, "9126801536 bytes > 262140 KB")) << across.out << across.err;
 }
 
 TEST_F(ShowTargetFiles, AMachineFromAFile) {

@@ -11,9 +11,7 @@
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
-namespace {
 
-/// "'my.json':3:15: message"; lines and columns count from 1.
 Error located(Error error, const std::string& path, std::string_view text) {
   const auto from = static_cast<std::size_t>(error.span.value_or(Span{}).from);
   const std::string_view before = text.substr(0, std::min(from, text.size()));
@@ -23,8 +21,6 @@ Error located(Error error, const std::string& path, std::string_view text) {
   error.span.reset();
   return error;
 }
-
-}  // namespace
 
 Result<Machine> read_target(const std::string& name_or_path) {
   const bool is_path =

@@ -33,9 +33,9 @@ Result<SpyreSpan> core_span(const SpyreLayout& words, const Shape& shape, DType 
 Result<std::vector<SpyreSpan>> core_spans(const SpyreLayout& words, const Shape& shape,
                                           DType dtype);
 
-/// kTooLarge when a core's span exceeds the limit of the machine (Spyre: 256 MiB); the error names
-/// the core, its span, and a division that would fit. Its reason is core_span with the facts bytes,
-/// limit and fitting_cores.
+/// kTooLarge when a core's span exceeds the limit of the machine (Spyre: 256 MiB less 4 KiB); the
+/// error names the core, its span, and a division that would fit. Its reason is core_span with the
+/// facts bytes, limit and fitting_cores.
 Status check_core_spans(const SpyreLayout& words, const Shape& shape, DType dtype,
                         std::int64_t limit_bytes);
 

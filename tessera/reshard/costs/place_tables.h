@@ -61,6 +61,21 @@ class PlaceTable {
     return rest_ * by_row * by_col;
   }
 
+  /// The most elements at one place.
+  std::int64_t largest() const {
+    std::int64_t most = 0;
+    if (cells_) {
+      for_each_cell([&](std::int64_t, const M& m) { most = std::max(most, m.elements); });
+      return most;
+    }
+    const auto longest = [](const std::vector<M>& measures) {
+      std::int64_t elements = 0;
+      for (const M& measure : measures) elements = std::max(elements, measure.elements);
+      return elements;
+    };
+    return rest_.elements * longest(*rows_) * longest(*cols_);
+  }
+
   /// Only with cells: visits the whole product at each cell, by ascending key.
   template <typename Visit>
   void for_each_cell(const Visit& visit) const {

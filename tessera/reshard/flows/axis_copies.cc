@@ -20,11 +20,11 @@ std::int32_t nearest(std::int32_t at, std::int32_t first, const Copies& copies) 
 
 }  // namespace
 
-std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols) {
+std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols,
+                                    Fill::Kind kind) {
   AxisCopies copies;
   for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
-    const OffsetSet offsets =
-        replica_offsets(form.fills, static_cast<int>(axis), Fill::Kind::kReplicate);
+    const OffsetSet offsets = replica_offsets(form.fills, static_cast<int>(axis), kind);
     if (offsets.size() == 1) continue;
     if (!offsets.offsets.empty() || !map.separable()) return std::nullopt;
     const std::vector<std::int64_t>& along = map.along(axis);

@@ -22,9 +22,11 @@ struct Copies {
 using AxisCopies =
     std::array<Copies, 2>;  ///< along the row coordinate, along the column coordinate
 
-/// How the replicas of a form repeat along the physical axes; empty when they do not repeat evenly.
-/// Example: replicate(m1#3*2) on a 4x8 mesh that is the physical mesh's repeats columns: {3, 2, 0}.
-std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols);
+/// How the replicas of a form, or its shares, repeat along the physical axes; empty when they do
+/// not repeat evenly. Example: replicate(m1#3*2) on a 4x8 mesh that is the physical mesh's repeats
+/// columns: {3, 2, 0}.
+std::optional<AxisCopies> copies_of(const Form& form, const PlaceMap& map, std::int32_t cols,
+                                    Fill::Kind kind = Fill::Kind::kReplicate);
 
 /// One physical axis of a flow when there are copies on either side.
 struct Lane {

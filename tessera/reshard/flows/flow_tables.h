@@ -114,5 +114,8 @@ struct VirtualFlows {
   std::vector<std::vector<VirtualFlow>> factors;
 };
 Result<VirtualFlows> virtual_flows(const ReshardPart& part);
+/// The same for two forms whose refinement and shares are known.
+Result<VirtualFlows> virtual_flows(const Form& a, const Form& b, const Refinement& refinement,
+                                   const Shares& shares);
 
 }  // namespace tessera::reshard

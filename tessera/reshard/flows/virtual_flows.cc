@@ -88,11 +88,16 @@ std::vector<std::vector<std::int64_t>> share_steps(const Form& form) {
 }  // namespace
 
 Result<VirtualFlows> virtual_flows(const ReshardPart& part) {
+  return virtual_flows(part.a, part.b, part.refinement, part.shares);
+}
+
+Result<VirtualFlows> virtual_flows(const Form& a, const Form& b, const Refinement& refinement,
+                                   const Shares& shares) {
   VirtualFlows result;
-  result.base_a = part.refinement.base().a.place;
-  result.base_b = part.refinement.base().b.place;
+  result.base_a = refinement.base().a.place;
+  result.base_b = refinement.base().b.place;
   std::vector<PlaceMove> moves;
-  for (const Factor& factor : part.refinement.factors()) {
+  for (const Factor& factor : refinement.factors()) {
     Checked flows = 0;
     for (const Piece& piece : factor.pieces) {
       Checked here = 1;
@@ -120,13 +125,13 @@ Result<VirtualFlows> virtual_flows(const ReshardPart& part) {
       result.factors.push_back(std::move(table));
     }
   }
-  if (part.shares.from == 1 || (!part.shares.alike && !part.shares.reduces())) return result;
-  const std::vector<std::vector<std::int64_t>> of_a = share_steps(part.a);
-  const std::vector<std::vector<std::int64_t>> of_b = share_steps(part.b);
+  if (shares.from == 1 || (!shares.alike && !shares.reduces())) return result;
+  const std::vector<std::vector<std::int64_t>> of_a = share_steps(a);
+  const std::vector<std::vector<std::int64_t>> of_b = share_steps(b);
   for (std::size_t k = 0; k < of_a.size(); ++k) {
     std::vector<VirtualFlow>& table = result.factors.emplace_back();
     for (std::size_t i = 0; i < of_a[k].size(); ++i) {
-      table.push_back({of_a[k][i], part.shares.alike ? of_b[k][i] : 0, 1});
+      table.push_back({of_a[k][i], shares.alike ? of_b[k][i] : 0, 1});
     }
   }
   return result;

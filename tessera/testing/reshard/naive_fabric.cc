@@ -45,8 +45,11 @@ class Machine {
           const fabric::SimulateOptions& options, const std::vector<fabric::MessageTimes>& given)
       : mesh_(mesh), traffic_(traffic), options_(options), given_(given) {
     run_.messages.resize(traffic.messages.size());
+    names_colours_ = options.mode == fabric::FabricMode::kStatic && !traffic.messages.empty() &&
+                     traffic.messages.front().colour != fabric::kAnyColour;
     for (std::size_t m = 0; m < traffic.messages.size(); ++m) {
       run_.messages[m] = {-1, -1, -1, -1, given[m].phase, given[m].colour};
+      routers_.push_back(walked_routers(mesh, traffic, traffic.messages[m]));
       auto& ways = ways_.emplace_back(walked_links(mesh, traffic, traffic.messages[m]));
       for (const std::int32_t end : traffic.destinations_of(traffic.messages[m])) {
         ways.emplace(end, fabric::Port::kRamp);
@@ -69,11 +72,14 @@ class Machine {
 
  private:
   void carry_out(std::int32_t phase, std::int64_t start) {
-    std::map<std::int32_t, std::deque<std::int64_t>> pending;
+    std::map<std::int32_t, std::map<std::int32_t, std::deque<std::int64_t>>> pending;
+    std::map<std::int32_t, std::int32_t> next_colour;
     std::int64_t undelivered = 0;
     for (std::size_t m = 0; m < traffic_.messages.size(); ++m) {
       if (given_[m].phase != phase) continue;
-      pending[traffic_.messages[m].source].push_back(static_cast<std::int64_t>(m));
+      const fabric::FabricMessage& message = traffic_.messages[m];
+      const std::int32_t thread = names_colours_ ? message.colour : 0;
+      pending[message.source][thread].push_back(static_cast<std::int64_t>(m));
       undelivered += traffic_.messages[m].words * traffic_.messages[m].destinations.count;
     }
     const std::int64_t goal = left_ - undelivered;
@@ -81,7 +87,19 @@ class Machine {
     std::map<Way, int> turns;
     for (std::int64_t cycle = start + mesh_.ramp_cycles; left_ > goal; ++cycle) {
       if (cycle > start + 100000) return;
-      for (auto& [source, list] : pending) depart(queues, source, list, cycle);
+      for (auto& [source, lists] : pending) {
+        // The first colour that can send, from the one after the colour that sent last.
+        std::vector<std::int32_t> colours;
+        for (const auto& [colour, list] : lists) colours.push_back(colour);
+        std::rotate(colours.begin(),
+                    std::lower_bound(colours.begin(), colours.end(), next_colour[source]),
+                    colours.end());
+        for (const std::int32_t colour : colours) {
+          if (!depart(queues, source, lists[colour], cycle)) continue;
+          next_colour[source] = colour + 1;
+          break;
+        }
+      }
       move(queues, turns, cycle);
     }
   }
@@ -106,33 +124,57 @@ class Machine {
     });
   }
 
-  void depart(Queues& queues, std::int32_t source, std::deque<std::int64_t>& list,
+  /// With named colours: whether all words of the earlier messages of this colour that cross the
+  /// router have entered it.
+  bool has_turn(
+      std::int64_t message, std::int32_t router,
+      const std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t>& entered) const {
+    if (!names_colours_) return true;
+    const auto colour = [&](std::int64_t m) {
+      return traffic_.messages[static_cast<std::size_t>(m)].colour;
+    };
+    for (std::int64_t m = 0; m < message; ++m) {
+      if (colour(m) != colour(message)) continue;
+      if (routers_[static_cast<std::size_t>(m)].count(router) == 0) continue;
+      const auto words = entered.find({m, router});
+      if (words == entered.end()) return false;
+      if (words->second < traffic_.messages[static_cast<std::size_t>(m)].words) return false;
+    }
+    return true;
+  }
+
+  /// Whether a word left.
+  bool depart(Queues& queues, std::int32_t source, std::deque<std::int64_t>& list,
               std::int64_t cycle) {
-    if (list.empty()) return;
+    if (list.empty()) return false;
     const std::int64_t m = list.front();
     const fabric::FabricMessage& message = traffic_.messages[static_cast<std::size_t>(m)];
     const std::int64_t index = sent_[m];
     const std::int64_t departure = cycle - mesh_.ramp_cycles;
+    if (departure < message.not_before) return false;
     std::uint32_t word = traffic_.payload[static_cast<std::size_t>(message.first_word + index)];
     for (const std::int64_t awaited : traffic_.after_of(message)) {
       const auto ends =
           traffic_.destinations_of(traffic_.messages[static_cast<std::size_t>(awaited)]);
       const std::int64_t end = std::find(ends.begin(), ends.end(), source) - ends.begin();
       const auto arrived = run_.deliveries.find({awaited, end, index});
-      if (arrived == run_.deliveries.end() || arrived->second.second + 1 > departure) return;
+      if (arrived == run_.deliveries.end() || arrived->second.second + 1 > departure) return false;
       word = options_.combine(word, arrived->second.first);
     }
     const std::vector<Key> keys = enter(m, source, fabric::Port::kRamp, true);
-    if (!all_have_room(queues, keys)) return;
+    if (!all_have_room(queues, keys) || !has_turn(m, source, entered_)) return false;
+    ++entered_[{m, source}];
     for (const Key& key : keys) queues[key].push_back({m, index, word});
     fabric::MessageTimes& times = run_.messages[static_cast<std::size_t>(m)];
     if (index == 0) times.first_departure = departure;
     times.last_departure = departure;
     if (++sent_[m] == message.words) list.pop_front();
+    return true;
   }
 
   void move(Queues& queues, std::map<Way, int>& turns, std::int64_t cycle) {
     const Queues before = queues;
+    const auto entered_before = entered_;
     std::map<Way, std::vector<int>> waiting;
     for (const auto& [key, list] : before) {
       if (list.empty()) continue;
@@ -147,8 +189,11 @@ class Machine {
         if (port == fabric::Port::kRamp) {
           deliver(router, wavelet, cycle + mesh_.ramp_cycles);
         } else {
-          const auto keys = enter(wavelet.message, next_router(mesh_, router, port), port, false);
+          const std::int32_t next = next_router(mesh_, router, port);
+          const auto keys = enter(wavelet.message, next, port, false);
           if (!all_have_room(before, keys)) continue;
+          if (!has_turn(wavelet.message, next, entered_before)) continue;
+          ++entered_[{wavelet.message, next}];
           for (const Key& key : keys) queues[key].push_back(wavelet);
         }
         queues[{router, port, turn}].pop_front();
@@ -175,7 +220,11 @@ class Machine {
   const fabric::Traffic& traffic_;
   const fabric::SimulateOptions& options_;
   const std::vector<fabric::MessageTimes>& given_;
+  bool names_colours_ = false;
   std::vector<std::set<Way>> ways_;
+  std::vector<std::set<std::int32_t>> routers_;
+  /// (message, router) to the words that have entered the router.
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> entered_;
   std::map<std::int64_t, std::int64_t> sent_;
   std::int64_t left_ = 0;
   std::int64_t last_ = -1;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/fabric/networks/pair_table.h"
+
+#include <algorithm>
+
+namespace tessera::fabric {
+namespace {
+
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 14;  // more are slower than no table
+
+// Limits of plain messages, so that sums over kMost of them need no checks: bytes, transactions and
+// header bytes of one message, and steps of a route, which are fewer than the entries.
+constexpr std::size_t kMost = std::size_t{1} << 10;
+constexpr int kByteBits = 36;
+constexpr int kTransactionBits = 20;
+constexpr std::int64_t kMostHeader = std::int64_t{1} << 16;
+
+}  // namespace
+
+PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& routers) {
+  PairTable table;
+  const std::size_t axes = grid.axes.size();
+  if (grid.all_to_all || axes == 0 || axes > 2) return table;
+  const GridAxis along = grid.axes.back();
+  const GridAxis across = axes == 2 ? grid.axes.front() : GridAxis{};
+  const std::int64_t cols = along.extent;
+  const std::int64_t rows = across.extent;
+  if (grid.routers > kMostEntries || grid.routers * (cols + rows) > kMostEntries) return table;
+  const auto add_steps = [&](const GridAxis& axis, std::int64_t lines) {
+    for (std::int64_t line = 0; line < lines; ++line) {
+      for (std::int64_t from = 0; from < axis.extent; ++from) {
+        for (std::int64_t to = 0; to < axis.extent; ++to) {
+          const auto there = static_cast<std::uint64_t>(axis.steps(from, to).count);
+          const auto back = static_cast<std::uint64_t>(axis.steps(to, from).count);
+          table.steps.push_back((there + back) << 32 | there);
+        }
+      }
+    }
+  };
+  add_steps(along, rows);
+  table.along_entries = table.steps.size();
+  add_steps(across, cols);
+  const bool along_first = grid.order.front() == axes - 1;
+  table.places.reserve(routers.size());
+  for (const std::int64_t router : routers) {
+    const auto row = static_cast<std::uint32_t>(router / cols);
+    const auto col = static_cast<std::uint32_t>(router % cols);
+    const auto width = static_cast<std::uint32_t>(cols);
+    const auto height = static_cast<std::uint32_t>(rows);
+    // The line along is a row, that of the end at which the route takes columns; the line across is
+    // a column, that of the other end.
+    const std::uint32_t row_line = row * width * width;
+    const std::uint32_t col_line = col * height * height;
+    table.places.push_back(
+        {col * width + (along_first ? row_line : 0), row * height + (along_first ? 0 : col_line),
+         col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0)});
+  }
+  return table;
+}
+
+PlainMessages::PlainMessages(const PairTable& table, const LinkFacts& link)
+    : table_(table),
+      packet_bytes_(link.packet_bytes == 0
+                        ? std::int64_t{1} << kByteBits
+                        : std::min(link.packet_bytes, std::int64_t{1} << kByteBits)),
+      header_bytes_(link.header_bytes),
+      ends_(table.places.size()),
+      bytes_(table.steps.size()) {}
+
+std::size_t PlainMessages::add(std::span<const Message> messages) {
+  last_ = {};
+  if (header_bytes_ > kMostHeader) return 0;
+  const auto places = static_cast<std::uint32_t>(ends_.size());
+  const PairTable::Parts* const parts = table_.places.data();
+  const PairTable::PackedSteps* const along_steps = table_.steps.data();
+  const PairTable::PackedSteps* const across_steps = along_steps + table_.along_entries;
+  std::int64_t* const along_bytes = bytes_.data();
+  std::int64_t* const across_bytes = along_bytes + table_.along_entries;
+  End* const ends = ends_.data();
+  const std::int64_t packet = packet_bytes_;
+  const std::int64_t header = header_bytes_;
+  Sums sums;
+  Range there_range = there_;
+  PairTable::PackedSteps shortest = ~PairTable::PackedSteps{0};
+  PairTable::PackedSteps longest = 0;
+  const std::size_t count = std::min(messages.size(), kMost);
+  std::size_t done = 0;
+  for (; done < count; ++done) {
+    const Message& message = messages[done];
+    const auto from = static_cast<std::uint32_t>(message.source);
+    const auto to = static_cast<std::uint32_t>(message.destination);
+    const std::int64_t size = message.bytes;
+    const std::int64_t pieces = message.transactions;
+    if (from >= places || to >= places || (static_cast<std::uint64_t>(size) >> kByteBits) != 0 ||
+        (static_cast<std::uint64_t>(pieces - 1) >> kTransactionBits) != 0 ||
+        size > pieces * packet) {
+      break;
+    }
+    if (from == to) continue;
+    ends[from].sent += size;
+    ends[from].sent_transactions += pieces;
+    ends[to].received += size;
+    ends[to].received_transactions += pieces;
+    const std::uint32_t along = parts[from].along_from + parts[to].along_to;
+    const std::uint32_t across = parts[from].across_from + parts[to].across_to;
+    const std::int64_t wire = size + pieces * header;
+    along_bytes[along] += wire;
+    across_bytes[across] += wire;
+    const PairTable::PackedSteps steps = along_steps[along] + across_steps[across];
+    const std::int64_t there = PairTable::there(steps);
+    sums.hops += size * there;
+    sums.bytes += size;
+    sums.transactions += pieces;
+    ++sums.messages;
+    there_range.shortest = std::min(there_range.shortest, there);
+    there_range.longest = std::max(there_range.longest, there);
+    shortest = std::min(shortest, steps);  // compares there and back first
+    longest = std::max(longest, steps);
+  }
+  sums.wire = sums.bytes + sums.transactions * header;
+  last_ = sums;
+  there_ = there_range;
+  if (sums.messages > 0) {
+    there_and_back_.shortest =
+        std::min(there_and_back_.shortest, PairTable::there_and_back(shortest));
+    there_and_back_.longest = std::max(there_and_back_.longest, PairTable::there_and_back(longest));
+  }
+  return done;
+}
+
+}  // namespace tessera::fabric

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/fabric/networks/grid.h"
+#include "tessera/fabric/topology.h"
+
+namespace tessera::fabric {
+
+/// Where to add up the bytes of messages inside one device by (line, from, to): one entry for every
+/// pair of routers of every line along either axis of a mesh or torus, or of a ring.
+///
+/// A route of two axes goes along one line of each. Which entry that is of an axis is the sum of a
+/// number that the source decides and one that the destination decides. Example: rows x columns,
+/// columns first: in the row of the source from its column (source) to that of the destination; in
+/// the column of the destination from the row of the source to its own.
+struct PairTable {
+  /// Steps there, and there and back, of a pair; sums of two do not mix.
+  using PackedSteps = std::uint64_t;
+  static std::int64_t there(PackedSteps steps) { return static_cast<std::uint32_t>(steps); }
+  static std::int64_t there_and_back(PackedSteps steps) {
+    return static_cast<std::int64_t>(steps >> 32);
+  }
+
+  /// The parts of entries that one place decides.
+  struct Parts {
+    std::uint32_t along_from = 0;  ///< of the last axis
+    std::uint32_t across_from = 0;
+    std::uint32_t along_to = 0;
+    std::uint32_t across_to = 0;
+  };
+
+  std::vector<Parts> places;
+  std::vector<PackedSteps> steps;  ///< of each entry: those of the last axis, then the others
+  std::size_t along_entries = 0;   ///< of the last axis
+
+  bool present() const { return !steps.empty(); }
+  /// Not present if the lines are too long for tables. `routers` is that of each place.
+  static PairTable of(const Grid& grid, const std::vector<std::int64_t>& routers);
+};
+
+/// The sums of messages from place to place whose transactions are one packet each, which most are.
+class PlainMessages {
+ public:
+  PlainMessages(const PairTable& table, const LinkFacts& link);
+
+  /// Adds messages up to the first that is not plain, at most kMost, and returns how many.
+  std::size_t add(std::span<const Message> messages);
+
+  /// No sum of one call exceeds this, nor do bytes times distance.
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
+
+  struct End {
+    std::int64_t sent = 0;
+    std::int64_t sent_transactions = 0;
+    std::int64_t received = 0;
+    std::int64_t received_transactions = 0;
+  };
+  /// Of the last call.
+  struct Sums {
+    std::int64_t wire = 0;
+    std::int64_t hops = 0;  ///< Σ bytes · distance
+    std::int64_t messages = 0;
+    std::int64_t transactions = 0;
+    std::int64_t bytes = 0;
+  };
+  const Sums& last() const { return last_; }
+  // Of all calls.
+  /// Steps of routes; meaningless before the first message.
+  struct Range {
+    std::int64_t shortest = INT64_MAX;
+    std::int64_t longest = 0;
+  };
+  const Range& there() const { return there_; }
+  const Range& there_and_back() const { return there_and_back_; }
+  const std::vector<End>& ends() const { return ends_; }
+  /// The bytes of each entry of the table, headers included.
+  const std::vector<std::int64_t>& bytes() const { return bytes_; }
+
+ private:
+  const PairTable& table_;
+  const std::int64_t packet_bytes_;
+  const std::int64_t header_bytes_;
+  Sums last_;
+  Range there_;
+  Range there_and_back_;
+  std::vector<End> ends_;
+  std::vector<std::int64_t> bytes_;
+};
+
+}  // namespace tessera::fabric
