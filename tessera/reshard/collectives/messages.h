@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "tessera/base/result.h"
+#include "tessera/reshard/collectives/algorithms.h"
+#include "tessera/reshard/collectives/collective.h"
+#include "tessera/reshard/reshard.h"
+
+namespace tessera::reshard {
+
+/// The elements of one block of a schedule in one group. Blocks of broadcast, reduce and all_reduce
+/// divide what a member holds evenly: the first ones are one element longer.
+std::int64_t block_elements(const Collective& collective, const Schedule& schedule,
+                            std::int64_t group, std::int64_t block);
+
+/// What one place sends to another in one round.
+struct RoundMessage {
+  std::int64_t source = 0;  ///< physical numbers
+  std::int64_t destination = 0;
+  std::int64_t elements = 0;  ///< at least 1
+  std::int64_t pieces = 1;    ///< ranges of blocks that are not empty
+  bool combines = false;
+};
+
+/// Calls `visit` with the messages of one round in all groups, group by group, until it returns an
+/// error. Messages without elements are left out. Error kContradiction if the schedule is of
+/// another kind, size or root than the collective.
+Status for_each_message(const Collective& collective, const Schedule& schedule, std::int64_t round,
+                        const std::function<Status(const RoundMessage&)>& visit);
+
+}  // namespace tessera::reshard

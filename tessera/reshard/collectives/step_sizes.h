@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tessera/reshard/collectives/axis_table.h"
+#include "tessera/reshard/collectives/changes.h"
+#include "tessera/reshard/collectives/collective.h"
+
+namespace tessera::reshard {
+
+/// What every place holds before and after one step, from the tables of the factors: the elements
+/// of a place are the product over the factors of their elements at its coordinates.
+class StepSizes {
+ public:
+  /// `group_axes` and `member_axes` are grid axes; along any other axis the step has one
+  /// coordinate. Numbers of groups and members are row-major over them.
+  StepSizes(std::shared_ptr<const AxisTable> table, const Change& change,
+            std::vector<std::size_t> group_axes, std::vector<std::size_t> member_axes);
+
+  std::int64_t elements(bool after, std::int64_t group, std::int64_t member) const;
+  std::int64_t between(std::int64_t group, std::int64_t from, std::int64_t to) const;
+  HeldElements held(bool after) const;
+
+ private:
+  /// One side of one factor: elements by their coordinates along the axes that it cuts.
+  struct Cuts {
+    std::vector<std::size_t> axes;
+    std::vector<std::int64_t> elements;
+  };
+  struct Factor {
+    Cuts before;
+    Cuts after;
+    /// (position in `before`, position in `after`) → elements.
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> between;
+    std::int64_t total = 0;
+  };
+
+  Cuts cuts_of(const Stage& stage, std::size_t factor) const;
+  std::int64_t position(const Cuts& cuts, const std::vector<std::int32_t>& at) const;
+  std::vector<std::int32_t> coordinates(std::int64_t group, std::int64_t member) const;
+  /// True when a place may hold elements at a stage: it is where fixed axes are.
+  bool holds(const Stage& stage, const std::vector<std::int32_t>& at) const;
+
+  std::shared_ptr<const AxisTable> table_;
+  Stage before_;
+  Stage after_;
+  std::vector<std::size_t> group_axes_;
+  std::vector<std::size_t> member_axes_;
+  std::vector<std::int32_t> base_;  // coordinates of member 0 of group 0
+  std::vector<Factor> factors_;
+};
+
+}  // namespace tessera::reshard
