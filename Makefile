@@ -83,13 +83,14 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) test-long
 	$(MAKE) fuzz
 
-bench: build ## measure layouts, relayouts compared with memcpy and peers, reshards, and MPI
+bench: build ## measure layouts, relayouts compared with memcpy and peers, reshards, prices of moves, and MPI
 	@scripts/deps.sh packages/peers.txt || echo 'Going on without the peers that are missing.'
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target product peers
 	build/tessera bench layout
 	build/tessera bench relayout
 	build/tessera bench reshard
+	build/tessera bench moves
 	build/tessera bench ranks
 	@if command -v mpirun > /dev/null && [ -e build/release/bin/tessera_bench_mpi.so ]; then \
 	  for ranks in 2 4; do $(MPIRUN) -n $$ranks build/tessera bench mpi || exit 1; done; \

@@ -237,8 +237,10 @@ Result<Verdict> run(const Request& request, Console& console) {
     return print(report, console);
   }
   const BenchOptions options{request.has("quick")};
-  TESSERA_TRY(const BenchReport report,
-              request.text("suite") == "reshard" ? bench_reshard(options) : bench_layout(options));
+  const std::string& suite = request.text("suite");
+  TESSERA_TRY(const BenchReport report, suite == "reshard" ? bench_reshard(options)
+                                        : suite == "moves" ? bench_moves(options)
+                                                           : bench_layout(options));
   return print(report, console);
 }
 
@@ -290,6 +292,7 @@ Verb bench_verb() {
       "needed to compute the cost of a change of places on meshes from 10x8 to 994x750, compared "
       "with a program that keeps a map of all pairs of places (on meshes that are small enough for "
       "it, and not in turns); transfers listed per second; wavelet-hops simulated per second. "
+      "Suite moves: the time to price everyday moves on every machine that is built in. "
       "Suite mpi, under mpirun: reshards of a matrix between processes, from private and from "
       "shared memory, relative to the floor (a copy of what crosses, a bare MPI_Alltoallv, a copy "
       "out of it, and a copy of what stays) and compared with ScaLAPACK, in turns; times are those "
@@ -303,7 +306,7 @@ Verb bench_verb() {
   verb.positionals = {{"suite",
                        Positional::Kind::kWord,
                        "what to measure",
-                       {"layout", "relayout", "reshard", "mpi", "ranks", "memory"},
+                       {"layout", "relayout", "reshard", "moves", "mpi", "ranks", "memory"},
                        false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},

@@ -54,6 +54,9 @@ double geometric_mean(const std::vector<double>& values);
 // questions about whole layouts on meshes up to a wafer.
 Result<BenchReport> bench_layout(const BenchOptions& options);
 
+// The time to price everyday moves on every machine that is built in (bench/everyday_moves.h).
+Result<BenchReport> bench_moves(const BenchOptions& options);
+
 // The two halves of the layout suite.
 Status bench_layout_access(const BenchOptions& options, BenchReport& report);
 Status bench_layout_mesh(const BenchOptions& options, BenchReport& report);

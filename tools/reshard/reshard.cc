@@ -10,6 +10,7 @@
 #include "tessera/exchange/exchange.h"
 #include "tools/command/command.h"
 #include "tools/command/thread_count.h"
+#include "tools/json/json.h"
 #include "tools/reshard/mpi_module.h"
 #include "tools/reshard/reshard_answer.h"
 #include "tools/reshard/reshard_move.h"
@@ -49,6 +50,10 @@ Status check_figures(const Request& request) {
     return usage(cat("--", name, " applies to a simulation, but --simulate is never"),
                  "omit one of them");
   }
+  for (const std::string_view name : {"space-a", "space-b"}) {
+    if (!request.has(name) || request.has("target")) continue;
+    return usage(cat("--", name, " names a memory of a target, but there is none"), "add --target");
+  }
   if (request.has("trace") && request.text("trace").empty()) {
     return usage("--trace names no file", "name one: --trace t.json");
   }
@@ -84,6 +89,25 @@ Status check_flags(const Request& request) {
                  cat("use 1 to ", kLongestTimeout, " seconds"));
   }
   return ok_status();
+}
+
+/// An answer without a target that would have to invent places.
+void print_unknown(const std::string& unknown, Console& console) {
+  const std::string help = "name the machine with --target";
+  if (console.json) {
+    Json json;
+    for (const char* field : {"kind", "bytes", "local_bytes", "messages", "cycles", "seconds"}) {
+      json[field] = Json();
+    }
+    json["warnings"] = Json::array();
+    json["warnings"].push_back({{"code", "needs_target"},
+                                {"message", cat("not known without a target: ", unknown)},
+                                {"help", help}});
+    console.out << dump(json) << '\n';
+    return;
+  }
+  console.out << wrap(cat("not known without a target: ", unknown), console.terminal, "", "  ")
+              << wrap(help, console.terminal, "  ", "    ");
 }
 
 /// The value of a flag that accepts only these words.
@@ -170,6 +194,8 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (moves(request)) return move(request, console);
   ReshardQuestion question;
   question.target = request.text("target");
+  question.space_a = request.text("space-a");
+  question.space_b = request.text("space-b");
   question.pairs = request.has("pairs");
   question.heat = request.has("heat");
   question.heat_by_default = !console.json && !request.has("no-heat");
@@ -184,6 +210,13 @@ Result<Verdict> run(const Request& request, Console& console) {
               (chosen<fabric::FabricMode, 2>(request, "mode", fabric::FabricMode::kIdeal,
                                              {{{"ideal", fabric::FabricMode::kIdeal},
                                                {"colours", fabric::FabricMode::kStatic}}})));
+  if (question.target.empty()) {
+    const std::string unknown = unknown_places(request.tensor("a"), request.tensor("b"), question);
+    if (!unknown.empty()) {
+      print_unknown(unknown, console);
+      return Verdict::kYes;
+    }
+  }
   TESSERA_TRY(const ReshardAnswer answer,
               answer_reshard(request.tensor("a"), request.tensor("b"), question));
   if (console.json) {
@@ -230,6 +263,9 @@ Verb reshard_verb() {
   verb.flags = {
       {"target", ValueKind::kText, "T",
        "the machine: its name (see `tessera targets`) or a .json file"},
+      {"space-a", ValueKind::kText, "S",
+       "the memory of the target that holds A; default the one that its layout names"},
+      {"space-b", ValueKind::kText, "S", "the memory that holds B"},
       {"pairs", ValueKind::kSwitch, "", "list every message: source, destination, bytes"},
       {"heat", ValueKind::kSwitch, "",
        "show the load of links over the mesh; the text output shows it by default"},

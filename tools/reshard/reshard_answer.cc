@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/reshard/reshard_answer.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tessera/base/text.h"
 #include "tessera/notation/same_places.h"
+#include "tessera/notation/tensor_fit.h"
 #include "tools/files/mapped_file.h"
 #include "tools/reshard/reshard_simulate.h"
 #include "tools/reshard/reshard_trace.h"
@@ -125,9 +129,75 @@ Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   return ok_status();
 }
 
+/// The move as a reshard whose kind and messages are shown. Where the types differ, the elements of
+/// A already have the type of B.
+Result<reshard::Reshard> reshard_to_show(const Machine& machine, const moves::Stored& a,
+                                         const moves::Stored& b) {
+  const Placement& to = b.placement;
+  moves::Stored from = a;
+  if (a.placement.dtype() != to.dtype() || a.placement.atom().storage != to.atom().storage) {
+    Result<Placement> same = moves::retyped(a.placement, to.dtype(), to.atom().storage);
+    if (!same) return same.error();
+    from.placement = *std::move(same);
+  }
+  TESSERA_TRY(moves::MachineReshard made, moves::reshard_on(machine, from, b));
+  return std::move(made.reshard);
+}
+
+/// A better order of B's places is sought among places only.
+Status check_relabel(const ReshardQuestion& question, const moves::Move& move,
+                     const reshard::Reshard& reshard) {
+  if (!question.relabel || reshard.physical().mesh.rank() > 1 || move.space_a == move.space_b) {
+    return ok_status();
+  }
+  return Error{ErrorCode::kNotSupported,
+               cat("places cannot be relabelled between ", move.space_a, " and ", move.space_b),
+               std::nullopt, "omit --relabel"};
+}
+
 }  // namespace
 
+std::string unknown_places(const Tensor& a, const Tensor& b, const ReshardQuestion& question) {
+  const auto space = [](const std::string& asked, const Tensor& tensor) {
+    return asked.empty() ? notation::space_of(tensor) : asked;
+  };
+  const std::string space_a = space(question.space_a, a);
+  const std::string space_b = space(question.space_b, b);
+  if (space_a != space_b && !space_a.empty() && !space_b.empty()) {
+    return cat("how data get from ", space_a, " to ", space_b);
+  }
+  const bool dealt_a = notation::spread_of(a) == target::Spread::kInterleaved;
+  const bool dealt_b = notation::spread_of(b) == target::Spread::kInterleaved;
+  if (!dealt_a && !dealt_b) return "";
+  if (dealt_a && dealt_b) {
+    const Result<Comparison> same = same_placement(a.placement, b.placement);
+    if (same.ok() && same->equal) return "";
+  }
+  return cat("which banks or places hold the pages of ", dealt_a ? "A" : "B",
+             ", which is interleaved");
+}
+
+std::optional<std::int64_t> ReshardAnswer::cycles() const {
+  if (!move) return cost.fabric ? std::optional(cost.fabric->cycles) : std::nullopt;
+  if (!clock_hz) return std::nullopt;
+  double seconds = 0;
+  for (const moves::Step& step : move->steps) {
+    if (step.kind != moves::Step::Kind::kExchange) continue;
+    if (!step.seconds) return std::nullopt;
+    seconds += *step.seconds;
+  }
+  // Cycles are whole where they come from a count of cycles.
+  return static_cast<std::int64_t>(std::ceil(seconds * static_cast<double>(*clock_hz) - 1e-6));
+}
+
+std::optional<std::int64_t> ReshardAnswer::lower_bound_cycles() const {
+  if (!cost.fabric || !reshard.physical().fabric->static_routes) return std::nullopt;
+  // Its formula, too, is a model: a schedule may take a cycle less.
+  return std::min(cost.fabric->cycles, cycles().value_or(cost.fabric->cycles));
+}
+
 std::optional<double> ReshardAnswer::seconds() const {
+  if (move) return move->seconds;
   if (!clock_hz || !cost.fabric) return std::nullopt;
   return static_cast<double>(cost.fabric->cycles) / static_cast<double>(*clock_hz);
 }
@@ -142,8 +212,20 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   TESSERA_TRY(const reshard::PhysicalMesh physical,
               machine ? reshard::PhysicalMesh::of(*machine)
                       : reshard::PhysicalMesh::around(places.a, places.b));
-  TESSERA_CHECK_OK(check_routes(physical, question));
-  TESSERA_TRY(reshard::Reshard reshard, reshard::Reshard::make(places.a, places.b, physical));
+  std::optional<moves::Move> priced;
+  std::optional<reshard::Reshard> made;
+  if (machine) {
+    const moves::Stored from{places.a, question.space_a, notation::spread_of(a)};
+    const moves::Stored to{places.b, question.space_b, notation::spread_of(b)};
+    TESSERA_TRY(const moves::MoveModel model, moves::MoveModel::make(*machine));
+    TESSERA_TRY(priced, model.price(from, to));
+    TESSERA_TRY(made, reshard_to_show(*machine, from, to));
+    TESSERA_CHECK_OK(check_relabel(question, *priced, *made));
+  } else {
+    TESSERA_TRY(made, reshard::Reshard::make(places.a, places.b, physical));
+  }
+  reshard::Reshard reshard = *std::move(made);
+  TESSERA_CHECK_OK(check_routes(reshard.physical(), question));
   std::optional<reshard::Relabelled> relabelled;
   if (question.relabel) {
     TESSERA_TRY(relabelled, reshard::relabel(reshard));
@@ -161,11 +243,19 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
                        .pairs = {},
                        .simulation = {},
                        .why_not_simulated = {},
-                       .warnings = {}};
-  TESSERA_TRY(answer.kind, reshard::kind_of(answer.reshard));
+                       .warnings = {},
+                       .machine = machine,
+                       .move = std::move(priced)};
+  if (answer.move && !question.relabel) {
+    TESSERA_TRY(answer.kind, moves::kind_of(*answer.move, answer.reshard));
+  } else {
+    TESSERA_TRY(answer.kind, reshard::kind_of(answer.reshard));
+  }
   if (machine) {
     TESSERA_CHECK_OK(warn_of_numbers(a, b, *machine, answer));
-    TESSERA_CHECK_OK(ask_memory(*machine, answer));
+    if (answer.reshard.physical().mesh == machine->shape()) {
+      TESSERA_CHECK_OK(ask_memory(*machine, answer));
+    }
   }
   TESSERA_TRY(answer.cost, reshard::cost_of(answer.reshard));
   if (question.staging_bytes) {

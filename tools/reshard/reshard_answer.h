@@ -8,6 +8,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/fabric/simulate.h"
+#include "tessera/moves/price.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/chunks.h"
 #include "tessera/reshard/cost.h"
@@ -30,7 +31,9 @@ enum class SimulateWhen : std::uint8_t {
 
 /// The request of `tessera reshard` apart from the two tensors.
 struct ReshardQuestion {
-  std::string target;  ///< a machine's name or file; empty for the smallest mesh that holds both
+  std::string target;   ///< a machine's name or file; empty for the smallest mesh that holds both
+  std::string space_a;  ///< the memory of A; empty for the one that its layout names
+  std::string space_b;
   bool pairs = false;
   bool heat = false;
   bool heat_by_default = false;  ///< then a mesh that is too large for it is only a warning
@@ -63,8 +66,14 @@ struct ReshardAnswer {
   std::optional<fabric::Simulation> simulation;
   std::string why_not_simulated;  ///< half a sentence; empty when it was
   std::vector<ReshardWarning> warnings;
+  std::optional<Machine> machine;   ///< the target
+  std::optional<moves::Move> move;  ///< with a target: memories, steps and their times
 
-  /// Cycles at the target's clock.
+  /// What crosses, without the steps inside places, in cycles of the target's clock, rounded up.
+  std::optional<std::int64_t> cycles() const;
+  /// On machines with static routes: the cycles if wavelets carried their destination.
+  std::optional<std::int64_t> lower_bound_cycles() const;
+  /// All steps on a target.
   std::optional<double> seconds() const;
 };
 
@@ -73,6 +82,10 @@ struct ReshardAnswer {
 inline constexpr std::int64_t kMostPairs = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMostAutoHops = std::int64_t{1} << 22;
 inline constexpr std::int64_t kMostAutoMessages = std::int64_t{1} << 17;
+
+/// What is not known of a move without a target: half a sentence. Interleaved tensors meet their
+/// banks only on a target, and so do different memories. Empty where all is known.
+std::string unknown_places(const Tensor& a, const Tensor& b, const ReshardQuestion& question);
 
 /// Asks the library, and writes the trace. Errors are the library's; kDoesNotFit when B is gathered
 /// on one place that cannot hold it. For other kinds, insufficient memory is a warning: their cost

@@ -10,6 +10,7 @@
 #include "tessera/target/fit.h"
 #include "tools/json/json.h"
 #include "tools/reshard/reshard_heat.h"
+#include "tools/reshard/reshard_steps.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -50,8 +51,19 @@ Json simulation_json(const fabric::Simulation& simulation) {
   return json;
 }
 
+/// True if the places of the reshard are endpoints: banks and memories besides the places.
+bool between_memories(const ReshardAnswer& answer) {
+  return answer.machine && answer.reshard.physical().mesh != answer.machine->shape();
+}
+
 std::string where_text(const ReshardAnswer& answer) {
   const reshard::PhysicalMesh& physical = answer.reshard.physical();
+  if (between_memories(answer)) {
+    const moves::Move& move = *answer.move;
+    return move.space_a == move.space_b
+               ? cat("in ", move.space_a, " of ", answer.target)
+               : cat("from ", move.space_a, " to ", move.space_b, " of ", answer.target);
+  }
   const std::string mesh =
       physical.mesh.rank() == 0 ? "one place" : cat(physical.mesh.to_string(), " places");
   return answer.target.empty() ? cat("on ", mesh, ", the smallest mesh for both")
@@ -82,6 +94,20 @@ std::string_view kind_text(const ReshardAnswer& answer) {
   return "";
 }
 
+/// One end of a message.
+Json end_json(const ReshardAnswer& answer, std::int64_t number) {
+  const Shape& mesh = answer.reshard.physical().mesh;
+  return between_memories(answer) ? endpoint_json(*answer.machine, number)
+                                  : Json(mesh.delinear(number));
+}
+
+std::string end_text(const ReshardAnswer& answer, std::int64_t number) {
+  const Json json = end_json(answer, number);
+  if (json.is_array()) return bracketed(json.get<std::vector<std::int64_t>>());
+  const std::string space = json["space"].get<std::string>();
+  return json.contains("bank") ? cat(space, " bank ", json["bank"].get<std::int64_t>()) : space;
+}
+
 class TextPrinter {
  public:
   TextPrinter(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
@@ -106,7 +132,9 @@ class TextPrinter {
 void print_fabric(const ReshardAnswer& answer, TextPrinter& printer) {
   const reshard::PhysicalMesh& physical = answer.reshard.physical();
   if (!answer.cost.fabric) {
-    printer.line(cat("links, distances and cycles are not known: ", physical.why_no_fabric));
+    if (!answer.move) {
+      printer.line(cat("links, distances and cycles are not known: ", physical.why_no_fabric));
+    }
     return;
   }
   const reshard::FabricCost& fabric = *answer.cost.fabric;
@@ -119,10 +147,13 @@ void print_fabric(const ReshardAnswer& answer, TextPrinter& printer) {
           "the longest route has ", count_of(fabric.longest_distance, "step")));
   printer.line(cat("at most ", count_of(fabric.max_link_wavelets, "wavelet"), " over one link, ",
                    fabric.max_ramp_wavelets, " into or out of one place"));
-  const std::optional<double> seconds = answer.seconds();
-  printer.line(cat("about ", count_of(fabric.cycles, "cycle"),
-                   seconds ? cat(", ", seconds_text(*seconds), " at the clock of ", answer.target)
-                           : std::string()));
+  if (const std::optional<std::int64_t> bound = answer.lower_bound_cycles()) {
+    printer.line(cat("at least ", count_of(*bound, "cycle"),
+                     ", if wavelets carried their destination; routes are static"));
+  }
+  if (const std::optional<std::int64_t> cycles = answer.cycles()) {
+    printer.line(cat("about ", count_of(*cycles, "cycle")));
+  }
   if (answer.simulation) {
     const fabric::Simulation& simulation = *answer.simulation;
     std::string text = cat("simulated: ", count_of(simulation.cycles, "cycle"));
@@ -222,12 +253,15 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   json["max_ramp_wavelets"] = routed(&reshard::FabricCost::max_ramp_wavelets);
   json["longest_distance"] = routed(&reshard::FabricCost::longest_distance);
   json["depth"] = routed(&reshard::FabricCost::depth);
-  json["cycles"] = routed(&reshard::FabricCost::cycles);
+  json["cycles"] = answer.cycles();
+  json["lower_bound_cycles"] = answer.lower_bound_cycles();
   json["seconds"] = answer.seconds();
   json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json();
   if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
   json["target"] = answer.target.empty() ? Json() : Json(answer.target);
-  json["mesh"] = answer.reshard.physical().mesh.extents();
+  json["mesh"] = between_memories(answer) ? answer.machine->shape().extents()
+                                          : answer.reshard.physical().mesh.extents();
+  if (answer.move) add_steps_json(*answer.move, *answer.machine, json);
   if (answer.simulation) json["simulation"] = simulation_json(*answer.simulation);
   if (answer.relabelled) json["relabel"] = relabel_json(*answer.relabelled);
   if (answer.chunks) json["chunks"] = chunks_json(*answer.chunks);
@@ -246,12 +280,11 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   // There may be a million of them: each is printed at once.
   text.back() = ',';
   out << text << "\"pairs\":[";
-  const Shape& mesh = answer.reshard.physical().mesh;
   bool first = true;
   for (const reshard::PairBytes& pair : *answer.pairs) {
-    out << (first ? "" : ",") << "{\"source\":[" << join(mesh.delinear(pair.source), ",")
-        << "],\"destination\":[" << join(mesh.delinear(pair.destination), ",")
-        << "],\"bytes\":" << pair.bytes << '}';
+    out << (first ? "" : ",") << "{\"source\":" << dump(end_json(answer, pair.source))
+        << ",\"destination\":" << dump(end_json(answer, pair.destination))
+        << ",\"bytes\":" << pair.bytes << '}';
     first = false;
   }
   out << "]}\n";
@@ -270,6 +303,11 @@ void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Te
     printer.line(cat(bytes_text(cost.local_bytes), " are copied inside places"));
   }
   print_fabric(answer, printer);
+  if (answer.move) {
+    for (const std::string& line : steps_lines(*answer.move, *answer.machine)) {
+      printer.line(line);
+    }
+  }
   if (answer.relabelled) print_relabelled(*answer.relabelled, out, terminal);
   if (answer.chunks) print_chunks(*answer.chunks, printer);
   if (answer.memory) print_memory(*answer.memory, printer);
@@ -278,13 +316,11 @@ void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Te
     if (!warning.help.empty()) printer.line(warning.help);
   }
   if (answer.pairs) {
-    const Shape& mesh = answer.reshard.physical().mesh;
     const std::size_t shown = std::min(answer.pairs->size(), kMostPairsInWords);
     for (std::size_t i = 0; i < shown; ++i) {
       const reshard::PairBytes& pair = (*answer.pairs)[i];
-      printer.line(cat(bracketed(mesh.delinear(pair.source)), " to ",
-                       bracketed(mesh.delinear(pair.destination)), ": ",
-                       count_of(pair.bytes, "byte")));
+      printer.line(cat(end_text(answer, pair.source), " to ", end_text(answer, pair.destination),
+                       ": ", count_of(pair.bytes, "byte")));
     }
     if (shown < answer.pairs->size()) {
       printer.line(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -44,7 +45,15 @@ void expect_figures(const Json& json, const Figures& expected) {
   EXPECT_EQ(json["max_link_wavelets"], expected.max_link);
   EXPECT_EQ(json["max_ramp_wavelets"], expected.max_ramp);
   EXPECT_EQ(json["longest_distance"], expected.longest);
-  EXPECT_EQ(json["cycles"], expected.cycles);
+  // Where routes are static, these are the cycles of wavelets that carry their destination, unless
+  // a schedule takes even fewer.
+  const Json& bound = json["lower_bound_cycles"];
+  const auto cycles = json["cycles"].get<std::int64_t>();
+  if (bound.is_null()) {
+    EXPECT_EQ(cycles, expected.cycles);
+  } else {
+    EXPECT_EQ(bound, std::min(cycles, expected.cycles));
+  }
 }
 
 /// A's tile (i, j) has rows 4i..4i+3 and columns 2j, 2j+1; B's (k, l) rows 2k, 2k+1 and columns
@@ -64,7 +73,10 @@ TEST(ReshardVerb, FiguresOfAnotherGrid) {
   expect_figures(json, kWideToTall);
   EXPECT_EQ(json["link_hops"], 128);
   EXPECT_EQ(json["depth"], 1);
-  EXPECT_DOUBLE_EQ(json["seconds"].get<double>(), 25 / 850e6);
+  double seconds = 0;
+  for (const Json& step : json["steps"]) seconds += step["seconds"].get<double>();
+  EXPECT_DOUBLE_EQ(json["seconds"].get<double>(), seconds);
+  EXPECT_GE(seconds, json["cycles"].get<double>() / 850e6 * (1 - 1e-9));
   EXPECT_EQ(json["target"], "wse2");
   EXPECT_EQ(json["mesh"], Json({994, 750}));
   EXPECT_FALSE(json.contains("pairs"));
@@ -216,7 +228,7 @@ TEST(ReshardVerb, PairsArePhysicalAndAddUp) {
   EXPECT_NE(many.lines().back().find("--json"), std::string::npos) << many.out;
 }
 
-TEST(ReshardVerb, WhereRoutesAreNotKnown) {
+TEST(ReshardVerb, OnANetworkOfPacketsThereAreNoWavelets) {
   const Json json = ask(flame("64x64xf32", "RowPartition(4)"),
                         flame("64x64xf32", "ColPartition(4)"), {"--target", "wormhole"});
   // Place (i, 0) keeps its part of column tile 0 only if i = 0; 4 · 4 pieces of 16x16, one stays.
@@ -224,10 +236,12 @@ TEST(ReshardVerb, WhereRoutesAreNotKnown) {
   EXPECT_EQ(json["messages"], 15);
   EXPECT_EQ(json["wavelets"], 15 * 256);
   for (const char* field : {"hops", "link_hops", "max_link_wavelets", "max_ramp_wavelets",
-                            "longest_distance", "depth", "cycles", "seconds", "simulated_cycles"}) {
+                            "longest_distance", "depth", "simulated_cycles"}) {
     ASSERT_TRUE(json.contains(field)) << field;
     EXPECT_TRUE(json[field].is_null()) << field;
   }
+  EXPECT_GT(json["cycles"].get<std::int64_t>(), 200);
+  EXPECT_GT(json["seconds"].get<double>(), 200e-9);
   const Answer text = run({"reshard", flame("64x64xf32", "RowPartition(4)"),
                            flame("64x64xf32", "ColPartition(4)"), "--target", "wormhole"});
   EXPECT_EQ(text.status, 0);

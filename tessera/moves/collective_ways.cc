@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/moves/collective_ways.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/fabric/multicast.h"
+#include "tessera/reshard/collectives/algorithms.h"
+#include "tessera/reshard/collectives/collective.h"
+#include "tessera/reshard/collectives/messages.h"
+
+namespace tessera::moves {
+namespace {
+
+using reshard::Algorithm;
+using reshard::AlgorithmChoice;
+using reshard::Collective;
+using reshard::CollectiveKind;
+
+void add_once(std::vector<fabric::Travel>& travels, const fabric::Travel& travel) {
+  if (std::find(travels.begin(), travels.end(), travel) == travels.end()) {
+    travels.push_back(travel);
+  }
+}
+
+/// An algorithm of one step, priced.
+struct PricedStep {
+  AlgorithmChoice choice;
+  std::string name;
+  double cycles = 0;
+  std::int64_t bytes = 0;
+  double longest = 0;  ///< cycles of the longest round
+  fabric::Term dominated_by = fabric::Term::kLatency;
+  std::string busiest;
+
+  std::vector<fabric::Travel> travels;
+
+  template <typename Best>
+  void add(const Best& best) {
+    add_once(travels, best.travel);
+    cycles += best.cost.cycles;
+    if (best.cost.cycles <= longest) return;
+    longest = best.cost.cycles;
+    dominated_by = best.cost.dominated_by;
+    busiest = best.cost.busiest;
+  }
+};
+
+/// The divisor of n that is nearest to its square root from below.
+std::int64_t rows_of(std::int64_t n) {
+  std::int64_t rows = 1;
+  for (std::int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) rows = d;
+  }
+  return rows;
+}
+
+/// Algorithms worth trying; those that a collective does not have are refused by schedule_of.
+std::vector<AlgorithmChoice> choices_for(const Collective& collective) {
+  std::vector<AlgorithmChoice> choices;
+  for (const Algorithm algorithm :
+       {Algorithm::kDirect, Algorithm::kRing, Algorithm::kTwoWayRing, Algorithm::kChain,
+        Algorithm::kTree, Algorithm::kDoubling, Algorithm::kPairwise, Algorithm::kScattered}) {
+    choices.push_back({algorithm, 1, 1, Algorithm::kRing});
+  }
+  const bool whole = collective.kind == CollectiveKind::kBroadcast ||
+                     collective.kind == CollectiveKind::kReduce ||
+                     collective.kind == CollectiveKind::kAllReduce;
+  for (const std::int64_t segments : {4, 16}) {
+    if (whole) choices.push_back({Algorithm::kChain, segments, 1, Algorithm::kRing});
+  }
+  choices.push_back({Algorithm::kScattered, 1, 1, Algorithm::kDirect});
+  const std::int64_t rows = rows_of(collective.members);
+  if (rows > 1) choices.push_back({Algorithm::kTwoPhase, 1, rows, Algorithm::kDirect});
+  if (rows > 1) choices.push_back({Algorithm::kTwoPhase, 1, rows, Algorithm::kRing});
+  return choices;
+}
+
+bool has_inner(const AlgorithmChoice& choice) {
+  return choice.algorithm == Algorithm::kTwoPhase || choice.algorithm == Algorithm::kScattered;
+}
+
+/// Where members send directly, they may multicast.
+bool is_direct(const AlgorithmChoice& choice) {
+  return (has_inner(choice) ? choice.inner : choice.algorithm) == Algorithm::kDirect;
+}
+
+std::string choice_name(const AlgorithmChoice& choice, bool multicasts) {
+  const auto name_of = [&](Algorithm algorithm) {
+    if (multicasts && algorithm == Algorithm::kDirect) return std::string_view("multicast");
+    return reshard::algorithm_name(algorithm);
+  };
+  std::string name(name_of(choice.algorithm));
+  if (choice.segments > 1) name += cat(" in ", choice.segments, " segments");
+  if (has_inner(choice)) name += cat(" (", name_of(choice.inner), ")");
+  return name;
+}
+
+/// True if every member sends the same blocks to all its receivers, and some to several.
+bool sends_copies(const reshard::BlockRound& round) {
+  std::map<std::int32_t, const reshard::BlockSend*> first;
+  bool several = false;
+  for (const reshard::BlockSend& send : round) {
+    const auto [known, is_new] = first.emplace(send.from, &send);
+    if (send.combines || known->second->blocks != send.blocks) return false;
+    several = several || !is_new;
+  }
+  return several;
+}
+
+/// Messages of equal contents per source, as one multicast per source.
+std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages) {
+  std::map<std::int32_t, fabric::Multicast> by_source;
+  for (const fabric::Message& message : messages) {
+    fabric::Multicast& multicast = by_source[message.source];
+    multicast.source = message.source;
+    multicast.bytes = message.bytes;
+    multicast.transactions = message.transactions;
+    multicast.receivers.push_back(message.destination);
+  }
+  std::vector<fabric::Multicast> multicasts;
+  for (auto& [source, multicast] : by_source) {
+    std::sort(multicast.receivers.begin(), multicast.receivers.end());
+    multicasts.push_back(std::move(multicast));
+  }
+  return multicasts;
+}
+
+/// Prices rounds; rounds with the same messages are priced once.
+class RoundPrices {
+ public:
+  RoundPrices(const reshard::Reshard& reshard, const MemberEnds& ends,
+              const fabric::Topology& routes, const Machine& machine)
+      : reshard_(reshard), ends_(ends), routes_(routes), machine_(machine) {}
+
+  /// Empty if the collective does not have the algorithm, it is too long to price, or it has
+  /// nothing to multicast where that is asked for.
+  Result<std::optional<PricedStep>> price(const Collective& collective,
+                                          const AlgorithmChoice& choice, bool multicasts) {
+    Result<reshard::Schedule> schedule = reshard::schedule_of(collective, choice);
+    if (!schedule) {
+      const ErrorCode code = schedule.error().code;
+      if (code == ErrorCode::kNotSupported || code == ErrorCode::kTooLarge) {
+        return std::optional<PricedStep>();
+      }
+      return schedule.error();
+    }
+    const auto members = static_cast<double>(collective.members);
+    const double work = static_cast<double>(schedule->rounds()) *
+                        static_cast<double>(collective.groups) * members *
+                        (is_direct(choice) ? members : 1);
+    if (work > static_cast<double>(kMostRoundMessages)) return std::optional<PricedStep>();
+    PricedStep step;
+    step.choice = choice;
+    step.name =
+        cat(reshard::collective_name(collective.kind), " by ", choice_name(choice, multicasts));
+    bool has_multicasts = false;
+    for (std::int64_t round = 0; round < schedule->rounds(); ++round) {
+      std::vector<fabric::Message> messages;
+      TESSERA_CHECK_OK(reshard::for_each_message(
+          collective, *schedule, round, [&](const reshard::RoundMessage& message) -> Status {
+            const std::int64_t bytes = reshard_.bytes(message.elements);
+            ends_.add({static_cast<std::int32_t>(message.source),
+                       static_cast<std::int32_t>(message.destination), bytes, message.pieces},
+                      messages);
+            step.bytes += bytes;
+            return ok_status();
+          }));
+      if (messages.empty()) continue;
+      if (multicasts && sends_copies(schedule->round(round))) {
+        TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
+                    fabric::best_multicast(routes_, machine_, multicasts_of(messages)));
+        if (!best) return std::optional<PricedStep>();
+        has_multicasts = true;
+        step.add(*best);
+        continue;
+      }
+      TESSERA_TRY(const fabric::BestTravel best, best_of(std::move(messages)));
+      step.add(best);
+    }
+    if (multicasts && !has_multicasts) return std::optional<PricedStep>();
+    return std::optional(std::move(step));
+  }
+
+ private:
+  Result<fabric::BestTravel> best_of(std::vector<fabric::Message> messages) {
+    if (last_ && last_->first == messages) return last_->second;
+    TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes_, machine_, messages));
+    last_.emplace(std::move(messages), best);
+    return best;
+  }
+
+  const reshard::Reshard& reshard_;
+  const MemberEnds& ends_;
+  const fabric::Topology& routes_;
+  const Machine& machine_;
+  std::optional<std::pair<std::vector<fabric::Message>, fabric::BestTravel>> last_;
+};
+
+CollectiveWay joined(const std::vector<const PricedStep*>& steps) {
+  CollectiveWay way;
+  double longest = -1;
+  for (const PricedStep* step : steps) {
+    way.name += cat(way.name.empty() ? "" : ", ", step->name);
+    way.cycles += step->cycles;
+    way.bytes += step->bytes;
+    for (const fabric::Travel& travel : step->travels) add_once(way.travels, travel);
+    if (step->longest <= longest) continue;
+    longest = step->longest;
+    way.dominated_by = step->dominated_by;
+    way.busiest = step->busiest;
+  }
+  return way;
+}
+
+}  // namespace
+
+void MemberEnds::add(const fabric::Message& between, std::vector<fabric::Message>& messages) const {
+  const auto number = [](std::int64_t endpoint) { return static_cast<std::int32_t>(endpoint); };
+  if (banks == 1) {
+    messages.push_back({number(first + between.source), number(first + between.destination),
+                        between.bytes, between.transactions});
+    return;
+  }
+  const std::int64_t pages = ceil_div(between.bytes, page_bytes);
+  for (std::int64_t bank = 0; bank < std::min(banks, pages); ++bank) {
+    const std::int64_t own = (pages - 1 - bank) / banks + 1;
+    const bool last = (pages - 1) % banks == bank;
+    const std::int64_t bytes = own * page_bytes - (last ? pages * page_bytes - between.bytes : 0);
+    messages.push_back({number(first + between.source * banks + bank),
+                        number(first + between.destination * banks + bank), bytes, own});
+  }
+}
+
+Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
+                                                   const MemberEnds& ends,
+                                                   const fabric::Topology& routes,
+                                                   const Machine& machine) {
+  std::vector<CollectiveWay> ways;
+  TESSERA_TRY(const std::optional<reshard::Collectives> collectives,
+              reshard::collectives_of(reshard));
+  if (!collectives || collectives->steps.empty()) return ways;
+  RoundPrices prices(reshard, ends, routes, machine);
+  std::vector<std::vector<PricedStep>> steps;
+  for (const Collective& collective : collectives->steps) {
+    if (collective.kind == CollectiveKind::kSlice) continue;
+    std::vector<PricedStep>& priced = steps.emplace_back();
+    for (const AlgorithmChoice& choice : choices_for(collective)) {
+      for (const bool multicasts : {false, true}) {
+        if (multicasts && (!is_direct(choice) || ends.banks > 1)) continue;
+        TESSERA_TRY(std::optional<PricedStep> step, prices.price(collective, choice, multicasts));
+        if (step) priced.push_back(*std::move(step));
+      }
+    }
+    if (priced.empty()) return ways;
+    std::stable_sort(priced.begin(), priced.end(),
+                     [](const PricedStep& x, const PricedStep& y) { return x.cycles < y.cycles; });
+  }
+  if (steps.empty()) return ways;
+  std::vector<const PricedStep*> best;
+  for (const std::vector<PricedStep>& priced : steps) best.push_back(&priced.front());
+  ways.push_back(joined(best));
+  if (steps.size() == 1) {
+    for (std::size_t i = 1; i < steps.front().size(); ++i) {
+      ways.push_back(joined({&steps.front()[i]}));
+    }
+  }
+  return ways;
+}
+
+}  // namespace tessera::moves

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/moves/traffic.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
+#include "tessera/reshard/flows/flow_tables.h"
+#include "tessera/reshard/part.h"
+#include "tessera/reshard/transfers.h"
+
+namespace tessera::moves {
+namespace {
+
+/// The longest run of elements that is contiguous on both sides.
+std::int64_t run_of(const reshard::Transfer& transfer) {
+  std::int64_t run = 1;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const reshard::BoxLoop& loop : transfer.loops) {
+      if (loop.source_stride != run || loop.destination_stride != run) continue;
+      run *= loop.extent;
+      grows = true;
+      break;
+    }
+  }
+  return run;
+}
+
+struct Sum {
+  std::int64_t elements = 0;
+  std::int64_t runs = 0;
+};
+
+/// Sums by pair of endpoints: a table where there are few, a sorted list otherwise.
+class Pairs {
+ public:
+  explicit Pairs(std::int64_t endpoints) : endpoints_(endpoints) {
+    constexpr std::int64_t kMostCells = std::int64_t{1} << 20;
+    if (endpoints * endpoints <= kMostCells) {
+      cells_.resize(static_cast<std::size_t>(endpoints * endpoints));
+    }
+  }
+  void add(std::int64_t source, std::int64_t destination, std::int64_t elements,
+           std::int64_t runs) {
+    const std::int64_t key = source * endpoints_ + destination;
+    Sum& sum = cells_.empty() ? listed_[key] : cells_[static_cast<std::size_t>(key)];
+    sum.elements += elements;
+    sum.runs += runs;
+  }
+  /// By ascending source, then destination.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    const auto see = [&](std::int64_t key, const Sum& sum) {
+      if (sum.elements > 0) visit(key / endpoints_, key % endpoints_, sum);
+    };
+    for (std::size_t key = 0; key < cells_.size(); ++key) {
+      see(static_cast<std::int64_t>(key), cells_[key]);
+    }
+    for (const auto& [key, sum] : listed_) see(key, sum);
+  }
+
+ private:
+  std::int64_t endpoints_;
+  std::vector<Sum> cells_;
+  std::map<std::int64_t, Sum> listed_;
+};
+
+Traffic totals(const reshard::Reshard::Rate& rate, const Pairs& pairs, std::int64_t endpoints) {
+  Traffic traffic;
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(endpoints), 0);
+  std::vector<std::int64_t> received(static_cast<std::size_t>(endpoints), 0);
+  pairs.for_each([&](std::int64_t source, std::int64_t destination, const Sum& sum) {
+    const std::int64_t bytes = rate.of(sum.elements);
+    if (source == destination) {
+      traffic.local_bytes += bytes;
+      traffic.max_local_bytes = std::max(traffic.max_local_bytes, bytes);
+      return;
+    }
+    traffic.bytes += bytes;
+    sent[static_cast<std::size_t>(source)] += bytes;
+    received[static_cast<std::size_t>(destination)] += bytes;
+    traffic.messages.push_back({static_cast<std::int32_t>(source),
+                                static_cast<std::int32_t>(destination), bytes, sum.runs});
+  });
+  if (!sent.empty()) {
+    traffic.max_sent_bytes = *std::max_element(sent.begin(), sent.end());
+    traffic.max_received_bytes = *std::max_element(received.begin(), received.end());
+  }
+  return traffic;
+}
+
+/// Elements between two reduced places; or two steps, and how many elements take them.
+struct Cell {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  std::int64_t elements = 0;
+};
+
+/// Adds up cells with the same places.
+void gather(std::vector<Cell>& cells) {
+  const auto before = [](const Cell& x, const Cell& y) {
+    return x.a != y.a ? x.a < y.a : x.b < y.b;
+  };
+  std::sort(cells.begin(), cells.end(), before);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (kept > 0 && cells[kept - 1].a == cells[i].a && cells[kept - 1].b == cells[i].b) {
+      cells[kept - 1].elements += cells[i].elements;
+    } else {
+      cells[kept++] = cells[i];
+    }
+  }
+  cells.resize(kept);
+}
+
+/// The elements between the first places of both sides, factor by factor.
+class CellProduct {
+ public:
+  CellProduct(const DealtSide& a, const DealtSide& b) : a_(a), b_(b) {}
+
+  Result<std::vector<Cell>> of(const reshard::VirtualFlows& flows) {
+    std::vector<Cell> all = {{a_.reduced(flows.base_a), b_.reduced(flows.base_b), flows.still}};
+    for (const std::vector<reshard::VirtualFlow>& factor : flows.factors) {
+      std::vector<Cell> own;
+      own.reserve(factor.size());
+      for (const reshard::VirtualFlow& flow : factor) {
+        own.push_back({a_.step(flows.base_a, flows.base_a + flow.a),
+                       b_.step(flows.base_b, flows.base_b + flow.b), flow.elements});
+      }
+      gather(own);
+      const std::int64_t combinations = (Checked(std::ssize(all)) * std::ssize(own)).saturated();
+      if (combinations > kMostTransfers) {
+        return Error{ErrorCode::kTooLarge,
+                     cat("a move between ", combinations,
+                         " pairs of parts is not counted, at most ", kMostTransfers),
+                     std::nullopt, "use fewer or larger shards"};
+      }
+      all = all.size() == 1 ? moved(own, all.front()) : product(all, own);
+    }
+    return all;
+  }
+
+ private:
+  /// One cell, moved by each of the steps.
+  std::vector<Cell> moved(std::vector<Cell> steps, const Cell& from) const {
+    for (Cell& cell : steps) {
+      cell = {a_.sum(from.a, cell.a), b_.sum(from.b, cell.b), cell.elements * from.elements};
+    }
+    return steps;
+  }
+
+  std::vector<Cell> product(const std::vector<Cell>& x, const std::vector<Cell>& y) const {
+    constexpr std::int64_t kMostDense = std::int64_t{1} << 16;
+    const std::int64_t width = b_.numbers();
+    const std::int64_t size = (Checked(a_.numbers()) * width).saturated();
+    std::vector<Cell> cells;
+    if (size > kMostDense) {
+      cells.reserve(x.size() * y.size());
+      for (const Cell& p : x) {
+        for (const Cell& q : y) {
+          cells.push_back({a_.sum(p.a, q.a), b_.sum(p.b, q.b), p.elements * q.elements});
+        }
+      }
+      gather(cells);
+      return cells;
+    }
+    std::vector<std::int64_t> dense(static_cast<std::size_t>(size), 0);
+    for (const Cell& p : x) {
+      for (const Cell& q : y) {
+        dense[static_cast<std::size_t>(a_.sum(p.a, q.a) * width + b_.sum(p.b, q.b))] +=
+            p.elements * q.elements;
+      }
+    }
+    for (std::int64_t key = 0; key < size; ++key) {
+      const std::int64_t elements = dense[static_cast<std::size_t>(key)];
+      if (elements > 0) cells.push_back({key / width, key % width, elements});
+    }
+    return cells;
+  }
+
+  const DealtSide& a_;
+  const DealtSide& b_;
+};
+
+/// The steps from the first place of an element to all of its copies.
+std::vector<std::int64_t> copy_offsets(const DealtSide& side) {
+  const Form& form = side.form;
+  const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
+  std::vector<std::int64_t> offsets = {0};
+  for (const Fill& fill : form.fills) {
+    if (fill.kind != Fill::Kind::kReplicate) continue;
+    const std::size_t before = offsets.size();
+    for (std::int64_t copy = 1; copy < fill.count; ++copy) {
+      const std::int64_t step = copy * fill.stride * strides[static_cast<std::size_t>(fill.axis)];
+      for (std::size_t i = 0; i < before; ++i) offsets.push_back(offsets[i] + step);
+    }
+  }
+  for (std::int64_t& offset : offsets) offset = side.step(0, offset);
+  return offsets;
+}
+
+/// The form with only the first of the copies that it keeps of each element.
+Form first_copies(Form form) {
+  for (Fill& fill : form.fills) {
+    if (fill.kind == Fill::Kind::kReplicate) fill = Fill::fixed(fill.axis, 0);
+  }
+  return form;
+}
+
+/// The longest run of elements that is contiguous on both sides, within the first piece of each
+/// factor: pieces at the end of a dim may be shorter.
+std::int64_t common_run(const Refinement& refinement) {
+  std::int64_t run = 1;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const Factor& factor : refinement.factors()) {
+      for (const Loop& loop : factor.pieces.front().loops) {
+        const bool stays = loop.move.a.place == 0 && loop.move.b.place == 0;
+        if (!stays || loop.move.a.slot != run || loop.move.b.slot != run) continue;
+        run *= loop.extent;
+        grows = true;
+        break;
+      }
+      if (grows) break;
+    }
+  }
+  return run;
+}
+
+/// The copy of A that a destination reads.
+std::int64_t nearest_copy(const DealtSide& a, std::int64_t first,
+                          const std::vector<std::int64_t>& copies, std::int64_t destination,
+                          const fabric::Topology* routes) {
+  const std::int64_t own = a.endpoint(first);
+  if (copies.size() == 1) return own;
+  std::int64_t best = own;
+  std::int64_t fewest = INT64_MAX;
+  for (const std::int64_t copy : copies) {
+    const std::int64_t endpoint = a.endpoint(a.sum(first, copy));
+    if (endpoint == destination) return endpoint;
+    const bool reached = routes != nullptr && std::max(endpoint, destination) < routes->endpoints();
+    const std::int64_t steps = reached ? routes->distance(0, endpoint, destination) : 0;
+    if (steps >= fewest) continue;
+    best = endpoint;
+    fewest = steps;
+  }
+  return best;
+}
+
+/// Between tensors of one layout each.
+Result<Traffic> counted(const DealtSide& a, const DealtSide& b, const reshard::Reshard::Rate& bytes,
+                        std::int64_t endpoints, const fabric::Topology* routes) {
+  const std::vector<std::int64_t> copies_a = copy_offsets(a);
+  const std::vector<std::int64_t> copies_b = copy_offsets(b);
+  Checked most = a.form.shape.elements();
+  most *= std::ssize(copies_b);
+  for (const Fill& fill : a.form.fills) {
+    if (fill.kind == Fill::Kind::kPartial) most *= fill.count;
+  }
+  most *= bytes.numerator;
+  TESSERA_CHECK_OK(most.value("the number of bytes that move"));
+  const Form first_a = first_copies(a.form);
+  const Form first_b = first_copies(b.form);
+  Pairs pairs(endpoints);
+  if (!first_a.shape.empty()) {
+    TESSERA_TRY(const reshard::Shares shares, reshard::meet_shares(first_a, first_b));
+    TESSERA_TRY(const Refinement refinement, reshard::refine_joined(first_a, first_b));
+    TESSERA_TRY(const reshard::VirtualFlows flows,
+                reshard::virtual_flows(first_a, first_b, refinement, shares));
+    TESSERA_TRY(const std::vector<Cell> cells, CellProduct(a, b).of(flows));
+    const std::int64_t run = common_run(refinement);
+    for (const Cell& cell : cells) {
+      const std::int64_t runs = ceil_div(cell.elements, run);
+      for (const std::int64_t copy : copies_b) {
+        const std::int64_t to = b.endpoint(b.sum(cell.b, copy));
+        pairs.add(nearest_copy(a, cell.a, copies_a, to, routes), to, cell.elements, runs);
+      }
+    }
+  }
+  return totals(bytes, pairs, endpoints);
+}
+
+}  // namespace
+
+bool Traffic::in_one_piece() const {
+  return std::all_of(messages.begin(), messages.end(),
+                     [](const fabric::Message& m) { return m.transactions == 1; });
+}
+
+Result<Traffic> mesh_traffic(const reshard::Reshard& reshard) {
+  const std::int64_t endpoints = reshard.physical().mesh.elements();
+  Pairs pairs(endpoints);
+  std::int64_t count = 0;
+  TESSERA_CHECK_OK(
+      reshard::for_each_transfer(reshard, {}, [&](const reshard::Transfer& t) -> Status {
+        if (++count > kMostTransfers) {
+          return Error{ErrorCode::kTooLarge,
+                       cat("a move of more than ", kMostTransfers, " pieces is not listed"),
+                       std::nullopt, "use larger shards or pages"};
+        }
+        pairs.add(t.source, t.destination, t.elements, t.elements / run_of(t));
+        return ok_status();
+      }));
+  return totals(reshard.byte_rate(), pairs, endpoints);
+}
+
+Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,
+                                 const fabric::Topology* routes) {
+  if (a.placement.layout() != nullptr && b.placement.layout() != nullptr) {
+    if (a.placement.shape() != b.placement.shape()) {
+      return Error{ErrorCode::kShapeMismatch,
+                   cat("A has the shape ", bracketed(a.placement.shape().extents()), " and B ",
+                       bracketed(b.placement.shape().extents())),
+                   std::nullopt, "a move is of one tensor: give A and B the same shape"};
+    }
+    TESSERA_TRY(const DealtSide from, dealt_side(a, machine));
+    TESSERA_TRY(const DealtSide to, dealt_side(b, machine));
+    return counted(from, to, reshard::byte_rate_of(a.placement.atom().storage),
+                   EndpointNumbers(machine).count(), routes);
+  }
+  TESSERA_TRY(const MachineReshard move, reshard_on(machine, a, b));
+  return mesh_traffic(move.reshard);
+}
+
+}  // namespace tessera::moves

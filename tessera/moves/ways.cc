@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/moves/ways.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/layout/on_device.h"
+#include "tessera/moves/collective_ways.h"
+#include "tessera/moves/traffic.h"
+#include "tessera/reshard/cost.h"
+#include "tessera/reshard/schedules/schedule.h"
+
+namespace tessera::moves {
+namespace {
+
+/// Copies inside places: nothing if there are none.
+void add_relayout(Rates& rates, std::size_t memory, std::int64_t bytes, std::int64_t most,
+                  std::vector<Step>& steps) {
+  if (bytes == 0) return;
+  const Timed time = rates.copy(memory, most);
+  steps.push_back({Step::Kind::kRelayout, time.seconds, bytes, "", time.term, time.busiest});
+}
+
+bool keeps_copies(const Placement& placement) {
+  const Layout* const layout = placement.layout();
+  if (layout == nullptr) return true;
+  const std::vector<Fill>& fills = layout->form().fills;
+  return std::any_of(fills.begin(), fills.end(), [](const Fill& fill) {
+    return fill.kind == Fill::Kind::kReplicate && fill.count > 1;
+  });
+}
+
+class Pricer {
+ public:
+  Pricer(const MoveModel& model, const Ends& ends, Rates& rates)
+      : model_(model), machine_(model.machine()), ends_(ends), rates_(rates) {}
+
+  Result<std::vector<Way>> ways() {
+    const bool on_places = is_on_places(ends_.a, machine_, ends_.memory_a) &&
+                           is_on_places(ends_.b, machine_, ends_.memory_b);
+    if (!on_places) {
+      TESSERA_TRY(const Traffic traffic,
+                  endpoint_traffic(machine_, ends_.a, ends_.b, model_.routes()));
+      TESSERA_TRY(const std::optional<reshard::Reshard> reshard, between_devices());
+      if (!reshard) return network_ways(traffic, nullptr, {});
+      return network_ways(traffic, &*reshard, banks_of_devices(*reshard));
+    }
+    TESSERA_TRY(const reshard::Reshard reshard,
+                reshard::Reshard::make(ends_.a.placement, ends_.b.placement, model_.mesh()));
+    if (reshard.physical().fabric) return fabric_ways(reshard);
+    // Copies of A are chosen by coordinates; many copies of B are faster to count than to list.
+    const bool counts = !keeps_copies(ends_.a.placement) && keeps_copies(ends_.b.placement);
+    TESSERA_TRY(const Traffic traffic,
+                counts ? endpoint_traffic(machine_, ends_.a, ends_.b, model_.routes())
+                       : mesh_traffic(reshard));
+    return network_ways(traffic, &reshard, {});
+  }
+
+ private:
+  /// On a fabric of wavelets: the product form, however many places there are. Where routes are
+  /// static, the schedules for them; wavelets that carry their destination are only a bound then.
+  Result<std::vector<Way>> fabric_ways(const reshard::Reshard& reshard) {
+    TESSERA_TRY(const reshard::ReshardCost cost, reshard::cost_of(reshard));
+    std::vector<Way> found;
+    if (cost.messages == 0) {
+      TESSERA_TRY(const bool nothing, nothing_changes());
+      found.push_back({nothing ? "nothing" : "local", {}});
+      if (nothing) return found;
+    } else {
+      use_network(0);
+      TESSERA_TRY(found, fabric_exchanges(reshard, cost));
+    }
+    TESSERA_TRY(const std::int64_t local, reshard::busiest_local(reshard));
+    for (Way& way : found) {
+      add_relayout(rates_, ends_.memory_b, cost.local_bytes, reshard.bytes(local), way.steps);
+    }
+    const std::vector<std::string> used = rates_.take_used();
+    for (Way& way : found) way.used = used;
+    return found;
+  }
+
+  Result<std::vector<Way>> fabric_exchanges(const reshard::Reshard& reshard,
+                                            const reshard::ReshardCost& cost) {
+    const reshard::FabricCost& fabric = *cost.fabric;
+    std::vector<Way> found;
+    const auto add = [&](const std::string& name, std::int64_t cycles, std::string term) {
+      found.push_back({name,
+                       {{Step::Kind::kExchange, rates_.seconds(static_cast<double>(cycles)),
+                         cost.bytes, name, std::move(term), ""}}});
+    };
+    if (!reshard.physical().fabric->static_routes) {
+      const bool by_link =
+          fabric.max_link_wavelets + fabric.longest_distance >= fabric.max_ramp_wavelets;
+      add("header-routed", fabric.cycles, by_link ? "link" : "receive");
+      return found;
+    }
+    TESSERA_TRY(const reshard::Schedules schedules, reshard::schedules_of(reshard));
+    for (const reshard::ScheduleCost& schedule : schedules.costs) {
+      const auto longest =
+          std::max_element(schedule.phases.begin(), schedule.phases.end(),
+                           [](const auto& x, const auto& y) { return x.cycles < y.cycles; });
+      add(schedule.name(), schedule.cycles,
+          longest == schedule.phases.end() ? "latency" : longest->name);
+    }
+    if (found.empty()) {
+      std::string why;
+      for (const reshard::LeftOut& left : schedules.left_out) {
+        why += cat(why.empty() ? "" : "; ", left.name, ": ", left.why);
+      }
+      rates_.lacks(cat("a schedule of few colours (", why, ")"));
+      found.push_back({"unknown", {}});
+      found.back().steps.push_back({Step::Kind::kExchange, std::nullopt, cost.bytes, "", "", ""});
+    }
+    return found;
+  }
+
+  /// The reshard between devices, where both tensors are interleaved over the banks of each.
+  Result<std::optional<reshard::Reshard>> between_devices() const {
+    const target::MemorySpace& space = machine_.memory[ends_.memory_a];
+    const bool banked = space.owner == target::MemorySpace::Owner::kBank && !space.at.empty();
+    if (ends_.memory_a != ends_.memory_b || !banked || machine_.devices() == 1) {
+      return std::optional<reshard::Reshard>();
+    }
+    reshard::PhysicalMesh mesh;
+    TESSERA_TRY(mesh.mesh, devices_of(machine_));
+    mesh.why_no_fabric = "devices are not places of a mesh of wavelets";
+    TESSERA_TRY(reshard::Reshard made,
+                reshard::Reshard::make(ends_.a.placement, ends_.b.placement, mesh));
+    return std::optional(std::move(made));
+  }
+
+  MemberEnds banks_of_devices(const reshard::Reshard& reshard) const {
+    MemberEnds banks;
+    banks.first = EndpointNumbers(machine_).first(ends_.memory_a);
+    banks.banks = *machine_.memory[ends_.memory_a].banks;
+    const Layout* const layout = ends_.a.placement.layout();
+    const std::int64_t elements =
+        layout != nullptr ? page_elements(*layout) : ends_.a.placement.slots();
+    banks.page_bytes = std::max<std::int64_t>(1, reshard.bytes(elements));
+    return banks;
+  }
+
+  /// Through routers. `reshard` is between places or devices that are at `ends`; null where a
+  /// memory is neither that of the places nor of devices.
+  Result<std::vector<Way>> network_ways(const Traffic& traffic, const reshard::Reshard* reshard,
+                                        const MemberEnds& ends) {
+    const fabric::Topology* const routes = model_.routes();
+    std::vector<Way> found;
+    if (traffic.messages.empty()) {
+      TESSERA_TRY(const bool nothing, nothing_changes());
+      found.push_back({nothing ? "nothing" : "local", {}});
+      if (nothing) return found;
+      add_relayout(rates_, ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
+                   found.back().steps);
+      found.back().used = rates_.take_used();
+      return found;
+    }
+    if (routes == nullptr || !reached(traffic, *routes)) {
+      rates_.lacks(routes == nullptr ? model_.why_no_routes() : unreached());
+      found.push_back({"unknown", {}});
+      found.back().steps.push_back(
+          {Step::Kind::kExchange, std::nullopt, traffic.bytes, "", "", ""});
+      return found;
+    }
+    for (const bool packed : {false, true}) {
+      // Packing saves transactions, and nothing else.
+      if (packed && found.front().network->dominated_by != fabric::Term::kIssue) continue;
+      if (packed && traffic.in_one_piece()) continue;
+      TESSERA_TRY(Way way, exchange(traffic, *routes, packed));
+      found.push_back(std::move(way));
+    }
+    if (reshard != nullptr) {
+      TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, *routes, found));
+    }
+    return found;
+  }
+
+  /// True if every element is where it was, in the same memory.
+  Result<bool> nothing_changes() const {
+    if (ends_.memory_a != ends_.memory_b || ends_.a.spread != ends_.b.spread) {
+      return false;
+    }
+    TESSERA_TRY(const Comparison same, same_on_device(ends_.a.placement, ends_.b.placement));
+    return same.equal;
+  }
+
+  /// The algorithms of collectives. Their blocks are packed before the first round, and what each
+  /// place receives is unpacked after the last; pages in banks are sent as they are.
+  Status add_collectives(const Traffic& traffic, const reshard::Reshard& reshard,
+                         const MemberEnds& ends, const fabric::Topology& routes,
+                         std::vector<Way>& found) {
+    TESSERA_TRY(const std::vector<CollectiveWay> ways,
+                collective_ways(reshard, ends, routes, machine_));
+    for (const CollectiveWay& collective : ways) {
+      Way way{collective.name, {}};
+      const bool packs = ends.banks == 1 && !traffic.in_one_piece();
+      add_relayout(rates_, ends_.memory_a, packs ? traffic.bytes : 0, traffic.max_sent_bytes,
+                   way.steps);
+      way.steps.push_back({Step::Kind::kExchange, rates_.seconds(collective.cycles),
+                           collective.bytes, collective.name,
+                           std::string(fabric::term_name(collective.dominated_by)),
+                           collective.busiest});
+      add_relayout(rates_, ends_.memory_b, (packs ? traffic.bytes : 0) + traffic.local_bytes,
+                   (packs ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
+      for (const fabric::Travel& travel : collective.travels) use_travel(travel);
+      way.used = rates_.take_used();
+      found.push_back(std::move(way));
+    }
+    return ok_status();
+  }
+
+  /// The memory without a router that the move uses.
+  std::string unreached() const {
+    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
+      const target::MemorySpace& space = machine_.memory[memory];
+      if (space.owner == target::MemorySpace::Owner::kPlace || !space.at.empty()) continue;
+      return cat("/memory/", memory, "/at: the routers at which ", space.name, " is reached");
+    }
+    return "/memory: the routers at which a memory is reached";
+  }
+
+  void use_network(std::size_t network) {
+    const std::string path = cat("/mesh/", machine_.mesh.size() - 1, "/networks/", network);
+    for (const char* figure : {"/hop_cycles", "/bits_per_cycle", "/ramp_cycles"}) {
+      rates_.uses(path + figure);
+    }
+  }
+
+  void use_travel(const fabric::Travel& travel) {
+    use_network(static_cast<std::size_t>(travel.network));
+    if (travel.mechanism < 0) return;
+    rates_.uses(cat("/mesh/", machine_.mesh.size() - 1, "/mechanisms/", travel.mechanism));
+  }
+
+  static bool reached(const Traffic& traffic, const fabric::Topology& routes) {
+    return std::all_of(traffic.messages.begin(), traffic.messages.end(),
+                       [&](const fabric::Message& message) {
+                         return std::max(message.source, message.destination) < routes.endpoints();
+                       });
+  }
+
+  Result<Way> exchange(const Traffic& traffic, const fabric::Topology& routes, bool packed) {
+    std::vector<fabric::Message> messages = traffic.messages;
+    if (packed) {
+      for (fabric::Message& message : messages) message.transactions = 1;
+    }
+    TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes, machine_, messages));
+    use_travel(best.travel);
+    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
+      rates_.uses(cat("/memory/", memory, "/at"));
+    }
+    Way way{cat(packed ? "packed " : "", name_of(best.travel)), {}, std::move(best.cost)};
+    const std::int64_t sent = packed ? traffic.bytes : 0;
+    // What is sent is packed with what it goes with; what stays is copied only once, at the end.
+    add_relayout(rates_, ends_.memory_a, sent, traffic.max_sent_bytes, way.steps);
+    way.steps.push_back({Step::Kind::kExchange, rates_.seconds(way.network->cycles), traffic.bytes,
+                         way.name, std::string(fabric::term_name(way.network->dominated_by)),
+                         way.network->busiest});
+    add_relayout(rates_, ends_.memory_b, sent + traffic.local_bytes,
+                 (packed ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
+    way.used = rates_.take_used();
+    return way;
+  }
+
+  std::string name_of(const fabric::Travel& travel) const {
+    const target::MeshLevel& level = machine_.mesh.back();
+    if (travel.mechanism >= 0) {
+      return level.mechanisms[static_cast<std::size_t>(travel.mechanism)].name;
+    }
+    const std::string& name = level.networks[static_cast<std::size_t>(travel.network)].name;
+    return name.empty() ? "direct" : cat("direct over ", name);
+  }
+
+  const MoveModel& model_;
+  const Machine& machine_;
+  const Ends& ends_;
+  Rates& rates_;
+};
+
+}  // namespace
+
+std::optional<double> total_seconds(const std::vector<Step>& steps) {
+  double sum = 0;
+  for (const Step& step : steps) {
+    if (!step.seconds) return std::nullopt;
+    sum += *step.seconds;
+  }
+  return sum;
+}
+
+bool is_cheaper(const Way& x, const Way& y) {
+  const std::optional<double> of_x = total_seconds(x.steps);
+  const std::optional<double> of_y = total_seconds(y.steps);
+  return of_x && (!of_y || *of_x < *of_y);
+}
+
+Result<std::vector<Way>> exchange_ways(const MoveModel& model, const Ends& ends, Rates& rates) {
+  TESSERA_TRY(std::vector<Way> found, Pricer(model, ends, rates).ways());
+  std::stable_sort(found.begin(), found.end(), is_cheaper);
+  return found;
+}
+
+}  // namespace tessera::moves

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/moves/price.h"
+#include "tessera/moves/rates.h"
+
+namespace tessera::moves {
+
+/// Both ends of an exchange. Their element types are equal.
+struct Ends {
+  const Stored& a;
+  const Stored& b;
+  std::size_t memory_a = 0;  ///< in Machine::memory
+  std::size_t memory_b = 0;
+};
+
+/// One way to carry out an exchange, with the relayouts that it needs.
+struct Way {
+  std::string name;
+  std::vector<Step> steps;
+  std::optional<fabric::NetworkCost> network = std::nullopt;
+  std::vector<std::string> used = {};  ///< paths of figures, each once
+};
+
+/// The sum of the steps; empty if one is not known.
+std::optional<double> total_seconds(const std::vector<Step>& steps);
+/// Unknown times are longer than known ones.
+bool is_cheaper(const Way& x, const Way& y);
+
+/// All ways, cheapest first; at least one. If nothing changes, a way without steps.
+Result<std::vector<Way>> exchange_ways(const MoveModel& model, const Ends& ends, Rates& rates);
+
+}  // namespace tessera::moves

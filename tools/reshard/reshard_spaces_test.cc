@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/testing/command_testing.h"
+
+namespace tessera::tools {
+namespace {
+
+const std::string kInterleaved =
+    "tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
+    "memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>";
+const std::string kOnHost =
+    "tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
+    "memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<system_memory>>>>";
+const std::string kBlocks =
+    "tensor<64x128xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <2x2>, "
+    "memref<1x2x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<l1>>, <block_sharded>, core_ranges = "
+    "<[#ttnn.core_range<(0,0), (1,1)>]>>>";
+
+Json ask(std::vector<std::string> args) {
+  args.insert(args.begin(), "reshard");
+  args.insert(args.end(), {"--json"});
+  const Answer answer = run(args);
+  EXPECT_EQ(answer.status, 0) << answer.out;
+  return answer.json();
+}
+
+TEST(ReshardSpaces, HostToCoresIsAScatterWithAPrice) {
+  const Json json = ask({kOnHost, kBlocks, "--target", "wormhole"});
+  EXPECT_EQ(json["kind"], "SCATTER");
+  EXPECT_EQ(json["space_a"], "system");
+  EXPECT_EQ(json["space_b"], "l1");
+  EXPECT_EQ(json["bytes"], 64 * 128 * 2);
+  EXPECT_EQ(json["local_bytes"], 0);
+  ASSERT_EQ(json["steps"].size(), 1U);
+  EXPECT_EQ(json["steps"][0]["step"], "exchange");
+  EXPECT_GT(json["seconds"].get<double>(), 64 * 128 * 2 / 14e9);
+}
+
+TEST(ReshardSpaces, PagesComeFromTheirBanks) {
+  const Json json = ask({kInterleaved, kBlocks, "--target", "wormhole", "--pairs"});
+  EXPECT_EQ(json["messages"], 8);
+  ASSERT_EQ(json["pairs"].size(), 8U);
+  for (std::size_t tile = 0; tile < 8; ++tile) {
+    const Json& pair = json["pairs"][tile];
+    EXPECT_EQ(pair["source"], (Json{{"space", "dram"}, {"bank", tile}}));
+    const std::size_t row = tile / 4;
+    const std::size_t column = tile % 4 / 2;
+    EXPECT_EQ(pair["destination"], (Json{row, column}));
+    EXPECT_EQ(pair["bytes"], 2048);
+  }
+}
+
+TEST(ReshardSpaces, WithoutATargetNoPlaceIsInvented) {
+  const Json json = ask({kInterleaved, kBlocks});
+  EXPECT_TRUE(json["kind"].is_null());
+  EXPECT_TRUE(json["bytes"].is_null());
+  EXPECT_EQ(json["warnings"][0]["code"], "needs_target");
+  EXPECT_EQ(ask({kInterleaved, kInterleaved})["kind"], "IDENTITY");
+}
+
+TEST(ReshardSpaces, MemoriesAreNamedByFlags) {
+  const std::string plain = "tensor<64x128xbf16, strided<[128, 1]>>";
+  const Json json =
+      ask({plain, plain, "--target", "wormhole", "--space-a", "system", "--space-b", "dram"});
+  EXPECT_EQ(json["space_a"], "system");
+  EXPECT_EQ(json["space_b"], "dram");
+  EXPECT_EQ(json["kind"], "SCATTER");
+  const Answer unknown =
+      run({"reshard", plain, plain, "--target", "wormhole", "--space-a", "drum", "--json"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.error_code(), "unknown_name");
+  const Answer alone = run({"reshard", plain, plain, "--space-a", "dram", "--json"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_EQ(alone.error_code(), "usage");
+}
+
+TEST(ReshardSpaces, TypesMayChangeOnATarget) {
+  const std::string wide = "tensor<64x128xf32, pyflame.Grid(2, 2)>";
+  const std::string narrow = "tensor<64x128xbf16, pyflame.Grid(2, 2)>";
+  const Json json = ask({wide, narrow, "--target", "wormhole"});
+  EXPECT_NE(json["kind"], "IDENTITY");
+  ASSERT_EQ(json["steps"].size(), 1U);
+  EXPECT_EQ(json["steps"][0]["step"], "cast");
+  EXPECT_EQ(json["steps"][0]["dominated_by"], "compute");
+  const Answer without = run({"reshard", wide, narrow, "--json"});
+  EXPECT_EQ(without.error_code(), "bad_dtype");
+}
+
+TEST(ReshardSpaces, AssumedFiguresAreListed) {
+  const std::string grid = "tensor<64x64xf32, pyflame.Grid(2, 2)>";
+  const std::string one = "tensor<64x64xf32, pyflame.SinglePE()>";
+  const Json json = ask({one, grid, "--target", "wse2", "--space-a", "host", "--space-b", "sram"});
+  EXPECT_FALSE(json["assumed"].empty());
+  const Answer text =
+      run({"reshard", one, grid, "--target", "wse2", "--space-a", "host", "--space-b", "sram"});
+  EXPECT_NE(text.out.find("assumed"), std::string::npos);
+  EXPECT_NE(text.out.find("from host to sram"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::tools
