@@ -43,7 +43,9 @@ namespace tessera::fabric {
 //                       rules of its first network: through the inner network from where the
 //                       message is to the gateway of that direction, over one of the parallel
 //                       links, on to the gateway of the opposite direction on the next device. Of n
-//                       parallel links a message takes number (p + q) mod n. All to all: out by the
+//                       parallel links a message takes number (p + the digits of q in
+//                       base n, without the last one) mod n: shifts, scatters, gathers, transposes
+//                       and pages in turn use all links about equally. All to all: out by the
 //                       gateway up, in by the gateway down, of the first axis with more than one
 //                       device.
 //     alternatives      A memory with several routers takes the one with the fewest steps from (or

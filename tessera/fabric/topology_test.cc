@@ -108,9 +108,16 @@ Machine three_devices() {
 
 TEST(Topology, PassesGateways) {
   const Topology topology = topology_of(three_devices());
-  // From core (0, 0) of device 0 to core (1, 1) of device 2; 0 + 11 is odd: link 1.
+  // From core (0, 0) of device 0 to core (1, 1) of device 2. In base 2, 11 is 1011; its digits
+  // without the last one are 1, 0, 1, and 0 + 2 is even: link 0.
   EXPECT_EQ(route(topology, 0, 11), (Names{"mesh of device [0], router [0, 0] to [0, 1]",
-                                           "mesh of device [0], router [0, 1] to [1, 1]",
+                                           "ethernet link 0 of device [0] up axis 0",
+                                           "mesh of device [1], router [0, 0] to [0, 1]",
+                                           "ethernet link 0 of device [1] up axis 0",
+                                           "mesh of device [2], router [0, 0] to [0, 1]",
+                                           "mesh of device [2], router [0, 1] to [1, 1]"}));
+  // From core (0, 1): 1 + 2 is odd: link 1.
+  EXPECT_EQ(route(topology, 1, 11), (Names{"mesh of device [0], router [0, 1] to [1, 1]",
                                            "ethernet link 1 of device [0] up axis 0",
                                            "mesh of device [1], router [1, 0] to [1, 1]",
                                            "ethernet link 1 of device [1] up axis 0",
@@ -300,6 +307,35 @@ TEST(BestTravel, ChoosesTheCheapestThatFits) {
   const auto mixed = best_travel(topology, machine, {{{bank, 3, 64, 1}, {3, bank, 64, 1}}});
   EXPECT_TRUE(mixed);
   EXPECT_EQ(best_travel(topology, machine, {{{0, 99, 1, 1}}}).error().code, ErrorCode::kOutOfRange);
+}
+
+/// From each core of one chip to the same core of the other, from one core to all, from all to one,
+/// and by multiples: the parallel links between the chips carry the same.
+TEST(Routes, UseAllParallelLinks) {
+  const auto machine = find_machine("wormhole-n300");
+  ASSERT_TRUE(machine);
+  const auto topology = Topology::of(**machine);
+  ASSERT_TRUE(topology);
+  std::vector<Message> shift, scatter, gather, multiples;
+  for (std::int32_t core = 0; core < 64; ++core) {
+    shift.push_back({core, 64 + core, 1024, 1});
+    scatter.push_back({7, 64 + core, 1024, 1});
+    gather.push_back({core, 64 + 7, 1024, 1});
+    multiples.push_back({core, 64 + core * 2 % 64, 1024, 1});
+  }
+  for (const std::vector<Message>& messages : {shift, scatter, gather, multiples}) {
+    const auto bytes = link_bytes(*topology, messages, 0);
+    ASSERT_TRUE(bytes);
+    std::vector<std::int64_t> between;
+    for (std::int64_t link = 0; link < topology->links(); ++link) {
+      const std::int64_t load = (*bytes)[static_cast<std::size_t>(link)];
+      if (load > 0 && topology->link_name(link).find(" link ") != std::string::npos) {
+        between.push_back(load);
+      }
+    }
+    ASSERT_EQ(between.size(), 2U);
+    EXPECT_EQ(between[0], between[1]);
+  }
 }
 
 }  // namespace

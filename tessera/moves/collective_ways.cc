@@ -41,15 +41,16 @@ struct PricedStep {
 
   std::vector<fabric::Travel> travels;
 
-  template <typename Best>
-  void add(const Best& best) {
-    add_once(travels, best.travel);
-    cycles += best.cost.cycles;
-    if (best.cost.cycles <= longest) return;
-    longest = best.cost.cycles;
-    dominated_by = best.cost.dominated_by;
-    busiest = best.cost.busiest;
+  void add(const fabric::Travel& travel, double round_cycles, fabric::Term term,
+           const std::string& carrier) {
+    add_once(travels, travel);
+    cycles += round_cycles;
+    if (round_cycles <= longest) return;
+    longest = round_cycles;
+    dominated_by = term;
+    busiest = carrier;
   }
+  void add_combined(double combine_cycles) { cycles += combine_cycles; }
 };
 
 /// The divisor of n that is nearest to its square root from below.
@@ -135,9 +136,9 @@ std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>&
 /// Prices rounds; rounds with the same messages are priced once.
 class RoundPrices {
  public:
-  RoundPrices(const reshard::Reshard& reshard, const MemberEnds& ends,
+  RoundPrices(const reshard::Reshard& reshard, const MemberEnds& ends, RoundWork& work,
               const fabric::Topology& routes, const Machine& machine)
-      : reshard_(reshard), ends_(ends), routes_(routes), machine_(machine) {}
+      : reshard_(reshard), ends_(ends), work_(work), routes_(routes), machine_(machine) {}
 
   /// Empty if the collective does not have the algorithm, it is too long to price, or it has
   /// nothing to multicast where that is asked for.
@@ -163,6 +164,7 @@ class RoundPrices {
     bool has_multicasts = false;
     for (std::int64_t round = 0; round < schedule->rounds(); ++round) {
       std::vector<fabric::Message> messages;
+      std::map<std::int64_t, std::int64_t> combined;  // elements by destination
       TESSERA_CHECK_OK(reshard::for_each_message(
           collective, *schedule, round, [&](const reshard::RoundMessage& message) -> Status {
             const std::int64_t bytes = reshard_.bytes(message.elements);
@@ -170,34 +172,57 @@ class RoundPrices {
                        static_cast<std::int32_t>(message.destination), bytes, message.pieces},
                       messages);
             step.bytes += bytes;
+            if (message.combines) combined[message.destination] += message.elements;
             return ok_status();
           }));
       if (messages.empty()) continue;
+      step.add_combined(combine_cycles(combined));
       if (multicasts && sends_copies(schedule->round(round))) {
+        const std::vector<fabric::Multicast> copies = multicasts_of(messages);
         TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
-                    fabric::best_multicast(routes_, machine_, multicasts_of(messages)));
+                    fabric::best_multicast(routes_, machine_, copies));
         if (!best) return std::optional<PricedStep>();
         has_multicasts = true;
-        step.add(*best);
+        add_round(*best, work_.places.memory_cycles(copies), step);
         continue;
       }
-      TESSERA_TRY(const fabric::BestTravel best, best_of(std::move(messages)));
-      step.add(best);
+      if (work_.through != nullptr) work_.through->apply(messages);
+      TESSERA_TRY(const fabric::BestTravel best, best_of(messages));
+      add_round(best, work_.places.memory_cycles(messages), step);
     }
     if (multicasts && !has_multicasts) return std::optional<PricedStep>();
     return std::optional(std::move(step));
   }
 
  private:
-  Result<fabric::BestTravel> best_of(std::vector<fabric::Message> messages) {
+  template <typename Best>
+  static void add_round(const Best& best, double memory, PricedStep& step) {
+    if (memory <= best.cost.cycles) {
+      step.add(best.travel, best.cost.cycles, best.cost.dominated_by, best.cost.busiest);
+    } else {
+      step.add(best.travel, memory, fabric::Term::kMemory, "memory of the places");
+    }
+  }
+
+  /// What the place that combines the most takes for it. Banks share their device's places.
+  double combine_cycles(const std::map<std::int64_t, std::int64_t>& combined) const {
+    std::int64_t most = 0;
+    for (const auto& [place, elements] : combined) most = std::max(most, elements);
+    if (work_.reduced_per_cycle <= 0) return 0;
+    const std::int64_t helpers = ends_.banks > 1 ? machine_.places() / machine_.devices() : 1;
+    return static_cast<double>(ceil_div(most, helpers)) / work_.reduced_per_cycle;
+  }
+
+  Result<fabric::BestTravel> best_of(const std::vector<fabric::Message>& messages) {
     if (last_ && last_->first == messages) return last_->second;
     TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes_, machine_, messages));
-    last_.emplace(std::move(messages), best);
+    last_.emplace(messages, best);
     return best;
   }
 
   const reshard::Reshard& reshard_;
   const MemberEnds& ends_;
+  RoundWork& work_;
   const fabric::Topology& routes_;
   const Machine& machine_;
   std::optional<std::pair<std::vector<fabric::Message>, fabric::BestTravel>> last_;
@@ -239,14 +264,14 @@ void MemberEnds::add(const fabric::Message& between, std::vector<fabric::Message
 }
 
 Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
-                                                   const MemberEnds& ends,
+                                                   const MemberEnds& ends, RoundWork& work,
                                                    const fabric::Topology& routes,
                                                    const Machine& machine) {
   std::vector<CollectiveWay> ways;
   TESSERA_TRY(const std::optional<reshard::Collectives> collectives,
               reshard::collectives_of(reshard));
   if (!collectives || collectives->steps.empty()) return ways;
-  RoundPrices prices(reshard, ends, routes, machine);
+  RoundPrices prices(reshard, ends, work, routes, machine);
   std::vector<std::vector<PricedStep>> steps;
   for (const Collective& collective : collectives->steps) {
     if (collective.kind == CollectiveKind::kSlice) continue;

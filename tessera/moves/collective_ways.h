@@ -6,6 +6,8 @@
 
 #include "tessera/base/result.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/moves/place_work.h"
+#include "tessera/moves/through_places.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine.h"
 
@@ -15,7 +17,7 @@ namespace tessera::moves {
 /// family for all.
 struct CollectiveWay {
   std::string name;   ///< "all_gather by ring", "reduce_scatter by ring, all_gather by tree"
-  double cycles = 0;  ///< Σ over the rounds of fabric::best_travel
+  double cycles = 0;  ///< Σ over the rounds
   std::int64_t bytes = 0;
   fabric::Term dominated_by = fabric::Term::kLatency;  ///< of the longest round
   std::string busiest;
@@ -35,14 +37,23 @@ struct MemberEnds {
   void add(const fabric::Message& between, std::vector<fabric::Message>& messages) const;
 };
 
+/// What places and banks add to the rounds of a collective.
+struct RoundWork {
+  PlaceWork places;
+  ThroughPlaces* through = nullptr;  ///< where data are in banks
+  double reduced_per_cycle = 0;      ///< elements that a place adds up; 0: not known, takes no time
+};
+
 /// The most rounds times messages that are priced; algorithms beyond are left out.
 inline constexpr std::int64_t kMostRoundMessages = std::int64_t{1} << 18;
 
 /// The algorithms of reshard/collectives that apply, cheapest first: for each step every algorithm
 /// of its kind, combined into the best sequence, and one sequence for each family that all steps
-/// have. Empty where the reshard is no sequence of collectives.
+/// have. A round takes as long as its messages, or the memories of places if these take longer, and
+/// as long as the busiest place then takes to add up what it received. Empty where the reshard is
+/// no sequence of collectives.
 Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
-                                                   const MemberEnds& ends,
+                                                   const MemberEnds& ends, RoundWork& work,
                                                    const fabric::Topology& routes,
                                                    const Machine& machine);
 

@@ -28,12 +28,11 @@ struct Order {
   std::vector<std::string> used;
 };
 
-/// A cast at the place whose elements are counted by `elements`.
+/// A cast on the places of one side.
 struct CastStep {
-  std::int64_t elements = 0;
+  Rates::Cast cast;  ///< of one place
   std::int64_t bytes = 0;
-  DType from = DType::kF32;
-  DType to = DType::kF32;
+  std::size_t memory = 0;
   bool first = true;
 };
 
@@ -43,7 +42,7 @@ Result<Order> priced(const MoveModel& model, const Ends& ends,
   TESSERA_TRY(std::vector<Way> ways, exchange_ways(model, ends, rates));
   std::vector<std::string> used = ways.front().used;
   if (cast) {
-    const Timed time = rates.cast(cast->elements, cast->from, cast->to);
+    const Timed time = rates.cast(cast->cast, cast->memory);
     for (std::string& path : rates.take_used()) {
       if (std::find(used.begin(), used.end(), path) == used.end()) used.push_back(std::move(path));
     }
@@ -83,7 +82,12 @@ Result<Order> cast_and_priced(const MoveModel& model, const Stored& a, const Sto
       continue;
     }
     changed.placement = *std::move(same);
-    const CastStep cast{*elements, side.placement.allocated_bytes(), from, to, first};
+    const std::int64_t size = side.placement.shape().elements() == 0 ? 0 : *elements;
+    const auto bytes = [&](DType dtype) { return dtype_bytes(dtype, size).value_or(0); };
+    const CastStep cast{{size, bytes(from), bytes(to), from, to},
+                        side.placement.allocated_bytes(),
+                        first ? memory_a : memory_b,
+                        first};
     const Ends ends{first ? changed : a, first ? b : changed, memory_a, memory_b};
     TESSERA_TRY(Order order, priced(model, ends, cast));
     if (!best || is_cheaper(order.ways.front(), best->ways.front())) {

@@ -71,7 +71,8 @@ TEST(Price, HostToBanksTakesTheTimeOfTheHost) {
   const double least = 64 * 1024 * 4 / 10e9;
   EXPECT_GE(*step.seconds, least);
   EXPECT_LE(*step.seconds, least + 1e-6);
-  EXPECT_EQ(assumed_figures(*move, model.machine()), std::vector<std::string>{"/memory/2/at"});
+  EXPECT_EQ(assumed_figures(*move, model.machine()),
+            (std::vector<std::string>{"/memory/2/read", "/memory/2/at"}));
 }
 
 TEST(Price, WhatStaysCostsNothing) {
@@ -144,7 +145,7 @@ TEST(Price, CastsWhereLessCrosses) {
   const Result<Move> shrinks = model.price(stored(kRows, "l1"), stored(small, "l1"));
   ASSERT_TRUE(shrinks.ok()) << shrinks.error().message;
   EXPECT_EQ(shrinks->steps.front().kind, Step::Kind::kCast);
-  EXPECT_EQ(shrinks->steps.front().dominated_by, "compute");
+  EXPECT_EQ(shrinks->steps.front().dominated_by, "memory");
   const Result<Move> grows = model.price(stored(small, "l1"), stored(kRows, "l1"));
   ASSERT_TRUE(grows.ok()) << grows.error().message;
   EXPECT_EQ(grows->steps.back().kind, Step::Kind::kCast);
@@ -251,14 +252,103 @@ TEST(Price, BanksOfChipsTakePartInCollectives) {
 TEST(Price, MulticastsAreAnAlgorithmAndTheirFiguresAreNamed) {
   const MoveModel model = model_of(kChips);
   const Result<Move> move = model.price(
-      stored("tensor<256x256xf32, dtensor<mesh=[4, 4], [Shard(0), Shard(0)]>>", "l1"),
-      stored("tensor<256x256xf32, dtensor<mesh=[4, 4], [Shard(0), Replicate()]>>", "l1"));
+      stored("tensor<256x256xf32, dtensor<mesh=[4, 2, 2], [Shard(0), Shard(0), Shard(1)]>>", "l1"),
+      stored("tensor<256x256xf32, dtensor<mesh=[4, 2, 2], [Shard(0), Replicate(), Replicate()]>>",
+             "l1"));
   ASSERT_TRUE(move.ok()) << move.error().message;
   ASSERT_TRUE(has_algorithm(*move, "all_gather by multicast"));
   const std::vector<std::string> assumed = assumed_figures(*move, model.machine());
   const bool chosen = move->algorithms.front().name == "all_gather by multicast";
   EXPECT_EQ(chosen, assumed == std::vector<std::string>{"/mesh/1/mechanisms/1"})
       << move->algorithms.front().name;
+}
+
+/// 16384 elements per place: 128 per cycle take 128 cycles, but reading 65536 bytes at 64 per cycle
+/// takes 1024.
+TEST(Price, ACastIsNotFasterThanTheMemory) {
+  const MoveModel model = model_of(kSmall);
+  const std::string_view narrow = "tensor<64x1024xbf16, dtensor<mesh=[4], [Shard(0)]>>";
+  const Result<Move> move = model.price(stored(kRows, "l1"), stored(narrow, "l1"));
+  ASSERT_TRUE(move.ok()) << move.error().message;
+  ASSERT_EQ(move->steps.size(), 1U);
+  EXPECT_EQ(move->steps.front().dominated_by, "memory");
+  EXPECT_DOUBLE_EQ(*move->seconds, 1024e-9);
+}
+
+/// Each place sends and receives 3/4 of 65536 bytes.
+TEST(Price, AnExchangeIsNotFasterThanTheMemoryOfThePlaces) {
+  Result<Machine> machine = parse_machine(kSmall);
+  ASSERT_TRUE(machine.ok());
+  machine->memory[0].read.bytes_per_cycle = 1;
+  const Result<MoveModel> model = MoveModel::make(*machine);
+  ASSERT_TRUE(model.ok());
+  const Result<Move> move = model->price(stored(kRows, "l1"), stored(kColumns, "l1"));
+  ASSERT_TRUE(move.ok()) << move.error().message;
+  for (const Step& step : move->steps) {
+    if (step.kind != Step::Kind::kExchange) continue;
+    EXPECT_NEAR(*step.seconds, 65536 * 3 / 4 * 1e-9, 1e-12);
+    EXPECT_EQ(step.dominated_by, "memory");
+  }
+}
+
+TEST(Price, BandwidthsAndFiguresOfMechanismsThatAreMissingAreNamed) {
+  Result<Machine> machine = parse_machine(kSmall);
+  ASSERT_TRUE(machine.ok());
+  machine->memory[2].read = {};
+  machine->mesh[0].mechanisms[0].issue_cycles.reset();
+  const Result<MoveModel> model = MoveModel::make(*machine);
+  ASSERT_TRUE(model.ok());
+  const Result<Move> move = model->price(stored(kWhole, "host"), stored(kWhole, "dram"));
+  ASSERT_TRUE(move.ok()) << move.error().message;
+  EXPECT_TRUE(move->seconds.has_value());
+  const auto names = [&](std::string_view path) {
+    return std::any_of(move->missing.begin(), move->missing.end(),
+                       [&](const std::string& text) { return text.starts_with(path); });
+  };
+  EXPECT_TRUE(names("/memory/2/read"));
+  EXPECT_TRUE(names("/mesh/0/mechanisms/0/issue_cycles"));
+  EXPECT_FALSE(names("/memory/1/write"));
+}
+
+/// Banks have no processors: what changes its order in them is read and written over the network.
+TEST(Price, RelayoutsInBanksPassPlaces) {
+  const MoveModel model = model_of(kSmall);
+  const std::string_view plain = "tensor<4x1024xf32, strided<[1024, 1]>>";
+  const std::string_view reversed = "tensor<4x1024xf32, strided<[1024, -1], offset: 1023>>";
+  const Result<Move> move = model.price(stored(plain, "dram"), stored(reversed, "dram"));
+  ASSERT_TRUE(move.ok()) << move.error().message;
+  ASSERT_EQ(move->steps.size(), 1U);
+  EXPECT_EQ(move->steps.front().kind, Step::Kind::kExchange);
+  EXPECT_EQ(move->steps.front().algorithm, "through places");
+  // 8192 bytes in each bank, read and written at 24 bytes per cycle, and the way there.
+  EXPECT_GE(*move->seconds, 8192 / 24e9 + 95e-9);
+}
+
+TEST(Price, AddingUpTakesTime) {
+  Result<Machine> machine = parse_machine(kChips);
+  ASSERT_TRUE(machine.ok());
+  const std::string_view shares =
+      "tensor<256x256xf32, dtensor<mesh=[4, 2, 2], [Shard(0), Partial(sum), Partial(sum)]>>";
+  const std::string_view copies =
+      "tensor<256x256xf32, dtensor<mesh=[4, 2, 2], [Shard(0), Replicate(), Replicate()]>>";
+  const auto seconds = [&](double per_cycle) {
+    machine->compute = {{"reduce", "", "", per_cycle}};
+    const Result<MoveModel> model = MoveModel::make(*machine);
+    EXPECT_TRUE(model.ok());
+    const Result<Move> move = model->price(stored(shares, "l1"), stored(copies, "l1"));
+    EXPECT_TRUE(move.ok()) << move.error().message;
+    return move->seconds.value_or(0);
+  };
+  // Each of 4 places must add up at least 3 shares of a quarter of 64x256 elements.
+  EXPECT_GE(seconds(0.01), 3 * 64 * 256 / 4 * 100e-9);
+  EXPECT_LT(seconds(1000), 3 * 64 * 256 / 4 * 100e-9);
+  machine->compute.clear();
+  const Result<MoveModel> model = MoveModel::make(*machine);
+  ASSERT_TRUE(model.ok());
+  const Result<Move> move = model->price(stored(shares, "l1"), stored(copies, "l1"));
+  ASSERT_TRUE(move.ok());
+  EXPECT_TRUE(std::any_of(move->missing.begin(), move->missing.end(),
+                          [](const std::string& text) { return text.starts_with("/compute"); }));
 }
 
 /// 1000 bytes in pages of 100 over 4 banks: pages 0, 4, 8 / 1, 5, 9 / 2, 6 / 3, 7.

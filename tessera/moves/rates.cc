@@ -2,7 +2,6 @@
 #include "tessera/moves/rates.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -43,43 +42,69 @@ std::optional<double> Rates::bytes_per_second(const target::Bandwidth& bandwidth
   return *bandwidth.bytes_per_cycle * static_cast<double>(*machine_.clock_hz);
 }
 
-Timed Rates::copy(std::size_t memory, std::int64_t bytes) {
+Timed Rates::touch(std::size_t memory, std::int64_t read_bytes, std::int64_t written_bytes) {
   const target::MemorySpace& space = machine_.memory[memory];
   const std::string path = cat("/memory/", memory);
   Timed time{std::nullopt, "memory", space.name};
-  const auto size = static_cast<double>(bytes);
-  if (const auto mixed = bytes_per_second(space.mixed, path + "/mixed")) {
-    time.seconds = 2 * size / *mixed;
-    return time;
-  }
-  const auto read = bytes_per_second(space.read, path + "/read");
-  const auto write = bytes_per_second(space.write, path + "/write");
-  if (!read || !write) {
-    lacks(cat(path, read ? "/write" : "/read", ": how fast ", space.name, " is"));
-    return time;
-  }
-  time.seconds = std::max(size / *read, size / *write);
+  const auto both =
+      static_cast<double>(space.mixed.known() ? std::min(read_bytes, written_bytes) : 0);
+  const double reads = static_cast<double>(read_bytes) - both;
+  const double writes = static_cast<double>(written_bytes) - both;
+  bool known = true;
+  const auto seconds_of = [&](double bytes, const target::Bandwidth& bandwidth, const char* field) {
+    if (bytes == 0) return 0.0;
+    const std::optional<double> rate = bytes_per_second(bandwidth, path + field);
+    if (!bandwidth.known()) lacks(cat(path, field, ": how fast ", space.name, " is"));
+    known = known && rate;
+    return rate ? bytes / *rate : 0.0;
+  };
+  const double mixed = seconds_of(2 * both, space.mixed, "/mixed");
+  const double read = seconds_of(reads, space.read, "/read");
+  const double write = seconds_of(writes, space.write, "/write");
+  if (known) time.seconds = space.mixed.known() ? mixed + read + write : std::max(read, write);
   return time;
 }
 
-Timed Rates::cast(std::int64_t elements, DType from, DType to) {
-  Timed time{std::nullopt, "compute", ""};
-  constexpr std::array<std::string_view, 2> kUnits = {"elementwise", "vector"};
-  const std::array<std::string_view, 3> dtypes = {dtype_name(from), dtype_name(to), ""};
-  for (const std::string_view unit : kUnits) {
+std::optional<double> Rates::per_cycle(std::initializer_list<std::string_view> units,
+                                       std::initializer_list<std::string_view> dtypes,
+                                       Timed& time) {
+  for (const std::string_view unit : units) {
     for (const std::string_view dtype : dtypes) {
       for (std::size_t i = 0; i < machine_.compute.size(); ++i) {
         const target::ComputeRate& rate = machine_.compute[i];
         if (rate.unit != unit || rate.dtype != dtype) continue;
         uses(cat("/compute/", i));
         time.busiest = rate.unit;
-        time.seconds = seconds(static_cast<double>(elements) / rate.per_cycle);
-        return time;
+        return rate.per_cycle;
       }
     }
   }
-  lacks(cat("/compute: how fast ", dtype_name(from), " becomes ", dtype_name(to)));
-  return time;
+  return std::nullopt;
+}
+
+Timed Rates::cast(const Cast& cast, std::size_t memory) {
+  Timed time{std::nullopt, "compute", ""};
+  if (cast.elements == 0) {
+    time.seconds = 0;
+    return time;
+  }
+  const auto rate =
+      per_cycle({"elementwise", "vector"}, {dtype_name(cast.from), dtype_name(cast.to), ""}, time);
+  if (!rate) {
+    lacks(cat("/compute: how fast ", dtype_name(cast.from), " becomes ", dtype_name(cast.to)));
+    return time;
+  }
+  time.seconds = seconds(static_cast<double>(cast.elements) / *rate);
+  Timed moved = touch(memory, cast.read_bytes, cast.written_bytes);
+  const bool slower = time.seconds && moved.seconds && *moved.seconds > *time.seconds;
+  return slower ? moved : time;
+}
+
+std::optional<double> Rates::reduced_per_cycle(DType dtype) {
+  Timed unused;
+  const auto rate = per_cycle({"reduce", "elementwise", "vector"}, {dtype_name(dtype), ""}, unused);
+  if (!rate) lacks(cat("/compute: how fast ", dtype_name(dtype), " are added up"));
+  return rate;
 }
 
 }  // namespace tessera::moves

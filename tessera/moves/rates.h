@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,11 +29,22 @@ class Rates {
 
   /// Cycles of the machine's clock.
   std::optional<double> seconds(double cycles);
-  /// Reading `bytes` from one place, bank or shared memory and writing them to the same memory.
-  /// Reads and writes overlap, unless the memory says how fast both are together.
-  Timed copy(std::size_t memory, std::int64_t bytes);
-  /// Changing the type of `elements` elements on one place.
-  Timed cast(std::int64_t elements, DType from, DType to);
+  /// What one place, bank or shared memory takes to read and to write so many bytes. Reads and
+  /// writes overlap, unless the memory says how fast both are together.
+  Timed touch(std::size_t memory, std::int64_t read_bytes, std::int64_t written_bytes);
+  /// Copying bytes inside a memory.
+  Timed copy(std::size_t memory, std::int64_t bytes) { return touch(memory, bytes, bytes); }
+  /// Changing the type of elements of one place: its arithmetic, or its memory if that is slower.
+  struct Cast {
+    std::int64_t elements = 0;
+    std::int64_t read_bytes = 0;
+    std::int64_t written_bytes = 0;
+    DType from = DType::kF32;
+    DType to = DType::kF32;
+  };
+  Timed cast(const Cast& cast, std::size_t memory);
+  /// Elements that a place adds up per cycle.
+  std::optional<double> reduced_per_cycle(DType dtype);
 
   /// Records a figure that is missing: a path and a reason.
   void lacks(std::string what);
@@ -42,6 +56,10 @@ class Rates {
   std::vector<std::string> take_used() { return std::exchange(used_, {}); }
 
  private:
+  /// How many elements one of the units handles per cycle, of one of the types; the first that the
+  /// machine has.
+  std::optional<double> per_cycle(std::initializer_list<std::string_view> units,
+                                  std::initializer_list<std::string_view> dtypes, Timed& time);
   std::optional<double> bytes_per_second(const target::Bandwidth& bandwidth,
                                          const std::string& path);
   const Machine& machine_;

@@ -159,7 +159,14 @@ Result<Placed> over_banks_of_devices(const Layout& layout, const Machine& machin
                  "a list of devices with interleaved pages is not supported", std::nullopt,
                  "use a mesh whose devices are in order"};
   }
-  TESSERA_TRY(const DeviceMap outer, numbers_map(layout, devices, first, banks, numbers));
+  const Result<DeviceMap> found = numbers_map(layout, devices, first, banks, numbers);
+  if (!found) {
+    Error error = found.error();
+    error.message = cat("banks belong to devices, so the places of a tensor in them are devices: ",
+                        error.message);
+    return error;
+  }
+  const DeviceMap& outer = *found;
   TESSERA_TRY(Placed placed, in_turn(layout, first, banks, numbers));
   const auto axis = static_cast<int>(placed.form.mesh.rank()) - 1;
   std::vector<Fold> folds = outer.folds();
@@ -230,7 +237,9 @@ Result<Form> paged(const Layout& layout, std::int64_t page) {
   }
   if (inside >= page) {
     return Error{ErrorCode::kNotSupported,
-                 cat("elements of one digit are in several pages of ", page, " elements"),
+                 cat("a page is a row of the last dim, and here the rows are not contiguous: one "
+                     "spans ",
+                     page, " slots, some of which hold elements of other rows"),
                  std::nullopt, "store the tensor in tiles, or row by row"};
   }
   std::vector<std::int64_t> mesh = layout.mesh().extents();

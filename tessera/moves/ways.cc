@@ -2,11 +2,15 @@
 #include "tessera/moves/ways.h"
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/layout/on_device.h"
 #include "tessera/moves/collective_ways.h"
+#include "tessera/moves/place_work.h"
+#include "tessera/moves/through_places.h"
 #include "tessera/moves/traffic.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/reshard/schedules/schedule.h"
@@ -31,10 +35,23 @@ bool keeps_copies(const Placement& placement) {
   });
 }
 
+bool keeps_shares(const Placement& placement) {
+  const Layout* const layout = placement.layout();
+  if (layout == nullptr) return false;
+  const std::vector<Fill>& fills = layout->form().fills;
+  return std::any_of(fills.begin(), fills.end(), [](const Fill& fill) {
+    return fill.kind == Fill::Kind::kPartial && fill.count > 1;
+  });
+}
+
 class Pricer {
  public:
   Pricer(const MoveModel& model, const Ends& ends, Rates& rates)
-      : model_(model), machine_(model.machine()), ends_(ends), rates_(rates) {}
+      : model_(model),
+        machine_(model.machine()),
+        ends_(ends),
+        rates_(rates),
+        work_{PlaceWork(machine_, ends.memory_a, ends.memory_b)} {}
 
   Result<std::vector<Way>> ways() {
     const bool on_places = is_on_places(ends_.a, machine_, ends_.memory_a) &&
@@ -149,12 +166,14 @@ class Pricer {
     std::vector<Way> found;
     if (traffic.messages.empty()) {
       TESSERA_TRY(const bool nothing, nothing_changes());
-      found.push_back({nothing ? "nothing" : "local", {}});
-      if (nothing) return found;
-      add_relayout(rates_, ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
-                   found.back().steps);
-      found.back().used = rates_.take_used();
-      return found;
+      if (nothing || !is_banked(ends_.memory_b) || routes == nullptr) {
+        found.push_back({nothing ? "nothing" : "local", {}});
+        if (nothing) return found;
+        add_relayout(rates_, ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
+                     found.back().steps);
+        found.back().used = rates_.take_used();
+        return found;
+      }
     }
     if (routes == nullptr || !reached(traffic, *routes)) {
       rates_.lacks(routes == nullptr ? model_.why_no_routes() : unreached());
@@ -163,8 +182,19 @@ class Pricer {
           {Step::Kind::kExchange, std::nullopt, traffic.bytes, "", "", ""});
       return found;
     }
+    name_missing(*routes);
+    if (keeps_shares(ends_.a.placement) && !keeps_shares(ends_.b.placement)) {
+      work_.reduced_per_cycle =
+          rates_.reduced_per_cycle(ends_.a.placement.atom().storage).value_or(0);
+    }
+    std::optional<ThroughPlaces> through;
+    if (is_banked(ends_.memory_a) && is_banked(ends_.memory_b)) {
+      through.emplace(machine_, *routes);
+      work_.through = &*through;
+    }
     for (const bool packed : {false, true}) {
-      // Packing saves transactions, and nothing else.
+      // Packing saves transactions, and nothing else; it takes processors on both sides.
+      if (packed && (!is_of_places(ends_.memory_a) || !is_of_places(ends_.memory_b))) continue;
       if (packed && found.front().network->dominated_by != fabric::Term::kIssue) continue;
       if (packed && traffic.in_one_piece()) continue;
       TESSERA_TRY(Way way, exchange(traffic, *routes, packed));
@@ -185,24 +215,29 @@ class Pricer {
     return same.equal;
   }
 
-  /// The algorithms of collectives. Their blocks are packed before the first round, and what each
-  /// place receives is unpacked after the last; pages in banks are sent as they are.
+  /// The algorithms of collectives. Their blocks are packed before the first round, each once
+  /// however many places receive it, and what each place receives is unpacked after the last; pages
+  /// in banks are sent as they are.
   Status add_collectives(const Traffic& traffic, const reshard::Reshard& reshard,
                          const MemberEnds& ends, const fabric::Topology& routes,
                          std::vector<Way>& found) {
     TESSERA_TRY(const std::vector<CollectiveWay> ways,
-                collective_ways(reshard, ends, routes, machine_));
+                collective_ways(reshard, ends, work_, routes, machine_));
+    const std::int64_t held = ends_.a.placement.allocated_bytes();
     for (const CollectiveWay& collective : ways) {
       Way way{collective.name, {}};
       const bool packs = ends.banks == 1 && !traffic.in_one_piece();
-      add_relayout(rates_, ends_.memory_a, packs ? traffic.bytes : 0, traffic.max_sent_bytes,
-                   way.steps);
+      add_relayout(rates_, ends_.memory_a, packs ? std::min(traffic.bytes, held) : 0,
+                   std::min(traffic.max_sent_bytes, ends_.a.placement.shard_bytes()), way.steps);
       way.steps.push_back({Step::Kind::kExchange, rates_.seconds(collective.cycles),
                            collective.bytes, collective.name,
                            std::string(fabric::term_name(collective.dominated_by)),
                            collective.busiest});
-      add_relayout(rates_, ends_.memory_b, (packs ? traffic.bytes : 0) + traffic.local_bytes,
-                   (packs ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
+      if (!is_banked(ends_.memory_b)) {
+        add_relayout(rates_, ends_.memory_b, (packs ? traffic.bytes : 0) + traffic.local_bytes,
+                     (packs ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
+      }
+      use_memories();
       for (const fabric::Travel& travel : collective.travels) use_travel(travel);
       way.used = rates_.take_used();
       found.push_back(std::move(way));
@@ -218,6 +253,79 @@ class Pricer {
       return cat("/memory/", memory, "/at: the routers at which ", space.name, " is reached");
     }
     return "/memory: the routers at which a memory is reached";
+  }
+
+  bool is_of_places(std::size_t memory) const {
+    return machine_.memory[memory].owner == target::MemorySpace::Owner::kPlace;
+  }
+  bool is_banked(std::size_t memory) const {
+    const target::MemorySpace& space = machine_.memory[memory];
+    return space.owner == target::MemorySpace::Owner::kBank && !space.at.empty();
+  }
+
+  /// Names the bandwidths that an exchange needs and the machine does not give. It is priced
+  /// without them: they limit nothing then.
+  void name_missing(const fabric::Topology& routes) {
+    const auto need = [&](std::size_t memory, const target::Bandwidth& bandwidth,
+                          std::string_view field) {
+      const target::MemorySpace& space = machine_.memory[memory];
+      if (bandwidth.known() || (ends_.memory_a == ends_.memory_b && space.mixed.known())) return;
+      rates_.lacks(cat("/memory/", memory, "/", field, ": how fast ", space.name, " is"));
+    };
+    need(ends_.memory_a, machine_.memory[ends_.memory_a].read, "read");
+    need(ends_.memory_b, machine_.memory[ends_.memory_b].write, "write");
+    const target::MeshLevel& level = machine_.mesh.back();
+    for (std::size_t m = 0; m < level.mechanisms.size(); ++m) {
+      const target::Mechanism& mechanism = level.mechanisms[m];
+      if (!mechanism.network.empty() && !routes.network(mechanism.network)) continue;
+      const auto figure = [&](const std::optional<double>& value, std::string_view field) {
+        if (value) return;
+        rates_.lacks(cat("/mesh/", machine_.mesh.size() - 1, "/mechanisms/", m, "/", field, ": of ",
+                         mechanism.name));
+      };
+      figure(mechanism.overhead_cycles, "overhead_cycles");
+      figure(mechanism.issue_cycles, "issue_cycles");
+      figure(mechanism.bytes_per_cycle, "bytes_per_cycle");
+    }
+  }
+
+  /// The figures of the memories that an exchange reads from and writes to.
+  void use_memories() {
+    const auto use = [&](std::size_t memory, const target::Bandwidth& bandwidth,
+                         std::string_view field) {
+      if (bandwidth.known()) rates_.uses(cat("/memory/", memory, "/", field));
+    };
+    use(ends_.memory_a, machine_.memory[ends_.memory_a].read, "read");
+    use(ends_.memory_b, machine_.memory[ends_.memory_b].write, "write");
+    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
+      if (!is_of_places(memory)) rates_.uses(cat("/memory/", memory, "/at"));
+    }
+  }
+
+  /// The links between devices, if a message uses them.
+  void use_links_between_devices(const fabric::Topology& routes,
+                                 std::span<const fabric::Message> messages) {
+    const auto device_of = [&](std::int32_t number) -> std::int64_t {
+      const fabric::Endpoint end = routes.endpoint(number);
+      if (end.kind == fabric::Endpoint::Kind::kPlace) {
+        return number / (machine_.places() / machine_.devices());
+      }
+      if (end.kind == fabric::Endpoint::Kind::kShared) return 0;
+      return end.number / *machine_.memory[static_cast<std::size_t>(end.memory)].banks;
+    };
+    const bool crosses =
+        machine_.devices() > 1 &&
+        std::any_of(messages.begin(), messages.end(), [&](const fabric::Message& message) {
+          return device_of(message.source) != device_of(message.destination);
+        });
+    if (!crosses) return;
+    for (std::size_t level = 0; level + 1 < machine_.mesh.size(); ++level) {
+      rates_.uses(cat("/mesh/", level, "/gateways"));
+      for (const char* figure :
+           {"/hop_seconds", "/hop_cycles", "/bytes_per_second", "/bits_per_cycle", "/links"}) {
+        rates_.uses(cat("/mesh/", level, "/networks/0", figure));
+      }
+    }
   }
 
   void use_network(std::size_t network) {
@@ -245,22 +353,50 @@ class Pricer {
     if (packed) {
       for (fabric::Message& message : messages) message.transactions = 1;
     }
+    if (work_.through != nullptr) {
+      work_.through->apply(messages);
+      work_.through->add_inside(ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
+                                messages);
+    }
     TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes, machine_, messages));
     use_travel(best.travel);
-    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
-      rates_.uses(cat("/memory/", memory, "/at"));
+    use_memories();
+    use_links_between_devices(routes, messages);
+    const std::string name = work_.through != nullptr
+                                 ? "through places"
+                                 : cat(packed ? "packed " : "", name_of(best.travel));
+    Way way{name, {}, std::move(best.cost)};
+    const double memory = work_.places.memory_cycles(messages);
+    if (memory > way.network->cycles) {
+      way.network->cycles = memory;
+      way.network->dominated_by = fabric::Term::kMemory;
+      way.network->busiest = machine_.memory[ends_.memory_b].name;
     }
-    Way way{cat(packed ? "packed " : "", name_of(best.travel)), {}, std::move(best.cost)};
+    if (work_.reduced_per_cycle > 0) {
+      way.network->cycles +=
+          static_cast<double>(received_elements(traffic)) / work_.reduced_per_cycle;
+    }
     const std::int64_t sent = packed ? traffic.bytes : 0;
     // What is sent is packed with what it goes with; what stays is copied only once, at the end.
     add_relayout(rates_, ends_.memory_a, sent, traffic.max_sent_bytes, way.steps);
-    way.steps.push_back({Step::Kind::kExchange, rates_.seconds(way.network->cycles), traffic.bytes,
+    const std::int64_t bytes = traffic.bytes + (work_.through != nullptr ? traffic.local_bytes : 0);
+    way.steps.push_back({Step::Kind::kExchange, rates_.seconds(way.network->cycles), bytes,
                          way.name, std::string(fabric::term_name(way.network->dominated_by)),
                          way.network->busiest});
-    add_relayout(rates_, ends_.memory_b, sent + traffic.local_bytes,
-                 (packed ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
+    if (work_.through == nullptr) {
+      add_relayout(rates_, ends_.memory_b, sent + traffic.local_bytes,
+                   (packed ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
+    }
     way.used = rates_.take_used();
     return way;
+  }
+
+  /// Elements that the busiest place adds up.
+  std::int64_t received_elements(const Traffic& traffic) const {
+    const Placement& b = ends_.b.placement;
+    const std::int64_t shard = std::max<std::int64_t>(1, b.shard_bytes());
+    const auto share = static_cast<double>(traffic.max_received_bytes) / static_cast<double>(shard);
+    return static_cast<std::int64_t>(share * static_cast<double>(b.slots()));
   }
 
   std::string name_of(const fabric::Travel& travel) const {
@@ -276,6 +412,7 @@ class Pricer {
   const Machine& machine_;
   const Ends& ends_;
   Rates& rates_;
+  RoundWork work_;
 };
 
 }  // namespace

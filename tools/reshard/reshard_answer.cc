@@ -45,6 +45,58 @@ Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
   return ok_status();
 }
 
+/// A tensor as it is in a memory of the target.
+Result<target::Fit> fit_in(const Tensor& tensor, const std::string& space, const Machine& machine) {
+  Tensor stored = tensor;
+  if (const Layout* const layout = tensor.placement.layout()) {
+    LayoutSpec spec = layout->spec();
+    spec.slots = layout->slots();
+    spec.space = space;
+    TESSERA_TRY(Layout placed, Layout::make(std::move(spec)));
+    stored.placement = Placement(std::move(placed));
+  }
+  return notation::fits(stored, machine);
+}
+
+/// Whether A and B fit their memories, where these or the types differ: each alone, and both where
+/// they share a memory. A gather that does not fit is refused, as ask_memory does.
+Status ask_both_memories(const Tensor& a, const Tensor& b, const Machine& machine,
+                         ReshardAnswer& answer) {
+  std::int64_t held = 0;
+  std::optional<std::int64_t> usable;
+  bool warned = false;
+  for (const bool first : {true, false}) {
+    const std::string& space = first ? answer.move->space_a : answer.move->space_b;
+    const Result<target::Fit> fit = fit_in(first ? a : b, space, machine);
+    const std::string_view side = first ? "A" : "B";
+    if (!fit) {
+      answer.warnings.push_back(
+          {std::string(code_name(fit.error().code)),
+           cat("whether ", side, " fits was not checked: ", fit.error().message),
+           fit.error().help});
+      return ok_status();
+    }
+    held += fit->held_bytes;
+    usable = fit->usable_bytes;
+    if (fit->fits()) continue;
+    warned = true;
+    Error error{ErrorCode::kDoesNotFit,
+                cat(side, " does not fit ", space, " of ", machine.name, ": ",
+                    fit->reasons.front().message),
+                std::nullopt, "use more places, or another memory (--space-a, --space-b)"};
+    if (answer.kind == reshard::ReshardKind::kGather && !first) return error;
+    answer.warnings.push_back({std::string(code_name(error.code)), error.message, error.help});
+  }
+  if (warned || answer.move->space_a != answer.move->space_b || !usable || held <= *usable) {
+    return ok_status();
+  }
+  answer.warnings.push_back({std::string(code_name(ErrorCode::kDoesNotFit)),
+                             cat("A and B together take ", held, " bytes of ", answer.move->space_a,
+                                 ", which has ", *usable, " for data"),
+                             "use more places, or move the tensor in parts"});
+  return ok_status();
+}
+
 /// Warns where device numbers meet coordinates: on a target they are counted over its mesh, not
 /// over the mesh of the tensor with coordinates, as without a target.
 Status warn_of_numbers(const Tensor& a, const Tensor& b, const Machine& machine,
@@ -253,9 +305,11 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   }
   if (machine) {
     TESSERA_CHECK_OK(warn_of_numbers(a, b, *machine, answer));
-    if (answer.reshard.physical().mesh == machine->shape()) {
-      TESSERA_CHECK_OK(ask_memory(*machine, answer));
-    }
+    const bool one_memory = answer.move->space_a == answer.move->space_b &&
+                            answer.move->same_types &&
+                            answer.reshard.physical().mesh == machine->shape();
+    TESSERA_CHECK_OK(one_memory ? ask_memory(*machine, answer)
+                                : ask_both_memories(a, b, *machine, answer));
   }
   TESSERA_TRY(answer.cost, reshard::cost_of(answer.reshard));
   if (question.staging_bytes) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/testing/command_testing.h"
@@ -85,7 +86,7 @@ TEST(ReshardSpaces, TypesMayChangeOnATarget) {
   EXPECT_NE(json["kind"], "IDENTITY");
   ASSERT_EQ(json["steps"].size(), 1U);
   EXPECT_EQ(json["steps"][0]["step"], "cast");
-  EXPECT_EQ(json["steps"][0]["dominated_by"], "compute");
+  EXPECT_EQ(json["steps"][0]["dominated_by"], "memory");
   const Answer without = run({"reshard", wide, narrow, "--json"});
   EXPECT_EQ(without.error_code(), "bad_dtype");
 }
@@ -99,6 +100,52 @@ TEST(ReshardSpaces, AssumedFiguresAreListed) {
       run({"reshard", one, grid, "--target", "wse2", "--space-a", "host", "--space-b", "sram"});
   EXPECT_NE(text.out.find("assumed"), std::string::npos);
   EXPECT_NE(text.out.find("from host to sram"), std::string::npos);
+}
+
+bool warns(const Json& json, std::string_view code) {
+  for (const Json& warning : json["warnings"]) {
+    if (warning["code"] == code) return true;
+  }
+  return false;
+}
+
+TEST(ReshardSpaces, WhatDoesNotFitItsMemoryIsSaid) {
+  const std::string rows = "tensor<2048x2048xbf16, strided<[2048, 1]>>";
+  // 8 MB in one L1 of 1364 KB; 65 GB in 12 GB of DRAM.
+  EXPECT_TRUE(
+      warns(ask({rows, rows, "--target", "wormhole", "--space-a", "system", "--space-b", "l1"}),
+            "does_not_fit"));
+  const std::string large = "tensor<4000000x8192xbf16, strided<[8192, 1]>>";
+  EXPECT_TRUE(
+      warns(ask({large, large, "--target", "wormhole", "--space-a", "system", "--space-b", "dram"}),
+            "does_not_fit"));
+  EXPECT_FALSE(
+      warns(ask({rows, rows, "--target", "wormhole", "--space-a", "system", "--space-b", "dram"}),
+            "does_not_fit"));
+  const Answer gathered =
+      run({"reshard", rows, "tensor<2048x2048xbf16, pyflame.SinglePE()>", "--target", "wormhole",
+           "--space-a", "dram", "--space-b", "l1", "--json"});
+  EXPECT_EQ(gathered.status, 1);
+  EXPECT_EQ(gathered.error_code(), "does_not_fit");
+}
+
+/// 1 MB of f32 and 512 KB of bf16 on each place, of 1364 KB.
+TEST(ReshardSpaces, BothTypesOfACastMustFit) {
+  const std::string wide = "tensor<4096x4096xf32, pyflame.Grid(8, 8)>";
+  const std::string narrow = "tensor<4096x4096xbf16, pyflame.Grid(8, 8)>";
+  EXPECT_TRUE(warns(ask({wide, narrow, "--target", "wormhole"}), "does_not_fit"));
+  const std::string half = "tensor<2048x4096xf32, pyflame.Grid(8, 8)>";
+  const std::string quarter = "tensor<2048x4096xbf16, pyflame.Grid(8, 8)>";
+  EXPECT_FALSE(warns(ask({half, quarter, "--target", "wormhole"}), "does_not_fit"));
+}
+
+TEST(ReshardSpaces, TheAssumedBandwidthThatDecidesIsListed) {
+  const std::string sticks = "tensor<2048x2048xf16, spyre.default()>";
+  const Json json =
+      ask({sticks, sticks, "--target", "spyre", "--space-a", "host", "--space-b", "hbm"});
+  bool listed = false;
+  for (const Json& path : json["assumed"]) listed = listed || path == "/memory/2/read";
+  EXPECT_TRUE(listed);
 }
 
 }  // namespace

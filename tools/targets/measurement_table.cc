@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/fabric/calibration/calibrate.h"
 #include "tools/files/csv.h"
@@ -73,9 +74,10 @@ Result<std::vector<Column>> read_header(const CellRow& row) {
 
 Error unknown(std::string_view what, const Cell& cell, const std::vector<std::string>& known) {
   const std::vector<std::string_view> names(known.begin(), known.end());
-  return Error{
-      ErrorCode::kUnknownName, cat("found the ", what, " ", quote(cell.value)), cell.span,
-      cat(did_you_mean(cell.value, names, "it is not known"), " expected one of ", listed(known))};
+  const std::optional<std::string_view> nearest = nearest_name(cell.value, names);
+  return Error{ErrorCode::kUnknownName, cat("found the ", what, " ", quote(cell.value)), cell.span,
+               cat(nearest ? cat("did you mean '", *nearest, "'? ") : std::string(),
+                   "expected one of ", listed(known))};
 }
 
 Error bad_number(std::string_view column, const Cell& cell, std::string_view expected) {

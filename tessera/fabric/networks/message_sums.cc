@@ -108,7 +108,7 @@ bool MessageSums::add_route(const Message& message, std::int64_t wire_there, Tot
 bool MessageSums::add_between_devices(const Message& message, Spot first, Spot last,
                                       std::int64_t wire_there, Totals& totals) {
   const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
-  const std::int64_t pair = std::int64_t{message.source} + message.destination;
+  const EndPair pair{message.source, message.destination};
   // The way back may lead over other devices.
   const double there = parts.hop_cycles(network, pair, first, last) + 2 * own.port.hop_cycles;
   const double back = parts.hop_cycles(network, pair, last, first) + 2 * own.port.hop_cycles;

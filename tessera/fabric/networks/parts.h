@@ -27,6 +27,19 @@ struct Cell {
   std::int32_t col = 0;
 };
 
+/// The endpoints of a message, which decide between parallel links on its way and on the way back.
+struct EndPair {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+
+  std::int64_t link(std::int64_t parallel) const {
+    if (parallel == 1) return 0;
+    std::int64_t sum = from;
+    for (std::int64_t rest = to / parallel; rest > 0; rest /= parallel) sum += rest % parallel;
+    return sum % parallel;
+  }
+};
+
 /// A network of the innermost level.
 struct InnerNetwork {
   std::string name;  ///< its own, or that of its kind
@@ -130,19 +143,18 @@ struct Topology::Parts {
   std::int64_t endpoint_of_port(std::int64_t port) const;
   /// The nearest of all alternatives.
   RouteEnds route_ends(std::int64_t network, std::int64_t from, std::int64_t to) const;
-  std::int64_t distance(std::int64_t network, std::int64_t pair, Spot from, Spot to) const;
+  std::int64_t distance(std::int64_t network, EndPair pair, Spot from, Spot to) const;
   /// Σ of hop cycles between two routers, without ports.
-  double hop_cycles(std::int64_t network, std::int64_t pair, Spot from, Spot to) const;
+  double hop_cycles(std::int64_t network, EndPair pair, Spot from, Spot to) const;
 };
 
 /// The parts of a route: calls segment(device, from router, to router) for each part inside a
 /// device (also where both are the same), link(outer level, number of the link) for each step
-/// between devices. `pair` is the sum of the endpoints, which decides between parallel links.
+/// between devices.
 template <typename Segment, typename Link>
 class RouteWalk {
  public:
-  RouteWalk(const Topology::Parts& parts, std::int64_t pair, const Segment& segment,
-            const Link& link)
+  RouteWalk(const Topology::Parts& parts, EndPair pair, const Segment& segment, const Link& link)
       : parts_(parts), pair_(pair), segment_(segment), link_(link) {}
 
   /// Moves to `to`, which differs from `from` only in `level` and further in.
@@ -152,7 +164,7 @@ class RouteWalk {
       return;
     }
     const OuterLevel& outer = parts_.outer[level];
-    const std::int64_t number = pair_ % outer.parallel;
+    const std::int64_t number = pair_.link(outer.parallel);
     const std::int64_t goal = outer.place_of(to.device);
     std::int64_t here = outer.place_of(from.device);
     while (here != goal) {
@@ -174,13 +186,13 @@ class RouteWalk {
   }
 
   const Topology::Parts& parts_;
-  const std::int64_t pair_;
+  const EndPair pair_;
   const Segment& segment_;
   const Link& link_;
 };
 
 template <typename Segment, typename Link>
-void walk_route(const Topology::Parts& parts, std::int64_t pair, Spot from, Spot to,
+void walk_route(const Topology::Parts& parts, EndPair pair, Spot from, Spot to,
                 const Segment& segment, const Link& link) {
   RouteWalk<Segment, Link>(parts, pair, segment, link).go(0, from, to);
 }

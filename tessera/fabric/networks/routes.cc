@@ -58,7 +58,7 @@ RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
       if (end.device < 0) end.device = source.device;
       const RouteEnds found{source, end, sources.port(s, source), ends.port(e, end)};
       if (sources.count == 1 && ends.count == 1) return found;
-      const std::int64_t steps = distance(network, from + to, source, end);
+      const std::int64_t steps = distance(network, {from, to}, source, end);
       if (steps >= fewest) continue;
       fewest = steps;
       best = found;
@@ -67,7 +67,7 @@ RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
   return best;
 }
 
-std::int64_t Topology::Parts::distance(std::int64_t network, std::int64_t pair, Spot from,
+std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot from,
                                        Spot to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   if (from.device == to.device) return own.distance(from.router, to.router);
@@ -79,7 +79,7 @@ std::int64_t Topology::Parts::distance(std::int64_t network, std::int64_t pair, 
   return steps;
 }
 
-double Topology::Parts::hop_cycles(std::int64_t network, std::int64_t pair, Spot from,
+double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, Spot from,
                                    Spot to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   std::int64_t steps = 0;
@@ -98,7 +98,7 @@ void Topology::route(std::int64_t network, std::int64_t from, std::int64_t to,
   const RouteEnds ends = parts_->route_ends(network, from, to);
   links.push_back(static_cast<std::int32_t>(parts_->link_out(network, ends.port_out)));
   walk_route(
-      *parts_, from + to, ends.first, ends.last,
+      *parts_, {from, to}, ends.first, ends.last,
       [&](std::int64_t device, std::int64_t router, std::int64_t end) {
         while (router != end) {
           const GridStep step = own.grid.step(router, end);
@@ -116,20 +116,20 @@ void Topology::route(std::int64_t network, std::int64_t from, std::int64_t to,
 std::int64_t Topology::distance(std::int64_t network, std::int64_t from, std::int64_t to) const {
   if (from == to) return 0;
   const RouteEnds ends = parts_->route_ends(network, from, to);
-  return parts_->distance(network, from + to, ends.first, ends.last);
+  return parts_->distance(network, {from, to}, ends.first, ends.last);
 }
 
 double Topology::latency_cycles(std::int64_t network, std::int64_t from, std::int64_t to) const {
   if (from == to) return 0;
   const RouteEnds ends = parts_->route_ends(network, from, to);
-  return parts_->hop_cycles(network, from + to, ends.first, ends.last) +
+  return parts_->hop_cycles(network, {from, to}, ends.first, ends.last) +
          2 * parts_->inner[static_cast<std::size_t>(network)].port.hop_cycles;
 }
 
 double Topology::return_cycles(std::int64_t network, std::int64_t from, std::int64_t to) const {
   if (from == to) return 0;
   const RouteEnds ends = parts_->route_ends(network, from, to);
-  return parts_->hop_cycles(network, from + to, ends.last, ends.first) +
+  return parts_->hop_cycles(network, {from, to}, ends.last, ends.first) +
          2 * parts_->inner[static_cast<std::size_t>(network)].port.hop_cycles;
 }
 

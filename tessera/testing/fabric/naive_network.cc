@@ -239,14 +239,20 @@ Node NaiveNetwork::gateway(std::size_t level, std::int64_t axis, Way way, std::i
 }
 
 std::vector<NaiveNetwork::Hop> NaiveNetwork::step_between(std::size_t level, Node& from,
-                                                          const Node& to, std::int64_t pair) const {
+                                                          const Node& to, const Ends& pair) const {
   const std::size_t first = first_axis(level);
   const std::size_t axes = machine_.mesh[level].extents.size();
   const Network& network = machine_.mesh[level].networks[0];
   const Node here = slice(from, first, axes);
   const Step step = step_of(network, routers(level), here, slice(to, first, axes));
   EXPECT_TRUE(edges_[level].contains({here, step.next}));
-  const std::int64_t link = pair % network.links;
+  std::vector<std::int64_t> digits;  // of the destination, the last one first
+  for (std::int64_t left = pair.second; network.links > 1 && left != 0; left /= network.links) {
+    digits.push_back(left % network.links);
+  }
+  std::int64_t link = pair.first;
+  for (std::size_t digit = 1; digit < digits.size(); ++digit) link += digits[digit];
+  link %= network.links;
   const Node outside = slice(from, 0, first);
   const Way out = step.up ? Way::kUp : Way::kDown;
   const Way in = step.up ? Way::kDown : Way::kUp;
@@ -279,7 +285,7 @@ NaiveNetwork::Hop NaiveNetwork::step_inside(Node& from, const Node& to) const {
 }
 
 std::vector<NaiveNetwork::Hop> NaiveNetwork::route(Node from, const Node& to,
-                                                   std::int64_t pair) const {
+                                                   const Ends& pair) const {
   std::vector<Hop> hops;
   while (from != to) {
     std::size_t level = 0;
@@ -326,11 +332,11 @@ NaiveNetwork::Walk NaiveNetwork::walk(std::int64_t from, std::int64_t to) const 
         first = joined(b.size() < all ? Node(axes, 0) : slice(b, 0, axes), first);
       }
       if (b.size() < all) b = joined(slice(first, 0, axes), b);
-      std::vector<Hop> there = route(first, b, from + to);
+      std::vector<Hop> there = route(first, b, {from, to});
       if (found && there.size() >= best.there.size()) continue;
       found = true;
       best.there = there;
-      best.back = route(b, first, from + to);
+      best.back = route(b, first, {from, to});
       begins = first;
       ends = b;
     }

@@ -71,10 +71,12 @@ class NaiveNetwork {
   void add_ends();
   void add_edges(std::size_t level, const target::Network& network);
   std::string end_name(std::size_t memory, const Node& device, std::int64_t bank) const;
-  Node gateway(std::size_t level, std::int64_t axis, target::Way way, std::int64_t pair) const;
-  std::vector<Hop> route(Node from, const Node& to, std::int64_t pair) const;
+  Node gateway(std::size_t level, std::int64_t axis, target::Way way, std::int64_t link) const;
+  /// The numbers of the two endpoints, which decide between parallel links.
+  using Ends = std::pair<std::int64_t, std::int64_t>;
+  std::vector<Hop> route(Node from, const Node& to, const Ends& pair) const;
   std::vector<Hop> step_between(std::size_t level, Node& from, const Node& to,
-                                std::int64_t pair) const;
+                                const Ends& pair) const;
   Hop step_inside(Node& from, const Node& to) const;
 
   const Machine& machine_;

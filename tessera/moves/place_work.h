@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tessera/fabric/multicast.h"
+#include "tessera/fabric/topology.h"
+#include "tessera/target/machine.h"
+
+namespace tessera::moves {
+
+/// What the places of a machine do themselves in an exchange: their memories read what they send
+/// and write what they receive.
+class PlaceWork {
+ public:
+  /// Data come from memory_a and go to memory_b, as indices in Machine::memory.
+  PlaceWork(const Machine& machine, std::size_t memory_a, std::size_t memory_b);
+
+  /// The cycles of the place whose memory has the most to do. 0 where its bandwidth is not known:
+  /// then it limits nothing. Banks and shared memories are part of fabric::network_cost.
+  double memory_cycles(std::span<const fabric::Message> messages) const;
+  /// A multicast is read once.
+  double memory_cycles(std::span<const fabric::Multicast> multicasts) const;
+
+ private:
+  struct Load {
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+  };
+  double cycles(const Load& load) const;
+  template <typename Add>
+  double busiest(std::size_t messages, const Add& add) const;
+
+  const Machine& machine_;
+  const std::size_t memory_a_;
+  const std::size_t memory_b_;
+  std::int64_t places_ = 0;  ///< 0 if both memories belong to no place
+};
+
+}  // namespace tessera::moves
