@@ -29,6 +29,17 @@ void add_once(std::vector<fabric::Travel>& travels, const fabric::Travel& travel
   }
 }
 
+/// What one round takes.
+struct PricedRound {
+  fabric::Travel travel;
+  double cycles = 0;  ///< without combining
+  double combine_cycles = 0;
+  std::int64_t bytes = 0;
+  fabric::Term dominated_by = fabric::Term::kLatency;
+  std::string busiest;
+  bool multicasts = false;
+};
+
 /// An algorithm of one step, priced.
 struct PricedStep {
   AlgorithmChoice choice;
@@ -41,16 +52,15 @@ struct PricedStep {
 
   std::vector<fabric::Travel> travels;
 
-  void add(const fabric::Travel& travel, double round_cycles, fabric::Term term,
-           const std::string& carrier) {
-    add_once(travels, travel);
-    cycles += round_cycles;
-    if (round_cycles <= longest) return;
-    longest = round_cycles;
-    dominated_by = term;
-    busiest = carrier;
+  void add(const PricedRound& round) {
+    add_once(travels, round.travel);
+    cycles += round.cycles + round.combine_cycles;
+    bytes += round.bytes;
+    if (round.cycles <= longest) return;
+    longest = round.cycles;
+    dominated_by = round.dominated_by;
+    busiest = round.busiest;
   }
-  void add_combined(double combine_cycles) { cycles += combine_cycles; }
 };
 
 /// The divisor of n that is nearest to its square root from below.
@@ -133,7 +143,35 @@ std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>&
   return multicasts;
 }
 
-/// Prices rounds; rounds with the same messages are priced once.
+/// Who sends how many blocks to whom. Where all blocks have one size, rounds with the same sends
+/// take the same time.
+using Sends = std::vector<std::array<std::int64_t, 5>>;
+
+Sends sends_of(const reshard::BlockRound& round) {
+  Sends sends;
+  sends.reserve(round.size());
+  for (const reshard::BlockSend& send : round) {
+    std::int64_t blocks = 0;
+    for (const reshard::BlockRange& range : send.blocks) blocks += range.count;
+    sends.push_back({send.from, send.to, blocks, std::ssize(send.blocks), send.combines ? 1 : 0});
+  }
+  return sends;
+}
+
+/// True if all blocks of all groups have one size. Not asked of an all_to_all, which has a block
+/// for each pair.
+bool has_equal_blocks(const Collective& collective, const reshard::Schedule& schedule) {
+  if (collective.kind == CollectiveKind::kAllToAll) return false;
+  const std::int64_t first = reshard::block_elements(collective, schedule, 0, 0);
+  for (std::int64_t group = 0; group < collective.groups; ++group) {
+    for (std::int64_t block = 0; block < schedule.blocks(); ++block) {
+      if (reshard::block_elements(collective, schedule, group, block) != first) return false;
+    }
+  }
+  return true;
+}
+
+/// Prices the rounds of algorithms.
 class RoundPrices {
  public:
   RoundPrices(const reshard::Reshard& reshard, const MemberEnds& ends, RoundWork& work,
@@ -161,47 +199,69 @@ class RoundPrices {
     step.choice = choice;
     step.name =
         cat(reshard::collective_name(collective.kind), " by ", choice_name(choice, multicasts));
+    const bool equal = has_equal_blocks(collective, *schedule);
     bool has_multicasts = false;
+    Sends last;
+    std::optional<PricedRound> priced;  // of `last`
     for (std::int64_t round = 0; round < schedule->rounds(); ++round) {
-      std::vector<fabric::Message> messages;
-      std::map<std::int64_t, std::int64_t> combined;  // elements by destination
-      TESSERA_CHECK_OK(reshard::for_each_message(
-          collective, *schedule, round, [&](const reshard::RoundMessage& message) -> Status {
-            const std::int64_t bytes = reshard_.bytes(message.elements);
-            ends_.add({static_cast<std::int32_t>(message.source),
-                       static_cast<std::int32_t>(message.destination), bytes, message.pieces},
-                      messages);
-            step.bytes += bytes;
-            if (message.combines) combined[message.destination] += message.elements;
-            return ok_status();
-          }));
-      if (messages.empty()) continue;
-      step.add_combined(combine_cycles(combined));
-      if (multicasts && sends_copies(schedule->round(round))) {
-        const std::vector<fabric::Multicast> copies = multicasts_of(messages);
-        TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
-                    fabric::best_multicast(routes_, machine_, copies));
-        if (!best) return std::optional<PricedStep>();
-        has_multicasts = true;
-        add_round(*best, work_.places.memory_cycles(copies), step);
-        continue;
+      const reshard::BlockRound blocks = schedule->round(round);
+      Sends sends = sends_of(blocks);
+      if (!equal || !priced || sends != last) {
+        const bool copies = multicasts && sends_copies(blocks);
+        TESSERA_TRY(priced, price_round(collective, *schedule, round, copies));
+        if (!priced) return std::optional<PricedStep>();
+        last = std::move(sends);
       }
-      if (work_.through != nullptr) work_.through->apply(messages);
-      TESSERA_TRY(const fabric::BestTravel best, best_of(messages));
-      add_round(best, work_.places.memory_cycles(messages), step);
+      if (priced->bytes == 0) continue;
+      has_multicasts = has_multicasts || priced->multicasts;
+      step.add(*priced);
     }
     if (multicasts && !has_multicasts) return std::optional<PricedStep>();
     return std::optional(std::move(step));
   }
 
  private:
-  template <typename Best>
-  static void add_round(const Best& best, double memory, PricedStep& step) {
-    if (memory <= best.cost.cycles) {
-      step.add(best.travel, best.cost.cycles, best.cost.dominated_by, best.cost.busiest);
-    } else {
-      step.add(best.travel, memory, fabric::Term::kMemory, "memory of the places");
+  /// Empty if members that should multicast cannot.
+  Result<std::optional<PricedRound>> price_round(const Collective& collective,
+                                                 const reshard::Schedule& schedule,
+                                                 std::int64_t round, bool copies) {
+    PricedRound priced;
+    std::vector<fabric::Message> messages;
+    std::map<std::int64_t, std::int64_t> combined;  // elements by destination
+    TESSERA_CHECK_OK(reshard::for_each_message(
+        collective, schedule, round, [&](const reshard::RoundMessage& message) -> Status {
+          const std::int64_t bytes = reshard_.bytes(message.elements);
+          ends_.add({static_cast<std::int32_t>(message.source),
+                     static_cast<std::int32_t>(message.destination), bytes, message.pieces},
+                    messages);
+          priced.bytes += bytes;
+          if (message.combines) combined[message.destination] += message.elements;
+          return ok_status();
+        }));
+    if (messages.empty()) return std::optional(std::move(priced));
+    priced.combine_cycles = combine_cycles(combined);
+    if (copies) {
+      const std::vector<fabric::Multicast> multicasts = multicasts_of(messages);
+      TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
+                  fabric::best_multicast(routes_, machine_, multicasts));
+      if (!best) return std::optional<PricedRound>();
+      priced.multicasts = true;
+      set(*best, work_.places.memory_cycles(multicasts), priced);
+      return std::optional(std::move(priced));
     }
+    if (work_.through != nullptr) work_.through->apply(messages);
+    TESSERA_TRY(const fabric::BestTravel best, fabric::best_travel(routes_, machine_, messages));
+    set(best, work_.places.memory_cycles(messages), priced);
+    return std::optional(std::move(priced));
+  }
+
+  template <typename Best>
+  static void set(const Best& best, double memory, PricedRound& priced) {
+    priced.travel = best.travel;
+    const bool slower = memory > best.cost.cycles;
+    priced.cycles = slower ? memory : best.cost.cycles;
+    priced.dominated_by = slower ? fabric::Term::kMemory : best.cost.dominated_by;
+    priced.busiest = slower ? "memory of the places" : best.cost.busiest;
   }
 
   /// What the place that combines the most takes for it. Banks share their device's places.
@@ -213,19 +273,11 @@ class RoundPrices {
     return static_cast<double>(ceil_div(most, helpers)) / work_.reduced_per_cycle;
   }
 
-  Result<fabric::BestTravel> best_of(const std::vector<fabric::Message>& messages) {
-    if (last_ && last_->first == messages) return last_->second;
-    TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes_, machine_, messages));
-    last_.emplace(messages, best);
-    return best;
-  }
-
   const reshard::Reshard& reshard_;
   const MemberEnds& ends_;
   RoundWork& work_;
   const fabric::Topology& routes_;
   const Machine& machine_;
-  std::optional<std::pair<std::vector<fabric::Message>, fabric::BestTravel>> last_;
 };
 
 CollectiveWay joined(const std::vector<const PricedStep*>& steps) {

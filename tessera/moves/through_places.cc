@@ -37,6 +37,7 @@ void ThroughPlaces::apply(std::vector<Message>& messages) {
   const auto is_bank = [&](std::int32_t end) {
     return routes_.endpoint(end).kind == Endpoint::Kind::kBank;
   };
+  std::fill(next_.begin(), next_.end(), 0);  // equal messages pass equal places
   std::vector<Message> passed;
   passed.reserve(messages.size());
   for (const Message& message : messages) {

@@ -300,7 +300,9 @@ void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Te
                                         count_of(cost.messages, "message"), ", ",
                                         count_of(cost.wavelets, "wavelet")));
   if (cost.local_bytes > 0) {
-    printer.line(cat(bytes_text(cost.local_bytes), " are copied inside places"));
+    const bool stay = answer.kind == reshard::ReshardKind::kIdentity;
+    printer.line(cat(bytes_text(cost.local_bytes),
+                     stay ? " stay where they are" : " are copied inside places"));
   }
   print_fabric(answer, printer);
   if (answer.move) {

@@ -59,7 +59,7 @@ std::vector<std::string> steps_lines(const moves::Move& move, const Machine& mac
     others += cat(others.empty() ? "" : ", ", move.algorithms[i].name, " ",
                   static_cast<std::int64_t>(std::ceil(move.algorithms[i].cycles)), " cycles");
   }
-  if (!others.empty()) lines.push_back(cat("other ways: ", others));
+  if (!others.empty()) lines.push_back(cat("other ways, relayouts included: ", others));
   for (const std::string& figure : move.missing) lines.push_back(cat("not known: ", figure));
   const std::vector<std::string> assumed = moves::assumed_figures(move, machine);
   if (!assumed.empty()) {
