@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 #include "tessera/fabric/multicast.h"
 #include "tessera/reshard/collectives/algorithms.h"
@@ -336,8 +337,8 @@ Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& resha
       }
     }
     if (priced.empty()) return ways;
-    std::stable_sort(priced.begin(), priced.end(),
-                     [](const PricedStep& x, const PricedStep& y) { return x.cycles < y.cycles; });
+    sort_stably(priced,
+                [](const PricedStep& x, const PricedStep& y) { return x.cycles < y.cycles; });
   }
   if (steps.empty()) return ways;
   std::vector<const PricedStep*> best;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/on_device.h"
 #include "tessera/moves/collective_ways.h"
@@ -434,7 +435,7 @@ bool is_cheaper(const Way& x, const Way& y) {
 
 Result<std::vector<Way>> exchange_ways(const MoveModel& model, const Ends& ends, Rates& rates) {
   TESSERA_TRY(std::vector<Way> found, Pricer(model, ends, rates).ways());
-  std::stable_sort(found.begin(), found.end(), is_cheaper);
+  sort_stably(found, is_cheaper);
   return found;
 }
 

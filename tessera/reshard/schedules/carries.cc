@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "tessera/base/sort_stably.h"
+
 namespace tessera::reshard {
 namespace {
 
@@ -77,7 +79,7 @@ Carries carries_of(const Dispatches& dispatches, const fabric::FabricMesh& mesh,
       lister.along_columns(places);
     }
   }
-  std::stable_sort(carries.list.begin(), carries.list.end(), [](const Carry& x, const Carry& y) {
+  sort_stably(carries.list, [](const Carry& x, const Carry& y) {
     return std::tie(x.line, x.start) < std::tie(y.line, y.start);
   });
   return carries;

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "tessera/base/sort_stably.h"
+
 namespace tessera::reshard {
 namespace {
 
@@ -150,8 +152,7 @@ DirectCost direct_cost(const LineLoads& loads, const Reshard::Rate& rate,
     if (!cost.is_known) return false;
     std::vector<DirectRoute> routes = direct_routes(load, rate);
     const auto round_of = [&](const DirectRoute& route) { return route.colour / mesh.colours; };
-    std::stable_sort(routes.begin(), routes.end(),
-                     [&](const auto& x, const auto& y) { return round_of(x) < round_of(y); });
+    sort_stably(routes, [&](const auto& x, const auto& y) { return round_of(x) < round_of(y); });
     for (std::size_t begin = 0, round = 0; begin < routes.size(); ++round) {
       std::size_t end = begin;
       for (; end < routes.size() && round_of(routes[end]) == round_of(routes[begin]); ++end) {

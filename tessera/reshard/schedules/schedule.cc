@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 #include "tessera/reshard/flows/flow_tables.h"
 #include "tessera/reshard/part.h"
@@ -125,8 +126,7 @@ class Collector {
     made_.left_out.push_back({std::move(name), std::move(why)});
   }
   Schedules take() {
-    std::stable_sort(made_.costs.begin(), made_.costs.end(),
-                     [](const auto& x, const auto& y) { return x.cycles < y.cycles; });
+    sort_stably(made_.costs, [](const auto& x, const auto& y) { return x.cycles < y.cycles; });
     return std::move(made_);
   }
 
