@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tessera/plan/choose/solver/model.h"
+#include "tessera/plan/choose/solver/simplify.h"
+
+namespace tessera::choose {
+
+/// A problem reduced to a model, and the way back.
+///
+/// Laws: the least cost of the model is that of the problem. For any choice of the model that fits,
+/// restore() gives a feasible choice of the problem with the same cost.
+class Reduction {
+ public:
+  explicit Reduction(const Problem& problem);
+
+  const Model& model() const { return model_; }
+  /// Proven while reducing: no choice is feasible, because memory never suffices, or because a node
+  /// has no strategy that the others allow.
+  const std::optional<Shortage>& shortage() const { return simplified_.shortage; }
+  std::optional<std::size_t> impossible_node() const;
+
+  std::vector<std::int64_t> restore(std::span<const std::uint32_t> choice) const;
+
+ private:
+  void flatten();
+
+  std::vector<Joined::Member> members_;
+  std::vector<std::size_t> first_members_;  ///< by decision
+  Simplified simplified_;
+  std::vector<std::size_t> decisions_;  ///< by node of the model
+  std::optional<std::size_t> impossible_ = {};
+  Model model_;
+};
+
+}  // namespace tessera::choose
