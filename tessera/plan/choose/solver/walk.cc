@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/plan/choose/solver/walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace tessera::choose {
+double kRaise=getenv("RAISE")?atof(getenv("RAISE")):1.05,kRaiseMean=getenv("RM")?atof(getenv("RM")):0.02,kFull=0.97,kLower=getenv("LOW")?atof(getenv("LOW")):0.97;
+namespace {
+constexpr std::uint32_t kInTree = 1U << 31;
+}
+
+Walk::Walk(const Model& model, const FloatTables& tables, std::uint64_t seed)
+    : model_(model),
+      tables_(tables),
+      random_(seed),
+      state_(model, Choice(model.nodes())),
+      priced_(tables.size()),
+      mark_(model.nodes()),
+      touched_(model.nodes()),
+      position_(model.nodes()) {
+  std::uint32_t widest = 4;
+  for (std::uint32_t node = 0; node < model.nodes(); ++node) {
+    widest = std::max(widest, tables.width(node));
+  }
+  if (!message_.assign(widest, 0)) return;
+  if (!noise_.assign((1U << 14) + widest, 0)) return;
+  for (float& each : noise_) each = static_cast<float>(std::log(-std::log(1 - random_.unit()) + 1e-9));
+}
+
+void Walk::start(Choice choice, std::span<const double> prices) {
+  state_ = State(model_, std::move(choice));
+  prices_.assign(prices.begin(), prices.end());
+  price_usages(model_, tables_, prices_, priced_);
+  blocked_.assign(prices.size(), 0);
+  if (state_.fits() && state_.cost() < best_cost_) {
+    best_cost_ = state_.cost();
+    best_ = state_.choice();
+  }
+}
+
+void Walk::move(std::uint32_t most_nodes, float scale, double temperature, float noise) {
+  ++moves;
+  grow(most_nodes);
+  solve_tree(scale, noise);
+  apply(temperature);
+  if (state_.fits() && state_.cost() < best_cost_) {
+    best_cost_ = state_.cost();
+    best_ = state_.choice();
+  }
+}
+
+/// touched_[v]: number of links from v into the tree; kInTree when it's inside.
+void Walk::grow(std::uint32_t most_nodes) {
+  ++stamp_;
+  tree_.clear();
+  frontier_.clear();
+  std::size_t local = 0;
+  const auto touch = [&](std::uint32_t node) {
+    if (mark_[node] != stamp_) {
+      mark_[node] = stamp_;
+      touched_[node] = 0;
+    }
+  };
+  const std::uint32_t start = random_.below(model_.nodes());
+  touch(start);
+  frontier_.push_back(start);
+  while (!frontier_.empty() && tree_.size() < most_nodes) {
+    const std::uint32_t at = random_.below(static_cast<std::uint32_t>(frontier_.size()));
+    const std::uint32_t node = frontier_[at];
+    frontier_[at] = frontier_.back();
+    frontier_.pop_back();
+    if (touched_[node] > 1) continue;  // in the tree, or it would close a cycle
+    TreeNode entry;
+    entry.node = node;
+    entry.parent = static_cast<std::uint32_t>(tree_.size());
+    entry.local = local;
+    local += tables_.width(node);
+    for (const std::uint32_t link : model_.links_at(node)) {
+      const std::uint32_t other = model_.other(link, node);
+      touch(other);
+      if ((touched_[other] & kInTree) != 0) {
+        entry.parent = position_[other];
+        entry.link = link;
+        continue;
+      }
+      if (++touched_[other] == 1) frontier_.push_back(other);
+    }
+    touched_[node] = kInTree;
+    position_[node] = static_cast<std::uint32_t>(tree_.size());
+    tree_.push_back(entry);
+  }
+  if (locals_.size() < local && !locals_.resize(2 * local)) tree_.clear();
+}
+
+void Walk::solve_tree(float scale, float noise) {
+  for (TreeNode& entry : tree_) {
+    const std::uint32_t node = entry.node;
+    const std::uint32_t width = tables_.width(node);
+    float* const sum = locals_.data() + entry.local;
+    const float* const costs = tables_.costs(node);
+    const float* const priced = priced_.data() + tables_.first(node);
+    const float* const random = noise_.data() + random_.below(1U << 14);
+    for (std::uint32_t k = 0; k < width; ++k) sum[k] = costs[k] + scale * priced[k] + noise * random[k];
+    for (const std::uint32_t link : model_.links_at(node)) {
+      const bool is_a = model_.links[link].a == node;
+      const std::uint32_t other = is_a ? model_.links[link].b : model_.links[link].a;
+      if (mark_[other] == stamp_ && (touched_[other] & kInTree) != 0) continue;
+      add_row(sum, tables_.rows(link, !is_a) + std::size_t{state_[other]} * width, width);
+    }
+  }
+  for (std::size_t at = tree_.size(); at-- > 0;) {
+    const TreeNode& entry = tree_[at];
+    if (entry.parent == at) continue;
+    TreeNode& parent = tree_[entry.parent];
+    const bool is_a = model_.links[entry.link].a == entry.node;
+    const std::uint32_t width = tables_.width(parent.node);
+    min_plus(locals_.data() + entry.local, model_.strategies(entry.node),
+             tables_.rows(entry.link, is_a), width, message_.data());
+    // Only differences count, and small numbers are more exact.
+    const float least = least_of(message_.data(), width);
+    float* const sum = locals_.data() + parent.local;
+    for (std::uint32_t k = 0; k < width; ++k) sum[k] += message_[k] - least;
+  }
+  for (std::size_t at = 0; at < tree_.size(); ++at) {
+    TreeNode& entry = tree_[at];
+    const float* const sum = locals_.data() + entry.local;
+    const std::uint32_t width = tables_.width(entry.node);
+    if (entry.parent == at) {
+      entry.strategy = position_of_least(sum, width);
+      continue;
+    }
+    const TreeNode& parent = tree_[entry.parent];
+    const bool parent_is_a = model_.links[entry.link].a == parent.node;
+    entry.strategy = position_of_least_sum(
+        sum, tables_.rows(entry.link, parent_is_a) + std::size_t{parent.strategy} * width, width);
+  }
+}
+
+/// Changes the nodes of a patch to what the tree proposes, or back.
+void Walk::put(Patch& patch, bool forward) {
+  for (std::size_t k = patch.from; k < patch.to; ++k) {
+    const TreeNode& entry = tree_[members_[k]];
+    state_.change(entry.node, forward ? entry.strategy : entry.before);
+  }
+  patch.is_put = forward;
+}
+
+void Walk::find_patches() {
+  patch_of_.assign(tree_.size(), UINT32_MAX);
+  patches_.clear();
+  for (std::uint32_t at = 0; at < tree_.size(); ++at) {
+    TreeNode& entry = tree_[at];
+    entry.before = state_[entry.node];
+    if (entry.strategy == entry.before) continue;
+    const std::uint32_t up = entry.parent;
+    if (up != at && patch_of_[up] != UINT32_MAX) {
+      patch_of_[at] = patch_of_[up];
+    } else {
+      patch_of_[at] = static_cast<std::uint32_t>(patches_.size());
+      patches_.emplace_back();
+    }
+    ++patches_[patch_of_[at]].to;
+  }
+  std::uint32_t from = 0;
+  for (Patch& patch : patches_) {
+    const std::uint32_t size = patch.to;
+    patch.from = patch.to = from;
+    from += size;
+  }
+  members_.resize(from);
+  for (std::uint32_t at = 0; at < tree_.size(); ++at) {
+    if (patch_of_[at] != UINT32_MAX) members_[patches_[patch_of_[at]].to++] = at;
+  }
+}
+
+bool Walk::try_put(Patch& patch) {
+  const std::int64_t excess = std::max<std::int64_t>(0, state_.loads().largest());
+  const int forbidden = state_.forbidden();
+  put(patch, true);
+  if (state_.loads().largest() <= excess && state_.forbidden() <= forbidden) return true;
+  if (!prices_.empty() && state_.loads().largest() > excess) ++blocked_[state_.loads().fullest()];
+  put(patch, false);
+  return false;
+}
+
+void Walk::adapt_prices() {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const double price : prices_) {
+    sum += price;
+    count += price > 0 ? 1 : 0;
+  }
+  if (count == 0) return;
+  const double mean = sum / static_cast<double>(count);
+  const std::vector<std::int64_t> loads = loads_of(model_, state_.choice());
+  for (std::size_t m = 0; m < prices_.size(); ++m) {
+    if (blocked_[m] > 0) {
+      prices_[m] = prices_[m] * kRaise + kRaiseMean * mean;
+    } else if (prices_[m] > 0 && static_cast<double>(loads[m]) < kFull * static_cast<double>(model_.room[m])) {
+      prices_[m] *= kLower;
+    }
+  }
+  std::fill(blocked_.begin(), blocked_.end(), 0U);
+  price_usages(model_, tables_, prices_, priced_);
+}
+
+void Walk::apply(double temperature) {
+  find_patches();
+  patches += static_cast<std::int64_t>(patches_.size());
+  if (patches_.empty()) return;
+  // Patches that cost less are welcome if they fit.
+  bool waits = false;
+  for (Patch& patch : patches_) {
+    const std::int64_t before = state_.cost();
+    put(patch, true);
+    patch.delta = state_.cost() - before;
+    if (patch.delta <= 0 && state_.loads().largest() <= 0 && state_.forbidden() == 0) {
+      ++accepted;
+      continue;
+    }
+    if (!prices_.empty() && state_.loads().largest() > 0) ++blocked_[state_.loads().fullest()];
+    put(patch, false);
+    if (patch.delta <= 0) waits = true;
+  }
+  std::int64_t start = state_.cost();
+  if (!waits) {
+    // Those that cost more are tried for the sake of variety.
+    for (Patch& patch : patches_) {
+      if (patch.is_put || static_cast<double>(patch.delta) > temperature * -std::log(1 - random_.unit())) continue;
+      if (try_put(patch)) ++accepted;
+    }
+    return;
+  }
+  // Those that cost more free memory for those that cost less.
+  stage_.clear();
+  for (std::uint32_t p = 0; p < patches_.size(); ++p) {
+    if (!patches_[p].is_put && patches_[p].delta > 0 && try_put(patches_[p])) stage_.push_back(p);
+  }
+  const std::size_t freeing = stage_.size();
+  for (std::uint32_t p = 0; p < patches_.size(); ++p) {
+    if (!patches_[p].is_put && patches_[p].delta <= 0 && try_put(patches_[p])) stage_.push_back(p);
+  }
+  if (stage_.size() > freeing) {
+    std::sort(stage_.begin(), stage_.begin() + static_cast<std::ptrdiff_t>(freeing),
+              [&](std::uint32_t x, std::uint32_t y) { return patches_[x].delta > patches_[y].delta; });
+    for (std::size_t k = 0; k < freeing; ++k) {
+      Patch& patch = patches_[stage_[k]];
+      put(patch, false);
+      if (state_.loads().largest() > 0) put(patch, true);
+    }
+  }
+  const double total = static_cast<double>(state_.cost() - start);
+  if (total <= temperature * -std::log(1 - random_.unit())) {
+    accepted += static_cast<std::int64_t>(stage_.size());
+    return;
+  }
+  for (std::size_t k = stage_.size(); k-- > 0;) {
+    if (patches_[stage_[k]].is_put) put(patches_[stage_[k]], false);
+  }
+}
+
+}  // namespace tessera::choose
