@@ -31,7 +31,7 @@ Dual::Dual(const Model& model, const FloatTables& tables)
   }
 }
 
-void Dual::beliefs(std::uint32_t node, float* out) const {
+void Dual::add_up(std::uint32_t node, float* out) const {
   const std::uint32_t width = tables_.width(node);
   std::copy_n(tables_.costs(node), width, out);
   add_row(out, priced(node), width);
@@ -54,7 +54,7 @@ void Dual::sweep(bool forward) {
   for (std::uint32_t at = 0; at < count; ++at) {
     const std::uint32_t node = forward ? at : count - 1 - at;
     const std::uint32_t width = tables_.width(node);
-    beliefs(node, belief);
+    add_up(node, belief);
     const float least = least_of(belief, width);
     favourites_[node] = position_of_least(belief, width);
     if (!forward) std::copy_n(belief, width, beliefs_.data() + tables_.first(node));
@@ -96,12 +96,11 @@ void Dual::update_priced() {
 
 void Dual::step(double size, double softness) {
   std::vector<double> loads(model_.moments() + 1);
-  std::vector<float> belief;
   std::vector<double> weights;
   for (std::uint32_t node = 0; node < model_.nodes(); ++node) {
     if (model_.pieces_of(node).empty()) continue;
     const std::uint32_t count = model_.strategies(node);
-    const float* const b = beliefs_.data() + tables_.first(node);
+    const float* const b = belief(node);
     const float least = least_of(b, tables_.width(node));
     weights.assign(count, 0);
     double sum = 0;

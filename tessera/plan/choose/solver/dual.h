@@ -27,7 +27,8 @@ class Dual {
 
   /// Shifts costs forward and backward once, and updates `estimate()`.
   void pass();
-  /// Changes the prices, towards a bound of `target`.
+  /// Changes the prices so that the priced room changes by `size` in all. Strategies whose beliefs
+  /// are within `softness` of the best share in the usage, which makes steps less abrupt.
   void step(double size, double softness);
   /// The bound as the last pass saw it: with rounding errors, for steering only.
   double estimate() const { return estimate_; }
@@ -42,8 +43,9 @@ class Dual {
   const float* message(std::uint32_t link, bool to_a) const {
     return messages_.data() + (to_a ? to_a_[link] : to_b_[link]);
   }
-  /// The node's costs, prices and all messages to it: how good each strategy looks.
-  void beliefs(std::uint32_t node, float* out) const;
+  /// The node's costs, prices and all messages to it, in the last pass: how good each strategy
+  /// looks; padded.
+  const float* belief(std::uint32_t node) const { return beliefs_.data() + tables_.first(node); }
   /// The strategy with the best belief, in the last pass.
   std::uint32_t favourite(std::uint32_t node) const { return favourites_[node]; }
 
@@ -51,6 +53,7 @@ class Dual {
   float* message(std::uint32_t link, bool to_a) {
     return messages_.data() + (to_a ? to_a_[link] : to_b_[link]);
   }
+  void add_up(std::uint32_t node, float* out) const;
   void sweep(bool forward);
   void update_priced();
 

@@ -2,11 +2,48 @@
 #include "tessera/plan/choose/solver/reduction.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace tessera::choose {
 
-Reduction::Reduction(const Problem& problem) {
-  Joined joined = join(problem);
+Reduction::Reduction(const Problem& problem) { run(join(problem)); }
+
+Reduction::Reduction(const Model& model, const std::vector<std::vector<std::uint32_t>>& kept) {
+  Joined joined;
+  joined.decisions.resize(model.nodes());
+  joined.members.resize(model.nodes());
+  joined.room = model.room;
+  joined.ends.resize(model.room.size() + 1);
+  std::iota(joined.ends.begin(), joined.ends.end(), std::int64_t{0});
+  for (std::uint32_t node = 0; node < model.nodes(); ++node) {
+    Joined::Decision& decision = joined.decisions[node];
+    decision.first_member = node;
+    joined.members[node] = {node, kept[node]};
+    for (const std::uint32_t k : kept[node]) decision.costs.push_back(model.costs_of(node)[k]);
+    for (const Model::Piece& piece : model.pieces_of(node)) {
+      Joined::Piece& part = decision.pieces.emplace_back();
+      part.from = piece.from;
+      part.to = piece.to;
+      for (const std::uint32_t k : kept[node]) part.usage.push_back(model.usages[piece.usage + k]);
+    }
+  }
+  for (const Model::Link& link : model.links) {
+    Joined::Edge& edge = joined.edges.emplace_back();
+    edge.a = link.a;
+    edge.b = link.b;
+    const std::size_t width = model.strategies(link.b);
+    for (const std::uint32_t k : kept[link.a]) {
+      for (const std::uint32_t l : kept[link.b]) {
+        edge.table.push_back(model.tables[link.table + k * width + l]);
+      }
+    }
+  }
+  run(std::move(joined));
+  model_.constant += model.constant;
+}
+
+void Reduction::run(Joined joined) {
   impossible_ = joined.impossible;
   if (impossible_) return;
   members_ = std::move(joined.members);

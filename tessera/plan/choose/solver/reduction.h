@@ -17,8 +17,17 @@ namespace tessera::choose {
 class Reduction {
  public:
   explicit Reduction(const Problem& problem);
+  /// A model with only the strategies `kept` of each node reduced further: restore() then gives
+  /// strategies of that model.
+  Reduction(const Model& model, const std::vector<std::vector<std::uint32_t>>& kept);
 
   const Model& model() const { return model_; }
+  /// The moment of the original for each moment of the model; the node, and its strategies.
+  const std::vector<std::uint32_t>& moments() const { return simplified_.moments; }
+  std::size_t node_of(std::uint32_t node) const { return first_members_[decisions_[node]]; }
+  std::uint32_t strategy_of(std::uint32_t node, std::uint32_t strategy) const {
+    return members_[node_of(node)].strategies[simplified_.nodes[decisions_[node]].origin[strategy]];
+  }
   /// Proven while reducing: no choice is feasible, because memory never suffices, or because a node
   /// has no strategy that the others allow.
   const std::optional<Shortage>& shortage() const { return simplified_.shortage; }
@@ -27,6 +36,7 @@ class Reduction {
   std::vector<std::int64_t> restore(std::span<const std::uint32_t> choice) const;
 
  private:
+  void run(Joined joined);
   void flatten();
 
   std::vector<Joined::Member> members_;

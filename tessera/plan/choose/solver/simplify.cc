@@ -23,8 +23,8 @@ class Simplifier {
   explicit Simplifier(Joined joined) : ends_(std::move(joined.ends)) {
     out_.room = std::move(joined.room);
     limit_ = out_.room.empty() ? 0 : out_.room.front();
-    original_.resize(out_.room.size());
-    std::iota(original_.begin(), original_.end(), 0U);
+    out_.moments.resize(out_.room.size());
+    std::iota(out_.moments.begin(), out_.moments.end(), 0U);
     out_.nodes.resize(joined.decisions.size());
     for (std::size_t i = 0; i < out_.nodes.size(); ++i) {
       Simplified::Node& node = out_.nodes[i];
@@ -162,7 +162,7 @@ class Simplifier {
     while (last != out_.room.end() && *last == *least) ++last;
     const auto from = static_cast<std::size_t>(least - out_.room.begin());
     const auto to = static_cast<std::size_t>(last - out_.room.begin());
-    out_.shortage = Shortage{{ends_[original_[from]], ends_[original_[to - 1] + 1]},
+    out_.shortage = Shortage{{ends_[out_.moments[from]], ends_[out_.moments[to - 1] + 1]},
                              limit_ - *least,
                              limit_};
   }
@@ -238,10 +238,10 @@ class Simplifier {
     }
     for (std::size_t k = 0; k < kept.size(); ++k) {
       out_.room[k] = out_.room[kept[k]];
-      original_[k] = original_[kept[k]];
+      out_.moments[k] = out_.moments[kept[k]];
     }
     out_.room.resize(kept.size());
-    original_.resize(kept.size());
+    out_.moments.resize(kept.size());
     std::fill(waits_.begin(), waits_.end(), true);
     changed_ = true;
   }
@@ -379,7 +379,6 @@ class Simplifier {
 
   Simplified out_;
   std::vector<std::int64_t> ends_;
-  std::vector<std::uint32_t> original_;  ///< the moment of `ends_` for each moment left
   std::int64_t limit_ = 0;
   std::vector<bool> waits_;
   bool changed_ = false;

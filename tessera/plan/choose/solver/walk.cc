@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace tessera::choose {
-double kRaise=getenv("RAISE")?atof(getenv("RAISE")):1.05,kRaiseMean=getenv("RM")?atof(getenv("RM")):0.02,kFull=0.97,kLower=getenv("LOW")?atof(getenv("LOW")):0.97;
 namespace {
 constexpr std::uint32_t kInTree = 1U << 31;
+constexpr double kRaise = 1.05;
+constexpr double kRaiseMean = 0.02;
+constexpr double kFull = 0.97;
+constexpr double kLower = 0.97;
 }
 
 Walk::Walk(const Model& model, const FloatTables& tables, std::uint64_t seed)
@@ -31,24 +33,23 @@ Walk::Walk(const Model& model, const FloatTables& tables, std::uint64_t seed)
 
 void Walk::start(Choice choice, std::span<const double> prices) {
   state_ = State(model_, std::move(choice));
-  prices_.assign(prices.begin(), prices.end());
-  price_usages(model_, tables_, prices_, priced_);
-  blocked_.assign(prices.size(), 0);
-  if (state_.fits() && state_.cost() < best_cost_) {
-    best_cost_ = state_.cost();
-    best_ = state_.choice();
-  }
+  set_prices(prices);
+  keep_if_best();
 }
 
-void Walk::move(std::uint32_t most_nodes, float scale, double temperature, float noise) {
-  ++moves;
-  grow(most_nodes);
-  solve_tree(scale, noise);
-  apply(temperature);
-  if (state_.fits() && state_.cost() < best_cost_) {
-    best_cost_ = state_.cost();
-    best_ = state_.choice();
-  }
+void Walk::keep_if_best() {
+  if (!state_.fits() || state_.cost() >= best_cost_) return;
+  best_cost_ = state_.cost();
+  best_ = state_.choice();
+}
+
+void Walk::move(const Move& move) {
+  ++moves_;
+  if (model_.nodes() == 0) return;
+  grow(move.most_nodes);
+  solve_tree(move.scale, move.noise);
+  apply(move.temperature);
+  keep_if_best();
 }
 
 /// touched_[v]: number of links from v into the tree; kInTree when it's inside.
@@ -97,6 +98,7 @@ void Walk::grow(std::uint32_t most_nodes) {
 void Walk::solve_tree(float scale, float noise) {
   for (TreeNode& entry : tree_) {
     const std::uint32_t node = entry.node;
+    work_ += 4 * tables_.width(node);
     const std::uint32_t width = tables_.width(node);
     float* const sum = locals_.data() + entry.local;
     const float* const costs = tables_.costs(node);
@@ -116,6 +118,7 @@ void Walk::solve_tree(float scale, float noise) {
     TreeNode& parent = tree_[entry.parent];
     const bool is_a = model_.links[entry.link].a == entry.node;
     const std::uint32_t width = tables_.width(parent.node);
+    work_ += model_.strategies(entry.node) * width;
     min_plus(locals_.data() + entry.local, model_.strategies(entry.node),
              tables_.rows(entry.link, is_a), width, message_.data());
     // Only differences count, and small numbers are more exact.
@@ -185,6 +188,38 @@ bool Walk::try_put(Patch& patch) {
   return false;
 }
 
+void Walk::free_move(const Move& move) {
+  ++moves_;
+  if (model_.nodes() == 0) return;
+  grow(move.most_nodes);
+  solve_tree(move.scale, move.noise);
+  for (const TreeNode& entry : tree_) state_.change(entry.node, entry.strategy);
+  keep_if_best();
+}
+
+void Walk::press(double raise) {
+  double sum = 0;
+  for (const double price : prices_) sum += price;
+  const double mean = sum / static_cast<double>(std::max<std::size_t>(1, prices_.size()));
+  const std::vector<std::int64_t> loads = loads_of(model_, state_.choice());
+  for (std::size_t m = 0; m < prices_.size(); ++m) {
+    const auto load = static_cast<double>(loads[m]);
+    const auto room = static_cast<double>(model_.room[m]);
+    if (load > room) {
+      prices_[m] = prices_[m] * (1 + raise) + raise * mean;
+    } else if (load < kFull * room) {
+      prices_[m] *= 1 - raise / 4;
+    }
+  }
+  price_usages(model_, tables_, prices_, priced_);
+}
+
+void Walk::set_prices(std::span<const double> prices) {
+  prices_.assign(prices.begin(), prices.end());
+  price_usages(model_, tables_, prices_, priced_);
+  blocked_.assign(prices.size(), 0);
+}
+
 void Walk::adapt_prices() {
   double sum = 0;
   std::size_t count = 0;
@@ -208,16 +243,19 @@ void Walk::adapt_prices() {
 
 void Walk::apply(double temperature) {
   find_patches();
-  patches += static_cast<std::int64_t>(patches_.size());
   if (patches_.empty()) return;
-  // Patches that cost less are welcome if they fit.
+  // Patches that cost less are welcome if they fit; as long as the choice does not fit, so are
+  // those that bring it nearer to the limit.
   bool waits = false;
   for (Patch& patch : patches_) {
     const std::int64_t before = state_.cost();
+    const std::int64_t excess = std::max<std::int64_t>(0, state_.loads().largest());
+    const int forbidden = state_.forbidden();
     put(patch, true);
     patch.delta = state_.cost() - before;
-    if (patch.delta <= 0 && state_.loads().largest() <= 0 && state_.forbidden() == 0) {
-      ++accepted;
+    const std::int64_t over = std::max<std::int64_t>(0, state_.loads().largest());
+    const bool is_nearer = over < excess || state_.forbidden() < forbidden;
+    if ((patch.delta <= 0 || is_nearer) && over <= excess && state_.forbidden() <= forbidden) {
       continue;
     }
     if (!prices_.empty() && state_.loads().largest() > 0) ++blocked_[state_.loads().fullest()];
@@ -229,7 +267,7 @@ void Walk::apply(double temperature) {
     // Those that cost more are tried for the sake of variety.
     for (Patch& patch : patches_) {
       if (patch.is_put || static_cast<double>(patch.delta) > temperature * -std::log(1 - random_.unit())) continue;
-      if (try_put(patch)) ++accepted;
+      try_put(patch);
     }
     return;
   }
@@ -248,14 +286,11 @@ void Walk::apply(double temperature) {
     for (std::size_t k = 0; k < freeing; ++k) {
       Patch& patch = patches_[stage_[k]];
       put(patch, false);
-      if (state_.loads().largest() > 0) put(patch, true);
+      if (state_.loads().largest() > 0 || state_.forbidden() > 0) put(patch, true);
     }
   }
   const double total = static_cast<double>(state_.cost() - start);
-  if (total <= temperature * -std::log(1 - random_.unit())) {
-    accepted += static_cast<std::int64_t>(stage_.size());
-    return;
-  }
+  if (total <= temperature * -std::log(1 - random_.unit())) return;
   for (std::size_t k = stage_.size(); k-- > 0;) {
     if (patches_[stage_[k]].is_put) put(patches_[stage_[k]], false);
   }

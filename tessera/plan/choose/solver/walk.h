@@ -26,9 +26,22 @@ class Walk {
 
   /// Starts from a choice; `priced` has what usages cost, padded as in FloatTables.
   void start(Choice choice, std::span<const double> prices);
+  /// Raises prices where memory refused patches since the last time, and lowers them where there is
+  /// room to spare.
   void adapt_prices();
-  /// One move on at most `most_nodes` nodes, with prices times `scale`.
-  void move(std::uint32_t most_nodes, float scale, double temperature, float noise);
+  /// One move.
+  struct Move {
+    std::uint32_t most_nodes = 64;
+    float scale = 1;         ///< of the prices
+    double temperature = 0;  ///< how much more a change may cost, on average
+    float noise = 0;         ///< added to the cost of every strategy: its size
+  };
+  void move(const Move& move);
+  /// The best strategies of a tree at the prices alone, whether they fit or not.
+  void free_move(const Move& move);
+  /// Raises prices where the choice is too full, and lowers them where there is room to spare.
+  void press(double raise);
+  void set_prices(std::span<const double> prices);
 
   const State& state() const { return state_; }
   std::int64_t best_cost() const { return best_cost_; }
@@ -36,10 +49,12 @@ class Walk {
   bool has_best() const { return best_cost_ != INT64_MAX; }
   Random& random() { return random_; }
 
-  // counters
-  std::int64_t moves = 0, patches = 0, accepted = 0, refused_memory = 0, refused_cost = 0;
+  /// How many numbers were looked at.
+  std::int64_t work() const { return work_; }
+  std::int64_t moves() const { return moves_; }
 
  private:
+  void keep_if_best();
   void grow(std::uint32_t most_nodes);
   void solve_tree(float scale, float noise);
   void apply(double temperature);
@@ -81,6 +96,8 @@ class Walk {
   std::vector<std::uint32_t> members_;   ///< positions in the tree, by patch
   std::vector<std::uint32_t> stage_;
   std::uint32_t stamp_ = 0;
+  std::int64_t work_ = 0;
+  std::int64_t moves_ = 0;
   Array<float> locals_;
   Array<float> message_;
   Array<float> noise_;
