@@ -8,7 +8,7 @@
 namespace tessera::choose {
 namespace {
 
-constexpr std::int64_t kMostTotal = std::int64_t{1} << 62;
+constexpr std::int64_t kMostUsage = std::int64_t{1} << 62;
 
 /// Adds up the largest allowed costs and the largest usages.
 class Totals {
@@ -17,15 +17,15 @@ class Totals {
   void add_usage(std::int64_t usage) { usages_ += usage; }
 
   Status check() const {
-    if (costs_ >= kMostTotal) return too_large("allowed costs", "costs");
-    if (usages_ >= kMostTotal) return too_large("usages", "usages");
+    if (costs_ >= kForbidden) return too_large("allowed costs", "10^18", "costs");
+    if (usages_ >= kMostUsage) return too_large("usages", "2^62", "usages");
     return ok_status();
   }
 
  private:
-  static Error too_large(std::string_view what, std::string_view unit) {
+  static Error too_large(std::string_view what, std::string_view most, std::string_view unit) {
     return Error{ErrorCode::kOverflow,
-                 cat("the largest ", what, " of all nodes and edges add up to 2^62 or more"),
+                 cat("the largest ", what, " of all nodes and edges add up to ", most, " or more"),
                  std::nullopt, cat("give the ", unit, " in a larger unit")};
   }
 

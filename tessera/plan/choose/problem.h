@@ -73,9 +73,9 @@ struct Place {
 
 /// Checks everything that the structs above promise. kBadProblem for a node without strategies,
 /// lists of different lengths, negative numbers, and edges of missing nodes or of a node with
-/// itself; kOverflow when the largest allowed costs, or the largest usages, of all nodes and edges
-/// add up to 2^62 or more, so that no sum in a solver can overflow. `place` receives what the error
-/// is about.
+/// itself; kOverflow when the largest allowed costs of all nodes and edges add up to 10^18 or more,
+/// or the largest usages to 2^62, so that no sum in a solver can overflow or look forbidden. `place`
+/// receives what the error is about.
 Status check(const Problem& problem, Place* place = nullptr);
 
 }  // namespace tessera::choose

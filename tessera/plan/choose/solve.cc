@@ -2,9 +2,10 @@
 #include "tessera/plan/choose/solve.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/plan/choose/solver/ascent.h"
@@ -19,10 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kRoundWork = 40'000'000;   // numbers that each search looks at per round
+constexpr std::int64_t kFirstWork = 20'000;       // the same in the first round; it doubles
+constexpr int kRoundsBetween = 16;                // until walks learn from each other
 constexpr int kFirstPasses = 4;                   // before the first rounding
-constexpr int kStarts = 24;                       // passes between roundings that start a walk
-constexpr int kMostRootPasses = 400;              // of a model that is too large to branch on
+constexpr int kStartPasses = 60;                  // before a walk starts
+constexpr double kBoundShare = 0.3;               // of the search for the bound of a large model
 constexpr std::size_t kMostBranchSize = 1'000'000;  // numbers of a model to branch on
+constexpr std::uint32_t kFewNodes = 24;             // branch at once
 
 class Search {
  public:
@@ -41,19 +45,22 @@ class Search {
     walkers_.emplace_back(model_, *tables_, options_.seed * 2);
     walkers_.emplace_back(model_, *tables_, options_.seed * 2 + 1);
     first_choice();
+    if (model_.nodes() <= kFewNodes) is_ascent_over_ = true;
+    exchange();
     ThreadPool pool(std::clamp(options_.threads, 1, 2));
     while (!is_over()) {
       const Status status = pool.run([&](int worker) {
         for (int job = worker; job < 2; job += pool.threads()) {
           if (job == 0) {
             raise_bound();
-          } else {
-            walkers_[1].run(kRoundWork, share_left(), stop_);
+          } else if (is_started_) {
+            walkers_[1].run(work_, share_left(), stop_);
           }
         }
       });
       if (!status) break;
       ++rounds_;
+      work_ = std::min(2 * work_, kRoundWork);
       exchange();
     }
     return finished();
@@ -113,17 +120,17 @@ class Search {
   /// The first search: passes of the dual, then parts of the branching, then a walk of its own.
   void raise_bound() {
     if (branch_) {
-      branch_->run(kRoundWork, cost_, stop_);
+      branch_->run(work_, cost_, stop_);
       return;
     }
     if (is_ascent_over_) {
-      walkers_[0].run(kRoundWork, share_left(), stop_);
+      walkers_[0].run(work_, share_left(), stop_);
       return;
     }
     std::int64_t work = 0;
-    while (work < kRoundWork && !stop_()) {
+    while (work < work_ && !stop_()) {
       ascent_->advance();
-      work += 2 * ascent_->work_per_pass();
+      work += ascent_->work_per_pass();
       if (ascent_->passes() % 8 == 0) {
         bound_ = std::max(bound_, ascent_->certified_bound());
         if (bound_ >= cost_) return;
@@ -153,6 +160,10 @@ class Search {
     if (is_ascent_over_) {
       if (is_walking_) {
         offer_walk(walkers_[0], "walk");
+        if (rounds_ % kRoundsBetween == 0 && best_.size() == model_.nodes()) {
+          for (Walker& walker : walkers_) walker.absorb(best_);
+          for (const Walker& walker : walkers_) offer_walk(walker, "walk");
+        }
         return;
       }
       const std::span<const double> prices = ascent_->prices();
@@ -164,15 +175,18 @@ class Search {
                           rounded(model_, *tables_, ascent_->dual(), true));
       }
       walkers_[1].guide(prices, static_cast<double>(bound_), {});
+      if (!is_started_) start_walk();
       return;
     }
-    if (!is_small() && ascent_->passes() >= kMostRootPasses) is_ascent_over_ = true;
-    Choice start;
-    if (ascent_->passes() >= next_start_) {
-      next_start_ = ascent_->passes() + kStarts;
-      start = rounded(model_, *tables_, ascent_->dual(), true);
-    }
-    walkers_[1].guide(ascent_->prices(), static_cast<double>(bound_), start);
+    if (!is_small() && share_left() < 1 - kBoundShare) is_ascent_over_ = true;
+    walkers_[1].guide(ascent_->prices(), static_cast<double>(bound_), {});
+    if (!is_started_ && ascent_->passes() >= kStartPasses) start_walk();
+  }
+
+  void start_walk() {
+    is_started_ = true;
+    walkers_[1].guide(ascent_->prices(), static_cast<double>(bound_),
+                      rounded(model_, *tables_, ascent_->dual(), true));
   }
 
   Solution infeasible() const {
@@ -191,6 +205,21 @@ class Search {
     return solution;
   }
 
+  /// Where memory is exceeded by the attempt that exceeds it least.
+  Obstacle obstacle() const {
+    Obstacle found;
+    std::int64_t least = INT64_MAX;
+    for (const Walker& walker : walkers_) {
+      const LoadTree& loads = walker.walk().state().loads();
+      if (loads.largest() <= 0 || loads.largest() >= least) continue;
+      least = loads.largest();
+      const std::uint32_t moment = loads.fullest();
+      found.when = reduction_.time_of(moment);
+      found.needed = reduction_.limit() + least;
+    }
+    return found;
+  }
+
   Solution finished() const {
     Solution solution;
     solution.seconds = seconds();
@@ -200,7 +229,7 @@ class Search {
     if (cost_ >= kForbidden) {
       solution.outcome = is_infeasible_ ? Outcome::kInfeasible : Outcome::kUnknown;
       solution.found_by = is_infeasible_ ? "branching" : "";
-      solution.obstacle.emplace();
+      solution.obstacle = obstacle();
       return solution;
     }
     solution.outcome = Outcome::kChosen;
@@ -225,8 +254,10 @@ class Search {
   std::int64_t bound_ = INT64_MIN;
   std::string_view found_by_;
   std::int64_t rounds_ = 0;
+  std::int64_t work_ = kFirstWork;  ///< of the next round
   double first_seconds_ = 0;
   int next_start_ = 0;
+  bool is_started_ = false;
   bool is_ascent_over_ = false;
   bool is_walking_ = false;
   bool is_infeasible_ = false;

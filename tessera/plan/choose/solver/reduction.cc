@@ -47,6 +47,8 @@ void Reduction::run(Joined joined) {
   impossible_ = joined.impossible;
   if (impossible_) return;
   members_ = std::move(joined.members);
+  ends_ = joined.ends;
+  limit_ = joined.room.empty() ? 0 : joined.room.front();
   for (const Joined::Decision& decision : joined.decisions) {
     first_members_.push_back(decision.first_member);
   }

@@ -33,6 +33,12 @@ class Reduction {
   const std::optional<Shortage>& shortage() const { return simplified_.shortage; }
   std::optional<std::size_t> impossible_node() const;
 
+  std::int64_t limit() const { return limit_; }
+  /// The time of a moment of the model.
+  Interval time_of(std::uint32_t moment) const {
+    return {ends_[moments()[moment]], ends_[moments()[moment] + 1]};
+  }
+
   std::vector<std::int64_t> restore(std::span<const std::uint32_t> choice) const;
 
  private:
@@ -41,6 +47,8 @@ class Reduction {
 
   std::vector<Joined::Member> members_;
   std::vector<std::size_t> first_members_;  ///< by decision
+  std::vector<std::int64_t> ends_;
+  std::int64_t limit_ = 0;
   Simplified simplified_;
   std::vector<std::size_t> decisions_;  ///< by node of the model
   std::optional<std::size_t> impossible_ = {};

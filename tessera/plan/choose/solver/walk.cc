@@ -33,7 +33,7 @@ Walk::Walk(const Model& model, const FloatTables& tables, std::uint64_t seed)
 
 void Walk::start(Choice choice, std::span<const double> prices) {
   state_ = State(model_, std::move(choice));
-  set_prices(prices);
+  if (prices.data() != prices_.data()) set_prices(prices);
   keep_if_best();
 }
 
@@ -64,14 +64,28 @@ void Walk::grow(std::uint32_t most_nodes) {
       touched_[node] = 0;
     }
   };
-  const std::uint32_t start = random_.below(model_.nodes());
+  // Half of the trees begin at an end of a random link, so at nodes of many links more often, and
+  // half grow in breadth: a node and all of its neighbours may have to change together.
+  std::uint32_t start = random_.below(model_.nodes());
+  if (!model_.links.empty() && random_.below(2) == 0) {
+    const Model::Link& link =
+        model_.links[random_.below(static_cast<std::uint32_t>(model_.links.size()))];
+    start = random_.below(2) == 0 ? link.a : link.b;
+  }
+  const bool in_breadth = random_.below(2) == 0;
+  std::size_t oldest = 0;
   touch(start);
   frontier_.push_back(start);
-  while (!frontier_.empty() && tree_.size() < most_nodes) {
-    const std::uint32_t at = random_.below(static_cast<std::uint32_t>(frontier_.size()));
-    const std::uint32_t node = frontier_[at];
-    frontier_[at] = frontier_.back();
-    frontier_.pop_back();
+  while (oldest < frontier_.size() && tree_.size() < most_nodes) {
+    std::uint32_t node = 0;
+    if (in_breadth) {
+      node = frontier_[oldest++];
+    } else {
+      const std::uint32_t at = random_.below(static_cast<std::uint32_t>(frontier_.size()));
+      node = frontier_[at];
+      frontier_[at] = frontier_.back();
+      frontier_.pop_back();
+    }
     if (touched_[node] > 1) continue;  // in the tree, or it would close a cycle
     TreeNode entry;
     entry.node = node;
@@ -146,6 +160,7 @@ void Walk::put(Patch& patch, bool forward) {
   for (std::size_t k = patch.from; k < patch.to; ++k) {
     const TreeNode& entry = tree_[members_[k]];
     state_.change(entry.node, forward ? entry.strategy : entry.before);
+    work_ += 32 * static_cast<std::int64_t>(model_.pieces_of(entry.node).size());
   }
   patch.is_put = forward;
 }
@@ -193,7 +208,33 @@ void Walk::free_move(const Move& move) {
   if (model_.nodes() == 0) return;
   grow(move.most_nodes);
   solve_tree(move.scale, move.noise);
-  for (const TreeNode& entry : tree_) state_.change(entry.node, entry.strategy);
+  for (const TreeNode& entry : tree_) {
+    if (state_[entry.node] == entry.strategy) continue;
+    state_.change(entry.node, entry.strategy);
+    work_ += 32 * static_cast<std::int64_t>(model_.pieces_of(entry.node).size());
+  }
+  keep_if_best();
+}
+
+void Walk::absorb(const Choice& other) {
+  ++stamp_;
+  tree_.clear();
+  for (std::uint32_t start = 0; start < model_.nodes(); ++start) {
+    if (other[start] == state_[start] || mark_[start] == stamp_) continue;
+    std::uint32_t at = static_cast<std::uint32_t>(tree_.size());
+    mark_[start] = stamp_;
+    tree_.push_back({start, at, 0, other[start], 0, 0});
+    for (; at < tree_.size(); ++at) {
+      const std::uint32_t node = tree_[at].node;
+      for (const std::uint32_t link : model_.links_at(node)) {
+        const std::uint32_t next = model_.other(link, node);
+        if (other[next] == state_[next] || mark_[next] == stamp_) continue;
+        mark_[next] = stamp_;
+        tree_.push_back({next, at, link, other[next], 0, 0});
+      }
+    }
+  }
+  apply(0);
   keep_if_best();
 }
 
@@ -212,11 +253,13 @@ void Walk::press(double raise) {
     }
   }
   price_usages(model_, tables_, prices_, priced_);
+  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + 8 * model_.moments());
 }
 
 void Walk::set_prices(std::span<const double> prices) {
   prices_.assign(prices.begin(), prices.end());
   price_usages(model_, tables_, prices_, priced_);
+  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + 8 * model_.moments());
   blocked_.assign(prices.size(), 0);
 }
 
@@ -239,6 +282,7 @@ void Walk::adapt_prices() {
   }
   std::fill(blocked_.begin(), blocked_.end(), 0U);
   price_usages(model_, tables_, prices_, priced_);
+  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + 8 * model_.moments());
 }
 
 void Walk::apply(double temperature) {

@@ -38,14 +38,19 @@ void Walker::guide(std::span<const double> prices, double bound, const Choice& s
   unit_ = std::max(1.0, std::abs(bound)) / std::max(1U, model_.nodes());
   if (start.empty()) return;
   walk_.start(start, prices);
+  origin_ = start;
   phase_ = Phase::kSettle;
   rounds_ = 0;
   repairs_ = 0;
   moves_ = 0;
 }
 
-void Walker::adopt(const Choice& choice, std::int64_t cost) {
-  if (cost < walk_.best_cost()) walk_.start(choice, prices_);
+void Walker::absorb(const Choice& choice) {
+  if (!walk_.has_best()) return;
+  const Choice now = walk_.state().choice();
+  walk_.start(walk_.best(), walk_.prices());
+  walk_.absorb(choice);
+  walk_.start(now, walk_.prices());
 }
 
 void Walker::begin_cycle() {
@@ -64,8 +69,10 @@ void Walker::begin_cycle() {
       changed[m] *= factor;
     }
   }
+  const bool from_origin = ++cycles_ % 2 == 0 && !origin_.empty();
   if (walk_.has_best()) {
-    walk_.start(walk_.best(), changed);
+    absorb(walk_.state().choice());
+    walk_.start(from_origin ? origin_ : walk_.best(), changed);
   } else {
     walk_.set_prices(changed);
   }

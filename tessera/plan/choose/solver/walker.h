@@ -17,7 +17,8 @@ namespace tessera::choose {
 ///   repair   moves that bring the choice within the limit, where little is missing
 ///   anneal   moves within the limit, at a falling temperature
 ///
-/// Each cycle starts from the best choice so far and takes longer than the one before.
+/// Cycles start from the best choice so far and from the first one in turn, and take longer each
+/// time. At the end of a cycle the best choice absorbs the parts of the other that are better.
 class Walker {
  public:
   Walker(const Model& model, const FloatTables& tables, std::uint64_t seed);
@@ -28,8 +29,8 @@ class Walker {
   /// Continues until about `work` more numbers have been looked at, or `stop()` is true. `left` is
   /// the share of the whole search that is left: near the end only the best choice is refined.
   void run(std::int64_t work, double left, const std::function<bool()>& stop);
-  /// Continues from another walker's choice, if it is better than the own best.
-  void adopt(const Choice& choice, std::int64_t cost);
+  /// Takes over what is better in another walker's choice.
+  void absorb(const Choice& choice);
 
   const Walk& walk() const { return walk_; }
 
@@ -50,6 +51,8 @@ class Walker {
   std::int64_t moves_ = 0;       ///< of annealing, in this cycle
   std::int64_t most_moves_ = 0;  ///< of annealing in this cycle
   bool is_final_ = false;
+  int cycles_ = 0;
+  Choice origin_;  ///< where every other cycle starts
 };
 
 }  // namespace tessera::choose
