@@ -131,14 +131,17 @@ Verb choose_verb() {
       "Reads a problem from a JSON file, which may be compressed by gzip: nodes with strategies "
       "(a cost, and the memory that is used while the node is alive), edges with a cost for each "
       "pair of strategies, and a limit of the memory in use at any moment. Finds a choice of one "
-      "strategy per node with a low total cost within the limit, and a proven lower bound. Costs of "
+      "strategy per node with a low total cost within the limit, and a proven lower bound. Costs "
+      "of "
       "10^18 and more are not allowed. docs/planning.md describes the file and the search. Every "
       "choice is validated by code that is independent of the search. Exit status: 0 when there is "
       "a choice, 1 when there is none or the search ended before that was known, 2 when the file "
       "cannot be read. Ctrl-C ends the search with the best choice so far. With --json: cost, "
-      "lower_bound, gap ((cost - lower_bound) / cost), optimal, choices, seconds, found_by, outcome "
+      "lower_bound, gap ((cost - lower_bound) / cost), optimal, choices, seconds, found_by, "
+      "outcome "
       "(chosen, infeasible, unknown), first_seconds, rounds, interrupted, obstacle.";
-  verb.positionals = {{"file", Positional::Kind::kFile,
+  verb.positionals = {{"file",
+                       Positional::Kind::kFile,
                        "a JSON file, or one compressed by gzip; or -, for standard input",
                        {},
                        false}};

@@ -45,10 +45,10 @@ Result<std::string> gunzip(std::string_view bytes, std::size_t most_bytes,
   for (;;) {
     if (written == text.size()) {
       if (written >= most_bytes) {
-        return Error{ErrorCode::kTextTooLong,
-                     cat("'", printable(name), "': more than ", most_bytes,
-                         " bytes after decompression"),
-                     std::nullopt, "cut it into parts"};
+        return Error{
+            ErrorCode::kTextTooLong,
+            cat("'", printable(name), "': more than ", most_bytes, " bytes after decompression"),
+            std::nullopt, "cut it into parts"};
       }
       text.resize(std::min(most_bytes, std::max(kFirst, 2 * text.size())));
     }
@@ -70,8 +70,8 @@ Result<std::string> gunzip(std::string_view bytes, std::size_t most_bytes,
     const bool is_stuck = state == Z_BUF_ERROR && stream.avail_out > 0;
     if ((state != Z_OK && state != Z_BUF_ERROR) || is_stuck) {
       return Error{ErrorCode::kIo,
-                   cat("'", printable(name), "': the compressed data are damaged or end too early, at byte ",
-                       read),
+                   cat("'", printable(name),
+                       "': the compressed data are damaged or end too early, at byte ", read),
                    std::nullopt, "test the file with `gzip -t`"};
     }
   }

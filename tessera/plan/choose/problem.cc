@@ -110,8 +110,8 @@ class Checker {
     if (edge.costs.size() != rows * columns) {
       return bad(cat("edge ", i, " has ", edge.costs.size(), " costs for ", rows, " x ", columns,
                      " pairs of strategies"),
-                 cat("expected ", rows * columns, " costs, row by row: ", rows, " strategies of node ",
-                     edge.a, ", ", columns, " of node ", edge.b));
+                 cat("expected ", rows * columns, " costs, row by row: ", rows,
+                     " strategies of node ", edge.a, ", ", columns, " of node ", edge.b));
     }
     return numbers(Part::kEdgeCosts, i, "edge", edge.costs);
   }

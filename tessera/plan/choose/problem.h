@@ -67,15 +67,15 @@ struct Problem {
 enum class Part : std::uint8_t { kNode, kNodeCosts, kNodeUsages, kEdge, kEdgeCosts, kLimit };
 struct Place {
   Part part = Part::kNode;
-  std::size_t index = 0;                       ///< of the node or edge
-  std::optional<std::size_t> strategy = {};    ///< the entry of its list, if it is about one
+  std::size_t index = 0;                     ///< of the node or edge
+  std::optional<std::size_t> strategy = {};  ///< the entry of its list, if it is about one
 };
 
 /// Checks everything that the structs above promise. kBadProblem for a node without strategies,
 /// lists of different lengths, negative numbers, and edges of missing nodes or of a node with
 /// itself; kOverflow when the largest allowed costs of all nodes and edges add up to 10^18 or more,
-/// or the largest usages to 2^62, so that no sum in a solver can overflow or look forbidden. `place`
-/// receives what the error is about.
+/// or the largest usages to 2^62, so that no sum in a solver can overflow or look forbidden.
+/// `place` receives what the error is about.
 Status check(const Problem& problem, Place* place = nullptr);
 
 }  // namespace tessera::choose

@@ -43,8 +43,8 @@ class Scanner {
   std::int64_t at() const { return static_cast<std::int64_t>(at_); }
   /// The next character that is no space; 0 at the end.
   char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' ||
-                                  text_[at_] == '\t')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
       ++at_;
     }
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -57,13 +57,14 @@ class Scanner {
 
   Error unexpected(std::string_view expected) {
     const char c = peek();
-    const std::string found = at_ >= text_.size() ? std::string("the end of the text")
+    const std::string found = at_ >= text_.size()      ? std::string("the end of the text")
                               : (c >= ' ' && c <= '~') ? cat("'", c, "'")
                                                        : std::string("an invalid character");
-    return Error{ErrorCode::kSyntax, cat("expected ", expected, ", found ", found),
-                 Span{at(), at() + (at_ < text_.size() ? 1 : 0)},
-                 "a problem is {\"problem\": {\"nodes\": {\"intervals\": .., \"costs\": .., "
-                 "\"usages\": ..}, \"edges\": {\"nodes\": .., \"costs\": ..}, \"usage_limit\": N}}"};
+    return Error{
+        ErrorCode::kSyntax, cat("expected ", expected, ", found ", found),
+        Span{at(), at() + (at_ < text_.size() ? 1 : 0)},
+        "a problem is {\"problem\": {\"nodes\": {\"intervals\": .., \"costs\": .., "
+        "\"usages\": ..}, \"edges\": {\"nodes\": .., \"costs\": ..}, \"usage_limit\": N}}"};
   }
 
   Status expect(char c, std::string_view expected) {
@@ -214,8 +215,9 @@ Error repeated(std::string_view key, Span span) {
 }
 
 Error missing(std::string_view key, std::optional<Span> span) {
-  return Error{ErrorCode::kBadProblem, cat("\"", key, "\" is missing"), span,
-               "nodes have \"intervals\", \"costs\" and \"usages\"; edges have \"nodes\" and \"costs\""};
+  return Error{
+      ErrorCode::kBadProblem, cat("\"", key, "\" is missing"), span,
+      "nodes have \"intervals\", \"costs\" and \"usages\"; edges have \"nodes\" and \"costs\""};
 }
 
 class Reader {
@@ -302,9 +304,9 @@ class Reader {
   }
 
   Result<Problem> put_together() {
-    for (const auto& [table, name] :
-         {std::pair{&lists_.costs, "costs"}, {&lists_.intervals, "intervals"},
-          {&lists_.usages, "usages"}}) {
+    for (const auto& [table, name] : {std::pair{&lists_.costs, "costs"},
+                                      {&lists_.intervals, "intervals"},
+                                      {&lists_.usages, "usages"}}) {
       if (!table->span) return missing(name, lists_.nodes_span);
     }
     TESSERA_CHECK_OK(same_count(lists_.intervals, "intervals", lists_.costs, "costs"));
@@ -326,7 +328,8 @@ class Reader {
       Edge& edge = problem.edges[i];
       const Numbers& ends = lists_.edges.rows[i];
       if (ends[0] < 0 || ends[1] < 0) {
-        return Error{ErrorCode::kBadProblem, cat("edge ", i, " names node ", ends[ends[0] < 0 ? 0 : 1]),
+        return Error{ErrorCode::kBadProblem,
+                     cat("edge ", i, " names node ", ends[ends[0] < 0 ? 0 : 1]),
                      lists_.edges.spans[i], "nodes are numbered from 0"};
       }
       edge.a = static_cast<std::size_t>(ends[0]);
@@ -336,8 +339,7 @@ class Reader {
     Place place;
     const Status status = check(problem, &place);
     if (status) return problem;
-    const std::optional<Span> span = span_of(place);
-    return span ? status.error().at(*span) : status.error();
+    return status.error().at(span_of(place).value_or(*lists_.nodes_span));
   }
 
   std::optional<Span> span_of(const Place& place) const {

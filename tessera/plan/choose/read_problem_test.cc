@@ -33,18 +33,18 @@ TEST(ReadProblem, ReadsTheExample) {
 }
 
 TEST(ReadProblem, EdgesAndLimitMayBeMissing) {
-  const Problem problem = *read_problem(
-      R"({"problem":{"nodes":{"costs":[[1]],"usages":[[2]],"intervals":[[0,0]]}}})");
+  const Problem problem =
+      *read_problem(R"({"problem":{"nodes":{"costs":[[1]],"usages":[[2]],"intervals":[[0,0]]}}})");
   EXPECT_EQ(problem.nodes.size(), 1U);
   EXPECT_TRUE(problem.edges.empty());
   EXPECT_FALSE(problem.usage_limit);
 }
 
 TEST(ReadProblem, LargeCostsAreForbidden) {
-  for (const std::string_view cost :
-       {"1000000000000000000", "9223372036854775807", "9223372036854775808",
-        "123456789012345678901234567890"}) {
-    const Problem problem = *read_problem(changed("[5, 1]", std::string("[") + std::string(cost) + ", 1]"));
+  for (const std::string_view cost : {"1000000000000000000", "9223372036854775807",
+                                      "9223372036854775808", "123456789012345678901234567890"}) {
+    const Problem problem =
+        *read_problem(changed("[5, 1]", std::string("[") + std::string(cost) + ", 1]"));
     EXPECT_GE(problem.nodes[0].costs[0], kForbidden) << cost;
   }
 }

@@ -19,12 +19,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kRoundWork = 40'000'000;   // numbers that each search looks at per round
-constexpr std::int64_t kFirstWork = 20'000;       // the same in the first round; it doubles
-constexpr int kRoundsBetween = 16;                // until walks learn from each other
-constexpr int kFirstPasses = 4;                   // before the first rounding
-constexpr int kStartPasses = 60;                  // before a walk starts
-constexpr double kBoundShare = 0.3;               // of the search for the bound of a large model
+constexpr std::int64_t kRoundWork = 40'000'000;     // numbers that each search looks at per round
+constexpr std::int64_t kFirstWork = 20'000;         // the same in the first round; it doubles
+constexpr int kRoundsBetween = 16;                  // until walks learn from each other
+constexpr int kFirstPasses = 4;                     // before the first rounding
+constexpr int kStartPasses = 60;                    // before a walk starts
+constexpr double kBoundShare = 0.3;                 // of the search for the bound of a large model
 constexpr std::size_t kMostBranchSize = 1'000'000;  // numbers of a model to branch on
 constexpr std::uint32_t kFewNodes = 24;             // branch at once
 
@@ -67,13 +67,12 @@ class Search {
   }
 
  private:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   /// Of the rounds, or of the time if rounds are not limited.
   double share_left() const {
     if (options_.rounds != INT64_MAX) {
-      return 1 - static_cast<double>(rounds_) / static_cast<double>(std::max<std::int64_t>(1, options_.rounds));
+      return 1 - static_cast<double>(rounds_) /
+                     static_cast<double>(std::max<std::int64_t>(1, options_.rounds));
     }
     return std::max(0.0, 1 - seconds() / std::max(1e-9, options_.seconds));
   }
@@ -143,9 +142,7 @@ class Search {
     bound_ = std::max(bound_, ascent_->certified_bound());
   }
 
-  bool is_small() const {
-    return model_.tables.size() + model_.usages.size() <= kMostBranchSize;
-  }
+  bool is_small() const { return model_.tables.size() + model_.usages.size() <= kMostBranchSize; }
 
   /// What the two searches learn from each other, between rounds.
   void exchange() {
@@ -279,7 +276,8 @@ std::string_view outcome_name(Outcome outcome) {
 
 double Solution::gap() const {
   if (cost == lower_bound) return 0;
-  return static_cast<double>(cost - lower_bound) / static_cast<double>(std::max<std::int64_t>(1, cost));
+  return static_cast<double>(cost - lower_bound) /
+         static_cast<double>(std::max<std::int64_t>(1, cost));
 }
 
 Result<Solution> solve(const Problem& problem, const SolveOptions& options) {

@@ -58,7 +58,7 @@ struct Solution {
   double seconds = 0;
   double first_seconds = 0;  ///< until the first feasible choice
   std::int64_t rounds = 0;
-  std::string_view found_by;  ///< the technique that found the choice
+  std::string_view found_by;              ///< the technique that found the choice
   std::optional<Obstacle> obstacle = {};  ///< unless kChosen
   /// (cost - lower_bound) / cost; 0 when both are 0.
   double gap() const;

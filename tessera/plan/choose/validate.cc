@@ -39,9 +39,9 @@ class Judge {
       const std::int64_t count = std::ssize(problem_.nodes[i].costs);
       if (choices_[i] >= 0 && choices_[i] < count) continue;
       all_exist = false;
-      report(Flaw::kNoSuchStrategy, i,
-             cat("node ", i, " has strategies 0 to ", count - 1, ", and ", choices_[i],
-                 " is chosen"));
+      report(
+          Flaw::kNoSuchStrategy, i,
+          cat("node ", i, " has strategies 0 to ", count - 1, ", and ", choices_[i], " is chosen"));
     }
     if (!all_exist) return std::move(findings_);
     costs(claim);

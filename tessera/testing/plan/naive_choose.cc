@@ -104,8 +104,8 @@ Problem random_choice_problem(std::mt19937_64& random, const ChoiceFamily& famil
       for (std::size_t l = 0; l < columns; ++l) {
         const bool forbids =
             is_matching ? (k + turn) % columns != l : chance(random, family.forbidden);
-        const std::int64_t cost = is_flat ? static_cast<std::int64_t>(k + l)
-                                          : number(random, 0, family.most_cost);
+        const std::int64_t cost =
+            is_flat ? static_cast<std::int64_t>(k + l) : number(random, 0, family.most_cost);
         edge.costs.push_back(forbids && !is_flat ? kForbidden : cost);
       }
     }

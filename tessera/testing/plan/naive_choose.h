@@ -26,9 +26,9 @@ std::optional<std::int64_t> naive_cost(const choose::Problem& problem,
 struct ChoiceFamily {
   int most_nodes = 6;
   int most_strategies = 4;
-  double edges_per_node = 1.2;   ///< on average; parallel and reversed ones among them
-  double forbidden = 0.1;        ///< of the edges' entries
-  double matchings = 0.2;        ///< of the edges allow only a matching
+  double edges_per_node = 1.2;  ///< on average; parallel and reversed ones among them
+  double forbidden = 0.1;       ///< of the edges' entries
+  double matchings = 0.2;       ///< of the edges allow only a matching
   int most_cost = 20;
   int most_usage = 12;
   int most_time = 8;

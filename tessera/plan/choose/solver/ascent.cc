@@ -7,11 +7,11 @@
 namespace tessera::choose {
 namespace {
 
-constexpr int kPatience = 10;          // passes without a higher bound until the step shrinks
+constexpr int kPatience = 10;  // passes without a higher bound until the step shrinks
 constexpr double kShrink = 0.85;
-constexpr double kProgress = 1e-5;     // relative; less counts as none
-constexpr double kNew = 0.05;          // weight of a pass in the averages
-constexpr double kSoftness = 1;        // at the first step, of a node's share of the cost
+constexpr double kProgress = 1e-5;  // relative; less counts as none
+constexpr double kNew = 0.05;       // weight of a pass in the averages
+constexpr double kSoftness = 1;     // at the first step, of a node's share of the cost
 
 }  // namespace
 

@@ -13,10 +13,10 @@
 namespace tessera::choose {
 namespace {
 
-constexpr int kMostPasses = 80;        // to bound one part
-constexpr int kPassesBetween = 5;      // between looks at the exact bound
-constexpr int kMoves = 8;              // of a walk that improves the rounding
-constexpr std::size_t kMostSingle = 6; // strategies that get a part of their own
+constexpr int kMostPasses = 80;         // to bound one part
+constexpr int kPassesBetween = 5;       // between looks at the exact bound
+constexpr int kMoves = 8;               // of a walk that improves the rounding
+constexpr std::size_t kMostSingle = 6;  // strategies that get a part of their own
 
 bool is_later(const auto& x, const auto& y) {
   return x.bound != y.bound ? x.bound > y.bound : x.number < y.number;

@@ -16,8 +16,8 @@ namespace tessera::choose {
 /// Every open part of the search space is the model with fewer strategies at some nodes. A part is
 /// reduced again, and bounded by a Dual. If the bound does not reach the best known cost, the part
 /// is split at a node whose strategy the passes of the dual could not agree on.
-/// Law: lower_bound() never exceeds the least cost of the model, and when is_done(), the best choice
-/// given or found is optimal (or there is none).
+/// Law: lower_bound() never exceeds the least cost of the model, and when is_done(), the best
+/// choice given or found is optimal (or there is none).
 class Branch {
  public:
   /// `bound` is already proven; `prices` are good prices of the model's moments, or empty.

@@ -9,9 +9,9 @@ namespace {
 
 using Wide = __int128;
 
-constexpr int kPriceBits = 40;                               // of a price per byte, after the point
-constexpr std::int64_t kMostShift = std::int64_t{1} << 58;   // of one message or priced usage
-constexpr std::int64_t kUnreachable = std::int64_t{1} << 60; // a forbidden pair
+constexpr int kPriceBits = 40;                              // of a price per byte, after the point
+constexpr std::int64_t kMostShift = std::int64_t{1} << 58;  // of one message or priced usage
+constexpr std::int64_t kUnreachable = std::int64_t{1} << 60;  // a forbidden pair
 
 std::int64_t clamped(Wide value) {
   return static_cast<std::int64_t>(std::clamp<Wide>(value, -kMostShift, kMostShift));

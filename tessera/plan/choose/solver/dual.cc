@@ -21,7 +21,8 @@ Dual::Dual(const Model& model, const FloatTables& tables)
     total += tables.width(link.b);
   }
   if (!messages_.assign(total, 0) || !priced_.assign(tables.size(), 0) ||
-      !beliefs_.assign(tables.size(), 0)) return;
+      !beliefs_.assign(tables.size(), 0))
+    return;
   favourites_.assign(model.nodes(), 0);
   for (std::uint32_t node = 0; node < model.nodes(); ++node) {
     std::uint32_t forward = 0;

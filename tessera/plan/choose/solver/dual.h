@@ -18,9 +18,9 @@ namespace tessera::choose {
 /// added to the costs, and the priced room subtracted, a choice that fits costs at most what it
 /// costs without prices; so the least priced cost over all choices, fitting or not, is a lower
 /// bound. That least cost is bounded in turn by sequential tree-reweighted message passing
-/// (Kolmogorov 2006): costs are shifted between nodes and links, which changes the cost of no choice,
-/// until the sum of the least entries is as large as one can get. Passes over the nodes alternate
-/// with steps of the prices along the average violation of the room.
+/// (Kolmogorov 2006): costs are shifted between nodes and links, which changes the cost of no
+/// choice, until the sum of the least entries is as large as one can get. Passes over the nodes
+/// alternate with steps of the prices along the average violation of the room.
 class Dual {
  public:
   Dual(const Model& model, const FloatTables& tables);

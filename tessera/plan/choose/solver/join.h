@@ -36,8 +36,8 @@ struct Joined {
   };
 
   std::vector<Decision> decisions;
-  std::vector<Edge> edges;       ///< at most one for two decisions
-  std::vector<Member> members;   ///< one per node
+  std::vector<Edge> edges;         ///< at most one for two decisions
+  std::vector<Member> members;     ///< one per node
   std::vector<std::int64_t> ends;  ///< moment m is the time [ends[m], ends[m + 1])
   std::vector<std::int64_t> room;  ///< the limit at every moment; empty without a limit
   /// The node that has no strategy left, when pairs alone exclude every choice.

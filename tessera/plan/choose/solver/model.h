@@ -27,8 +27,9 @@ struct Model {
   };
 
   std::int64_t constant = 0;
-  std::vector<std::uint32_t> first = {0};  ///< of each node's strategies in `costs`; one more at the end
-  std::vector<std::int64_t> costs;         ///< never forbidden; may be negative
+  std::vector<std::uint32_t> first = {
+      0};                           ///< of each node's strategies in `costs`; one more at the end
+  std::vector<std::int64_t> costs;  ///< never forbidden; may be negative
   std::vector<Link> links;
   std::vector<std::int64_t> tables;
   std::vector<std::uint32_t> first_link = {0};  ///< of each node in `links_of`

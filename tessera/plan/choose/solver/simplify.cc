@@ -162,9 +162,8 @@ class Simplifier {
     while (last != out_.room.end() && *last == *least) ++last;
     const auto from = static_cast<std::size_t>(least - out_.room.begin());
     const auto to = static_cast<std::size_t>(last - out_.room.begin());
-    out_.shortage = Shortage{{ends_[out_.moments[from]], ends_[out_.moments[to - 1] + 1]},
-                             limit_ - *least,
-                             limit_};
+    out_.shortage = Shortage{
+        {ends_[out_.moments[from]], ends_[out_.moments[to - 1] + 1]}, limit_ - *least, limit_};
   }
 
   /// Drops strategies that exceed the room even if all others use as little as they can.

@@ -58,9 +58,9 @@ struct Simplified {
   std::vector<Edge> edges;
   std::vector<Fold> folds;
   std::vector<std::int64_t> room;
-  std::vector<std::uint32_t> moments;  ///< the joined moment of each moment left
-  std::optional<Shortage> shortage = {};         ///< proven: memory never suffices
-  std::optional<std::size_t> impossible = {};    ///< a decision without strategies
+  std::vector<std::uint32_t> moments;          ///< the joined moment of each moment left
+  std::optional<Shortage> shortage = {};       ///< proven: memory never suffices
+  std::optional<std::size_t> impossible = {};  ///< a decision without strategies
 };
 
 Simplified simplify(Joined joined);

@@ -11,7 +11,7 @@ constexpr double kRaise = 1.05;
 constexpr double kRaiseMean = 0.02;
 constexpr double kFull = 0.97;
 constexpr double kLower = 0.97;
-}
+}  // namespace
 
 Walk::Walk(const Model& model, const FloatTables& tables, std::uint64_t seed)
     : model_(model),
@@ -28,7 +28,8 @@ Walk::Walk(const Model& model, const FloatTables& tables, std::uint64_t seed)
   }
   if (!message_.assign(widest, 0)) return;
   if (!noise_.assign((1U << 14) + widest, 0)) return;
-  for (float& each : noise_) each = static_cast<float>(std::log(-std::log(1 - random_.unit()) + 1e-9));
+  for (float& each : noise_)
+    each = static_cast<float>(std::log(-std::log(1 - random_.unit()) + 1e-9));
 }
 
 void Walk::start(Choice choice, std::span<const double> prices) {
@@ -118,7 +119,8 @@ void Walk::solve_tree(float scale, float noise) {
     const float* const costs = tables_.costs(node);
     const float* const priced = priced_.data() + tables_.first(node);
     const float* const random = noise_.data() + random_.below(1U << 14);
-    for (std::uint32_t k = 0; k < width; ++k) sum[k] = costs[k] + scale * priced[k] + noise * random[k];
+    for (std::uint32_t k = 0; k < width; ++k)
+      sum[k] = costs[k] + scale * priced[k] + noise * random[k];
     for (const std::uint32_t link : model_.links_at(node)) {
       const bool is_a = model_.links[link].a == node;
       const std::uint32_t other = is_a ? model_.links[link].b : model_.links[link].a;
@@ -276,7 +278,8 @@ void Walk::adapt_prices() {
   for (std::size_t m = 0; m < prices_.size(); ++m) {
     if (blocked_[m] > 0) {
       prices_[m] = prices_[m] * kRaise + kRaiseMean * mean;
-    } else if (prices_[m] > 0 && static_cast<double>(loads[m]) < kFull * static_cast<double>(model_.room[m])) {
+    } else if (prices_[m] > 0 &&
+               static_cast<double>(loads[m]) < kFull * static_cast<double>(model_.room[m])) {
       prices_[m] *= kLower;
     }
   }
@@ -310,7 +313,9 @@ void Walk::apply(double temperature) {
   if (!waits) {
     // Those that cost more are tried for the sake of variety.
     for (Patch& patch : patches_) {
-      if (patch.is_put || static_cast<double>(patch.delta) > temperature * -std::log(1 - random_.unit())) continue;
+      if (patch.is_put ||
+          static_cast<double>(patch.delta) > temperature * -std::log(1 - random_.unit()))
+        continue;
       try_put(patch);
     }
     return;
@@ -325,8 +330,9 @@ void Walk::apply(double temperature) {
     if (!patches_[p].is_put && patches_[p].delta <= 0 && try_put(patches_[p])) stage_.push_back(p);
   }
   if (stage_.size() > freeing) {
-    std::sort(stage_.begin(), stage_.begin() + static_cast<std::ptrdiff_t>(freeing),
-              [&](std::uint32_t x, std::uint32_t y) { return patches_[x].delta > patches_[y].delta; });
+    std::sort(
+        stage_.begin(), stage_.begin() + static_cast<std::ptrdiff_t>(freeing),
+        [&](std::uint32_t x, std::uint32_t y) { return patches_[x].delta > patches_[y].delta; });
     for (std::size_t k = 0; k < freeing; ++k) {
       Patch& patch = patches_[stage_[k]];
       put(patch, false);

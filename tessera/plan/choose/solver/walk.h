@@ -91,8 +91,8 @@ class Walk {
   Choice best_;
 
   std::vector<TreeNode> tree_;
-  std::vector<std::uint32_t> mark_;     ///< of each node: the move in which it was last touched
-  std::vector<std::uint32_t> touched_;  ///< links to the tree, in that move
+  std::vector<std::uint32_t> mark_;      ///< of each node: the move in which it was last touched
+  std::vector<std::uint32_t> touched_;   ///< links to the tree, in that move
   std::vector<std::uint32_t> position_;  ///< in tree_, if it is in the tree of this move
   std::vector<std::uint32_t> frontier_;
   std::vector<Patch> patches_;

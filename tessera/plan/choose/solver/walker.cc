@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::uint32_t kLargeTree = 1000;
 constexpr double kSmallTree = 30;
-constexpr int kMostRounds = 12;            // of settling
+constexpr int kMostRounds = 12;  // of settling
 constexpr std::int64_t kMostRepairs = 3000;
-constexpr double kPress = 0.1;             // how much prices rise in a round of settling
-constexpr double kTemperature = 10;        // of annealing, in units of the bound per node
+constexpr double kPress = 0.1;       // how much prices rise in a round of settling
+constexpr double kTemperature = 10;  // of annealing, in units of the bound per node
 constexpr double kNoise = 0.1;
-constexpr double kFinal = 0.15;            // of the search refines the best choice
-constexpr double kLonger = 1.3;            // each cycle than the one before
-constexpr std::int64_t kVisits = 60;       // of each node in the first annealing
+constexpr double kFinal = 0.15;       // of the search refines the best choice
+constexpr double kLonger = 1.3;       // each cycle than the one before
+constexpr std::int64_t kVisits = 60;  // of each node in the first annealing
 constexpr double kMeanTree = 150;
 constexpr std::int64_t kMovesBetween = 256;  // changes of prices
 
@@ -29,8 +29,8 @@ Walker::Walker(const Model& model, const FloatTables& tables, std::uint64_t seed
 }
 
 std::uint32_t Walker::random_size() {
-  return static_cast<std::uint32_t>(
-      kSmallTree * std::pow(kLargeTree / kSmallTree, walk_.random().unit()));
+  return static_cast<std::uint32_t>(kSmallTree *
+                                    std::pow(kLargeTree / kSmallTree, walk_.random().unit()));
 }
 
 void Walker::guide(std::span<const double> prices, double bound, const Choice& start) {
