@@ -253,7 +253,6 @@ class Search {
   std::int64_t rounds_ = 0;
   std::int64_t work_ = kFirstWork;  ///< of the next round
   double first_seconds_ = 0;
-  int next_start_ = 0;
   bool is_started_ = false;
   bool is_ascent_over_ = false;
   bool is_walking_ = false;

@@ -130,8 +130,9 @@ void Branch::look_at(const Part& part) {
   std::vector<std::uint32_t> order(model.strategies(node));
   std::iota(order.begin(), order.end(), 0U);
   const float* belief = ascent.dual().belief(node);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t x, std::uint32_t y) { return belief[x] < belief[y]; });
+  std::sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) {
+    return belief[x] != belief[y] ? belief[x] < belief[y] : x < y;
+  });
   const auto root_node = static_cast<std::uint32_t>(reduction.node_of(node));
   std::vector<std::vector<std::uint32_t>> groups;
   for (std::size_t k = 0; k < order.size(); ++k) {

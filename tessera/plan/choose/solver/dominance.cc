@@ -84,8 +84,9 @@ std::vector<bool> dominated_strategies(const Simplified& problem, std::size_t no
   const std::vector<double> averages = comparison.averages();
   std::vector<std::size_t> order(averages.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t x, std::size_t y) { return averages[x] < averages[y]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+    return averages[x] != averages[y] ? averages[x] < averages[y] : x < y;
+  });
   std::vector<bool> dominated(averages.size());
   for (std::size_t at = 0; at < order.size(); ++at) {
     const std::size_t worse = order[at];
