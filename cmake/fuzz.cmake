@@ -5,7 +5,7 @@
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
 # The references for comparison: moves by loops over elements, plans by trying all orders. The rest of
 # tessera/testing needs the libraries of the tests.
-set(TESSERA_FUZZ_REFERENCES exchange/exchange_runs.cc generate.cc memory/families.cc memory/naive_alloc.cc naive.cc
+set(TESSERA_FUZZ_REFERENCES exchange/exchange_runs.cc generate.cc memory/families.cc memory/naive_alloc.cc naive.cc plan/naive_choose.cc
     naive_slots.cc reshard/naive_reshard.cc)
 list(TRANSFORM TESSERA_FUZZ_REFERENCES PREPEND ${PROJECT_SOURCE_DIR}/tessera/testing/)
 add_library(fuzz_references STATIC EXCLUDE_FROM_ALL ${TESSERA_FUZZ_REFERENCES})

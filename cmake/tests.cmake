@@ -120,7 +120,7 @@ list(FILTER tools_mpi_tests INCLUDE REGEX "_mpi_test\\.cc$")
 list(FILTER tools_tests EXCLUDE REGEX "_mpi_test\\.cc$")
 if(tools_tests AND TARGET tessera-cli)
   tessera_add_gtest(tools_test unit ${tools_tests})
-  target_link_libraries(tools_test PRIVATE tessera_tools)
+  target_link_libraries(tools_test PRIVATE tessera_tools ZLIB::ZLIB)  # makes compressed files
   add_library(other_mpi_module MODULE tools/testdata/other_mpi_module.cc)  # of another version
   target_link_libraries(other_mpi_module PRIVATE tessera)
   add_library(foreign_module MODULE tools/testdata/foreign_module.cc)  # not a module of Tessera

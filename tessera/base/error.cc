@@ -46,6 +46,7 @@ constexpr std::array kCodeNames = {
     std::pair{ErrorCode::kBadAlignment, std::string_view("bad_alignment")},
     std::pair{ErrorCode::kBadBlock, std::string_view("bad_block")},
     std::pair{ErrorCode::kBadBuffer, std::string_view("bad_buffer")},
+    std::pair{ErrorCode::kBadProblem, std::string_view("bad_problem")},
     std::pair{ErrorCode::kSyntax, std::string_view("syntax")},
     std::pair{ErrorCode::kUnknownName, std::string_view("unknown_name")},
     std::pair{ErrorCode::kUnknownNotation, std::string_view("unknown_notation")},

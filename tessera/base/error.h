@@ -50,6 +50,8 @@ enum class ErrorCode : std::uint8_t {
   kBadAlignment,  ///< an alignment that is not a power of two, or too large
   kBadBlock,      ///< a block that a pool did not allocate, was freed already, or was never freed
   kBadBuffer,     ///< a buffer with an invalid lifetime, size, place or alias
+  // Planning.
+  kBadProblem,  ///< a problem of choices whose lists disagree, or with a negative number
   // Text.
   kSyntax,           ///< the text does not follow the grammar
   kUnknownName,      ///< a keyword, notation, flag or option that does not exist

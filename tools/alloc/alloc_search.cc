@@ -2,45 +2,16 @@
 #include "tools/alloc/alloc_search.h"
 
 #include <algorithm>
-#include <csignal>
 #include <ostream>
 
 #include "tessera/base/text.h"
+#include "tools/terminal/interrupts.h"
 
 namespace tessera::tools {
 namespace {
 
 constexpr double kQuietSeconds = 1;
 constexpr double kBetweenSeconds = 0.2;
-
-volatile std::sig_atomic_t interrupt_seen = 0;
-
-extern "C" void note_interrupt(int) { interrupt_seen = 1; }
-
-/// Treats the first SIGINT of its scope as a request to stop.
-class Interrupts {
- public:
-  Interrupts() {
-    interrupt_seen = 0;
-    struct sigaction action = {};
-    action.sa_handler = note_interrupt;
-    sigemptyset(&action.sa_mask);
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    is_set_ = sigaction(SIGINT, nullptr, &before_) == 0 && before_.sa_handler != SIG_IGN &&
-              sigaction(SIGINT, &action, nullptr) == 0;
-  }
-  ~Interrupts() {
-    if (is_set_) sigaction(SIGINT, &before_, nullptr);
-  }
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-
-  static bool seen() { return interrupt_seen != 0; }
-
- private:
-  struct sigaction before_ = {};
-  bool is_set_ = false;
-};
 
 struct Watcher {
   std::ostream* err = nullptr;  ///< null where no progress is shown

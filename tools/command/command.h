@@ -149,6 +149,7 @@ Verb convert_verb();
 Verb relayout_verb();
 Verb reshard_verb();
 Verb alloc_verb();
+Verb choose_verb();
 Verb check_verb();
 Verb targets_verb();
 Verb bench_verb();
