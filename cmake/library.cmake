@@ -5,8 +5,10 @@
 file(GLOB_RECURSE TESSERA_SOURCES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
      ${PROJECT_SOURCE_DIR}/tessera/*.cc)
 if(TESSERA_ROOMS)
-  string(REPLACE ";" "|" rooms "${TESSERA_ROOMS};testing")
-  list(FILTER TESSERA_SOURCES INCLUDE REGEX "^tessera/(${rooms})/")
+  # Of testing/, what all rooms share and what is for these.
+  string(REPLACE ";" "|" rooms "${TESSERA_ROOMS}")
+  list(FILTER TESSERA_SOURCES INCLUDE REGEX
+       "^tessera/(${rooms})/|^tessera/testing/[^/]*$|^tessera/testing/(${rooms}|pages|source)/")
 endif()
 
 set(library_sources ${TESSERA_SOURCES})
