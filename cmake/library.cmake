@@ -12,7 +12,7 @@ if(TESSERA_ROOMS)
 endif()
 
 set(library_sources ${TESSERA_SOURCES})
-list(FILTER library_sources EXCLUDE REGEX "_(test|sweep|fuzz|bench)\\.cc$|^tessera/(testing|mpi)/")
+list(FILTER library_sources EXCLUDE REGEX "_(test|sweep|fuzz|bench)\\.cc$|^tessera/(testing|mpi|onnx)/")
 
 find_package(Threads REQUIRED)
 add_library(tessera ${library_sources})
