@@ -89,7 +89,10 @@ class Op {
   const OpRule& rule() const { return *rule_; }
   std::string_view name() const { return rule_->name; }
   bool is(std::string_view name) const { return rule_->name == name; }
-  friend bool operator==(Op a, Op b) { return a.rule_ == b.rule_; }
+  /// By name: a module that is loaded has a table of its own.
+  friend bool operator==(Op a, Op b) {
+    return a.rule_ == b.rule_ || a.rule_->name == b.rule_->name;
+  }
 
  private:
   explicit Op(const OpRule* rule) : rule_(rule) {}
