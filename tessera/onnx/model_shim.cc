@@ -55,6 +55,17 @@ Result<Proto> parse(std::string_view bytes, std::string_view what) {
   });
 }
 
+void add_defaults(const ::onnx::OpSchema& schema, ::onnx::NodeProto& node) {
+  for (const auto& [name, attribute] : schema.attributes()) {
+    const auto is_given = [&](const ::onnx::AttributeProto& each) { return each.name() == name; };
+    if (attribute.default_value.name().empty() ||
+        std::any_of(node.attribute().begin(), node.attribute().end(), is_given)) {
+      continue;
+    }
+    *node.add_attribute() = attribute.default_value;
+  }
+}
+
 }  // namespace
 
 Result<::onnx::ModelProto> parse_model(std::string_view bytes) {
@@ -89,11 +100,12 @@ Status check_model(const ::onnx::ModelProto& model) {
   });
 }
 
-Result<::onnx::FunctionProto> function_of(const ::onnx::NodeProto& node, int version,
+Result<::onnx::FunctionProto> function_of(::onnx::NodeProto& node, int version,
                                           const std::vector<::onnx::TypeProto>& inputs) {
   return guarded(ErrorCode::kNotSupported, [&]() -> Result<::onnx::FunctionProto> {
     const ::onnx::OpSchema* const schema =
         ::onnx::OpSchemaRegistry::Schema(node.op_type(), version, node.domain());
+    if (schema != nullptr) add_defaults(*schema, node);
     if (schema != nullptr && schema->HasFunction()) return *schema->GetFunction();
     if (schema != nullptr && schema->HasContextDependentFunction()) {
       ::onnx::FunctionBodyBuildContextImpl context(node, inputs);

@@ -17,9 +17,10 @@ Result<::onnx::TensorProto> parse_tensor_proto(std::string_view bytes);
 /// libonnx's checker: kBadGraph with its message.
 Status check_model(const ::onnx::ModelProto& model);
 
-/// The function that defines an op in terms of others, for the inputs of this node; kNotSupported
-/// without one. Types of inputs that are not known are empty.
-Result<::onnx::FunctionProto> function_of(const ::onnx::NodeProto& node, int version,
+/// The function that defines an op in terms of others, for the inputs of this node, which gets the
+/// defaults of the attributes that it does not give; kNotSupported without a function. Types of
+/// inputs that are not known are empty.
+Result<::onnx::FunctionProto> function_of(::onnx::NodeProto& node, int version,
                                           const std::vector<::onnx::TypeProto>& inputs);
 
 }  // namespace tessera::onnx_import

@@ -208,11 +208,12 @@ class Importer {
     const int opset = version == versions.end() ? 1 : version->second;
     const Converter converter = domain.empty() ? converter_of(node.op_type()) : nullptr;
     if (converter == nullptr) {
-      const Result<FunctionProto> function = function_of(node, opset, types_of(inputs));
+      NodeProto whole = node;  // with the defaults of its attributes
+      const Result<FunctionProto> function = function_of(whole, opset, types_of(inputs));
       if (function) {
         Versions inner = versions_of(function->opset_import());
         if (inner.empty()) inner = versions;
-        return inline_function(*function, node, inner, nesting);
+        return inline_function(*function, whole, inner, nesting);
       }
       count(op);
       refuse(shown(node), op, function.error());
