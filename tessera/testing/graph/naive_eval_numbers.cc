@@ -162,6 +162,12 @@ bool reduction(NaiveCall& call) {
     reduced[dim_at(axis, reduced.size())] = true;
   }
   call.out().elements.clear();
+  if (x.elements.empty()) {
+    // A sum of nothing is 0, a product 1; a largest element does not exist.
+    if (call.op != "reduce_sum" && call.op != "reduce_l1" && call.op != "reduce_prod") return false;
+    fill(call, [&](const Index&) { return call.op == "reduce_prod" ? 1.0L : 0.0L; });
+    return true;
+  }
   for (const std::vector<Real>& list : groups_of(x, reduced)) {
     Real sum = 0;
     Real product = 1;
