@@ -151,6 +151,7 @@ Verb reshard_verb();
 Verb alloc_verb();
 Verb check_verb();
 Verb targets_verb();
+Verb graph_verb();
 Verb bench_verb();
 Verb completion_verb();
 Verb man_verb();
