@@ -205,9 +205,8 @@ Result<std::int64_t> JsonReader::integer() {
   if (peek() != Next::kNumber) return expected("an integer");
   TESSERA_TRY(const std::string_view digits, number());
   std::int64_t value = 0;
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, value);
-  if (error == std::errc() && end == last) return value;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc() && end == digits.data() + digits.size()) return value;
   return Error{ErrorCode::kBadNumber, cat(quote_name(digits), " is not a 64-bit integer"), span_,
                "write it in digits; the largest is 9223372036854775807"};
 }

@@ -11,7 +11,7 @@ namespace tessera::graph {
 namespace {
 
 std::string real_text(double value) {
-  const std::string text = dump(Json(value));
+  std::string text = dump(Json(value));
   if (text != "null") return text;
   return value != value ? "nan" : value > 0 ? "inf" : "-inf";
 }

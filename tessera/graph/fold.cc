@@ -334,10 +334,8 @@ std::optional<Numbers> reduced(const Call& call, const Numbers& x, const TensorT
     }
     const auto at = static_cast<std::size_t>(type.shape.linear(to));
     if (x.real()) {
-      const float narrow = static_cast<float>(
-          begun[at] ? *real_result(step, out.reals[at], x.reals[i]) : x.reals[i]);
-      const double wide = begun[at] ? *real_result(step, out.reals[at], x.reals[i]) : x.reals[i];
-      out.reals[at] = type.dtype == DType::kF32 ? narrow : wide;
+      const double sum = begun[at] ? *real_result(step, out.reals[at], x.reals[i]) : x.reals[i];
+      out.reals[at] = type.dtype == DType::kF32 ? static_cast<float>(sum) : sum;
     } else {
       out.integers[at] =
           begun[at] ? wrapped(*integer_result(step, out.integers[at], x.integers[i]), x.dtype)
@@ -467,9 +465,9 @@ std::optional<std::vector<Data>> fold(const Call& call, std::span<const Data* co
   if (op == "constant_of_shape") return one(filled(call, outputs[0].dtype));
 
   bool fills = !inputs.empty() && keeps_fills(op, call);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == nullptr || inputs[i]->form == Data::Form::kNone) return std::nullopt;
-    fills = fills && inputs[i]->form == Data::Form::kFill;
+  for (const Data* const input : inputs) {
+    if (input == nullptr || input->form == Data::Form::kNone) return std::nullopt;
+    fills = fills && input->form == Data::Form::kFill;
   }
   if (!fills && outputs[0].shape.elements() > kMostFolded) return std::nullopt;
   std::vector<Numbers> x;
