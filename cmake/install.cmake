@@ -32,11 +32,17 @@ set(TESSERA_PYFLAME_HEADERS
     tessera/memory/advice.h tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
     tessera/memory/mesh_plan.h
     tessera/memory/shortfall.h tessera/notation/pyflame/pyflame.h
-    tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h
+    tessera/pyflame/ir_graph.h tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h
     tessera/pyflame/pe_memory_planner.h)
 
+# Models.
+set(TESSERA_GRAPH_HEADERS
+    tessera/graph/attributes.h tessera/graph/builder.h tessera/graph/data.h tessera/graph/figures.h
+    tessera/graph/graph.h tessera/graph/graph_json.h tessera/graph/hash.h tessera/graph/op.h
+    tessera/graph/program.h)
+
 set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-foreach(set core exchange pyflame)
+foreach(set core exchange pyflame graph)
   string(TOUPPER ${set} SET)
   list(TRANSFORM TESSERA_${SET}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
   target_sources(tessera PUBLIC FILE_SET ${set} TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
@@ -45,7 +51,7 @@ endforeach()
 target_sources(tessera PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${PROJECT_BINARY_DIR}/generated/tessera/version.h)
 install(TARGETS tessera EXPORT tessera-targets
-        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET generated)
+        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET graph FILE_SET generated)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()
@@ -55,6 +61,9 @@ if(TARGET tessera_mpi)
                  FILES ${PROJECT_SOURCE_DIR}/tessera/mpi/mpi_exchange.h)
   install(TARGETS tessera_mpi EXPORT tessera-mpi-targets FILE_SET HEADERS)
   install(TARGETS tessera_mpi_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
+endif()
+if(TARGET tessera_onnx_module)
+  install(TARGETS tessera_onnx_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

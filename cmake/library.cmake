@@ -5,12 +5,14 @@
 file(GLOB_RECURSE TESSERA_SOURCES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
      ${PROJECT_SOURCE_DIR}/tessera/*.cc)
 if(TESSERA_ROOMS)
-  string(REPLACE ";" "|" rooms "${TESSERA_ROOMS};testing")
-  list(FILTER TESSERA_SOURCES INCLUDE REGEX "^tessera/(${rooms})/")
+  # Of testing/, what all rooms share and what is for these.
+  string(REPLACE ";" "|" rooms "${TESSERA_ROOMS}")
+  list(FILTER TESSERA_SOURCES INCLUDE REGEX
+       "^tessera/(${rooms})/|^tessera/testing/[^/]*$|^tessera/testing/(${rooms}|pages|source)/")
 endif()
 
 set(library_sources ${TESSERA_SOURCES})
-list(FILTER library_sources EXCLUDE REGEX "_(test|sweep|fuzz|bench)\\.cc$|^tessera/(testing|mpi)/")
+list(FILTER library_sources EXCLUDE REGEX "_(test|sweep|fuzz|bench)\\.cc$|^tessera/(testing|mpi|onnx)/")
 
 find_package(Threads REQUIRED)
 add_library(tessera ${library_sources})

@@ -10,6 +10,10 @@
 
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/resharder.h"
+#include "tessera/graph/builder.h"
+#include "tessera/graph/figures.h"
+#include "tessera/graph/graph_json.h"
+#include "tessera/graph/program.h"
 #include "tessera/tessera.h"
 
 namespace {
@@ -299,6 +303,22 @@ tessera::Status plan_memory() {
   return tessera::ok_status();
 }
 
+tessera::Status describe_a_model() {
+  tessera::graph::GraphBuilder builder("classifier");
+  TESSERA_TRY(const auto x, builder.input("x", {1, 784}));
+  TESSERA_TRY(const auto w, builder.parameter("w", {784, 10}));
+  TESSERA_TRY(const auto h, builder.add("matmul", {x, w}));
+  TESSERA_TRY(const auto p, builder.add("softmax", {h}, {{"axis", -1}}));
+  TESSERA_CHECK_OK(builder.output(p));
+  const tessera::graph::Graph model = std::move(builder).finish();
+  const std::string json = tessera::graph::to_json(model);
+  TESSERA_TRY(const tessera::graph::Graph same, tessera::graph::parse_graph(json));
+  const tessera::memory::Program program = tessera::graph::program_of(model);
+  expect(same == model && program.ops.size() == 2);
+  expect(tessera::graph::figures_of(model).parameters == 7840);
+  return tessera::ok_status();
+}
+
 tessera::Status check_mlir() {
   const std::string mlir =
       "#l1 = #tt.memory_space<l1>\n"
@@ -345,10 +365,26 @@ tessera::Status exchange_between_threads() {
 
 int main() {
   expect(slot_of("tensor<4x6xf32, strided<[6, 1]>>", {1, 2}).ok());
-  for (const auto snippet :
-       {errors, read_a_layout, find_an_element, find_many_elements, build_by_hand, views, compare,
-        convert, padding, runs, what_a_place_holds, relayout, relayout_as_c, reshard_cost,
-        reshard_transfers, machines, plan_memory, check_mlir, exchange_between_threads}) {
+  for (const auto snippet : {errors,
+                             read_a_layout,
+                             find_an_element,
+                             find_many_elements,
+                             build_by_hand,
+                             views,
+                             compare,
+                             convert,
+                             padding,
+                             runs,
+                             what_a_place_holds,
+                             relayout,
+                             relayout_as_c,
+                             reshard_cost,
+                             reshard_transfers,
+                             machines,
+                             plan_memory,
+                             describe_a_model,
+                             check_mlir,
+                             exchange_between_threads}) {
     const tessera::Status status = snippet();
     if (!status) std::cerr << tessera::render(status.error(), "");
     expect(status.ok());

@@ -55,6 +55,8 @@ constexpr std::array kCodeNames = {
     std::pair{ErrorCode::kTextTooLong, std::string_view("text_too_long")},
     std::pair{ErrorCode::kContradiction, std::string_view("contradiction")},
     std::pair{ErrorCode::kBadTarget, std::string_view("bad_target")},
+    std::pair{ErrorCode::kBadGraph, std::string_view("bad_graph")},
+    std::pair{ErrorCode::kBadNode, std::string_view("bad_node")},
     std::pair{ErrorCode::kUsage, std::string_view("usage")},
     std::pair{ErrorCode::kBadJson, std::string_view("bad_json")},
     std::pair{ErrorCode::kIo, std::string_view("io")},

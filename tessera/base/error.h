@@ -61,6 +61,9 @@ enum class ErrorCode : std::uint8_t {
   kTextTooLong,      ///< the text is longer than the limit
   kContradiction,    ///< a text that contradicts itself
   kBadTarget,        ///< a machine description with a missing or invalid field
+  // Graphs.
+  kBadGraph,  ///< a graph with a cycle, a value that nothing defines, or one that is defined twice
+  kBadNode,   ///< a node with a wrong number of inputs or outputs, or an invalid attribute
   // The command.
   kUsage,    ///< an invalid command line
   kBadJson,  ///< a batch request that is not a JSON object, or has a bad value

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "tessera/graph/program.h"
 #include "tessera/pyflame/pe_memory_planner.h"
 
 namespace tessera::pyflame {
+
+PEGraph PEGraph::of(const graph::Graph& graph) {
+  memory::Program program = graph::program_of(graph);
+  PEGraph out;
+  out.ops = std::move(program.ops);
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    const graph::TensorType& type = graph.values[v].type;
+    out.add({graph.values[v].name, type.shape.extents(), type.dtype, program.values[v].kind,
+             program.values[v].output});
+  }
+  return out;
+}
 
 TensorId PEGraph::add(PETensor tensor) {
   tensors.push_back(std::move(tensor));

@@ -10,6 +10,7 @@
 
 #include "tessera/base/dtype.h"
 #include "tessera/base/result.h"
+#include "tessera/graph/graph.h"
 #include "tessera/memory/liveness.h"
 #include "tessera/memory/mesh_plan.h"
 #include "tessera/pyflame/memory_plan.h"
@@ -27,11 +28,16 @@ struct PETensor {
   bool stays = false;   ///< an input that stays in memory throughout
 };
 
-/// Tensors, and ops in the order in which they run. Transforms between layouts are ops too, so
-/// memory is planned after they are inserted, and one that several consumers share is planned once.
+/// What the planner needs of a graph: tensors, and ops in the order in which they run. A model
+/// comes from graph::Graph through `of`; programs that only plan memory may also fill it
+/// themselves, with ops of any name. Transforms between layouts are ops too, so memory is planned
+/// after they are inserted, and one that several consumers share is planned once.
 struct PEGraph {
   std::vector<PETensor> tensors;
   std::vector<memory::Op> ops;  ///< inputs and outputs are TensorIds
+
+  /// The tensors and ops of a graph, as graph::program_of derives them. TensorIds are ValueIds.
+  static PEGraph of(const graph::Graph& graph);
 
   TensorId add(PETensor tensor);
   /// Adds an op with one output; both have the name `name`.

@@ -152,6 +152,7 @@ Verb alloc_verb();
 Verb choose_verb();
 Verb check_verb();
 Verb targets_verb();
+Verb graph_verb();
 Verb bench_verb();
 Verb completion_verb();
 Verb man_verb();

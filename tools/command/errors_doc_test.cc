@@ -16,6 +16,8 @@
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/resharder.h"
+#include "tessera/graph/builder.h"
+#include "tessera/graph/graph_json.h"
 #include "tessera/layout/placement.h"
 #include "tessera/layout/view.h"
 #include "tessera/notation/morello/morello.h"
@@ -89,6 +91,18 @@ const std::map<std::string, std::function<std::string()>>& api_examples() {
          const reshard::Reshard gather = *reshard::Reshard::make(grid.placement, one.placement,
                                                                  *reshard::PhysicalMesh::of(wafer));
          return render(reshard::feasible(gather, wafer).error(), "");
+       }},
+      {"bad_graph",
+       [] {
+         const std::string text =
+             R"({"tessera_graph": 1, "nodes": [{"op": "relu", "inputs": ["x"], "outputs": ["y"]}]})";
+         return render(graph::parse_graph(text).error(), text);
+       }},
+      {"bad_node",
+       [] {
+         graph::GraphBuilder builder;
+         const graph::ValueId x = *builder.input("x", {2, 3});
+         return render(builder.add("softmax", {x}, {{"axis", 2}}, "p").error(), "");
        }},
       {"plans_differ",
        [] {

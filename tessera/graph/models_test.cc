@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/graph/models/models.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tessera/graph/builder.h"
+#include "tessera/graph/figures.h"
+#include "tessera/graph/fold.h"
+#include "tessera/graph/graph_json.h"
+#include "tessera/graph/hash.h"
+#include "tessera/graph/passes/dead_code.h"
+#include "tessera/graph/program.h"
+#include "tessera/testing/graph/random_graphs.h"
+
+namespace tessera::graph {
+namespace {
+
+TEST(Models, AreValidAndRoundTrip) {
+  for (const std::string_view name : model_names()) {
+    const Result<Graph> graph = make_model(name, {});
+    ASSERT_TRUE(graph) << name << ": " << graph.error().message;
+    const Status status = check(*graph);
+    ASSERT_TRUE(status) << name << ": " << status.error().message;
+    EXPECT_FALSE(graph->outputs.empty());
+    const Result<Graph> back = parse_graph(to_json(*graph));
+    ASSERT_TRUE(back) << name;
+    EXPECT_EQ(*back, *graph);
+    EXPECT_EQ(without_dead_code(*graph), *graph) << name << " has nodes that nothing needs";
+  }
+  EXPECT_EQ(make_model("resnet51", {}).error().code, ErrorCode::kUnknownName);
+  ModelOptions odd;
+  odd.heads = 7;
+  EXPECT_EQ(make_model("bert-base", odd).error().code, ErrorCode::kOutOfRange);
+  EXPECT_EQ(make_model("llama", odd).error().code, ErrorCode::kOutOfRange);
+}
+
+/// The published numbers of parameters. ResNet-50: 25,557,032. MobileNet-v2: 3,504,872. BERT-base
+/// with its pooler: 109,482,240. Mixer-S/16: about 18.5 million. Llama 3 8B: 8,030,261,248.
+TEST(Models, HaveThePublishedParameters) {
+  const auto parameters = [](std::string_view name, const ModelOptions& options = {}) {
+    return figures_of(*make_model(name, options)).parameters;
+  };
+  EXPECT_EQ(parameters("resnet50"), 25557032);
+  EXPECT_EQ(parameters("mobilenet-v2"), 3504872);
+  EXPECT_EQ(parameters("bert-base"), 109482240);
+  EXPECT_EQ(parameters("mlp"), 1024 * 512 + 512 + 512 * 256 + 256 + 256 * 10 + 10);
+  EXPECT_NEAR(static_cast<double>(parameters("mlp-mixer")), 18.5e6, 0.1e6);
+  ModelOptions llama;
+  llama.layers = 32;
+  EXPECT_EQ(parameters("llama", llama), 8030261248);
+}
+
+/// ResNet-50 on 224x224 is published as 4.1 billion multiply-adds.
+TEST(Models, HaveThePublishedArithmetic) {
+  const Figures figures = figures_of(*make_model("resnet50", {}));
+  EXPECT_NEAR(static_cast<double>(figures.flops) / 2, 4.1e9, 0.1e9);
+}
+
+TEST(Models, DecodeReadsTheCacheAndReturnsIt) {
+  ModelOptions options;
+  options.past = 100;
+  const Graph graph = *make_model("llama", options);
+  EXPECT_EQ(graph.outputs.size(), 5U);  // keys and values of two layers, and the logits
+  EXPECT_EQ(graph.values[graph.outputs[0]].type.to_string(), "f32[1, 8, 101, 128]");
+  EXPECT_EQ(graph.values[graph.outputs[4]].type.to_string(), "f32[1, 1, 128256]");
+}
+
+TEST(Figures, AddUp) {
+  GraphBuilder builder;
+  const ValueId x = *builder.input("x", {2, 3});
+  const ValueId w = *builder.parameter("w", {3, 4});
+  const ValueId y = *builder.add("matmul", {x, w});
+  ASSERT_TRUE(builder.add("reshape", {y}, {{"shape", std::vector<std::int64_t>{8}}}));
+  const Figures figures = figures_of(builder.graph());
+  EXPECT_EQ(figures.nodes, 2);
+  EXPECT_EQ(figures.parameters, 12);
+  EXPECT_EQ(figures.parameter_bytes, 48);
+  EXPECT_EQ(figures.flops, 48);
+  EXPECT_EQ(figures.bytes, 24 + 48 + 32 + 32);
+  EXPECT_EQ(figures.moved_bytes, 24 + 48 + 32);  // the reshape moves nothing
+  EXPECT_EQ(figures.ops.at("matmul"), 1);
+}
+
+/// Law: lifetimes exist for every graph, and a value lives from its node to its last reader.
+TEST(Program, HasLifetimesOfEveryGraph) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    test::Dice dice(seed);
+    const Graph graph = test::random_graph(dice, 12);
+    const ProgramOptions options{dice.chance(50), dice.chance(50)};
+    const memory::Program program = program_of(graph, options);
+    const Result<memory::Lifetimes> lives = memory::lifetimes(program, sizes_of(graph));
+    ASSERT_TRUE(lives) << seed << ": " << lives.error().message;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const auto now = static_cast<std::int64_t>(n);
+      for (const ValueId v : graph.nodes[n].inputs) {
+        if (v == kAbsent) continue;
+        EXPECT_LE(lives->buffers[v].lower, now);
+        EXPECT_GT(lives->buffers[v].upper, now);
+      }
+      for (const ValueId v : graph.nodes[n].outputs) EXPECT_EQ(lives->buffers[v].lower, now);
+    }
+  }
+}
+
+/// A graph of 100,000 nodes is read, checked and hashed without a cost per pair of nodes. Steps are
+/// not counted here; the test would take hours if a step were quadratic.
+TEST(Graph, LargeGraphsAreLinear) {
+  GraphBuilder builder("large");
+  ValueId x = *builder.input("x", {4, 4});
+  for (int i = 0; i < 100000; ++i) x = *builder.add(i % 2 == 0 ? "relu" : "tanh", {x});
+  ASSERT_TRUE(builder.output(x));
+  const Graph graph = std::move(builder).finish();
+  const Result<Graph> back = parse_graph(to_json(graph));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(hash(*back), hash(graph));
+}
+
+TEST(DeadCode, RemovesWhatNothingNeeds) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    test::Dice dice(seed);
+    const Graph graph = test::random_graph(dice, 12);
+    const Graph less = without_dead_code(graph);
+    const Status status = check(less);
+    ASSERT_TRUE(status) << seed << ": " << status.error().message;
+    ASSERT_EQ(less.outputs.size(), graph.outputs.size());
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      EXPECT_EQ(less.values[less.outputs[i]], graph.values[graph.outputs[i]]);
+    }
+    EXPECT_EQ(without_dead_code(less), less);
+    EXPECT_LE(less.nodes.size(), graph.nodes.size());
+  }
+}
+
+}  // namespace
+}  // namespace tessera::graph

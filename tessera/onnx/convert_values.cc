@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/onnx/node_view.h"
+
+namespace tessera::onnx_import {
+namespace {
+
+using graph::Attribute;
+using graph::AttributeKind;
+using graph::Attributes;
+using graph::ValueId;
+
+/// ONNX's name of an op that has another one here only in its spelling: "LeakyRelu" is leaky_relu.
+struct SameOp {
+  std::string_view theirs;
+  std::string_view ours;
+};
+
+constexpr std::array kSame = {
+    SameOp{"Abs", "abs"},
+    SameOp{"Acos", "acos"},
+    SameOp{"Acosh", "acosh"},
+    SameOp{"Asin", "asin"},
+    SameOp{"Asinh", "asinh"},
+    SameOp{"Atan", "atan"},
+    SameOp{"Atanh", "atanh"},
+    SameOp{"Ceil", "ceil"},
+    SameOp{"Celu", "celu"},
+    SameOp{"Cos", "cos"},
+    SameOp{"Cosh", "cosh"},
+    SameOp{"Einsum", "einsum"},
+    SameOp{"Elu", "elu"},
+    SameOp{"Erf", "erf"},
+    SameOp{"Exp", "exp"},
+    SameOp{"Floor", "floor"},
+    SameOp{"Gather", "gather"},
+    SameOp{"GatherElements", "gather_elements"},
+    SameOp{"GatherND", "gather_nd"},
+    SameOp{"GlobalAveragePool", "global_average_pool"},
+    SameOp{"GlobalMaxPool", "global_max_pool"},
+    SameOp{"HardSigmoid", "hard_sigmoid"},
+    SameOp{"HardSwish", "hard_swish"},
+    SameOp{"Identity", "identity"},
+    SameOp{"InstanceNormalization", "instance_norm"},
+    SameOp{"IsInf", "is_inf"},
+    SameOp{"IsNaN", "is_nan"},
+    SameOp{"LRN", "lrn"},
+    SameOp{"LeakyRelu", "leaky_relu"},
+    SameOp{"Log", "log"},
+    SameOp{"MatMul", "matmul"},
+    SameOp{"Mod", "mod"},
+    SameOp{"Neg", "neg"},
+    SameOp{"Not", "not"},
+    SameOp{"Reciprocal", "reciprocal"},
+    SameOp{"Relu", "relu"},
+    SameOp{"ReverseSequence", "reverse_sequence"},
+    SameOp{"Round", "round"},
+    SameOp{"Scatter", "scatter_elements"},
+    SameOp{"ScatterElements", "scatter_elements"},
+    SameOp{"ScatterND", "scatter_nd"},
+    SameOp{"Selu", "selu"},
+    SameOp{"Shrink", "shrink"},
+    SameOp{"Sigmoid", "sigmoid"},
+    SameOp{"Sign", "sign"},
+    SameOp{"Sin", "sin"},
+    SameOp{"Sinh", "sinh"},
+    SameOp{"Softplus", "softplus"},
+    SameOp{"Softsign", "softsign"},
+    SameOp{"Sqrt", "sqrt"},
+    SameOp{"Tan", "tan"},
+    SameOp{"Tanh", "tanh"},
+    SameOp{"ThresholdedRelu", "thresholded_relu"},
+    SameOp{"Transpose", "transpose"},
+    SameOp{"Where", "where"},
+    SameOp{"Add", "add"},
+    SameOp{"Sub", "sub"},
+    SameOp{"Mul", "mul"},
+    SameOp{"Div", "div"},
+    SameOp{"Pow", "pow"},
+    SameOp{"And", "and"},
+    SameOp{"Or", "or"},
+    SameOp{"Xor", "xor"},
+    SameOp{"Equal", "equal"},
+    SameOp{"Greater", "greater"},
+    SameOp{"GreaterOrEqual", "greater_or_equal"},
+    SameOp{"Less", "less"},
+    SameOp{"LessOrEqual", "less_or_equal"},
+};
+
+std::string_view our_name(const std::string& theirs) {
+  const auto at = std::ranges::find(kSame, theirs, &SameOp::theirs);
+  return at == kSame.end() ? std::string_view() : at->ours;
+}
+
+/// The attributes that both sides call the same.
+Attributes same_attributes(const NodeView& node, std::string_view op) {
+  Attributes out;
+  for (const graph::AttributeRule& rule : graph::Op::find(op)->rule().attributes) {
+    if (!node.given(rule.name)) continue;
+    switch (rule.kind) {
+      case AttributeKind::kInteger:
+        out.set(rule.name, node.integer(rule.name, 0));
+        break;
+      case AttributeKind::kReal:
+        out.set(rule.name, node.real(rule.name, 0));
+        break;
+      case AttributeKind::kText:
+        out.set(rule.name, node.text(rule.name, ""));
+        break;
+      case AttributeKind::kIntegers:
+        out.set(rule.name, node.integer_list(rule.name));
+        break;
+      case AttributeKind::kReals:
+        out.set(rule.name, node.real_list(rule.name));
+        break;
+    }
+  }
+  return out;
+}
+
+Status same(NodeView& node) {
+  const std::string_view op = our_name(node.op());
+  TESSERA_CHECK_OK(node.emit(op, node.all_inputs(), same_attributes(node, op), 0));
+  return ok_status();
+}
+
+/// Before opset 7 the second operand was broadcast only on request, aligned at `axis`.
+Status binary(NodeView& node) {
+  const std::string_view op = our_name(node.op());
+  std::vector<ValueId> inputs = node.all_inputs();
+  if (node.version() < 7 && inputs.size() == 2 && node.integer("broadcast", 0) != 0 &&
+      node.given("axis")) {
+    std::int64_t axis = node.integer("axis", 0);
+    const auto rank = static_cast<std::int64_t>(node.shape(0).rank());
+    if (axis < 0) axis += rank;
+    std::vector<std::int64_t> extents = node.shape(1).extents();
+    while (std::ssize(extents) + axis < rank) extents.push_back(1);
+    TESSERA_TRY(inputs[1], node.emit("reshape", {inputs[1]}, {{"shape", extents}}));
+  }
+  TESSERA_CHECK_OK(node.emit(op, std::move(inputs), same_attributes(node, op), 0));
+  return ok_status();
+}
+
+/// Max, Min, Sum and Mean of any number of inputs.
+Status several(NodeView& node) {
+  const std::string_view op = node.op() == "Max" ? "max" : node.op() == "Min" ? "min" : "add";
+  const bool mean = node.op() == "Mean";
+  if (node.inputs() == 0) return not_supported("no inputs");
+  ValueId sum = node.input(0);
+  for (std::size_t i = 1; i < node.inputs(); ++i) {
+    const bool last = i + 1 == node.inputs() && !mean;
+    TESSERA_TRY(sum, node.emit(op, {sum, node.input(i)}, {},
+                               last ? std::optional<std::size_t>(0) : std::nullopt));
+  }
+  if (mean) {
+    TESSERA_TRY(const ValueId count, node.number(static_cast<double>(node.inputs()), sum));
+    TESSERA_CHECK_OK(node.emit("div", {sum, count}, {}, 0));
+  } else if (node.inputs() == 1) {
+    TESSERA_CHECK_OK(node.emit("identity", {sum}, {}, 0));
+  }
+  return ok_status();
+}
+
+Status cast(NodeView& node) {
+  DType to = DType::kF32;
+  if (node.op() == "CastLike") {
+    to = node.input_type(1).dtype;
+  } else if (!node.text("to", "").empty()) {  // before opset 6: a name
+    ::onnx::TensorProto::DataType type{};
+    if (!::onnx::TensorProto::DataType_Parse(node.text("to", ""), &type)) {
+      return not_supported("an unknown element type");
+    }
+    TESSERA_TRY(to, dtype_of(type));
+  } else {
+    TESSERA_TRY(to, dtype_of(node.integer("to", 0)));
+  }
+  TESSERA_CHECK_OK(node.emit("cast", {node.input(0)}, {{"to", std::string(dtype_name(to))}}, 0));
+  return ok_status();
+}
+
+Status clip(NodeView& node) {
+  std::vector<ValueId> inputs = node.all_inputs();
+  if (node.version() < 11) {
+    inputs.resize(3, graph::kAbsent);
+    for (const auto& [name, at] : {std::pair{"min", 1}, std::pair{"max", 2}}) {
+      if (!node.given(name)) continue;
+      TESSERA_TRY(inputs[static_cast<std::size_t>(at)], node.number(node.real(name, 0), inputs[0]));
+    }
+  }
+  TESSERA_CHECK_OK(node.emit("clip", std::move(inputs), {}, 0));
+  return ok_status();
+}
+
+/// Before opset 13 the dims from `axis` on were one: the input is seen as a matrix.
+Status softmax(NodeView& node) {
+  const std::string_view op = node.op() == "Softmax"      ? "softmax"
+                              : node.op() == "LogSoftmax" ? "log_softmax"
+                                                          : "hardmax";
+  const bool matrix = node.version() < 13;
+  const std::int64_t axis = node.integer("axis", matrix ? 1 : -1);
+  if (!matrix) {
+    TESSERA_CHECK_OK(node.emit(op, {node.input(0)}, {{"axis", axis}}, 0));
+    return ok_status();
+  }
+  TESSERA_TRY(const ValueId flat, node.emit("flatten", {node.input(0)}, {{"axis", axis}}));
+  TESSERA_TRY(const ValueId result, node.emit(op, {flat}, {{"axis", 1}}));
+  TESSERA_CHECK_OK(node.emit("reshape", {result}, {{"shape", node.shape(0).extents()}}, 0));
+  return ok_status();
+}
+
+Status reduce(NodeView& node) {
+  constexpr std::array kOps = {std::pair{"ReduceSum", "reduce_sum"},
+                               std::pair{"ReduceMean", "reduce_mean"},
+                               std::pair{"ReduceMax", "reduce_max"},
+                               std::pair{"ReduceMin", "reduce_min"},
+                               std::pair{"ReduceProd", "reduce_prod"},
+                               std::pair{"ReduceL1", "reduce_l1"},
+                               std::pair{"ReduceL2", "reduce_l2"},
+                               std::pair{"ReduceLogSum", "reduce_log_sum"},
+                               std::pair{"ReduceLogSumExp", "reduce_log_sum_exp"},
+                               std::pair{"ReduceSumSquare", "reduce_sum_square"}};
+  std::string_view op;
+  for (const auto& [theirs, ours] : kOps) {
+    if (node.op() == theirs) op = ours;
+  }
+  Attributes attributes = {{"keepdims", node.integer("keepdims", 1)}};
+  if (node.given("axes")) attributes.set("axes", node.integer_list("axes"));
+  if (node.has(1)) {
+    TESSERA_TRY(std::vector<std::int64_t> axes, node.integers(1));
+    if (!axes.empty()) attributes.set("axes", std::move(axes));
+  }
+  if (attributes.find("axes") == nullptr && node.integer("noop_with_empty_axes", 0) != 0) {
+    TESSERA_CHECK_OK(node.emit("identity", {node.input(0)}, {}, 0));
+    return ok_status();
+  }
+  TESSERA_CHECK_OK(node.emit(op, {node.input(0)}, std::move(attributes), 0));
+  return ok_status();
+}
+
+Status arg(NodeView& node) {
+  TESSERA_CHECK_OK(node.emit(node.op() == "ArgMax" ? "argmax" : "argmin", {node.input(0)},
+                             {{"axis", node.integer("axis", 0)},
+                              {"keepdims", node.integer("keepdims", 1)},
+                              {"select_last", node.integer("select_last_index", 0)}},
+                             0));
+  return ok_status();
+}
+
+Status cumsum(NodeView& node) {
+  TESSERA_TRY(const std::vector<std::int64_t> axis, node.integers(1));
+  if (axis.size() != 1) return not_supported("an axis that is not one number");
+  TESSERA_CHECK_OK(node.emit("cumsum", {node.input(0)},
+                             {{"axis", axis[0]},
+                              {"exclusive", node.integer("exclusive", 0)},
+                              {"reverse", node.integer("reverse", 0)}},
+                             0));
+  return ok_status();
+}
+
+Status gemm(NodeView& node) {
+  TESSERA_CHECK_OK(node.emit("gemm", node.all_inputs(),
+                             {{"alpha", node.real("alpha", 1)},
+                              {"beta", node.real("beta", 1)},
+                              {"trans_a", node.integer("transA", 0)},
+                              {"trans_b", node.integer("transB", 0)}},
+                             0));
+  return ok_status();
+}
+
+Status prelu(NodeView& node) {
+  ValueId slope = node.input(1);
+  // Before opset 7 a slope had one element per channel.
+  if (node.version() < 7 && node.shape(1).rank() == 1 && node.shape(1)[0] != 1) {
+    std::vector<std::int64_t> extents = {node.shape(1)[0]};
+    for (std::size_t d = 2; d < node.shape(0).rank(); ++d) extents.push_back(1);
+    TESSERA_TRY(slope, node.emit("reshape", {slope}, {{"shape", extents}}));
+  }
+  TESSERA_CHECK_OK(node.emit("prelu", {node.input(0), slope}, {}, 0));
+  return ok_status();
+}
+
+Status bit_shift(NodeView& node) {
+  const std::string direction = node.text("direction", "") == "RIGHT" ? "right" : "left";
+  TESSERA_CHECK_OK(node.emit("bit_shift", node.all_inputs(), {{"direction", direction}}, 0));
+  return ok_status();
+}
+
+Status batch_norm(NodeView& node) {
+  const bool trains = node.version() >= 14 ? node.integer("training_mode", 0) != 0 : node.wants(1);
+  if (trains) return not_supported("statistics of a batch, as in training");
+  if (node.integer("spatial", 1) == 0) return not_supported("statistics per element");
+  std::vector<ValueId> inputs = node.all_inputs();
+  TESSERA_CHECK_OK(
+      node.emit("batch_norm", std::move(inputs), {{"epsilon", node.real("epsilon", 1e-5)}}, 0));
+  return ok_status();
+}
+
+Status layer_norm(NodeView& node) {
+  std::size_t count = 1;
+  for (std::size_t i = 1; i < node.outputs(); ++i) count = node.wants(i) ? i + 1 : count;
+  TESSERA_CHECK_OK(node.emit_all(
+      "layer_norm", node.all_inputs(),
+      {{"axis", node.integer("axis", -1)}, {"epsilon", node.real("epsilon", 1e-5)}}, count));
+  return ok_status();
+}
+
+/// At inference, everything passes: the mask is all true.
+Status dropout(NodeView& node) {
+  if (node.has(2)) {
+    TESSERA_TRY(const std::vector<std::int64_t> trains, node.integers(2));
+    if (!trains.empty() && trains[0] != 0) return not_supported("random numbers, as in training");
+  }
+  TESSERA_CHECK_OK(node.emit("dropout", {node.input(0)}, {}, 0));
+  if (!node.wants(1)) return ok_status();
+  const DType dtype = node.version() >= 10 ? DType::kBool : node.input_type(0).dtype;
+  const auto element = graph::is_float(dtype)
+                           ? graph::bytes_of(std::vector{1.0}, dtype)
+                           : graph::bytes_of(std::vector<std::int64_t>{1}, dtype);
+  if (!element) return not_supported("a mask of this type");
+  TESSERA_CHECK_OK(
+      node.constant(node.shape(0).extents(), dtype, graph::Data::of_fill(*element), 1));
+  return ok_status();
+}
+
+}  // namespace
+
+std::vector<NamedConverter> value_converters() {
+  std::vector<NamedConverter> list;
+  for (const SameOp& op : kSame) list.push_back({op.theirs, same});
+  for (NamedConverter& each : list) {
+    for (const std::string_view op :
+         {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) {
+      if (each.op == op) each.convert = binary;
+    }
+  }
+  for (const std::string_view op : {"Max", "Min", "Sum", "Mean"}) list.push_back({op, several});
+  for (const std::string_view op : {"Cast", "CastLike"}) list.push_back({op, cast});
+  for (const std::string_view op : {"Softmax", "LogSoftmax", "Hardmax"}) {
+    list.push_back({op, softmax});
+  }
+  for (const std::string_view op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+        "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"}) {
+    list.push_back({op, reduce});
+  }
+  list.push_back({"ArgMax", arg});
+  list.push_back({"ArgMin", arg});
+  list.push_back({"BatchNormalization", batch_norm});
+  list.push_back({"BitShift", bit_shift});
+  list.push_back({"Clip", clip});
+  list.push_back({"CumSum", cumsum});
+  list.push_back({"Dropout", dropout});
+  list.push_back({"Gemm", gemm});
+  list.push_back({"LayerNormalization", layer_norm});
+  list.push_back({"PRelu", prelu});
+  return list;
+}
+
+}  // namespace tessera::onnx_import

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tools/testing/command_testing.h"
+
+namespace tessera::tools {
+namespace {
+
+const std::string kClassifier =
+    R"({"tessera_graph": 1, "name": "c", "outputs": ["p"], "values": [
+ {"name": "x", "kind": "input", "dtype": "f32", "shape": [1, 8]},
+ {"name": "w", "kind": "parameter", "dtype": "f32", "shape": [8, 4]}], "nodes": [
+ {"op": "matmul", "inputs": ["x", "w"], "outputs": ["h"]},
+ {"op": "softmax", "inputs": ["h"], "outputs": ["p"]}]})";
+
+TEST(GraphVerb, AnswersTheContract) {
+  const Answer answer = run({"graph", "-", "--json"}, kClassifier);
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["nodes"].get<int>(), 2);
+  EXPECT_EQ(json["values"].get<int>(), 4);
+  EXPECT_EQ(json["parameters"].get<int>(), 32);
+  EXPECT_EQ(json["flops"].get<int>(), 2 * 8 * 4 + 5 * 4);
+  EXPECT_EQ(json["bytes"].get<int>(), 4 * (8 + 32 + 4 + 4));
+  EXPECT_EQ(dump(json["ops"]), R"({"matmul":1,"softmax":1})");
+  EXPECT_EQ(dump(json["unsupported"]), "[]");
+  EXPECT_EQ(dump(json["inputs"]), R"([{"name":"x","shape":[1,8],"dtype":"f32"}])");
+  EXPECT_EQ(dump(json["outputs"]), R"([{"name":"p","shape":[1,4],"dtype":"f32"}])");
+}
+
+TEST(GraphVerb, ErrorsHavePositions) {
+  std::string text = kClassifier;
+  text.replace(text.find("\"x\", \"w\"], \"out"), 3, "\"z\"");
+  const Answer answer = run({"graph", "-", "--json"}, text);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error_code(), "bad_graph");
+  const std::size_t from = answer.json()["error"]["span"][std::size_t{0}].get<std::size_t>();
+  EXPECT_EQ(text.substr(from, 3), "\"z\"");
+  EXPECT_EQ(run({"graph"}).status, 2);
+  EXPECT_EQ(run({"graph", "-", "--make", "mlp"}).status, 2);
+  EXPECT_EQ(run({"graph", "/no/such/file", "--json"}).error_code(), "io");
+}
+
+TEST(GraphVerb, MakesModelsThatReadBack) {
+  const std::string file = testing::TempDir() + "/tessera_graph_verb.json";
+  const Answer made = run({"graph", "--make", "llama", "--layers", "1", "--hidden", "64", "--heads",
+                           "8", "--past", "10", "--dtype", "bf16", "--out", file, "--json"});
+  ASSERT_EQ(made.status, 0) << made.out << made.err;
+  const Answer read = run({"graph", file, "--json"});
+  EXPECT_EQ(read.out, made.out);
+  std::filesystem::remove(file);
+  EXPECT_EQ(run({"graph", "--make", "resnet51", "--json"}).error_code(), "unknown_name");
+  const Answer text = run({"graph", "--make", "mlp"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.out.find("matmul 3"), std::string::npos) << text.out;
+}
+
+TEST(GraphVerb, ReadsBindings) {
+  for (const std::string wrong : {"batch", "=8", "batch=x", "batch=-1"}) {
+    EXPECT_EQ(run({"graph", "-", "--dim", wrong, "--json"}, kClassifier).error_code(), "usage")
+        << wrong;
+  }
+  EXPECT_EQ(run({"graph", "-", "--shape", "x=1,a", "--json"}, kClassifier).error_code(), "usage");
+}
+
+}  // namespace
+}  // namespace tessera::tools
