@@ -13,7 +13,7 @@ namespace {
 using graph::Attributes;
 using Ints = std::vector<std::int64_t>;
 
-Ints or_ones(Ints list, std::size_t count) { return list.empty() ? Ints(count, 1) : list; }
+Ints or_ones(const Ints& list, std::size_t count) { return list.empty() ? Ints(count, 1) : list; }
 
 /// Padding in total along each dim, split as auto_pad says: the odd element after the data for
 /// SAME_UPPER, before them for SAME_LOWER.
