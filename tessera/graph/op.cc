@@ -105,8 +105,7 @@ const std::vector<OpRule>& all_ops() {
           rules::normalization_ops, rules::window_ops, rules::movement_ops, rules::creation_ops}) {
       for (OpRule& op : family()) ops.push_back(std::move(op));
     }
-    std::ranges::stable_sort(ops, {},
-                             [](const OpRule& op) { return std::pair(op.family, op.name); });
+    std::ranges::sort(ops, {}, [](const OpRule& op) { return std::pair(op.family, op.name); });
     return ops;
   }();
   return table;

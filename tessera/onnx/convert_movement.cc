@@ -221,9 +221,8 @@ Status range(NodeView& node) {
 
 Status one_hot(NodeView& node) {
   TESSERA_TRY(const std::vector<double> depth, node.reals(1));
-  if (depth.size() != 1 || !(depth[0] >= 0 && depth[0] < 1e15)) {
-    return not_supported("a depth that is not one number");
-  }
+  const bool is_extent = depth.size() == 1 && depth[0] >= 0 && depth[0] < 1e15;
+  if (!is_extent) return not_supported("a depth that is not one number");
   ValueId indices = node.input(0);
   if (graph::is_float(node.input_type(0).dtype)) {
     TESSERA_TRY(indices, node.emit("cast", {indices}, {{"to", "i64"}}));

@@ -13,7 +13,7 @@ namespace {
 using graph::Attributes;
 using Ints = std::vector<std::int64_t>;
 
-Ints or_ones(Ints list, std::size_t count) { return list.empty() ? Ints(count, 1) : list; }
+Ints or_ones(const Ints& list, std::size_t count) { return list.empty() ? Ints(count, 1) : list; }
 
 /// Padding in total along each dim, split as auto_pad says: the odd element after the data for
 /// SAME_UPPER, before them for SAME_LOWER.
@@ -187,7 +187,8 @@ Status resize(NodeView& node) {
     for (std::size_t d = 0; d < rank; ++d) {
       const double part = roi.empty() ? 1 : roi[d + rank] - roi[d];
       const double extent = std::floor(static_cast<double>(node.shape(0)[d]) * part * scales[d]);
-      if (!(extent >= 0 && extent < 1e15)) return not_supported("a scale that is out of range");
+      const bool is_extent = extent >= 0 && extent < 1e15;  // false for a NaN
+      if (!is_extent) return not_supported("a scale that is out of range");
       sizes.push_back(static_cast<std::int64_t>(extent));
     }
     attributes.set("scales", scales);

@@ -178,7 +178,7 @@ Result<Extents> label_extents(const Call& call, const Equation& equation) {
       if (extents[label] == -1 || (broadcasts && extents[label] == 1)) {
         extents[label] = extent;
         owner[label] = i;
-      } else if (extent != extents[label] && !(broadcasts && extent == 1)) {
+      } else if (extent != extents[label] && (!broadcasts || extent != 1)) {
         return disagree(call.type(owner[label]), call.type(i),
                         cat("one label has the extents ", extents[label], " and ", extent));
       }

@@ -300,7 +300,8 @@ bool creation(NaiveCall& call) {
       };
       std::vector<std::int64_t> order(static_cast<std::size_t>(shape[dim]));
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        if (value(a) == value(b)) return a < b;  // the first of equal ones
         return largest ? value(a) > value(b) : value(a) < value(b);
       });
       const std::int64_t chosen = order[static_cast<std::size_t>(index[dim])];
