@@ -69,7 +69,7 @@ std::string short_number(std::int64_t number) {
     ++unit;
   }
   if (unit == 0) return std::to_string(number);
-  const std::int64_t hundredths = static_cast<std::int64_t>(value * 100 + 0.5);
+  const std::int64_t hundredths = std::llround(value * 100);
   const std::string fraction = std::to_string(100 + hundredths % 100).substr(1);
   return cat(hundredths / 100, ".", fraction, " ", kUnits[unit]);
 }
