@@ -56,7 +56,9 @@ TEST(Reduction, KeepsCostsAndTheOptimum) {
       if (!best || cost < *best) best = cost;
     });
     ASSERT_EQ(best.has_value(), naive.has_value()) << k;
-    if (naive) ASSERT_EQ(*best, naive->cost) << k;
+    if (naive) {
+      ASSERT_EQ(*best, naive->cost) << k;
+    }
   }
   EXPECT_GT(reduced_to_nothing, 100);
   EXPECT_GT(kept, 100);
@@ -119,7 +121,9 @@ TEST(State, KeepsCostsAndLoads) {
       const auto node = static_cast<std::uint32_t>(random() % model.nodes());
       state.change(node, static_cast<std::uint32_t>(random() % model.strategies(node)));
       ASSERT_EQ(state.fits(), fits(model, state.choice()));
-      if (state.forbidden() == 0) ASSERT_EQ(state.cost(), cost_of(model, state.choice()));
+      if (state.forbidden() == 0) {
+        ASSERT_EQ(state.cost(), cost_of(model, state.choice()));
+      }
     }
   }
 }
