@@ -198,7 +198,7 @@ TEST(Price, EmptyTensorsAndSinglePlacesHaveAPrice) {
   EXPECT_GT(*scalar->seconds, 0.0);
 }
 
-/// Two chips of 2x2 cores with two banks each, joined by one link; reads, and multicasts that are
+/// A ring of four chips of 2x2 cores with two banks each; reads, and multicasts that are
 /// only assumed.
 constexpr std::string_view kChips = R"({
   "name": "chips",

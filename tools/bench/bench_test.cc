@@ -46,6 +46,20 @@ TEST(Bench, QuickRelayoutHasAllCases) {
   EXPECT_TRUE(json["geometric_means"].contains("64KiB/2/all"));
 }
 
+/// Twenty moves on each of seven machines, every one of which has a price by some algorithm.
+TEST(Bench, QuickMovesHasAllCases) {
+  const Answer answer = run({"bench", "moves", "--quick", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["suite"], "moves");
+  EXPECT_EQ(json["cases"].size(), 7U * 20);
+  for (const Json& c : json["cases"]) {
+    EXPECT_GT(c["seconds"].get<double>(), 0) << c["name"];
+    EXPECT_GE(c["algorithms"].get<std::int64_t>(), 1) << c["name"];
+    EXPECT_FALSE(c.contains("met")) << c["name"];
+  }
+}
+
 /// The sizes that the goals refer to, without moving anything.
 TEST(Bench, RelayoutCasesHaveTheRequestedSizes) {
   for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{4} << 20}) {
