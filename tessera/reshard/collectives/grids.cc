@@ -25,7 +25,6 @@ struct Range {
 struct Division {
   std::int64_t origin = 0;
   Values steps;
-  friend bool operator==(const Division&, const Division&) = default;
 };
 
 /// Extends a range by the least and the greatest of a list of offsets.
