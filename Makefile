@@ -102,8 +102,7 @@ check: ## formatting, static analysis, one definition of each type; includes the
 	cmake --preset odr
 	cmake --build --preset odr -j $(JOBS)
 	cmake --preset clang
-	printf '%s\n' $(filter-out $(NOT_ANALYSED),$(filter %.cc,$(SOURCES))) | \
-	  xargs -P $(JOBS) -n 1 clang-tidy-19 -p build/clang --quiet
+	scripts/tidy.py build/clang $(JOBS) $(filter-out $(NOT_ANALYSED),$(filter %.cc,$(SOURCES)))
 
 format: ## format all sources in place
 	$(call packages,clang)
