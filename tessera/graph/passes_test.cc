@@ -1,45 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <map>
-#include <string>
+#include <vector>
 
 #include "tessera/graph/builder.h"
 #include "tessera/graph/passes/dead_code.h"
 #include "tessera/graph/passes/rewrite.h"
 #include "tessera/testing/graph/naive_eval.h"
 #include "tessera/testing/graph/random_graphs.h"
+#include "tessera/testing/graph/random_run.h"
 
 namespace tessera::graph {
 namespace {
 
-/// Equal elements, bit by bit: passes change what is computed, not how.
-bool is_equal(const test::NaiveTensor& a, const test::NaiveTensor& b) {
-  if (!(a.type == b.type) || a.elements.size() != b.elements.size()) return false;
-  for (std::size_t i = 0; i < a.elements.size(); ++i) {
-    const bool both_nan = a.elements[i] != a.elements[i] && b.elements[i] != b.elements[i];
-    if (a.elements[i] != b.elements[i] && !both_nan) return false;
-  }
-  return true;
-}
-
 /// Law of every pass: the result is a valid graph, and for random inputs its outputs have the same
-/// elements.
+/// elements, bit by bit: these passes change what is computed, not how.
 TEST(Passes, KeepTheResults) {
   int evaluated = 0;
   int smaller = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     test::Dice dice(seed);
     Graph graph = test::random_graph(dice, 12);
-    std::map<std::string, test::NaiveTensor> inputs;
-    for (Value& value : graph.values) {
-      // Data of files are not at hand here.
-      const std::string bytes =
-          test::random_elements(dice, value.type.shape.elements(), value.type.dtype);
-      if (value.data.form == Data::Form::kFile) value.data = Data::of_bytes(bytes);
-      if (value.kind != Kind::kInput) continue;
-      inputs[value.name] = *test::naive_tensor(value.type, Data::of_bytes(bytes));
-    }
+    const auto inputs = test::random_inputs(dice, graph);
     const auto before = test::naive_evaluate(graph, inputs);
     if (!before) continue;
     ++evaluated;
@@ -53,8 +35,9 @@ TEST(Passes, KeepTheResults) {
       ASSERT_TRUE(results) << seed;
       ASSERT_EQ(results->size(), before->size());
       for (std::size_t i = 0; i < results->size(); ++i) {
-        ASSERT_TRUE(is_equal((*results)[i], (*before)[i])) << seed << "\n"
-                                                           << to_string(graph) << to_string(after);
+        ASSERT_TRUE(test::is_equal((*results)[i], (*before)[i]))
+            << seed << "\n"
+            << to_string(graph) << to_string(after);
       }
       EXPECT_EQ(pass(after), after) << seed;
       smaller += after.nodes.size() < graph.nodes.size() ? 1 : 0;
