@@ -122,11 +122,11 @@ TEST(Hash, IsEqualExactlyForEqualGraphs) {
   }
 }
 
-/// The hash is part of files that live longer than one build.
+/// The hash is part of files that live longer than one build. The number was computed apart from
+/// the library, from the words of the graph in the order of hash.cc; whoever changes it makes every
+/// hash that is stored somewhere invalid.
 TEST(Hash, IsTheSameOnEveryMachine) {
-  const Graph graph = *classifier();
-  EXPECT_EQ(hash(graph).to_string(), hash(graph).to_string());
-  EXPECT_EQ(hash(graph).to_string().size(), 32U);
+  EXPECT_EQ(hash(*classifier()).to_string(), "ae1c5b0358b72903e326a73d034c4568");
 }
 
 }  // namespace
