@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <ostream>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/hash.h"
 #include "tessera/graph/models/models.h"
+#include "tessera/graph/passes/decompose.h"
+#include "tessera/graph/passes/fuse.h"
 #include "tools/command/command.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
@@ -31,7 +34,60 @@ Json value_json(const graph::Value& value) {
   return json;
 }
 
-std::string answer_json(const ReadGraph& read) {
+Json groups_json(const graph::Graph& graph, const std::vector<graph::Group>& groups) {
+  Json json = Json::array();
+  const auto names = [&](const std::vector<graph::ValueId>& values) {
+    Json list = Json::array();
+    for (const graph::ValueId v : values) list.push_back(graph.values[v].name);
+    return list;
+  };
+  for (const graph::Group& group : groups) {
+    Json each;
+    each["kind"] = graph::group_kind_name(group.kind);
+    each["nodes"] = Json::array();
+    each["ops"] = Json::array();
+    for (const std::size_t n : group.nodes) {
+      each["nodes"].push_back(static_cast<std::int64_t>(n));
+      each["ops"].push_back(graph.nodes[n].op.name());
+    }
+    each["inputs"] = names(group.inputs);
+    each["outputs"] = names(group.outputs);
+    json.push_back(std::move(each));
+  }
+  return json;
+}
+
+/// The groups by kind, and how many nodes they hold: "contraction 3 (9 nodes)".
+std::string groups_text(const std::vector<graph::Group>& groups) {
+  std::map<std::string_view, std::pair<std::int64_t, std::int64_t>> kinds;
+  for (const graph::Group& group : groups) {
+    auto& [count, nodes] = kinds[graph::group_kind_name(group.kind)];
+    ++count;
+    nodes += std::ssize(group.nodes);
+  }
+  std::string out = "groups\n";
+  for (const auto& [kind, counts] : kinds) {
+    out += cat("  ", kind, " ", counts.first, " (", count_of(counts.second, "node"), ")\n");
+  }
+  return out;
+}
+
+/// The ops of --decompose: names with commas between them, or all.
+std::vector<std::string> ops_to_decompose(const std::string& text) {
+  if (text == "all") {
+    const std::vector<std::string_view> names = graph::decomposable_ops();
+    return {names.begin(), names.end()};
+  }
+  std::vector<std::string> ops;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    ops.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return ops;
+}
+
+std::string answer_json(const ReadGraph& read, bool fuses) {
   const graph::Figures figures = graph::figures_of(read.graph);
   Json json;
   json["name"] = read.graph.name;
@@ -56,6 +112,7 @@ std::string answer_json(const ReadGraph& read) {
   for (const graph::ValueId v : read.graph.outputs) {
     json["outputs"].push_back(value_json(read.graph.values[v]));
   }
+  if (fuses) json["groups"] = groups_json(read.graph, graph::fuse(read.graph));
   json["hash"] = graph::hash(read.graph).to_string();
   return dump(json);
 }
@@ -75,7 +132,7 @@ std::string short_number(std::int64_t number) {
   return cat(hundredths / 100, ".", fraction, " ", kUnits[unit]);
 }
 
-std::string answer_text(const ReadGraph& read, const Terminal& terminal) {
+std::string answer_text(const ReadGraph& read, const Terminal& terminal, bool fuses) {
   const graph::Figures figures = graph::figures_of(read.graph);
   std::string out =
       paint(terminal, Paint::kHeading,
@@ -100,6 +157,7 @@ std::string answer_text(const ReadGraph& read, const Terminal& terminal) {
   std::string ops;
   for (const auto& [op, count] : figures.ops) ops += cat(ops.empty() ? "" : ", ", op, " ", count);
   if (!ops.empty()) out += wrap(ops, terminal, "  ", "  ");
+  if (fuses) out += groups_text(graph::fuse(read.graph));
   if (!read.unsupported.empty()) {
     out += paint(terminal, Paint::kError,
                  cat("not supported: ",
@@ -173,10 +231,15 @@ Result<Verdict> run(const Request& request, Console& console) {
       return report_in(is_standard_input ? "<stdin>" : file, bytes, found.error(), console);
     read = *std::move(found);
   }
+  if (request.has("decompose")) {
+    TESSERA_TRY(read.graph, graph::with_decomposed_ops(
+                                read.graph, ops_to_decompose(request.text("decompose"))));
+  }
   if (request.has("out")) {
     TESSERA_CHECK_OK(write_whole(request.text("out"), graph::to_json(read.graph)));
   }
-  console.out << (console.json ? answer_json(read) + "\n" : answer_text(read, console.terminal));
+  console.out << (console.json ? answer_json(read, request.has("fuse")) + "\n"
+                               : answer_text(read, console.terminal, request.has("fuse")));
   return read.unsupported.empty() ? Verdict::kYes : Verdict::kNo;
 }
 
@@ -192,7 +255,9 @@ Verb graph_verb() {
       "value and prints what the model consists of. Dims that an ONNX model leaves open are bound "
       "by --dim and --shape. Nodes that are not supported are all listed, with the reasons; the "
       "exit status is then 1. With --make, a well-known model is generated instead: mlp, resnet50, "
-      "mobilenet-v2, bert-base, llama, unet-block, mlp-mixer. --out writes the graph as JSON.\n\n"
+      "mobilenet-v2, bert-base, llama, unet-block, mlp-mixer. --decompose writes ops "
+      "with simpler ones: softmax, layer_norm, gelu, attention and others, or all of these. --fuse "
+      "lists the groups of nodes that can run as one. --out writes the graph as JSON.\n\n"
       "parameters counts elements; flops counts a multiplication and an addition as two; bytes is "
       "the size of all values together; moved_bytes is what nodes read and write if nothing stays "
       "in a cache.";
@@ -209,6 +274,9 @@ Verb graph_verb() {
       {"heads", ValueKind::kNumber, "N", "with --make: heads of bert-base and llama"},
       {"image", ValueKind::kNumber, "N", "with --make: rows and columns of images"},
       {"dtype", ValueKind::kText, "T", "with --make: the type of weights and activations"},
+      {"decompose", ValueKind::kText, "OPS",
+       "write these ops with simpler ones: softmax,gelu or all"},
+      {"fuse", ValueKind::kSwitch, "", "list the groups of nodes that can run as one"},
       {"out", ValueKind::kText, "FILE", "write the graph as JSON"}};
   verb.examples = {"tessera graph --make resnet50 --out resnet50.json",
                    "tessera graph resnet50.json --json",

@@ -59,6 +59,28 @@ TEST(GraphVerb, MakesModelsThatReadBack) {
   EXPECT_NE(text.out.find("matmul 3"), std::string::npos) << text.out;
 }
 
+TEST(GraphVerb, DecomposesAndFuses) {
+  const Answer plain = run({"graph", "-", "--fuse", "--json"}, kClassifier);
+  ASSERT_EQ(plain.status, 0) << plain.out << plain.err;
+  EXPECT_EQ(
+      dump(plain.json()["groups"]),
+      R"([{"kind":"contraction","nodes":[0],"ops":["matmul"],"inputs":["x","w"],"outputs":["h"]},)"
+      R"({"kind":"other","nodes":[1],"ops":["softmax"],"inputs":["h"],"outputs":["p"]}])");
+  for (const std::string ops : {"softmax", "gelu,softmax", "all"}) {
+    const Answer simple = run({"graph", "-", "--decompose", ops, "--fuse", "--json"}, kClassifier);
+    ASSERT_EQ(simple.status, 0) << simple.out << simple.err;
+    EXPECT_EQ(dump(simple.json()["ops"]),
+              R"({"div":1,"exp":1,"matmul":1,"reduce_max":1,"reduce_sum":1,"sub":1})");
+    EXPECT_EQ(simple.json()["groups"].size(), 5U);
+  }
+  for (const std::string wrong : {"", "matmul", "softmax,", "softmax,gleu"}) {
+    EXPECT_EQ(run({"graph", "-", "--decompose", wrong, "--json"}, kClassifier).error_code(),
+              "unknown_name")
+        << wrong;
+  }
+  EXPECT_EQ(run({"graph", "-", "--fuse"}, kClassifier).status, 0);
+}
+
 TEST(GraphVerb, ReadsBindings) {
   for (const std::string wrong : {"batch", "=8", "batch=x", "batch=-1"}) {
     EXPECT_EQ(run({"graph", "-", "--dim", wrong, "--json"}, kClassifier).error_code(), "usage")
