@@ -117,8 +117,6 @@ MeshLevel outer_level(Dice& dice, const MeshLevel& inner, const char* name, bool
   level.networks.push_back(
       random_network(dice, random_kind(dice), level.extents.size(), dice.chance(50)));
   const Network& network = level.networks[0];
-  std::int64_t places = 1;
-  for (const std::int64_t extent : level.extents) places *= extent;
   const bool ring = network.kind == NetworkKind::kRing;
   for (std::size_t axis = 0; axis < (ring ? 1 : level.extents.size()); ++axis) {
     for (const Way way : {Way::kUp, Way::kDown}) {

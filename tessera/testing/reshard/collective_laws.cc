@@ -169,8 +169,9 @@ class Run {
     }
     Holders holders;
     for (const auto& [g, sets] : groups) {
-      const auto put = [&, &g = g](std::int64_t member, const Contributions& set) {
-        if (!holders[member_tuple(step, any[g], member)].insert(set).second) {
+      const auto& tuple = any[g];
+      const auto put = [&](std::int64_t member, const Contributions& set) {
+        if (!holders[member_tuple(step, tuple, member)].insert(set).second) {
           wrong(cat("element ", x, " arrives twice"));
         }
       };
