@@ -70,11 +70,16 @@ class Analysis:
 
     def report(self, source, directory, flags):
         """What clang-tidy finds; empty if nothing."""
-        command = [TIDY, "--quiet", "--header-filter=" + OURS, source, "--", *flags]
+        return self.printed([source, "--", *flags], directory)
+
+    def printed(self, arguments, directory):
+        command = [TIDY, "--quiet", "--header-filter=" + OURS, *arguments]
         done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr if done.returncode or done.stdout.strip() else ""
 
     def findings(self, files, directory, flags):
+        if flags is None:
+            return self.printed(["-p", directory, *files], directory)
         reports = []
         for part in self.parts(files, directory, flags):
             report = self.report(part[0] if len(part) == 1 else self.joined(part), directory, flags)
@@ -90,10 +95,10 @@ def main(build, jobs, *names):
         entries = {entry["file"]: entry for entry in json.load(text)}
     groups = {}
     for file in sorted(map(os.path.abspath, names)):
-        if file not in entries:
-            print(f"{file}: not compiled in this configuration, so not analysed")
-            continue
-        key = (os.path.dirname(file), file.endswith("_test.cc"), options(entries[file]))
+        if file in entries:
+            key = (os.path.dirname(file), file.endswith("_test.cc"), options(entries[file]))
+        else:  # alone, with the options of the file that clang-tidy considers nearest
+            key = (file, False, (build, None))
         groups.setdefault(key, []).append(file)
     runs = [(files[i:i + FILES_PER_RUN], *key[2])
             for key, files in groups.items() for i in range(0, len(files), FILES_PER_RUN)]
