@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "tessera/testing/graph/naive_eval.h"
@@ -426,7 +427,7 @@ bool attention(NaiveCall& call) {
     return index;
   };
   fill(call, [&](const Index& index) {
-    std::vector<Real> weights;
+    std::vector<Real> scores;
     for (std::int64_t j = 0; j < keys; ++j) {
       Real score = 0;
       for (std::int64_t d = 0; d < width; ++d) {
@@ -442,15 +443,18 @@ bool attention(NaiveCall& call) {
       if (call.has(3)) score += broadcast_at(call.in(3), at_mask);
       const bool hidden =
           call.call.integer("causal") != 0 && j > index[rank - 2] + keys - q[rank - 2];
-      weights.push_back(hidden ? 0 : std::exp(score));
+      scores.push_back(hidden ? -std::numeric_limits<Real>::infinity() : score);
     }
+    // Without the subtraction, exponentials of large scores overflow.
+    const Real most = scores.empty() ? Real{0} : *std::max_element(scores.begin(), scores.end());
     Real sum = 0;
     Real value = 0;
     for (std::int64_t j = 0; j < keys; ++j) {
       Index at_v = shared(index);
       at_v[rank - 2] = j;
-      sum += weights[static_cast<std::size_t>(j)];
-      value += weights[static_cast<std::size_t>(j)] * broadcast_at(call.in(2), at_v);
+      const Real weight = std::exp(scores[static_cast<std::size_t>(j)] - most);
+      sum += weight;
+      value += weight * broadcast_at(call.in(2), at_v);
     }
     return value / sum;
   });
