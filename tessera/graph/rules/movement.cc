@@ -5,8 +5,58 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/graph/rules/rules.h"
+#include "tessera/graph/rules/slices.h"
 
 namespace tessera::graph::rules {
+namespace {
+
+/// The elements start, start + step, .. before `end`, after both are brought into the extent as
+/// ONNX does: negative ones count from the end, and what lies outside is clamped.
+Slice clamped(std::size_t dim, std::int64_t start, std::int64_t end, std::int64_t step,
+              std::int64_t extent) {
+  const std::int64_t low = step > 0 ? 0 : -1;
+  const std::int64_t high = step > 0 ? extent : extent - 1;
+  const auto settle = [&](std::int64_t at) {
+    const std::int64_t from_start = at < 0 ? (Checked(at) + extent).raw() : at;
+    return std::clamp(from_start, low, std::max(low, high));
+  };
+  const std::int64_t from = settle(start);
+  const std::int64_t to = settle(end);
+  Slice slice{dim, from, step, 0};
+  if (step > 0 && from < to) slice.count = (to - from - 1) / step + 1;
+  // The quotient of two negative numbers; INT64_MIN has no positive counterpart.
+  if (step < 0 && from > to) slice.count = (to - from + 1) / step + 1;
+  return slice;
+}
+
+}  // namespace
+
+Result<std::vector<Slice>> read_slices(const Call& call) {
+  const std::vector<std::int64_t>& starts = call.integers("starts");
+  const std::vector<std::int64_t>& ends = call.integers("ends");
+  const std::size_t rank = call.shape(0).rank();
+  std::vector<std::int64_t> axes = call.integers("axes");
+  if (!call.given("axes")) {
+    for (std::size_t d = 0; d < starts.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+  }
+  std::vector<std::int64_t> steps = call.integers("steps");
+  if (!call.given("steps")) steps.assign(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
+    return bad(cat("starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ",
+                   axes.size(), " and ", steps.size(), " numbers"),
+               "one number for each axis");
+  }
+  TESSERA_CHECK_OK(dims_of(axes, rank));
+  std::vector<Slice> slices;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    TESSERA_TRY(const std::size_t dim, dim_of(axes[i], rank));
+    if (steps[i] == 0) return bad("a step of 0", "a step is not 0");
+    slices.push_back(clamped(dim, starts[i], ends[i], steps[i], call.shape(0)[dim]));
+  }
+  return slices;
+}
+
 namespace {
 
 Result<Types> transpose(const Call& call) {
@@ -86,47 +136,10 @@ Result<Types> unsqueeze(const Call& call) {
   return one(std::move(extents), call.dtype(0));
 }
 
-/// The number of elements of start, start + step, .. before `end`, after both are brought into the
-/// extent as ONNX does: negative ones count from the end, and what lies outside is clamped.
-std::int64_t slice_count(std::int64_t start, std::int64_t end, std::int64_t step,
-                         std::int64_t extent) {
-  const std::int64_t low = step > 0 ? 0 : -1;
-  const std::int64_t high = step > 0 ? extent : extent - 1;
-  const auto settle = [&](std::int64_t at) {
-    const std::int64_t from_start = at < 0 ? (Checked(at) + extent).raw() : at;
-    return std::clamp(from_start, low, std::max(low, high));
-  };
-  const std::int64_t from = settle(start);
-  const std::int64_t to = settle(end);
-  if (step > 0) return from < to ? (to - from - 1) / step + 1 : 0;
-  if (from <= to) return 0;
-  // The quotient of two negative numbers; INT64_MIN has no positive counterpart.
-  return (to - from + 1) / step + 1;
-}
-
 Result<Types> slice(const Call& call) {
-  const std::vector<std::int64_t>& starts = call.integers("starts");
-  const std::vector<std::int64_t>& ends = call.integers("ends");
-  const std::size_t rank = call.shape(0).rank();
-  std::vector<std::int64_t> axes = call.integers("axes");
-  if (!call.given("axes")) {
-    for (std::size_t d = 0; d < starts.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
-  }
-  std::vector<std::int64_t> steps = call.integers("steps");
-  if (!call.given("steps")) steps.assign(starts.size(), 1);
-  if (ends.size() != starts.size() || axes.size() != starts.size() ||
-      steps.size() != starts.size()) {
-    return bad(cat("starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ",
-                   axes.size(), " and ", steps.size(), " numbers"),
-               "one number for each axis");
-  }
-  TESSERA_CHECK_OK(dims_of(axes, rank));
+  TESSERA_TRY(const std::vector<Slice> slices, read_slices(call));
   std::vector<std::int64_t> extents = call.shape(0).extents();
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    TESSERA_TRY(const std::size_t dim, dim_of(axes[i], rank));
-    if (steps[i] == 0) return bad("a step of 0", "a step is not 0");
-    extents[dim] = slice_count(starts[i], ends[i], steps[i], extents[dim]);
-  }
+  for (const Slice& slice : slices) extents[slice.dim] = slice.count;
   return one(std::move(extents), call.dtype(0));
 }
 

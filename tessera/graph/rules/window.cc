@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/graph/rules/window.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,27 +9,7 @@
 #include "tessera/graph/rules/rules.h"
 
 namespace tessera::graph::rules {
-namespace {
 
-constexpr std::size_t kMaxSpatialRank = 3;
-
-/// What a window does along the spatial dims: those after the batch and the channels.
-struct Window {
-  std::vector<std::int64_t> kernel;
-  std::vector<std::int64_t> strides;
-  std::vector<std::int64_t> dilations;
-  std::vector<std::int64_t> before;  ///< padding
-  std::vector<std::int64_t> after;
-};
-
-Result<std::size_t> spatial_rank(const Call& call) {
-  const std::size_t rank = call.shape(0).rank();
-  if (rank >= 3 && rank <= 2 + kMaxSpatialRank) return rank - 2;
-  return bad(cat("the input is ", call.type(0).to_string()),
-             "batch, channels and one to three spatial dims");
-}
-
-/// A list with one number of at least `least` per spatial dim; missing, it is all `otherwise`.
 Result<std::vector<std::int64_t>> spatial_list(const Call& call, std::string_view name,
                                                std::size_t count, std::int64_t otherwise,
                                                std::int64_t least) {
@@ -59,6 +41,21 @@ Result<Window> read_window(const Call& call, std::vector<std::int64_t> kernel) {
   return window;
 }
 
+std::vector<std::int64_t> spatial_extents(const Shape& shape) {
+  return {shape.extents().begin() + 2, shape.extents().end()};
+}
+
+namespace {
+
+constexpr std::size_t kMaxSpatialRank = 3;
+
+Result<std::size_t> spatial_rank(const Call& call) {
+  const std::size_t rank = call.shape(0).rank();
+  if (rank >= 3 && rank <= 2 + kMaxSpatialRank) return rank - 2;
+  return bad(cat("the input is ", call.type(0).to_string()),
+             "batch, channels and one to three spatial dims");
+}
+
 /// Positions of a window along spatial dim d of extent `extent`:
 /// (extent + padding - dilation·(kernel - 1) - 1) / stride + 1, rounded down, or up with `ceil`.
 Result<std::int64_t> positions(const Window& window, std::size_t d, std::int64_t extent,
@@ -77,10 +74,6 @@ Result<std::int64_t> positions(const Window& window, std::size_t d, std::int64_t
   // A last window that would begin in the padding after the data does not count.
   const bool outside = (count - 1) * window.strides[d] >= extent + window.before[d];
   return outside ? count - 1 : count;
-}
-
-std::vector<std::int64_t> spatial_extents(const Shape& shape) {
-  return {shape.extents().begin() + 2, shape.extents().end()};
 }
 
 Status check_bias(const Call& call, std::int64_t channels) {
