@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/ops/loops.h"
+#include "tessera/testing/generate.h"
+#include "tessera/testing/ops/random_calls.h"
+
+namespace tessera::test {
+
+/// A set of iterations that one worker performs: some values of each factor.
+using Part = std::vector<std::vector<std::int64_t>>;
+
+/// The inputs of a case as a worker sees them that performs `part`: what it reads is there. What
+/// its sums would also read, but other shares have, is the neutral element. Everything else is
+/// poison.
+std::vector<std::optional<NaiveTensor>> seen_by(const OpCase& made, const ops::Loops& loops,
+                                                const Part& part, long double poison);
+
+/// The law of loops.h for a random division of the work: every element of the outputs is touched by
+/// iterations with the same values of the pass factors; and what workers compute from what their
+/// iterations read, reduced over the shares, is the result of the op. Returns what is wrong, or "".
+std::string loops_law(Dice& dice, const OpCase& made, const ops::Loops& loops);
+
+}  // namespace tessera::test
