@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/layout/form.h"
+#include "tessera/ops/loops.h"
+#include "tessera/ops/work_map.h"
+
+namespace tessera::ops {
+
+/// Divides work as operands are divided: an operand that lies with rows over a mesh axis wants the
+/// factor of its rows there. Operands that come first decide; a later one adds the mesh axes that
+/// nothing divides yet. Whether each operand then supplies the work is another question (supply.h).
+class Division {
+ public:
+  Division(const Loops& loops, const Shape& mesh);
+
+  /// Divides the work like an operand. A cut that the factors cannot follow, or of a factor that
+  /// must stay whole, is left out.
+  Status follow(const Access& access, const Form& operand);
+
+  /// Mesh axes that nothing divides are fixed where an operand is, and otherwise repeat the work.
+  Result<WorkMap> finish() &&;
+
+ private:
+  struct Digits {
+    int axis = 0;
+    std::int64_t stride = 1;
+    std::int64_t count = 1;
+  };
+  bool is_free(const Digits& digits) const;
+  void add(Fold fold);
+
+  const Loops& loops_;
+  Form form_;
+  std::vector<Digits> driven_;
+  std::vector<std::optional<std::int64_t>> fixed_;
+};
+
+}  // namespace tessera::ops

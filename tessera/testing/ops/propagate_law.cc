@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/testing/ops/propagate_law.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/text.h"
+#include "tessera/testing/ops/loops_law.h"
+
+namespace tessera::test {
+
+Layout random_division(Dice& dice, const graph::TensorType& type, const Shape& mesh) {
+  Form form;
+  form.shape = type.shape;
+  form.mesh = mesh;
+  std::vector<std::vector<Cut>> cuts(type.shape.rank());
+  for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+    const int a = static_cast<int>(axis);
+    const std::int64_t way = dice.below(10);
+    const auto dim = static_cast<std::size_t>(
+        dice.below(static_cast<std::int64_t>(std::max<std::size_t>(type.shape.rank(), 1))));
+    const bool divides = way < 6 && type.shape.rank() > 0 && cuts[dim].empty();
+    if (!divides) {
+      form.fills.push_back(way < 8 ? Fill::replicate(a, mesh[axis])
+                                   : Fill::fixed(a, dice.below(mesh[axis])));
+      continue;
+    }
+    const std::int64_t extent = type.shape[dim];
+    const std::int64_t block = (extent + mesh[axis] - 1) / mesh[axis];
+    if (dice.chance(20)) {  // dealt round robin: cycles, then places, then what is left
+      cuts[dim].push_back({mesh[axis], 1, Target::nothing(), 1, Cause::kGrid});
+      cuts[dim].push_back({1, mesh[axis], Target::mesh(a), 1, Cause::kGrid});
+    } else {
+      cuts[dim].push_back({std::max<std::int64_t>(block, 1), 1, Target::mesh(a), 1, Cause::kGrid});
+    }
+  }
+  std::int64_t stride = 1;
+  for (std::size_t d = cuts.size(); d-- > 0;) {
+    Fold fold{{Term{static_cast<int>(d), 1}}, 0, cuts[d]};
+    if (fold.cuts.empty() || fold.cuts.back().width != 1) {
+      fold.cuts.push_back({1, 1, Target::nothing(), 1, Cause::kAlignment});
+    }
+    const std::vector<std::int64_t> needed = fold.needed(type.shape);
+    for (std::size_t k = fold.cuts.size(); k-- > 0;) {
+      Cut& cut = fold.cuts[k];
+      cut.count = needed[k];
+      if (!cut.target.is_nothing()) continue;
+      cut.target = Target::memory();
+      cut.stride = stride;
+      stride *= std::max<std::int64_t>(cut.count, 1);
+    }
+    form.folds.push_back(std::move(fold));
+  }
+  return *Layout::make({std::move(form), type.dtype, Atom::scalar(type.dtype), {}, {}, "", {}});
+}
+
+namespace {
+
+using ops::Access;
+using ops::Factor;
+using ops::FactorKind;
+using ops::Loops;
+
+bool reads(const Access& access, const Loops& loops, const Index& iteration) {
+  if (!access.once) return true;
+  for (std::size_t f = 0; f < loops.factors.size(); ++f) {
+    if (loops.factors[f].kind == FactorKind::kReduce && !access.has(static_cast<int>(f)) &&
+        iteration[f] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Place> places_of(const Form& form, const Index& index) {
+  Place first;
+  std::int64_t slot = 0;
+  form.evaluate(index, first, slot);
+  return replica_places(form, first);
+}
+
+/// Which elements of a tensor each place has.
+std::map<Place, std::set<std::int64_t>> owned_by_place(const Layout& layout) {
+  std::map<Place, std::set<std::int64_t>> owned;
+  each_index(layout.shape(), [&](const Index& x) {
+    for (const Place& place : places_of(layout.form(), x)) {
+      owned[place].insert(row_major(layout.shape(), x));
+    }
+  });
+  return owned;
+}
+
+long double neutral(Reduction reduction) {
+  if (reduction == Reduction::kProduct) return 1;
+  if (reduction == Reduction::kMin) return INFINITY;
+  return reduction == Reduction::kMax ? -INFINITY : 0;
+}
+
+long double combine(Reduction reduction, long double a, long double b) {
+  if (reduction == Reduction::kProduct) return a * b;
+  if (reduction == Reduction::kMin) return std::min(a, b);
+  return reduction == Reduction::kMax ? std::max(a, b) : a + b;
+}
+
+bool near(long double a, long double b) {
+  return a == b || (std::isnan(a) && std::isnan(b)) ||
+         std::fabs(a - b) <= 1e-5L * (1 + std::fabs(b));
+}
+
+/// Coordinates at which fills of one kind repeat an element, relative to the first.
+std::vector<Place> offsets_of(const Form& form, Fill::Kind kind) {
+  std::vector<Place> offsets = {Place(form.mesh.rank())};
+  for (const Fill& fill : form.fills) {
+    if (fill.kind != kind) continue;
+    std::vector<Place> more;
+    for (const Place& offset : offsets) {
+      for (std::int64_t i = 0; i < fill.count; ++i) {
+        more.push_back(offset);
+        more.back()[static_cast<std::size_t>(fill.axis)] += i * fill.stride;
+      }
+    }
+    offsets = std::move(more);
+  }
+  return offsets;
+}
+
+Place moved(Place place, const Place& by) {
+  for (std::size_t a = 0; a < place.size(); ++a) place[a] += by[a];
+  return place;
+}
+
+/// What place `place` sees of input i.
+std::optional<NaiveTensor> seen(const OpCase& made, const ops::Answer& answer, std::size_t i,
+                                const std::vector<Index>& iterations,
+                                const std::vector<Index>& with_all_shares,
+                                const std::set<std::int64_t>& owned, long double poison,
+                                std::string& wrong) {
+  if (!made.inputs[i]) return std::nullopt;
+  NaiveTensor tensor = *made.inputs[i];
+  const Shape& shape = tensor.type.shape;
+  const auto count = static_cast<std::size_t>(shape.elements());
+  std::vector<bool> mine(count);
+  std::vector<bool> of_sums(count);
+  Reduction reduction = Reduction::kSum;
+  for (const Factor& factor : answer.loops.factors) {
+    if (factor.kind == FactorKind::kReduce) reduction = factor.reduction;
+  }
+  bool has_halo = false;
+  if (answer.loops.inputs[i]) {
+    const Access& access = *answer.loops.inputs[i];
+    for (const ops::Halo& halo : answer.halos[i]) has_halo |= !(halo == ops::Halo{});
+    const auto mark = [&](const std::vector<Index>& list, std::vector<bool>& marks) {
+      for (const Index& iteration : list) {
+        const Index x = access.index(iteration);
+        if (shape.contains(x) && reads(access, answer.loops, iteration)) {
+          marks[static_cast<std::size_t>(row_major(shape, x))] = true;
+        }
+      }
+    };
+    mark(iterations, mine);
+    mark(with_all_shares, of_sums);
+  }
+  for (std::size_t e = 0; e < count; ++e) {
+    if (mine[e] && (has_halo || owned.contains(static_cast<std::int64_t>(e)))) continue;
+    if (mine[e]) wrong = cat("input ", i, " element ", e, " is read where it is not");
+    if (of_sums[e] && !mine[e] && !made.is_index(i)) {
+      tensor.elements[e] = neutral(reduction);
+    } else {
+      tensor.elements[e] = made.is_index(i) ? 0 : as_element(poison, tensor.type.dtype);
+    }
+  }
+  return tensor;
+}
+
+}  // namespace
+
+std::string propagate_law(const OpCase& made, const ops::Question& question,
+                          const ops::Answer& answer) {
+  if (!answer.work) return answer.legal ? "legal without a work map" : "";
+  const Loops& loops = answer.loops;
+  const Shape iterations = *loops.iterations();
+  const Form& work = answer.work->form();
+  std::map<Place, std::vector<Index>> by_place;
+  each_index(iterations, [&](const Index& f) {
+    for (const Place& place : places_of(work, f)) by_place[place].push_back(f);
+  });
+
+  // Does every place have what it reads?
+  bool all_there = true;
+  bool any_halo = false;  // what it leaves open is not decided here
+  std::vector<std::map<Place, std::set<std::int64_t>>> owned(made.inputs.size());
+  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+    if (!loops.inputs[i] || !answer.inputs[i]) continue;
+    const Shape& shape = made.inputs[i]->type.shape;
+    owned[i] = owned_by_place(*answer.inputs[i]);
+    bool halo = false;
+    for (const ops::Halo& h : answer.halos[i]) halo |= !(h == ops::Halo{});
+    any_halo |= halo;
+    for (const auto& [place, list] : by_place) {
+      for (const Index& f : list) {
+        const Index x = loops.inputs[i]->index(f);
+        if (halo || !shape.contains(x) || !reads(*loops.inputs[i], loops, f)) continue;
+        all_there = all_there && owned[i][place].contains(row_major(shape, x));
+      }
+    }
+  }
+  if (answer.legal != all_there && answer.legal) return "legal, but something is missing";
+  if (!answer.legal) {
+    const bool asks_outputs = std::ranges::any_of(
+        question.outputs, [](const std::optional<Layout>& layout) { return layout.has_value(); });
+    const bool about_input = answer.reason.starts_with("input");
+    if (about_input && all_there && !any_halo &&
+        answer.reason.find("window") == std::string::npos) {
+      return "not legal, but nothing is missing";
+    }
+    return !about_input && !asks_outputs && answer.reason.find("layout") == std::string::npos
+               ? "not legal without a reason"
+               : "";
+  }
+
+  // Halos are tight: some place lacks exactly that many.
+  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+    for (std::size_t d = 0; d < answer.halos[i].size(); ++d) {
+      const ops::Halo halo = answer.halos[i][d];
+      if (halo == ops::Halo{}) continue;
+      const Shape& shape = made.inputs[i]->type.shape;
+      ops::Halo most;
+      for (const auto& [place, list] : by_place) {
+        std::int64_t low = INT64_MAX;
+        std::int64_t high = -1;
+        for (const Index& f : list) {
+          const std::int64_t x = loops.inputs[i]->index(f)[d];
+          if (x < 0 || x >= shape[d]) continue;
+          low = std::min(low, x);
+          high = std::max(high, x);
+        }
+        std::int64_t first = INT64_MAX;
+        std::int64_t last = -1;
+        for (const std::int64_t e : owned[i][place]) {
+          first = std::min(first, shape.delinear(e)[d]);
+          last = std::max(last, shape.delinear(e)[d]);
+        }
+        if (high < 0 || last < 0) continue;
+        most.before = std::max(most.before, first - low);
+        most.after = std::max(most.after, high - last);
+      }
+      if (most.before > halo.before || most.after > halo.after) {
+        return cat("input ", i, " dim ", d, " lacks ", most.before, " and ", most.after,
+                   " elements, the halo is ", halo.before, " and ", halo.after);
+      }
+    }
+  }
+
+  const auto expected = made.evaluate();
+  if (!expected) return "the evaluator does not know the op";
+  for (const long double poison : {77.0L, -77.0L}) {
+    std::map<Place, std::vector<NaiveTensor>> results;
+    std::string wrong;
+    for (const auto& [place, list] : by_place) {
+      // The same iterations with every value of the reduced factors.
+      std::set<Index> kept;
+      for (Index f : list) {
+        for (std::size_t k = 0; k < f.size(); ++k) {
+          if (loops.factors[k].kind == FactorKind::kReduce) f[k] = 0;
+        }
+        kept.insert(f);
+      }
+      std::vector<Index> all_shares;
+      std::vector<std::int64_t> sizes;
+      for (const Factor& factor : loops.factors) {
+        sizes.push_back(factor.kind == FactorKind::kReduce ? factor.extent : 1);
+      }
+      const Shape sums = *Shape::make(sizes);
+      for (const Index& f : kept) {
+        each_index(sums, [&](const Index& k) {
+          Index both = f;
+          for (std::size_t n = 0; n < both.size(); ++n) both[n] += k[n];
+          all_shares.push_back(both);
+        });
+      }
+      OpCase partial = made;
+      for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+        partial.inputs[i] = seen(made, answer, i, list, all_shares, owned[i][place], poison, wrong);
+      }
+      auto outputs = partial.evaluate();
+      if (!outputs) return "the evaluator failed on a part";
+      results[place] = *std::move(outputs);
+    }
+    if (!wrong.empty()) return wrong;
+    for (std::size_t o = 0; o < expected->size(); ++o) {
+      const Form& form = answer.outputs[o].form();
+      const NaiveTensor& want = (*expected)[o];
+      const auto shares = offsets_of(form, Fill::Kind::kPartial);
+      const auto replicas = offsets_of(form, Fill::Kind::kReplicate);
+      Reduction reduction = Reduction::kSum;
+      for (const ops::PartialAxis& axis : ops::partial_axes(answer.outputs[o])) {
+        reduction = axis.reduction;
+      }
+      each_index(form.shape, [&](const Index& y) {
+        Place first;
+        std::int64_t slot = 0;
+        form.evaluate(y, first, slot);
+        const auto e = static_cast<std::size_t>(row_major(form.shape, y));
+        for (const Place& replica : replicas) {
+          long double sum = neutral(reduction);
+          bool any = false;
+          for (const Place& share : shares) {
+            const auto at = results.find(moved(moved(first, replica), share));
+            if (at == results.end()) continue;
+            any = true;
+            sum = shares.size() == 1 ? at->second[o].elements[e]
+                                     : combine(reduction, sum, at->second[o].elements[e]);
+          }
+          const bool fits = any ? near(sum, want.elements[e]) : iterations.empty();
+          if (!fits) {
+            wrong = cat("output ", o, " at ", bracketed(y), " on place ",
+                        bracketed(moved(first, replica)), " is ",
+                        any ? std::to_string(static_cast<double>(sum)) : "not there", ", expected ",
+                        std::to_string(static_cast<double>(want.elements[e])));
+          }
+        }
+      });
+    }
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace tessera::test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "tessera/ops/propagate.h"
+#include "tessera/testing/generate.h"
+#include "tessera/testing/ops/random_calls.h"
+
+namespace tessera::test {
+
+/// A layout as people write them, on this mesh: each mesh axis cuts a dim into blocks (or deals
+/// blocks round robin), or holds replicas, or is fixed at a coordinate. Memory is row-major.
+Layout random_division(Dice& dice, const graph::TensorType& type, const Shape& mesh);
+
+/// The law of an answer, by enumeration. If it is legal, every place computes its iterations from
+/// tensors in which all that its memory does not hold is poisoned, but for halos and shares; and
+/// the elements where the output layouts say, reduced over partial axes, are those of the op. If it
+/// is not legal although there is a work map, some place lacks what it reads or should make.
+/// Returns what is wrong, or "".
+std::string propagate_law(const OpCase& made, const ops::Question& question,
+                          const ops::Answer& answer);
+
+}  // namespace tessera::test
