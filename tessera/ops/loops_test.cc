@@ -15,7 +15,7 @@ using test::Dice;
 using test::OpCase;
 
 std::string loops_text(std::string_view op, std::vector<std::vector<std::int64_t>> shapes,
-                       graph::Attributes attributes = {}) {
+                       const graph::Attributes& attributes = {}) {
   std::vector<graph::TensorType> types;
   for (auto& extents : shapes) types.push_back({*Shape::make(std::move(extents)), DType::kF32});
   std::vector<const graph::TensorType*> inputs;
