@@ -115,8 +115,10 @@ std::string steps_mistake(const ReshardPair& pair, const NaiveReshard& moves) {
 }
 
 TEST(Steps, RandomPairsEndInB) {
+  int tried = 0;  // fewer under sanitizers
   int several = 0;
   const auto law = [&](const ReshardPair& pair, const NaiveReshard& moves) {
+    ++tried;
     const Result<Reshard> reshard = Reshard::make(pair.from, pair.to, pair.physical);
     if (reshard.ok()) {
       const Result<std::vector<Reshard>> steps = steps_of(*reshard);
@@ -126,7 +128,7 @@ TEST(Steps, RandomPairsEndInB) {
   };
   reshard_law_holds(3000, ReshardSource::kForms, law);
   reshard_law_holds(3000, ReshardSource::kTexts, law);
-  EXPECT_GT(several, 100);
+  EXPECT_GT(several * 100, tried);
 }
 
 TEST(Steps, CasesMadeFromCollectivesEndInB) {
