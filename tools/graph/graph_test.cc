@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tools/testing/command_testing.h"
+#include "tools/testing/folder_testing.h"
 
 namespace tessera::tools {
 namespace {
@@ -87,6 +89,51 @@ TEST(GraphVerb, ReadsBindings) {
         << wrong;
   }
   EXPECT_EQ(run({"graph", "-", "--shape", "x=1,a", "--json"}, kClassifier).error_code(), "usage");
+}
+
+class GraphFiles : public testing::Test, protected TestFolder {};
+
+TEST_F(GraphFiles, WritesOnnx) {
+  const std::string file = path("small.onnx");
+  const Answer made = run({"graph", "-", "--out", file, "--seed", "5", "--json"}, kClassifier);
+  if (made.status == 2 && made.error_code() == "not_supported") {
+    GTEST_SKIP() << "this build has no ONNX";
+  }
+  ASSERT_EQ(made.status, 0) << made.out << made.err;
+  EXPECT_EQ(dump(made.json()["random_weights"]), R"({"values":1,"elements":32,"seed":5})");
+  const Answer back = run({"graph", file, "--json"});
+  ASSERT_EQ(back.status, 0) << back.out << back.err;
+  for (const char* const field : {"name", "nodes", "values", "parameters", "flops", "ops"}) {
+    EXPECT_EQ(dump(back.json()[field]), dump(made.json()[field])) << field;
+  }
+  // The same seed gives the same file, another one another.
+  const auto bytes_with = [&](const std::string& seed) {
+    EXPECT_EQ(run({"graph", "-", "--out", file, "--seed", seed}, kClassifier).status, 0);
+    return read("small.onnx");
+  };
+  const std::string first = bytes_with("5");
+  EXPECT_NE(bytes_with("6"), first);
+  EXPECT_EQ(bytes_with("5"), first);
+}
+
+/// A file that cannot be written keeps its former content.
+TEST_F(GraphFiles, AreWrittenWholeOrNotAtAll) {
+  write("odd.onnx", "before");
+  std::string odd = kClassifier;
+  odd.replace(odd.find("softmax"), 7, "layout_transform");
+  const Answer refused = run({"graph", "-", "--out", path("odd.onnx"), "--json"}, odd);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.error_code(), "not_supported");
+  EXPECT_EQ(read("odd.onnx"), "before");
+  EXPECT_EQ(names(), std::vector<std::string>{"odd.onnx"});
+  const auto code = [&](const std::string& out, const std::string& more = "--fuse") {
+    return run({"graph", "-", "--json", "--out", out, more}, kClassifier).error_code();
+  };
+  EXPECT_EQ(code(path("missing/x.json")), "io");
+  EXPECT_EQ(code("-"), "usage");
+  EXPECT_EQ(code(""), "usage");
+  EXPECT_EQ(code(path("x.json"), "--seed=1"), "usage");
+  EXPECT_EQ(names(), std::vector<std::string>{"odd.onnx"});
 }
 
 }  // namespace
