@@ -356,11 +356,11 @@ TEST(Infer, CountsArithmetic) {
   };
   const std::vector<Flops> cases = {
       {"add", {"f32[2, 3]", "f32[3]"}, {}, 6},
-      {"matmul", {"f32[2, 3]", "f32[3, 4]"}, {}, 2 * 2 * 3 * 4},
+      {"matmul", {"f32[2, 3]", "f32[3, 4]"}, {}, 2L * 2 * 3 * 4},
       {"gemm", {"f32[2, 3]", "f32[3, 4]", "f32[4]"}, {}, 2 * 2 * 3 * 4 + 8},
       // 2x2 outputs of 5 channels, each over 3 channels of a 3x3 kernel, and a bias.
-      {"conv", {"f32[1, 3, 4, 4]", "f32[5, 3, 3, 3]", "f32[5]"}, {}, 20 * (2 * 27 + 1)},
-      {"einsum", {"f32[2, 3]", "f32[3, 4]"}, {{"equation", "ij,jk->ik"}}, 2 * 2 * 3 * 4},
+      {"conv", {"f32[1, 3, 4, 4]", "f32[5, 3, 3, 3]", "f32[5]"}, {}, 20L * (2 * 27 + 1)},
+      {"einsum", {"f32[2, 3]", "f32[3, 4]"}, {{"equation", "ij,jk->ik"}}, 2L * 2 * 3 * 4},
       {"reduce_sum", {"f32[3, 5]"}, {}, 15},
       {"transpose", {"f32[3, 5]"}, {}, 0},
       {"max_pool", {"f32[1, 1, 4, 4]"}, {{"kernel", Ints{2, 2}}}, 9 * 4},

@@ -58,8 +58,7 @@ class Exporter {
     model.set_producer_version(std::string(kVersion));
     model.add_opset_import()->set_version(kWrittenOpset);
     model_.proto().set_name(graph_.name.empty() ? "graph" : graph_.name);
-    for (ValueId v = 0; v < graph_.values.size(); ++v) {
-      const Value& value = graph_.values[v];
+    for (const Value& value : graph_.values) {
       const Status added = add_value(value);
       if (!added) refuse(value.name, graph::kind_name(value.kind), added.error());
     }

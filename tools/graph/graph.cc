@@ -17,6 +17,7 @@
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
 #include "tools/graph/graph_print.h"
+#include "tools/graph/graph_svg.h"
 #include "tools/graph/onnx_module.h"
 #include "tools/graph/read_graph.h"
 #include "tools/json/json.h"
@@ -94,14 +95,25 @@ Status check_output_files(const Request& request) {
   if (request.has("seed") && !(has_out && is_onnx_name(request.text("out")))) {
     return usage("--seed is for the random weights of an ONNX file", "as in --out model.onnx");
   }
-  if (!has_out) return ok_status();
-  const std::string& file = request.text("out");
-  if (file.empty() || file == "-") {
-    return usage("--out names no file", "as in --out model.json");
+  for (const std::string_view name : {"out", "svg"}) {
+    if (!request.has(name)) continue;
+    const std::string& file = request.text(name);
+    if (file.empty() || file == "-") {
+      return usage(cat("--", name, " names no file"),
+                   name == "svg" ? "as in --svg model.svg" : "as in --out model.json");
+    }
+    TESSERA_CHECK_OK(check_folder_of(file));
   }
-  TESSERA_CHECK_OK(check_folder_of(file));
+  if (request.has("svg") && has_out && is_one_file(request.text("svg"), request.text("out"))) {
+    return usage("--svg and --out name the same file", "name two different files");
+  }
+  if (request.has("svg") && request.has("file") &&
+      is_one_file(request.text("svg"), request.text("file"))) {
+    return usage("--svg names the file of the model, which the drawing would overwrite",
+                 "name another file for the drawing");
+  }
   // A missing module is better known before the work than after it.
-  if (is_onnx_name(file)) TESSERA_CHECK_OK(load_onnx_module());
+  if (has_out && is_onnx_name(request.text("out"))) TESSERA_CHECK_OK(load_onnx_module());
   return ok_status();
 }
 
@@ -159,6 +171,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   } else if (request.has("out")) {
     TESSERA_CHECK_OK(write_whole(request.text("out"), graph::to_json(graph)));
   }
+  if (request.has("svg")) {
+    TESSERA_CHECK_OK(write_whole(request.text("svg"), graph_svg(graph)));
+  }
   console.out << (console.json ? graph_json(answer) + "\n" : graph_text(answer, console.terminal));
   return answer.read.unsupported.empty() ? Verdict::kYes : Verdict::kNo;
 }
@@ -179,7 +194,8 @@ Verb graph_verb() {
       "with simpler ones: softmax, layer_norm, gelu, attention and others, or all of these. --fuse "
       "lists the groups of nodes that can run as one. --out writes the graph: as ONNX if the name "
       "ends in .onnx, else as JSON. ONNX needs the elements of weights; those that the graph does "
-      "not have are random. What ONNX cannot express is all listed, and nothing is written.\n\n"
+      "not have are random. What ONNX cannot express is all listed, and nothing is written. "
+      "--svg draws the graph, repeated layers once.\n\n"
       "parameters counts elements; flops counts a multiplication and an addition as two; bytes is "
       "the size of all values together; moved_bytes is what nodes read and write if nothing stays "
       "in a cache.";
@@ -200,6 +216,7 @@ Verb graph_verb() {
        "write these ops with simpler ones: softmax,gelu or all"},
       {"fuse", ValueKind::kSwitch, "", "list the groups of nodes that can run as one"},
       {"out", ValueKind::kText, "FILE", "write the graph: NAME.onnx as ONNX, others as JSON"},
+      {"svg", ValueKind::kText, "FILE", "draw the graph"},
       {"seed", ValueKind::kNumber, "N", "with --out NAME.onnx: of the random weights, default 0"}};
   verb.examples = {"tessera graph --make resnet50 --out resnet50.json",
                    "tessera graph --make mlp --out mlp.onnx", "tessera graph resnet50.json --json",

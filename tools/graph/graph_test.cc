@@ -136,5 +136,22 @@ TEST_F(GraphFiles, AreWrittenWholeOrNotAtAll) {
   EXPECT_EQ(names(), std::vector<std::string>{"odd.onnx"});
 }
 
+TEST_F(GraphFiles, HasADrawing) {
+  write("model.json", kClassifier);
+  const Answer answer =
+      run({"graph", path("model.json"), "--svg", path("model.svg"), "--decompose", "softmax"});
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  // What is drawn is the graph after decomposing.
+  EXPECT_NE(read("model.svg").find("reduce_max"), std::string::npos);
+  const auto code = [&](const std::string& svg, const std::string& out) {
+    return run({"graph", path("model.json"), "--json", "--svg", svg, "--out", out}).error_code();
+  };
+  EXPECT_EQ(code(path("x"), path("x")), "usage");
+  EXPECT_EQ(code(path("./model.json"), path("x")), "usage");
+  EXPECT_EQ(code("-", path("x")), "usage");
+  EXPECT_EQ(code(path("missing/x.svg"), path("x")), "io");
+  EXPECT_EQ(names(), (std::vector<std::string>{"model.json", "model.svg"}));
+}
+
 }  // namespace
 }  // namespace tessera::tools
