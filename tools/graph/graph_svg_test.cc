@@ -62,7 +62,8 @@ std::string xml_mistake(std::string_view text, std::set<std::string>& ids) {
       ++i;
       if (open.empty() || name() != open.back()) return cat("a wrong end before ", i);
       open.pop_back();
-      if (i >= text.size() || text[i++] != '>') return cat("no bracket at ", i);
+      if (i >= text.size() || text[i] != '>') return cat("no bracket at ", i);
+      ++i;
       continue;
     }
     const std::string element = name();
@@ -77,7 +78,11 @@ std::string xml_mistake(std::string_view text, std::set<std::string>& ids) {
       const std::size_t from = i;
       while (i < text.size() && text[i] != '"') {
         if (text[i] == '<') return cat("a bracket in a value at ", i);
-        if (text[i] == '&' ? !entity() : (++i, false)) return cat("an ampersand at ", i);
+        if (text[i] != '&') {
+          ++i;
+        } else if (!entity()) {
+          return cat("an ampersand at ", i);
+        }
       }
       const std::string value(text.substr(from, i - from));
       if (attribute == "id" && !ids.insert(value).second) return cat("id ", value, " twice");

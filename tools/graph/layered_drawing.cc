@@ -2,10 +2,9 @@
 #include "tools/graph/layered_drawing.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
-#include <numeric>
-#include <unordered_map>
 #include <utility>
 
 namespace tessera::tools {
@@ -165,17 +164,23 @@ class Layering {
   }
 
   void sort_layer(std::size_t layer, std::vector<std::size_t> Vertex::* neighbours) {
-    std::vector<std::pair<double, std::size_t>> order;
+    struct Place {
+      double mean;
+      std::size_t rank;  // those with one mean stay in order
+      std::size_t vertex;
+      auto operator<=>(const Place&) const = default;
+    };
+    std::vector<Place> order;
     for (const std::size_t v : layers_[layer]) {
       const std::vector<std::size_t>& near = vertices_[v].*neighbours;
       double sum = 0;
       for (const std::size_t w : near) sum += static_cast<double>(vertices_[w].rank);
       const double mean = near.empty() ? static_cast<double>(vertices_[v].rank)
                                        : sum / static_cast<double>(near.size());
-      order.emplace_back(mean, v);
+      order.push_back({mean, vertices_[v].rank, v});
     }
-    std::ranges::stable_sort(order, {}, &std::pair<double, std::size_t>::first);
-    for (std::size_t i = 0; i < order.size(); ++i) layers_[layer][i] = order[i].second;
+    std::ranges::sort(order);
+    for (std::size_t i = 0; i < order.size(); ++i) layers_[layer][i] = order[i].vertex;
     number(layer);
   }
 
@@ -281,7 +286,9 @@ class Layering {
     for (std::size_t b = 0; b < drawing_.boxes.size(); ++b) {
       // Lines enter from left to right as they come.
       enter_from_[b] = vertices_[b].up;
-      std::ranges::stable_sort(enter_from_[b], {}, [&](std::size_t v) { return vertices_[v].x; });
+      std::ranges::sort(enter_from_[b], {}, [&](std::size_t v) {
+        return std::pair(vertices_[v].x, vertices_[v].rank);
+      });
     }
   }
 

@@ -2,7 +2,6 @@
 #include "tools/graph/repeated_layers.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -82,7 +81,9 @@ class Folder {
       at->second = i;
     }
     std::vector<std::pair<std::size_t, std::size_t>> order(counts.begin(), counts.end());
-    std::ranges::stable_sort(order, std::greater<>(), [](const auto& each) { return each.second; });
+    std::ranges::sort(order, [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < std::min(order.size(), kMostPeriods); ++i) {
       out.push_back(order[i].first);
