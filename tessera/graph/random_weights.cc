@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,58 +58,68 @@ std::uint16_t half_bits(float number, DType dtype) {
 }
 
 template <typename Element, typename Make>
-std::string filled(std::int64_t count, const Make& make) {
-  std::string bytes(static_cast<std::size_t>(count) * sizeof(Element), '\0');
-  for (std::int64_t i = 0; i < count; ++i) {
+void fill_with(std::span<std::byte> out, const Make& make) {
+  for (std::size_t at = 0; at + sizeof(Element) <= out.size(); at += sizeof(Element)) {
     const Element element = make();
-    std::copy_n(reinterpret_cast<const char*>(&element), sizeof(Element),
-                bytes.data() + static_cast<std::size_t>(i) * sizeof(Element));
+    std::memcpy(out.data() + at, &element, sizeof(Element));
   }
-  return bytes;
-}
-
-std::string random_bytes(const TensorType& type, bool positive, Numbers numbers) {
-  const std::int64_t count = type.shape.elements();
-  std::int64_t largest = 1;
-  for (const std::int64_t extent : type.shape.extents()) largest = std::max(largest, extent);
-  const auto terms = static_cast<double>(std::max<std::int64_t>(count / largest, 1));
-  const auto bound = static_cast<float>(1 / std::sqrt(terms));
-  const auto number = [&] {
-    const float x = numbers.centered();
-    return positive ? 1 + x / 2 : x * bound;
-  };
-  if (type.dtype == DType::kF64) return filled<double>(count, [&] { return double{number()}; });
-  if (type.dtype == DType::kF32) return filled<float>(count, number);
-  return filled<std::uint16_t>(count, [&] { return half_bits(number(), type.dtype); });
 }
 
 }  // namespace
 
-Result<RandomWeights> with_random_weights(const Graph& graph, std::uint64_t seed) {
+RandomWeights::RandomWeights(const Graph& graph, std::uint64_t seed)
+    : graph_(&graph), seed_(seed), positive_(graph.values.size(), false) {
+  Checked elements(0);
   Checked bytes(0);
-  for (const Value& value : graph.values) {
-    if (is_random(value)) bytes += value.type.bytes();
+  for (ValueId v = 0; v < graph.values.size(); ++v) {
+    if (!is_random(graph.values[v])) continue;
+    values_.push_back(v);
+    elements += graph.values[v].type.shape.elements();
+    bytes += graph.values[v].type.bytes();
   }
-  if (bytes.saturated() > kMaxRandomBytes) {
-    return Error{ErrorCode::kTooLarge, cat("the weights have ", bytes.saturated(), " bytes"),
-                 std::nullopt,
-                 cat("at most ", kMaxRandomBytes,
-                     " bytes, which is what one ONNX file can hold; JSON needs no weights")};
-  }
-  std::vector<bool> positive(graph.values.size(), false);
+  elements_ = elements.saturated();
+  bytes_ = bytes.saturated();
   for (const Node& node : graph.nodes) {
     if (node.op.rule().family != Family::kNormalization) continue;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != kAbsent) positive[node.inputs[i]] = true;
+      if (node.inputs[i] != kAbsent) positive_[node.inputs[i]] = true;
     }
   }
-  RandomWeights out{graph};
-  for (std::size_t v = 0; v < graph.values.size(); ++v) {
-    Value& value = out.graph.values[v];
-    if (!is_random(value)) continue;
-    ++out.values;
-    out.elements += value.type.shape.elements();
-    value.data = Data::of_bytes(random_bytes(value.type, positive[v], Numbers(seed, v)));
+}
+
+void RandomWeights::fill(ValueId value, std::span<std::byte> out) const {
+  const TensorType& type = graph_->values[value].type;
+  std::int64_t largest = 1;
+  for (const std::int64_t extent : type.shape.extents()) largest = std::max(largest, extent);
+  const auto terms =
+      static_cast<double>(std::max<std::int64_t>(type.shape.elements() / largest, 1));
+  const auto bound = static_cast<float>(1 / std::sqrt(terms));
+  const bool positive = positive_[value];
+  Numbers numbers(seed_, value);
+  const auto number = [&] {
+    const float x = numbers.centered();
+    return positive ? 1 + x / 2 : x * bound;
+  };
+  if (type.dtype == DType::kF64) {
+    fill_with<double>(out, [&] { return double{number()}; });
+  } else if (type.dtype == DType::kF32) {
+    fill_with<float>(out, number);
+  } else {
+    fill_with<std::uint16_t>(out, [&] { return half_bits(number(), type.dtype); });
+  }
+}
+
+Result<Graph> with_random_weights(const Graph& graph, std::uint64_t seed) {
+  const RandomWeights weights(graph, seed);
+  if (weights.bytes() > kMaxRandomBytes) {
+    return Error{ErrorCode::kTooLarge, cat("random weights of ", weights.bytes(), " bytes"),
+                 std::nullopt, cat("at most ", kMaxRandomBytes, " bytes")};
+  }
+  Graph out = graph;
+  for (const ValueId v : weights.values()) {
+    std::string bytes(static_cast<std::size_t>(graph.values[v].type.bytes()), '\0');
+    weights.fill(v, std::as_writable_bytes(std::span(bytes)));
+    out.values[v].data = Data::of_bytes(std::move(bytes));
   }
   return out;
 }

@@ -32,15 +32,17 @@ Graph small(DType dtype) {
 TEST(RandomWeights, AreBoundedAndRepeat) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
     const Graph graph = small(dtype);
-    const Result<RandomWeights> made = with_random_weights(graph, 1);
+    const RandomWeights weights(graph, 1);
+    EXPECT_EQ(weights.values(), (std::vector<ValueId>{1, 2}));
+    EXPECT_EQ(weights.elements(), 64 * 256 + 256);
+    EXPECT_EQ(weights.bytes(), weights.elements() * *element_bytes(dtype));
+    const Result<Graph> made = with_random_weights(graph, 1);
     ASSERT_TRUE(made);
-    EXPECT_EQ(made->values, 2);
-    EXPECT_EQ(made->elements, 64 * 256 + 256);
-    EXPECT_TRUE(check(made->graph));
-    EXPECT_EQ(made->graph, with_random_weights(graph, 1)->graph);
-    EXPECT_FALSE(made->graph == with_random_weights(graph, 2)->graph);
+    EXPECT_TRUE(check(*made));
+    EXPECT_EQ(*made, *with_random_weights(graph, 1));
+    EXPECT_FALSE(*made == *with_random_weights(graph, 2));
     const auto elements = [&](std::size_t v) {
-      const Value& value = made->graph.values[v];
+      const Value& value = made->values[v];
       return *reals_of(value.data, value.type.shape, dtype, 1 << 20);
     };
     // 64 terms: ±1/8. The mean of 16384 numbers of variance 1/192 is within 5 deviations of 0.
@@ -58,7 +60,7 @@ TEST(RandomWeights, AreBoundedAndRepeat) {
       EXPECT_GE(number, 0.5) << dtype_name(dtype);
       EXPECT_LE(number, 1.5) << dtype_name(dtype);
     }
-    Graph rest = made->graph;
+    Graph rest = *made;
     rest.values[1].data = {};
     rest.values[2].data = {};
     EXPECT_EQ(rest, graph);
@@ -77,7 +79,7 @@ TEST(RandomWeights, AreThoseOfTheGenerator) {
   const std::uint64_t seed = 5;
   const std::uint64_t stream = 1;  // the position of w
   const std::uint64_t state = mix(seed + kStep) ^ (stream * kStep);
-  const Graph graph = with_random_weights(small(DType::kF64), seed)->graph;
+  const Graph graph = *with_random_weights(small(DType::kF64), seed);
   const auto found =
       reals_of(graph.values[1].data, graph.values[1].type.shape, DType::kF64, 1 << 20);
   for (std::uint64_t i = 0; i < 8; ++i) {
@@ -86,7 +88,7 @@ TEST(RandomWeights, AreThoseOfTheGenerator) {
   }
 }
 
-TEST(RandomWeights, AreAtMostAFileOfOnnx) {
+TEST(RandomWeights, AreBoundedInMemory) {
   const Graph llama = *make_model("llama", {.layers = 32});
   EXPECT_EQ(with_random_weights(llama, 1).error().code, ErrorCode::kTooLarge);
 }

@@ -35,12 +35,13 @@ class Builder {
     layouts[id] = copies;
     return id;
   }
-  TensorId op(std::string name, std::vector<TensorId> inputs, std::vector<std::int64_t> shape) {
-    return lay(graph.compute(std::move(name), std::move(inputs), std::move(shape)));
+  TensorId op(std::string name, const std::vector<TensorId>& inputs,
+              std::vector<std::int64_t> shape) {
+    return lay(graph.compute(std::move(name), inputs, std::move(shape)));
   }
-  TensorId elementwise(std::string name, std::vector<TensorId> inputs) {
+  TensorId elementwise(std::string name, const std::vector<TensorId>& inputs) {
     const std::vector<std::int64_t> shape = graph.tensor(inputs[0]).type.shape.extents();
-    return lay(graph.compute_in_place(std::move(name), std::move(inputs), shape));
+    return lay(graph.compute_in_place(std::move(name), inputs, shape));
   }
   /// a·b with panels of `k` columns of a and rows of b; one panel is loaded while the other is
   /// used.
@@ -52,8 +53,8 @@ class Builder {
     return out;
   }
   /// An op that changes its first input in place and has no other output: an optimizer step.
-  void update(std::string name, std::vector<TensorId> inputs) {
-    graph.run(std::move(name), std::move(inputs));
+  void update(std::string name, const std::vector<TensorId>& inputs) {
+    graph.run(std::move(name), inputs);
   }
   void output(TensorId id) { graph.set_output(id); }
 

@@ -30,21 +30,21 @@ TensorId PEGraph::add(PETensor tensor) {
   return id;
 }
 
-TensorId PEGraph::compute(std::string name, std::vector<TensorId> inputs,
+TensorId PEGraph::compute(std::string name, const std::vector<TensorId>& inputs,
                           std::vector<std::int64_t> shape, DType dtype) {
   const TensorId output = add({name, std::move(shape), dtype});
   add_node(std::move(name), inputs, {static_cast<graph::ValueId>(output)});
   return output;
 }
 
-TensorId PEGraph::compute_in_place(std::string name, std::vector<TensorId> inputs,
+TensorId PEGraph::compute_in_place(std::string name, const std::vector<TensorId>& inputs,
                                    std::vector<std::int64_t> shape, DType dtype) {
   const TensorId output = compute(std::move(name), inputs, std::move(shape), dtype);
   if (!inputs.empty()) last_memory().in_place = {{output, inputs[0]}};
   return output;
 }
 
-void PEGraph::run(std::string name, std::vector<TensorId> inputs) {
+void PEGraph::run(std::string name, const std::vector<TensorId>& inputs) {
   add_node(std::move(name), inputs, {});
 }
 

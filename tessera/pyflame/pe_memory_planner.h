@@ -48,13 +48,13 @@ class PEGraph {
 
   TensorId add(PETensor tensor);
   /// Adds an op with one output; both have the name `name`.
-  TensorId compute(std::string name, std::vector<TensorId> inputs, std::vector<std::int64_t> shape,
-                   DType dtype = DType::kF32);
+  TensorId compute(std::string name, const std::vector<TensorId>& inputs,
+                   std::vector<std::int64_t> shape, DType dtype = DType::kF32);
   /// The same, in place of the first input if that is proven to be possible.
-  TensorId compute_in_place(std::string name, std::vector<TensorId> inputs,
+  TensorId compute_in_place(std::string name, const std::vector<TensorId>& inputs,
                             std::vector<std::int64_t> shape, DType dtype = DType::kF32);
   /// Adds an op without outputs, such as one that changes its first input.
-  void run(std::string name, std::vector<TensorId> inputs);
+  void run(std::string name, const std::vector<TensorId>& inputs);
   void set_output(TensorId tensor);
 
   /// The graph: tensor i is value i, op k is node k. Names need not be unique, nor ops in an order

@@ -12,14 +12,15 @@
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/models/models.h"
 #include "tessera/graph/passes/decompose.h"
-#include "tessera/graph/random_weights.h"
 #include "tools/command/command.h"
 #include "tools/files/mapped_file.h"
+#include "tools/files/replace_file.h"
 #include "tools/files/text_file.h"
 #include "tools/graph/graph_print.h"
 #include "tools/graph/graph_svg.h"
 #include "tools/graph/onnx_module.h"
 #include "tools/graph/read_graph.h"
+#include "tools/graph/write_onnx.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
 
@@ -81,12 +82,6 @@ Verdict report_in(const std::string& name, std::string_view text, const Error& e
   return Verdict::kBadInput;
 }
 
-/// The folder of a file, as a prefix of other names in it.
-std::string folder_of(const std::string& file) {
-  const std::size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash + 1);
-}
-
 bool is_onnx_name(const std::string& file) { return std::string_view(file).ends_with(".onnx"); }
 
 /// Checks what can be wrong with the output files before any work.
@@ -138,21 +133,6 @@ Result<std::optional<ReadGraph>> read(const Request& request, Console& console) 
   return std::optional<ReadGraph>();
 }
 
-/// ONNX needs the elements of every weight; those that the graph does not have are random.
-Result<GraphAnswer::Weights> write_onnx(const Request& request, const graph::Graph& graph) {
-  GraphAnswer::Weights weights;
-  if (request.has("seed")) weights.seed = request.number("seed");
-  TESSERA_TRY(const onnx_import::OnnxModule* const module, load_onnx_module());
-  TESSERA_TRY(const graph::RandomWeights filled,
-              graph::with_random_weights(graph, static_cast<std::uint64_t>(weights.seed)));
-  weights.values = filled.values;
-  weights.elements = filled.elements;
-  const std::string& file = request.text("out");
-  TESSERA_TRY(const std::string bytes, module->write(filled.graph, {folder_of(file)}));
-  TESSERA_CHECK_OK(write_whole(file, bytes));
-  return weights;
-}
-
 Result<Verdict> run(const Request& request, Console& console) {
   if (request.has("file") == request.has("make")) {
     return usage("a graph comes from a FILE or from --make", "give one of them");
@@ -167,7 +147,8 @@ Result<Verdict> run(const Request& request, Console& console) {
                 graph::with_decomposed_ops(graph, ops_to_decompose(request.text("decompose"))));
   }
   if (request.has("out") && is_onnx_name(request.text("out"))) {
-    TESSERA_TRY(answer.random_weights, write_onnx(request, graph));
+    const std::int64_t seed = request.has("seed") ? request.number("seed") : 0;
+    TESSERA_TRY(answer.random_weights, write_onnx(graph, request.text("out"), seed));
   } else if (request.has("out")) {
     TESSERA_CHECK_OK(write_whole(request.text("out"), graph::to_json(graph)));
   }
@@ -194,7 +175,8 @@ Verb graph_verb() {
       "with simpler ones: softmax, layer_norm, gelu, attention and others, or all of these. --fuse "
       "lists the groups of nodes that can run as one. --out writes the graph: as ONNX if the name "
       "ends in .onnx, else as JSON. ONNX needs the elements of weights; those that the graph does "
-      "not have are random. What ONNX cannot express is all listed, and nothing is written. "
+      "not have are random, and above 1 GiB they go to NAME.onnx.data. What ONNX cannot express is "
+      "all listed, and nothing is written. "
       "--svg draws the graph, repeated layers once.\n\n"
       "parameters counts elements; flops counts a multiplication and an addition as two; bytes is "
       "the size of all values together; moved_bytes is what nodes read and write if nothing stays "

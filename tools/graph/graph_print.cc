@@ -112,6 +112,8 @@ std::string graph_json(const GraphAnswer& answer) {
     weights["values"] = answer.random_weights->values;
     weights["elements"] = answer.random_weights->elements;
     weights["seed"] = answer.random_weights->seed;
+    const std::string& file = answer.random_weights->file;
+    weights["file"] = file.empty() ? Json() : Json(file);
   }
   json["hash"] = graph::hash(read.graph).to_string();
   return dump(json);
@@ -145,9 +147,12 @@ std::string graph_text(const GraphAnswer& answer, const Terminal& terminal) {
   if (!ops.empty()) out += wrap(ops, terminal, "  ", "  ");
   if (answer.fuses) out += groups_text(graph::fuse(read.graph));
   if (answer.random_weights && answer.random_weights->values > 0) {
-    out += cat("random weights: ", short_number(answer.random_weights->elements), " elements of ",
-               count_of(answer.random_weights->values, "tensor"), ", seed ",
-               answer.random_weights->seed, "\n");
+    out += cat(
+        "random weights: ", short_number(answer.random_weights->elements), " elements of ",
+        count_of(answer.random_weights->values, "tensor"), ", seed ", answer.random_weights->seed,
+        answer.random_weights->file.empty() ? ""
+                                            : cat(", in ", printable(answer.random_weights->file)),
+        "\n");
   }
   if (!read.unsupported.empty()) {
     out += paint(terminal, Paint::kError,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tools/graph/read_graph.h"
+#include "tools/graph/write_onnx.h"
 #include "tools/terminal/terminal.h"
 
 namespace tessera::tools {
@@ -15,13 +14,7 @@ namespace tessera::tools {
 struct GraphAnswer {
   ReadGraph read;
   bool fuses = false;
-  /// Of an ONNX file that was written: what has random elements, and their seed.
-  struct Weights {
-    std::int64_t values = 0;
-    std::int64_t elements = 0;
-    std::int64_t seed = 0;
-  };
-  std::optional<Weights> random_weights = {};
+  std::optional<WrittenWeights> random_weights = {};  ///< of an ONNX file that was written
 };
 
 std::string graph_json(const GraphAnswer& answer);

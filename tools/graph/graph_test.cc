@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "tessera/graph/models/models.h"
+#include "tools/graph/read_graph.h"
+#include "tools/graph/write_onnx.h"
 #include "tools/testing/command_testing.h"
 #include "tools/testing/folder_testing.h"
 
@@ -100,7 +103,8 @@ TEST_F(GraphFiles, WritesOnnx) {
     GTEST_SKIP() << "this build has no ONNX";
   }
   ASSERT_EQ(made.status, 0) << made.out << made.err;
-  EXPECT_EQ(dump(made.json()["random_weights"]), R"({"values":1,"elements":32,"seed":5})");
+  EXPECT_EQ(dump(made.json()["random_weights"]),
+            R"({"values":1,"elements":32,"seed":5,"file":null})");
   const Answer back = run({"graph", file, "--json"});
   ASSERT_EQ(back.status, 0) << back.out << back.err;
   for (const char* const field : {"name", "nodes", "values", "parameters", "flops", "ops"}) {
@@ -151,6 +155,48 @@ TEST_F(GraphFiles, HasADrawing) {
   EXPECT_EQ(code("-", path("x")), "usage");
   EXPECT_EQ(code(path("missing/x.svg"), path("x")), "io");
   EXPECT_EQ(names(), (std::vector<std::string>{"model.json", "model.svg"}));
+}
+
+/// Weights in a file of their own are those that the model would have.
+TEST_F(GraphFiles, PutsManyWeightsNextToTheModel) {
+  const graph::Graph graph = *graph::make_model("mlp", {.dtype = DType::kBF16});
+  const Result<WrittenWeights> inside = write_onnx(graph, path("inside.onnx"), 3);
+  if (!inside && inside.error().code == ErrorCode::kNotSupported) {
+    GTEST_SKIP() << "this build has no ONNX";
+  }
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->file, "");
+  const Result<WrittenWeights> outside = write_onnx(graph, path("outside.onnx"), 3, 1000);
+  ASSERT_TRUE(outside) << outside.error().message;
+  EXPECT_EQ(outside->file, path("outside.onnx.data"));
+  EXPECT_EQ(outside->elements, inside->elements);
+  EXPECT_LT(read("outside.onnx").size(), 4000U);
+  const auto graph_of = [&](const std::string& name) {
+    onnx_import::ImportOptions options;
+    options.folder = folder_.string();
+    const Result<ReadGraph> back = read_graph(read(name), options);
+    EXPECT_TRUE(back) << back.error().message;
+    return back->graph;
+  };
+  const graph::Graph a = graph_of("inside.onnx");
+  const graph::Graph b = graph_of("outside.onnx");
+  const std::string data = read("outside.onnx.data");
+  ASSERT_EQ(a.values.size(), b.values.size());
+  int compared = 0;
+  for (std::size_t v = 0; v < a.values.size(); ++v) {
+    EXPECT_EQ(a.values[v].name, b.values[v].name);
+    if (a.values[v].kind != graph::Kind::kParameter) continue;
+    ASSERT_EQ(b.values[v].data.form, graph::Data::Form::kFile);
+    const std::string& bytes = *a.values[v].data.bytes;
+    EXPECT_EQ(data.substr(static_cast<std::size_t>(b.values[v].data.offset), bytes.size()), bytes);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 6);
+  // What is refused writes neither file.
+  const graph::Graph bad = *graph::make_model("mlp", {.dtype = DType::kF8E4M3});
+  EXPECT_FALSE(write_onnx(bad, path("bad.onnx"), 3, 0));
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"inside.onnx", "outside.onnx", "outside.onnx.data"}));
 }
 
 }  // namespace
