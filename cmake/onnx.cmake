@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ONNX models to graphs: the library tessera_onnx, and the module tessera_onnx.so that the command
+# ONNX models to graphs and back: the library tessera_onnx, and the module tessera_onnx.so that the command
 # loads for .onnx files. Nothing else links libonnx and protobuf.
 
 set(TESSERA_ONNX AUTO CACHE STRING "Build the ONNX import: ON, OFF, or AUTO (where libonnx is found)")

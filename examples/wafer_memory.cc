@@ -18,17 +18,17 @@ namespace {
 /// y = relu(x · w1) · w2 on 60x60 PEs.
 PEGraph two_layers(std::map<TensorId, MeshLayout>& layouts) {
   PEGraph graph;
-  const auto given = [&](const char* name, tessera::memory::Value::Kind kind) {
+  const auto given = [&](const char* name, tessera::graph::Kind kind) {
     return graph.add({name, {4096, 4096}, tessera::DType::kF32, kind});
   };
-  const TensorId x = given("x", tessera::memory::Value::Kind::kInput);
-  const TensorId w1 = given("w1", tessera::memory::Value::Kind::kParameter);
-  const TensorId w2 = given("w2", tessera::memory::Value::Kind::kParameter);
+  const TensorId x = given("x", tessera::graph::Kind::kInput);
+  const TensorId w1 = given("w1", tessera::graph::Kind::kParameter);
+  const TensorId w2 = given("w2", tessera::graph::Kind::kParameter);
   const TensorId hidden = graph.compute("hidden", {x, w1}, {4096, 4096});
   const TensorId relu = graph.compute_in_place("relu", {hidden}, {4096, 4096});
   const TensorId y = graph.compute("y", {relu, w2}, {4096, 4096});
-  graph.tensors[y].output = true;
-  for (TensorId id = 0; id < graph.tensors.size(); ++id) layouts[id] = MeshLayout::Grid(60, 60);
+  graph.set_output(y);
+  for (TensorId id = 0; id < graph.tensors(); ++id) layouts[id] = MeshLayout::Grid(60, 60);
   return graph;
 }
 

@@ -175,6 +175,15 @@ const std::vector<Case>& cases() {
        {"f32[20, 10, 1]"}},
       {"slice", {"f32[20]"}, {{"starts", Ints{0}}, {"ends", Ints{-1}}}, {"f32[19]"}},
       {"slice", {"f32[20]"}, {{"starts", Ints{5}}, {"ends", Ints{3}}}, {"f32[0]"}},
+      // A start is clamped to [0, extent - 1] and an end to [-1, extent - 1]: element 0.
+      {"slice",
+       {"f32[1]"},
+       {{"starts", Ints{-3}}, {"ends", Ints{-3}}, {"steps", Ints{-1}}},
+       {"f32[1]"}},
+      {"slice",
+       {"f32[0]"},
+       {{"starts", Ints{-3}}, {"ends", Ints{-3}}, {"steps", Ints{-1}}},
+       {"f32[0]"}},
       {"split", {"f32[2, 6]"}, {{"axis", 1}, {"sizes", Ints{2, 4}}}, {"f32[2, 2]", "f32[2, 4]"}},
       {"concat", {"f32[2, 3]", "f32[2, 1]", "f32[2, 0]"}, {{"axis", -1}}, {"f32[2, 4]"}},
       {"pad", {"f32[1, 3, 4, 5]"}, {{"pads", Ints{0, 0, 1, 3, 0, 0, 2, 4}}}, {"f32[1, 3, 7, 12]"}},
@@ -347,11 +356,11 @@ TEST(Infer, CountsArithmetic) {
   };
   const std::vector<Flops> cases = {
       {"add", {"f32[2, 3]", "f32[3]"}, {}, 6},
-      {"matmul", {"f32[2, 3]", "f32[3, 4]"}, {}, 2 * 2 * 3 * 4},
+      {"matmul", {"f32[2, 3]", "f32[3, 4]"}, {}, 2L * 2 * 3 * 4},
       {"gemm", {"f32[2, 3]", "f32[3, 4]", "f32[4]"}, {}, 2 * 2 * 3 * 4 + 8},
       // 2x2 outputs of 5 channels, each over 3 channels of a 3x3 kernel, and a bias.
-      {"conv", {"f32[1, 3, 4, 4]", "f32[5, 3, 3, 3]", "f32[5]"}, {}, 20 * (2 * 27 + 1)},
-      {"einsum", {"f32[2, 3]", "f32[3, 4]"}, {{"equation", "ij,jk->ik"}}, 2 * 2 * 3 * 4},
+      {"conv", {"f32[1, 3, 4, 4]", "f32[5, 3, 3, 3]", "f32[5]"}, {}, 20L * (2 * 27 + 1)},
+      {"einsum", {"f32[2, 3]", "f32[3, 4]"}, {{"equation", "ij,jk->ik"}}, 2L * 2 * 3 * 4},
       {"reduce_sum", {"f32[3, 5]"}, {}, 15},
       {"transpose", {"f32[3, 5]"}, {}, 0},
       {"max_pool", {"f32[1, 1, 4, 4]"}, {{"kernel", Ints{2, 2}}}, 9 * 4},

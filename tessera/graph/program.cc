@@ -29,10 +29,17 @@ memory::Program program_of(const Graph& graph, const ProgramOptions& options) {
     program.values.push_back({value.name, kind_of_value(value.kind)});
   }
   for (const ValueId v : graph.outputs) program.values[v].output = true;
+  for (const ValueId v : options.staying) program.values[v].stays = true;
   program.ops.reserve(graph.nodes.size());
-  for (const Node& node : graph.nodes) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
     memory::Op op;
     op.name = node.name;
+    const auto memory = options.nodes.find(n);
+    if (memory != options.nodes.end()) {
+      op.scratch = memory->second.scratch;
+      op.in_place = memory->second.in_place;
+    }
     for (const ValueId v : node.inputs) {
       if (v != kAbsent) op.inputs.push_back(v);
     }

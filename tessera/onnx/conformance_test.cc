@@ -14,6 +14,7 @@
 #include "tessera/graph/graph_json.h"
 #include "tessera/onnx/model_shim.h"
 #include "tessera/onnx/onnx_import.h"
+#include "tessera/onnx/round_trip_testing.h"
 #include "tessera/testing/graph/naive_eval.h"
 #include "tessera/testing/graph/onnx_models.h"
 #include "tessera/testing/pages/generated_page.h"
@@ -105,6 +106,14 @@ bool evaluates_like_the_files(const fs::path& folder, const ::onnx::ModelProto& 
   return true;
 }
 
+/// Two files follow ONNX's script where it differs from the text of Resize: they divide by an
+/// unrounded length (2.4 - 1 instead of 2 - 1) under align_corners.
+bool differs_from_the_text(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name == "test_resize_downsample_scales_cubic_align_corners" ||
+         name == "test_resize_downsample_scales_linear_align_corners";
+}
+
 struct Counts {
   int models = 0;
   int imported = 0;
@@ -165,11 +174,7 @@ TEST(OnnxConformance, TypesOfOutputsAreThoseOfTheFiles) {
           << graph::to_string(graph);
       ++compared;
     }
-    // Two files follow ONNX's script where it differs from the text of Resize: they divide by an
-    // unrounded length (2.4 - 1 instead of 2 - 1) under align_corners.
-    const std::string name = folder.filename().string();
-    const bool differs = name == "test_resize_downsample_scales_cubic_align_corners" ||
-                         name == "test_resize_downsample_scales_linear_align_corners";
+    const bool differs = differs_from_the_text(folder);
     evaluated += !differs && evaluates_like_the_files(folder, *model, graph) ? 1 : 0;
     const Result<graph::Graph> back = graph::parse_graph(graph::to_json(graph));
     ASSERT_TRUE(back) << folder << ": " << back.error().message;
@@ -192,6 +197,28 @@ TEST(OnnxConformance, TypesOfOutputsAreThoseOfTheFiles) {
     for (const auto& [reason, count] : reasons) std::printf("%4d %s\n", count, reason.c_str());
   }
   EXPECT_EQ(test::page_mistake("docs/onnx.md", {{"models", table + "\n"}}), "");
+}
+
+/// Every model that is imported whole can be written, is read back, and then gives the elements of
+/// its output files.
+TEST(OnnxConformance, ModelsMakeRoundTrips) {
+  const std::vector<fs::path> folders = test::onnx_models();
+  if (folders.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
+  int models = 0;
+  int evaluated = 0;
+  for (const fs::path& folder : folders) {
+    const std::string bytes = test::file_bytes(folder / "model.onnx");
+    const Result<::onnx::ModelProto> model = parse_model(bytes);
+    const Result<Imported> imported = import_with_data(folder, bytes, *model);
+    if (!imported || !imported->unsupported.empty()) continue;
+    const graph::Graph back = test::expect_round_trip(imported->graph, folder.string());
+    ++models;
+    evaluated +=
+        !differs_from_the_text(folder) && evaluates_like_the_files(folder, *model, back) ? 1 : 0;
+    if (HasFailure()) FAIL() << folder;
+  }
+  EXPECT_GE(models, 906);
+  EXPECT_GE(evaluated, 902);
 }
 
 }  // namespace

@@ -190,8 +190,9 @@ Status constant_of_shape(NodeView& node) {
     dtype = tensor.type.dtype;
     element = *tensor.data.bytes;
   }
+  const graph::Kind kind = kind_of_note(node.note(), graph::Kind::kConstant);
   TESSERA_CHECK_OK(
-      node.constant(std::move(shape), dtype, graph::Data::of_fill(std::move(element)), 0));
+      node.constant(std::move(shape), dtype, graph::Data::of_fill(std::move(element)), 0, kind));
   return ok_status();
 }
 

@@ -5,6 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/onnx/node_view.h"
+#include "tessera/onnx/same_ops.h"
 
 namespace tessera::onnx_import {
 namespace {
@@ -14,86 +15,10 @@ using graph::AttributeKind;
 using graph::Attributes;
 using graph::ValueId;
 
-/// ONNX's name of an op that has another one here only in its spelling: "LeakyRelu" is leaky_relu.
-struct SameOp {
-  std::string_view theirs;
-  std::string_view ours;
-};
-
-constexpr std::array kSame = {
-    SameOp{"Abs", "abs"},
-    SameOp{"Acos", "acos"},
-    SameOp{"Acosh", "acosh"},
-    SameOp{"Asin", "asin"},
-    SameOp{"Asinh", "asinh"},
-    SameOp{"Atan", "atan"},
-    SameOp{"Atanh", "atanh"},
-    SameOp{"Ceil", "ceil"},
-    SameOp{"Celu", "celu"},
-    SameOp{"Cos", "cos"},
-    SameOp{"Cosh", "cosh"},
-    SameOp{"Einsum", "einsum"},
-    SameOp{"Elu", "elu"},
-    SameOp{"Erf", "erf"},
-    SameOp{"Exp", "exp"},
-    SameOp{"Floor", "floor"},
-    SameOp{"Gather", "gather"},
-    SameOp{"GatherElements", "gather_elements"},
-    SameOp{"GatherND", "gather_nd"},
-    SameOp{"GlobalAveragePool", "global_average_pool"},
-    SameOp{"GlobalMaxPool", "global_max_pool"},
-    SameOp{"HardSigmoid", "hard_sigmoid"},
-    SameOp{"HardSwish", "hard_swish"},
-    SameOp{"Identity", "identity"},
-    SameOp{"InstanceNormalization", "instance_norm"},
-    SameOp{"IsInf", "is_inf"},
-    SameOp{"IsNaN", "is_nan"},
-    SameOp{"LRN", "lrn"},
-    SameOp{"LeakyRelu", "leaky_relu"},
-    SameOp{"Log", "log"},
-    SameOp{"MatMul", "matmul"},
-    SameOp{"Mod", "mod"},
-    SameOp{"Neg", "neg"},
-    SameOp{"Not", "not"},
-    SameOp{"Reciprocal", "reciprocal"},
-    SameOp{"Relu", "relu"},
-    SameOp{"ReverseSequence", "reverse_sequence"},
-    SameOp{"Round", "round"},
-    SameOp{"Scatter", "scatter_elements"},
-    SameOp{"ScatterElements", "scatter_elements"},
-    SameOp{"ScatterND", "scatter_nd"},
-    SameOp{"Selu", "selu"},
-    SameOp{"Shrink", "shrink"},
-    SameOp{"Sigmoid", "sigmoid"},
-    SameOp{"Sign", "sign"},
-    SameOp{"Sin", "sin"},
-    SameOp{"Sinh", "sinh"},
-    SameOp{"Softplus", "softplus"},
-    SameOp{"Softsign", "softsign"},
-    SameOp{"Sqrt", "sqrt"},
-    SameOp{"Tan", "tan"},
-    SameOp{"Tanh", "tanh"},
-    SameOp{"ThresholdedRelu", "thresholded_relu"},
-    SameOp{"Transpose", "transpose"},
-    SameOp{"Where", "where"},
-    SameOp{"Add", "add"},
-    SameOp{"Sub", "sub"},
-    SameOp{"Mul", "mul"},
-    SameOp{"Div", "div"},
-    SameOp{"Pow", "pow"},
-    SameOp{"And", "and"},
-    SameOp{"Or", "or"},
-    SameOp{"Xor", "xor"},
-    SameOp{"Equal", "equal"},
-    SameOp{"Greater", "greater"},
-    SameOp{"GreaterOrEqual", "greater_or_equal"},
-    SameOp{"Less", "less"},
-    SameOp{"LessOrEqual", "less_or_equal"},
-};
-
 std::string_view our_name(const std::string& theirs) {
-  const auto at = std::ranges::find(kSame, theirs, &SameOp::theirs);
-  return at == kSame.end() ? std::string_view() : at->ours;
+  const auto at = std::ranges::find(kSameOps, theirs, &SameOp::theirs);
+  // The only op of the table with two names in ONNX: Scatter, before opset 11.
+  return at == kSameOps.end() ? "scatter_elements" : at->ours;
 }
 
 /// The attributes that both sides call the same.
@@ -314,7 +239,13 @@ Status dropout(NodeView& node) {
     TESSERA_TRY(const std::vector<std::int64_t> trains, node.integers(2));
     if (!trains.empty() && trains[0] != 0) return not_supported("random numbers, as in training");
   }
-  TESSERA_CHECK_OK(node.emit("dropout", {node.input(0)}, {}, 0));
+  Attributes attributes;
+  if (node.given("ratio")) attributes.set("ratio", node.real("ratio", 0));
+  if (node.has(1)) {
+    const Result<std::vector<double>> ratio = node.reals(1);  // at inference it decides nothing
+    if (ratio && ratio->size() == 1) attributes.set("ratio", ratio->front());
+  }
+  TESSERA_CHECK_OK(node.emit("dropout", {node.input(0)}, std::move(attributes), 0));
   if (!node.wants(1)) return ok_status();
   const DType dtype = node.version() >= 10 ? DType::kBool : node.input_type(0).dtype;
   const auto element = graph::is_float(dtype)
@@ -330,7 +261,8 @@ Status dropout(NodeView& node) {
 
 std::vector<NamedConverter> value_converters() {
   std::vector<NamedConverter> list;
-  for (const SameOp& op : kSame) list.push_back({op.theirs, same});
+  for (const SameOp& op : kSameOps) list.push_back({op.theirs, same});
+  list.push_back({"Scatter", same});
   for (NamedConverter& each : list) {
     for (const std::string_view op :
          {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) {

@@ -7,12 +7,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "onnx/checker.h"
+#include "onnx/defs/data_type_utils.h"
 #include "onnx/defs/schema.h"
 #include "tessera/base/text.h"
+#include "tessera/onnx/node_view.h"
+#include "tessera/onnx/onnx_import.h"
 
 namespace tessera::onnx_import {
 namespace {
@@ -66,6 +70,23 @@ void add_defaults(const ::onnx::OpSchema& schema, ::onnx::NodeProto& node) {
   }
 }
 
+std::vector<Formal> formals_of(const std::vector<::onnx::OpSchema::FormalParameter>& parameters) {
+  std::vector<Formal> formals;
+  for (const auto& parameter : parameters) {
+    Formal formal{parameter.GetTypeStr(), {}};
+    for (const DType dtype : all_dtypes()) {
+      if (onnx_type_of(dtype) == 0) continue;
+      ::onnx::TypeProto type;
+      type.mutable_tensor_type()->set_elem_type(onnx_type_of(dtype));
+      if (parameter.GetTypes().count(::onnx::Utils::DataTypeUtils::ToType(type)) > 0) {
+        formal.types.push_back(onnx_type_of(dtype));
+      }
+    }
+    formals.push_back(std::move(formal));
+  }
+  return formals;
+}
+
 }  // namespace
 
 Result<::onnx::ModelProto> parse_model(std::string_view bytes) {
@@ -113,6 +134,38 @@ Result<::onnx::FunctionProto> function_of(::onnx::NodeProto& node, int version,
       if (schema->BuildContextDependentFunction(context, function)) return function;
     }
     return Error{ErrorCode::kNotSupported, "there is no such op here"};
+  });
+}
+
+Result<const Signature*> signature_of(std::string_view op, int version) {
+  // A table per thread, so that no two of them write one.
+  static thread_local std::map<std::pair<std::string, int>, Signature> known;
+  const auto [at, fresh] = known.try_emplace({std::string(op), version});
+  Signature& signature = at->second;
+  if (!fresh) return &signature;
+  const Status filled = guarded(ErrorCode::kNotSupported, [&]() -> Status {
+    const ::onnx::OpSchema* const schema =
+        ::onnx::OpSchemaRegistry::Schema(std::string(op), version, "");
+    if (schema == nullptr) {
+      return Error{ErrorCode::kNotSupported, cat("ONNX ", version, " has no op ", op)};
+    }
+    signature = {formals_of(schema->inputs()), formals_of(schema->outputs())};
+    return ok_status();
+  });
+  if (filled) return &signature;
+  known.erase(at);
+  return filled.error();
+}
+
+Result<std::string> bytes_of_model(const ::onnx::ModelProto& model) {
+  be_silent();
+  const Error too_large{ErrorCode::kTooLarge, "the model is larger than 2 GiB", std::nullopt,
+                        "protobuf, which ONNX files are, writes no more"};
+  return guarded(ErrorCode::kTooLarge, [&]() -> Result<std::string> {
+    if (model.ByteSizeLong() > kMaxModelBytes) return too_large;
+    std::string bytes;
+    if (!model.SerializeToString(&bytes)) return too_large;
+    return bytes;
   });
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "tessera/base/result.h"
+#include "tessera/onnx/onnx_export.h"
 #include "tessera/onnx/onnx_import.h"
 #include "tessera/version.h"
 
@@ -16,6 +18,7 @@ struct OnnxModule {
   std::string_view version;   ///< of Tessera
   std::string_view compiler;  ///< that compiled the module
   Result<Imported> (*import)(std::string_view bytes, const ImportOptions& options) = nullptr;
+  Result<std::string> (*write)(const graph::Graph& graph, const ExportOptions& options) = nullptr;
 };
 
 using OnnxModuleFunction = const OnnxModule* (*)();

@@ -139,9 +139,11 @@ Result<ValueId> NodeView::emit(std::string_view op, std::vector<ValueId> inputs,
 }
 
 Result<ValueId> NodeView::constant(std::vector<std::int64_t> shape, DType dtype, Data data,
-                                   std::optional<std::size_t> result) {
-  TESSERA_TRY(const ValueId id,
-              builder_.constant(name_of(result), std::move(shape), dtype, std::move(data)));
+                                   std::optional<std::size_t> result, graph::Kind kind) {
+  TESSERA_TRY(Shape extents, Shape::make(std::move(shape)));
+  TESSERA_TRY(
+      const ValueId id,
+      builder_.given({name_of(result), {std::move(extents), dtype}, kind, std::move(data)}));
   if (result && *result < results_.size()) results_[*result] = id;
   return id;
 }

@@ -17,6 +17,13 @@ namespace tessera::onnx_import {
 Result<DType> dtype_of(std::int64_t onnx_type);
 std::int32_t onnx_type_of(DType dtype);
 
+/// What a tensor of a model is: import makes initializers of float types parameters and others
+/// constants. A tensor that is neither has its kind as a note in its doc_string.
+graph::Kind kind_of_initializer(DType dtype);
+std::string_view kind_note(graph::Kind kind);
+/// The kind of a note; `otherwise` for every other text.
+graph::Kind kind_of_note(std::string_view note, graph::Kind otherwise);
+
 /// The elements of a tensor of a model. External data stay in their file, whose presence and length
 /// are checked; small integers are read. kIo for files that are absent or too short or lie outside
 /// `folder`, kContradiction for data that do not match the shape.
@@ -42,6 +49,7 @@ class NodeView {
   const std::string& op() const { return proto_.op_type(); }
   int version() const { return version_; }
   const std::string& folder() const { return folder_; }
+  const std::string& note() const { return proto_.doc_string(); }
 
   std::size_t inputs() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i] != graph::kAbsent; }
@@ -80,7 +88,8 @@ class NodeView {
                                                std::vector<graph::ValueId> inputs,
                                                graph::Attributes attributes, std::size_t count);
   Result<graph::ValueId> constant(std::vector<std::int64_t> shape, DType dtype, graph::Data data,
-                                  std::optional<std::size_t> result = std::nullopt);
+                                  std::optional<std::size_t> result = std::nullopt,
+                                  graph::Kind kind = graph::Kind::kConstant);
   /// One number of the type of `like`.
   Result<graph::ValueId> number(double value, graph::ValueId like);
 

@@ -101,7 +101,7 @@ class Importer {
       }
       if (!value) return value.error();
       const graph::Kind kind =
-          graph::is_float(value->type.dtype) ? graph::Kind::kParameter : graph::Kind::kConstant;
+          kind_of_note(tensor.doc_string(), kind_of_initializer(value->type.dtype));
       TESSERA_TRY(const ValueId id,
                   builder_.given({builder_.free_name(tensor.name()), std::move(value->type), kind,
                                   std::move(value->data)}));

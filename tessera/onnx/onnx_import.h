@@ -49,7 +49,8 @@ inline constexpr std::size_t kMaxModelBytes = (std::size_t{1} << 31) - 1;  ///< 
 inline constexpr std::size_t kMaxModelNodes = std::size_t{1} << 22;        ///< after inlining
 
 /// The graph of a model: checked by libonnx, functions inlined, what depends on shapes alone folded
-/// to constants. Initializers of float types are parameters, others constants.
+/// to constants. Initializers of float types are parameters, others constants, unless a note of
+/// export_onnx says otherwise.
 ///
 /// Opsets 7 to 17; of older ones, what has the same meaning today. Ops that the table of ops does
 /// not have are expanded by the function that libonnx defines for them, if there is one.

@@ -132,6 +132,21 @@ std::int32_t onnx_type_of(DType dtype) {
   return 0;
 }
 
+graph::Kind kind_of_initializer(DType dtype) {
+  return graph::is_float(dtype) ? graph::Kind::kParameter : graph::Kind::kConstant;
+}
+
+std::string_view kind_note(graph::Kind kind) {
+  return kind == graph::Kind::kParameter ? "tessera: parameter" : "tessera: constant";
+}
+
+graph::Kind kind_of_note(std::string_view note, graph::Kind otherwise) {
+  for (const graph::Kind kind : {graph::Kind::kParameter, graph::Kind::kConstant}) {
+    if (note == kind_note(kind)) return kind;
+  }
+  return otherwise;
+}
+
 Result<TensorValue> tensor_value(const Proto& tensor, const std::string& folder) {
   TensorValue value;
   TESSERA_TRY(value.type.dtype, dtype_of(tensor.data_type()));

@@ -76,8 +76,8 @@ TEST(IrGraph, IsPlannedAsAPEGraph) {
   const Linear linear;
   const graph::Graph lowered = *linear.graph.lower();
   const PEGraph planned = PEGraph::of(lowered);
-  ASSERT_EQ(planned.tensors.size(), lowered.values.size());
-  EXPECT_TRUE(planned.tensors.back().output);
+  ASSERT_EQ(planned.tensors(), lowered.values.size());
+  EXPECT_TRUE(planned.program().values.back().output);
   const PEMemoryPlanner planner(small_machine(4096));
   const MemoryPlan plan = planner.plan(planned, linear.graph.layouts());
   EXPECT_TRUE(plan.valid);

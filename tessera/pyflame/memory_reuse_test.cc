@@ -20,27 +20,28 @@ class Builder {
   Builder(std::int32_t rows, std::int32_t cols) : grid_(MeshLayout::Grid(rows, cols)) {}
 
   TensorId input(std::string name, std::vector<std::int64_t> shape) {
-    return lay(graph.add({std::move(name), std::move(shape), DType::kF32, Value::Kind::kInput}));
+    return lay(graph.add({std::move(name), std::move(shape), DType::kF32, graph::Kind::kInput}));
   }
   TensorId weight(std::string name, std::vector<std::int64_t> shape) {
     return lay(
-        graph.add({std::move(name), std::move(shape), DType::kF32, Value::Kind::kParameter}));
+        graph.add({std::move(name), std::move(shape), DType::kF32, graph::Kind::kParameter}));
   }
   /// One number per column of the grid's tensors, on every row of PEs.
   TensorId bias(std::string name, std::int64_t n) {
-    const TensorId id = graph.add({std::move(name), {n}, DType::kF32, Value::Kind::kParameter});
+    const TensorId id = graph.add({std::move(name), {n}, DType::kF32, graph::Kind::kParameter});
     MeshLayout copies = grid_;
     copies.replicate = {0};
     copies.dim_to_pe = {1};
     layouts[id] = copies;
     return id;
   }
-  TensorId op(std::string name, std::vector<TensorId> inputs, std::vector<std::int64_t> shape) {
-    return lay(graph.compute(std::move(name), std::move(inputs), std::move(shape)));
+  TensorId op(std::string name, const std::vector<TensorId>& inputs,
+              std::vector<std::int64_t> shape) {
+    return lay(graph.compute(std::move(name), inputs, std::move(shape)));
   }
-  TensorId elementwise(std::string name, std::vector<TensorId> inputs) {
-    const std::vector<std::int64_t> shape = graph.tensors[inputs[0]].shape;
-    return lay(graph.compute_in_place(std::move(name), std::move(inputs), shape));
+  TensorId elementwise(std::string name, const std::vector<TensorId>& inputs) {
+    const std::vector<std::int64_t> shape = graph.tensor(inputs[0]).type.shape.extents();
+    return lay(graph.compute_in_place(std::move(name), inputs, shape));
   }
   /// a·b with panels of `k` columns of a and rows of b; one panel is loaded while the other is
   /// used.
@@ -48,14 +49,14 @@ class Builder {
                   std::int64_t k = 16) {
     const TensorId out = op(std::move(name), {a, b}, {rows, cols});
     const std::int64_t step = 4 * (ceil_div(rows, grid_.pe_rows) + ceil_div(cols, grid_.pe_cols));
-    graph.ops.back().scratch = {{"panels", 2 * k * step, out, k, 2, "double_buffers"}};
+    graph.last_memory().scratch = {{"panels", 2 * k * step, out, k, 2, "double_buffers"}};
     return out;
   }
   /// An op that changes its first input in place and has no other output: an optimizer step.
-  void update(std::string name, std::vector<TensorId> inputs) {
-    graph.ops.push_back({std::move(name), std::move(inputs), {}});
+  void update(std::string name, const std::vector<TensorId>& inputs) {
+    graph.run(std::move(name), inputs);
   }
-  void output(TensorId id) { graph.tensors[id].output = true; }
+  void output(TensorId id) { graph.set_output(id); }
 
   PEGraph graph;
   std::map<TensorId, MeshLayout> layouts;
@@ -74,7 +75,7 @@ Builder mlp_forward() {
   TensorId x = b.input("x", {kBatch, 1024});
   std::int64_t width = 1024;
   for (const std::int64_t next : {4096, 4096, 4096, 1024}) {
-    const std::string layer = std::to_string(b.graph.ops.size());
+    const std::string layer = std::to_string(b.graph.ops());
     const TensorId w = b.weight("w" + layer, {width, next});
     const TensorId bias = b.bias("b" + layer, next);
     x = b.matmul("matmul" + layer, x, w, kBatch, next);
@@ -158,7 +159,7 @@ Builder residual_cnn() {
   TensorId x = b.input("x", shape);
   const auto conv = [&](const std::string& name, TensorId from) {
     const TensorId out = b.op(name, {from}, shape);
-    b.graph.ops.back().scratch = {
+    b.graph.last_memory().scratch = {
         {"weights", std::int64_t{2} * 9 * 32 * 4, out, 32, 2, "double_buffers"},
         {"halo", std::int64_t{12} * 4 * 32 * 4, out, 0, 1, "receive_queues"}};
     return b.elementwise(name + ".norm", {out});
@@ -196,12 +197,12 @@ MemoryPlan planned(const PEGraph& graph, const std::map<TensorId, MeshLayout>& l
 Measured measure(const char* name, const Builder& b) {
   const MemoryPlan plan = planned(b.graph, b.layouts);
   PEGraph plain = b.graph;
-  for (memory::Op& op : plain.ops) op.in_place.clear();
+  for (std::size_t k = 0; k < plain.ops(); ++k) plain.memory(k).in_place.clear();
   const MemoryPlan without = planned(plain, b.layouts);
   std::size_t parameters = 0;
   const PEMemoryPlan pe = *plan.plan_for({0, 0});
   for (const auto& [id, region] : pe.tensor_regions) {
-    if (b.graph.tensors[id].kind == Value::Kind::kParameter) parameters += pe.regions[region].size;
+    if (b.graph.tensor(id).kind == graph::Kind::kParameter) parameters += pe.regions[region].size;
   }
   std::printf(
       "%-22s nothing reused %6zu B, by lifetimes %6zu B (-%2.0f %%), and in place %6zu B "

@@ -44,9 +44,9 @@ std::vector<std::pair<std::int64_t, std::int64_t>> finer_grids(const MeshLayout&
 }
 
 /// The most bytes of a reserve that the scratch of one op uses.
-std::int64_t used_of_reserve(const PEGraph& graph, const target::Reserve& reserve) {
+std::int64_t used_of_reserve(const memory::Program& program, const target::Reserve& reserve) {
   std::int64_t most = 0;
-  for (const memory::Op& op : graph.ops) {
+  for (const memory::Op& op : program.ops) {
     Checked wanted = 0;
     for (const memory::Scratch& scratch : op.scratch) {
       if (scratch.reserve == reserve.name) wanted += scratch.bytes;
@@ -84,7 +84,7 @@ void PEMemoryPlanner::explain(const PEGraph& graph, MemoryPlan& plan) const {
     if (used[c] > state.available) out.pes_short += state.sizes.places(c);
   }
   const auto moment = static_cast<std::size_t>(out.at.moment);
-  if (moment < graph.ops.size()) out.op = graph.ops[moment].name;
+  if (moment < graph.ops()) out.op = graph.graph().nodes[moment].name;
   const std::string when = out.op.empty() ? cat("moment ", out.at.moment) : quote_name(out.op);
   const std::string where =
       cat(out.pes, out.pes == 1 ? " PE, (" : " PEs such as (", place[0], ", ", place[1], ")");
@@ -94,7 +94,15 @@ void PEMemoryPlanner::explain(const PEGraph& graph, MemoryPlan& plan) const {
 
 PEGraph PEMemoryPlanner::followed(const PEGraph& graph, const Advice& advice) const {
   PEGraph out = graph;
-  out.ops = memory::followed({{}, graph.ops}, advice, align_bytes()).ops;
+  if (advice.op >= graph.ops()) return out;
+  const memory::Program before = graph.program();
+  const memory::Op& was = before.ops[advice.op];
+  const memory::Program program = memory::followed(before, advice, align_bytes());
+  const memory::Op& is = program.ops[advice.op];
+  graph::NodeMemory& memory = out.memory(advice.op);
+  memory.scratch = is.scratch;
+  memory.in_place.insert(memory.in_place.end(), is.in_place.begin() + std::ssize(was.in_place),
+                         is.in_place.end());
   return out;
 }
 
@@ -167,8 +175,8 @@ void PEMemoryPlanner::advise(const PEGraph& graph, const std::map<TensorId, Mesh
     // Scratch that no longer fits the smaller reserve is stored with the data. Taking all missing
     // bytes may be too much; taking only the bytes that no op uses is always safe.
     Advice best;
-    for (const std::int64_t left :
-         {reserve.bytes - std::min(reserve.bytes, at.missing()), used_of_reserve(graph, reserve)}) {
+    for (const std::int64_t left : {reserve.bytes - std::min(reserve.bytes, at.missing()),
+                                    used_of_reserve(graph.program(), reserve)}) {
       Advice advice;
       advice.remedy = Remedy::kSmallerReserve;
       advice.scratch = i;

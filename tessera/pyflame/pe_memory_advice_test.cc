@@ -17,12 +17,12 @@ using memory::Value;
 PEGraph matmul_graph(std::int64_t n, std::int64_t panel) {
   PEGraph graph;
   const TensorId x = graph.add(given("x", {n, n}));
-  const TensorId w = graph.add(given("w", {n, n}, Value::Kind::kParameter));
+  const TensorId w = graph.add(given("w", {n, n}, graph::Kind::kParameter));
   const TensorId h = graph.compute("matmul", {x, w}, {n, n});
-  graph.ops.back().scratch = {{"panels", panel * 256, h, panel, 1, ""},
-                              {"queue", 4096, h, 0, 2, "double_buffers"}};
+  graph.last_memory().scratch = {{"panels", panel * 256, h, panel, 1, ""},
+                                 {"queue", 4096, h, 0, 2, "double_buffers"}};
   const TensorId y = graph.compute("relu", {h}, {n, n});
-  graph.tensors[y].output = true;
+  graph.set_output(y);
   return graph;
 }
 
@@ -122,7 +122,7 @@ TEST(PEMemoryPlanner, GivesAdviceThatIsTrue) {
       Layouts layouts;
       for (TensorId id = 0; id < 4; ++id) layouts[id] = MeshLayout::Grid(2, 2);
       given_advice += check_advice(PEMemoryPlanner(machine), graph, layouts, seen);
-      graph.ops[0].scratch.clear();
+      graph.memory(0).scratch.clear();
       given_advice += check_advice(PEMemoryPlanner(machine), graph, layouts, seen);
     }
   }
@@ -146,7 +146,7 @@ TEST(PEMemoryPlanner, AdvisesNothingThatIsWorseLater) {
   const TensorId x = graph.add(given("x", {100}));
   const TensorId s = graph.compute("sum", {x}, {1});
   const TensorId y = graph.compute("fill", {s}, {100});
-  graph.tensors[y].output = true;
+  graph.set_output(y);
   Layouts layouts;
   for (TensorId id = 0; id < 3; ++id) layouts[id] = MeshLayout::SinglePE();
   const MemoryPlan sum = PEMemoryPlanner(small_machine(400)).plan(graph, layouts);
@@ -203,7 +203,7 @@ TEST(PEMemoryPlanner, KeepsReservedScratchOutOfTheData) {
   };
   EXPECT_EQ(used(4096) + 4096, used(4095));
   PEGraph odd = graph;
-  odd.ops[0].scratch[1].reserve = "double_bufers";
+  odd.memory(0).scratch[1].reserve = "double_bufers";
   const MemoryPlan plan = PEMemoryPlanner().plan(odd, layouts);
   EXPECT_EQ(plan.error->code, ErrorCode::kUnknownName);
   EXPECT_EQ(test::figures(plan.error->help), "'double_buffers'");

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kBumpAlign = 4;  ///< of PyFlame's own planner
 
 std::string name_of(const PEGraph& graph, TensorId id) {
-  return graph.tensors[id].name.empty() ? cat("tensor ", id) : quote_name(graph.tensors[id].name);
+  return graph.tensor(id).name.empty() ? cat("tensor ", id) : quote_name(graph.tensor(id).name);
 }
 
 /// An error of one tensor, with the tensor's name.
@@ -41,21 +41,22 @@ Error about(const memory::Lifetimes& lives, Error error) {
 
 Result<std::vector<Layout>> lower_all(const PEGraph& graph,
                                       const std::map<TensorId, MeshLayout>& layouts) {
-  if (!layouts.empty() && layouts.rbegin()->first >= graph.tensors.size()) {
-    return Error{ErrorCode::kOutOfRange,
-                 cat("a layout for tensor ", layouts.rbegin()->first, ", but there are ",
-                     graph.tensors.size()),
-                 std::nullopt, "tensors are named by their positions, from 0"};
+  if (!layouts.empty() && layouts.rbegin()->first >= graph.tensors()) {
+    return Error{
+        ErrorCode::kOutOfRange,
+        cat("a layout for tensor ", layouts.rbegin()->first, ", but there are ", graph.tensors()),
+        std::nullopt, "tensors are named by their positions, from 0"};
   }
   std::vector<Layout> out;
-  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+  for (TensorId id = 0; id < graph.tensors(); ++id) {
     const auto found = layouts.find(id);
     if (found == layouts.end()) {
       return about(graph, id,
                    Error{ErrorCode::kBadBuffer, "there is no layout for this tensor", std::nullopt,
                          "every tensor needs one, such as MeshLayout::SinglePE()"});
     }
-    Result<Layout> lowered = found->second.lower(graph.tensors[id].shape, graph.tensors[id].dtype);
+    const graph::TensorType& type = graph.tensor(id).type;
+    Result<Layout> lowered = found->second.lower(type.shape.extents(), type.dtype);
     if (!lowered) return about(graph, id, lowered.error());
     out.push_back(*std::move(lowered));
   }
@@ -91,12 +92,12 @@ std::int64_t element_bytes(DType dtype) {
 }
 
 /// Everything that takes memory, in the order of Lifetimes: first tensors, then scratch buffers.
-Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
+Result<std::vector<memory::SizedTensor>> sized(const memory::Program& program,
                                                const std::vector<Layout>& layouts,
                                                const target::MemorySpace& space) {
   std::vector<memory::SizedTensor> out;
   for (const Layout& layout : layouts) out.push_back({&layout});
-  for (const memory::Op& op : graph.ops) {
+  for (const memory::Op& op : program.ops) {
     for (const memory::Scratch& scratch : op.scratch) {
       if (scratch.where && *scratch.where >= layouts.size()) {
         return Error{ErrorCode::kOutOfRange,
@@ -115,26 +116,27 @@ Result<std::vector<memory::SizedTensor>> sized(const PEGraph& graph,
   return out;
 }
 
-void set_alignments(const PEGraph& graph, std::int64_t align, memory::Lifetimes& lives) {
+void set_alignments(const PEGraph& graph, const memory::Program& program, std::int64_t align,
+                    memory::Lifetimes& lives) {
   std::size_t next = 0;
-  for (; next < graph.tensors.size(); ++next) {
+  for (; next < graph.tensors(); ++next) {
     memory::Buffer& buffer = lives.buffers[next];
-    const std::int64_t element = element_bytes(graph.tensors[next].dtype);
+    const std::int64_t element = element_bytes(graph.tensor(next).type.dtype);
     // The start of a view is fixed, so only its elements need to be aligned.
     const bool inside = buffer.alias && buffer.alias->delta > 0;
     buffer.alignment = inside ? element : std::lcm(align, element);
   }
-  for (const memory::Op& op : graph.ops) {
+  for (const memory::Op& op : program.ops) {
     for (const memory::Scratch& scratch : op.scratch) {
       const std::int64_t element =
-          scratch.where ? element_bytes(graph.tensors[*scratch.where].dtype) : 1;
+          scratch.where ? element_bytes(graph.tensor(*scratch.where).type.dtype) : 1;
       lives.buffers[next++].alignment = std::lcm(align, element);
     }
   }
 }
 
 /// The most bytes that all tensors of one PE take one after the other, plus the scratch of one op.
-std::int64_t bump_bytes(const PEGraph& graph, const memory::PlaceSizes& sizes) {
+std::int64_t bump_bytes(const memory::Program& program, const memory::PlaceSizes& sizes) {
   std::int64_t most = 0;
   for (const std::uint32_t c : sizes.maximal()) {
     const memory::PlaceSizes::Look look = sizes.look(c);
@@ -143,9 +145,9 @@ std::int64_t bump_bytes(const PEGraph& graph, const memory::PlaceSizes& sizes) {
     };
     Checked sum = 0;
     std::size_t next = 0;
-    for (; next < graph.tensors.size(); ++next) sum += whole(next);
+    for (; next < program.values.size(); ++next) sum += whole(next);
     std::int64_t most_scratch = 0;
-    for (const memory::Op& op : graph.ops) {
+    for (const memory::Op& op : program.ops) {
       Checked scratch = 0;
       for (std::size_t i = 0; i < op.scratch.size(); ++i) scratch += whole(next++);
       most_scratch = std::max(most_scratch, scratch.saturated());
@@ -185,7 +187,7 @@ Result<PEMemoryPlanner::Planned> PEMemoryPlanner::plan_program(const PEGraph& gr
                                                                const memory::PlaceSizes& sizes,
                                                                const Options& options) const {
   TESSERA_TRY(memory::Lifetimes lives, memory::lifetimes(program, sizes.inside()));
-  set_alignments(graph, align_bytes(), lives);
+  set_alignments(graph, program, align_bytes(), lives);
   // Heuristics give a low plan at once. All other techniques run only if that plan is too high, or
   // if the lowest plan is requested.
   memory::MeshPlanOptions mesh_options;
@@ -208,6 +210,7 @@ Result<PEMemoryPlanner::Planned> PEMemoryPlanner::plan_program(const PEGraph& gr
 Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
                                             const std::map<TensorId, MeshLayout>& layouts,
                                             const Options& options) const {
+  if (graph.error()) return *graph.error();
   TESSERA_CHECK_OK(machine_.check());
   const target::MemorySpace& space = machine_.default_space();
   const std::optional<std::int64_t> available = space.data_bytes();
@@ -219,15 +222,15 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
         std::nullopt, "plan for a target such as wse2"};
   }
   TESSERA_TRY(const std::vector<Layout> lowered, lower_all(graph, layouts));
-  TESSERA_TRY(const std::vector<memory::SizedTensor> tensors, sized(graph, lowered, space));
+  memory::Program program = graph.program();
+  TESSERA_TRY(const std::vector<memory::SizedTensor> tensors, sized(program, lowered, space));
   Result<memory::PlaceSizes> sizes =
       memory::PlaceSizes::make(machine_.shape(), tensors, {align_bytes(), options.allocated});
   if (!sizes) {
     const std::optional<Span>& span = sizes.error().span;
-    if (!span || span->from >= std::ssize(graph.tensors)) return sizes.error();
+    if (!span || span->from >= static_cast<std::int64_t>(graph.tensors())) return sizes.error();
     return about(graph, static_cast<TensorId>(span->from), sizes.error());
   }
-  memory::Program program = graph.program();
   TESSERA_TRY(Planned planned, plan_program(graph, program, *sizes, options));
   const std::vector<memory::Declined> smaller =
       memory::take_back_smaller(program, planned.lives, sizes->inside());
@@ -241,8 +244,8 @@ Result<MemoryPlan> PEMemoryPlanner::attempt(const PEGraph& graph,
   MemoryPlan out;
   auto state = std::make_shared<MemoryPlan::State>(
       MemoryPlan::State{*std::move(sizes), std::move(planned.lives), std::move(planned.plan),
-                        graph.tensors.size(), *available});
-  state->bump = bump_bytes(graph, state->sizes);
+                        graph.tensors(), *available});
+  state->bump = bump_bytes(program, state->sizes);
   out.valid = state->plan.outcome == memory::Outcome::kFits;
   auto offset = static_cast<std::size_t>(*available);
   for (const target::Reserve& reserve : space.reserved) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tessera/base/dtype.h"
 #include "tessera/base/result.h"
 #include "tessera/graph/graph.h"
+#include "tessera/graph/program.h"
 #include "tessera/memory/liveness.h"
 #include "tessera/memory/mesh_plan.h"
 #include "tessera/pyflame/memory_plan.h"
@@ -23,32 +25,60 @@ struct PETensor {
   std::string name;
   std::vector<std::int64_t> shape;
   DType dtype = DType::kF32;
-  memory::Value::Kind kind = memory::Value::Kind::kComputed;
+  graph::Kind kind = graph::Kind::kComputed;
   bool output = false;  ///< must be in memory at the end
   bool stays = false;   ///< an input that stays in memory throughout
 };
 
-/// What the planner needs of a graph: tensors, and ops in the order in which they run. A model
-/// comes from graph::Graph through `of`; programs that only plan memory may also fill it
-/// themselves, with ops of any name. Transforms between layouts are ops too, so memory is planned
-/// after they are inserted, and one that several consumers share is planned once.
-struct PEGraph {
-  std::vector<PETensor> tensors;
-  std::vector<memory::Op> ops;  ///< inputs and outputs are TensorIds
-
-  /// The tensors and ops of a graph, as graph::program_of derives them. TensorIds are ValueIds.
-  static PEGraph of(const graph::Graph& graph);
+/// What the planner plans for: a graph::Graph, and what its nodes need of memory besides their
+/// values. A model comes through `of`; programs that only plan memory may also build one here, with
+/// ops of any name, which are opaque nodes of the graph. Transforms between layouts are ops too, so
+/// memory is planned after they are inserted, and one that several consumers share is planned once.
+///
+///     PEGraph graph;
+///     const TensorId x = graph.add({"x", {64, 64}, DType::kF32, graph::Kind::kInput});
+///     const TensorId y = graph.compute("fft", {x}, {64, 64});
+///     graph.memory(0).scratch = {{"twiddles", 512}};
+///     graph.set_output(y);
+class PEGraph {
+ public:
+  PEGraph() = default;
+  /// TensorIds are ValueIds.
+  static PEGraph of(graph::Graph graph);
 
   TensorId add(PETensor tensor);
   /// Adds an op with one output; both have the name `name`.
-  TensorId compute(std::string name, std::vector<TensorId> inputs, std::vector<std::int64_t> shape,
-                   DType dtype = DType::kF32);
+  TensorId compute(std::string name, const std::vector<TensorId>& inputs,
+                   std::vector<std::int64_t> shape, DType dtype = DType::kF32);
   /// The same, in place of the first input if that is proven to be possible.
-  TensorId compute_in_place(std::string name, std::vector<TensorId> inputs,
+  TensorId compute_in_place(std::string name, const std::vector<TensorId>& inputs,
                             std::vector<std::int64_t> shape, DType dtype = DType::kF32);
+  /// Adds an op without outputs, such as one that changes its first input.
+  void run(std::string name, const std::vector<TensorId>& inputs);
+  void set_output(TensorId tensor);
 
-  /// The values and ops without shapes, for computing lifetimes.
-  memory::Program program() const;
+  /// The graph: tensor i is value i, op k is node k. Names need not be unique, nor ops in an order
+  /// in which they can run: the planner reports the latter.
+  const graph::Graph& graph() const { return graph_; }
+  const graph::Value& tensor(TensorId id) const { return graph_.values[id]; }
+  std::size_t tensors() const { return graph_.values.size(); }
+  std::size_t ops() const { return graph_.nodes.size(); }
+  /// What op k needs besides its tensors.
+  graph::NodeMemory& memory(std::size_t op) { return memory_.nodes[op]; }
+  graph::NodeMemory& last_memory() { return memory(ops() - 1); }
+
+  /// The first shape or TensorId that cannot be one; the planner returns it.
+  const std::optional<Error>& error() const { return error_; }
+  /// Values and ops without shapes, for computing lifetimes: graph::program_of.
+  memory::Program program() const { return graph::program_of(graph_, memory_); }
+
+ private:
+  void add_node(std::string name, const std::vector<TensorId>& inputs,
+                std::vector<graph::ValueId> outputs);
+
+  graph::Graph graph_;
+  graph::ProgramOptions memory_;
+  std::optional<Error> error_;
 };
 
 /// Plans the memory of every PE of a wafer: a facade over memory/.

@@ -74,12 +74,12 @@ TEST(PEMemoryPlanner, KnowsRowsFromColumns) {
 TEST(PEMemoryPlanner, LeavesNoTensorOut) {
   PEGraph graph;
   const TensorId x = graph.add(given("x", {8, 8}));
-  const TensorId w = graph.add(given("w", {8, 8}, Value::Kind::kConstant));
+  const TensorId w = graph.add(given("w", {8, 8}, graph::Kind::kConstant));
   const TensorId dead = graph.compute("dead", {x}, {8, 8});
   const TensorId y = graph.compute("y", {x, w}, {8, 8});
-  graph.tensors[y].output = true;
+  graph.set_output(y);
   Layouts layouts;
-  for (TensorId id = 0; id < graph.tensors.size(); ++id) layouts[id] = MeshLayout::Grid(2, 2);
+  for (TensorId id = 0; id < graph.tensors(); ++id) layouts[id] = MeshLayout::Grid(2, 2);
   const PEMemoryPlanner planner;
   const MemoryPlan plan = planner.plan(graph, layouts);
   ASSERT_TRUE(plan.valid) << plan.error_message;
@@ -107,10 +107,10 @@ TEST(PEMemoryPlanner, PlansSharedTransformsOnce) {
   PEGraph graph;
   const TensorId x = graph.add(given("x", {8, 8}));
   const TensorId moved = graph.compute("to rows", {x}, {8, 8});
-  graph.ops.back().scratch = {{"staging", 64, moved, 0, 1, "transform_staging"}};
+  graph.last_memory().scratch = {{"staging", 64, moved, 0, 1, "transform_staging"}};
   const TensorId a = graph.compute("a", {moved}, {8, 8});
   const TensorId b = graph.compute("b", {moved, a}, {8, 8});
-  graph.tensors[b].output = true;
+  graph.set_output(b);
   Layouts layouts = {{x, MeshLayout::Grid(2, 2)},
                      {moved, MeshLayout::RowPartition(4)},
                      {a, MeshLayout::RowPartition(4)},
@@ -170,13 +170,14 @@ TEST(PEMemoryPlanner, IsTrueOnEveryPE) {
         total += used;
         most = std::max(most, used);
         busy += used > 0 ? 1 : 0;
-        for (TensorId id = 0; id < graph.tensors.size(); ++id) {
-          const auto tile = *layouts[id].tile_shape({row, col}, graph.tensors[id].shape);
+        for (TensorId id = 0; id < graph.tensors(); ++id) {
+          const auto tile =
+              *layouts[id].tile_shape({row, col}, graph.tensor(id).type.shape.extents());
           const auto found = pe.tensor_regions.find(id);
           ASSERT_EQ(found != pe.tensor_regions.end(), tile[0] * tile[1] > 0);
           if (found == pe.tensor_regions.end()) continue;
           const MemoryRegion& region = pe.regions[found->second];
-          const std::int64_t element = graph.tensors[id].dtype == DType::kF16 ? 2 : 4;
+          const std::int64_t element = graph.tensor(id).type.dtype == DType::kF16 ? 2 : 4;
           ASSERT_GE(static_cast<std::int64_t>(region.size), tile[0] * tile[1] * element);
           ASSERT_EQ(region.offset % 4, 0u);
         }
@@ -215,7 +216,7 @@ TEST(PEMemoryPlanner, DeadPEsNeedNoScratch) {
   PEGraph graph;
   const TensorId x = graph.add(given("x", {4}));
   const TensorId y = graph.compute("y", {x}, {4});
-  graph.ops[0].scratch.push_back({.name = "queue", .bytes = 16});
+  graph.memory(0).scratch.push_back({.name = "queue", .bytes = 16});
   const MemoryPlan plan = PEMemoryPlanner(machine).plan(
       graph, {{x, MeshLayout::SinglePE()}, {y, MeshLayout::SinglePE()}});
   EXPECT_TRUE(plan.valid) << plan.error_message;
@@ -246,22 +247,22 @@ TEST(PEMemoryPlanner, NamesWhatOverflows) {
 TEST(PEMemoryPlanner, KeepsNoLargeInputForASmallOutput) {
   // s in place of x saves 4 bytes while it is computed, and costs 400 while y is.
   PEGraph graph;
-  const TensorId x = graph.add({"x", {100}, DType::kF32, memory::Value::Kind::kInput});
+  const TensorId x = graph.add({"x", {100}, DType::kF32, graph::Kind::kInput});
   const TensorId s = graph.compute_in_place("s", {x}, {1});
   const TensorId y = graph.compute("y", {s}, {100});
-  graph.tensors[y].output = true;
+  graph.set_output(y);
   const std::map<TensorId, MeshLayout> layouts = {
       {x, MeshLayout::SinglePE()}, {s, MeshLayout::SinglePE()}, {y, MeshLayout::SinglePE()}};
   const MemoryPlan plan = PEMemoryPlanner().plan(graph, layouts);
   ASSERT_TRUE(plan.valid) << plan.error_message;
   EXPECT_EQ(plan.max_pe_memory_used(), 404U);
-  graph.ops[0].in_place[0].required = true;
+  graph.memory(0).in_place[0].required = true;
   EXPECT_EQ(PEMemoryPlanner().plan(graph, layouts).max_pe_memory_used(), 800U);
   // If the peak is where both are live, the plan in place is the lower one.
   PEGraph chain;
-  const TensorId a = chain.add({"a", {100}, DType::kF32, memory::Value::Kind::kInput});
+  const TensorId a = chain.add({"a", {100}, DType::kF32, graph::Kind::kInput});
   const TensorId b = chain.compute_in_place("b", {a}, {99});
-  chain.tensors[b].output = true;
+  chain.set_output(b);
   const std::map<TensorId, MeshLayout> both = {{a, MeshLayout::SinglePE()},
                                                {b, MeshLayout::SinglePE()}};
   EXPECT_EQ(PEMemoryPlanner().plan(chain, both).max_pe_memory_used(), 400U);
@@ -269,8 +270,8 @@ TEST(PEMemoryPlanner, KeepsNoLargeInputForASmallOutput) {
 
 TEST(PEMemoryPlanner, AlignsElements) {
   PEGraph graph;
-  graph.add({"half", {3}, DType::kF16, Value::Kind::kConstant});
-  graph.add({"double", {3}, DType::kF64, Value::Kind::kConstant});
+  graph.add({"half", {3}, DType::kF16, graph::Kind::kConstant});
+  graph.add({"double", {3}, DType::kF64, graph::Kind::kConstant});
   const MemoryPlan plan =
       PEMemoryPlanner().plan(graph, {{0, MeshLayout::SinglePE()}, {1, MeshLayout::SinglePE()}});
   ASSERT_TRUE(plan.valid) << plan.error_message;
@@ -284,6 +285,49 @@ TEST(PEMemoryPlanner, RefusesTargetsWithoutPEs) {
   EXPECT_EQ(planner.plan({}, {}).error->code, ErrorCode::kNotSupported);
   EXPECT_TRUE(PEMemoryPlanner().plan({}, {}).valid);
   EXPECT_EQ(PEMemoryPlanner().plan({}, {}).average_utilization(), 0);
+}
+
+/// What is built here is a graph like any other, and its program is derived from it.
+TEST(PEGraph, IsAGraph) {
+  PEGraph graph;
+  const TensorId x = graph.add(given("x", {4, 4}));
+  const TensorId y = graph.compute_in_place("fft", {x}, {4, 4});
+  graph.last_memory().scratch = {{"twiddles", 512}};
+  graph.run("send", {y});
+  graph.set_output(y);
+  EXPECT_TRUE(graph::check(graph.graph()));
+  const memory::Program program = graph.program();
+  ASSERT_EQ(program.ops.size(), 2U);
+  EXPECT_EQ(program.ops[0].name, "fft");
+  ASSERT_EQ(program.ops[0].scratch.size(), 1U);
+  EXPECT_EQ(program.ops[0].scratch[0].bytes, 512);
+  ASSERT_EQ(program.ops[0].in_place.size(), 1U);
+  EXPECT_EQ(program.ops[0].in_place[0].input, x);
+  EXPECT_TRUE(program.ops[1].outputs.empty());
+  EXPECT_TRUE(program.values[y].output);
+  // A model that was built elsewhere gets what its ops need in the same way.
+  PEGraph model = PEGraph::of(graph.graph());
+  EXPECT_TRUE(model.program().ops[0].scratch.empty());
+  model.memory(0).scratch = {{"twiddles", 64}};
+  EXPECT_EQ(model.program().ops[0].scratch[0].bytes, 64);
+}
+
+TEST(PEGraph, KeepsTheFirstError) {
+  const auto code = [](const PEGraph& graph) {
+    const MemoryPlan plan = PEMemoryPlanner(small_machine(4096)).plan(graph, {});
+    return plan.error ? std::string(code_name(plan.error->code)) : "";
+  };
+  PEGraph shape;
+  shape.add(given("x", {4, -1}));
+  shape.set_output(7);
+  EXPECT_EQ(code(shape), "bad_shape");
+  EXPECT_EQ(shape.error()->span, (Span{0, 1}));
+  PEGraph output;
+  output.set_output(0);
+  EXPECT_EQ(code(output), "out_of_range");
+  PEGraph input;
+  input.compute("y", {TensorId{1} << 40}, {4});
+  EXPECT_EQ(code(input), "out_of_range");
 }
 
 }  // namespace

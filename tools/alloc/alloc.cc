@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -58,15 +57,6 @@ Result<double> read_seconds(const std::string& text) {
   return Error{ErrorCode::kBadNumber,
                cat("--seconds: ", quote(text), " is not a number of seconds from 0 to 1000000"),
                std::nullopt, "as in --seconds 0.5"};
-}
-
-/// Whether two names refer to the same file, which need not exist yet.
-bool is_one_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(a, b, ignored)) return true;
-  const std::filesystem::path whole_a = std::filesystem::weakly_canonical(a, ignored);
-  const std::filesystem::path whole_b = std::filesystem::weakly_canonical(b, ignored);
-  return !whole_a.empty() && whole_a == whole_b;
 }
 
 /// Checks that the files of --svg and --out can be written, and are not one file.

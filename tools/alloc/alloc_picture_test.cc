@@ -125,6 +125,14 @@ TEST(AllocSvg, NumbersTextsAndTicks) {
   EXPECT_EQ(svg_number(-0.001), "0");
   EXPECT_EQ(svg_number(100), "100");
   EXPECT_EQ(svg_text("<a & \"b\">\x01\n", 80), "&lt;a &amp; &quot;b&quot;&gt;\xEF\xBF\xBD ");
+  // Each byte that begins no code point of UTF-8 is replaced: a lone byte, an overlong slash, half
+  // of a surrogate, a cut character.
+  constexpr const char* kReplaced = "\xEF\xBF\xBD";
+  for (const std::string bad : {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF5", "\xE2\x82"}) {
+    std::string expected;
+    for (std::size_t i = 0; i < bad.size(); ++i) expected += kReplaced;
+    EXPECT_EQ(svg_text(bad, 80), expected);
+  }
   EXPECT_EQ(svg_text("\xC3\xA9\xC3\xA9\xC3\xA9", 2), "\xC3\xA9\xC3\xA9...");
   const auto labels = [](const std::vector<Tick>& ticks) {
     std::string all;

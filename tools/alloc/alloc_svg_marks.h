@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "tools/alloc/alloc_profile.h"
+#include "tools/terminal/svg.h"
 
-/// The small parts of a picture: numbers, texts, colours, ticks.
+/// The small parts of a picture of a plan: ticks, scales, steps.
 namespace tessera::tools {
-
-/// At most two decimals, without trailing zeros.
-std::string svg_number(double value);
-
-/// The first `most` code points of UTF-8 text, with "..." where more follow, fit for XML: markup
-/// escaped, characters that XML does not allow replaced by U+FFFD.
-std::string svg_text(std::string_view text, std::size_t most);
-
-/// "#rrggbb": light enough for dark text on it; the same text always gets the same colour.
-std::string svg_colour(std::string_view text);
 
 struct Tick {
   std::int64_t at = 0;

@@ -97,7 +97,7 @@ Scene scene_on(const Mesh& mesh, Grids grids) {
       pyflame::PETensor weight;
       weight.name = cat("w", i);
       weight.shape = shape;
-      weight.kind = memory::Value::Kind::kParameter;
+      weight.kind = graph::Kind::kParameter;
       add(scene.graph.add(std::move(weight)));
       continue;
     }
@@ -105,7 +105,7 @@ Scene scene_on(const Mesh& mesh, Grids grids) {
       pyflame::PETensor input;
       input.name = "x0";
       input.shape = shape;
-      input.kind = memory::Value::Kind::kInput;
+      input.kind = graph::Kind::kInput;
       values.push_back(scene.graph.add(std::move(input)));
     } else {
       std::vector<TensorId> inputs = {values.back(), i - 1};

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -288,6 +289,14 @@ Status check_folder_of(const std::string& name) {
                                                    : "it is not a folder";
   return Error{ErrorCode::kIo, cat("the folder of ", quote(name), " cannot be used: ", why),
                std::nullopt, "name a file in a folder that can be written to"};
+}
+
+bool is_one_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(a, b, ignored)) return true;
+  const std::filesystem::path whole_a = std::filesystem::weakly_canonical(a, ignored);
+  const std::filesystem::path whole_b = std::filesystem::weakly_canonical(b, ignored);
+  return !whole_a.empty() && whole_a == whole_b;
 }
 
 }  // namespace tessera::tools

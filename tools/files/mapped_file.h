@@ -79,4 +79,7 @@ Status write_whole(const std::string& name, std::string_view text);
 /// link to a file that does not exist: this is better reported before the work than after it.
 Status check_folder_of(const std::string& name);
 
+/// Whether two names refer to the same file, which need not exist yet.
+bool is_one_file(const std::string& a, const std::string& b);
+
 }  // namespace tessera::tools

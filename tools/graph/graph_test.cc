@@ -4,8 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "tessera/graph/models/models.h"
+#include "tools/graph/read_graph.h"
+#include "tools/graph/write_onnx.h"
 #include "tools/testing/command_testing.h"
+#include "tools/testing/folder_testing.h"
 
 namespace tessera::tools {
 namespace {
@@ -87,6 +92,111 @@ TEST(GraphVerb, ReadsBindings) {
         << wrong;
   }
   EXPECT_EQ(run({"graph", "-", "--shape", "x=1,a", "--json"}, kClassifier).error_code(), "usage");
+}
+
+class GraphFiles : public testing::Test, protected TestFolder {};
+
+TEST_F(GraphFiles, WritesOnnx) {
+  const std::string file = path("small.onnx");
+  const Answer made = run({"graph", "-", "--out", file, "--seed", "5", "--json"}, kClassifier);
+  if (made.status == 2 && made.error_code() == "not_supported") {
+    GTEST_SKIP() << "this build has no ONNX";
+  }
+  ASSERT_EQ(made.status, 0) << made.out << made.err;
+  EXPECT_EQ(dump(made.json()["random_weights"]),
+            R"({"values":1,"elements":32,"seed":5,"file":null})");
+  const Answer back = run({"graph", file, "--json"});
+  ASSERT_EQ(back.status, 0) << back.out << back.err;
+  for (const char* const field : {"name", "nodes", "values", "parameters", "flops", "ops"}) {
+    EXPECT_EQ(dump(back.json()[field]), dump(made.json()[field])) << field;
+  }
+  // The same seed gives the same file, another one another.
+  const auto bytes_with = [&](const std::string& seed) {
+    EXPECT_EQ(run({"graph", "-", "--out", file, "--seed", seed}, kClassifier).status, 0);
+    return read("small.onnx");
+  };
+  const std::string first = bytes_with("5");
+  EXPECT_NE(bytes_with("6"), first);
+  EXPECT_EQ(bytes_with("5"), first);
+}
+
+/// A file that cannot be written keeps its former content.
+TEST_F(GraphFiles, AreWrittenWholeOrNotAtAll) {
+  write("odd.onnx", "before");
+  std::string odd = kClassifier;
+  odd.replace(odd.find("softmax"), 7, "layout_transform");
+  const Answer refused = run({"graph", "-", "--out", path("odd.onnx"), "--json"}, odd);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.error_code(), "not_supported");
+  EXPECT_EQ(read("odd.onnx"), "before");
+  EXPECT_EQ(names(), std::vector<std::string>{"odd.onnx"});
+  const auto code = [&](const std::string& out, const std::string& more = "--fuse") {
+    return run({"graph", "-", "--json", "--out", out, more}, kClassifier).error_code();
+  };
+  EXPECT_EQ(code(path("missing/x.json")), "io");
+  EXPECT_EQ(code("-"), "usage");
+  EXPECT_EQ(code(""), "usage");
+  EXPECT_EQ(code(path("x.json"), "--seed=1"), "usage");
+  EXPECT_EQ(names(), std::vector<std::string>{"odd.onnx"});
+}
+
+TEST_F(GraphFiles, HasADrawing) {
+  write("model.json", kClassifier);
+  const Answer answer =
+      run({"graph", path("model.json"), "--svg", path("model.svg"), "--decompose", "softmax"});
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  // What is drawn is the graph after decomposing.
+  EXPECT_NE(read("model.svg").find("reduce_max"), std::string::npos);
+  const auto code = [&](const std::string& svg, const std::string& out) {
+    return run({"graph", path("model.json"), "--json", "--svg", svg, "--out", out}).error_code();
+  };
+  EXPECT_EQ(code(path("x"), path("x")), "usage");
+  EXPECT_EQ(code(path("./model.json"), path("x")), "usage");
+  EXPECT_EQ(code("-", path("x")), "usage");
+  EXPECT_EQ(code(path("missing/x.svg"), path("x")), "io");
+  EXPECT_EQ(names(), (std::vector<std::string>{"model.json", "model.svg"}));
+}
+
+/// Weights in a file of their own are those that the model would have.
+TEST_F(GraphFiles, PutsManyWeightsNextToTheModel) {
+  const graph::Graph graph = *graph::make_model("mlp", {.dtype = DType::kBF16});
+  const Result<WrittenWeights> inside = write_onnx(graph, path("inside.onnx"), 3);
+  if (!inside && inside.error().code == ErrorCode::kNotSupported) {
+    GTEST_SKIP() << "this build has no ONNX";
+  }
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->file, "");
+  const Result<WrittenWeights> outside = write_onnx(graph, path("outside.onnx"), 3, 1000);
+  ASSERT_TRUE(outside) << outside.error().message;
+  EXPECT_EQ(outside->file, path("outside.onnx.data"));
+  EXPECT_EQ(outside->elements, inside->elements);
+  EXPECT_LT(read("outside.onnx").size(), 4000U);
+  const auto graph_of = [&](const std::string& name) {
+    onnx_import::ImportOptions options;
+    options.folder = folder_.string();
+    const Result<ReadGraph> back = read_graph(read(name), options);
+    EXPECT_TRUE(back) << back.error().message;
+    return back->graph;
+  };
+  const graph::Graph a = graph_of("inside.onnx");
+  const graph::Graph b = graph_of("outside.onnx");
+  const std::string data = read("outside.onnx.data");
+  ASSERT_EQ(a.values.size(), b.values.size());
+  int compared = 0;
+  for (std::size_t v = 0; v < a.values.size(); ++v) {
+    EXPECT_EQ(a.values[v].name, b.values[v].name);
+    if (a.values[v].kind != graph::Kind::kParameter) continue;
+    ASSERT_EQ(b.values[v].data.form, graph::Data::Form::kFile);
+    const std::string& bytes = *a.values[v].data.bytes;
+    EXPECT_EQ(data.substr(static_cast<std::size_t>(b.values[v].data.offset), bytes.size()), bytes);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 6);
+  // What is refused writes neither file.
+  const graph::Graph bad = *graph::make_model("mlp", {.dtype = DType::kF8E4M3});
+  EXPECT_FALSE(write_onnx(bad, path("bad.onnx"), 3, 0));
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"inside.onnx", "outside.onnx", "outside.onnx.data"}));
 }
 
 }  // namespace

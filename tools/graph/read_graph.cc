@@ -6,30 +6,11 @@
 
 #include "tessera/base/text.h"
 #include "tessera/graph/graph_json.h"
-#include "tessera/onnx/module.h"
-#include "tools/files/module_file.h"
+#include "tools/graph/onnx_module.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
-
-constexpr ModuleFile kModule = {
-    "tessera_onnx.so", "ONNX", onnx_import::kOnnxModuleSymbol,
-    "build Tessera where libonnx is installed (libonnx-dev, libprotobuf-dev), or give the graph as "
-    "JSON (docs/graph.md)",
-    "install the libraries of ONNX and protobuf that it was built with"};
-
-Result<onnx_import::Imported> import_file(const std::string& bytes,
-                                          const onnx_import::ImportOptions& options) {
-  TESSERA_TRY(const LoadedModule loaded, load_module(kModule));
-  const auto module = reinterpret_cast<onnx_import::OnnxModuleFunction>(loaded.entry);
-  if (module()->version != kVersion || module()->compiler != onnx_import::kOnnxCompiler) {
-    return Error{ErrorCode::kContradiction,
-                 cat(quote(loaded.path), " is of another version than the command"), std::nullopt,
-                 "install both from the same build"};
-  }
-  return module()->import(bytes, options);
-}
 
 Result<std::int64_t> read_extent(std::string_view text, std::string_view flag) {
   std::int64_t extent = 0;
@@ -89,7 +70,8 @@ Result<ReadGraph> read_graph(const std::string& bytes, const onnx_import::Import
     TESSERA_TRY(read.graph, graph::parse_graph(bytes));
     return read;
   }
-  TESSERA_TRY(onnx_import::Imported imported, import_file(bytes, options));
+  TESSERA_TRY(const onnx_import::OnnxModule* const module, load_onnx_module());
+  TESSERA_TRY(onnx_import::Imported imported, module->import(bytes, options));
   read.graph = std::move(imported.graph);
   read.unsupported = std::move(imported.unsupported);
   for (const onnx_import::Unsupported& each : read.unsupported) ++read.unsupported_ops[each.op];

@@ -11,17 +11,17 @@ namespace tessera::graph::rules {
 namespace {
 
 /// The elements start, start + step, .. before `end`, after both are brought into the extent as
-/// ONNX does: negative ones count from the end, and what lies outside is clamped.
+/// ONNX does: negative ones count from the end, and what lies outside is clamped. A start before
+/// the first element is the first one also where NumPy finds nothing, with a negative step.
 Slice clamped(std::size_t dim, std::int64_t start, std::int64_t end, std::int64_t step,
               std::int64_t extent) {
-  const std::int64_t low = step > 0 ? 0 : -1;
-  const std::int64_t high = step > 0 ? extent : extent - 1;
-  const auto settle = [&](std::int64_t at) {
+  if (extent == 0) return {dim, 0, step, 0};
+  const auto settle = [&](std::int64_t at, std::int64_t low) {
     const std::int64_t from_start = at < 0 ? (Checked(at) + extent).raw() : at;
-    return std::clamp(from_start, low, std::max(low, high));
+    return std::clamp(from_start, low, step > 0 ? extent : extent - 1);
   };
-  const std::int64_t from = settle(start);
-  const std::int64_t to = settle(end);
+  const std::int64_t from = settle(start, 0);
+  const std::int64_t to = settle(end, step > 0 ? 0 : -1);
   Slice slice{dim, from, step, 0};
   if (step > 0 && from < to) slice.count = (to - from - 1) / step + 1;
   // The quotient of two negative numbers; INT64_MIN has no positive counterpart.

@@ -148,6 +148,11 @@ std::size_t dim_at(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
+bool evaluate_node(NaiveCall& call) {
+  return evaluate_elementwise(call) || evaluate_reductions(call) || evaluate_products(call) ||
+         evaluate_moves(call) || evaluate_windows(call);
+}
+
 std::optional<std::vector<NaiveTensor>> naive_evaluate(
     const graph::Graph& graph, const std::map<std::string, NaiveTensor>& inputs) {
   std::vector<std::optional<NaiveTensor>> values(graph.values.size());
@@ -174,9 +179,7 @@ std::optional<std::vector<NaiveTensor>> naive_evaluate(
                    {},
                    graph::Call(node.op, types, node.attributes, node.outputs.size())};
     for (const graph::ValueId v : node.outputs) call.outputs.push_back({graph.values[v].type, {}});
-    if (!evaluate_numbers(call) && !evaluate_moves(call) && !evaluate_windows(call)) {
-      return std::nullopt;
-    }
+    if (!evaluate_node(call)) return std::nullopt;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       for (long double& element : call.outputs[i].elements) {
         element = as_element(element, call.outputs[i].type.dtype);

@@ -39,9 +39,13 @@ struct NaiveCall {
 
 /// Every op one element at a time, by the text of the ONNX operator of its name. False for an op
 /// that the file does not have.
-bool evaluate_numbers(NaiveCall& call);  ///< elementwise, reductions, norms, products
-bool evaluate_moves(NaiveCall& call);    ///< movement and creation
-bool evaluate_windows(NaiveCall& call);  ///< convolutions, pools, resize
+bool evaluate_elementwise(NaiveCall& call);
+bool evaluate_reductions(NaiveCall& call);  ///< norms too
+bool evaluate_products(NaiveCall& call);    ///< matmul, gemm, einsum, attention
+bool evaluate_moves(NaiveCall& call);       ///< movement and creation
+bool evaluate_windows(NaiveCall& call);     ///< convolutions, pools, resize
+/// Any of these.
+bool evaluate_node(NaiveCall& call);
 
 /// The outputs of a graph for these inputs; nullopt if an op or the elements of a value are
 /// unknown.

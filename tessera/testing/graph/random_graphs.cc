@@ -2,6 +2,8 @@
 #include "tessera/testing/graph/random_graphs.h"
 
 #include <array>
+#include <cstdint>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -178,6 +180,20 @@ class Generator {
 
 std::string random_elements(Dice& dice, std::int64_t count, DType dtype) {
   const bool real = graph::is_float(dtype);
+  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+    // The bits of 0, 1, 2, 3 and 4.
+    constexpr std::array<std::uint16_t, 5> kF16 = {0, 0x3C00, 0x4000, 0x4200, 0x4400};
+    constexpr std::array<std::uint16_t, 5> kBF16 = {0, 0x3F80, 0x4000, 0x4040, 0x4080};
+    std::string bytes;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t number = dice.between(-4, 4);
+      const auto at = static_cast<std::size_t>(std::abs(number));
+      std::uint16_t bits = dtype == DType::kF16 ? kF16[at] : kBF16[at];
+      if (number < 0) bits |= 0x8000;
+      bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+    }
+    return bytes;
+  }
   std::vector<double> reals;
   std::vector<std::int64_t> integers;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -28,7 +28,7 @@ inline Machine small_machine(std::int64_t bytes, const std::string& extra = "") 
 }
 
 inline PETensor given(std::string name, std::vector<std::int64_t> shape,
-                      memory::Value::Kind kind = memory::Value::Kind::kInput) {
+                      graph::Kind kind = graph::Kind::kInput) {
   return {std::move(name), std::move(shape), DType::kF32, kind};
 }
 
@@ -44,25 +44,25 @@ inline PEGraph random_graph(test::Dice& dice, Layouts& layouts) {
   };
   const auto shape = [&] { return std::vector{dice.between(1, 13), dice.between(1, 13)}; };
   for (int i = 0; i < 2; ++i) {
-    layouts[graph.add(given(
-        "in", shape(), i == 0 ? memory::Value::Kind::kInput : memory::Value::Kind::kParameter))] =
-        layout();
+    layouts[graph.add(
+        given("in", shape(), i == 0 ? graph::Kind::kInput : graph::Kind::kParameter))] = layout();
   }
   for (int k = 0; k < 6; ++k) {
     std::vector<TensorId> inputs;
     for (int i = 0; i < 2; ++i) {
       inputs.push_back(
-          static_cast<TensorId>(dice.below(static_cast<std::int64_t>(graph.tensors.size()))));
+          static_cast<TensorId>(dice.below(static_cast<std::int64_t>(graph.tensors()))));
     }
     const DType dtype = dice.chance(30) ? DType::kF16 : DType::kF32;
     const bool alike = dice.chance(50);
     const TensorId first = inputs[0];
-    const TensorId id = graph.compute_in_place("v" + std::to_string(k), inputs,
-                                               alike ? graph.tensors[first].shape : shape(), dtype);
+    const TensorId id =
+        graph.compute_in_place("v" + std::to_string(k), inputs,
+                               alike ? graph.tensor(first).type.shape.extents() : shape(), dtype);
     layouts[id] = alike ? layouts[first] : layout();
-    graph.tensors[id].output = dice.chance(20);
+    if (dice.chance(20)) graph.set_output(id);
     if (dice.chance(40)) {
-      graph.ops.back().scratch = {{"s", dice.between(0, 60), id, dice.between(0, 8)}};
+      graph.last_memory().scratch = {{"s", dice.between(0, 60), id, dice.between(0, 8)}};
     }
   }
   return graph;

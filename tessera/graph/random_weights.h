@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/graph/graph.h"
+
+namespace tessera::graph {
+
+/// Random elements for every parameter and constant of type f64, f32, f16 or bf16 that has none, so
+/// that a model can be run without trained weights. What a norm reads is in [1/2, 3/2), since a
+/// variance is positive; other elements are in ±1/√n, where n is the number of elements for each
+/// index of the largest dim, so that sums of products stay near their terms.
+/// Law: the same graph and seed give the same elements on every machine.
+class RandomWeights {
+ public:
+  /// Refers to the graph.
+  RandomWeights(const Graph& graph, std::uint64_t seed);
+
+  const std::vector<ValueId>& values() const { return values_; }
+  /// Of all of them; INT64_MAX if they do not fit.
+  std::int64_t elements() const { return elements_; }
+  std::int64_t bytes() const { return bytes_; }
+  /// The elements of one of them. `out` has as many bytes as its type.
+  void fill(ValueId value, std::span<std::byte> out) const;
+
+ private:
+  const Graph* graph_;
+  std::uint64_t seed_;
+  std::vector<ValueId> values_;
+  std::vector<bool> positive_;  ///< of all values of the graph
+  std::int64_t elements_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+/// The most bytes that with_random_weights makes.
+inline constexpr std::int64_t kMaxRandomBytes = (std::int64_t{1} << 31) - 1;
+
+/// The graph with these elements; everything else stays. kTooLarge beyond kMaxRandomBytes.
+Result<Graph> with_random_weights(const Graph& graph, std::uint64_t seed);
+
+}  // namespace tessera::graph
