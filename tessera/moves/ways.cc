@@ -183,6 +183,7 @@ class Pricer {
           {Step::Kind::kExchange, std::nullopt, traffic.bytes, "", "", ""});
       return found;
     }
+    network_.emplace(*routes, machine_);
     name_missing(*routes);
     if (keeps_shares(ends_.a.placement) && !keeps_shares(ends_.b.placement)) {
       work_.reduced_per_cycle =
@@ -223,7 +224,7 @@ class Pricer {
                          const MemberEnds& ends, const fabric::Topology& routes,
                          std::vector<Way>& found) {
     TESSERA_TRY(const std::vector<CollectiveWay> ways,
-                collective_ways(reshard, ends, work_, routes, machine_));
+                collective_ways(reshard, ends, work_, *network_, routes, machine_));
     const std::int64_t held = ends_.a.placement.allocated_bytes();
     for (const CollectiveWay& collective : ways) {
       Way way{collective.name, {}};
@@ -359,7 +360,7 @@ class Pricer {
       work_.through->add_inside(ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
                                 messages);
     }
-    TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes, machine_, messages));
+    TESSERA_TRY(fabric::BestTravel best, network_->best(messages));
     use_travel(best.travel);
     use_memories();
     use_links_between_devices(routes, messages);
@@ -414,6 +415,7 @@ class Pricer {
   const Ends& ends_;
   Rates& rates_;
   RoundWork work_;
+  std::optional<fabric::NetworkPricer> network_;  ///< where there are routes
 };
 
 }  // namespace

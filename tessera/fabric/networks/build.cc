@@ -273,6 +273,7 @@ Result<Topology> Topology::of(const Machine& machine) {
   TESSERA_CHECK_OK(add_outer_levels(machine, *parts));
   // The number of places does not exceed that of routers, whose links are counted by now.
   add_places(machine.mesh.back(), *parts);
+  parts->device_routes = DeviceRoutes::of(*parts);
   add_pair_tables(*parts);
   TESSERA_CHECK_OK(add_memories(machine, *parts));
   TESSERA_CHECK_OK(add_ports(machine, *parts));

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/fabric/networks/loads.h"
 
+#include <algorithm>
+
 namespace tessera::fabric {
 
 InnerLoads::InnerLoads(const InnerNetwork& network, std::int64_t devices)
-    : network_(network), loads_(static_cast<std::size_t>(devices)) {
-  slots_ = static_cast<std::size_t>(network.grid.links());
-  if (network.cells.empty()) return;
-  lines_ = true;
-  set_lines(network.grid);
+    : network_(network), slots_(network.grid.links()) {
+  if (!network.cells.empty()) {
+    lines_ = true;
+    set_lines(network.grid);
+  }
+  loads_ = ZeroedArray<std::int64_t>(static_cast<std::size_t>(slots_ * devices));
+  is_noted_ = ZeroedArray<std::uint8_t>(loads_.size());
 }
 
 void InnerLoads::set_lines(const Grid& grid) {
@@ -25,7 +29,7 @@ void InnerLoads::set_lines(const Grid& grid) {
   cols_.down = grid.routers;
   rows_.up = 2 * grid.routers;
   rows_.down = 3 * grid.routers;
-  slots_ = static_cast<std::size_t>(grid.routers) * (rows_.extent == 1 ? 2 : 4);
+  slots_ = grid.routers * (rows_.extent == 1 ? 2 : 4);
 }
 
 InnerLoads::Steps InnerLoads::add(std::int64_t device, std::int64_t from, std::int64_t to,
@@ -33,18 +37,18 @@ InnerLoads::Steps InnerLoads::add(std::int64_t device, std::int64_t from, std::i
   if (!lines_) return add_walked(device, from, to, bytes);
   const Cell a = network_.cells[static_cast<std::size_t>(from)];
   const Cell b = network_.cells[static_cast<std::size_t>(to)];
-  std::int64_t* const loads = of_device(device);
-  const Steps along = add_line(cols_, loads, cols_.first ? a.row : b.row, a.col, b.col, bytes);
+  const Steps along = add_line(cols_, device, cols_.first ? a.row : b.row, a.col, b.col, bytes);
   if (rows_.extent == 1) return along;
-  const Steps more = add_line(rows_, loads, cols_.first ? b.col : a.col, a.row, b.row, bytes);
+  const Steps more = add_line(rows_, device, cols_.first ? b.col : a.col, a.row, b.row, bytes);
   return {along.there + more.there, along.back + more.back};
 }
 
 InnerLoads::Steps InnerLoads::add_walked(std::int64_t device, std::int64_t from, std::int64_t to,
                                          std::int64_t bytes) {
   const Grid& grid = network_.grid;
-  std::int64_t* const loads = of_device(device);
   Steps steps;
+  if (from == to) return steps;
+  std::int64_t* const loads = note(device * slots_, slots_);
   steps.back = grid.distance(to, from);
   while (from != to) {
     const GridStep step = grid.step(from, to);
@@ -56,7 +60,6 @@ InnerLoads::Steps InnerLoads::add_walked(std::int64_t device, std::int64_t from,
 }
 
 void InnerLoads::add_pairs(const std::vector<std::int64_t>& bytes) {
-  std::int64_t* const loads = of_device(0);
   const std::int64_t* entry = bytes.data();
   for (const Lines* const lines : {&cols_, &rows_}) {
     if (lines->extent == 1) {
@@ -66,48 +69,44 @@ void InnerLoads::add_pairs(const std::vector<std::int64_t>& bytes) {
     for (std::int64_t line = 0; line < lines->count; ++line) {
       for (std::int64_t from = 0; from < lines->extent; ++from) {
         for (std::int64_t to = 0; to < lines->extent; ++to, ++entry) {
-          if (*entry != 0 && from != to) add_line(*lines, loads, line, from, to, *entry);
+          if (*entry != 0 && from != to) add_line(*lines, 0, line, from, to, *entry);
         }
       }
     }
   }
 }
 
-void InnerLoads::sum_lines(const Lines& lines, std::int64_t* loads) const {
-  for (const std::int64_t first : {lines.up, lines.down}) {
-    std::int64_t* line = loads + first;
-    for (std::int64_t l = 0; l < lines.count; ++l, line += lines.extent) {
-      for (std::int64_t i = 1; i < lines.extent; ++i) line[i] += line[i - 1];
-    }
+void InnerLoads::clear() {
+  for (const Noted& noted : noted_) {
+    is_noted_[noted.first] = 0;
+    std::fill_n(loads_.data() + noted.first, noted.count, 0);
   }
+  noted_.clear();
 }
 
 InnerLoads::Largest InnerLoads::sum_up() {
   Largest largest;
-  std::size_t busiest_device = 0;
   std::size_t busiest = 0;
-  for (std::size_t device = 0; device < loads_.size(); ++device) {
-    if (loads_[device].empty()) continue;
-    std::int64_t* const loads = loads_[device].data();
-    for (const Lines* const lines : {&cols_, &rows_}) {
-      if (lines_ && lines->extent > 1) sum_lines(*lines, loads);
-    }
-    for (std::size_t at = 0; at < slots_; ++at) {
-      if (loads[at] <= largest.bytes) continue;
-      largest.bytes = loads[at];
-      busiest_device = device;
-      busiest = at;
+  for (const Noted& noted : noted_) {
+    std::int64_t* const line = loads_.data() + noted.first;
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < noted.count; ++i) {
+      sum = lines_ ? sum + line[i] : line[i];
+      line[i] = sum;
+      const bool more = sum > largest.bytes || (sum == largest.bytes && noted.first + i < busiest);
+      if (!more) continue;
+      largest.bytes = sum;
+      busiest = noted.first + i;
     }
   }
-  if (largest.bytes > 0) {
-    largest.link = link_at(static_cast<std::int64_t>(busiest_device), busiest);
-  }
+  if (largest.bytes > 0) largest.link = link_at(busiest);
   return largest;
 }
 
-std::int64_t InnerLoads::link_at(std::int64_t device, std::size_t at) const {
+std::int64_t InnerLoads::link_at(std::size_t at) const {
+  const std::int64_t device = static_cast<std::int64_t>(at) / slots_;
+  const std::int64_t slot = static_cast<std::int64_t>(at) % slots_;
   const std::int64_t first = network_.first_link + device * network_.grid.links();
-  const auto slot = static_cast<std::int64_t>(at);
   if (!lines_) return first + slot;
   const bool along_rows = slot >= rows_.up;
   const Lines& lines = along_rows ? rows_ : cols_;

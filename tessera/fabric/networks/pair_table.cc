@@ -67,6 +67,14 @@ PlainMessages::PlainMessages(const PairTable& table, const LinkFacts& link)
       ends_(table.places.size()),
       bytes_(table.steps.size()) {}
 
+void PlainMessages::clear() {
+  last_ = {};
+  there_ = {};
+  there_and_back_ = {};
+  std::fill(ends_.begin(), ends_.end(), End{});
+  std::fill(bytes_.begin(), bytes_.end(), 0);
+}
+
 std::size_t PlainMessages::add(std::span<const Message> messages) {
   last_ = {};
   if (header_bytes_ > kMostHeader) return 0;

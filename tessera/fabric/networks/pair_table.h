@@ -48,6 +48,9 @@ class PlainMessages {
  public:
   PlainMessages(const PairTable& table, const LinkFacts& link);
 
+  /// Forgets what was added.
+  void clear();
+
   /// Adds messages up to the first that is not plain, at most kMost, and returns how many.
   std::size_t add(std::span<const Message> messages);
 

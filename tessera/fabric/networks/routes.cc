@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routes: which routers a message begins and ends at, and the links between them.
 #include <algorithm>
+#include <iterator>
 
 #include "tessera/fabric/networks/parts.h"
 
@@ -71,6 +72,12 @@ std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot 
                                        Spot to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   if (from.device == to.device) return own.distance(from.router, to.router);
+  if (device_routes.present()) {
+    const DeviceRoute& route = device_routes[device_routes.number(pair, from.device, to.device)];
+    return own.distance(from.router, route.first_gateway) +
+           own.distance(route.last_gateway, to.router) + std::ssize(route.links) +
+           route.steps[static_cast<std::size_t>(network)];
+  }
   std::int64_t steps = 0;
   walk_route(
       *this, pair, from, to,
@@ -79,11 +86,17 @@ std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot 
   return steps;
 }
 
-double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, Spot from,
-                                   Spot to) const {
+double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, Spot from, Spot to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   std::int64_t steps = 0;
   double between_devices = 0;
+  if (from.device != to.device && device_routes.present()) {
+    const DeviceRoute& route = device_routes[device_routes.number(pair, from.device, to.device)];
+    steps = own.distance(from.router, route.first_gateway) +
+            own.distance(route.last_gateway, to.router) +
+            route.steps[static_cast<std::size_t>(network)];
+    return static_cast<double>(steps) * own.link.hop_cycles + route.link_hop_cycles;
+  }
   walk_route(
       *this, pair, from, to,
       [&](std::int64_t, std::int64_t a, std::int64_t b) { steps += own.distance(a, b); },
@@ -98,7 +111,7 @@ void Topology::route(std::int64_t network, std::int64_t from, std::int64_t to,
   const RouteEnds ends = parts_->route_ends(network, from, to);
   links.push_back(static_cast<std::int32_t>(parts_->link_out(network, ends.port_out)));
   walk_route(
-      *parts_, {from, to}, ends.first, ends.last,
+      *parts_, EndPair{from, to}, ends.first, ends.last,
       [&](std::int64_t device, std::int64_t router, std::int64_t end) {
         while (router != end) {
           const GridStep step = own.grid.step(router, end);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::fabric {
+
+/// An array of zeros, whose memory the system provides page by page when it is first written: a sum
+/// for each of a wafer's places takes no time for the places that have none.
+template <typename T>
+class ZeroedArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  ZeroedArray() = default;
+  explicit ZeroedArray(std::size_t size) : size_(size) {
+    if (size == 0) return;
+    values_.reset(static_cast<T*>(std::calloc(size, sizeof(T))));
+    while (!values_) {
+      const std::vector<T> refused(size);  // throws, as whatever asks for too much memory
+      values_.reset(static_cast<T*>(std::calloc(size, sizeof(T))));
+    }
+  }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return values_.get()[i]; }
+  const T& operator[](std::size_t i) const { return values_.get()[i]; }
+  T* data() { return values_.get(); }
+  const T* data() const { return values_.get(); }
+
+ private:
+  struct Free {
+    void operator()(T* values) const { std::free(values); }
+  };
+  std::size_t size_ = 0;
+  std::unique_ptr<T, Free> values_;
+};
+
+}  // namespace tessera::fabric
