@@ -210,7 +210,7 @@ Result<NetworkCost> NetworkPricer::cost(std::span<const Message> messages, const
     cost.max_receive_bytes = std::max(cost.max_receive_bytes, end.received);
     cost.max_issued = std::max(cost.max_issued, end.issued);
   }
-  const InnerLoads::Largest inner = sums.inner.sum_up();
+  const InnerLoads::Largest inner = sums.inner.largest();
   cost.max_link_bytes = inner.bytes;
   if (sums.uses_outer) {
     for (const OuterLoad& load : sums.outer) {
@@ -248,9 +248,9 @@ Result<std::vector<std::int64_t>> link_bytes(const Topology& topology,
   MessageSums sums(parts, network);
   TESSERA_CHECK_OK(sums.add(messages, false));
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(topology.links()));
-  sums.inner.sum_up();
-  sums.inner.each(
-      [&](std::int64_t link, std::int64_t load) { bytes[static_cast<std::size_t>(link)] = load; });
+  sums.inner.sum_up([&](std::size_t at, std::int64_t load) {
+    if (load != 0) bytes[static_cast<std::size_t>(sums.inner.lines().link_at(at))] = load;
+  });
   for (std::size_t link = 0; link < sums.outer.size(); ++link) {
     bytes[static_cast<std::size_t>(sums.first_outer) + link] = sums.outer[link].bytes;
   }

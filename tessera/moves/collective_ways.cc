@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -116,29 +117,40 @@ std::string choice_name(const AlgorithmChoice& choice, bool multicasts) {
 /// True if every member sends the same blocks to all its receivers, and some to several.
 bool sends_copies(const reshard::BlockRound& round) {
   std::map<std::int32_t, const reshard::BlockSend*> first;
+  const reshard::BlockSend* last = nullptr;  // of the same member, in most rounds
   bool several = false;
   for (const reshard::BlockSend& send : round) {
-    const auto [known, is_new] = first.emplace(send.from, &send);
-    if (send.combines || known->second->blocks != send.blocks) return false;
+    bool is_new = false;
+    if (last == nullptr || last->from != send.from) {
+      const auto [known, added] = first.emplace(send.from, &send);
+      last = known->second;
+      is_new = added;
+    }
+    if (send.combines || last->blocks != send.blocks) return false;
     several = several || !is_new;
   }
   return several;
 }
 
-/// Messages of equal contents per source, as one multicast per source.
+/// Messages of equal contents per source, as one multicast per source, by source.
 std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages) {
-  std::map<std::int32_t, fabric::Multicast> by_source;
-  for (const fabric::Message& message : messages) {
-    fabric::Multicast& multicast = by_source[message.source];
-    multicast.source = message.source;
-    multicast.bytes = message.bytes;
-    multicast.transactions = message.transactions;
-    multicast.receivers.push_back(message.destination);
+  std::vector<std::uint32_t> order(messages.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto before = [&](std::uint32_t x, std::uint32_t y) {
+    const fabric::Message& a = messages[x];
+    const fabric::Message& b = messages[y];
+    return a.source != b.source ? a.source < b.source : a.destination < b.destination;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::sort(order.begin(), order.end(), before);
   }
   std::vector<fabric::Multicast> multicasts;
-  for (auto& [source, multicast] : by_source) {
-    std::sort(multicast.receivers.begin(), multicast.receivers.end());
-    multicasts.push_back(std::move(multicast));
+  for (const std::uint32_t number : order) {
+    const fabric::Message& message = messages[number];
+    if (multicasts.empty() || multicasts.back().source != message.source) {
+      multicasts.push_back({message.source, {}, message.bytes, message.transactions});
+    }
+    multicasts.back().receivers.push_back(message.destination);
   }
   return multicasts;
 }
@@ -153,7 +165,7 @@ class RoundPrices {
         ends_(ends),
         work_(work),
         network_(network),
-        routes_(routes),
+        multicasts_(routes, machine),
         machine_(machine) {}
 
   /// Empty if the collective does not have the algorithm, it is too long to price, or it has
@@ -223,7 +235,7 @@ class RoundPrices {
     if (copies) {
       const std::vector<fabric::Multicast> multicasts = multicasts_of(messages_);
       TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
-                  fabric::best_multicast(routes_, machine_, multicasts));
+                  multicasts_.best(multicasts));
       if (!best) return std::optional<PricedRound>();
       priced.multicasts = true;
       set(*best, work_.places.memory_cycles(multicasts), priced);
@@ -247,12 +259,18 @@ class RoundPrices {
   /// What the place that combines the most takes for it. Banks share their device's places.
   double combine_cycles() const {
     if (work_.reduced_per_cycle <= 0) return 0;
-    std::map<std::int64_t, std::int64_t> combined;  // elements by destination
+    std::vector<std::pair<std::int64_t, std::int64_t>> combined;  // destination, elements
     for (const reshard::RoundMessage& message : listed_) {
-      if (message.combines) combined[message.destination] += message.elements;
+      if (message.combines) combined.emplace_back(message.destination, message.elements);
     }
+    std::sort(combined.begin(), combined.end());
     std::int64_t most = 0;
-    for (const auto& [place, elements] : combined) most = std::max(most, elements);
+    std::int64_t own = 0;
+    for (std::size_t i = 0; i < combined.size(); ++i) {
+      if (i == 0 || combined[i].first != combined[i - 1].first) own = 0;
+      own += combined[i].second;
+      most = std::max(most, own);
+    }
     const std::int64_t helpers = ends_.banks > 1 ? machine_.places() / machine_.devices() : 1;
     return static_cast<double>(ceil_div(most, helpers)) / work_.reduced_per_cycle;
   }
@@ -261,7 +279,7 @@ class RoundPrices {
   const MemberEnds& ends_;
   RoundWork& work_;
   fabric::NetworkPricer& network_;
-  const fabric::Topology& routes_;
+  fabric::MulticastPricer multicasts_;
   const Machine& machine_;
   std::vector<reshard::RoundMessage> listed_;  ///< of the current round
   std::vector<fabric::Message> messages_;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tessera/fabric/multicast.h"
+#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
 #include "tessera/target/machine.h"
 
@@ -20,23 +21,24 @@ class PlaceWork {
 
   /// The cycles of the place whose memory has the most to do. 0 where its bandwidth is not known:
   /// then it limits nothing. Banks and shared memories are part of fabric::network_cost.
-  double memory_cycles(std::span<const fabric::Message> messages) const;
+  double memory_cycles(std::span<const fabric::Message> messages);
   /// A multicast is read once.
-  double memory_cycles(std::span<const fabric::Multicast> multicasts) const;
+  double memory_cycles(std::span<const fabric::Multicast> multicasts);
 
  private:
   struct Load {
     std::int64_t sent = 0;
     std::int64_t received = 0;
+    bool listed = false;
   };
   double cycles(const Load& load) const;
-  template <typename Add>
-  double busiest(std::size_t messages, const Add& add) const;
+  double busiest();
 
   const Machine& machine_;
   const std::size_t memory_a_;
   const std::size_t memory_b_;
   std::int64_t places_ = 0;  ///< 0 if both memories belong to no place
+  fabric::ListedLoads<Load> loads_;
 };
 
 }  // namespace tessera::moves

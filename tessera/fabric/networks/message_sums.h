@@ -12,7 +12,7 @@
 #include "tessera/fabric/networks/loads.h"
 #include "tessera/fabric/networks/pair_table.h"
 #include "tessera/fabric/networks/parts.h"
-#include "tessera/fabric/networks/zeroed_array.h"
+#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
 
 namespace tessera::fabric {
@@ -73,36 +73,6 @@ struct PortLoad {
   std::int64_t sent = 0;
   std::int64_t received = 0;
   bool listed = false;
-};
-
-/// Loads by number, of which only those that are used take time.
-template <typename Load>
-class ListedLoads {
- public:
-  explicit ListedLoads(std::int64_t count) : loads_(static_cast<std::size_t>(count)) {}
-
-  /// For adding.
-  Load& at(std::int64_t number) {
-    Load& load = loads_[static_cast<std::size_t>(number)];
-    if (!load.listed) {
-      load.listed = true;
-      listed_.push_back(static_cast<std::int32_t>(number));
-    }
-    return load;
-  }
-  const Load& operator[](std::int64_t number) const {
-    return loads_[static_cast<std::size_t>(number)];
-  }
-  /// Those that were used, in the order of their first use.
-  const std::vector<std::int32_t>& listed() const { return listed_; }
-  void clear() {
-    for (const std::int32_t number : listed_) loads_[static_cast<std::size_t>(number)] = {};
-    listed_.clear();
-  }
-
- private:
-  ZeroedArray<Load> loads_;
-  std::vector<std::int32_t> listed_;
 };
 
 /// Hop cycles of the shortest and longest of some routes, ports included.

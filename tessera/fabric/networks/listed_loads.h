@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <type_traits>
@@ -37,6 +38,37 @@ class ZeroedArray {
   };
   std::size_t size_ = 0;
   std::unique_ptr<T, Free> values_;
+};
+
+/// Loads by number, of which only those that are used take time. A load has a member `listed`, which
+/// is false at first.
+template <typename Load>
+class ListedLoads {
+ public:
+  explicit ListedLoads(std::int64_t count) : loads_(static_cast<std::size_t>(count)) {}
+
+  /// For adding.
+  Load& at(std::int64_t number) {
+    Load& load = loads_[static_cast<std::size_t>(number)];
+    if (!load.listed) {
+      load.listed = true;
+      listed_.push_back(static_cast<std::int32_t>(number));
+    }
+    return load;
+  }
+  const Load& operator[](std::int64_t number) const {
+    return loads_[static_cast<std::size_t>(number)];
+  }
+  /// Those that were used, in the order of their first use.
+  const std::vector<std::int32_t>& listed() const { return listed_; }
+  void clear() {
+    for (const std::int32_t number : listed_) loads_[static_cast<std::size_t>(number)] = {};
+    listed_.clear();
+  }
+
+ private:
+  ZeroedArray<Load> loads_;
+  std::vector<std::int32_t> listed_;
 };
 
 }  // namespace tessera::fabric
