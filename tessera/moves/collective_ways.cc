@@ -159,14 +159,8 @@ std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>&
 class RoundPrices {
  public:
   RoundPrices(const reshard::Reshard& reshard, const MemberEnds& ends, RoundWork& work,
-              fabric::NetworkPricer& network, const fabric::Topology& routes,
-              const Machine& machine)
-      : reshard_(reshard),
-        ends_(ends),
-        work_(work),
-        network_(network),
-        multicasts_(routes, machine),
-        machine_(machine) {}
+              PriceTables& tables, const Machine& machine)
+      : reshard_(reshard), ends_(ends), work_(work), tables_(tables), machine_(machine) {}
 
   /// Empty if the collective does not have the algorithm, it is too long to price, or it has
   /// nothing to multicast where that is asked for.
@@ -235,15 +229,15 @@ class RoundPrices {
     if (copies) {
       const std::vector<fabric::Multicast> multicasts = multicasts_of(messages_);
       TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
-                  multicasts_.best(multicasts));
+                  tables_.multicasts.best(multicasts));
       if (!best) return std::optional<PricedRound>();
       priced.multicasts = true;
-      set(*best, work_.places.memory_cycles(multicasts), priced);
+      set(*best, work_.places.memory_cycles(multicasts, tables_), priced);
       return std::optional(std::move(priced));
     }
     if (work_.through != nullptr) work_.through->apply(messages_);
-    TESSERA_TRY(const fabric::BestTravel best, network_.best(messages_));
-    set(best, work_.places.memory_cycles(messages_), priced);
+    TESSERA_TRY(const fabric::BestTravel best, tables_.network.best(messages_));
+    set(best, work_.places.memory_cycles(messages_, tables_), priced);
     return std::optional(std::move(priced));
   }
 
@@ -278,8 +272,7 @@ class RoundPrices {
   const reshard::Reshard& reshard_;
   const MemberEnds& ends_;
   RoundWork& work_;
-  fabric::NetworkPricer& network_;
-  fabric::MulticastPricer multicasts_;
+  PriceTables& tables_;
   const Machine& machine_;
   std::vector<reshard::RoundMessage> listed_;  ///< of the current round
   std::vector<fabric::Message> messages_;
@@ -322,14 +315,12 @@ void MemberEnds::add(const fabric::Message& between, std::vector<fabric::Message
 
 Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
                                                    const MemberEnds& ends, RoundWork& work,
-                                                   fabric::NetworkPricer& network,
-                                                   const fabric::Topology& routes,
-                                                   const Machine& machine) {
+                                                   PriceTables& tables, const Machine& machine) {
   std::vector<CollectiveWay> ways;
   TESSERA_TRY(const std::optional<reshard::Collectives> collectives,
               reshard::collectives_of(reshard));
   if (!collectives || collectives->steps.empty()) return ways;
-  RoundPrices prices(reshard, ends, work, network, routes, machine);
+  RoundPrices prices(reshard, ends, work, tables, machine);
   std::vector<std::vector<PricedStep>> steps;
   for (const Collective& collective : collectives->steps) {
     if (collective.kind == CollectiveKind::kSlice) continue;

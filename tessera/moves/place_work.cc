@@ -17,8 +17,7 @@ PlaceWork::PlaceWork(const Machine& machine, std::size_t memory_a, std::size_t m
       memory_a_(memory_a),
       memory_b_(memory_b),
       places_(is_of_places(machine, memory_a) || is_of_places(machine, memory_b) ? machine.places()
-                                                                                 : 0),
-      loads_(places_) {}
+                                                                                 : 0) {}
 
 double PlaceWork::cycles(const Load& load) const {
   const auto sent = static_cast<double>(is_of_places(machine_, memory_a_) ? load.sent : 0);
@@ -31,38 +30,40 @@ double PlaceWork::cycles(const Load& load) const {
 }
 
 /// The most cycles of a place; forgets the loads.
-double PlaceWork::busiest() {
+double PlaceWork::busiest(PriceTables& tables) const {
   double most = 0;
   Load last;  // most places have equal loads
-  for (const std::int32_t place : loads_.listed()) {
-    const Load& load = loads_[place];
+  for (const std::int32_t place : tables.places.listed()) {
+    const Load& load = tables.places[place];
     if (load.sent == last.sent && load.received == last.received) continue;
     most = std::max(most, cycles(load));
     last = load;
   }
-  loads_.clear();
+  tables.places.clear();
   return most;
 }
 
-double PlaceWork::memory_cycles(std::span<const fabric::Message> messages) {
+double PlaceWork::memory_cycles(std::span<const fabric::Message> messages,
+                                PriceTables& tables) const {
   if (places_ == 0) return 0;
   for (const fabric::Message& message : messages) {
     if (message.source == message.destination) continue;
-    if (message.source < places_) loads_.at(message.source).sent += message.bytes;
-    if (message.destination < places_) loads_.at(message.destination).received += message.bytes;
+    if (message.source < places_) tables.places.at(message.source).sent += message.bytes;
+    if (message.destination < places_) tables.places.at(message.destination).received += message.bytes;
   }
-  return busiest();
+  return busiest(tables);
 }
 
-double PlaceWork::memory_cycles(std::span<const fabric::Multicast> multicasts) {
+double PlaceWork::memory_cycles(std::span<const fabric::Multicast> multicasts,
+                                PriceTables& tables) const {
   if (places_ == 0) return 0;
   for (const fabric::Multicast& multicast : multicasts) {
-    loads_.at(multicast.source).sent += multicast.bytes;
+    tables.places.at(multicast.source).sent += multicast.bytes;
     for (const std::int32_t receiver : multicast.receivers) {
-      loads_.at(receiver).received += multicast.bytes;
+      tables.places.at(receiver).received += multicast.bytes;
     }
   }
-  return busiest();
+  return busiest(tables);
 }
 
 }  // namespace tessera::moves

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "tessera/fabric/multicast.h"
-#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/moves/price_tables.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::moves {
@@ -21,24 +21,19 @@ class PlaceWork {
 
   /// The cycles of the place whose memory has the most to do. 0 where its bandwidth is not known:
   /// then it limits nothing. Banks and shared memories are part of fabric::network_cost.
-  double memory_cycles(std::span<const fabric::Message> messages);
+  double memory_cycles(std::span<const fabric::Message> messages, PriceTables& tables) const;
   /// A multicast is read once.
-  double memory_cycles(std::span<const fabric::Multicast> multicasts);
+  double memory_cycles(std::span<const fabric::Multicast> multicasts, PriceTables& tables) const;
 
  private:
-  struct Load {
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-    bool listed = false;
-  };
+  using Load = PriceTables::PlaceLoad;
   double cycles(const Load& load) const;
-  double busiest();
+  double busiest(PriceTables& tables) const;
 
   const Machine& machine_;
   const std::size_t memory_a_;
   const std::size_t memory_b_;
   std::int64_t places_ = 0;  ///< 0 if both memories belong to no place
-  fabric::ListedLoads<Load> loads_;
 };
 
 }  // namespace tessera::moves

@@ -2,7 +2,6 @@
 #include "tessera/moves/traffic.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -34,11 +33,11 @@ struct Sum {
   std::int64_t runs = 0;
 };
 
-/// Sums by pair of endpoints: a table where there are few, a sorted list otherwise.
+/// Sums by pair of endpoints: a table where there are few, a list otherwise.
 class Pairs {
  public:
   explicit Pairs(std::int64_t endpoints) : endpoints_(endpoints) {
-    constexpr std::int64_t kMostCells = std::int64_t{1} << 20;
+    constexpr std::int64_t kMostCells = std::int64_t{1} << 14;
     if (endpoints * endpoints <= kMostCells) {
       cells_.resize(static_cast<std::size_t>(endpoints * endpoints));
     }
@@ -46,32 +45,94 @@ class Pairs {
   void add(std::int64_t source, std::int64_t destination, std::int64_t elements,
            std::int64_t runs) {
     const std::int64_t key = source * endpoints_ + destination;
-    Sum& sum = cells_.empty() ? listed_[key] : cells_[static_cast<std::size_t>(key)];
+    if (cells_.empty()) {
+      constexpr std::size_t kMostListed = std::size_t{1} << 20;
+      if (listed_.size() >= kMostListed && listed_.size() >= 2 * joined_) join();
+      listed_.push_back({key, {elements, runs}});
+      return;
+    }
+    Sum& sum = cells_[static_cast<std::size_t>(key)];
     sum.elements += elements;
     sum.runs += runs;
   }
   /// By ascending source, then destination.
   template <typename Visit>
-  void for_each(const Visit& visit) const {
+  void for_each(const Visit& visit) {
     const auto see = [&](std::int64_t key, const Sum& sum) {
       if (sum.elements > 0) visit(key / endpoints_, key % endpoints_, sum);
     };
     for (std::size_t key = 0; key < cells_.size(); ++key) {
       see(static_cast<std::int64_t>(key), cells_[key]);
     }
-    for (const auto& [key, sum] : listed_) see(key, sum);
+    join();
+    for (const Listed& listed : listed_) see(listed.key, listed.sum);
   }
 
  private:
+  struct Listed {
+    std::int64_t key = 0;
+    Sum sum;
+  };
+  /// Sorts the list, and adds up what has the same key.
+  void join() {
+    const auto before = [](const Listed& x, const Listed& y) { return x.key < y.key; };
+    if (!std::is_sorted(listed_.begin(), listed_.end(), before)) {
+      std::sort(listed_.begin(), listed_.end(), before);
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < listed_.size(); ++i) {
+      if (kept > 0 && listed_[kept - 1].key == listed_[i].key) {
+        listed_[kept - 1].sum.elements += listed_[i].sum.elements;
+        listed_[kept - 1].sum.runs += listed_[i].sum.runs;
+      } else {
+        listed_[kept++] = listed_[i];
+      }
+    }
+    listed_.resize(kept);
+    joined_ = kept;
+  }
+
   std::int64_t endpoints_;
   std::vector<Sum> cells_;
-  std::map<std::int64_t, Sum> listed_;
+  std::vector<Listed> listed_;
+  std::size_t joined_ = 0;  ///< entries after the last join
 };
 
-Traffic totals(const reshard::Reshard::Rate& rate, const Pairs& pairs, std::int64_t endpoints) {
+/// By one endpoint; all are below `endpoints`.
+std::int64_t most_received(const std::vector<fabric::Message>& messages, std::int64_t endpoints) {
+  constexpr std::int64_t kMostCells = std::int64_t{1} << 12;
+  std::int64_t most = 0;
+  if (endpoints <= kMostCells) {
+    std::vector<std::int64_t> received(static_cast<std::size_t>(endpoints), 0);
+    for (const fabric::Message& message : messages) {
+      std::int64_t& bytes = received[static_cast<std::size_t>(message.destination)];
+      bytes += message.bytes;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+  std::vector<std::pair<std::int32_t, std::int64_t>> received;
+  received.reserve(messages.size());
+  for (const fabric::Message& message : messages) {
+    received.emplace_back(message.destination, message.bytes);
+  }
+  if (!std::is_sorted(received.begin(), received.end())) {
+    std::sort(received.begin(), received.end());
+  }
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    if (i == 0 || received[i].first != received[i - 1].first) bytes = 0;
+    bytes += received[i].second;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Traffic totals(const reshard::Reshard::Rate& rate, Pairs& pairs) {
   Traffic traffic;
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(endpoints), 0);
-  std::vector<std::int64_t> received(static_cast<std::size_t>(endpoints), 0);
+  std::int64_t sender = -1;
+  std::int64_t sent = 0;
+  std::int32_t last = -1;  // the highest receiver
   pairs.for_each([&](std::int64_t source, std::int64_t destination, const Sum& sum) {
     const std::int64_t bytes = rate.of(sum.elements);
     if (source == destination) {
@@ -80,15 +141,14 @@ Traffic totals(const reshard::Reshard::Rate& rate, const Pairs& pairs, std::int6
       return;
     }
     traffic.bytes += bytes;
-    sent[static_cast<std::size_t>(source)] += bytes;
-    received[static_cast<std::size_t>(destination)] += bytes;
+    sent = source == sender ? sent + bytes : bytes;
+    sender = source;
+    traffic.max_sent_bytes = std::max(traffic.max_sent_bytes, sent);
     traffic.messages.push_back({static_cast<std::int32_t>(source),
                                 static_cast<std::int32_t>(destination), bytes, sum.runs});
+    last = std::max(last, static_cast<std::int32_t>(destination));
   });
-  if (!sent.empty()) {
-    traffic.max_sent_bytes = *std::max_element(sent.begin(), sent.end());
-    traffic.max_received_bytes = *std::max_element(received.begin(), received.end());
-  }
+  traffic.max_received_bytes = most_received(traffic.messages, last + 1);
   return traffic;
 }
 
@@ -280,7 +340,7 @@ Result<Traffic> counted(const DealtSide& a, const DealtSide& b, const reshard::R
       }
     }
   }
-  return totals(bytes, pairs, endpoints);
+  return totals(bytes, pairs);
 }
 
 }  // namespace
@@ -304,7 +364,7 @@ Result<Traffic> mesh_traffic(const reshard::Reshard& reshard) {
         pairs.add(t.source, t.destination, t.elements, t.elements / run_of(t));
         return ok_status();
       }));
-  return totals(reshard.byte_rate(), pairs, endpoints);
+  return totals(reshard.byte_rate(), pairs);
 }
 
 Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,

@@ -183,7 +183,7 @@ class Pricer {
           {Step::Kind::kExchange, std::nullopt, traffic.bytes, "", "", ""});
       return found;
     }
-    network_.emplace(*routes, machine_);
+    tables_.emplace(model_.tables(), machine_, *routes);
     name_missing(*routes);
     if (keeps_shares(ends_.a.placement) && !keeps_shares(ends_.b.placement)) {
       work_.reduced_per_cycle =
@@ -203,7 +203,7 @@ class Pricer {
       found.push_back(std::move(way));
     }
     if (reshard != nullptr) {
-      TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, *routes, found));
+      TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, found));
     }
     return found;
   }
@@ -221,10 +221,9 @@ class Pricer {
   /// however many places receive it, and what each place receives is unpacked after the last; pages
   /// in banks are sent as they are.
   Status add_collectives(const Traffic& traffic, const reshard::Reshard& reshard,
-                         const MemberEnds& ends, const fabric::Topology& routes,
-                         std::vector<Way>& found) {
+                         const MemberEnds& ends, std::vector<Way>& found) {
     TESSERA_TRY(const std::vector<CollectiveWay> ways,
-                collective_ways(reshard, ends, work_, *network_, routes, machine_));
+                collective_ways(reshard, ends, work_, **tables_, machine_));
     const std::int64_t held = ends_.a.placement.allocated_bytes();
     for (const CollectiveWay& collective : ways) {
       Way way{collective.name, {}};
@@ -360,7 +359,7 @@ class Pricer {
       work_.through->add_inside(ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
                                 messages);
     }
-    TESSERA_TRY(fabric::BestTravel best, network_->best(messages));
+    TESSERA_TRY(fabric::BestTravel best, (*tables_)->network.best(messages));
     use_travel(best.travel);
     use_memories();
     use_links_between_devices(routes, messages);
@@ -368,7 +367,7 @@ class Pricer {
                                  ? "through places"
                                  : cat(packed ? "packed " : "", name_of(best.travel));
     Way way{name, {}, std::move(best.cost)};
-    const double memory = work_.places.memory_cycles(messages);
+    const double memory = work_.places.memory_cycles(messages, **tables_);
     if (memory > way.network->cycles) {
       way.network->cycles = memory;
       way.network->dominated_by = fabric::Term::kMemory;
@@ -415,7 +414,7 @@ class Pricer {
   const Ends& ends_;
   Rates& rates_;
   RoundWork work_;
-  std::optional<fabric::NetworkPricer> network_;  ///< where there are routes
+  std::optional<PriceTablesPool::Lease> tables_;  ///< where there are routes
 };
 
 }  // namespace

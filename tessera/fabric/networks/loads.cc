@@ -40,23 +40,6 @@ std::int64_t LinkLines::link_at(std::size_t at) const {
   return first + (router * axes + lines.number) * 2 + (up ? 0 : 1);
 }
 
-void InnerLoads::add_pairs(const std::vector<std::int64_t>& bytes) {
-  const std::int64_t* entry = bytes.data();
-  for (const LinkLines::Lines* const own : {&lines().cols, &lines().rows}) {
-    if (own->extent == 1) {
-      entry += own->count;
-      continue;
-    }
-    for (std::int64_t line = 0; line < own->count; ++line) {
-      for (std::int64_t from = 0; from < own->extent; ++from) {
-        for (std::int64_t to = 0; to < own->extent; ++to, ++entry) {
-          if (*entry != 0) add_line(*own, 0, line, from, to, *entry);
-        }
-      }
-    }
-  }
-}
-
 InnerLoads::Largest InnerLoads::largest() {
   std::int64_t most = 0;
   std::size_t busiest = 0;

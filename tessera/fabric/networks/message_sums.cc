@@ -213,37 +213,37 @@ bool MessageSums::add_walked(const Message& message, Spot first, Spot last, std:
   return fits;
 }
 
-void MessageSums::add_ends(bool reads) {
-  const std::int64_t header = parts.inner[static_cast<std::size_t>(network)].link.header_bytes;
-  for (std::size_t number = 0; number < plain_->ends().size(); ++number) {
+/// Takes over the sums of plain messages.
+void MessageSums::add_plain() {
+  const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
+  const std::int64_t header = own.link.header_bytes;
+  for (const std::int32_t number : plain_->ends().listed()) {
     const PlainMessages::End& from = plain_->ends()[number];
-    if (from.sent_transactions + from.received_transactions == 0) continue;
-    const auto place = static_cast<std::int64_t>(number);
-    EndpointLoad& end = ends.at(place);
+    EndpointLoad& end = ends.at(number);
     end.sent += from.sent;
     end.received += from.received;
-    PortLoad& port = ports.at(place);
-    port.sent += from.sent + from.sent_transactions * header;
-    port.received += from.received + from.received_transactions * header;
-    end.issued += reads ? from.received_transactions : from.sent_transactions;
-    end.issued_bytes += reads ? from.received : from.sent;
+    end.issued += from.issued;
+    end.issued_bytes += from.issued_bytes;
+    PortLoad& port = ports.at(number);  // of an endpoint with one router
+    port.sent += from.sent + from.sent_packets * header;
+    port.received += from.received + from.received_packets * header;
   }
+  plain_->for_each_entry([&](std::uint32_t entry, std::int64_t added) {
+    inner.add_pair(own.pairs.pair(entry), added);
+  });
 }
 
 Status MessageSums::add(std::span<const Message> all, bool reads) {
   clear();
   const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
-  // Tables are worth their zeroing and spreading if they have few entries for each message.
-  constexpr std::size_t kEntriesPerMessage = 4;
-  const bool plain =
-      own.pairs.present() && own.pairs.steps.size() <= all.size() * kEntriesPerMessage;
-  if (plain && !plain_) plain_.emplace(own.pairs, own.link);
+  const bool plain = own.pairs.present();
+  if (plain && !plain_) plain_.emplace(own.pairs, own.link, std::ssize(parts.places));
   if (plain) plain_->clear();
   Totals totals;
   std::size_t number = 0;
   while (number < all.size()) {
     if (plain && totals.wire < PlainMessages::kMostBytes) {
-      number += plain_->add(all.subspan(number));
+      number += plain_->add(all.subspan(number), reads);
       if (!totals.add(plain_->last())) return refusal(all[number - 1], number - 1);
       if (number == all.size()) break;
     }
@@ -257,8 +257,7 @@ Status MessageSums::add(std::span<const Message> all, bool reads) {
     ++number;
   }
   if (plain) {
-    add_ends(reads);
-    inner.add_pairs(plain_->bytes());
+    add_plain();
     Totals::include(totals.there, plain_->there());
     Totals::include(totals.there_and_back, plain_->there_and_back());
   }

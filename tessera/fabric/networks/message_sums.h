@@ -143,7 +143,7 @@ struct MessageSums {
   };
   void clear();
   bool add_message(const Message& message, bool reads, Totals& totals);
-  void add_ends(bool reads);
+  void add_plain();
   bool add_route(const Message& message, std::int64_t wire_there, Totals& totals);
   bool add_between_devices(const Message& message, Spot first, Spot last, std::int64_t wire_there,
                            Totals& totals);
@@ -155,7 +155,7 @@ struct MessageSums {
   void set_totals(const Totals& totals);
   Error refusal(const Message& message, std::size_t number) const;
 
-  std::optional<PlainMessages> plain_;  ///< once there were enough messages
+  std::optional<PlainMessages> plain_;  ///< where the network has a PairTable
   std::vector<RouteLoad> route_loads_;  ///< of DeviceRoutes
   std::vector<std::size_t> used_routes_;
 };

@@ -47,8 +47,12 @@ std::int64_t Topology::Parts::endpoint_of_port(std::int64_t port) const {
 
 RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
                                       std::int64_t to) const {
+  if (is_place(from) && is_place(to)) {
+    return {places[static_cast<std::size_t>(from)], places[static_cast<std::size_t>(to)], from, to};
+  }
   const Alternatives sources = Alternatives::of(*this, from);
   const Alternatives ends = Alternatives::of(*this, to);
+  const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   RouteEnds best;
   std::int64_t fewest = INT64_MAX;
   for (std::size_t s = 0; s < sources.count; ++s) {
@@ -59,7 +63,9 @@ RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
       if (end.device < 0) end.device = source.device;
       const RouteEnds found{source, end, sources.port(s, source), ends.port(e, end)};
       if (sources.count == 1 && ends.count == 1) return found;
-      const std::int64_t steps = distance(network, {from, to}, source, end);
+      const std::int64_t steps = source.device == end.device
+                                     ? own.distance(source.router, end.router)
+                                     : distance(network, {from, to}, source, end);
       if (steps >= fewest) continue;
       fewest = steps;
       best = found;
