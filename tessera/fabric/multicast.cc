@@ -144,9 +144,9 @@ void Trees::add(const Multicast& multicast, const Mechanism& mechanism, bool cut
     const std::int32_t router = spot(receiver).router;
     routers_.push_back(router);
     const std::int64_t out = own_.distance(source.router, router);
-    const std::int64_t back =
-        answered ? inner_.add(source.device, router, source.router, answers).there
-                 : own_.distance(router, source.router);
+    const std::int64_t back = answered
+                                  ? inner_.add(source.device, router, source.router, answers).there
+                                  : own_.distance(router, source.router);
     there = std::max(there, out);
     latency_steps_ = std::max(latency_steps_, out + back);
   }
@@ -284,7 +284,8 @@ Result<std::optional<BestMulticast>> MulticastPricer::best(std::span<const Multi
   if (!boxes) return best;
   Checked all(0);
   for (const Multicast& multicast : multicasts) {
-    if (multicast.bytes < 0 || multicast.transactions < 1) return check(topology_, multicast).error();
+    if (multicast.bytes < 0 || multicast.transactions < 1)
+      return check(topology_, multicast).error();
     all += multicast.bytes;
     TESSERA_CHECK_OK(all.value("the number of bytes of all multicasts"));
   }

@@ -49,7 +49,8 @@ double PlaceWork::memory_cycles(std::span<const fabric::Message> messages,
   for (const fabric::Message& message : messages) {
     if (message.source == message.destination) continue;
     if (message.source < places_) tables.places.at(message.source).sent += message.bytes;
-    if (message.destination < places_) tables.places.at(message.destination).received += message.bytes;
+    if (message.destination < places_)
+      tables.places.at(message.destination).received += message.bytes;
   }
   return busiest(tables);
 }

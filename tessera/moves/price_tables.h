@@ -34,8 +34,8 @@ struct PriceTables {
 /// wafer are large, and a price uses little of them.
 class PriceTablesPool {
  public:
-  /// Tables for one price, which go back when this ends. `machine` and `routes` must be the same for
-  /// all of a pool, and outlive it.
+  /// Tables for one price, which go back when this ends. `machine` and `routes` must be the same
+  /// for all of a pool, and outlive it.
   class Lease {
    public:
     Lease(PriceTablesPool& pool, const Machine& machine, const fabric::Topology& routes)

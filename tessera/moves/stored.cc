@@ -8,6 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/on_device.h"
 
 namespace tessera::moves {
 namespace {
@@ -457,6 +458,19 @@ Result<DealtSide> dealt_side(const Stored& stored, const Machine& machine) {
   }
   TESSERA_CHECK_OK(refuse_dead(outer, machine));
   return DealtSide{std::move(placed.form), placed.length, placed.period, std::move(outer)};
+}
+
+Result<bool> is_same(const Machine& machine, const Stored& a, const Stored& b) {
+  TESSERA_TRY(const std::size_t memory_a, memory_of(a, machine));
+  TESSERA_TRY(const std::size_t memory_b, memory_of(b, machine));
+  if (memory_a != memory_b || a.spread != b.spread) return false;
+  const Result<Comparison> as_described = same_on_device(a.placement, b.placement);
+  if (as_described) return as_described->equal;
+  // Places of meshes of different ranks meet on the endpoints.
+  TESSERA_TRY(const Placement from, on_endpoints(a, machine));
+  TESSERA_TRY(const Placement to, on_endpoints(b, machine));
+  TESSERA_TRY(const Comparison same, same_on_device(from, to));
+  return same.equal;
 }
 
 Result<MachineReshard> reshard_on(const Machine& machine, const Stored& a, const Stored& b) {

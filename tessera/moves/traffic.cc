@@ -2,6 +2,7 @@
 #include "tessera/moves/traffic.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -290,10 +291,12 @@ std::int64_t common_run(const Refinement& refinement) {
   return run;
 }
 
-/// The copy of A that a destination reads.
+/// The copy of A that a destination reads: itself, or the one with the fewest steps(copy,
+/// destination), on a tie the first.
+template <typename Steps>
 std::int64_t nearest_copy(const DealtSide& a, std::int64_t first,
                           const std::vector<std::int64_t>& copies, std::int64_t destination,
-                          const fabric::Topology* routes) {
+                          const Steps& steps) {
   const std::int64_t own = a.endpoint(first);
   if (copies.size() == 1) return own;
   std::int64_t best = own;
@@ -301,22 +304,29 @@ std::int64_t nearest_copy(const DealtSide& a, std::int64_t first,
   for (const std::int64_t copy : copies) {
     const std::int64_t endpoint = a.endpoint(a.sum(first, copy));
     if (endpoint == destination) return endpoint;
-    const bool reached = routes != nullptr && std::max(endpoint, destination) < routes->endpoints();
-    const std::int64_t steps = reached ? routes->distance(0, endpoint, destination) : 0;
-    if (steps >= fewest) continue;
+    const std::int64_t way = steps(endpoint, destination);
+    if (way >= fewest) continue;
     best = endpoint;
-    fewest = steps;
+    fewest = way;
   }
   return best;
 }
 
-/// Between tensors of one layout each.
-Result<Traffic> counted(const DealtSide& a, const DealtSide& b, const reshard::Reshard::Rate& bytes,
-                        std::int64_t endpoints, const fabric::Topology* routes) {
-  const std::vector<std::int64_t> copies_a = copy_offsets(a);
-  const std::vector<std::int64_t> copies_b = copy_offsets(b);
+/// Two tensors of one layout each, and what is common to all ways of counting.
+struct Counted {
+  const DealtSide& a;
+  const DealtSide& b;
+  std::vector<std::int64_t> copies_a;
+  std::vector<std::int64_t> copies_b;
+  std::vector<Cell> cells;  ///< none for an empty tensor
+  std::int64_t run = 1;     ///< common_run
+};
+
+Result<Counted> counted(const DealtSide& a, const DealtSide& b,
+                        const reshard::Reshard::Rate& bytes) {
+  Counted all{a, b, copy_offsets(a), copy_offsets(b), {}, 1};
   Checked most = a.form.shape.elements();
-  most *= std::ssize(copies_b);
+  most *= std::ssize(all.copies_b);
   for (const Fill& fill : a.form.fills) {
     if (fill.kind == Fill::Kind::kPartial) most *= fill.count;
   }
@@ -324,23 +334,103 @@ Result<Traffic> counted(const DealtSide& a, const DealtSide& b, const reshard::R
   TESSERA_CHECK_OK(most.value("the number of bytes that move"));
   const Form first_a = first_copies(a.form);
   const Form first_b = first_copies(b.form);
+  if (first_a.shape.empty()) return all;
+  TESSERA_TRY(const reshard::Shares shares, reshard::meet_shares(first_a, first_b));
+  TESSERA_TRY(const Refinement refinement, reshard::refine_joined(first_a, first_b));
+  TESSERA_TRY(const reshard::VirtualFlows flows,
+              reshard::virtual_flows(first_a, first_b, refinement, shares));
+  TESSERA_TRY(all.cells, CellProduct(a, b).of(flows));
+  all.run = common_run(refinement);
+  return all;
+}
+
+/// The elements between endpoints.
+template <typename Steps>
+Pairs pairs_of(const Counted& all, std::int64_t endpoints, const Steps& steps) {
   Pairs pairs(endpoints);
-  if (!first_a.shape.empty()) {
-    TESSERA_TRY(const reshard::Shares shares, reshard::meet_shares(first_a, first_b));
-    TESSERA_TRY(const Refinement refinement, reshard::refine_joined(first_a, first_b));
-    TESSERA_TRY(const reshard::VirtualFlows flows,
-                reshard::virtual_flows(first_a, first_b, refinement, shares));
-    TESSERA_TRY(const std::vector<Cell> cells, CellProduct(a, b).of(flows));
-    const std::int64_t run = common_run(refinement);
-    for (const Cell& cell : cells) {
-      const std::int64_t runs = ceil_div(cell.elements, run);
-      for (const std::int64_t copy : copies_b) {
-        const std::int64_t to = b.endpoint(b.sum(cell.b, copy));
-        pairs.add(nearest_copy(a, cell.a, copies_a, to, routes), to, cell.elements, runs);
-      }
+  for (const Cell& cell : all.cells) {
+    const std::int64_t runs = ceil_div(cell.elements, all.run);
+    for (const std::int64_t copy : all.copies_b) {
+      const std::int64_t to = all.b.endpoint(all.b.sum(cell.b, copy));
+      pairs.add(nearest_copy(all.a, cell.a, all.copies_a, to, steps), to, cell.elements, runs);
     }
   }
-  return totals(bytes, pairs);
+  return pairs;
+}
+
+std::int64_t replicas(const Form& form) {
+  Checked count = 1;
+  for (const Fill& fill : form.fills) {
+    if (fill.kind == Fill::Kind::kReplicate) count *= fill.count;
+  }
+  return count.saturated();
+}
+
+bool is_sorted_and_distinct(std::vector<std::int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+}
+
+/// The kind of a move in which something is not where it was, in its slot: the rules of
+/// reshard::ReshardKind by endpoints.
+reshard::ReshardKind kind_of_counted(const Counted& all) {
+  using reshard::ReshardKind;
+  const auto endpoints = [](const DealtSide& side, std::int64_t first,
+                            const std::vector<std::int64_t>& copies) {
+    std::vector<std::int64_t> ends;
+    for (const std::int64_t copy : copies) ends.push_back(side.endpoint(side.sum(first, copy)));
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    return ends;
+  };
+  std::vector<std::pair<std::int64_t, std::int64_t>> tiles;  // by their first endpoints
+  std::vector<std::int64_t> of_a;
+  std::vector<std::int64_t> of_b;
+  bool stays = true;
+  for (const Cell& cell : all.cells) {
+    const std::vector<std::int64_t> a = endpoints(all.a, cell.a, all.copies_a);
+    const std::vector<std::int64_t> b = endpoints(all.b, cell.b, all.copies_b);
+    stays = stays && a == b;
+    tiles.emplace_back(a.front(), b.front());
+    of_a.insert(of_a.end(), a.begin(), a.end());
+    of_b.insert(of_b.end(), b.begin(), b.end());
+  }
+  const auto only_one = [](const std::vector<std::int64_t>& ends) {
+    return std::all_of(ends.begin(), ends.end(), [&](std::int64_t e) { return e == ends.front(); });
+  };
+  const bool one_a = only_one(of_a);
+  const bool one_b = only_one(of_b);
+  if (one_a && !one_b) return ReshardKind::kScatter;
+  if (one_b && !one_a) return ReshardKind::kGather;
+  if (stays) return ReshardKind::kReshard;
+  std::sort(tiles.begin(), tiles.end());
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+  of_a.clear();
+  of_b.clear();
+  for (const auto& [from, to] : tiles) {
+    of_a.push_back(from);
+    of_b.push_back(to);
+  }
+  if (!is_sorted_and_distinct(of_a) || !is_sorted_and_distinct(of_b)) return ReshardKind::kReshard;
+  const bool more = replicas(all.b.form) > replicas(all.a.form);
+  return more ? ReshardKind::kReplicate : ReshardKind::kRedistribute;
+}
+
+/// Both sides in short form. kShapeMismatch where A and B are not of one tensor.
+struct BothSides {
+  DealtSide a;
+  DealtSide b;
+};
+Result<BothSides> both_sides(const Machine& machine, const Stored& a, const Stored& b) {
+  if (a.placement.shape() != b.placement.shape()) {
+    return Error{ErrorCode::kShapeMismatch,
+                 cat("A has the shape ", bracketed(a.placement.shape().extents()), " and B ",
+                     bracketed(b.placement.shape().extents())),
+                 std::nullopt, "a move is of one tensor: give A and B the same shape"};
+  }
+  TESSERA_TRY(DealtSide from, dealt_side(a, machine));
+  TESSERA_TRY(DealtSide to, dealt_side(b, machine));
+  return BothSides{std::move(from), std::move(to)};
 }
 
 }  // namespace
@@ -369,20 +459,63 @@ Result<Traffic> mesh_traffic(const reshard::Reshard& reshard) {
 
 Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,
                                  const fabric::Topology* routes) {
-  if (a.placement.layout() != nullptr && b.placement.layout() != nullptr) {
-    if (a.placement.shape() != b.placement.shape()) {
-      return Error{ErrorCode::kShapeMismatch,
-                   cat("A has the shape ", bracketed(a.placement.shape().extents()), " and B ",
-                       bracketed(b.placement.shape().extents())),
-                   std::nullopt, "a move is of one tensor: give A and B the same shape"};
-    }
-    TESSERA_TRY(const DealtSide from, dealt_side(a, machine));
-    TESSERA_TRY(const DealtSide to, dealt_side(b, machine));
-    return counted(from, to, reshard::byte_rate_of(a.placement.atom().storage),
-                   EndpointNumbers(machine).count(), routes);
+  if (a.placement.layout() == nullptr || b.placement.layout() == nullptr) {
+    TESSERA_TRY(const MachineReshard move, reshard_on(machine, a, b));
+    return mesh_traffic(move.reshard);
   }
-  TESSERA_TRY(const MachineReshard move, reshard_on(machine, a, b));
-  return mesh_traffic(move.reshard);
+  TESSERA_TRY(const BothSides sides, both_sides(machine, a, b));
+  const reshard::Reshard::Rate bytes = reshard::byte_rate_of(a.placement.atom().storage);
+  TESSERA_TRY(const Counted all, counted(sides.a, sides.b, bytes));
+  Pairs pairs = pairs_of(all, EndpointNumbers(machine).count(),
+                         [&](std::int64_t copy, std::int64_t to) -> std::int64_t {
+                           const bool reached =
+                               routes != nullptr && std::max(copy, to) < routes->endpoints();
+                           return reached ? routes->distance(0, copy, to) : 0;
+                         });
+  return totals(bytes, pairs);
+}
+
+Result<CountedMove> counted_move(const Machine& machine, const Stored& a, const Stored& b) {
+  TESSERA_TRY(const BothSides sides, both_sides(machine, a, b));
+  const reshard::Reshard::Rate bytes = reshard::byte_rate_of(a.placement.atom().storage);
+  TESSERA_TRY(const Counted all, counted(sides.a, sides.b, bytes));
+  CountedMove move;
+  if (all.cells.empty()) {
+    move.kind = reshard::ReshardKind::kIdentity;
+    return move;
+  }
+  // The copy whose number is nearest, as on a mesh of one axis.
+  Pairs pairs = pairs_of(all, EndpointNumbers(machine).count(),
+                         [](std::int64_t copy, std::int64_t to) { return std::abs(copy - to); });
+  constexpr std::int64_t kWaveletBytes = 4;
+  pairs.for_each([&](std::int64_t source, std::int64_t destination, const Sum& sum) {
+    const std::int64_t size = bytes.of(sum.elements);
+    if (source == destination) {
+      move.cost.local_bytes += size;
+      return;
+    }
+    move.cost.bytes += size;
+    move.cost.wavelets += ceil_div(size, kWaveletBytes);
+    ++move.cost.messages;
+    move.pairs.push_back({source, destination, sum.elements, size});
+  });
+  TESSERA_TRY(const bool same, is_same(machine, a, b));
+  if (same) {
+    move.kind = reshard::ReshardKind::kIdentity;
+    return move;
+  }
+  TESSERA_TRY(const reshard::Shares shares,
+              reshard::meet_shares(first_copies(sides.a.form), first_copies(sides.b.form)));
+  if (shares.reduces() && shares.to == 1) {
+    move.kind = reshard::ReshardKind::kReduce;
+    return move;
+  }
+  if (shares.from > 1 || shares.to > 1) {
+    return Error{ErrorCode::kNotSupported, "the kind of a move that keeps shares is not counted",
+                 std::nullopt, "combine the shares, or use larger pages"};
+  }
+  move.kind = kind_of_counted(all);
+  return move;
 }
 
 }  // namespace tessera::moves

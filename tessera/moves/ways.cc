@@ -8,7 +8,6 @@
 
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
 #include "tessera/moves/collective_ways.h"
 #include "tessera/moves/place_work.h"
 #include "tessera/moves/through_places.h"
@@ -208,14 +207,7 @@ class Pricer {
     return found;
   }
 
-  /// True if every element is where it was, in the same memory.
-  Result<bool> nothing_changes() const {
-    if (ends_.memory_a != ends_.memory_b || ends_.a.spread != ends_.b.spread) {
-      return false;
-    }
-    TESSERA_TRY(const Comparison same, same_on_device(ends_.a.placement, ends_.b.placement));
-    return same.equal;
-  }
+  Result<bool> nothing_changes() const { return is_same(machine_, ends_.a, ends_.b); }
 
   /// The algorithms of collectives. Their blocks are packed before the first round, each once
   /// however many places receive it, and what each place receives is unpacked after the last; pages

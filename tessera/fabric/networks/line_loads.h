@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "tessera/fabric/networks/parts.h"
 #include "tessera/fabric/networks/listed_loads.h"
+#include "tessera/fabric/networks/parts.h"
 
 namespace tessera::fabric {
 
@@ -125,9 +125,8 @@ class LineLoads {
   /// The links between two coordinates, around the end if `high` is below `low`.
   void add_interval(const LinkLines::Lines& lines, std::int64_t device, std::int64_t line,
                     std::int64_t low, std::int64_t high, bool up, const Load& load) {
-    Load* const ends =
-        note(device * lines_.slots + (up ? lines.up : lines.down) + line * lines.extent,
-             lines.extent);
+    Load* const ends = note(
+        device * lines_.slots + (up ? lines.up : lines.down) + line * lines.extent, lines.extent);
     ends[low] += load;
     ends[high] -= load;
     if (high < low) ends[0] += load;
@@ -171,7 +170,7 @@ class LineLoads {
   ZeroedArray<Load> loads_;
   ZeroedArray<std::uint8_t> is_noted_;  ///< by the first position of a line
   std::vector<Noted> noted_;
-  std::vector<Reach> reaches_;              ///< of a tree, by line of the second axis
+  std::vector<Reach> reaches_;  ///< of a tree, by line of the second axis
   std::vector<std::int32_t> reached_lines_;
   std::vector<std::int32_t> tree_of_slot_;  ///< without lines: the last tree that has the link
   std::int32_t trees_ = 0;

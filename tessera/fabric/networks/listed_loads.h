@@ -40,8 +40,8 @@ class ZeroedArray {
   std::unique_ptr<T, Free> values_;
 };
 
-/// Loads by number, of which only those that are used take time. A load has a member `listed`, which
-/// is false at first.
+/// Loads by number, of which only those that are used take time. A load has a member `listed`,
+/// which is false at first.
 template <typename Load>
 class ListedLoads {
  public:

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/networks/loads.h"
 #include "tessera/fabric/networks/pair_table.h"
 #include "tessera/fabric/networks/parts.h"
-#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
 
 namespace tessera::fabric {

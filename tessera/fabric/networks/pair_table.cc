@@ -56,9 +56,9 @@ PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& route
     // a column, that of the other end.
     const std::uint32_t row_line = row * width * width;
     const std::uint32_t col_line = col * height * height;
-    table.ends.push_back(
-        {col * width + (along_first ? row_line : 0), row * height + (along_first ? 0 : col_line),
-         col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0)});
+    table.ends.push_back({col * width + (along_first ? row_line : 0),
+                          row * height + (along_first ? 0 : col_line),
+                          col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0)});
   }
   return table;
 }
