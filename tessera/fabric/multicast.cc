@@ -6,6 +6,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/fabric/networks/line_loads.h"
+#include "tessera/fabric/networks/message_sums.h"
 #include "tessera/fabric/networks/parts.h"
 #include "tessera/fabric/networks/travel.h"
 
@@ -61,122 +63,157 @@ Status check(const Topology& topology, const Multicast& multicast) {
                std::nullopt, "multicast to whole rows, columns or rectangles"};
 }
 
-/// What the multicasts that cross one link take together.
-struct LinkSums {
-  double reserve = 0;  ///< cycles of reservations
-  double issue = 0;
-  double carry = 0;  ///< data and acknowledgements
+/// What crosses one link.
+struct TreeLoad {
+  double hops = 0;     ///< Σ of the packets that reserve it · the longest way to a receiver
+  double issued = 0;   ///< transactions or packets whose issue counts
+  double answers = 0;  ///< acknowledgements
   std::int64_t bytes = 0;
+  bool listed = false;  ///< of ports
 
-  double together() const { return reserve + issue + carry; }
+  TreeLoad& operator+=(const TreeLoad& other) {
+    hops += other.hops;
+    issued += other.issued;
+    answers += other.answers;
+    bytes += other.bytes;
+    return *this;
+  }
+  TreeLoad& operator-=(const TreeLoad& other) {
+    hops -= other.hops;
+    issued -= other.issued;
+    answers -= other.answers;
+    bytes -= other.bytes;
+    return *this;
+  }
 };
 
 /// Adds multicasts up by link.
 class Trees {
  public:
-  Trees(const Topology& topology, const Mechanism& mechanism, std::int64_t network)
-      : topology_(topology),
-        mechanism_(mechanism),
+  Trees(const Topology& topology, std::int64_t network)
+      : parts_(topology.parts()),
+        own_(parts_.inner[static_cast<std::size_t>(network)]),
         network_(network),
-        facts_(topology.parts().inner[static_cast<std::size_t>(network)].link),
-        linked_(mechanism.name == kLinked),
-        per_byte_(mechanism.bytes_per_cycle ? 1 / *mechanism.bytes_per_cycle
-                                            : facts_.cycles_per_byte),
-        sums_(static_cast<std::size_t>(topology.links())),
-        seen_(sums_.size(), -1) {}
+        inner_(own_, parts_.devices),
+        ports_(2 * parts_.ports) {}
 
-  void add(const Multicast& multicast, std::int32_t number);
-  MulticastCost cost() const;
+  /// Takes up the multicasts of one mechanism, which are valid, and no others. `cuts`: transactions
+  /// longer than a packet are cut.
+  void add_all(std::span<const Multicast> multicasts, const Mechanism& mechanism, bool cuts) {
+    inner_.clear();
+    ports_.clear();
+    latency_steps_ = 0;
+    for (const Multicast& multicast : multicasts) add(multicast, mechanism, cuts);
+  }
+  MulticastCost cost(const Topology& topology, const Mechanism& mechanism);
 
  private:
-  template <typename Add>
-  void walk(std::int32_t from, std::int32_t to, const Add& add) {
-    route_.clear();
-    topology_.route(network_, from, to, route_);
-    for (const std::int32_t link : route_) add(static_cast<std::size_t>(link));
+  void add(const Multicast& multicast, const Mechanism& mechanism, bool cuts);
+  const Spot& spot(std::int32_t place) const {
+    return parts_.places[static_cast<std::size_t>(place)];
   }
   std::int64_t packets(std::int64_t transaction) const {
-    return facts_.packet_bytes > 0
-               ? std::max<std::int64_t>(1, ceil_div(transaction, facts_.packet_bytes))
+    return own_.link.packet_bytes > 0
+               ? std::max<std::int64_t>(1, ceil_div(transaction, own_.link.packet_bytes))
                : 1;
   }
 
-  const Topology& topology_;
-  const Mechanism& mechanism_;
+  const Topology::Parts& parts_;
+  const InnerNetwork& own_;
   const std::int64_t network_;
-  const LinkFacts& facts_;
-  const bool linked_;
-  const double per_byte_;
-  std::vector<LinkSums> sums_;
-  std::vector<std::int32_t> seen_;  ///< the last multicast that was counted on a link
-  std::vector<std::int32_t> route_;
-  double latency_ = 0;
+  LineLoads<TreeLoad> inner_;
+  ListedLoads<TreeLoad> ports_;  ///< by twice the number of a port: out, and one more: in
+  std::vector<std::int32_t> routers_;
+  std::int64_t latency_steps_ = 0;
 };
 
-void Trees::add(const Multicast& multicast, std::int32_t number) {
+void Trees::add(const Multicast& multicast, const Mechanism& mechanism, bool cuts) {
   if (multicast.receivers.empty() || multicast.bytes == 0) return;
+  const bool linked = mechanism.name == kLinked;
+  const Spot source = spot(multicast.source);
+  std::int64_t transactions = multicast.transactions;
+  if (cuts) transactions = std::max(transactions, packets(multicast.bytes));
+  const auto n = static_cast<double>(transactions);
+  const auto p = static_cast<double>(packets(ceil_div(multicast.bytes, transactions)));
+  const bool answered = linked && mechanism.receiver_cycles.value_or(0) > 0;
+  TreeLoad answers;
+  answers.answers = n * p;
   std::int64_t there = 0;
-  std::int64_t both = 0;
+  routers_.clear();
   for (const std::int32_t receiver : multicast.receivers) {
-    const std::int64_t out = topology_.distance(network_, multicast.source, receiver);
+    const std::int32_t router = spot(receiver).router;
+    routers_.push_back(router);
+    const std::int64_t out = own_.distance(source.router, router);
+    const std::int64_t back = answered
+                                  ? inner_.add(source.device, router, source.router, answers).there
+                                  : own_.distance(router, source.router);
     there = std::max(there, out);
-    both = std::max(both, out + topology_.distance(network_, receiver, multicast.source));
+    latency_steps_ = std::max(latency_steps_, out + back);
   }
-  latency_ = std::max(latency_, facts_.hop_cycles * static_cast<double>(both));
-  const auto n = static_cast<double>(multicast.transactions);
-  const auto p = static_cast<double>(packets(ceil_div(multicast.bytes, multicast.transactions)));
-  const double issue = mechanism_.issue_cycles.value_or(0);
-  const double reservation = 2 * facts_.hop_cycles * static_cast<double>(there);
-  LinkSums own;
-  own.reserve = (linked_ ? p : n * p) * reservation;
-  own.issue = linked_ ? (n - 1) * issue : n * p * issue;
-  own.carry = static_cast<double>(multicast.bytes) * per_byte_;
-  own.bytes = multicast.bytes;
-  const double answers = linked_ ? n * p * mechanism_.receiver_cycles.value_or(0) : 0;
+  TreeLoad tree;
+  tree.hops = (linked ? p : n * p) * static_cast<double>(there);
+  tree.issued = linked ? n - 1 : n * p;
+  tree.bytes = multicast.bytes;
+  inner_.add_tree(source.device, source.router, routers_, tree);
+  ports_.at(2 * static_cast<std::int64_t>(multicast.source)) += tree;
   for (const std::int32_t receiver : multicast.receivers) {
-    walk(multicast.source, receiver, [&](std::size_t link) {
-      if (seen_[link] == number) return;
-      seen_[link] = number;
-      LinkSums& sums = sums_[link];
-      sums.reserve += own.reserve;
-      sums.issue += own.issue;
-      sums.carry += own.carry;
-      sums.bytes += own.bytes;
-    });
-    if (answers == 0) continue;
-    walk(receiver, multicast.source, [&](std::size_t link) { sums_[link].carry += answers; });
+    const std::int64_t port = 2 * static_cast<std::int64_t>(receiver);
+    ports_.at(port + 1) += tree;
+    if (answered) ports_.at(port) += answers;
   }
+  if (!answered) return;
+  answers.answers *= static_cast<double>(multicast.receivers.size());
+  ports_.at(2 * static_cast<std::int64_t>(multicast.source) + 1) += answers;
 }
 
-MulticastCost Trees::cost() const {
-  LinkSums most;
-  std::size_t busiest = 0;
-  double most_together = 0;
-  for (std::size_t link = 0; link < sums_.size(); ++link) {
-    const LinkSums& sums = sums_[link];
-    most.reserve = std::max(most.reserve, sums.reserve);
-    most.issue = std::max(most.issue, sums.issue);
-    most.bytes = std::max(most.bytes, sums.bytes);
-    if (sums.carry > most.carry) {
-      most.carry = sums.carry;
-      if (linked_) busiest = link;
-    }
-    if (sums.together() > most_together) {
-      most_together = sums.together();
-      if (!linked_) busiest = link;
-    }
+MulticastCost Trees::cost(const Topology& topology, const Mechanism& mechanism) {
+  const bool linked = mechanism.name == kLinked;
+  const double hop = own_.link.hop_cycles;
+  const double issue = mechanism.issue_cycles.value_or(0);
+  const double receiver = mechanism.receiver_cycles.value_or(0);
+  const double per_byte =
+      mechanism.bytes_per_cycle ? 1 / *mechanism.bytes_per_cycle : own_.link.cycles_per_byte;
+  // The largest sums of all links. `busiest`: of linked ones by what they carry, of others by all
+  // together; the first of several.
+  double most_reserve = 0;
+  double most_issue = 0;
+  double most = 0;
+  double reserve_of_busiest = 0;
+  std::int64_t most_bytes = 0;
+  std::int64_t busiest = -1;
+  const auto consider = [&](std::int64_t link, const TreeLoad& load) {
+    const double reserve = 2 * hop * load.hops;
+    const double issued = issue * load.issued;
+    const double carry = static_cast<double>(load.bytes) * per_byte + load.answers * receiver;
+    const double own = linked ? carry : reserve + issued + carry;
+    most_reserve = std::max(most_reserve, reserve);
+    most_issue = std::max(most_issue, issued);
+    most_bytes = std::max(most_bytes, load.bytes);
+    if (own == 0 || own < most || (own == most && link >= busiest)) return;
+    most = own;
+    busiest = link;
+    reserve_of_busiest = reserve;
+  };
+  const LinkLines& lines = inner_.lines();
+  inner_.sum_up([&](std::size_t at, const TreeLoad& load) {
+    if (load.bytes != 0 || load.answers != 0) consider(lines.link_at(at), load);
+  });
+  for (const std::int32_t number : ports_.listed()) {
+    const std::int64_t port = number / 2;
+    consider(number % 2 == 0 ? parts_.link_out(network_, port) : parts_.link_in(network_, port),
+             ports_[number]);
   }
   MulticastCost cost;
-  cost.max_link_bytes = most.bytes;
-  if (most_together == 0) return cost;
-  const double overhead = mechanism_.overhead_cycles.value_or(0);
-  const double work =
-      linked_ ? std::max(most.issue, most.carry) : most_together - sums_[busiest].reserve;
-  const double waits = overhead + latency_ + (linked_ ? most.reserve : sums_[busiest].reserve);
+  cost.max_link_bytes = most_bytes;
+  if (busiest < 0) return cost;
+  const double latency = hop * static_cast<double>(latency_steps_);
+  const double overhead = mechanism.overhead_cycles.value_or(0);
+  const double work = linked ? std::max(most_issue, most) : most - reserve_of_busiest;
+  const double waits = overhead + latency + (linked ? most_reserve : reserve_of_busiest);
   cost.cycles = waits + work;
   if (work < waits) return cost;
-  cost.dominated_by = linked_ && most.issue > most.carry ? Term::kIssue : Term::kLink;
-  cost.busiest = topology_.link_name(static_cast<std::int64_t>(busiest));
+  cost.dominated_by = linked && most_issue > most ? Term::kIssue : Term::kLink;
+  cost.busiest = topology.link_name(busiest);
   return cost;
 }
 
@@ -216,42 +253,62 @@ Result<MulticastCost> multicast_cost(const Topology& topology, const Machine& ma
         cat("the mechanism ", mechanism == nullptr ? "none" : mechanism->name, " is no multicast"),
         std::nullopt, "multicasts are multicast and multicast_linked"};
   }
-  Trees trees(topology, *mechanism, travel.network);
   Checked all(0);
-  for (std::size_t i = 0; i < multicasts.size(); ++i) {
-    TESSERA_CHECK_OK(check(topology, multicasts[i]));
-    all += multicasts[i].bytes;
+  for (const Multicast& multicast : multicasts) {
+    TESSERA_CHECK_OK(check(topology, multicast));
+    all += multicast.bytes;
     TESSERA_CHECK_OK(all.value("the number of bytes of all multicasts"));
-    trees.add(multicasts[i], static_cast<std::int32_t>(i));
   }
-  return trees.cost();
+  Trees trees(topology, travel.network);
+  trees.add_all(multicasts, *mechanism, false);
+  return trees.cost(topology, *mechanism);
+}
+
+/// Trees over each network, made when multicasts travel over it for the first time.
+struct MulticastPricer::Tables {
+  std::vector<std::optional<Trees>> trees;
+};
+
+MulticastPricer::MulticastPricer(const Topology& topology, const Machine& machine)
+    : topology_(topology), machine_(machine), tables_(std::make_unique<Tables>()) {
+  tables_->trees.resize(static_cast<std::size_t>(topology.networks()));
+}
+MulticastPricer::~MulticastPricer() = default;
+
+Result<std::optional<BestMulticast>> MulticastPricer::best(std::span<const Multicast> multicasts) {
+  std::optional<BestMulticast> best;
+  const std::vector<Mechanism>& mechanisms = machine_.mesh.back().mechanisms;
+  if (std::none_of(mechanisms.begin(), mechanisms.end(), is_multicast)) return best;
+  const bool boxes = std::all_of(multicasts.begin(), multicasts.end(),
+                                 [&](const Multicast& one) { return fills_box(topology_, one); });
+  if (!boxes) return best;
+  Checked all(0);
+  for (const Multicast& multicast : multicasts) {
+    if (multicast.bytes < 0 || multicast.transactions < 1)
+      return check(topology_, multicast).error();
+    all += multicast.bytes;
+    TESSERA_CHECK_OK(all.value("the number of bytes of all multicasts"));
+  }
+  for (std::size_t m = 0; m < mechanisms.size(); ++m) {
+    if (!is_multicast(mechanisms[m])) continue;
+    const std::optional<std::int64_t> network =
+        mechanisms[m].network.empty() ? 0 : topology_.network(mechanisms[m].network);
+    if (!network) continue;
+    const auto number = static_cast<std::size_t>(*network);
+    std::optional<Trees>& trees = tables_->trees[number];
+    if (!trees) trees.emplace(topology_, *network);
+    trees->add_all(multicasts, mechanisms[m], true);
+    MulticastCost cost = trees->cost(topology_, mechanisms[m]);
+    const Travel travel{*network, static_cast<std::int64_t>(m)};
+    if (!best || cost.cycles < best->cost.cycles) best = BestMulticast{travel, std::move(cost)};
+  }
+  return best;
 }
 
 Result<std::optional<BestMulticast>> best_multicast(const Topology& topology,
                                                     const Machine& machine,
                                                     std::span<const Multicast> multicasts) {
-  std::optional<BestMulticast> best;
-  const bool boxes = std::all_of(multicasts.begin(), multicasts.end(),
-                                 [&](const Multicast& one) { return fills_box(topology, one); });
-  if (!boxes) return best;
-  const std::vector<Mechanism>& mechanisms = machine.mesh.back().mechanisms;
-  for (std::size_t m = 0; m < mechanisms.size(); ++m) {
-    if (!is_multicast(mechanisms[m])) continue;
-    const std::optional<std::int64_t> network =
-        mechanisms[m].network.empty() ? 0 : topology.network(mechanisms[m].network);
-    if (!network) continue;
-    const Travel travel{*network, static_cast<std::int64_t>(m)};
-    const LinkFacts& link = topology.parts().inner[static_cast<std::size_t>(*network)].link;
-    std::vector<Multicast> cut(multicasts.begin(), multicasts.end());
-    for (Multicast& multicast : cut) {
-      if (link.packet_bytes == 0 || multicast.bytes <= 0) continue;
-      multicast.transactions =
-          std::max(multicast.transactions, ceil_div(multicast.bytes, link.packet_bytes));
-    }
-    TESSERA_TRY(MulticastCost cost, multicast_cost(topology, machine, cut, travel));
-    if (!best || cost.cycles < best->cost.cycles) best = BestMulticast{travel, std::move(cost)};
-  }
-  return best;
+  return MulticastPricer(topology, machine).best(multicasts);
 }
 
 }  // namespace tessera::fabric

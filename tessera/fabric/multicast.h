@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,7 +58,8 @@ struct MulticastCost {
 
 /// The cycles of multicasts that start together, by the mechanism of `travel`.
 /// Law: equal to walking the route of every receiver (multicast_test.cc).
-/// Work: receivers of all multicasts · route.
+/// Work: O(receivers of all multicasts + lines) on a mesh, torus or ring of up to two axes; else
+/// receivers · route.
 /// Errors: kOutOfRange as network_cost; kNotSupported where receivers fill no box, or the mechanism
 /// is no multicast.
 Result<MulticastCost> multicast_cost(const Topology& topology, const Machine& machine,
@@ -73,5 +75,23 @@ struct BestMulticast {
 Result<std::optional<BestMulticast>> best_multicast(const Topology& topology,
                                                     const Machine& machine,
                                                     std::span<const Multicast> multicasts);
+
+/// The same for many sets of multicasts: keeps its tables of the machine between them, as
+/// NetworkPricer does. `topology` and `machine` must outlive it.
+class MulticastPricer {
+ public:
+  MulticastPricer(const Topology& topology, const Machine& machine);
+  ~MulticastPricer();
+  MulticastPricer(const MulticastPricer&) = delete;
+  MulticastPricer& operator=(const MulticastPricer&) = delete;
+
+  Result<std::optional<BestMulticast>> best(std::span<const Multicast> multicasts);
+
+ private:
+  struct Tables;
+  const Topology& topology_;
+  const Machine& machine_;
+  std::unique_ptr<Tables> tables_;
+};
 
 }  // namespace tessera::fabric

@@ -74,6 +74,7 @@ class Bounds {
   double bytes_ = 0;  ///< of an average transaction
   double wire_ = 0;   ///< with headers
   Bound most_;
+  std::vector<std::int32_t> memories_;
 };
 
 /// The longest route, with a message of average size. A single message is also all that its ports
@@ -90,34 +91,43 @@ void Bounds::add_alone() {
   if (most_.latency + most_.work < (alone.latency + alone.work) * (1 - kRounding)) most_ = alone;
 }
 
-/// Ports, issued transactions, memories.
+/// Ports, issued transactions, memories. Of equal ones the first is named.
 void Bounds::add_endpoints() {
   const CycleRange& range = latencies(sums_.routes);
   const double by_port = last_latency(range, wire_ * own_.port.cycles_per_byte);
   const double by_issue = last_latency(range, std::max(issue_, bytes_ * per_byte_));
-  const auto cycles = [&](std::int64_t bytes) {
-    return static_cast<double>(bytes) * own_.port.cycles_per_byte;
-  };
-  for (std::size_t number = 0; number < sums_.ports.size(); ++number) {
+  std::int64_t busiest = -1;
+  std::int64_t most = 0;
+  for (const std::int32_t number : sums_.ports.listed()) {
     const PortLoad& port = sums_.ports[number];
-    const auto carrier = [&] {
-      return sums_.parts.endpoint_of_port(static_cast<std::int64_t>(number));
-    };
-    if (port.sent > 0) most_.raise({by_port, cycles(port.sent), Term::kSend, carrier()});
-    if (port.received > 0) {
-      most_.raise({by_port, cycles(port.received), Term::kReceive, carrier()});
-    }
+    const std::int64_t bytes = std::max(port.sent, port.received);
+    if (bytes < most || (bytes == most && number > busiest)) continue;
+    most = bytes;
+    busiest = number;
   }
-  for (std::size_t number = 0; number < sums_.ends.size(); ++number) {
+  if (most > 0) {
+    most_.raise({by_port, static_cast<double>(most) * own_.port.cycles_per_byte,
+                 sums_.ports[busiest].sent == most ? Term::kSend : Term::kReceive,
+                 sums_.parts.endpoint_of_port(busiest)});
+  }
+  Bound issues{by_issue, -1, Term::kIssue, -1};
+  memories_.clear();
+  for (const std::int32_t number : sums_.ends.listed()) {
+    if (!sums_.parts.is_place(number)) {
+      memories_.push_back(number);
+      continue;
+    }
     const EndpointLoad& end = sums_.ends[number];
-    const auto carrier = static_cast<std::int64_t>(number);
-    if (answered_ && end.issued > 0) {
-      const double work = std::max(static_cast<double>(end.issued - 1) * issue_,
-                                   static_cast<double>(end.issued_bytes) * per_byte_);
-      most_.raise({by_issue, work, Term::kIssue, carrier});
-    }
-    if (!sums_.parts.is_place(carrier)) add_memory(end, carrier);
+    if (!answered_ || end.issued == 0) continue;
+    const double work = std::max(static_cast<double>(end.issued - 1) * issue_,
+                                 static_cast<double>(end.issued_bytes) * per_byte_);
+    if (work < issues.work || (work == issues.work && number > issues.carrier)) continue;
+    issues.work = work;
+    issues.carrier = number;
   }
+  if (issues.carrier >= 0) most_.raise(issues);
+  std::sort(memories_.begin(), memories_.end());
+  for (const std::int32_t number : memories_) add_memory(sums_.ends[number], number);
 }
 
 void Bounds::add_memory(const EndpointLoad& end, std::int64_t number) {
@@ -137,6 +147,7 @@ void Bounds::add_links(const InnerLoads::Largest& inner) {
     most_.raise({last_latency(latencies(sums_.routes), wire_ * per_byte),
                  static_cast<double>(inner.bytes) * per_byte, Term::kLink, inner.link});
   }
+  if (!sums_.uses_outer) return;
   for (const OuterLevel& level : sums_.parts.outer) {
     for (std::int64_t link = level.first_link; link < level.first_link + level.links; ++link) {
       const OuterLoad& load = sums_.outer[static_cast<std::size_t>(link - sums_.first_outer)];
@@ -168,11 +179,23 @@ std::string_view term_name(Term term) {
   return "";
 }
 
-Result<NetworkCost> network_cost(const Topology& topology, const Machine& machine,
-                                 std::span<const Message> messages, const Travel& travel) {
-  TESSERA_CHECK_OK(check_travel(topology, machine, travel));
-  const Mechanism* const mechanism = mechanism_of(machine, travel);
-  MessageSums sums(topology.parts(), travel.network);
+/// Sums of each network, made when messages travel over it for the first time.
+struct NetworkPricer::Tables {
+  std::vector<std::optional<MessageSums>> sums;
+};
+
+NetworkPricer::NetworkPricer(const Topology& topology, const Machine& machine)
+    : topology_(topology), machine_(machine), tables_(std::make_unique<Tables>()) {
+  tables_->sums.resize(static_cast<std::size_t>(topology.networks()));
+}
+NetworkPricer::~NetworkPricer() = default;
+
+Result<NetworkCost> NetworkPricer::cost(std::span<const Message> messages, const Travel& travel) {
+  TESSERA_CHECK_OK(check_travel(topology_, machine_, travel));
+  const Mechanism* const mechanism = mechanism_of(machine_, travel);
+  std::optional<MessageSums>& kept = tables_->sums[static_cast<std::size_t>(travel.network)];
+  if (!kept) kept.emplace(topology_.parts(), travel.network);
+  MessageSums& sums = *kept;
   TESSERA_CHECK_OK(sums.add(messages, is_read(mechanism)));
   NetworkCost cost;
   if (sums.messages == 0) return cost;
@@ -181,17 +204,20 @@ Result<NetworkCost> network_cost(const Topology& topology, const Machine& machin
   cost.transactions = sums.transactions;
   cost.hops = sums.hops;
   cost.longest_distance = sums.longest_distance;
-  for (const EndpointLoad& end : sums.ends) {
+  for (const std::int32_t number : sums.ends.listed()) {
+    const EndpointLoad& end = sums.ends[number];
     cost.max_send_bytes = std::max(cost.max_send_bytes, end.sent);
     cost.max_receive_bytes = std::max(cost.max_receive_bytes, end.received);
     cost.max_issued = std::max(cost.max_issued, end.issued);
   }
-  const InnerLoads::Largest inner = sums.inner.sum_up();
+  const InnerLoads::Largest inner = sums.inner.largest();
   cost.max_link_bytes = inner.bytes;
-  for (const OuterLoad& load : sums.outer) {
-    cost.max_link_bytes = std::max(cost.max_link_bytes, load.bytes);
+  if (sums.uses_outer) {
+    for (const OuterLoad& load : sums.outer) {
+      cost.max_link_bytes = std::max(cost.max_link_bytes, load.bytes);
+    }
   }
-  Bounds bounds(machine, sums, mechanism);
+  Bounds bounds(machine_, sums, mechanism);
   bounds.add_links(inner);
   bounds.add_endpoints();
   bounds.add_alone();
@@ -200,10 +226,15 @@ Result<NetworkCost> network_cost(const Topology& topology, const Machine& machin
   cost.cycles = overhead + bound.latency + bound.work;
   if (bound.carrier >= 0 && bound.work >= overhead + bound.latency) {
     cost.dominated_by = bound.term;
-    cost.busiest = bound.term == Term::kLink ? topology.link_name(bound.carrier)
-                                             : topology.endpoint_name(bound.carrier);
+    cost.busiest = bound.term == Term::kLink ? topology_.link_name(bound.carrier)
+                                             : topology_.endpoint_name(bound.carrier);
   }
   return cost;
+}
+
+Result<NetworkCost> network_cost(const Topology& topology, const Machine& machine,
+                                 std::span<const Message> messages, const Travel& travel) {
+  return NetworkPricer(topology, machine).cost(messages, travel);
 }
 
 Result<std::vector<std::int64_t>> link_bytes(const Topology& topology,
@@ -217,16 +248,16 @@ Result<std::vector<std::int64_t>> link_bytes(const Topology& topology,
   MessageSums sums(parts, network);
   TESSERA_CHECK_OK(sums.add(messages, false));
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(topology.links()));
-  sums.inner.sum_up();
-  sums.inner.each(
-      [&](std::int64_t link, std::int64_t load) { bytes[static_cast<std::size_t>(link)] = load; });
+  sums.inner.sum_up([&](std::size_t at, std::int64_t load) {
+    if (load != 0) bytes[static_cast<std::size_t>(sums.inner.lines().link_at(at))] = load;
+  });
   for (std::size_t link = 0; link < sums.outer.size(); ++link) {
     bytes[static_cast<std::size_t>(sums.first_outer) + link] = sums.outer[link].bytes;
   }
-  for (std::size_t port = 0; port < sums.ports.size(); ++port) {
-    const auto number = static_cast<std::int64_t>(port);
-    bytes[static_cast<std::size_t>(parts.link_out(network, number))] = sums.ports[port].sent;
-    bytes[static_cast<std::size_t>(parts.link_in(network, number))] = sums.ports[port].received;
+  for (const std::int32_t number : sums.ports.listed()) {
+    const PortLoad& port = sums.ports[number];
+    bytes[static_cast<std::size_t>(parts.link_out(network, number))] = port.sent;
+    bytes[static_cast<std::size_t>(parts.link_in(network, number))] = port.received;
   }
   return bytes;
 }
@@ -266,14 +297,18 @@ std::vector<Travel> candidates(const Topology& topology, const Machine& machine,
 
 }  // namespace
 
-Result<BestTravel> best_travel(const Topology& topology, const Machine& machine,
-                               std::span<const Message> messages) {
+Result<BestTravel> NetworkPricer::best(std::span<const Message> messages) {
   std::optional<BestTravel> best;
-  for (const Travel& travel : candidates(topology, machine, messages)) {
-    TESSERA_TRY(NetworkCost cost, network_cost(topology, machine, messages, travel));
+  for (const Travel& travel : candidates(topology_, machine_, messages)) {
+    TESSERA_TRY(NetworkCost cost, this->cost(messages, travel));
     if (!best || cost.cycles < best->cost.cycles) best = BestTravel{travel, std::move(cost)};
   }
   return *best;
+}
+
+Result<BestTravel> best_travel(const Topology& topology, const Machine& machine,
+                               std::span<const Message> messages) {
+  return NetworkPricer(topology, machine).best(messages);
 }
 
 }  // namespace tessera::fabric

@@ -44,11 +44,15 @@ void expect_equal(const NetworkCost& cost, const test::NaiveCost& naive) {
   EXPECT_EQ(cost, expected);
 }
 
-void check(const Topology& topology, const Machine& machine, const std::vector<Message>& messages,
-           const Travel& travel, bool links) {
+/// `pricer` has priced other messages before.
+void check(NetworkPricer& pricer, const Topology& topology, const Machine& machine,
+           const std::vector<Message>& messages, const Travel& travel, bool links) {
   const auto cost = network_cost(topology, machine, messages, travel);
   ASSERT_TRUE(cost) << cost.error().message;
   expect_equal(*cost, test::naive_network_cost(machine, messages, travel));
+  const auto again = pricer.cost(messages, travel);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, *cost);
   if (!links) return;
   const auto bytes = link_bytes(topology, messages, travel.network);
   ASSERT_TRUE(bytes);
@@ -72,6 +76,7 @@ TEST_P(NetworkCosts, EqualWalkedRoutes) {
     ASSERT_TRUE(topology) << topology.error().message;
     const test::NaiveNetwork naive(machine, 0);
     ASSERT_EQ(topology->endpoints(), naive.endpoints());
+    NetworkPricer pricer(*topology, machine);
     for (int set = 0; set < kSets; ++set) {
       SCOPED_TRACE(cat(test::case_name(GetParam()), " seed ", seed, " set ", set));
       // Many messages now and then: then bytes are added up by pairs of routers first.
@@ -82,9 +87,49 @@ TEST_P(NetworkCosts, EqualWalkedRoutes) {
       travel.network = dice.below(topology->networks());
       travel.mechanism =
           dice.between(-1, static_cast<std::int64_t>(machine.mesh.back().mechanisms.size()) - 1);
-      check(*topology, machine, messages, travel, set < 2);
+      check(pricer, *topology, machine, messages, travel, set < 2);
     }
   }
+}
+
+/// A ring of devices whose routes are too many to be stored.
+TEST(ManyDevices, EqualWalkedRoutes) {
+  const Result<Machine> machine = target::parse_machine(R"({
+    "name": "many",
+    "mesh": [{"name": "devices", "extents": [70],
+              "links": {"network": "ring", "hop_cycles": 50, "bits_per_cycle": 16},
+              "gateways": [{"axis": 0, "way": "up", "routers": [[0, 2]]},
+                           {"axis": 0, "way": "down", "routers": [[1, 0]]}]},
+             {"name": "cores", "extents": [2, 3],
+              "links": {"network": "mesh", "hop_cycles": 2, "bits_per_cycle": 64}}],
+    "memory": [{"name": "l1", "bytes": 65536}]})");
+  ASSERT_TRUE(machine) << machine.error().message;
+  const auto topology = Topology::of(*machine);
+  ASSERT_TRUE(topology) << topology.error().message;
+  NetworkPricer pricer(*topology, *machine);
+  Dice dice(3);
+  for (int set = 0; set < 30; ++set) {
+    check(pricer, *topology, *machine,
+          test::random_messages(dice, topology->endpoints(), dice.between(1, 12)), {0, -1}, true);
+  }
+}
+
+/// What was refused leaves nothing behind.
+TEST(Pricers, AreAsNewAfterAnError) {
+  Dice dice(5);
+  const Machine machine = test::random_network_machine(dice, NetworkCase::kTwoLevels);
+  const auto topology = Topology::of(machine);
+  ASSERT_TRUE(topology);
+  NetworkPricer pricer(*topology, machine);
+  const auto last = static_cast<std::int32_t>(topology->endpoints() - 1);
+  const std::vector<Message> good = {{0, last, 100, 2}, {last, 0, 50, 1}};
+  const std::vector<Message> bad = {{0, last, 1000, 3}, {0, last + 1, 1, 1}};
+  const auto cost = pricer.cost(good, {0, -1});
+  ASSERT_TRUE(cost);
+  EXPECT_FALSE(pricer.cost(bad, {0, -1}));
+  const auto again = pricer.cost(good, {0, -1});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *cost);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NetworkCosts, testing::ValuesIn(test::kNetworkCases),

@@ -233,4 +233,24 @@ struct BestTravel {
 Result<BestTravel> best_travel(const Topology& topology, const Machine& machine,
                                std::span<const Message> messages);
 
+/// The same for many sets of messages: keeps its tables of the machine between them, so that a set
+/// takes as long as its messages, however large the machine is. Not for several threads at once.
+/// `topology` and `machine` must outlive it.
+class NetworkPricer {
+ public:
+  NetworkPricer(const Topology& topology, const Machine& machine);
+  ~NetworkPricer();
+  NetworkPricer(const NetworkPricer&) = delete;
+  NetworkPricer& operator=(const NetworkPricer&) = delete;
+
+  Result<NetworkCost> cost(std::span<const Message> messages, const Travel& travel);
+  Result<BestTravel> best(std::span<const Message> messages);
+
+ private:
+  struct Tables;
+  const Topology& topology_;
+  const Machine& machine_;
+  std::unique_ptr<Tables> tables_;
+};
+
 }  // namespace tessera::fabric

@@ -2,9 +2,9 @@
 #include "tessera/moves/collective_ways.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -117,67 +117,50 @@ std::string choice_name(const AlgorithmChoice& choice, bool multicasts) {
 /// True if every member sends the same blocks to all its receivers, and some to several.
 bool sends_copies(const reshard::BlockRound& round) {
   std::map<std::int32_t, const reshard::BlockSend*> first;
+  const reshard::BlockSend* last = nullptr;  // of the same member, in most rounds
   bool several = false;
   for (const reshard::BlockSend& send : round) {
-    const auto [known, is_new] = first.emplace(send.from, &send);
-    if (send.combines || known->second->blocks != send.blocks) return false;
+    bool is_new = false;
+    if (last == nullptr || last->from != send.from) {
+      const auto [known, added] = first.emplace(send.from, &send);
+      last = known->second;
+      is_new = added;
+    }
+    if (send.combines || last->blocks != send.blocks) return false;
     several = several || !is_new;
   }
   return several;
 }
 
-/// Messages of equal contents per source, as one multicast per source.
+/// Messages of equal contents per source, as one multicast per source, by source.
 std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages) {
-  std::map<std::int32_t, fabric::Multicast> by_source;
-  for (const fabric::Message& message : messages) {
-    fabric::Multicast& multicast = by_source[message.source];
-    multicast.source = message.source;
-    multicast.bytes = message.bytes;
-    multicast.transactions = message.transactions;
-    multicast.receivers.push_back(message.destination);
+  std::vector<std::uint32_t> order(messages.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto before = [&](std::uint32_t x, std::uint32_t y) {
+    const fabric::Message& a = messages[x];
+    const fabric::Message& b = messages[y];
+    return a.source != b.source ? a.source < b.source : a.destination < b.destination;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::sort(order.begin(), order.end(), before);
   }
   std::vector<fabric::Multicast> multicasts;
-  for (auto& [source, multicast] : by_source) {
-    std::sort(multicast.receivers.begin(), multicast.receivers.end());
-    multicasts.push_back(std::move(multicast));
+  for (const std::uint32_t number : order) {
+    const fabric::Message& message = messages[number];
+    if (multicasts.empty() || multicasts.back().source != message.source) {
+      multicasts.push_back({message.source, {}, message.bytes, message.transactions});
+    }
+    multicasts.back().receivers.push_back(message.destination);
   }
   return multicasts;
-}
-
-/// Who sends how many blocks to whom. Where all blocks have one size, rounds with the same sends
-/// take the same time.
-using Sends = std::vector<std::array<std::int64_t, 5>>;
-
-Sends sends_of(const reshard::BlockRound& round) {
-  Sends sends;
-  sends.reserve(round.size());
-  for (const reshard::BlockSend& send : round) {
-    std::int64_t blocks = 0;
-    for (const reshard::BlockRange& range : send.blocks) blocks += range.count;
-    sends.push_back({send.from, send.to, blocks, std::ssize(send.blocks), send.combines ? 1 : 0});
-  }
-  return sends;
-}
-
-/// True if all blocks of all groups have one size. Not asked of an all_to_all, which has a block
-/// for each pair.
-bool has_equal_blocks(const Collective& collective, const reshard::Schedule& schedule) {
-  if (collective.kind == CollectiveKind::kAllToAll) return false;
-  const std::int64_t first = reshard::block_elements(collective, schedule, 0, 0);
-  for (std::int64_t group = 0; group < collective.groups; ++group) {
-    for (std::int64_t block = 0; block < schedule.blocks(); ++block) {
-      if (reshard::block_elements(collective, schedule, group, block) != first) return false;
-    }
-  }
-  return true;
 }
 
 /// Prices the rounds of algorithms.
 class RoundPrices {
  public:
   RoundPrices(const reshard::Reshard& reshard, const MemberEnds& ends, RoundWork& work,
-              const fabric::Topology& routes, const Machine& machine)
-      : reshard_(reshard), ends_(ends), work_(work), routes_(routes), machine_(machine) {}
+              PriceTables& tables, const Machine& machine)
+      : reshard_(reshard), ends_(ends), work_(work), tables_(tables), machine_(machine) {}
 
   /// Empty if the collective does not have the algorithm, it is too long to price, or it has
   /// nothing to multicast where that is asked for.
@@ -200,17 +183,20 @@ class RoundPrices {
     step.choice = choice;
     step.name =
         cat(reshard::collective_name(collective.kind), " by ", choice_name(choice, multicasts));
-    const bool equal = has_equal_blocks(collective, *schedule);
+    const reshard::BlockSizes sizes(collective, *schedule);
+    const bool equal = sizes.same().has_value();
     bool has_multicasts = false;
-    Sends last;
+    reshard::BlockRound last;
     std::optional<PricedRound> priced;  // of `last`
     for (std::int64_t round = 0; round < schedule->rounds(); ++round) {
-      const reshard::BlockRound blocks = schedule->round(round);
-      Sends sends = sends_of(blocks);
-      if (!equal || !priced || sends != last) {
-        const bool copies = multicasts && sends_copies(blocks);
-        TESSERA_TRY(priced, price_round(collective, *schedule, round, copies));
-        if (!priced) return std::optional<PricedStep>();
+      // Where all blocks have one size, rounds that are alike take the same time.
+      if (!priced || !equal || !schedule->repeats(round)) {
+        reshard::BlockRound sends = schedule->round(round);
+        if (!priced || !equal || !alike(sends, last)) {
+          const bool copies = multicasts && sends_copies(sends);
+          TESSERA_TRY(priced, price_round(collective, sizes, sends, copies));
+          if (!priced) return std::optional<PricedStep>();
+        }
         last = std::move(sends);
       }
       if (priced->bytes == 0) continue;
@@ -224,35 +210,34 @@ class RoundPrices {
  private:
   /// Empty if members that should multicast cannot.
   Result<std::optional<PricedRound>> price_round(const Collective& collective,
-                                                 const reshard::Schedule& schedule,
-                                                 std::int64_t round, bool copies) {
+                                                 const reshard::BlockSizes& sizes,
+                                                 const reshard::BlockRound& sends, bool copies) {
     PricedRound priced;
-    std::vector<fabric::Message> messages;
-    std::map<std::int64_t, std::int64_t> combined;  // elements by destination
-    TESSERA_CHECK_OK(reshard::for_each_message(
-        collective, schedule, round, [&](const reshard::RoundMessage& message) -> Status {
-          const std::int64_t bytes = reshard_.bytes(message.elements);
-          ends_.add({static_cast<std::int32_t>(message.source),
-                     static_cast<std::int32_t>(message.destination), bytes, message.pieces},
-                    messages);
-          priced.bytes += bytes;
-          if (message.combines) combined[message.destination] += message.elements;
-          return ok_status();
-        }));
-    if (messages.empty()) return std::optional(std::move(priced));
-    priced.combine_cycles = combine_cycles(combined);
+    reshard::list_messages(collective, sizes, sends, listed_);
+    if (listed_.empty()) return std::optional(std::move(priced));
+    messages_.clear();
+    bool combines = false;
+    for (const reshard::RoundMessage& message : listed_) {
+      const std::int64_t bytes = reshard_.bytes(message.elements);
+      ends_.add({static_cast<std::int32_t>(message.source),
+                 static_cast<std::int32_t>(message.destination), bytes, message.pieces},
+                messages_);
+      priced.bytes += bytes;
+      combines = combines || message.combines;
+    }
+    if (combines) priced.combine_cycles = combine_cycles();
     if (copies) {
-      const std::vector<fabric::Multicast> multicasts = multicasts_of(messages);
+      const std::vector<fabric::Multicast> multicasts = multicasts_of(messages_);
       TESSERA_TRY(const std::optional<fabric::BestMulticast> best,
-                  fabric::best_multicast(routes_, machine_, multicasts));
+                  tables_.multicasts.best(multicasts));
       if (!best) return std::optional<PricedRound>();
       priced.multicasts = true;
-      set(*best, work_.places.memory_cycles(multicasts), priced);
+      set(*best, work_.places.memory_cycles(multicasts, tables_), priced);
       return std::optional(std::move(priced));
     }
-    if (work_.through != nullptr) work_.through->apply(messages);
-    TESSERA_TRY(const fabric::BestTravel best, fabric::best_travel(routes_, machine_, messages));
-    set(best, work_.places.memory_cycles(messages), priced);
+    if (work_.through != nullptr) work_.through->apply(messages_);
+    TESSERA_TRY(const fabric::BestTravel best, tables_.network.best(messages_));
+    set(best, work_.places.memory_cycles(messages_, tables_), priced);
     return std::optional(std::move(priced));
   }
 
@@ -266,10 +251,20 @@ class RoundPrices {
   }
 
   /// What the place that combines the most takes for it. Banks share their device's places.
-  double combine_cycles(const std::map<std::int64_t, std::int64_t>& combined) const {
-    std::int64_t most = 0;
-    for (const auto& [place, elements] : combined) most = std::max(most, elements);
+  double combine_cycles() const {
     if (work_.reduced_per_cycle <= 0) return 0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> combined;  // destination, elements
+    for (const reshard::RoundMessage& message : listed_) {
+      if (message.combines) combined.emplace_back(message.destination, message.elements);
+    }
+    std::sort(combined.begin(), combined.end());
+    std::int64_t most = 0;
+    std::int64_t own = 0;
+    for (std::size_t i = 0; i < combined.size(); ++i) {
+      if (i == 0 || combined[i].first != combined[i - 1].first) own = 0;
+      own += combined[i].second;
+      most = std::max(most, own);
+    }
     const std::int64_t helpers = ends_.banks > 1 ? machine_.places() / machine_.devices() : 1;
     return static_cast<double>(ceil_div(most, helpers)) / work_.reduced_per_cycle;
   }
@@ -277,8 +272,10 @@ class RoundPrices {
   const reshard::Reshard& reshard_;
   const MemberEnds& ends_;
   RoundWork& work_;
-  const fabric::Topology& routes_;
+  PriceTables& tables_;
   const Machine& machine_;
+  std::vector<reshard::RoundMessage> listed_;  ///< of the current round
+  std::vector<fabric::Message> messages_;
 };
 
 CollectiveWay joined(const std::vector<const PricedStep*>& steps) {
@@ -318,13 +315,12 @@ void MemberEnds::add(const fabric::Message& between, std::vector<fabric::Message
 
 Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
                                                    const MemberEnds& ends, RoundWork& work,
-                                                   const fabric::Topology& routes,
-                                                   const Machine& machine) {
+                                                   PriceTables& tables, const Machine& machine) {
   std::vector<CollectiveWay> ways;
   TESSERA_TRY(const std::optional<reshard::Collectives> collectives,
               reshard::collectives_of(reshard));
   if (!collectives || collectives->steps.empty()) return ways;
-  RoundPrices prices(reshard, ends, work, routes, machine);
+  RoundPrices prices(reshard, ends, work, tables, machine);
   std::vector<std::vector<PricedStep>> steps;
   for (const Collective& collective : collectives->steps) {
     if (collective.kind == CollectiveKind::kSlice) continue;

@@ -54,7 +54,6 @@ inline constexpr std::int64_t kMostRoundMessages = std::int64_t{1} << 18;
 /// no sequence of collectives.
 Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
                                                    const MemberEnds& ends, RoundWork& work,
-                                                   const fabric::Topology& routes,
-                                                   const Machine& machine);
+                                                   PriceTables& tables, const Machine& machine);
 
 }  // namespace tessera::moves

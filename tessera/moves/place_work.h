@@ -7,6 +7,7 @@
 
 #include "tessera/fabric/multicast.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/moves/price_tables.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::moves {
@@ -20,18 +21,14 @@ class PlaceWork {
 
   /// The cycles of the place whose memory has the most to do. 0 where its bandwidth is not known:
   /// then it limits nothing. Banks and shared memories are part of fabric::network_cost.
-  double memory_cycles(std::span<const fabric::Message> messages) const;
+  double memory_cycles(std::span<const fabric::Message> messages, PriceTables& tables) const;
   /// A multicast is read once.
-  double memory_cycles(std::span<const fabric::Multicast> multicasts) const;
+  double memory_cycles(std::span<const fabric::Multicast> multicasts, PriceTables& tables) const;
 
  private:
-  struct Load {
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-  };
+  using Load = PriceTables::PlaceLoad;
   double cycles(const Load& load) const;
-  template <typename Add>
-  double busiest(std::size_t messages, const Add& add) const;
+  double busiest(PriceTables& tables) const;
 
   const Machine& machine_;
   const std::size_t memory_a_;

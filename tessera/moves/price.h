@@ -11,6 +11,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/moves/price_tables.h"
 #include "tessera/moves/stored.h"
 #include "tessera/reshard/cost.h"
 #include "tessera/target/machine.h"
@@ -84,6 +85,8 @@ class MoveModel {
   const fabric::Topology* routes() const { return parts_->routes ? &*parts_->routes : nullptr; }
   const std::string& why_no_routes() const { return parts_->why_no_routes; }
   const reshard::PhysicalMesh& mesh() const { return parts_->mesh; }
+  /// Only where there are routes.
+  PriceTablesPool& tables() const { return parts_->tables; }
 
   /// Prices the move of a tensor from A to B. The element types may differ. Errors: those of
   /// reshard_on and Reshard::make; kNotSupported for a change of type between memories that no
@@ -96,6 +99,7 @@ class MoveModel {
     reshard::PhysicalMesh mesh;
     std::optional<fabric::Topology> routes;
     std::string why_no_routes;
+    mutable PriceTablesPool tables;
   };
   explicit MoveModel(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   std::shared_ptr<const Parts> parts_;

@@ -8,6 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/on_device.h"
 
 namespace tessera::moves {
 namespace {
@@ -250,6 +251,53 @@ Result<Form> paged(const Layout& layout, std::int64_t page) {
   return form;
 }
 
+/// The endpoints of the places 0, length, 2 · length, ..
+std::vector<std::int64_t> outer_endpoints(const Placed& placed) {
+  const Shape& mesh = placed.form.mesh;
+  const std::int64_t places = std::max<std::int64_t>(1, mesh.elements());
+  std::vector<std::int64_t> outer;
+  outer.reserve(static_cast<std::size_t>(places / placed.length));
+  // The axes that count: the others together are `length` places long.
+  std::size_t axes = mesh.rank();
+  std::int64_t inside = 1;
+  while (axes > 0 && inside < placed.length) inside *= mesh[--axes];
+  const std::vector<Fold>& folds = placed.map.folds();
+  const bool apart = placed.map.kind() == DeviceMap::Kind::kFolded && inside == placed.length &&
+                     std::all_of(folds.begin(), folds.end(),
+                                 [](const Fold& fold) { return fold.terms.size() <= 1; });
+  if (!apart) {
+    for (std::int64_t place = 0; place < places; place += placed.length) {
+      outer.push_back(placed.map.map(mesh, mesh.delinear(place)).place[0]);
+    }
+    return outer;
+  }
+  // No fold joins axes, so each coordinate adds its own amount.
+  const Form form = form_of(placed.map, mesh);
+  Place place(mesh.rank(), 0);
+  Place physical;
+  std::int64_t layer = 0;
+  const auto endpoint = [&] {
+    form.evaluate(place, physical, layer);
+    return physical[0];
+  };
+  const std::int64_t first = endpoint();
+  outer.push_back(first);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    std::vector<std::int64_t> further;
+    further.reserve(outer.size() * static_cast<std::size_t>(mesh[axis]));
+    std::vector<std::int64_t> added;
+    for (place[axis] = 0; place[axis] < mesh[axis]; ++place[axis]) {
+      added.push_back(endpoint() - first);
+    }
+    place[axis] = 0;
+    for (const std::int64_t from : outer) {
+      for (const std::int64_t more : added) further.push_back(from + more);
+    }
+    outer = std::move(further);
+  }
+  return outer;
+}
+
 /// Places are endpoints too; those that are dead hold nothing.
 Status refuse_dead(const std::vector<std::int64_t>& endpoints, const Machine& machine) {
   if (machine.dead.empty()) return ok_status();
@@ -400,19 +448,29 @@ Result<DealtSide> dealt_side(const Stored& stored, const Machine& machine) {
   TESSERA_TRY(Placed placed,
               placed_in(*layout, memory, stored.spread, machine, endpoints, numbers));
   const Shape& mesh = placed.form.mesh;
-  std::vector<std::int64_t> outer;
-  for (std::int64_t place = 0; place < std::max<std::int64_t>(1, mesh.elements());
-       place += placed.length) {
-    const std::int64_t endpoint = placed.map.map(mesh, mesh.delinear(place)).place[0];
-    if (endpoint < 0 || endpoint >= endpoints.count()) {
-      return Error{ErrorCode::kOutOfRange,
-                   cat("place ", bracketed(mesh.delinear(place)), " is outside ", machine.name),
-                   std::nullopt, "use fewer places, or a larger target"};
-    }
-    outer.push_back(endpoint);
+  std::vector<std::int64_t> outer = outer_endpoints(placed);
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    if (outer[i] >= 0 && outer[i] < endpoints.count()) continue;
+    const std::int64_t place = static_cast<std::int64_t>(i) * placed.length;
+    return Error{ErrorCode::kOutOfRange,
+                 cat("place ", bracketed(mesh.delinear(place)), " is outside ", machine.name),
+                 std::nullopt, "use fewer places, or a larger target"};
   }
   TESSERA_CHECK_OK(refuse_dead(outer, machine));
   return DealtSide{std::move(placed.form), placed.length, placed.period, std::move(outer)};
+}
+
+Result<bool> is_same(const Machine& machine, const Stored& a, const Stored& b) {
+  TESSERA_TRY(const std::size_t memory_a, memory_of(a, machine));
+  TESSERA_TRY(const std::size_t memory_b, memory_of(b, machine));
+  if (memory_a != memory_b || a.spread != b.spread) return false;
+  const Result<Comparison> as_described = same_on_device(a.placement, b.placement);
+  if (as_described) return as_described->equal;
+  // Places of meshes of different ranks meet on the endpoints.
+  TESSERA_TRY(const Placement from, on_endpoints(a, machine));
+  TESSERA_TRY(const Placement to, on_endpoints(b, machine));
+  TESSERA_TRY(const Comparison same, same_on_device(from, to));
+  return same.equal;
 }
 
 Result<MachineReshard> reshard_on(const Machine& machine, const Stored& a, const Stored& b) {

@@ -127,6 +127,9 @@ Result<Shape> devices_of(const Machine& machine);
 /// True if a tensor is in the memories of the places that its layout names.
 bool is_on_places(const Stored& stored, const Machine& machine, std::size_t memory);
 
+/// True if every element is in the same slot of the same memory of the same endpoints.
+Result<bool> is_same(const Machine& machine, const Stored& a, const Stored& b);
+
 /// A move as a reshard.
 struct MachineReshard {
   reshard::Reshard reshard;  ///< its physical places are endpoints

@@ -9,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/moves/traffic.h"
 #include "tessera/notation/tensor.h"
+#include "tessera/reshard/cost.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/testing/generate.h"
 
@@ -299,6 +300,91 @@ TEST(TrafficOf, RandomMovesAreCountedExactly) {
   }
   EXPECT_GT(moves, 300);
   EXPECT_GT(crossing, 100);
+}
+
+/// Law: what is counted is what reshard says of the tensors on their endpoints, where A keeps one
+/// copy; only a TRANSPOSE is not told from a REDISTRIBUTE.
+TEST(CountedMove, EqualsTheReshardOnEndpoints) {
+  using reshard::ReshardKind;
+  const Machine machine = small_machine();
+  test::Limits limits;
+  limits.max_mesh_rank = 2;
+  limits.max_places = 4;
+  std::map<ReshardKind, int> kinds;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    test::Dice dice(seed);
+    const std::optional<Layout> first = test::random_layout(dice, limits);
+    if (!first) continue;
+    std::optional<Layout> second =
+        test::random_layout_of(dice, first->shape(), first->dtype(), limits);
+    if (dice.chance(10)) second = first;
+    if (!second || first->atom().storage != second->atom().storage) continue;
+    const std::vector<std::string> spaces = {"l1", "dram", "host"};
+    const auto any_space = [&] { return spaces[static_cast<std::size_t>(dice.below(3))]; };
+    const std::string space_a = any_space();
+    const std::string space_b = any_space();
+    if (space_a == "l1" && space_b == "l1") continue;
+    const Stored a{Placement(*first), space_a, Spread::kWhole};
+    const Stored b{Placement(*second), space_b, Spread::kWhole};
+    const Result<MachineReshard> made = reshard_on(machine, a, b);
+    if (!made) continue;
+    const bool copies = std::any_of(
+        first->form().fills.begin(), first->form().fills.end(),
+        [](const Fill& fill) { return fill.kind == Fill::Kind::kReplicate && fill.count > 1; });
+    if (copies) continue;
+    const Result<CountedMove> counted = counted_move(machine, a, b);
+    const bool keeps_shares = std::any_of(
+        second->form().fills.begin(), second->form().fills.end(),
+        [](const Fill& fill) { return fill.kind == Fill::Kind::kPartial && fill.count > 1; });
+    if (keeps_shares && !counted) {
+      EXPECT_EQ(counted.error().code, ErrorCode::kNotSupported);
+      continue;
+    }
+    ASSERT_TRUE(counted.ok()) << counted.error().message;
+    const Result<reshard::ReshardCost> cost = reshard::cost_of(made->reshard);
+    const Result<ReshardKind> kind = reshard::kind_of(made->reshard);
+    const auto pairs = reshard::pairs_of(made->reshard, 1 << 20);
+    ASSERT_TRUE(cost.ok() && kind.ok() && pairs.ok());
+    SCOPED_TRACE(cat("seed ", seed, ": ", print_native(a.placement), " in ", space_a, " to ",
+                     print_native(b.placement), " in ", space_b));
+    ASSERT_EQ(counted->cost, *cost);
+    ASSERT_EQ(counted->pairs, *pairs);
+    // Between memories nothing is identical, although slots of different ones have equal numbers.
+    const bool between = space_a != space_b && *kind == ReshardKind::kIdentity;
+    const ReshardKind expected = *kind == ReshardKind::kTranspose ? ReshardKind::kRedistribute
+                                 : between                        ? counted->kind
+                                                                  : *kind;
+    ASSERT_EQ(reshard::kind_name(counted->kind), reshard::kind_name(expected));
+    ++kinds[*kind];
+  }
+  for (const ReshardKind kind :
+       {ReshardKind::kIdentity, ReshardKind::kReduce, ReshardKind::kScatter, ReshardKind::kGather,
+        ReshardKind::kReshard}) {
+    EXPECT_GT(kinds[kind], 10) << reshard::kind_name(kind);
+  }
+}
+
+/// 5,120,000 tiles of 2 KB over 12 banks in turn: 8 have 426,667, the others one less.
+TEST(CountedMove, PagesThatAreTooManyToBeListed) {
+  const Result<const Machine*> wormhole = find_machine("wormhole");
+  ASSERT_TRUE(wormhole.ok());
+  const Stored a{placement("tensor<80000x65536xbf16, native<mesh=[], {d0} / (32 -> "
+                           "mem*2097152!tile, 1 -> mem*32!tile), {d1} / (32 -> mem*1024!tile, 1 -> "
+                           "mem!tile), atom=tile(32x32, bf16)>>"),
+                 "system", Spread::kWhole};
+  Stored b = a;
+  b.space = "dram";
+  const Result<MachineReshard> listed = reshard_on(**wormhole, a, b);
+  ASSERT_FALSE(listed.ok());
+  EXPECT_EQ(listed.error().code, ErrorCode::kTooLarge);
+  const Result<CountedMove> counted = counted_move(**wormhole, a, b);
+  ASSERT_TRUE(counted.ok()) << counted.error().message;
+  EXPECT_EQ(counted->kind, reshard::ReshardKind::kScatter);
+  EXPECT_EQ(counted->cost.bytes, std::int64_t{80000} * 65536 * 2);
+  ASSERT_EQ(counted->pairs.size(), 12U);
+  for (std::size_t bank = 0; bank < 12; ++bank) {
+    EXPECT_EQ(counted->pairs[bank].bytes, (bank < 8 ? 426667 : 426666) * 2048);
+  }
 }
 
 TEST(TrafficOf, ATransactionIsARunThatIsContiguousOnBothSides) {

@@ -2,7 +2,7 @@
 #include "tessera/moves/traffic.h"
 
 #include <algorithm>
-#include <map>
+#include <cstdlib>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -34,11 +34,11 @@ struct Sum {
   std::int64_t runs = 0;
 };
 
-/// Sums by pair of endpoints: a table where there are few, a sorted list otherwise.
+/// Sums by pair of endpoints: a table where there are few, a list otherwise.
 class Pairs {
  public:
   explicit Pairs(std::int64_t endpoints) : endpoints_(endpoints) {
-    constexpr std::int64_t kMostCells = std::int64_t{1} << 20;
+    constexpr std::int64_t kMostCells = std::int64_t{1} << 14;
     if (endpoints * endpoints <= kMostCells) {
       cells_.resize(static_cast<std::size_t>(endpoints * endpoints));
     }
@@ -46,32 +46,94 @@ class Pairs {
   void add(std::int64_t source, std::int64_t destination, std::int64_t elements,
            std::int64_t runs) {
     const std::int64_t key = source * endpoints_ + destination;
-    Sum& sum = cells_.empty() ? listed_[key] : cells_[static_cast<std::size_t>(key)];
+    if (cells_.empty()) {
+      constexpr std::size_t kMostListed = std::size_t{1} << 20;
+      if (listed_.size() >= kMostListed && listed_.size() >= 2 * joined_) join();
+      listed_.push_back({key, {elements, runs}});
+      return;
+    }
+    Sum& sum = cells_[static_cast<std::size_t>(key)];
     sum.elements += elements;
     sum.runs += runs;
   }
   /// By ascending source, then destination.
   template <typename Visit>
-  void for_each(const Visit& visit) const {
+  void for_each(const Visit& visit) {
     const auto see = [&](std::int64_t key, const Sum& sum) {
       if (sum.elements > 0) visit(key / endpoints_, key % endpoints_, sum);
     };
     for (std::size_t key = 0; key < cells_.size(); ++key) {
       see(static_cast<std::int64_t>(key), cells_[key]);
     }
-    for (const auto& [key, sum] : listed_) see(key, sum);
+    join();
+    for (const Listed& listed : listed_) see(listed.key, listed.sum);
   }
 
  private:
+  struct Listed {
+    std::int64_t key = 0;
+    Sum sum;
+  };
+  /// Sorts the list, and adds up what has the same key.
+  void join() {
+    const auto before = [](const Listed& x, const Listed& y) { return x.key < y.key; };
+    if (!std::is_sorted(listed_.begin(), listed_.end(), before)) {
+      std::sort(listed_.begin(), listed_.end(), before);
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < listed_.size(); ++i) {
+      if (kept > 0 && listed_[kept - 1].key == listed_[i].key) {
+        listed_[kept - 1].sum.elements += listed_[i].sum.elements;
+        listed_[kept - 1].sum.runs += listed_[i].sum.runs;
+      } else {
+        listed_[kept++] = listed_[i];
+      }
+    }
+    listed_.resize(kept);
+    joined_ = kept;
+  }
+
   std::int64_t endpoints_;
   std::vector<Sum> cells_;
-  std::map<std::int64_t, Sum> listed_;
+  std::vector<Listed> listed_;
+  std::size_t joined_ = 0;  ///< entries after the last join
 };
 
-Traffic totals(const reshard::Reshard::Rate& rate, const Pairs& pairs, std::int64_t endpoints) {
+/// By one endpoint; all are below `endpoints`.
+std::int64_t most_received(const std::vector<fabric::Message>& messages, std::int64_t endpoints) {
+  constexpr std::int64_t kMostCells = std::int64_t{1} << 12;
+  std::int64_t most = 0;
+  if (endpoints <= kMostCells) {
+    std::vector<std::int64_t> received(static_cast<std::size_t>(endpoints), 0);
+    for (const fabric::Message& message : messages) {
+      std::int64_t& bytes = received[static_cast<std::size_t>(message.destination)];
+      bytes += message.bytes;
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+  std::vector<std::pair<std::int32_t, std::int64_t>> received;
+  received.reserve(messages.size());
+  for (const fabric::Message& message : messages) {
+    received.emplace_back(message.destination, message.bytes);
+  }
+  if (!std::is_sorted(received.begin(), received.end())) {
+    std::sort(received.begin(), received.end());
+  }
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    if (i == 0 || received[i].first != received[i - 1].first) bytes = 0;
+    bytes += received[i].second;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Traffic totals(const reshard::Reshard::Rate& rate, Pairs& pairs) {
   Traffic traffic;
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(endpoints), 0);
-  std::vector<std::int64_t> received(static_cast<std::size_t>(endpoints), 0);
+  std::int64_t sender = -1;
+  std::int64_t sent = 0;
+  std::int32_t last = -1;  // the highest receiver
   pairs.for_each([&](std::int64_t source, std::int64_t destination, const Sum& sum) {
     const std::int64_t bytes = rate.of(sum.elements);
     if (source == destination) {
@@ -80,15 +142,14 @@ Traffic totals(const reshard::Reshard::Rate& rate, const Pairs& pairs, std::int6
       return;
     }
     traffic.bytes += bytes;
-    sent[static_cast<std::size_t>(source)] += bytes;
-    received[static_cast<std::size_t>(destination)] += bytes;
+    sent = source == sender ? sent + bytes : bytes;
+    sender = source;
+    traffic.max_sent_bytes = std::max(traffic.max_sent_bytes, sent);
     traffic.messages.push_back({static_cast<std::int32_t>(source),
                                 static_cast<std::int32_t>(destination), bytes, sum.runs});
+    last = std::max(last, static_cast<std::int32_t>(destination));
   });
-  if (!sent.empty()) {
-    traffic.max_sent_bytes = *std::max_element(sent.begin(), sent.end());
-    traffic.max_received_bytes = *std::max_element(received.begin(), received.end());
-  }
+  traffic.max_received_bytes = most_received(traffic.messages, last + 1);
   return traffic;
 }
 
@@ -230,10 +291,12 @@ std::int64_t common_run(const Refinement& refinement) {
   return run;
 }
 
-/// The copy of A that a destination reads.
+/// The copy of A that a destination reads: itself, or the one with the fewest steps(copy,
+/// destination), on a tie the first.
+template <typename Steps>
 std::int64_t nearest_copy(const DealtSide& a, std::int64_t first,
                           const std::vector<std::int64_t>& copies, std::int64_t destination,
-                          const fabric::Topology* routes) {
+                          const Steps& steps) {
   const std::int64_t own = a.endpoint(first);
   if (copies.size() == 1) return own;
   std::int64_t best = own;
@@ -241,22 +304,29 @@ std::int64_t nearest_copy(const DealtSide& a, std::int64_t first,
   for (const std::int64_t copy : copies) {
     const std::int64_t endpoint = a.endpoint(a.sum(first, copy));
     if (endpoint == destination) return endpoint;
-    const bool reached = routes != nullptr && std::max(endpoint, destination) < routes->endpoints();
-    const std::int64_t steps = reached ? routes->distance(0, endpoint, destination) : 0;
-    if (steps >= fewest) continue;
+    const std::int64_t way = steps(endpoint, destination);
+    if (way >= fewest) continue;
     best = endpoint;
-    fewest = steps;
+    fewest = way;
   }
   return best;
 }
 
-/// Between tensors of one layout each.
-Result<Traffic> counted(const DealtSide& a, const DealtSide& b, const reshard::Reshard::Rate& bytes,
-                        std::int64_t endpoints, const fabric::Topology* routes) {
-  const std::vector<std::int64_t> copies_a = copy_offsets(a);
-  const std::vector<std::int64_t> copies_b = copy_offsets(b);
+/// Two tensors of one layout each, and what is common to all ways of counting.
+struct Counted {
+  const DealtSide& a;
+  const DealtSide& b;
+  std::vector<std::int64_t> copies_a;
+  std::vector<std::int64_t> copies_b;
+  std::vector<Cell> cells;  ///< none for an empty tensor
+  std::int64_t run = 1;     ///< common_run
+};
+
+Result<Counted> counted(const DealtSide& a, const DealtSide& b,
+                        const reshard::Reshard::Rate& bytes) {
+  Counted all{a, b, copy_offsets(a), copy_offsets(b), {}, 1};
   Checked most = a.form.shape.elements();
-  most *= std::ssize(copies_b);
+  most *= std::ssize(all.copies_b);
   for (const Fill& fill : a.form.fills) {
     if (fill.kind == Fill::Kind::kPartial) most *= fill.count;
   }
@@ -264,23 +334,103 @@ Result<Traffic> counted(const DealtSide& a, const DealtSide& b, const reshard::R
   TESSERA_CHECK_OK(most.value("the number of bytes that move"));
   const Form first_a = first_copies(a.form);
   const Form first_b = first_copies(b.form);
+  if (first_a.shape.empty()) return all;
+  TESSERA_TRY(const reshard::Shares shares, reshard::meet_shares(first_a, first_b));
+  TESSERA_TRY(const Refinement refinement, reshard::refine_joined(first_a, first_b));
+  TESSERA_TRY(const reshard::VirtualFlows flows,
+              reshard::virtual_flows(first_a, first_b, refinement, shares));
+  TESSERA_TRY(all.cells, CellProduct(a, b).of(flows));
+  all.run = common_run(refinement);
+  return all;
+}
+
+/// The elements between endpoints.
+template <typename Steps>
+Pairs pairs_of(const Counted& all, std::int64_t endpoints, const Steps& steps) {
   Pairs pairs(endpoints);
-  if (!first_a.shape.empty()) {
-    TESSERA_TRY(const reshard::Shares shares, reshard::meet_shares(first_a, first_b));
-    TESSERA_TRY(const Refinement refinement, reshard::refine_joined(first_a, first_b));
-    TESSERA_TRY(const reshard::VirtualFlows flows,
-                reshard::virtual_flows(first_a, first_b, refinement, shares));
-    TESSERA_TRY(const std::vector<Cell> cells, CellProduct(a, b).of(flows));
-    const std::int64_t run = common_run(refinement);
-    for (const Cell& cell : cells) {
-      const std::int64_t runs = ceil_div(cell.elements, run);
-      for (const std::int64_t copy : copies_b) {
-        const std::int64_t to = b.endpoint(b.sum(cell.b, copy));
-        pairs.add(nearest_copy(a, cell.a, copies_a, to, routes), to, cell.elements, runs);
-      }
+  for (const Cell& cell : all.cells) {
+    const std::int64_t runs = ceil_div(cell.elements, all.run);
+    for (const std::int64_t copy : all.copies_b) {
+      const std::int64_t to = all.b.endpoint(all.b.sum(cell.b, copy));
+      pairs.add(nearest_copy(all.a, cell.a, all.copies_a, to, steps), to, cell.elements, runs);
     }
   }
-  return totals(bytes, pairs, endpoints);
+  return pairs;
+}
+
+std::int64_t replicas(const Form& form) {
+  Checked count = 1;
+  for (const Fill& fill : form.fills) {
+    if (fill.kind == Fill::Kind::kReplicate) count *= fill.count;
+  }
+  return count.saturated();
+}
+
+bool is_sorted_and_distinct(std::vector<std::int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+}
+
+/// The kind of a move in which something is not where it was, in its slot: the rules of
+/// reshard::ReshardKind by endpoints.
+reshard::ReshardKind kind_of_counted(const Counted& all) {
+  using reshard::ReshardKind;
+  const auto endpoints = [](const DealtSide& side, std::int64_t first,
+                            const std::vector<std::int64_t>& copies) {
+    std::vector<std::int64_t> ends;
+    for (const std::int64_t copy : copies) ends.push_back(side.endpoint(side.sum(first, copy)));
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    return ends;
+  };
+  std::vector<std::pair<std::int64_t, std::int64_t>> tiles;  // by their first endpoints
+  std::vector<std::int64_t> of_a;
+  std::vector<std::int64_t> of_b;
+  bool stays = true;
+  for (const Cell& cell : all.cells) {
+    const std::vector<std::int64_t> a = endpoints(all.a, cell.a, all.copies_a);
+    const std::vector<std::int64_t> b = endpoints(all.b, cell.b, all.copies_b);
+    stays = stays && a == b;
+    tiles.emplace_back(a.front(), b.front());
+    of_a.insert(of_a.end(), a.begin(), a.end());
+    of_b.insert(of_b.end(), b.begin(), b.end());
+  }
+  const auto only_one = [](const std::vector<std::int64_t>& ends) {
+    return std::all_of(ends.begin(), ends.end(), [&](std::int64_t e) { return e == ends.front(); });
+  };
+  const bool one_a = only_one(of_a);
+  const bool one_b = only_one(of_b);
+  if (one_a && !one_b) return ReshardKind::kScatter;
+  if (one_b && !one_a) return ReshardKind::kGather;
+  if (stays) return ReshardKind::kReshard;
+  std::sort(tiles.begin(), tiles.end());
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+  of_a.clear();
+  of_b.clear();
+  for (const auto& [from, to] : tiles) {
+    of_a.push_back(from);
+    of_b.push_back(to);
+  }
+  if (!is_sorted_and_distinct(of_a) || !is_sorted_and_distinct(of_b)) return ReshardKind::kReshard;
+  const bool more = replicas(all.b.form) > replicas(all.a.form);
+  return more ? ReshardKind::kReplicate : ReshardKind::kRedistribute;
+}
+
+/// Both sides in short form. kShapeMismatch where A and B are not of one tensor.
+struct BothSides {
+  DealtSide a;
+  DealtSide b;
+};
+Result<BothSides> both_sides(const Machine& machine, const Stored& a, const Stored& b) {
+  if (a.placement.shape() != b.placement.shape()) {
+    return Error{ErrorCode::kShapeMismatch,
+                 cat("A has the shape ", bracketed(a.placement.shape().extents()), " and B ",
+                     bracketed(b.placement.shape().extents())),
+                 std::nullopt, "a move is of one tensor: give A and B the same shape"};
+  }
+  TESSERA_TRY(DealtSide from, dealt_side(a, machine));
+  TESSERA_TRY(DealtSide to, dealt_side(b, machine));
+  return BothSides{std::move(from), std::move(to)};
 }
 
 }  // namespace
@@ -304,25 +454,68 @@ Result<Traffic> mesh_traffic(const reshard::Reshard& reshard) {
         pairs.add(t.source, t.destination, t.elements, t.elements / run_of(t));
         return ok_status();
       }));
-  return totals(reshard.byte_rate(), pairs, endpoints);
+  return totals(reshard.byte_rate(), pairs);
 }
 
 Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,
                                  const fabric::Topology* routes) {
-  if (a.placement.layout() != nullptr && b.placement.layout() != nullptr) {
-    if (a.placement.shape() != b.placement.shape()) {
-      return Error{ErrorCode::kShapeMismatch,
-                   cat("A has the shape ", bracketed(a.placement.shape().extents()), " and B ",
-                       bracketed(b.placement.shape().extents())),
-                   std::nullopt, "a move is of one tensor: give A and B the same shape"};
-    }
-    TESSERA_TRY(const DealtSide from, dealt_side(a, machine));
-    TESSERA_TRY(const DealtSide to, dealt_side(b, machine));
-    return counted(from, to, reshard::byte_rate_of(a.placement.atom().storage),
-                   EndpointNumbers(machine).count(), routes);
+  if (a.placement.layout() == nullptr || b.placement.layout() == nullptr) {
+    TESSERA_TRY(const MachineReshard move, reshard_on(machine, a, b));
+    return mesh_traffic(move.reshard);
   }
-  TESSERA_TRY(const MachineReshard move, reshard_on(machine, a, b));
-  return mesh_traffic(move.reshard);
+  TESSERA_TRY(const BothSides sides, both_sides(machine, a, b));
+  const reshard::Reshard::Rate bytes = reshard::byte_rate_of(a.placement.atom().storage);
+  TESSERA_TRY(const Counted all, counted(sides.a, sides.b, bytes));
+  Pairs pairs = pairs_of(all, EndpointNumbers(machine).count(),
+                         [&](std::int64_t copy, std::int64_t to) -> std::int64_t {
+                           const bool reached =
+                               routes != nullptr && std::max(copy, to) < routes->endpoints();
+                           return reached ? routes->distance(0, copy, to) : 0;
+                         });
+  return totals(bytes, pairs);
+}
+
+Result<CountedMove> counted_move(const Machine& machine, const Stored& a, const Stored& b) {
+  TESSERA_TRY(const BothSides sides, both_sides(machine, a, b));
+  const reshard::Reshard::Rate bytes = reshard::byte_rate_of(a.placement.atom().storage);
+  TESSERA_TRY(const Counted all, counted(sides.a, sides.b, bytes));
+  CountedMove move;
+  if (all.cells.empty()) {
+    move.kind = reshard::ReshardKind::kIdentity;
+    return move;
+  }
+  // The copy whose number is nearest, as on a mesh of one axis.
+  Pairs pairs = pairs_of(all, EndpointNumbers(machine).count(),
+                         [](std::int64_t copy, std::int64_t to) { return std::abs(copy - to); });
+  constexpr std::int64_t kWaveletBytes = 4;
+  pairs.for_each([&](std::int64_t source, std::int64_t destination, const Sum& sum) {
+    const std::int64_t size = bytes.of(sum.elements);
+    if (source == destination) {
+      move.cost.local_bytes += size;
+      return;
+    }
+    move.cost.bytes += size;
+    move.cost.wavelets += ceil_div(size, kWaveletBytes);
+    ++move.cost.messages;
+    move.pairs.push_back({source, destination, sum.elements, size});
+  });
+  TESSERA_TRY(const bool same, is_same(machine, a, b));
+  if (same) {
+    move.kind = reshard::ReshardKind::kIdentity;
+    return move;
+  }
+  TESSERA_TRY(const reshard::Shares shares,
+              reshard::meet_shares(first_copies(sides.a.form), first_copies(sides.b.form)));
+  if (shares.reduces() && shares.to == 1) {
+    move.kind = reshard::ReshardKind::kReduce;
+    return move;
+  }
+  if (shares.from > 1 || shares.to > 1) {
+    return Error{ErrorCode::kNotSupported, "the kind of a move that keeps shares is not counted",
+                 std::nullopt, "combine the shares, or use larger pages"};
+  }
+  move.kind = kind_of_counted(all);
+  return move;
 }
 
 }  // namespace tessera::moves

@@ -7,6 +7,8 @@
 #include "tessera/base/result.h"
 #include "tessera/fabric/topology.h"
 #include "tessera/moves/stored.h"
+#include "tessera/reshard/cost.h"
+#include "tessera/reshard/transfers.h"
 
 namespace tessera::moves {
 
@@ -40,5 +42,20 @@ Result<Traffic> mesh_traffic(const reshard::Reshard& reshard);
 /// Errors: those of on_endpoints and Reshard::make; kTooLarge.
 Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,
                                  const fabric::Topology* routes);
+
+/// What is said of a move as a reshard: its kind, what crosses, between which endpoints.
+struct CountedMove {
+  reshard::ReshardKind kind = reshard::ReshardKind::kReshard;
+  reshard::ReshardCost cost;  ///< without a fabric
+  /// Pairs of different endpoints, by source and then destination.
+  std::vector<reshard::PairBytes> pairs;
+};
+
+/// The same as kind_of, cost_of and pairs_of say of reshard_on, counted as endpoint_traffic does:
+/// for tensors of more pages than can be listed. Rows and columns of pages are not told apart, so a
+/// TRANSPOSE counts as a REDISTRIBUTE.
+/// Errors: as endpoint_traffic; kNotSupported for tensors of several layouts, and where B keeps
+/// shares.
+Result<CountedMove> counted_move(const Machine& machine, const Stored& a, const Stored& b);
 
 }  // namespace tessera::moves

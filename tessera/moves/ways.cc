@@ -8,7 +8,6 @@
 
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
 #include "tessera/moves/collective_ways.h"
 #include "tessera/moves/place_work.h"
 #include "tessera/moves/through_places.h"
@@ -183,6 +182,7 @@ class Pricer {
           {Step::Kind::kExchange, std::nullopt, traffic.bytes, "", "", ""});
       return found;
     }
+    tables_.emplace(model_.tables(), machine_, *routes);
     name_missing(*routes);
     if (keeps_shares(ends_.a.placement) && !keeps_shares(ends_.b.placement)) {
       work_.reduced_per_cycle =
@@ -202,28 +202,20 @@ class Pricer {
       found.push_back(std::move(way));
     }
     if (reshard != nullptr) {
-      TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, *routes, found));
+      TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, found));
     }
     return found;
   }
 
-  /// True if every element is where it was, in the same memory.
-  Result<bool> nothing_changes() const {
-    if (ends_.memory_a != ends_.memory_b || ends_.a.spread != ends_.b.spread) {
-      return false;
-    }
-    TESSERA_TRY(const Comparison same, same_on_device(ends_.a.placement, ends_.b.placement));
-    return same.equal;
-  }
+  Result<bool> nothing_changes() const { return is_same(machine_, ends_.a, ends_.b); }
 
   /// The algorithms of collectives. Their blocks are packed before the first round, each once
   /// however many places receive it, and what each place receives is unpacked after the last; pages
   /// in banks are sent as they are.
   Status add_collectives(const Traffic& traffic, const reshard::Reshard& reshard,
-                         const MemberEnds& ends, const fabric::Topology& routes,
-                         std::vector<Way>& found) {
+                         const MemberEnds& ends, std::vector<Way>& found) {
     TESSERA_TRY(const std::vector<CollectiveWay> ways,
-                collective_ways(reshard, ends, work_, routes, machine_));
+                collective_ways(reshard, ends, work_, **tables_, machine_));
     const std::int64_t held = ends_.a.placement.allocated_bytes();
     for (const CollectiveWay& collective : ways) {
       Way way{collective.name, {}};
@@ -359,7 +351,7 @@ class Pricer {
       work_.through->add_inside(ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
                                 messages);
     }
-    TESSERA_TRY(fabric::BestTravel best, fabric::best_travel(routes, machine_, messages));
+    TESSERA_TRY(fabric::BestTravel best, (*tables_)->network.best(messages));
     use_travel(best.travel);
     use_memories();
     use_links_between_devices(routes, messages);
@@ -367,7 +359,7 @@ class Pricer {
                                  ? "through places"
                                  : cat(packed ? "packed " : "", name_of(best.travel));
     Way way{name, {}, std::move(best.cost)};
-    const double memory = work_.places.memory_cycles(messages);
+    const double memory = work_.places.memory_cycles(messages, **tables_);
     if (memory > way.network->cycles) {
       way.network->cycles = memory;
       way.network->dominated_by = fabric::Term::kMemory;
@@ -414,6 +406,7 @@ class Pricer {
   const Ends& ends_;
   Rates& rates_;
   RoundWork work_;
+  std::optional<PriceTablesPool::Lease> tables_;  ///< where there are routes
 };
 
 }  // namespace

@@ -139,7 +139,7 @@ struct SuiteFlag {
 
 Status check_flags(const Request& request) {
   static const std::vector<SuiteFlag> kSuiteFlags = {
-      {"only", {"relayout", "mpi", "ranks", "memory"}},
+      {"only", {"relayout", "moves", "mpi", "ranks", "memory"}},
       {"data", {"memory"}},
       {"size", {"relayout"}},
       {"threads", {"relayout", "mpi"}},
@@ -236,7 +236,7 @@ Result<Verdict> run(const Request& request, Console& console) {
                 bench_memory({request.has("quick"), request.text("only"), request.text("data")}));
     return print(report, console);
   }
-  const BenchOptions options{request.has("quick")};
+  const BenchOptions options{request.has("quick"), request.text("only")};
   const std::string& suite = request.text("suite");
   TESSERA_TRY(const BenchReport report, suite == "reshard" ? bench_reshard(options)
                                         : suite == "moves" ? bench_moves(options)
@@ -311,7 +311,8 @@ Verb bench_verb() {
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout, mpi, ranks, memory: only cases whose name, such as tile/8192x8192/f32, contains "
+       "relayout, moves, mpi, ranks, memory: only cases whose name, such as tile/8192x8192/f32, "
+       "contains "
        "this"},
       {"size", ValueKind::kNumbers, "BYTES",
        "relayout: approximate bytes to move; default 268435456,4194304"},

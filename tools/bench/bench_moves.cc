@@ -12,6 +12,7 @@
 #include "tessera/notation/tensor_fit.h"
 #include "tools/bench/bench_report.h"
 #include "tools/bench/measure.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
@@ -61,10 +62,15 @@ Result<BenchReport> bench_moves(const BenchOptions& options) {
       TESSERA_TRY(const Machine* const machine, find_machine(name));
       TESSERA_TRY(const moves::MoveModel model, moves::MoveModel::make(*machine));
       for (const bench::EverydayMove& move : bench::everyday_moves(name)) {
+        if (cat(name, "/", move.name).find(options.only) == std::string::npos) continue;
         TESSERA_TRY(BenchCase result, measure_price(model, move, options));
         report.cases.push_back(std::move(result));
       }
     }
+  }
+  if (report.cases.empty()) {
+    return Error{ErrorCode::kUsage, cat("no case name contains '", printable(options.only), "'"),
+                 std::nullopt, "tessera bench moves --quick lists the names"};
   }
   return report;
 }

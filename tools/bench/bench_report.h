@@ -41,6 +41,7 @@ struct BenchReport {
 
 struct BenchOptions {
   bool quick = false;  ///< small and few cases: shows that everything runs; the times mean nothing
+  std::string only;    ///< moves: cases whose name contains this; empty for all
 };
 
 /// Sets `ratio` from the first peer.

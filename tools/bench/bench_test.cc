@@ -112,6 +112,13 @@ TEST(Bench, RelayoutTakesSomeCasesOnly) {
   EXPECT_EQ(run({"bench", "relayout", "--size", "1", "--json"}).error_code(), "out_of_range");
 }
 
+TEST(Bench, MovesTakesSomeCasesOnly) {
+  const Answer one = run({"bench", "moves", "--quick", "--only", "spyre/gather", "--json"});
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(one.json()["cases"].size(), 1U) << one.out;
+  EXPECT_EQ(run({"bench", "moves", "--only", "nothing", "--json"}).error_code(), "usage");
+}
+
 TEST(Bench, TextIsATable) {
   const Answer answer = run({"bench", "layout", "--quick"});
   EXPECT_EQ(answer.status, 0);

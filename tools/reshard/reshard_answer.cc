@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "tessera/base/text.h"
+#include "tessera/moves/stored.h"
+#include "tessera/moves/traffic.h"
 #include "tessera/notation/same_places.h"
 #include "tessera/notation/tensor_fit.h"
 #include "tools/files/mapped_file.h"
@@ -31,7 +33,7 @@ Status check_routes(const reshard::PhysicalMesh& physical, const ReshardQuestion
 
 /// Whether memory suffices: an error, a warning, or the figures.
 Status ask_memory(const Machine& machine, ReshardAnswer& answer) {
-  Result<reshard::Feasibility> memory = reshard::feasible(answer.reshard, machine);
+  Result<reshard::Feasibility> memory = reshard::feasible(*answer.reshard, machine);
   if (memory) {
     answer.memory = *std::move(memory);
     return ok_status();
@@ -118,7 +120,7 @@ Status warn_of_numbers(const Tensor& a, const Tensor& b, const Machine& machine,
 /// The loads of links, where they are requested or not too many.
 Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
   if (!(question.heat || question.heat_by_default) || !answer.cost.fabric) return ok_status();
-  Result<reshard::LinkLoads> loads = reshard::link_loads(answer.reshard);
+  Result<reshard::LinkLoads> loads = reshard::link_loads(*answer.reshard);
   if (loads) {
     answer.loads = *std::move(loads);
     return ok_status();
@@ -132,7 +134,7 @@ Status ask_heat(const ReshardQuestion& question, ReshardAnswer& answer) {
 
 /// Why an optional simulation is not run; empty when it is.
 std::string why_not(const ReshardAnswer& answer, const ReshardQuestion& question) {
-  if (!answer.cost.fabric) return answer.reshard.physical().why_no_fabric;
+  if (!answer.cost.fabric) return answer.physical.why_no_fabric;
   if (question.simulate == SimulateWhen::kNever) return "not requested";
   if (question.simulate == SimulateWhen::kAlways || !question.trace.empty()) return "";
   if (answer.cost.fabric->link_hops > kMostAutoHops) {
@@ -163,37 +165,65 @@ Status ask_simulation(const ReshardQuestion& question, ReshardAnswer& answer) {
   const bool traced = !question.trace.empty();
   const bool by_default = question.simulate == SimulateWhen::kAuto && !traced;
   Result<SimulatedReshard> simulated =
-      simulate_messages(answer.reshard, question.mode, kMostMessages, traced);
+      simulate_messages(*answer.reshard, question.mode, kMostMessages, traced);
   if (!simulated && by_default) {
     answer.why_not_simulated = simulated.error().message;
     return ok_status();
   }
   if (!simulated) return simulated.error();
   if (traced) {
-    const std::string title =
-        cat(reshard::kind_name(answer.kind), " of ", answer.cost.bytes, " bytes on ",
-            answer.reshard.physical().mesh.to_string(), " places");
+    const std::string title = cat(reshard::kind_name(answer.kind), " of ", answer.cost.bytes,
+                                  " bytes on ", answer.physical.mesh.to_string(), " places");
     TESSERA_TRY(const std::string text,
-                trace_text(title, answer.reshard.physical().mesh, simulated->messages));
+                trace_text(title, answer.physical.mesh, simulated->messages));
     TESSERA_CHECK_OK(write_whole(question.trace, text));
   }
   answer.simulation = std::move(simulated->simulation);
   return ok_status();
 }
 
-/// The move as a reshard whose kind and messages are shown. Where the types differ, the elements of
-/// A already have the type of B.
-Result<reshard::Reshard> reshard_to_show(const Machine& machine, const moves::Stored& a,
-                                         const moves::Stored& b) {
+/// The move whose kind and messages are shown. Where the types differ, the elements of A already
+/// have the type of B.
+Result<moves::Stored> moved_tensor(const moves::Stored& a, const moves::Stored& b) {
   const Placement& to = b.placement;
   moves::Stored from = a;
-  if (a.placement.dtype() != to.dtype() || a.placement.atom().storage != to.atom().storage) {
-    Result<Placement> same = moves::retyped(a.placement, to.dtype(), to.atom().storage);
-    if (!same) return same.error();
-    from.placement = *std::move(same);
+  if (a.placement.dtype() == to.dtype() && a.placement.atom().storage == to.atom().storage) {
+    return from;
   }
-  TESSERA_TRY(moves::MachineReshard made, moves::reshard_on(machine, from, b));
-  return std::move(made.reshard);
+  TESSERA_TRY(from.placement, moves::retyped(a.placement, to.dtype(), to.atom().storage));
+  return from;
+}
+
+bool is_too_large(const Error& error) { return error.code == ErrorCode::kTooLarge; }
+
+/// The kind and the messages of a move between memories whose pages are too many to be listed.
+/// `why` is the error of listing them, which stands where they cannot be counted either, or where
+/// what is asked for needs the list.
+Status count_pages(const moves::Stored& a, const moves::Stored& b, const ReshardQuestion& question,
+                   const Error& why, ReshardAnswer& answer) {
+  const Machine& machine = *answer.machine;
+  TESSERA_TRY(const std::size_t memory_a, moves::memory_of(a, machine));
+  TESSERA_TRY(const std::size_t memory_b, moves::memory_of(b, machine));
+  const bool on_places =
+      moves::is_on_places(a, machine, memory_a) && moves::is_on_places(b, machine, memory_b);
+  if (on_places || question.relabel || question.staging_bytes) return why;
+  TESSERA_TRY(const moves::Stored from, moved_tensor(a, b));
+  Result<moves::CountedMove> counted = moves::counted_move(machine, from, b);
+  if (!counted) return why;
+  answer.reshard.reset();
+  TESSERA_TRY(answer.physical.mesh, Shape::make({moves::EndpointNumbers(machine).count()}));
+  answer.physical.fabric.reset();
+  answer.physical.why_no_fabric =
+      cat("the memories of ", machine.name, " are not places of a mesh");
+  TESSERA_CHECK_OK(check_routes(answer.physical, question));
+  answer.kind = counted->kind;
+  const bool stays = answer.move->space_a == answer.move->space_b && answer.move->same_types;
+  if (answer.kind == reshard::ReshardKind::kIdentity && !stays) {
+    answer.kind = reshard::ReshardKind::kReshard;
+  }
+  answer.cost = counted->cost;
+  if (question.pairs) answer.pairs = std::move(counted->pairs);
+  return ok_status();
 }
 
 /// A better order of B's places is sought among places only.
@@ -205,6 +235,36 @@ Status check_relabel(const ReshardQuestion& question, const moves::Move& move,
   return Error{ErrorCode::kNotSupported,
                cat("places cannot be relabelled between ", move.space_a, " and ", move.space_b),
                std::nullopt, "omit --relabel"};
+}
+
+/// The kind and the cost of the reshard in the answer.
+Status ask_kind_and_cost(const ReshardQuestion& question, ReshardAnswer& answer) {
+  if (answer.move && !question.relabel) {
+    TESSERA_TRY(answer.kind, moves::kind_of(*answer.move, *answer.reshard));
+  } else {
+    TESSERA_TRY(answer.kind, reshard::kind_of(*answer.reshard));
+  }
+  TESSERA_TRY(answer.cost, reshard::cost_of(*answer.reshard));
+  if (question.pairs) {
+    TESSERA_TRY(answer.pairs, reshard::pairs_of(*answer.reshard, kMostPairs));
+  }
+  return ok_status();
+}
+
+/// The reshard of the answer, with its kind and cost; on the way, B on better places.
+Status ask_reshard(const SamePlaces& places, Result<reshard::Reshard> made,
+                   const ReshardQuestion& question, ReshardAnswer& answer) {
+  if (!made) return made.error();
+  reshard::Reshard reshard = *std::move(made);
+  if (answer.move) TESSERA_CHECK_OK(check_relabel(question, *answer.move, reshard));
+  TESSERA_CHECK_OK(check_routes(reshard.physical(), question));
+  if (question.relabel) {
+    TESSERA_TRY(answer.relabelled, reshard::relabel(reshard));
+    TESSERA_TRY(reshard, reshard::Reshard::make(places.a, answer.relabelled->to, answer.physical));
+  }
+  answer.physical = reshard.physical();
+  answer.reshard = std::move(reshard);
+  return ask_kind_and_cost(question, answer);
 }
 
 }  // namespace
@@ -243,7 +303,7 @@ std::optional<std::int64_t> ReshardAnswer::cycles() const {
 }
 
 std::optional<std::int64_t> ReshardAnswer::lower_bound_cycles() const {
-  if (!cost.fabric || !reshard.physical().fabric->static_routes) return std::nullopt;
+  if (!cost.fabric || !physical.fabric->static_routes) return std::nullopt;
   // Its formula, too, is a model: a schedule may take a cycle less.
   return std::min(cost.fabric->cycles, cycles().value_or(cost.fabric->cycles));
 }
@@ -264,61 +324,39 @@ Result<ReshardAnswer> answer_reshard(const Tensor& a, const Tensor& b,
   TESSERA_TRY(const reshard::PhysicalMesh physical,
               machine ? reshard::PhysicalMesh::of(*machine)
                       : reshard::PhysicalMesh::around(places.a, places.b));
-  std::optional<moves::Move> priced;
-  std::optional<reshard::Reshard> made;
+  ReshardAnswer answer;
+  answer.physical = physical;
+  answer.target = machine ? machine->name : std::string();
+  answer.clock_hz = machine ? machine->clock_hz : std::nullopt;
+  answer.machine = machine;
   if (machine) {
     const moves::Stored from{places.a, question.space_a, notation::spread_of(a)};
     const moves::Stored to{places.b, question.space_b, notation::spread_of(b)};
     TESSERA_TRY(const moves::MoveModel model, moves::MoveModel::make(*machine));
-    TESSERA_TRY(priced, model.price(from, to));
-    TESSERA_TRY(made, reshard_to_show(*machine, from, to));
-    TESSERA_CHECK_OK(check_relabel(question, *priced, *made));
+    TESSERA_TRY(answer.move, model.price(from, to));
+    TESSERA_TRY(const moves::Stored moved, moved_tensor(from, to));
+    Result<moves::MachineReshard> shown = moves::reshard_on(*machine, moved, to);
+    const Status asked = ask_reshard(
+        places, shown ? Result<reshard::Reshard>(std::move(shown->reshard)) : shown.error(),
+        question, answer);
+    if (!asked && !is_too_large(asked.error())) return asked.error();
+    if (!asked) TESSERA_CHECK_OK(count_pages(from, to, question, asked.error(), answer));
   } else {
-    TESSERA_TRY(made, reshard::Reshard::make(places.a, places.b, physical));
-  }
-  reshard::Reshard reshard = *std::move(made);
-  TESSERA_CHECK_OK(check_routes(reshard.physical(), question));
-  std::optional<reshard::Relabelled> relabelled;
-  if (question.relabel) {
-    TESSERA_TRY(relabelled, reshard::relabel(reshard));
-    TESSERA_TRY(reshard, reshard::Reshard::make(places.a, relabelled->to, physical));
-  }
-  ReshardAnswer answer{.target = machine ? machine->name : std::string(),
-                       .clock_hz = machine ? machine->clock_hz : std::nullopt,
-                       .reshard = std::move(reshard),
-                       .kind = {},
-                       .cost = {},
-                       .relabelled = std::move(relabelled),
-                       .memory = {},
-                       .chunks = {},
-                       .loads = {},
-                       .pairs = {},
-                       .simulation = {},
-                       .why_not_simulated = {},
-                       .warnings = {},
-                       .machine = machine,
-                       .move = std::move(priced)};
-  if (answer.move && !question.relabel) {
-    TESSERA_TRY(answer.kind, moves::kind_of(*answer.move, answer.reshard));
-  } else {
-    TESSERA_TRY(answer.kind, reshard::kind_of(answer.reshard));
+    TESSERA_CHECK_OK(ask_reshard(places, reshard::Reshard::make(places.a, places.b, physical),
+                                 question, answer));
   }
   if (machine) {
     TESSERA_CHECK_OK(warn_of_numbers(a, b, *machine, answer));
     const bool one_memory = answer.move->space_a == answer.move->space_b &&
-                            answer.move->same_types &&
-                            answer.reshard.physical().mesh == machine->shape();
+                            answer.move->same_types && answer.reshard &&
+                            answer.physical.mesh == machine->shape();
     TESSERA_CHECK_OK(one_memory ? ask_memory(*machine, answer)
                                 : ask_both_memories(a, b, *machine, answer));
   }
-  TESSERA_TRY(answer.cost, reshard::cost_of(answer.reshard));
   if (question.staging_bytes) {
-    TESSERA_TRY(answer.chunks, reshard::chunk(answer.reshard, *question.staging_bytes));
+    TESSERA_TRY(answer.chunks, reshard::chunk(*answer.reshard, *question.staging_bytes));
   }
   TESSERA_CHECK_OK(ask_heat(question, answer));
-  if (question.pairs) {
-    TESSERA_TRY(answer.pairs, reshard::pairs_of(answer.reshard, kMostPairs));
-  }
   TESSERA_CHECK_OK(ask_simulation(question, answer));
   return answer;
 }

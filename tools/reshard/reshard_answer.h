@@ -53,9 +53,10 @@ struct ReshardWarning {
 
 /// The answer. Where B was given better places, everything describes the reshard from A to that B.
 struct ReshardAnswer {
-  std::string target;                    ///< empty without one
-  std::optional<std::int64_t> clock_hz;  ///< of the target, where it is published
-  reshard::Reshard reshard;
+  std::string target;                       ///< empty without one
+  std::optional<std::int64_t> clock_hz;     ///< of the target, where it is published
+  reshard::PhysicalMesh physical;           ///< the places, or the endpoints of the target
+  std::optional<reshard::Reshard> reshard;  ///< empty where pages are too many to be listed
   reshard::ReshardKind kind = reshard::ReshardKind::kReshard;
   reshard::ReshardCost cost;
   std::optional<reshard::Relabelled> relabelled;

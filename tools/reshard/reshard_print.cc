@@ -53,11 +53,11 @@ Json simulation_json(const fabric::Simulation& simulation) {
 
 /// True if the places of the reshard are endpoints: banks and memories besides the places.
 bool between_memories(const ReshardAnswer& answer) {
-  return answer.machine && answer.reshard.physical().mesh != answer.machine->shape();
+  return answer.machine && answer.physical.mesh != answer.machine->shape();
 }
 
 std::string where_text(const ReshardAnswer& answer) {
-  const reshard::PhysicalMesh& physical = answer.reshard.physical();
+  const reshard::PhysicalMesh& physical = answer.physical;
   if (between_memories(answer)) {
     const moves::Move& move = *answer.move;
     return move.space_a == move.space_b
@@ -96,7 +96,7 @@ std::string_view kind_text(const ReshardAnswer& answer) {
 
 /// One end of a message.
 Json end_json(const ReshardAnswer& answer, std::int64_t number) {
-  const Shape& mesh = answer.reshard.physical().mesh;
+  const Shape& mesh = answer.physical.mesh;
   return between_memories(answer) ? endpoint_json(*answer.machine, number)
                                   : Json(mesh.delinear(number));
 }
@@ -130,7 +130,7 @@ class TextPrinter {
 };
 
 void print_fabric(const ReshardAnswer& answer, TextPrinter& printer) {
-  const reshard::PhysicalMesh& physical = answer.reshard.physical();
+  const reshard::PhysicalMesh& physical = answer.physical;
   if (!answer.cost.fabric) {
     if (!answer.move) {
       printer.line(cat("links, distances and cycles are not known: ", physical.why_no_fabric));
@@ -259,8 +259,8 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out) {
   json["simulated_cycles"] = answer.simulation ? Json(answer.simulation->cycles) : Json();
   if (!answer.simulation) json["why_not_simulated"] = answer.why_not_simulated;
   json["target"] = answer.target.empty() ? Json() : Json(answer.target);
-  json["mesh"] = between_memories(answer) ? answer.machine->shape().extents()
-                                          : answer.reshard.physical().mesh.extents();
+  json["mesh"] =
+      between_memories(answer) ? answer.machine->shape().extents() : answer.physical.mesh.extents();
   if (answer.move) add_steps_json(*answer.move, *answer.machine, json);
   if (answer.simulation) json["simulation"] = simulation_json(*answer.simulation);
   if (answer.relabelled) json["relabel"] = relabel_json(*answer.relabelled);

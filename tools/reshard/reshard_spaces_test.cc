@@ -129,6 +129,32 @@ TEST(ReshardSpaces, WhatDoesNotFitItsMemoryIsSaid) {
   EXPECT_EQ(gathered.error_code(), "does_not_fit");
 }
 
+/// 10 GB in 5,120,000 tiles, from a host that reads 14 GB/s.
+TEST(ReshardSpaces, TensorsOfMillionsOfPagesAreCounted) {
+  const std::string tiles =
+      "tensor<80000x65536xbf16, native<mesh=[], {d0} / (32 -> mem*2097152!tile, 1 -> "
+      "mem*32!tile), {d1} / (32 -> mem*1024!tile, 1 -> mem!tile), atom=tile(32x32, bf16)>>";
+  const std::vector<std::string> move = {tiles,       tiles,    "--target",  "wormhole",
+                                         "--space-a", "system", "--space-b", "dram"};
+  const Json json = ask(move);
+  EXPECT_EQ(json["kind"], "SCATTER");
+  EXPECT_EQ(json["bytes"], std::int64_t{80000} * 65536 * 2);
+  EXPECT_EQ(json["messages"], 12);
+  EXPECT_NEAR(json["seconds"].get<double>(), 80000.0 * 65536 * 2 / 14e9, 1e-5);
+  std::vector<std::string> pairs = move;
+  pairs.push_back("--pairs");
+  EXPECT_EQ(ask(pairs)["pairs"].size(), 12U);
+  const Json same =
+      ask({tiles, tiles, "--target", "wormhole", "--space-a", "dram", "--space-b", "dram"});
+  EXPECT_EQ(same["kind"], "IDENTITY");
+  EXPECT_EQ(same["seconds"], 0.0);
+  // What needs the list of pages says that they are too many.
+  std::vector<std::string> rounds = move;
+  rounds.insert(rounds.begin(), "reshard");
+  rounds.insert(rounds.end(), {"--staging", "65536", "--json"});
+  EXPECT_EQ(run(rounds).error_code(), "too_large");
+}
+
 /// 1 MB of f32 and 512 KB of bf16 on each place, of 1364 KB.
 TEST(ReshardSpaces, BothTypesOfACastMustFit) {
   const std::string wide = "tensor<4096x4096xf32, pyflame.Grid(8, 8)>";

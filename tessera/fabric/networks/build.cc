@@ -188,13 +188,6 @@ void add_places(const MeshLevel& level, Topology::Parts& parts) {
   }
 }
 
-void add_pair_tables(Topology::Parts& parts) {
-  if (parts.devices != 1) return;
-  std::vector<std::int64_t> routers;
-  for (const Spot& spot : parts.places) routers.push_back(spot.router);
-  for (InnerNetwork& inner : parts.inner) inner.pairs = PairTable::of(inner.grid, routers);
-}
-
 /// The routers at which a bank or a shared memory is reached.
 void add_alternatives(const std::vector<Place>& at, Topology::Parts& parts) {
   const std::size_t inner = parts.router_extents.size();
@@ -258,6 +251,18 @@ Status add_memories(const Machine& machine, Topology::Parts& parts) {
   return ok_status();
 }
 
+/// For the endpoints up to the first that has several routers.
+void add_pair_tables(Topology::Parts& parts) {
+  if (parts.devices != 1) return;
+  std::vector<std::int64_t> routers;
+  for (const Spot& spot : parts.places) routers.push_back(spot.router);
+  for (const MemoryEnd& end : parts.memories) {
+    if (end.count != 1) break;
+    routers.push_back(parts.alternatives[end.first].router);
+  }
+  for (InnerNetwork& inner : parts.inner) inner.pairs = PairTable::of(inner.grid, routers);
+}
+
 }  // namespace
 
 Result<Topology> Topology::of(const Machine& machine) {
@@ -273,8 +278,9 @@ Result<Topology> Topology::of(const Machine& machine) {
   TESSERA_CHECK_OK(add_outer_levels(machine, *parts));
   // The number of places does not exceed that of routers, whose links are counted by now.
   add_places(machine.mesh.back(), *parts);
-  add_pair_tables(*parts);
+  parts->device_routes = DeviceRoutes::of(*parts);
   TESSERA_CHECK_OK(add_memories(machine, *parts));
+  add_pair_tables(*parts);
   TESSERA_CHECK_OK(add_ports(machine, *parts));
   return Topology(std::move(parts));
 }

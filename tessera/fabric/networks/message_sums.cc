@@ -2,6 +2,7 @@
 #include "tessera/fabric/networks/message_sums.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "tessera/base/text.h"
 
@@ -29,6 +30,11 @@ struct MessageSums::Totals {
     include(there, {steps.there, steps.there});
     include(there_and_back, {steps.there + steps.back, steps.there + steps.back});
   }
+  /// A route between devices.
+  void add_between(std::int64_t size, std::int64_t steps) {
+    hops += static_cast<unsigned __int128>(size) * static_cast<std::uint64_t>(steps);
+    longest_distance = std::max(longest_distance, steps);
+  }
   /// False if a sum overflows.
   bool add(const PlainMessages::Sums& sums) {
     bytes += sums.bytes;
@@ -43,11 +49,24 @@ MessageSums::MessageSums(const Topology::Parts& topology, std::int64_t network_n
     : parts(topology),
       network(network_number),
       inner(topology.inner[static_cast<std::size_t>(network_number)], topology.devices),
-      ends(static_cast<std::size_t>(topology.endpoints())),
-      ports(static_cast<std::size_t>(topology.ports)) {
+      ends(topology.endpoints()),
+      ports(topology.ports),
+      route_loads_(topology.device_routes.count()) {
   const InnerNetwork& last = parts.inner.back();
   first_outer = last.first_link + last.grid.links() * parts.devices;
   outer.resize(static_cast<std::size_t>(parts.inner.front().first_port - first_outer));
+}
+
+void MessageSums::clear() {
+  inner.clear();
+  ends.clear();
+  ports.clear();
+  if (uses_outer) std::fill(outer.begin(), outer.end(), OuterLoad{});
+  uses_outer = false;
+  for (const std::size_t number : used_routes_) route_loads_[number] = {};
+  used_routes_.clear();
+  bytes = wire = messages = transactions = hops = longest_distance = 0;
+  routes = {};
 }
 
 Error MessageSums::refusal(const Message& message, std::size_t number) const {
@@ -81,12 +100,10 @@ bool MessageSums::add_message(const Message& message, bool reads, Totals& totals
   }
   totals.bytes += message.bytes;
   ++totals.messages;
-  EndpointLoad& source = ends[static_cast<std::size_t>(message.source)];
-  EndpointLoad& destination = ends[static_cast<std::size_t>(message.destination)];
-  source.sent += message.bytes;
-  destination.received += message.bytes;
+  ends.at(message.source).sent += message.bytes;
+  ends.at(message.destination).received += message.bytes;
   if (const std::optional<std::int64_t> issuer = issuer_of(parts, message, reads)) {
-    EndpointLoad& end = ends[static_cast<std::size_t>(*issuer)];
+    EndpointLoad& end = ends.at(*issuer);
     end.issued += message.transactions;
     end.issued_bytes += message.bytes;
   }
@@ -95,8 +112,8 @@ bool MessageSums::add_message(const Message& message, bool reads, Totals& totals
 
 bool MessageSums::add_route(const Message& message, std::int64_t wire_there, Totals& totals) {
   const RouteEnds route = parts.route_ends(network, message.source, message.destination);
-  ports[static_cast<std::size_t>(route.port_out)].sent += wire_there;
-  ports[static_cast<std::size_t>(route.port_in)].received += wire_there;
+  ports.at(route.port_out).sent += wire_there;
+  ports.at(route.port_in).received += wire_there;
   if (route.first.device != route.last.device) {
     return add_between_devices(message, route.first, route.last, wire_there, totals);
   }
@@ -107,13 +124,76 @@ bool MessageSums::add_route(const Message& message, std::int64_t wire_there, Tot
 
 bool MessageSums::add_between_devices(const Message& message, Spot first, Spot last,
                                       std::int64_t wire_there, Totals& totals) {
+  if (!parts.device_routes.present()) return add_walked(message, first, last, wire_there, totals);
   const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
   const EndPair pair{message.source, message.destination};
+  const std::size_t number = parts.device_routes.number(pair, first.device, last.device);
+  const DeviceRoute& route = parts.device_routes[number];
   // The way back may lead over other devices.
-  const double there = parts.hop_cycles(network, pair, first, last) + 2 * own.port.hop_cycles;
-  const double back = parts.hop_cycles(network, pair, last, first) + 2 * own.port.hop_cycles;
-  const RouteCycles cycles{{there, there}, {there + back, there + back}};
+  const DeviceRoute& back =
+      parts.device_routes[parts.device_routes.number(pair, last.device, first.device)];
+  const auto here = static_cast<std::size_t>(network);
+  const std::int64_t steps_inside =
+      inner.add(first.device, first.router, route.first_gateway, wire_there).there +
+      route.steps[here] + inner.add(last.device, route.last_gateway, last.router, wire_there).there;
+  const std::int64_t steps_back = own.distance(last.router, back.first_gateway) + back.steps[here] +
+                                  own.distance(back.last_gateway, first.router);
+  const RouteCycles cycles =
+      cycles_of(static_cast<double>(steps_inside) * own.link.hop_cycles + route.link_hop_cycles,
+                static_cast<double>(steps_back) * own.link.hop_cycles + back.link_hop_cycles);
   routes.include(cycles);
+  uses_outer = true;
+  RouteLoad& load = route_loads_[number];
+  if (load.level_wire.empty()) {
+    load.level_wire.resize(parts.outer.size());
+    used_routes_.push_back(number);
+  }
+  load.wire += wire_there;  // no more than that of all messages
+  load.transactions = (Checked(load.transactions) + message.transactions).saturated();
+  load.routes.include(cycles);
+  for (const std::size_t level : route.levels) {
+    const std::optional<std::int64_t> size = wire_bytes(parts.outer[level].link, message);
+    if (!size || __builtin_add_overflow(load.level_wire[level], *size, &load.level_wire[level])) {
+      return false;
+    }
+  }
+  totals.add_between(message.bytes, steps_inside + std::ssize(route.links));
+  return true;
+}
+
+RouteCycles MessageSums::cycles_of(double there, double back) const {
+  const double passed = 2 * parts.inner[static_cast<std::size_t>(network)].port.hop_cycles;
+  const double both = (there + passed) + (back + passed);
+  return {{there + passed, there + passed}, {both, both}};
+}
+
+/// Counts what took each route between devices on the links that the route passes.
+bool MessageSums::add_device_routes() {
+  bool fits = true;
+  for (const std::size_t number : used_routes_) {
+    const DeviceRoute& route = parts.device_routes[number];
+    const RouteLoad& taken = route_loads_[number];
+    for (const DeviceRoute::Inside& inside : route.inside) {
+      inner.add(inside.device, inside.from, inside.to, taken.wire);
+    }
+    for (const DeviceRoute::Link& link : route.links) {
+      OuterLoad& load = outer[static_cast<std::size_t>(link.number - first_outer)];
+      fits = fits && !__builtin_add_overflow(load.bytes, taken.level_wire[link.level], &load.bytes);
+      load.transactions = (Checked(load.transactions) + taken.transactions).saturated();
+      load.routes.include(taken.routes);
+    }
+  }
+  return fits;
+}
+
+/// For machines of so many devices that no routes between them are stored.
+bool MessageSums::add_walked(const Message& message, Spot first, Spot last, std::int64_t wire_there,
+                             Totals& totals) {
+  const EndPair pair{message.source, message.destination};
+  const RouteCycles cycles = cycles_of(parts.hop_cycles(network, pair, first, last),
+                                       parts.hop_cycles(network, pair, last, first));
+  routes.include(cycles);
+  uses_outer = true;
   std::int64_t steps = 0;
   bool fits = true;
   walk_route(
@@ -129,40 +209,42 @@ bool MessageSums::add_between_devices(const Message& message, Spot first, Spot l
         load.routes.include(cycles);
         ++steps;
       });
-  totals.hops += static_cast<unsigned __int128>(message.bytes) * static_cast<std::uint64_t>(steps);
-  totals.longest_distance = std::max(totals.longest_distance, steps);
+  totals.add_between(message.bytes, steps);
   return fits;
 }
 
-void MessageSums::add_ends(const PlainMessages& plain, bool reads) {
-  const std::int64_t header = parts.inner[static_cast<std::size_t>(network)].link.header_bytes;
-  for (std::size_t number = 0; number < plain.ends().size(); ++number) {
-    const PlainMessages::End& from = plain.ends()[number];
-    EndpointLoad& end = ends[number];
+/// Takes over the sums of plain messages.
+void MessageSums::add_plain() {
+  const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
+  const std::int64_t header = own.link.header_bytes;
+  for (const std::int32_t number : plain_->ends().listed()) {
+    const PlainMessages::End& from = plain_->ends()[number];
+    EndpointLoad& end = ends.at(number);
     end.sent += from.sent;
     end.received += from.received;
-    PortLoad& port = ports[number];  // of a place
-    port.sent += from.sent + from.sent_transactions * header;
-    port.received += from.received + from.received_transactions * header;
-    end.issued += reads ? from.received_transactions : from.sent_transactions;
-    end.issued_bytes += reads ? from.received : from.sent;
+    end.issued += from.issued;
+    end.issued_bytes += from.issued_bytes;
+    PortLoad& port = ports.at(number);  // of an endpoint with one router
+    port.sent += from.sent + from.sent_packets * header;
+    port.received += from.received + from.received_packets * header;
   }
+  plain_->for_each_entry([&](std::uint32_t entry, std::int64_t added) {
+    inner.add_pair(own.pairs.pair(entry), added);
+  });
 }
 
 Status MessageSums::add(std::span<const Message> all, bool reads) {
+  clear();
   const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
-  // Tables are worth their zeroing and spreading if they have few entries for each message.
-  constexpr std::size_t kEntriesPerMessage = 4;
-  std::optional<PlainMessages> plain;
-  if (own.pairs.present() && own.pairs.steps.size() <= all.size() * kEntriesPerMessage) {
-    plain.emplace(own.pairs, own.link);
-  }
+  const bool plain = own.pairs.present();
+  if (plain && !plain_) plain_.emplace(own.pairs, own.link, std::ssize(parts.places));
+  if (plain) plain_->clear();
   Totals totals;
   std::size_t number = 0;
   while (number < all.size()) {
     if (plain && totals.wire < PlainMessages::kMostBytes) {
-      number += plain->add(all.subspan(number));
-      if (!totals.add(plain->last())) return refusal(all[number - 1], number - 1);
+      number += plain_->add(all.subspan(number), reads);
+      if (!totals.add(plain_->last())) return refusal(all[number - 1], number - 1);
       if (number == all.size()) break;
     }
     const Message& message = all[number];
@@ -175,12 +257,11 @@ Status MessageSums::add(std::span<const Message> all, bool reads) {
     ++number;
   }
   if (plain) {
-    add_ends(*plain, reads);
-    inner.add_pairs(plain->bytes());
-    Totals::include(totals.there, plain->there());
-    Totals::include(totals.there_and_back, plain->there_and_back());
+    add_plain();
+    Totals::include(totals.there, plain_->there());
+    Totals::include(totals.there_and_back, plain_->there_and_back());
   }
-  if (totals.hops > static_cast<unsigned __int128>(INT64_MAX)) {
+  if (!add_device_routes() || totals.hops > static_cast<unsigned __int128>(INT64_MAX)) {
     return refusal(all.back(), all.size() - 1);
   }
   set_totals(totals);

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/networks/loads.h"
+#include "tessera/fabric/networks/pair_table.h"
 #include "tessera/fabric/networks/parts.h"
 #include "tessera/fabric/topology.h"
 
@@ -63,12 +65,14 @@ struct EndpointLoad {
   std::int64_t received = 0;
   std::int64_t issued = 0;  ///< transactions
   std::int64_t issued_bytes = 0;
+  bool listed = false;
 };
 
 /// What passes one port, with headers.
 struct PortLoad {
   std::int64_t sent = 0;
   std::int64_t received = 0;
+  bool listed = false;
 };
 
 /// Hop cycles of the shortest and longest of some routes, ports included.
@@ -105,7 +109,9 @@ struct OuterLoad {
 struct MessageSums {
   MessageSums(const Topology::Parts& topology, std::int64_t network_number);
 
-  /// Adds all messages; `reads` says who issues what goes from place to place.
+  /// Sums up these messages, and no others; `reads` says who issues what goes from place to place.
+  /// The work grows with the messages and with the lines of links that they use, not with the
+  /// machine.
   /// Errors: kOutOfRange for an endpoint that does not exist, bytes below 0 or transactions below
   /// 1; kOverflow.
   Status add(std::span<const Message> all, bool reads);
@@ -115,8 +121,9 @@ struct MessageSums {
   InnerLoads inner;
   std::vector<OuterLoad> outer;  ///< of the links of outer levels, from `first_outer` on
   std::int64_t first_outer = 0;
-  std::vector<EndpointLoad> ends;
-  std::vector<PortLoad> ports;
+  bool uses_outer = false;  ///< else all of `outer` are zero
+  ListedLoads<EndpointLoad> ends;
+  ListedLoads<PortLoad> ports;
   std::int64_t bytes = 0;
   std::int64_t wire = 0;  ///< with headers
   std::int64_t messages = 0;
@@ -127,13 +134,30 @@ struct MessageSums {
 
  private:
   struct Totals;
+  /// What takes one of the DeviceRoutes.
+  struct RouteLoad {
+    std::int64_t wire = 0;          ///< bytes as on links of the network
+    std::int64_t transactions = 0;  ///< saturated
+    RouteCycles routes;
+    std::vector<std::int64_t> level_wire;  ///< bytes as on links of each outer level
+  };
+  void clear();
   bool add_message(const Message& message, bool reads, Totals& totals);
-  void add_ends(const PlainMessages& plain, bool reads);
+  void add_plain();
   bool add_route(const Message& message, std::int64_t wire_there, Totals& totals);
   bool add_between_devices(const Message& message, Spot first, Spot last, std::int64_t wire_there,
                            Totals& totals);
+  bool add_walked(const Message& message, Spot first, Spot last, std::int64_t wire_there,
+                  Totals& totals);
+  /// Of one route, from the hop cycles between its routers.
+  RouteCycles cycles_of(double there, double back) const;
+  bool add_device_routes();
   void set_totals(const Totals& totals);
   Error refusal(const Message& message, std::size_t number) const;
+
+  std::optional<PlainMessages> plain_;  ///< where the network has a PairTable
+  std::vector<RouteLoad> route_loads_;  ///< of DeviceRoutes
+  std::vector<std::size_t> used_routes_;
 };
 
 }  // namespace tessera::fabric

@@ -2,17 +2,20 @@
 #include "tessera/fabric/networks/pair_table.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "tessera/fabric/networks/message_sums.h"
 
 namespace tessera::fabric {
 namespace {
 
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 14;  // more are slower than no table
 
-// Limits of plain messages, so that sums over kMost of them need no checks: bytes, transactions and
+// Limits of plain messages, so that sums over kMost of them need no checks: bytes, packets and
 // header bytes of one message, and steps of a route, which are fewer than the entries.
 constexpr std::size_t kMost = std::size_t{1} << 10;
 constexpr int kByteBits = 36;
-constexpr int kTransactionBits = 20;
+constexpr int kPacketBits = 20;
 constexpr std::int64_t kMostHeader = std::int64_t{1} << 16;
 
 }  // namespace
@@ -26,6 +29,8 @@ PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& route
   const std::int64_t cols = along.extent;
   const std::int64_t rows = across.extent;
   if (grid.routers > kMostEntries || grid.routers * (cols + rows) > kMostEntries) return table;
+  table.cols = static_cast<std::uint32_t>(cols);
+  table.rows = static_cast<std::uint32_t>(rows);
   const auto add_steps = [&](const GridAxis& axis, std::int64_t lines) {
     for (std::int64_t line = 0; line < lines; ++line) {
       for (std::int64_t from = 0; from < axis.extent; ++from) {
@@ -41,7 +46,7 @@ PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& route
   table.along_entries = table.steps.size();
   add_steps(across, cols);
   const bool along_first = grid.order.front() == axes - 1;
-  table.places.reserve(routers.size());
+  table.ends.reserve(routers.size());
   for (const std::int64_t router : routers) {
     const auto row = static_cast<std::uint32_t>(router / cols);
     const auto col = static_cast<std::uint32_t>(router % cols);
@@ -51,34 +56,41 @@ PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& route
     // a column, that of the other end.
     const std::uint32_t row_line = row * width * width;
     const std::uint32_t col_line = col * height * height;
-    table.places.push_back(
-        {col * width + (along_first ? row_line : 0), row * height + (along_first ? 0 : col_line),
-         col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0)});
+    table.ends.push_back({col * width + (along_first ? row_line : 0),
+                          row * height + (along_first ? 0 : col_line),
+                          col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0)});
   }
   return table;
 }
 
-PlainMessages::PlainMessages(const PairTable& table, const LinkFacts& link)
+PlainMessages::PlainMessages(const PairTable& table, const LinkFacts& link, std::int64_t places)
     : table_(table),
+      link_(link),
       packet_bytes_(link.packet_bytes == 0
                         ? std::int64_t{1} << kByteBits
                         : std::min(link.packet_bytes, std::int64_t{1} << kByteBits)),
-      header_bytes_(link.header_bytes),
-      ends_(table.places.size()),
+      places_(static_cast<std::uint32_t>(places)),
+      ends_(std::ssize(table.ends)),
       bytes_(table.steps.size()) {}
 
-std::size_t PlainMessages::add(std::span<const Message> messages) {
+void PlainMessages::clear() {
   last_ = {};
-  if (header_bytes_ > kMostHeader) return 0;
-  const auto places = static_cast<std::uint32_t>(ends_.size());
-  const PairTable::Parts* const parts = table_.places.data();
+  there_ = {};
+  there_and_back_ = {};
+  ends_.clear();
+  for (const std::uint32_t entry : entries_) bytes_[entry] = 0;
+  entries_.clear();
+}
+
+std::size_t PlainMessages::add(std::span<const Message> messages, bool reads) {
+  last_ = {};
+  if (link_.header_bytes > kMostHeader) return 0;
+  const auto known = static_cast<std::uint32_t>(table_.ends.size());
+  const PairTable::Parts* const parts = table_.ends.data();
   const PairTable::PackedSteps* const along_steps = table_.steps.data();
-  const PairTable::PackedSteps* const across_steps = along_steps + table_.along_entries;
-  std::int64_t* const along_bytes = bytes_.data();
-  std::int64_t* const across_bytes = along_bytes + table_.along_entries;
-  End* const ends = ends_.data();
+  const auto across_first = static_cast<std::uint32_t>(table_.along_entries);
   const std::int64_t packet = packet_bytes_;
-  const std::int64_t header = header_bytes_;
+  const std::int64_t header = link_.header_bytes;
   Sums sums;
   Range there_range = there_;
   PairTable::PackedSteps shortest = ~PairTable::PackedSteps{0};
@@ -91,22 +103,33 @@ std::size_t PlainMessages::add(std::span<const Message> messages) {
     const auto to = static_cast<std::uint32_t>(message.destination);
     const std::int64_t size = message.bytes;
     const std::int64_t pieces = message.transactions;
-    if (from >= places || to >= places || (static_cast<std::uint64_t>(size) >> kByteBits) != 0 ||
-        (static_cast<std::uint64_t>(pieces - 1) >> kTransactionBits) != 0 ||
-        size > pieces * packet) {
+    if (from >= known || to >= known || std::min(from, to) >= places_ ||
+        (static_cast<std::uint64_t>(size) >> kByteBits) != 0 ||
+        (static_cast<std::uint64_t>(pieces - 1) >> kPacketBits) != 0) {
       break;
     }
+    const std::int64_t packets =
+        size <= pieces * packet ? pieces : packets_of(link_, message).value_or(INT64_MAX);
+    if (packets >> kPacketBits > 1) break;
     if (from == to) continue;
-    ends[from].sent += size;
-    ends[from].sent_transactions += pieces;
-    ends[to].received += size;
-    ends[to].received_transactions += pieces;
+    End& source = ends_.at(from);
+    source.sent += size;
+    source.sent_packets += packets;
+    End& end = ends_.at(to);
+    end.received += size;
+    end.received_packets += packets;
+    End& issuer = to < places_ && (reads || from >= places_) ? end : source;
+    issuer.issued += pieces;
+    issuer.issued_bytes += size;
     const std::uint32_t along = parts[from].along_from + parts[to].along_to;
-    const std::uint32_t across = parts[from].across_from + parts[to].across_to;
-    const std::int64_t wire = size + pieces * header;
-    along_bytes[along] += wire;
-    across_bytes[across] += wire;
-    const PairTable::PackedSteps steps = along_steps[along] + across_steps[across];
+    const std::uint32_t across = across_first + parts[from].across_from + parts[to].across_to;
+    const std::int64_t wire = size + packets * header;
+    sums.wire += wire;
+    for (const std::uint32_t entry : {along, across}) {
+      if (bytes_[entry] == 0 && wire > 0) entries_.push_back(entry);
+      bytes_[entry] += wire;
+    }
+    const PairTable::PackedSteps steps = along_steps[along] + along_steps[across];
     const std::int64_t there = PairTable::there(steps);
     sums.hops += size * there;
     sums.bytes += size;
@@ -117,7 +140,6 @@ std::size_t PlainMessages::add(std::span<const Message> messages) {
     shortest = std::min(shortest, steps);  // compares there and back first
     longest = std::max(longest, steps);
   }
-  sums.wire = sums.bytes + sums.transactions * header;
   last_ = sums;
   there_ = there_range;
   if (sums.messages > 0) {

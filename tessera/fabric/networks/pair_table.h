@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/fabric/networks/grid.h"
+#include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
 
 namespace tessera::fabric {
@@ -26,7 +27,7 @@ struct PairTable {
     return static_cast<std::int64_t>(steps >> 32);
   }
 
-  /// The parts of entries that one place decides.
+  /// The parts of entries that one end decides.
   struct Parts {
     std::uint32_t along_from = 0;  ///< of the last axis
     std::uint32_t across_from = 0;
@@ -34,31 +35,55 @@ struct PairTable {
     std::uint32_t across_to = 0;
   };
 
-  std::vector<Parts> places;
+  std::vector<Parts> ends;         ///< of the endpoints with one router, from 0 on
   std::vector<PackedSteps> steps;  ///< of each entry: those of the last axis, then the others
   std::size_t along_entries = 0;   ///< of the last axis
+  std::uint32_t cols = 1;
+  std::uint32_t rows = 1;
 
   bool present() const { return !steps.empty(); }
-  /// Not present if the lines are too long for tables. `routers` is that of each place.
+  /// Not present if the lines are too long for tables. `routers` is that of each endpoint.
   static PairTable of(const Grid& grid, const std::vector<std::int64_t>& routers);
+
+  /// What an entry stands for.
+  struct Pair {
+    bool along = false;  ///< on a line of the last axis
+    std::int64_t line = 0;
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+  };
+  Pair pair(std::uint32_t entry) const {
+    const bool along = entry < along_entries;
+    const std::uint32_t extent = along ? cols : rows;
+    const std::uint32_t rest = along ? entry : entry - static_cast<std::uint32_t>(along_entries);
+    return {along, rest / (extent * extent), rest / extent % extent, rest % extent};
+  }
 };
 
-/// The sums of messages from place to place whose transactions are one packet each, which most are.
+/// The sums of messages of moderate size between endpoints of the table, one of them a place.
 class PlainMessages {
  public:
-  PlainMessages(const PairTable& table, const LinkFacts& link);
+  /// Endpoints below `places` are places.
+  PlainMessages(const PairTable& table, const LinkFacts& link, std::int64_t places);
 
-  /// Adds messages up to the first that is not plain, at most kMost, and returns how many.
-  std::size_t add(std::span<const Message> messages);
+  /// Forgets what was added.
+  void clear();
+
+  /// Adds messages up to the first that is not plain, at most kMost, and returns how many. `reads`:
+  /// receivers issue what goes from place to place.
+  std::size_t add(std::span<const Message> messages, bool reads);
 
   /// No sum of one call exceeds this, nor do bytes times distance.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 
   struct End {
     std::int64_t sent = 0;
-    std::int64_t sent_transactions = 0;
+    std::int64_t sent_packets = 0;
     std::int64_t received = 0;
-    std::int64_t received_transactions = 0;
+    std::int64_t received_packets = 0;
+    std::int64_t issued = 0;
+    std::int64_t issued_bytes = 0;
+    bool listed = false;
   };
   /// Of the last call.
   struct Sums {
@@ -77,19 +102,24 @@ class PlainMessages {
   };
   const Range& there() const { return there_; }
   const Range& there_and_back() const { return there_and_back_; }
-  const std::vector<End>& ends() const { return ends_; }
-  /// The bytes of each entry of the table, headers included.
-  const std::vector<std::int64_t>& bytes() const { return bytes_; }
+  const ListedLoads<End>& ends() const { return ends_; }
+  /// Calls visit(entry, bytes) for each entry of the table with bytes, headers included.
+  template <typename Visit>
+  void for_each_entry(const Visit& visit) const {
+    for (const std::uint32_t entry : entries_) visit(entry, bytes_[entry]);
+  }
 
  private:
   const PairTable& table_;
+  const LinkFacts& link_;
   const std::int64_t packet_bytes_;
-  const std::int64_t header_bytes_;
   Sums last_;
   Range there_;
   Range there_and_back_;
-  std::vector<End> ends_;
-  std::vector<std::int64_t> bytes_;
+  const std::uint32_t places_;
+  ListedLoads<End> ends_;
+  std::vector<std::int64_t> bytes_;     ///< of each entry
+  std::vector<std::uint32_t> entries_;  ///< those with bytes
 };
 
 }  // namespace tessera::fabric

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/fabric/networks/device_routes.h"
 #include "tessera/fabric/networks/grid.h"
 #include "tessera/fabric/networks/pair_table.h"
 #include "tessera/fabric/topology.h"
@@ -25,19 +26,6 @@ struct Spot {
 struct Cell {
   std::int32_t row = 0;
   std::int32_t col = 0;
-};
-
-/// The endpoints of a message, which decide between parallel links on its way and on the way back.
-struct EndPair {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-
-  std::int64_t link(std::int64_t parallel) const {
-    if (parallel == 1) return 0;
-    std::int64_t sum = from;
-    for (std::int64_t rest = to / parallel; rest > 0; rest /= parallel) sum += rest % parallel;
-    return sum % parallel;
-  }
 };
 
 /// A network of the innermost level.
@@ -122,6 +110,7 @@ struct Topology::Parts {
   std::vector<std::string> memory_names;     ///< of Machine::memory
   std::vector<std::int64_t> first_endpoint;  ///< of each memory; -1 where it is not reached
   std::vector<std::int64_t> banks;           ///< of each memory, on one device; 0 unless per bank
+  DeviceRoutes device_routes;
 
   std::int64_t endpoints() const {
     return static_cast<std::int64_t>(places.size() + memories.size());
@@ -151,10 +140,12 @@ struct Topology::Parts {
 /// The parts of a route: calls segment(device, from router, to router) for each part inside a
 /// device (also where both are the same), link(outer level, number of the link) for each step
 /// between devices.
-template <typename Segment, typename Link>
+/// `pair` chooses between parallel links: an EndPair.
+template <typename Pair, typename Segment, typename Link>
 class RouteWalk {
  public:
-  RouteWalk(const Topology::Parts& parts, EndPair pair, const Segment& segment, const Link& link)
+  RouteWalk(const Topology::Parts& parts, const Pair& pair, const Segment& segment,
+            const Link& link)
       : parts_(parts), pair_(pair), segment_(segment), link_(link) {}
 
   /// Moves to `to`, which differs from `from` only in `level` and further in.
@@ -186,15 +177,15 @@ class RouteWalk {
   }
 
   const Topology::Parts& parts_;
-  const EndPair pair_;
+  const Pair& pair_;
   const Segment& segment_;
   const Link& link_;
 };
 
-template <typename Segment, typename Link>
-void walk_route(const Topology::Parts& parts, EndPair pair, Spot from, Spot to,
+template <typename Pair, typename Segment, typename Link>
+void walk_route(const Topology::Parts& parts, const Pair& pair, Spot from, Spot to,
                 const Segment& segment, const Link& link) {
-  RouteWalk<Segment, Link>(parts, pair, segment, link).go(0, from, to);
+  RouteWalk<Pair, Segment, Link>(parts, pair, segment, link).go(0, from, to);
 }
 
 }  // namespace tessera::fabric

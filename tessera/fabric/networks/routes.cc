@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routes: which routers a message begins and ends at, and the links between them.
 #include <algorithm>
+#include <iterator>
 
 #include "tessera/fabric/networks/parts.h"
 
@@ -46,8 +47,12 @@ std::int64_t Topology::Parts::endpoint_of_port(std::int64_t port) const {
 
 RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
                                       std::int64_t to) const {
+  if (is_place(from) && is_place(to)) {
+    return {places[static_cast<std::size_t>(from)], places[static_cast<std::size_t>(to)], from, to};
+  }
   const Alternatives sources = Alternatives::of(*this, from);
   const Alternatives ends = Alternatives::of(*this, to);
+  const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   RouteEnds best;
   std::int64_t fewest = INT64_MAX;
   for (std::size_t s = 0; s < sources.count; ++s) {
@@ -58,7 +63,9 @@ RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
       if (end.device < 0) end.device = source.device;
       const RouteEnds found{source, end, sources.port(s, source), ends.port(e, end)};
       if (sources.count == 1 && ends.count == 1) return found;
-      const std::int64_t steps = distance(network, {from, to}, source, end);
+      const std::int64_t steps = source.device == end.device
+                                     ? own.distance(source.router, end.router)
+                                     : distance(network, {from, to}, source, end);
       if (steps >= fewest) continue;
       fewest = steps;
       best = found;
@@ -71,6 +78,12 @@ std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot 
                                        Spot to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   if (from.device == to.device) return own.distance(from.router, to.router);
+  if (device_routes.present()) {
+    const DeviceRoute& route = device_routes[device_routes.number(pair, from.device, to.device)];
+    return own.distance(from.router, route.first_gateway) +
+           own.distance(route.last_gateway, to.router) + std::ssize(route.links) +
+           route.steps[static_cast<std::size_t>(network)];
+  }
   std::int64_t steps = 0;
   walk_route(
       *this, pair, from, to,
@@ -79,11 +92,17 @@ std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot 
   return steps;
 }
 
-double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, Spot from,
-                                   Spot to) const {
+double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, Spot from, Spot to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   std::int64_t steps = 0;
   double between_devices = 0;
+  if (from.device != to.device && device_routes.present()) {
+    const DeviceRoute& route = device_routes[device_routes.number(pair, from.device, to.device)];
+    steps = own.distance(from.router, route.first_gateway) +
+            own.distance(route.last_gateway, to.router) +
+            route.steps[static_cast<std::size_t>(network)];
+    return static_cast<double>(steps) * own.link.hop_cycles + route.link_hop_cycles;
+  }
   walk_route(
       *this, pair, from, to,
       [&](std::int64_t, std::int64_t a, std::int64_t b) { steps += own.distance(a, b); },
@@ -98,7 +117,7 @@ void Topology::route(std::int64_t network, std::int64_t from, std::int64_t to,
   const RouteEnds ends = parts_->route_ends(network, from, to);
   links.push_back(static_cast<std::int32_t>(parts_->link_out(network, ends.port_out)));
   walk_route(
-      *parts_, {from, to}, ends.first, ends.last,
+      *parts_, EndPair{from, to}, ends.first, ends.last,
       [&](std::int64_t device, std::int64_t router, std::int64_t end) {
         while (router != end) {
           const GridStep step = own.grid.step(router, end);

@@ -2,6 +2,7 @@
 #include "tessera/reshard/collectives/algorithms.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -62,13 +63,16 @@ Schedule without_sends_to(std::int64_t member, Schedule schedule) {
   const std::int64_t members = schedule.members();
   const std::int64_t blocks = schedule.blocks();
   const std::int64_t rounds = schedule.rounds();
-  return Schedule(kind, members, blocks, schedule.root(), rounds,
-                  [schedule = std::move(schedule), member](std::int64_t round) {
-                    BlockRound sends = schedule.round(round);
-                    std::erase_if(sends,
-                                  [member](const BlockSend& send) { return send.to == member; });
-                    return sends;
-                  });
+  const std::int64_t root = schedule.root();
+  const auto shared = std::make_shared<const Schedule>(std::move(schedule));
+  return Schedule(
+      kind, members, blocks, root, rounds,
+      [shared, member](std::int64_t round) {
+        BlockRound sends = shared->round(round);
+        std::erase_if(sends, [member](const BlockSend& send) { return send.to == member; });
+        return sends;
+      },
+      [shared](std::int64_t round) { return shared->repeats(round); });
 }
 
 /// Two collectives of blocks, one for each member, in place of one of whole vectors.
@@ -99,6 +103,14 @@ Result<Schedule> all_reduce(std::int64_t members, const AlgorithmChoice& choice)
 }
 
 }  // namespace
+
+bool alike(const BlockRound& x, const BlockRound& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const BlockSend& a, const BlockSend& b) {
+                      return a.from == b.from && a.to == b.to && a.combines == b.combines &&
+                             a.blocks.size() == b.blocks.size() && a.count() == b.count();
+                    });
+}
 
 std::string_view algorithm_name(Algorithm algorithm) {
   switch (algorithm) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -108,28 +112,72 @@ struct BlockRange {
   friend bool operator==(const BlockRange&, const BlockRange&) = default;
 };
 
+/// A short list of ranges. Up to two, which most messages have, take no memory of their own.
+class BlockRanges {
+ public:
+  BlockRanges() = default;
+  BlockRanges(std::initializer_list<BlockRange> ranges) {
+    for (const BlockRange& range : ranges) push_back(range);
+  }
+  void push_back(const BlockRange& range) {
+    if (size_ < kOwn) {
+      own_[size_] = range;
+    } else {
+      if (size_ == kOwn) all_.assign(own_.begin(), own_.end());
+      all_.push_back(range);
+    }
+    ++size_;
+  }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  const BlockRange* begin() const { return size_ > kOwn ? all_.data() : own_.data(); }
+  const BlockRange* end() const { return begin() + size_; }
+  BlockRange& back() { return size_ > kOwn ? all_.back() : own_[size_ - 1]; }
+  friend bool operator==(const BlockRanges& x, const BlockRanges& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end());
+  }
+
+ private:
+  static constexpr std::size_t kOwn = 2;
+  std::size_t size_ = 0;
+  std::array<BlockRange, kOwn> own_;
+  std::vector<BlockRange> all_;  ///< of more than kOwn
+};
+
 /// One message of a round.
 struct BlockSend {
   std::int32_t from = 0;
   std::int32_t to = 0;
-  std::vector<BlockRange> blocks;
+  BlockRanges blocks;
   bool combines = false;
+
+  /// The number of its blocks.
+  std::int64_t count() const {
+    std::int64_t sum = 0;
+    for (const BlockRange& range : blocks) sum += range.count;
+    return sum;
+  }
 };
 using BlockRound = std::vector<BlockSend>;
+
+/// True if the same members send as many blocks, in as many ranges, to the same members.
+bool alike(const BlockRound& x, const BlockRound& y);
 
 /// The rounds of an algorithm for one group. Rounds are made when asked for, so that a schedule of
 /// many members takes no memory. A value; cheap to copy.
 class Schedule {
  public:
   using MakeRound = std::function<BlockRound(std::int64_t round)>;
+  using Repeats = std::function<bool(std::int64_t round)>;
   Schedule(CollectiveKind kind, std::int64_t members, std::int64_t blocks, std::int64_t root,
-           std::int64_t rounds, MakeRound make)
+           std::int64_t rounds, MakeRound make, Repeats repeats = {})
       : kind_(kind),
         members_(members),
         blocks_(blocks),
         root_(root),
         rounds_(rounds),
-        make_(std::move(make)) {}
+        make_(std::move(make)),
+        repeats_(std::move(repeats)) {}
 
   CollectiveKind kind() const { return kind_; }
   std::int64_t members() const { return members_; }
@@ -137,6 +185,9 @@ class Schedule {
   std::int64_t root() const { return root_; }
   std::int64_t rounds() const { return rounds_; }
   BlockRound round(std::int64_t round) const { return make_(round); }
+  /// True where it is known, without making them, that a round and the one before it are alike.
+  /// Example: all rounds of an all_gather by ring but the first.
+  bool repeats(std::int64_t round) const { return round > 0 && repeats_ && repeats_(round); }
 
  private:
   CollectiveKind kind_;
@@ -145,6 +196,7 @@ class Schedule {
   std::int64_t root_;
   std::int64_t rounds_;
   MakeRound make_;
+  Repeats repeats_;
 };
 
 /// The rounds of a collective of any kind but permute and slice.

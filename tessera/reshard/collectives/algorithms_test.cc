@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -87,6 +88,33 @@ TEST(Algorithms, EveryScheduleDoesWhatItsCollectivePromises) {
   // doubling; all_to_all pairwise.
   EXPECT_EQ(supported.size(), 8U * 6 + 3 + 1 + 1);
   EXPECT_GT(schedules, 20000);
+}
+
+/// Law: a round that repeats the one before it is like it.
+TEST(Algorithms, RoundsThatRepeatAreAlike) {
+  std::map<std::string, std::int64_t> repeated;
+  for (std::int64_t members = 1; members <= 13; ++members) {
+    for (const CollectiveKind kind : kKinds) {
+      for (const AlgorithmChoice& choice : choices_for(members)) {
+        for (std::int64_t root = 0; root < (has_root(kind) ? members : 1); ++root) {
+          const Result<Schedule> schedule = schedule_of(kind, members, root, choice);
+          if (!schedule.ok()) continue;
+          EXPECT_FALSE(schedule->repeats(0));
+          for (std::int64_t round = 1; round < schedule->rounds(); ++round) {
+            if (!schedule->repeats(round)) continue;
+            ++repeated[std::string(algorithm_name(choice.algorithm))];
+            ASSERT_TRUE(alike(schedule->round(round - 1), schedule->round(round)))
+                << text_of(kind, members, root, choice) << ", round " << round;
+          }
+        }
+      }
+    }
+  }
+  for (const char* name : {"ring", "two_way_ring", "scattered", "two_phase"}) {
+    EXPECT_GT(repeated[name], 100) << name;
+  }
+  const Schedule tree = *schedule_of(kAllGather, 8, 0, {kTree});
+  EXPECT_FALSE(alike(tree.round(0), tree.round(1)));
 }
 
 TEST(Algorithms, APermuteIsOneRound) {

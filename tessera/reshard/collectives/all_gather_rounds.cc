@@ -6,7 +6,7 @@
 namespace tessera::reshard {
 namespace {
 
-BlockSend send_of(std::int64_t from, std::int64_t to, std::vector<BlockRange> blocks) {
+BlockSend send_of(std::int64_t from, std::int64_t to, BlockRanges blocks) {
   return {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to), std::move(blocks), false};
 }
 
@@ -15,6 +15,7 @@ BlockSend send_of(std::int64_t from, std::int64_t to, std::vector<BlockRange> bl
 BlockRound ring_round(std::int64_t members, std::int64_t up, std::int64_t down,
                       std::int64_t round) {
   BlockRound sends;
+  sends.reserve(static_cast<std::size_t>(2 * members));
   for (std::int64_t m = 0; m < members; ++m) {
     if (round < up) {
       const std::int64_t block = (m - round + members) % members;
@@ -30,6 +31,7 @@ BlockRound ring_round(std::int64_t members, std::int64_t up, std::int64_t down,
 
 BlockRound chain_round(std::int64_t members, std::int64_t round) {
   BlockRound sends;
+  sends.reserve(static_cast<std::size_t>(2 * members));
   for (std::int64_t m = 0; m < members; ++m) {
     if (m + 1 < members && m - round >= 0) sends.push_back(send_of(m, m + 1, {{m - round, 1}}));
     if (m > 0 && m + round < members) sends.push_back(send_of(m, m - 1, {{m + round, 1}}));
@@ -50,6 +52,7 @@ BlockRound distance_round(std::int64_t members, std::int64_t round) {
 
 BlockRound direct_round(std::int64_t members) {
   BlockRound sends;
+  sends.reserve(static_cast<std::size_t>(members * (members - 1)));
   for (std::int64_t m = 0; m < members; ++m) {
     for (std::int64_t to = 0; to < members; ++to) {
       if (to != m) sends.push_back(send_of(m, to, {{m, 1}}));
@@ -62,22 +65,27 @@ BlockRound direct_round(std::int64_t members) {
 
 std::optional<Schedule> all_gather_rounds(std::int64_t members, Algorithm algorithm) {
   const std::int64_t others = members - 1;
-  const auto schedule = [&](std::int64_t rounds, Schedule::MakeRound make) {
-    return Schedule(CollectiveKind::kAllGather, members, members, 0, rounds, std::move(make));
+  const auto schedule = [&](std::int64_t rounds, Schedule::MakeRound make,
+                            Schedule::Repeats repeats = {}) {
+    return Schedule(CollectiveKind::kAllGather, members, members, 0, rounds, std::move(make),
+                    std::move(repeats));
   };
   switch (algorithm) {
     case Algorithm::kDirect:
       return schedule(others > 0 ? 1 : 0,
                       [members](std::int64_t) { return direct_round(members); });
     case Algorithm::kRing:
-      return schedule(others, [members, others](std::int64_t round) {
-        return ring_round(members, others, 0, round);
-      });
+      return schedule(
+          others,
+          [members, others](std::int64_t round) { return ring_round(members, others, 0, round); },
+          [](std::int64_t) { return true; });
     case Algorithm::kTwoWayRing: {
       const std::int64_t up = (others + 1) / 2;
-      return schedule(up, [members, others, up](std::int64_t round) {
-        return ring_round(members, up, others - up, round);
-      });
+      const std::int64_t down = others - up;
+      return schedule(
+          up,
+          [members, up, down](std::int64_t round) { return ring_round(members, up, down, round); },
+          [down](std::int64_t round) { return round != down; });
     }
     case Algorithm::kChain:
       return schedule(others,

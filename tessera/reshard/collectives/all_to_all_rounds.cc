@@ -14,8 +14,7 @@ struct Exchange {
 
   std::int64_t around(std::int64_t member) const { return (member % members + members) % members; }
 
-  void add(BlockRound& sends, std::int64_t from, std::int64_t to,
-           std::vector<BlockRange> blocks) const {
+  void add(BlockRound& sends, std::int64_t from, std::int64_t to, BlockRanges blocks) const {
     if (blocks.empty()) return;
     sends.push_back(
         {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to), std::move(blocks), false});
@@ -78,7 +77,7 @@ struct Exchange {
     const std::int64_t bit = std::int64_t{1} << round;
     BlockRound sends;
     for (std::int64_t m = 0; m < members; ++m) {
-      std::vector<BlockRange> blocks;
+      BlockRanges blocks;
       for (std::int64_t distance = bit; distance < members; ++distance) {
         if ((distance & bit) == 0) continue;
         const std::int64_t source = around(m - (distance & (bit - 1)));

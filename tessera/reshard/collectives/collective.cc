@@ -62,6 +62,10 @@ std::int64_t Collective::elements_between(std::int64_t group, std::int64_t from,
   return sizes->between(group, from, to);
 }
 
+std::optional<std::int64_t> Collective::same_before() const { return sizes->same_elements(false); }
+std::optional<std::int64_t> Collective::same_after() const { return sizes->same_elements(true); }
+std::optional<std::int64_t> Collective::same_between() const { return sizes->same_between(); }
+
 std::string describe(const Collectives& collectives) {
   if (collectives.steps.empty()) return "nothing moves";
   std::string text;

@@ -138,6 +138,11 @@ struct Collective {
   std::int64_t elements_after(std::int64_t group, std::int64_t member) const;
   /// Elements that `from` holds before and `to` holds after.
   std::int64_t elements_between(std::int64_t group, std::int64_t from, std::int64_t to) const;
+  /// The value that elements_before, elements_after or elements_between has for all members of all
+  /// groups; empty where they are not known to be equal.
+  std::optional<std::int64_t> same_before() const;
+  std::optional<std::int64_t> same_after() const;
+  std::optional<std::int64_t> same_between() const;
 };
 
 /// A reshard as collectives, one after the other. No steps: every place has what it needs already,

@@ -37,7 +37,54 @@ Status for_each_message(const Collective& collective, const Schedule& schedule, 
                      collective_name(collective.kind), " of ", collective.members),
                  std::nullopt, "make the schedule from the collective"};
   }
-  const BlockRound sends = schedule.round(round);
+  const BlockSizes sizes(collective, schedule);
+  std::vector<RoundMessage> messages;
+  list_messages(collective, sizes, schedule.round(round), messages);
+  for (const RoundMessage& message : messages) TESSERA_CHECK_OK(visit(message));
+  return ok_status();
+}
+
+namespace {
+
+/// The size of all blocks, where the tables of the collective show that it is the same.
+std::optional<std::int64_t> same_blocks(const Collective& collective, const Schedule& schedule) {
+  switch (collective.kind) {
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kPermute:
+      return collective.same_before();
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kReduceScatter:
+      return collective.same_after();
+    case CollectiveKind::kAllToAll:
+      return collective.same_between();
+    default: {
+      const std::optional<std::int64_t> all = collective.same_before();
+      if (!all || *all % schedule.blocks() != 0) return std::nullopt;
+      return *all / schedule.blocks();
+    }
+  }
+}
+
+}  // namespace
+
+BlockSizes::BlockSizes(const Collective& collective, const Schedule& schedule)
+    : blocks_(schedule.blocks()), same_(same_blocks(collective, schedule)) {
+  if (same_) return;
+  sizes_.reserve(static_cast<std::size_t>(collective.groups * blocks_));
+  for (std::int64_t group = 0; group < collective.groups; ++group) {
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      sizes_.push_back(block_elements(collective, schedule, group, block));
+    }
+  }
+  const bool equal = std::all_of(sizes_.begin(), sizes_.end(),
+                                 [&](std::int64_t size) { return size == sizes_.front(); });
+  if (equal && !sizes_.empty()) same_ = sizes_.front();
+}
+
+void list_messages(const Collective& collective, const BlockSizes& sizes, const BlockRound& sends,
+                   std::vector<RoundMessage>& messages) {
+  messages.clear();
   for (std::int64_t group = 0; group < collective.groups; ++group) {
     for (const BlockSend& send : sends) {
       RoundMessage message;
@@ -45,8 +92,12 @@ Status for_each_message(const Collective& collective, const Schedule& schedule, 
       message.combines = send.combines;
       for (const BlockRange& range : send.blocks) {
         std::int64_t elements = 0;
-        for (std::int64_t block = range.first; block < range.first + range.count; ++block) {
-          elements += block_elements(collective, schedule, group, block);
+        if (sizes.same()) {
+          elements = *sizes.same() * range.count;
+        } else {
+          for (std::int64_t block = range.first; block < range.first + range.count; ++block) {
+            elements += sizes.elements(group, block);
+          }
         }
         message.elements += elements;
         message.pieces += elements > 0 ? 1 : 0;
@@ -54,10 +105,9 @@ Status for_each_message(const Collective& collective, const Schedule& schedule, 
       if (message.elements == 0) continue;
       message.source = collective.place(group, send.from);
       message.destination = collective.place(group, send.to);
-      TESSERA_CHECK_OK(visit(message));
+      messages.push_back(message);
     }
   }
-  return ok_status();
 }
 
 }  // namespace tessera::reshard

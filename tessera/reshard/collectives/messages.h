@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "tessera/base/result.h"
 #include "tessera/reshard/collectives/algorithms.h"
@@ -30,5 +32,28 @@ struct RoundMessage {
 /// another kind, size or root than the collective.
 Status for_each_message(const Collective& collective, const Schedule& schedule, std::int64_t round,
                         const std::function<Status(const RoundMessage&)>& visit);
+
+/// The sizes of the blocks of a collective, found once for all rounds of a schedule.
+class BlockSizes {
+ public:
+  /// Of a schedule that is of the collective.
+  BlockSizes(const Collective& collective, const Schedule& schedule);
+
+  /// The size that all blocks of all groups have; empty if they differ.
+  std::optional<std::int64_t> same() const { return same_; }
+  std::int64_t elements(std::int64_t group, std::int64_t block) const {
+    return same_ ? *same_ : sizes_[static_cast<std::size_t>(group * blocks_ + block)];
+  }
+
+ private:
+  std::int64_t blocks_ = 0;
+  std::optional<std::int64_t> same_;
+  std::vector<std::int64_t> sizes_;
+};
+
+/// The messages of the sends of one round, as for_each_message visits them; replaces what is in
+/// `messages`.
+void list_messages(const Collective& collective, const BlockSizes& sizes, const BlockRound& sends,
+                   std::vector<RoundMessage>& messages);
 
 }  // namespace tessera::reshard

@@ -122,6 +122,8 @@ void expect_whole(const Collective& step, std::int64_t g, const std::vector<std:
 
 TEST(Messages, RoundsCarryTheBlocksOfEveryGroup) {
   std::map<std::string, int> tried;
+  int equal = 0;
+  int uneven = 0;
   for (std::uint64_t seed = 0; seed < (kSanitized ? 40 : 400); ++seed) {
     Dice dice(seed);
     const CollectiveCase made = random_collective(dice);
@@ -135,10 +137,13 @@ TEST(Messages, RoundsCarryTheBlocksOfEveryGroup) {
         ++tried[cat(collective_name(step.kind), " ", algorithm_name(algorithm))];
         std::int64_t elements = 0;
         std::int64_t messages = 0;
+        const BlockSizes block_sizes(step, *schedule);
+        (block_sizes.same() ? equal : uneven) += 1;
         for (std::int64_t g = 0; g < step.groups; ++g) {
           std::vector<std::int64_t> sizes;
           for (std::int64_t block = 0; block < schedule->blocks(); ++block) {
             sizes.push_back(block_elements(step, *schedule, g, block));
+            ASSERT_EQ(block_sizes.elements(g, block), sizes.back());
           }
           expect_whole(step, g, sizes);
           const Traffic traffic = traffic_of(*schedule, sizes);
@@ -163,6 +168,8 @@ TEST(Messages, RoundsCarryTheBlocksOfEveryGroup) {
   }
   // 8 kinds by 5 algorithms, 3 of them scattered, and permutes.
   EXPECT_EQ(tried.size(), 8U * 5 + 3 + 1);
+  EXPECT_GT(equal, 100);
+  EXPECT_GT(uneven, 100);
 }
 
 }  // namespace

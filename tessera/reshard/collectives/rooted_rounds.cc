@@ -11,7 +11,7 @@ namespace {
 
 using Arm = std::vector<std::int64_t>;  // members in the order in which they are reached
 
-BlockSend send_of(std::int64_t from, std::int64_t to, std::vector<BlockRange> blocks) {
+BlockSend send_of(std::int64_t from, std::int64_t to, BlockRanges blocks) {
   return {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to), std::move(blocks), false};
 }
 

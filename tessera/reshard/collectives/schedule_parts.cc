@@ -7,9 +7,9 @@
 
 namespace tessera::reshard {
 
-std::vector<BlockRange> circular(std::int64_t first, std::int64_t count, std::int64_t blocks,
-                                 std::int64_t offset) {
-  std::vector<BlockRange> ranges;
+BlockRanges circular(std::int64_t first, std::int64_t count, std::int64_t blocks,
+                     std::int64_t offset) {
+  BlockRanges ranges;
   const std::int64_t before_end = std::min(count, blocks - first);
   if (before_end > 0) ranges.push_back({offset + first, before_end});
   if (count > before_end) ranges.push_back({offset, count - before_end});
@@ -42,20 +42,23 @@ Schedule doubling_rounds(std::int64_t members) {
 }
 
 Schedule reversed(const Schedule& schedule, CollectiveKind kind, bool combines) {
-  return Schedule(kind, schedule.members(), schedule.blocks(), schedule.root(), schedule.rounds(),
-                  [schedule, combines](std::int64_t round) {
-                    BlockRound sends = schedule.round(schedule.rounds() - 1 - round);
-                    for (BlockSend& send : sends) {
-                      std::swap(send.from, send.to);
-                      send.combines = combines;
-                    }
-                    return sends;
-                  });
+  const auto shared = std::make_shared<const Schedule>(schedule);
+  return Schedule(
+      kind, schedule.members(), schedule.blocks(), schedule.root(), schedule.rounds(),
+      [shared, combines](std::int64_t round) {
+        BlockRound sends = shared->round(shared->rounds() - 1 - round);
+        for (BlockSend& send : sends) {
+          std::swap(send.from, send.to);
+          send.combines = combines;
+        }
+        return sends;
+      },
+      [shared](std::int64_t round) { return shared->repeats(shared->rounds() - round); });
 }
 
 Phase whole(Schedule schedule) {
   return {std::move(schedule), 1, [](std::int64_t, std::int64_t member) { return member; },
-          [](std::int64_t, std::int64_t block) { return std::vector<BlockRange>{{block, 1}}; }};
+          [](std::int64_t, std::int64_t block) { return BlockRanges{{block, 1}}; }};
 }
 
 namespace {
@@ -63,6 +66,7 @@ namespace {
 BlockRound round_of(const Phase& phase, std::int64_t round) {
   BlockRound sends;
   const BlockRound inner = phase.schedule.round(round);
+  sends.reserve(inner.size() * static_cast<std::size_t>(phase.groups));
   for (std::int64_t group = 0; group < phase.groups; ++group) {
     for (const BlockSend& send : inner) {
       BlockSend& outer = sends.emplace_back();
@@ -95,14 +99,25 @@ Schedule in_phases(CollectiveKind kind, std::int64_t members, std::int64_t block
   std::int64_t rounds = 0;
   for (const Phase& phase : phases) rounds += phase.schedule.rounds();
   const auto shared = std::make_shared<const std::vector<Phase>>(std::move(phases));
-  return Schedule(kind, members, blocks, root, rounds, [shared](std::int64_t round) {
+  const auto phase_of = [shared](std::int64_t& round) -> const Phase& {
     std::size_t at = 0;
     while (round >= (*shared)[at].schedule.rounds()) {
       round -= (*shared)[at].schedule.rounds();
       ++at;
     }
-    return round_of((*shared)[at], round);
-  });
+    return (*shared)[at];
+  };
+  // Each block of a sub-group is as many blocks of the whole, in as many ranges, as any other.
+  return Schedule(
+      kind, members, blocks, root, rounds,
+      [phase_of](std::int64_t round) {
+        const Phase& phase = phase_of(round);
+        return round_of(phase, round);
+      },
+      [phase_of](std::int64_t round) {
+        const Phase& phase = phase_of(round);
+        return phase.schedule.repeats(round);
+      });
 }
 
 }  // namespace tessera::reshard

@@ -34,7 +34,7 @@ struct Phase {
   Schedule schedule;
   std::int64_t groups = 1;
   std::function<std::int64_t(std::int64_t group, std::int64_t member)> member;
-  std::function<std::vector<BlockRange>(std::int64_t group, std::int64_t block)> blocks;
+  std::function<BlockRanges(std::int64_t group, std::int64_t block)> blocks;
 };
 /// The phase in which the whole group carries out a schedule.
 Phase whole(Schedule schedule);
@@ -48,7 +48,7 @@ Result<Schedule> two_phase_rounds(CollectiveKind kind, std::int64_t members, std
 
 /// Blocks first, first + 1, .., counted modulo `blocks` and then moved by `offset`: one or two
 /// ranges, none if count is 0.
-std::vector<BlockRange> circular(std::int64_t first, std::int64_t count, std::int64_t blocks,
-                                 std::int64_t offset = 0);
+BlockRanges circular(std::int64_t first, std::int64_t count, std::int64_t blocks,
+                     std::int64_t offset = 0);
 
 }  // namespace tessera::reshard

@@ -2,6 +2,7 @@
 #include "tessera/reshard/collectives/step_sizes.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "tessera/base/checked.h"
 
@@ -63,7 +64,7 @@ std::int64_t StepSizes::position(const Cuts& cuts, const std::vector<std::int32_
   return sum;
 }
 
-std::vector<std::int32_t> StepSizes::coordinates(std::int64_t group, std::int64_t member) const {
+StepSizes::At StepSizes::coordinates(std::int64_t group, std::int64_t member) const {
   std::vector<std::int32_t> at = base_;
   const auto read = [&](std::int64_t number, const std::vector<std::size_t>& axes) {
     for (std::size_t i = axes.size(); i-- > 0;) {
@@ -106,6 +107,46 @@ std::int64_t StepSizes::between(std::int64_t group, std::int64_t from, std::int6
         factor.between.find({position(factor.before, at_from), position(factor.after, at_to)});
     if (found == factor.between.end()) return 0;
     product *= found->second;
+  }
+  return product;
+}
+
+bool StepSizes::holds_everywhere(const Stage& stage) const {
+  for (const std::vector<std::size_t>* const axes : {&group_axes_, &member_axes_}) {
+    for (const std::size_t k : *axes) {
+      if (table_->state(stage[k], k).kind == Kind::kFixed) return false;
+    }
+  }
+  return holds(stage, base_);
+}
+
+std::optional<std::int64_t> StepSizes::same_elements(bool after) const {
+  if (!holds_everywhere(after ? after_ : before_)) return std::nullopt;
+  std::int64_t product = 1;
+  for (const Factor& factor : factors_) {
+    const std::vector<std::int64_t>& elements = (after ? factor.after : factor.before).elements;
+    const std::int64_t first = elements.front();
+    if (std::any_of(elements.begin(), elements.end(), [&](auto e) { return e != first; })) {
+      return std::nullopt;
+    }
+    product *= first;
+  }
+  return product;
+}
+
+std::optional<std::int64_t> StepSizes::same_between() const {
+  if (!holds_everywhere(before_) || !holds_everywhere(after_)) return std::nullopt;
+  std::int64_t product = 1;
+  for (const Factor& factor : factors_) {
+    const std::int64_t pairs =
+        (Checked(std::ssize(factor.before.elements)) * std::ssize(factor.after.elements))
+            .saturated();
+    if (std::ssize(factor.between) != pairs) return std::nullopt;
+    const std::int64_t first = factor.between.begin()->second;
+    for (const auto& [ends, elements] : factor.between) {
+      if (elements != first) return std::nullopt;
+    }
+    product *= first;
   }
   return product;
 }

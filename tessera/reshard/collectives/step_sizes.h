@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ class StepSizes {
   std::int64_t elements(bool after, std::int64_t group, std::int64_t member) const;
   std::int64_t between(std::int64_t group, std::int64_t from, std::int64_t to) const;
   HeldElements held(bool after) const;
+  /// What `elements` and `between` give for all members, or pairs of members, of all groups, where
+  /// the tables of the factors show that it is the same; empty: it may differ.
+  std::optional<std::int64_t> same_elements(bool after) const;
+  std::optional<std::int64_t> same_between() const;
 
  private:
   /// One side of one factor: elements by their coordinates along the axes that it cuts.
@@ -43,7 +48,10 @@ class StepSizes {
 
   Cuts cuts_of(const Stage& stage, std::size_t factor) const;
   std::int64_t position(const Cuts& cuts, const std::vector<std::int32_t>& at) const;
-  std::vector<std::int32_t> coordinates(std::int64_t group, std::int64_t member) const;
+  using At = std::vector<std::int32_t>;
+  At coordinates(std::int64_t group, std::int64_t member) const;
+  /// True when a stage is not fixed along any axis of groups and members.
+  bool holds_everywhere(const Stage& stage) const;
   /// True when a place may hold elements at a stage: it is where fixed axes are.
   bool holds(const Stage& stage, const std::vector<std::int32_t>& at) const;
 

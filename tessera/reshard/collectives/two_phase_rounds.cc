@@ -8,7 +8,7 @@
 namespace tessera::reshard {
 namespace {
 
-using Blocks = std::vector<BlockRange>;
+using Blocks = BlockRanges;
 
 /// Phases of rows and of columns, each by the inner algorithm.
 class RowsAndColumns {
