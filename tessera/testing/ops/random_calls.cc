@@ -33,9 +33,7 @@ std::optional<std::vector<NaiveTensor>> OpCase::evaluate() const {
     naive.outputs.push_back(
         {type, std::vector<long double>(static_cast<std::size_t>(type.shape.elements()))});
   }
-  if (!evaluate_numbers(naive) && !evaluate_moves(naive) && !evaluate_windows(naive)) {
-    return std::nullopt;
-  }
+  if (!evaluate_node(naive)) return std::nullopt;
   for (NaiveTensor& output : naive.outputs) {
     for (long double& element : output.elements) element = as_element(element, output.type.dtype);
   }
