@@ -291,8 +291,9 @@ Result<std::optional<BestMulticast>> MulticastPricer::best(std::span<const Multi
   }
   for (std::size_t m = 0; m < mechanisms.size(); ++m) {
     if (!is_multicast(mechanisms[m])) continue;
-    const std::optional<std::int64_t> network =
-        mechanisms[m].network.empty() ? 0 : topology_.network(mechanisms[m].network);
+    const std::optional<std::int64_t> network = mechanisms[m].network.empty()
+                                                    ? topology_.first_network()
+                                                    : topology_.network(mechanisms[m].network);
     if (!network) continue;
     const auto number = static_cast<std::size_t>(*network);
     std::optional<Trees>& trees = tables_->trees[number];

@@ -241,10 +241,7 @@ Result<std::vector<std::int64_t>> link_bytes(const Topology& topology,
                                              std::span<const Message> messages,
                                              std::int64_t network) {
   const Topology::Parts& parts = topology.parts();
-  if (network < 0 || network >= topology.networks()) {
-    return Error{ErrorCode::kOutOfRange, cat("network ", network, " of ", topology.networks()),
-                 std::nullopt, "networks of the innermost level count from 0"};
-  }
+  TESSERA_CHECK_OK(check_network(topology, network));
   MessageSums sums(parts, network);
   TESSERA_CHECK_OK(sums.add(messages, false));
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(topology.links()));
@@ -284,14 +281,16 @@ std::vector<Travel> candidates(const Topology& topology, const Machine& machine,
     const Mechanism& mechanism = mechanisms[m];
     if (mechanism.name.starts_with("multicast")) continue;
     const std::optional<std::int64_t> network =
-        mechanism.network.empty() ? 0 : topology.network(mechanism.network);
+        mechanism.network.empty() ? topology.first_network() : topology.network(mechanism.network);
     if (!network) continue;
     const bool fits = is_read(&mechanism) ? !ends : !begins;
     (fits ? fitting : others).push_back({*network, static_cast<std::int64_t>(m)});
   }
   if (fitting.empty()) fitting = std::move(others);
   if (!fitting.empty()) return fitting;
-  for (std::int64_t n = 0; n < topology.networks(); ++n) fitting.push_back({n, -1});
+  for (std::int64_t n = 0; n < topology.networks(); ++n) {
+    if (topology.why_left_out(n).empty()) fitting.push_back({n, -1});
+  }
   return fitting;
 }
 

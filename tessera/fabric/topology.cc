@@ -128,11 +128,22 @@ Result<std::int64_t> Topology::shared(std::int64_t memory) const {
 
 std::int64_t Topology::networks() const { return static_cast<std::int64_t>(parts_->inner.size()); }
 
+const std::string& Topology::why_left_out(std::int64_t network) const {
+  return parts_->inner[static_cast<std::size_t>(network)].why_left_out;
+}
+
 std::optional<std::int64_t> Topology::network(std::string_view name) const {
   for (std::size_t n = 0; n < parts_->inner.size(); ++n) {
-    if (parts_->inner[n].name == name) return static_cast<std::int64_t>(n);
+    const InnerNetwork& inner = parts_->inner[n];
+    if (inner.name == name && inner.why_left_out.empty()) return static_cast<std::int64_t>(n);
   }
   return std::nullopt;
+}
+
+std::int64_t Topology::first_network() const {
+  std::int64_t number = 0;
+  while (!why_left_out(number).empty()) ++number;
+  return number;
 }
 
 std::int64_t Topology::links() const { return parts_->links; }

@@ -89,8 +89,8 @@ inline constexpr std::int64_t kMaxTopologyLinks = std::int64_t{1} << 23;
 class Topology {
  public:
   /// For machines that `Machine::check` accepts. kNotSupported, with the missing figure in the
-  /// message, where routes, widths or latencies are not described; kTooLarge for more than
-  /// kMaxTopologyLinks links.
+  /// message, where routes, widths or latencies are not described of any network of the innermost
+  /// level, or of another level; kTooLarge for more than kMaxTopologyLinks links.
   static Result<Topology> of(const Machine& machine);
 
   std::int64_t endpoints() const;
@@ -101,10 +101,15 @@ class Topology {
   /// "place [0, 3]", "dram bank 5", "dram bank 5 of device [1]", "system".
   std::string endpoint_name(std::int64_t number) const;
 
-  /// Networks of the innermost level; at least one.
+  /// Networks of the innermost level, numbered as there; at least one. Those that are not described
+  /// well enough for routes, widths and latencies are left out: nothing travels over them.
   std::int64_t networks() const;
-  /// The number of a network by its name, or empty.
+  /// Why a network is left out; empty for those that are not.
+  const std::string& why_left_out(std::int64_t network) const;
+  /// The number of a network by its name, or empty if there is none or it is left out.
   std::optional<std::int64_t> network(std::string_view name) const;
+  /// The first network that is not left out.
+  std::int64_t first_network() const;
 
   std::int64_t links() const;  ///< ports included
   const LinkFacts& link(std::int64_t number) const;
@@ -113,7 +118,8 @@ class Topology {
   /// that would leave it; "to nothing" is their name.
   std::string link_name(std::int64_t number) const;
 
-  // Arguments below are in range: 0 <= network < networks(), 0 <= from, to < endpoints().
+  // Arguments below are in range: 0 <= network < networks(), not left out; 0 <= from, to <
+  // endpoints().
 
   /// Appends the links of the route from p to q: p's port out, the links, q's port in. Nothing if
   /// p = q.

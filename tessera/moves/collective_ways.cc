@@ -52,6 +52,8 @@ struct PricedStep {
   std::string busiest;
 
   std::vector<fabric::Travel> travels;
+  std::uint64_t rounds = 0;  ///< RoundsHash of all rounds
+  bool is_direct = false;    ///< in one round, from source to destination
 
   void add(const PricedRound& round) {
     add_once(travels, round.travel);
@@ -155,6 +157,52 @@ std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>&
   return multicasts;
 }
 
+/// Stands for the messages of all rounds: the same for algorithms that are alike, round by round.
+/// Two that differ have equal numbers with a chance of 2^-64.
+class RoundsHash {
+ public:
+  void add_round(const reshard::BlockRound& sends) {
+    round_ = kFirst;
+    for (const reshard::BlockSend& send : sends) {
+      mix(round_,
+          static_cast<std::uint64_t>(send.from) << 32 | static_cast<std::uint32_t>(send.to));
+      mix(round_, static_cast<std::uint64_t>(send.count()) << 1 | (send.combines ? 1U : 0U));
+      mix(round_, send.blocks.size());
+    }
+    repeat_round();
+  }
+  /// Another round that is like the last.
+  void repeat_round() { mix(all_, round_); }
+  /// With the size of blocks, which algorithms choose themselves.
+  std::uint64_t value(std::int64_t blocks, bool multicasts) const {
+    std::uint64_t value = all_;
+    mix(value, static_cast<std::uint64_t>(blocks) << 1 | (multicasts ? 1U : 0U));
+    return value;
+  }
+
+ private:
+  static constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15;
+  static void mix(std::uint64_t& sum, std::uint64_t number) {
+    sum = (sum ^ number) * 0xff51afd7ed558ccd;
+    sum ^= sum >> 32;
+  }
+  std::uint64_t round_ = kFirst;
+  std::uint64_t all_ = kFirst;
+};
+
+/// RoundsHash of all rounds of a schedule.
+std::uint64_t hash_of(const reshard::Schedule& schedule, bool multicasts) {
+  RoundsHash hash;
+  for (std::int64_t round = 0; round < schedule.rounds(); ++round) {
+    if (schedule.repeats(round)) {
+      hash.repeat_round();
+    } else {
+      hash.add_round(schedule.round(round));
+    }
+  }
+  return hash.value(schedule.blocks(), multicasts);
+}
+
 /// Prices the rounds of algorithms.
 class RoundPrices {
  public:
@@ -162,10 +210,11 @@ class RoundPrices {
               PriceTables& tables, const Machine& machine)
       : reshard_(reshard), ends_(ends), work_(work), tables_(tables), machine_(machine) {}
 
-  /// Empty if the collective does not have the algorithm, it is too long to price, or it has
-  /// nothing to multicast where that is asked for.
+  /// Empty if the collective does not have the algorithm, it is too long to price, it has nothing
+  /// to multicast where that is asked for, or its rounds are those of an algorithm in `others`.
   Result<std::optional<PricedStep>> price(const Collective& collective,
-                                          const AlgorithmChoice& choice, bool multicasts) {
+                                          const AlgorithmChoice& choice, bool multicasts,
+                                          const std::vector<PricedStep>& others) {
     Result<reshard::Schedule> schedule = reshard::schedule_of(collective, choice);
     if (!schedule) {
       const ErrorCode code = schedule.error().code;
@@ -180,18 +229,30 @@ class RoundPrices {
                         (is_direct(choice) ? members : 1);
     if (work > static_cast<double>(kMostRoundMessages)) return std::optional<PricedStep>();
     PricedStep step;
+    const auto is_known = [&] {
+      return std::any_of(others.begin(), others.end(),
+                         [&](const PricedStep& other) { return other.rounds == step.rounds; });
+    };
+    // Few members have few algorithms that differ, and rounds that are soon made twice.
+    constexpr std::int64_t kFewMembers = 4;
+    const bool few = collective.members <= kFewMembers;
+    if (few) step.rounds = hash_of(*schedule, multicasts);
+    if (few && is_known()) return std::optional<PricedStep>();
     step.choice = choice;
     step.name =
         cat(reshard::collective_name(collective.kind), " by ", choice_name(choice, multicasts));
     const reshard::BlockSizes sizes(collective, *schedule);
     const bool equal = sizes.same().has_value();
     bool has_multicasts = false;
+    RoundsHash hash;
     reshard::BlockRound last;
     std::optional<PricedRound> priced;  // of `last`
     for (std::int64_t round = 0; round < schedule->rounds(); ++round) {
       // Where all blocks have one size, rounds that are alike take the same time.
+      if (schedule->repeats(round)) hash.repeat_round();
       if (!priced || !equal || !schedule->repeats(round)) {
         reshard::BlockRound sends = schedule->round(round);
+        if (!schedule->repeats(round)) hash.add_round(sends);
         if (!priced || !equal || !alike(sends, last)) {
           const bool copies = multicasts && sends_copies(sends);
           TESSERA_TRY(priced, price_round(collective, sizes, sends, copies));
@@ -204,6 +265,9 @@ class RoundPrices {
       step.add(*priced);
     }
     if (multicasts && !has_multicasts) return std::optional<PricedStep>();
+    step.rounds = hash.value(schedule->blocks(), multicasts);
+    if (is_known()) return std::optional<PricedStep>();
+    step.is_direct = !multicasts && schedule->rounds() == 1;
     return std::optional(std::move(step));
   }
 
@@ -291,6 +355,7 @@ CollectiveWay joined(const std::vector<const PricedStep*>& steps) {
     way.dominated_by = step->dominated_by;
     way.busiest = step->busiest;
   }
+  way.is_direct = steps.size() == 1 && steps.front()->is_direct;
   return way;
 }
 
@@ -328,7 +393,8 @@ Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& resha
     for (const AlgorithmChoice& choice : choices_for(collective)) {
       for (const bool multicasts : {false, true}) {
         if (multicasts && (!is_direct(choice) || ends.banks > 1)) continue;
-        TESSERA_TRY(std::optional<PricedStep> step, prices.price(collective, choice, multicasts));
+        TESSERA_TRY(std::optional<PricedStep> step,
+                    prices.price(collective, choice, multicasts, priced));
         if (step) priced.push_back(*std::move(step));
       }
     }

@@ -22,6 +22,7 @@ struct CollectiveWay {
   fabric::Term dominated_by = fabric::Term::kLatency;  ///< of the longest round
   std::string busiest;
   std::vector<fabric::Travel> travels;  ///< by which its rounds are carried out, each once
+  bool is_direct = false;               ///< one collective, in one round from source to destination
 };
 
 /// Where the places of a reshard are: each at one endpoint, or each a device whose banks share its
@@ -48,10 +49,10 @@ struct RoundWork {
 inline constexpr std::int64_t kMostRoundMessages = std::int64_t{1} << 18;
 
 /// The algorithms of reshard/collectives that apply, cheapest first: for each step every algorithm
-/// of its kind, combined into the best sequence, and one sequence for each family that all steps
-/// have. A round takes as long as its messages, or the memories of places if these take longer, and
-/// as long as the busiest place then takes to add up what it received. Empty where the reshard is
-/// no sequence of collectives.
+/// of its kind (of those with the same messages in each round the first), combined into the best
+/// sequence, and one sequence for each family that all steps have. A round takes as long as its
+/// messages, or the memories of places if these take longer, and as long as the busiest place then
+/// takes to add up what it received. Empty where the reshard is no sequence of collectives.
 Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& reshard,
                                                    const MemberEnds& ends, RoundWork& work,
                                                    PriceTables& tables, const Machine& machine);

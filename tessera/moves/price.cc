@@ -47,12 +47,18 @@ Result<Order> priced(const MoveModel& model, const Ends& ends,
       if (std::find(used.begin(), used.end(), path) == used.end()) used.push_back(std::move(path));
     }
     for (Way& way : ways) {
-      way.steps.insert(
-          cast->first ? way.steps.begin() : way.steps.end(),
-          Step{Step::Kind::kCast, time.seconds, cast->bytes, "", time.term, time.busiest});
+      way.steps.insert(cast->first ? way.steps.begin() : way.steps.end(),
+                       Step{Step::Kind::kCast, time.seconds, cast->bytes, "", time.term,
+                            time.busiest, time.cycles});
     }
   }
-  return Order{std::move(ways), rates.missing(), std::move(used)};
+  std::vector<std::string> missing = rates.missing();
+  for (const std::string& figure : ways.front().missing) {
+    if (std::find(missing.begin(), missing.end(), figure) == missing.end()) {
+      missing.push_back(figure);
+    }
+  }
+  return Order{std::move(ways), std::move(missing), std::move(used)};
 }
 
 bool same_types(const Stored& a, const Stored& b) {
@@ -163,8 +169,9 @@ Result<Move> MoveModel::price(const Stored& a, const Stored& b) const {
   move.seconds = total_seconds(move.steps);
   for (const Way& way : order.ways) {
     const std::optional<double> seconds = total_seconds(way.steps);
-    if (!seconds || !machine.clock_hz) continue;
-    move.algorithms.push_back({way.name, *seconds * static_cast<double>(*machine.clock_hz)});
+    std::optional<double> cycles = total_cycles(way.steps);
+    if (seconds && machine.clock_hz) cycles = *seconds * static_cast<double>(*machine.clock_hz);
+    if (cycles) move.algorithms.push_back({way.name, *cycles});
   }
   return move;
 }

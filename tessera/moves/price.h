@@ -45,6 +45,8 @@ struct Step {
   std::string algorithm;          ///< of an exchange: "read", "packed write", "ring"; else empty
   std::string dominated_by;       ///< a term, or empty
   std::string busiest;            ///< the link, place or memory with that term
+  /// The same time in cycles of the machine's clock; may be known where seconds are not.
+  std::optional<double> cycles = std::nullopt;
 };
 /// "cast", "relayout", "exchange".
 std::string_view step_name(Step::Kind kind);

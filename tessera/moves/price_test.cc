@@ -124,6 +124,89 @@ TEST(Price, WithoutAClockCyclesAreNotSeconds) {
   EXPECT_FALSE(move->missing.empty());
 }
 
+/// L1 has bytes per cycle, the network has cycles: only seconds take a clock.
+TEST(Price, WithoutAClockAlgorithmsHaveCycles) {
+  Result<Machine> machine = parse_machine(kSmall);
+  ASSERT_TRUE(machine.ok());
+  const Result<MoveModel> with_clock = MoveModel::make(*machine);
+  machine->clock_hz.reset();
+  for (std::size_t memory : {1U, 2U}) {
+    machine->memory[memory].read = machine->memory[memory].write = {};
+  }
+  const Result<MoveModel> without = MoveModel::make(*machine);
+  ASSERT_TRUE(with_clock.ok() && without.ok());
+  const Result<Move> expected = with_clock->price(stored(kRows, "l1"), stored(kColumns, "l1"));
+  const Result<Move> move = without->price(stored(kRows, "l1"), stored(kColumns, "l1"));
+  ASSERT_TRUE(expected.ok() && move.ok());
+  EXPECT_EQ(move->seconds, std::nullopt);
+  ASSERT_EQ(move->algorithms.size(), expected->algorithms.size());
+  for (std::size_t i = 0; i < move->algorithms.size(); ++i) {
+    EXPECT_EQ(move->algorithms[i].name, expected->algorithms[i].name);
+    EXPECT_NEAR(move->algorithms[i].cycles, expected->algorithms[i].cycles, 1e-6);
+  }
+  for (std::size_t i = 0; i < move->steps.size(); ++i) {
+    EXPECT_EQ(move->steps[i].seconds, std::nullopt);
+    EXPECT_NEAR(*move->steps[i].cycles, *expected->steps[i].seconds * 1e9, 1e-6);
+  }
+}
+
+/// Nothing travels over a network without hop_cycles; what travels over others has its price.
+TEST(Price, ANetworkThatIsNotDescribedHidesNoOther) {
+  Result<Machine> machine = parse_machine(kSmall);
+  ASSERT_TRUE(machine.ok());
+  const Result<MoveModel> one = MoveModel::make(*machine);
+  std::vector<target::Network>& networks = machine->mesh[0].networks;
+  target::Network other = networks.front();
+  other.name = "noc1";
+  other.hop_cycles.reset();
+  for (const bool first : {true, false}) {
+    networks.resize(1);
+    if (networks.front().name != "noc") networks = {one->machine().mesh[0].networks};
+    networks.insert(first ? networks.begin() : networks.end(), other);
+    const Result<MoveModel> two = MoveModel::make(*machine);
+    ASSERT_TRUE(one.ok() && two.ok());
+    const Result<Move> expected = one->price(stored(kWhole, "host"), stored(kWhole, "dram"));
+    const Result<Move> move = two->price(stored(kWhole, "host"), stored(kWhole, "dram"));
+    ASSERT_TRUE(expected.ok() && move.ok());
+    ASSERT_TRUE(move->seconds.has_value());
+    EXPECT_EQ(move->seconds, expected->seconds);
+    ASSERT_EQ(move->missing.size(), 1U);
+    EXPECT_TRUE(
+        move->missing.front().starts_with(first ? "/mesh/0/networks/0" : "/mesh/0/networks/1"))
+        << move->missing.front();
+    EXPECT_NE(move->missing.front().find("hop_cycles"), std::string::npos);
+  }
+  other.name = "noc";
+  networks = {other};
+  const Result<MoveModel> none = MoveModel::make(*machine);
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->routes(), nullptr);
+  EXPECT_NE(none->why_no_routes().find("hop_cycles"), std::string::npos);
+}
+
+/// What a mechanism lacks is named where it is used, not where another was cheaper anyway.
+TEST(Price, OnlyFiguresOfTheChosenMechanismAreMissing) {
+  Result<Machine> machine = parse_machine(kSmall);
+  ASSERT_TRUE(machine.ok());
+  target::Mechanism write = machine->mesh[0].mechanisms[0];
+  write.name = "write";
+  write.bytes_per_cycle.reset();
+  write.overhead_cycles = 1e6;
+  machine->mesh[0].mechanisms.push_back(write);
+  const auto missing = [&] {
+    const Result<MoveModel> model = MoveModel::make(*machine);
+    EXPECT_TRUE(model.ok());
+    const Result<Move> move = model->price(stored(kRows, "l1"), stored(kColumns, "l1"));
+    EXPECT_TRUE(move.ok());
+    return move->missing;
+  };
+  EXPECT_EQ(missing(), std::vector<std::string>());
+  machine->mesh[0].mechanisms[1].overhead_cycles = 0;
+  const std::vector<std::string> lacks = missing();
+  ASSERT_EQ(lacks.size(), 1U);
+  EXPECT_TRUE(lacks.front().starts_with("/mesh/0/mechanisms/1/bytes_per_cycle"));
+}
+
 TEST(Price, TheTimeIsTheSumOfTheStepsAndTheCheapestWayIsFirst) {
   const MoveModel model = model_of(kSmall);
   const Result<Move> move = model.price(stored(kRows, "l1"), stored(kColumns, "l1"));
@@ -247,6 +330,29 @@ TEST(Price, BanksOfChipsTakePartInCollectives) {
                   stored("tensor<512x512xf32, dtensor<mesh=[4], [Replicate()]>>", "dram"));
   ASSERT_TRUE(reduced.ok()) << reduced.error().message;
   EXPECT_TRUE(has_algorithm(*reduced, "all_reduce by ring"));
+}
+
+/// Between two members every algorithm of an all_gather sends the same two messages.
+TEST(Price, AlgorithmsWithTheSameMessagesAreListedOnce) {
+  const MoveModel model = model_of(kChips);
+  const Result<Move> two =
+      model.price(stored("tensor<512x512xf32, dtensor<mesh=[2], [Shard(0)]>>", "dram"),
+                  stored("tensor<512x512xf32, dtensor<mesh=[2], [Replicate()]>>", "dram"));
+  ASSERT_TRUE(two.ok()) << two.error().message;
+  for (std::size_t i = 0; i < two->algorithms.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_NE(two->algorithms[i].name, two->algorithms[j].name);
+      EXPECT_NE(two->algorithms[i].cycles, two->algorithms[j].cycles)
+          << two->algorithms[i].name << ", " << two->algorithms[j].name;
+    }
+  }
+  // The root of a gather at the end of a line: a chain has one arm, as a ring has.
+  const Result<Move> gathered =
+      model.price(stored("tensor<512x512xf32, dtensor<mesh=[4], [Shard(0)]>>", "dram"),
+                  stored("tensor<512x512xf32, dtensor<mesh=[1], [Replicate()]>>", "dram"));
+  ASSERT_TRUE(gathered.ok()) << gathered.error().message;
+  EXPECT_TRUE(has_algorithm(*gathered, "gather by ring"));
+  EXPECT_FALSE(has_algorithm(*gathered, "gather by chain"));
 }
 
 TEST(Price, MulticastsAreAnAlgorithmAndTheirFiguresAreNamed) {

@@ -29,40 +29,47 @@ std::optional<double> Rates::seconds(double cycles) {
   return cycles / static_cast<double>(*machine_.clock_hz);
 }
 
-std::optional<double> Rates::bytes_per_second(const target::Bandwidth& bandwidth,
-                                              const std::string& path) {
-  if (!bandwidth.known()) return std::nullopt;
+Timed Rates::timed(double cycles) { return {seconds(cycles), cycles, "", ""}; }
+
+Timed Rates::moved(double bytes, const target::Bandwidth& bandwidth, const std::string& path) {
+  if (!bandwidth.known()) return {};
   uses(path);
-  if (bandwidth.bytes_per_second) return bandwidth.bytes_per_second;
-  if (!machine_.clock_hz) {
-    lacks("/clock_hz: bytes per cycle are not seconds without a clock");
-    return std::nullopt;
-  }
-  uses("/clock_hz");
-  return *bandwidth.bytes_per_cycle * static_cast<double>(*machine_.clock_hz);
+  if (bandwidth.bytes_per_cycle) return timed(bytes / *bandwidth.bytes_per_cycle);
+  Timed time{bytes / *bandwidth.bytes_per_second, std::nullopt, "", ""};
+  if (machine_.clock_hz) time.cycles = *time.seconds * static_cast<double>(*machine_.clock_hz);
+  return time;
 }
+
+namespace {
+
+/// The sum of times, or the longest of them; unknown if one is.
+std::optional<double> together(std::initializer_list<std::optional<double>> times, bool sum) {
+  double all = 0;
+  for (const std::optional<double>& time : times) {
+    if (!time) return std::nullopt;
+    all = sum ? all + *time : std::max(all, *time);
+  }
+  return all;
+}
+
+}  // namespace
 
 Timed Rates::touch(std::size_t memory, std::int64_t read_bytes, std::int64_t written_bytes) {
   const target::MemorySpace& space = machine_.memory[memory];
   const std::string path = cat("/memory/", memory);
-  Timed time{std::nullopt, "memory", space.name};
   const auto both =
       static_cast<double>(space.mixed.known() ? std::min(read_bytes, written_bytes) : 0);
-  const double reads = static_cast<double>(read_bytes) - both;
-  const double writes = static_cast<double>(written_bytes) - both;
-  bool known = true;
-  const auto seconds_of = [&](double bytes, const target::Bandwidth& bandwidth, const char* field) {
-    if (bytes == 0) return 0.0;
-    const std::optional<double> rate = bytes_per_second(bandwidth, path + field);
+  const auto time_of = [&](double bytes, const target::Bandwidth& bandwidth, const char* field) {
+    if (bytes == 0) return Timed{0.0, 0.0, "", ""};
     if (!bandwidth.known()) lacks(cat(path, field, ": how fast ", space.name, " is"));
-    known = known && rate;
-    return rate ? bytes / *rate : 0.0;
+    return moved(bytes, bandwidth, path + field);
   };
-  const double mixed = seconds_of(2 * both, space.mixed, "/mixed");
-  const double read = seconds_of(reads, space.read, "/read");
-  const double write = seconds_of(writes, space.write, "/write");
-  if (known) time.seconds = space.mixed.known() ? mixed + read + write : std::max(read, write);
-  return time;
+  const Timed mixed = time_of(2 * both, space.mixed, "/mixed");
+  const Timed read = time_of(static_cast<double>(read_bytes) - both, space.read, "/read");
+  const Timed write = time_of(static_cast<double>(written_bytes) - both, space.write, "/write");
+  const bool sum = space.mixed.known();
+  return {together({mixed.seconds, read.seconds, write.seconds}, sum),
+          together({mixed.cycles, read.cycles, write.cycles}, sum), "memory", space.name};
 }
 
 std::optional<double> Rates::per_cycle(std::initializer_list<std::string_view> units,
@@ -83,9 +90,10 @@ std::optional<double> Rates::per_cycle(std::initializer_list<std::string_view> u
 }
 
 Timed Rates::cast(const Cast& cast, std::size_t memory) {
-  Timed time{std::nullopt, "compute", ""};
+  Timed time{std::nullopt, std::nullopt, "compute", ""};
   if (cast.elements == 0) {
     time.seconds = 0;
+    time.cycles = 0;
     return time;
   }
   const auto rate =
@@ -94,9 +102,11 @@ Timed Rates::cast(const Cast& cast, std::size_t memory) {
     lacks(cat("/compute: how fast ", dtype_name(cast.from), " becomes ", dtype_name(cast.to)));
     return time;
   }
-  time.seconds = seconds(static_cast<double>(cast.elements) / *rate);
+  time.cycles = static_cast<double>(cast.elements) / *rate;
+  time.seconds = seconds(*time.cycles);
   Timed moved = touch(memory, cast.read_bytes, cast.written_bytes);
-  const bool slower = time.seconds && moved.seconds && *moved.seconds > *time.seconds;
+  const bool slower = time.seconds ? moved.seconds && *moved.seconds > *time.seconds
+                                   : moved.cycles && *moved.cycles > *time.cycles;
   return slower ? moved : time;
 }
 

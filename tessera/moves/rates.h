@@ -15,9 +15,11 @@
 
 namespace tessera::moves {
 
-/// A time and what determines it; without seconds where a figure is missing.
+/// A time and what determines it; without seconds where a figure is missing. Without a clock it may
+/// still be known in cycles.
 struct Timed {
   std::optional<double> seconds;
+  std::optional<double> cycles;
   std::string term;     ///< "memory", "compute"
   std::string busiest;  ///< "l1", "elementwise"
 };
@@ -60,8 +62,10 @@ class Rates {
   /// machine has.
   std::optional<double> per_cycle(std::initializer_list<std::string_view> units,
                                   std::initializer_list<std::string_view> dtypes, Timed& time);
-  std::optional<double> bytes_per_second(const target::Bandwidth& bandwidth,
-                                         const std::string& path);
+  /// What so many bytes take, which are at least 1.
+  Timed moved(double bytes, const target::Bandwidth& bandwidth, const std::string& path);
+  /// A number of cycles as a time.
+  Timed timed(double cycles);
   const Machine& machine_;
   std::vector<std::string> missing_;
   std::vector<std::string> used_;

@@ -38,7 +38,7 @@ struct Sum {
 class Pairs {
  public:
   explicit Pairs(std::int64_t endpoints) : endpoints_(endpoints) {
-    constexpr std::int64_t kMostCells = std::int64_t{1} << 14;
+    constexpr std::int64_t kMostCells = std::int64_t{1} << 10;
     if (endpoints * endpoints <= kMostCells) {
       cells_.resize(static_cast<std::size_t>(endpoints * endpoints));
     }

@@ -23,7 +23,8 @@ void add_relayout(Rates& rates, std::size_t memory, std::int64_t bytes, std::int
                   std::vector<Step>& steps) {
   if (bytes == 0) return;
   const Timed time = rates.copy(memory, most);
-  steps.push_back({Step::Kind::kRelayout, time.seconds, bytes, "", time.term, time.busiest});
+  steps.push_back(
+      {Step::Kind::kRelayout, time.seconds, bytes, "", time.term, time.busiest, time.cycles});
 }
 
 bool keeps_copies(const Placement& placement) {
@@ -104,7 +105,7 @@ class Pricer {
     const auto add = [&](const std::string& name, std::int64_t cycles, std::string term) {
       found.push_back({name,
                        {{Step::Kind::kExchange, rates_.seconds(static_cast<double>(cycles)),
-                         cost.bytes, name, std::move(term), ""}}});
+                         cost.bytes, name, std::move(term), "", static_cast<double>(cycles)}}});
     };
     if (!reshard.physical().fabric->static_routes) {
       const bool by_link =
@@ -225,13 +226,26 @@ class Pricer {
       way.steps.push_back({Step::Kind::kExchange, rates_.seconds(collective.cycles),
                            collective.bytes, collective.name,
                            std::string(fabric::term_name(collective.dominated_by)),
-                           collective.busiest});
+                           collective.busiest, collective.cycles});
       if (!is_banked(ends_.memory_b)) {
         add_relayout(rates_, ends_.memory_b, (packs ? traffic.bytes : 0) + traffic.local_bytes,
                      (packs ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
       }
+      // Sent directly in one round, the messages may be those of the exchange itself.
+      const bool known =
+          collective.is_direct && std::any_of(found.begin(), found.end(), [&](const Way& other) {
+            return total_cycles(other.steps) &&
+                   total_cycles(other.steps) == total_cycles(way.steps);
+          });
+      if (known) {
+        rates_.take_used();
+        continue;
+      }
       use_memories();
-      for (const fabric::Travel& travel : collective.travels) use_travel(travel);
+      for (const fabric::Travel& travel : collective.travels) {
+        use_travel(travel);
+        name_missing(travel, way);
+      }
       way.used = rates_.take_used();
       found.push_back(std::move(way));
     }
@@ -267,19 +281,27 @@ class Pricer {
     };
     need(ends_.memory_a, machine_.memory[ends_.memory_a].read, "read");
     need(ends_.memory_b, machine_.memory[ends_.memory_b].write, "write");
-    const target::MeshLevel& level = machine_.mesh.back();
-    for (std::size_t m = 0; m < level.mechanisms.size(); ++m) {
-      const target::Mechanism& mechanism = level.mechanisms[m];
-      if (!mechanism.network.empty() && !routes.network(mechanism.network)) continue;
-      const auto figure = [&](const std::optional<double>& value, std::string_view field) {
-        if (value) return;
-        rates_.lacks(cat("/mesh/", machine_.mesh.size() - 1, "/mechanisms/", m, "/", field, ": of ",
-                         mechanism.name));
-      };
-      figure(mechanism.overhead_cycles, "overhead_cycles");
-      figure(mechanism.issue_cycles, "issue_cycles");
-      figure(mechanism.bytes_per_cycle, "bytes_per_cycle");
+    for (std::int64_t n = 0; n < routes.networks(); ++n) {
+      const std::string& why = routes.why_left_out(n);
+      if (why.empty()) continue;
+      rates_.lacks(cat("/mesh/", machine_.mesh.size() - 1, "/networks/", n, ": ", why));
     }
+  }
+
+  /// Names the figures that a mechanism lacks. They count as 0, or as those of a link, so a way
+  /// that was not chosen would only be longer with them.
+  void name_missing(const fabric::Travel& travel, Way& way) const {
+    if (travel.mechanism < 0) return;
+    const target::Mechanism& mechanism =
+        machine_.mesh.back().mechanisms[static_cast<std::size_t>(travel.mechanism)];
+    const auto figure = [&](const std::optional<double>& value, std::string_view field) {
+      if (value) return;
+      way.missing.push_back(cat("/mesh/", machine_.mesh.size() - 1, "/mechanisms/",
+                                travel.mechanism, "/", field, ": of ", mechanism.name));
+    };
+    figure(mechanism.overhead_cycles, "overhead_cycles");
+    figure(mechanism.issue_cycles, "issue_cycles");
+    figure(mechanism.bytes_per_cycle, "bytes_per_cycle");
   }
 
   /// The figures of the memories that an exchange reads from and writes to.
@@ -359,6 +381,7 @@ class Pricer {
                                  ? "through places"
                                  : cat(packed ? "packed " : "", name_of(best.travel));
     Way way{name, {}, std::move(best.cost)};
+    name_missing(best.travel, way);
     const double memory = work_.places.memory_cycles(messages, **tables_);
     if (memory > way.network->cycles) {
       way.network->cycles = memory;
@@ -375,7 +398,7 @@ class Pricer {
     const std::int64_t bytes = traffic.bytes + (work_.through != nullptr ? traffic.local_bytes : 0);
     way.steps.push_back({Step::Kind::kExchange, rates_.seconds(way.network->cycles), bytes,
                          way.name, std::string(fabric::term_name(way.network->dominated_by)),
-                         way.network->busiest});
+                         way.network->busiest, way.network->cycles});
     if (work_.through == nullptr) {
       add_relayout(rates_, ends_.memory_b, sent + traffic.local_bytes,
                    (packed ? traffic.max_received_bytes : 0) + traffic.max_local_bytes, way.steps);
@@ -411,19 +434,33 @@ class Pricer {
 
 }  // namespace
 
-std::optional<double> total_seconds(const std::vector<Step>& steps) {
+namespace {
+
+std::optional<double> total(const std::vector<Step>& steps, std::optional<double> Step::* time) {
   double sum = 0;
   for (const Step& step : steps) {
-    if (!step.seconds) return std::nullopt;
-    sum += *step.seconds;
+    if (!(step.*time)) return std::nullopt;
+    sum += *(step.*time);
   }
   return sum;
 }
 
+}  // namespace
+
+std::optional<double> total_seconds(const std::vector<Step>& steps) {
+  return total(steps, &Step::seconds);
+}
+std::optional<double> total_cycles(const std::vector<Step>& steps) {
+  return total(steps, &Step::cycles);
+}
+
 bool is_cheaper(const Way& x, const Way& y) {
-  const std::optional<double> of_x = total_seconds(x.steps);
-  const std::optional<double> of_y = total_seconds(y.steps);
-  return of_x && (!of_y || *of_x < *of_y);
+  const std::optional<double> seconds_x = total_seconds(x.steps);
+  const std::optional<double> seconds_y = total_seconds(y.steps);
+  if (seconds_x || seconds_y) return seconds_x && (!seconds_y || *seconds_x < *seconds_y);
+  const std::optional<double> cycles_x = total_cycles(x.steps);
+  const std::optional<double> cycles_y = total_cycles(y.steps);
+  return cycles_x && (!cycles_y || *cycles_x < *cycles_y);
 }
 
 Result<std::vector<Way>> exchange_ways(const MoveModel& model, const Ends& ends, Rates& rates) {

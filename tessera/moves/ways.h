@@ -25,12 +25,15 @@ struct Way {
   std::string name;
   std::vector<Step> steps;
   std::optional<fabric::NetworkCost> network = std::nullopt;
-  std::vector<std::string> used = {};  ///< paths of figures, each once
+  std::vector<std::string> used = {};     ///< paths of figures, each once
+  std::vector<std::string> missing = {};  ///< figures that it would use and the machine lacks
 };
 
 /// The sum of the steps; empty if one is not known.
 std::optional<double> total_seconds(const std::vector<Step>& steps);
-/// Unknown times are longer than known ones.
+std::optional<double> total_cycles(const std::vector<Step>& steps);
+/// By seconds; where they are not known by cycles, which count as longer. What is not known at all
+/// is longest.
 bool is_cheaper(const Way& x, const Way& y);
 
 /// All ways, cheapest first; at least one. If nothing changes, a way without steps.

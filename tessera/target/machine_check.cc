@@ -109,6 +109,12 @@ Found check_dead(const Machine& machine) {
                      "describe a smaller mesh instead"};
     }
   }
+  // Ranges may overlap, so the places are counted.
+  if (!machine.dead.empty() && places.saturated() >= mesh.elements() &&
+      std::ssize(machine.dead_places()) == mesh.elements()) {
+    return Problem{ErrorCode::kBadTarget, "/dead", cat("all ", mesh.elements(), " places are dead"),
+                   "a machine has at least one place that works"};
+  }
   return std::nullopt;
 }
 

@@ -149,6 +149,8 @@ TEST(ParseMachine, MeshesThatCannotBe) {
        ErrorCode::kContradiction, "/mesh/0/axes 1 2", ""},
       {with(R"("clock_hz": «0»)"), ErrorCode::kBadNumber, "/clock_hz 1 0", ""},
       {with(R"("dead": [[0, 0], «[1, 4]»])"), ErrorCode::kOutOfRange, "/dead/1 [1 4] 4x4", "0"},
+      {with(R"("dead": «[{"from": [0, 0], "to": [3, 2]}, {"from": [0, 2], "to": [3, 3]}]»)"),
+       ErrorCode::kBadTarget, "/dead 16", ""},
       {with(R"("dead": [«{"from": [1, 1], "to": [1, 0]}»])"), ErrorCode::kBadTarget,
        "/dead/0 [1 1] [1 0]", ""},
   });
@@ -210,14 +212,16 @@ TEST(ParseMachine, HostileSizes) {
   EXPECT_EQ(code(std::string(kMaxMachineBytes + 1, ' ')), "text_too_long");
   EXPECT_EQ(code(std::string(kMaxMachineBytes, ' ')), "syntax");
 
-  // A million dead places listed one by one are rejected; as a range they are accepted.
+  // A million dead places listed one by one are rejected; as a range they are accepted, unless
+  // they are all.
   std::string listed;
   for (int i = 0; i < 1'000'000; ++i) listed += i == 0 ? "[0]" : ",[0]";
   const std::string line = cat(R"({"name": "m", "mesh": [1000000], )", kMemory, R"(, "dead": [)");
   EXPECT_EQ(code(cat(line, listed, "]}")), "too_large");
-  const std::string range = cat(line, R"({"from": [0], "to": [999999]}]})");
+  const std::string range = cat(line, R"({"from": [0], "to": [999998]}]})");
   EXPECT_EQ(code(range), "ok");
-  EXPECT_EQ(parse_machine(range)->dead_places().size(), 1'000'000U);
+  EXPECT_EQ(parse_machine(range)->dead_places().size(), 999'999U);
+  EXPECT_EQ(code(cat(line, R"({"from": [0], "to": [999999]}]})")), "bad_target");
   EXPECT_EQ(code(cat(R"({"name": "m", "mesh": [4611686018427387904], "memory": [{"name": "a"}], )",
                      R"("dead": [{"from": [0], "to": [4611686018427387903]}]})")),
             "too_large");

@@ -261,6 +261,8 @@ Machine random_machine() {
       range.to[axis] = number(range.from[axis], std::min(range.from[axis] + 3, shape[axis] - 1));
     }
     machine.dead.push_back(std::move(range));
+    // At least one place works.
+    if (std::ssize(machine.dead_places()) == shape.elements()) machine.dead.pop_back();
   }
   machine.compute = random_rates();
   machine.op_gap_seconds = real_or_zero();

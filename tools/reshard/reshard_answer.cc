@@ -291,15 +291,14 @@ std::string unknown_places(const Tensor& a, const Tensor& b, const ReshardQuesti
 
 std::optional<std::int64_t> ReshardAnswer::cycles() const {
   if (!move) return cost.fabric ? std::optional(cost.fabric->cycles) : std::nullopt;
-  if (!clock_hz) return std::nullopt;
-  double seconds = 0;
+  double cycles = 0;
   for (const moves::Step& step : move->steps) {
     if (step.kind != moves::Step::Kind::kExchange) continue;
-    if (!step.seconds) return std::nullopt;
-    seconds += *step.seconds;
+    if (!step.cycles) return std::nullopt;
+    cycles += *step.cycles;
   }
   // Cycles are whole where they come from a count of cycles.
-  return static_cast<std::int64_t>(std::ceil(seconds * static_cast<double>(*clock_hz) - 1e-6));
+  return static_cast<std::int64_t>(std::ceil(cycles - 1e-6));
 }
 
 std::optional<std::int64_t> ReshardAnswer::lower_bound_cycles() const {

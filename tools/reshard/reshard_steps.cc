@@ -13,10 +13,17 @@ namespace {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
+/// Rounded up; whole where they come from a count of cycles.
+std::int64_t whole_cycles(double cycles) {
+  return static_cast<std::int64_t>(std::ceil(cycles - 1e-6));
+}
+
 std::string step_line(const moves::Step& step) {
   std::string text = cat(moves::step_name(step.kind), ": ", bytes_text(step.bytes));
   if (!step.algorithm.empty()) text += cat(" by ", step.algorithm);
-  text += step.seconds ? cat(", ", seconds_text(*step.seconds)) : std::string(", time not known");
+  text += step.seconds  ? cat(", ", seconds_text(*step.seconds))
+          : step.cycles ? cat(", ", whole_cycles(*step.cycles), " cycles")
+                        : std::string(", time not known");
   if (!step.dominated_by.empty()) {
     text += cat(", most of it ", step.dominated_by,
                 step.busiest.empty() ? std::string() : cat(" (", step.busiest, ")"));
@@ -33,6 +40,7 @@ void add_steps_json(const moves::Move& move, const Machine& machine, Json& json)
   for (const moves::Step& step : move.steps) {
     json["steps"].push_back({{"step", moves::step_name(step.kind)},
                              {"seconds", step.seconds ? Json(*step.seconds) : Json()},
+                             {"cycles", step.cycles ? Json(whole_cycles(*step.cycles)) : Json()},
                              {"bytes", step.bytes},
                              {"algorithm", text_or_null(step.algorithm)},
                              {"dominated_by", text_or_null(step.dominated_by)},

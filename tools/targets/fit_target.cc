@@ -52,6 +52,26 @@ void add_errors(const ErrorSummary& errors, Json& json) {
   json["worst"] = errors.worst;
 }
 
+bool is_fitted(const Calibration& calibration) {
+  for (const std::vector<CalibratedPart>* const parts :
+       {&calibration.mechanisms, &calibration.networks}) {
+    for (const CalibratedPart& part : *parts) {
+      for (const CalibratedTerm& term : part.terms) {
+        if (term.is_fitted) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Why no figure was fitted; empty if one was.
+std::string why_not_fitted(const Calibration& calibration) {
+  if (is_fitted(calibration)) return "";
+  return cat("no figure was fitted to ", count_of(calibration.fitted_rows, "row"),
+             " with one master: each takes at least ", fabric::kLeastRows,
+             " rows that depend on it. The errors are those of the machine as it was");
+}
+
 Json part_json(const CalibratedPart& part) {
   Json json;
   json["name"] = part.name;
@@ -96,6 +116,10 @@ Json calibration_json(const Calibration& calibration, const std::string& out) {
     json["errors"].push_back(std::move(errors));
   }
   json["out"] = out.empty() ? Json() : Json(out);
+  json["warnings"] = Json::array();
+  if (const std::string why = why_not_fitted(calibration); !why.empty()) {
+    json["warnings"].push_back({{"code", "nothing_fitted"}, {"message", why}});
+  }
   return json;
 }
 
@@ -136,6 +160,7 @@ std::string calibration_text(const Calibration& calibration, const Terminal& ter
   std::string out =
       heading(cat(calibration.machine.name, " fitted to ",
                   count_of(calibration.fitted_rows, "measurement"), " of ", calibration.all.rows));
+  if (const std::string why = why_not_fitted(calibration); !why.empty()) out += paragraph(why);
   for (const CalibratedPart& part : calibration.mechanisms) {
     const std::string network = part.network.empty() ? "" : cat(" over ", part.network);
     out += heading(cat(part.name, network, part.is_added ? " (added)" : ""));
@@ -170,6 +195,10 @@ Result<Verdict> fit_target(const Request& request, Console& console) {
   if (!calibration) {
     const Error& error = calibration.error();
     return error.span ? located(error, table, text) : error;
+  }
+  if (!out.empty() && !is_fitted(*calibration)) {
+    return Error{ErrorCode::kNotSupported, why_not_fitted(*calibration), std::nullopt,
+                 "measure more transfers, or omit --out to see the errors"};
   }
   if (!out.empty()) {
     TESSERA_CHECK_OK(write_whole(out, target::to_json(calibration->machine)));

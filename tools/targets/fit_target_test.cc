@@ -49,6 +49,23 @@ class TargetsFit : public testing::Test, public TestFolder {
   }
 };
 
+/// One row determines nothing: its error is reported, but there is no new machine to write.
+TEST_F(TargetsFit, OneRowFitsNothing) {
+  write("table.csv", kHeader + "unicast,one_from_one,1,1,64,293\n");
+  const Answer answer = run(fit({"--json"}));
+  ASSERT_EQ(answer.status, 0) << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["rows"], 1);
+  ASSERT_EQ(json["warnings"].size(), 1U);
+  EXPECT_EQ(json["warnings"][0]["code"], "nothing_fitted");
+  for (const Json& mechanism : json["mechanisms"]) EXPECT_TRUE(mechanism["fitted"].empty());
+  const std::string out = path("one.json");
+  EXPECT_EQ(run(fit({"--json", "--out", out})).error_code(), "not_supported");
+  EXPECT_FALSE(std::filesystem::exists(out));
+  write("table.csv", table());
+  EXPECT_TRUE(run(fit({"--json"})).json()["warnings"].empty());
+}
+
 TEST_F(TargetsFit, Figures) {
   const Answer answer = run(fit({"--json"}));
   ASSERT_EQ(answer.status, 0) << answer.err;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tessera/base/work.h"
+#include "tessera/fabric/networks/travel.h"
 
 namespace tessera::fabric {
 namespace {
@@ -111,6 +112,7 @@ std::int64_t hops_back(const Topology& topology, std::int64_t network, std::int3
 
 Result<Flows> flows_of(const Topology& topology, const Machine& machine, std::int64_t network,
                        const Measurement& measurement) {
+  TESSERA_CHECK_OK(check_network(topology, network));
   TESSERA_TRY(const Parties parties, parties_of(topology, machine, measurement));
   const bool reads = measurement.pattern.reads;
   const bool multicast = measurement.method != Method::kUnicast;

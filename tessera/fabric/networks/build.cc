@@ -2,6 +2,7 @@
 // Topology::of: the parts of a topology from the description of a machine.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -89,25 +90,46 @@ std::vector<Cell> cells_of(const Grid& grid) {
   return cells;
 }
 
+/// A network of the innermost level. kNotSupported where its description lacks something.
+Result<InnerNetwork> inner_network(const Machine& machine, const Network& network,
+                                   Topology::Parts& parts) {
+  if (network.kind == NetworkKind::kNoc) {
+    return not_described(machine, cat("the routes of ", name_of(network)));
+  }
+  InnerNetwork inner;
+  TESSERA_TRY(inner.link, facts_of(machine, network));
+  inner.link.cycles_per_byte /= static_cast<double>(network.links);
+  inner.port = inner.link;
+  inner.port.hop_cycles = network.ramp_cycles.value_or(0);
+  const Checked count = link_count(network, parts.router_extents);
+  TESSERA_TRY(inner.first_link, take_links(machine, parts, count * parts.devices));
+  inner.grid = Grid::of(network, parts.router_extents);
+  inner.cells = cells_of(inner.grid);
+  return inner;
+}
+
+/// A network that is not described keeps its number, without links. At least one is described.
 Status add_inner_networks(const Machine& machine, Topology::Parts& parts) {
   const MeshLevel& level = machine.mesh.back();
   if (level.networks.empty()) return not_described(machine, "how its places are connected");
+  std::optional<Error> first;
+  bool any = false;
   for (const Network& network : level.networks) {
-    if (network.kind == NetworkKind::kNoc) {
-      return not_described(machine, cat("the routes of ", name_of(network)));
-    }
+    Result<InnerNetwork> made = inner_network(machine, network, parts);
+    if (!made && made.error().code != ErrorCode::kNotSupported) return made.error();
+    any = any || made.ok();
     InnerNetwork inner;
+    if (made) {
+      inner = *std::move(made);
+    } else {
+      inner.why_left_out = made.error().message;
+      inner.first_link = parts.links;
+      if (!first) first = made.error();
+    }
     inner.name = name_of(network);
-    TESSERA_TRY(inner.link, facts_of(machine, network));
-    inner.link.cycles_per_byte /= static_cast<double>(network.links);
-    inner.port = inner.link;
-    inner.port.hop_cycles = network.ramp_cycles.value_or(0);
-    const Checked count = link_count(network, parts.router_extents);
-    TESSERA_TRY(inner.first_link, take_links(machine, parts, count * parts.devices));
-    inner.grid = Grid::of(network, parts.router_extents);
-    inner.cells = cells_of(inner.grid);
     parts.inner.push_back(std::move(inner));
   }
+  if (!any) return *first;
   return ok_status();
 }
 

@@ -94,6 +94,32 @@ class LineLoads {
   }
   const LinkLines& lines() const { return lines_; }
 
+  /// The links of one line between two of its coordinates, as positions: found once, to be added to
+  /// often.
+  struct Interval {
+    std::uint32_t first = 0;  ///< of the line
+    std::uint32_t count = 0;  ///< of the line; 0: no links
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+  };
+  Interval interval(const LinkLines::Lines& lines, std::int64_t line, std::int64_t from,
+                    std::int64_t to) const {
+    const AxisSteps steps = lines.axis.steps(from, to);
+    if (steps.count == 0) return {};
+    const std::int64_t first = (steps.up ? lines.up : lines.down) + line * lines.extent;
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(lines.extent),
+            static_cast<std::uint32_t>(first + (steps.up ? from : to)),
+            static_cast<std::uint32_t>(first + (steps.up ? to : from))};
+  }
+  /// Adds to an interval of device 0.
+  void add(const Interval& interval, const Load& load) {
+    if (interval.count == 0) return;
+    note(interval.first, interval.count);
+    loads_[interval.low] += load;
+    loads_[interval.high] -= load;
+    if (interval.high < interval.low) loads_[interval.first] += load;
+  }
+
  protected:
   Steps add_line(const LinkLines::Lines& lines, std::int64_t device, std::int64_t line,
                  std::int64_t from, std::int64_t to, const Load& load) {

@@ -40,6 +40,17 @@ std::int64_t LinkLines::link_at(std::size_t at) const {
   return first + (router * axes + lines.number) * 2 + (up ? 0 : 1);
 }
 
+std::vector<InnerLoads::Interval> InnerLoads::intervals(const PairTable& pairs) const {
+  std::vector<Interval> all;
+  all.reserve(pairs.steps.size());
+  for (std::uint32_t entry = 0; entry < pairs.steps.size(); ++entry) {
+    const PairTable::Pair pair = pairs.pair(entry);
+    const LinkLines::Lines& own = pair.along ? lines().cols : lines().rows;
+    all.push_back(own.extent > 1 ? interval(own, pair.line, pair.from, pair.to) : Interval{});
+  }
+  return all;
+}
+
 InnerLoads::Largest InnerLoads::largest() {
   std::int64_t most = 0;
   std::size_t busiest = 0;

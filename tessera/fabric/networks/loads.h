@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tessera/fabric/networks/line_loads.h"
 
@@ -12,11 +13,8 @@ class InnerLoads : public LineLoads<std::int64_t> {
  public:
   using LineLoads::LineLoads;
 
-  /// Adds the bytes of an entry of the network's PairTable, on device 0.
-  void add_pair(const PairTable::Pair& pair, std::int64_t bytes) {
-    const LinkLines::Lines& own = pair.along ? lines().cols : lines().rows;
-    if (own.extent > 1) add_line(own, 0, pair.line, pair.from, pair.to, bytes);
-  }
+  /// The links of every entry of the network's PairTable.
+  std::vector<Interval> intervals(const PairTable& pairs) const;
 
   /// Ends adding. The largest load of a link, and its number, the first of several; 0 and -1 if
   /// nothing was added.

@@ -228,16 +228,18 @@ void MessageSums::add_plain() {
     port.sent += from.sent + from.sent_packets * header;
     port.received += from.received + from.received_packets * header;
   }
-  plain_->for_each_entry([&](std::uint32_t entry, std::int64_t added) {
-    inner.add_pair(own.pairs.pair(entry), added);
-  });
+  plain_->for_each_entry(
+      [&](std::uint32_t entry, std::int64_t added) { inner.add(intervals_[entry], added); });
 }
 
 Status MessageSums::add(std::span<const Message> all, bool reads) {
   clear();
   const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
   const bool plain = own.pairs.present();
-  if (plain && !plain_) plain_.emplace(own.pairs, own.link, std::ssize(parts.places));
+  if (plain && !plain_) {
+    plain_.emplace(own.pairs, own.link, std::ssize(parts.places));
+    intervals_ = inner.intervals(own.pairs);
+  }
   if (plain) plain_->clear();
   Totals totals;
   std::size_t number = 0;

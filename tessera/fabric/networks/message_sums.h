@@ -155,8 +155,9 @@ struct MessageSums {
   void set_totals(const Totals& totals);
   Error refusal(const Message& message, std::size_t number) const;
 
-  std::optional<PlainMessages> plain_;  ///< where the network has a PairTable
-  std::vector<RouteLoad> route_loads_;  ///< of DeviceRoutes
+  std::optional<PlainMessages> plain_;           ///< where the network has a PairTable
+  std::vector<InnerLoads::Interval> intervals_;  ///< of its entries
+  std::vector<RouteLoad> route_loads_;           ///< of DeviceRoutes
   std::vector<std::size_t> used_routes_;
 };
 

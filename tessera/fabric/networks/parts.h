@@ -30,7 +30,8 @@ struct Cell {
 
 /// A network of the innermost level.
 struct InnerNetwork {
-  std::string name;  ///< its own, or that of its kind
+  std::string name;          ///< its own, or that of its kind
+  std::string why_left_out;  ///< empty; else what its description lacks, and it has no links
   Grid grid;
   LinkFacts link;
   LinkFacts port;

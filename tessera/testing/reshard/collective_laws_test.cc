@@ -40,8 +40,8 @@ TEST(ScheduleLaw, NoticesMistakes) {
   };
   EXPECT_TRUE(breaks(gather, 1, [](BlockRound& sends) { sends.pop_back(); }));
   EXPECT_TRUE(breaks(gather, 1, [](BlockRound& sends) { sends.push_back(sends.front()); }));
-  EXPECT_TRUE(breaks(gather, 0, [](BlockRound& sends) { sends[0].blocks[0].first += 1; }));
-  EXPECT_TRUE(breaks(gather, 3, [](BlockRound& sends) { sends[0].blocks[0].first = 5; }));
+  EXPECT_TRUE(breaks(gather, 0, [](BlockRound& sends) { sends[0].blocks.back().first += 1; }));
+  EXPECT_TRUE(breaks(gather, 3, [](BlockRound& sends) { sends[0].blocks.back().first = 5; }));
   EXPECT_TRUE(breaks(gather, 0, [](BlockRound& sends) { sends[0].to = sends[0].from; }));
   EXPECT_TRUE(breaks(gather, 2, [](BlockRound& sends) { sends.clear(); }));
   const Schedule reduce =
