@@ -82,7 +82,9 @@ class Analysis:
             return self.printed(["-p", directory, *files], directory)
         reports = []
         for part in self.parts(files, directory, flags):
-            report = self.report(part[0] if len(part) == 1 else self.joined(part), directory, flags)
+            # A name of one file may be that of a parameter in the next; every build has -Wshadow.
+            report = (self.report(part[0], directory, flags) if len(part) == 1 else
+                      self.report(self.joined(part), directory, (*flags, "-Wno-shadow")))
             if len(part) > 1 and "[clang-diagnostic-error" in report:
                 report = "".join(self.report(file, directory, flags) for file in part)
             reports.append(report)

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMaxQueueBytes = std::int64_t{1} << 31;
 /// kTooLarge if queues take too much memory; kNotSupported if wavelets stop in the network, which
 /// only a bug in the steering can cause (simulate.h explains why).
 template <typename Steering, typename Destination>
-Status drain(Processors& processors, QueueNetwork& network, Steering&& steering,
+Status drain(Processors& processors, QueueNetwork& network, Steering& steering,
              const Destination& destination, std::int64_t cycle) {
   const auto deliver = [&](QueueAt from, Wavelet wavelet) {
     processors.deliver(wavelet.message, destination(from, wavelet.message), wavelet.word, cycle);

@@ -265,8 +265,9 @@ Status Run::run_static() {
     const auto destination = [&](QueueAt from, std::uint32_t) {
       return routes.destination(from.queue);
     };
-    TESSERA_CHECK_OK(drain(processors_, network_, Steering{routes, tree_of, place}, destination,
-                           start + mesh_.ramp_cycles));
+    Steering steering{routes, tree_of, place};
+    TESSERA_CHECK_OK(
+        drain(processors_, network_, steering, destination, start + mesh_.ramp_cycles));
     for (std::size_t o = 0; o < network_.outputs().size(); ++o) {
       count(routes.way(o), network_.outputs()[o].passed);
     }

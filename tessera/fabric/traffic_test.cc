@@ -149,7 +149,8 @@ TEST(Drain, SaysWhenWaveletsStop) {
   outputs[1].first_queue = 1;
   network.reset(outputs, 2);
   const auto destination = [](QueueAt, std::uint32_t) { return 0U; };
-  const Status status = drain(*processors, network, Circle{}, destination, 2);
+  Circle circle;
+  const Status status = drain(*processors, network, circle, destination, 2);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kNotSupported);
   EXPECT_NE(test::figures(status.error().message).find("16"), std::string::npos);

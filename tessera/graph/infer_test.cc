@@ -363,9 +363,9 @@ TEST(Infer, CountsArithmetic) {
       {"einsum", {"f32[2, 3]", "f32[3, 4]"}, {{"equation", "ij,jk->ik"}}, 2L * 2 * 3 * 4},
       {"reduce_sum", {"f32[3, 5]"}, {}, 15},
       {"transpose", {"f32[3, 5]"}, {}, 0},
-      {"max_pool", {"f32[1, 1, 4, 4]"}, {{"kernel", Ints{2, 2}}}, 9 * 4},
+      {"max_pool", {"f32[1, 1, 4, 4]"}, {{"kernel", Ints{2, 2}}}, 9L * 4},
       // 4 heads, 5 queries, 7 keys: 2·16 for the score, 2·16 for the sum, 5 for the softmax.
-      {"attention", {"f32[4, 5, 16]", "f32[4, 7, 16]", "f32[4, 7, 16]"}, {}, 4 * 5 * 7 * 69},
+      {"attention", {"f32[4, 5, 16]", "f32[4, 7, 16]", "f32[4, 7, 16]"}, {}, 4L * 5 * 7 * 69},
   };
   for (const Flops& c : cases) {
     std::vector<TensorType> types;

@@ -264,7 +264,7 @@ TEST(Calibrate, ManyMastersArePredictedNotFitted) {
   Measurement all;
   all.pattern = {kAll, kAll, false};
   all.subordinates = 25;
-  all.transactions = 25 * 64;
+  all.transactions = std::int64_t{25} * 64;
   all.bytes = 8192;
   all.cycles = 1;  // wrong on purpose
   rows.push_back(all);

@@ -132,7 +132,7 @@ TEST_F(FlowsOfNoc, RefusesWhatDoesNotExist) {
 }
 
 TEST_F(FlowsOfNoc, MeasuredPlaces) {
-  const auto measured = [&](std::vector<Case> cases) {
+  const auto measured = [&](const std::vector<Case>& cases) {
     std::vector<Measurement> list;
     for (const Case& c : cases) list.push_back(c.measurement());
     return measured_places(machine_, list);

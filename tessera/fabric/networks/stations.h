@@ -53,7 +53,7 @@ struct MessageWay {
 
 /// The ways of messages that are valid.
 struct MessageWays {
-  MessageWays(const Topology& topology, const Machine& machine, std::span<const Message> messages,
+  MessageWays(const Topology& topology, const Machine& machine, std::span<const Message> all,
               const Travel& travel);
 
   std::vector<Station> stations;

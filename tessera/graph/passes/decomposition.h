@@ -32,7 +32,7 @@ class Decomposition {
   Call call() const { return {node_->op, types_, node_->attributes, node_->outputs.size()}; }
 
   /// Adds a node with one output.
-  ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {});
+  ValueId add(std::string_view name, std::vector<ValueId> inputs, Attributes attributes = {});
   /// `x` as elements of another type; `x` itself if it has this type.
   ValueId cast(ValueId x, DType dtype);
   ValueId reshape(ValueId x, std::vector<std::int64_t> extents);

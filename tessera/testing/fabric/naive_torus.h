@@ -29,14 +29,14 @@ struct NaiveTorus {
     std::vector<NaiveLink> links = {{from, LinkTo::kOut}};
     Router at = from;
     if (right_then_down) {
-      for (; at[1] != to[1]; at[1] = (at[1] + 1) % columns) links.push_back({at, LinkTo::kRight});
-      for (; at[0] != to[0]; at[0] = (at[0] + 1) % rows) links.push_back({at, LinkTo::kDown});
+      for (; at[1] != to[1]; at[1] = (at[1] + 1) % columns) links.emplace_back(at, LinkTo::kRight);
+      for (; at[0] != to[0]; at[0] = (at[0] + 1) % rows) links.emplace_back(at, LinkTo::kDown);
     } else {
-      for (; at[0] != to[0]; at[0] = (at[0] + rows - 1) % rows) links.push_back({at, LinkTo::kUp});
+      for (; at[0] != to[0]; at[0] = (at[0] + rows - 1) % rows) links.emplace_back(at, LinkTo::kUp);
       for (; at[1] != to[1]; at[1] = (at[1] + columns - 1) % columns)
-        links.push_back({at, LinkTo::kLeft});
+        links.emplace_back(at, LinkTo::kLeft);
     }
-    links.push_back({to, LinkTo::kIn});
+    links.emplace_back(to, LinkTo::kIn);
     return links;
   }
   std::int64_t hops(Router from, Router to) const {
