@@ -220,6 +220,7 @@ class Maker {
       input({b, groups, j, k});
       input({b, groups, j, extent()});
       if (dice_.chance(40)) input(narrower({b, heads, i, j}));
+      if (dice_.chance(30)) set("scale", 0.5);
     } else {
       const Extents batch = shape(0, 2);
       Extents a = dice_.chance(20) ? Extents() : batch;
