@@ -27,7 +27,7 @@ struct Question {
 struct Alternative {
   std::vector<std::optional<Layout>> inputs;  ///< empty for inputs that are left out
   std::vector<bool> changed;                  ///< differ from what was asked
-  std::int64_t bytes = 0;                     ///< allocated by the changed ones, on all places
+  std::int64_t bytes = 0;  ///< of the changed ones, on all places that hold some of them
 };
 
 struct Answer {

@@ -2,6 +2,7 @@
 #include "tessera/ops/shares.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -170,7 +171,8 @@ class Sorter {
   Sorter(const Layout& layout, std::vector<Operand> operands, std::size_t inputs)
       : layout_(layout), operands_(std::move(operands)), inputs_(inputs) {}
 
-  Status add(const PlaceSet& set, std::int64_t iterations) {
+  Status add(const PlaceSet& joined, std::int64_t iterations) {
+    const PlaceSet set = by_digits(joined);
     TESSERA_TRY(Tile tile, tile_of(layout_, set.first));
     join(tile.boxes);
     if (tile.boxes.size() > kMostBoxes) return too_many("blocks on a place", kMostBoxes);
@@ -220,6 +222,38 @@ class Sorter {
     const std::vector<std::vector<std::int64_t>>& shifts;  ///< per loop
     std::int64_t iterations = 0;
   };
+
+  /// The same places, with a loop for each digit: along one loop, iterations move by equal steps.
+  PlaceSet by_digits(const PlaceSet& set) const {
+    PlaceSet out{set.first, {}};
+    for (const PlaceLoop& loop : set.loops) {
+      PlaceLoop rest = loop;
+      for (const std::int64_t stride : strides_on(loop.axis)) {  // the smallest last
+        if (stride % loop.stride != 0) continue;
+        const std::int64_t inner = stride / loop.stride;
+        if (inner <= 1 || rest.count <= inner || rest.count % inner != 0) continue;
+        out.loops.push_back({loop.axis, rest.count / inner, stride});
+        rest.count = inner;
+      }
+      out.loops.push_back(rest);
+    }
+    return out;
+  }
+
+  /// The strides of the digits on a mesh axis, falling.
+  std::vector<std::int64_t> strides_on(int axis) const {
+    std::vector<std::int64_t> strides;
+    for (const Fold& fold : layout_.form().folds) {
+      for (const Cut& cut : fold.cuts) {
+        if (cut.target == Target::mesh(axis)) strides.push_back(cut.stride);
+      }
+    }
+    for (const Fill& fill : layout_.form().fills) {
+      if (fill.axis == axis && fill.count > 1) strides.push_back(fill.stride);
+    }
+    std::ranges::sort(strides, std::greater<>());
+    return strides;
+  }
 
   static Index corner_of(const Tile& tile) {
     Index corner = tile.boxes.front().from;
