@@ -39,17 +39,66 @@ void Division::add(Fold fold) {
   form_.folds.push_back(std::move(fold));
 }
 
+namespace {
+
+/// An index may run beyond the operand, where nothing is read (pad). A line that would then leave
+/// its digits goes round instead: every index inside keeps its place.
+void go_round(Fold& fold, const Fold& of_operand, const Shape& iterations, const Shape& operand) {
+  if (fold.cuts.empty() || operand.empty() || iterations.empty()) return;
+  Checked first(fold.start);
+  Checked last(fold.start);
+  for (const Term& term : fold.terms) {
+    const Checked step = Checked(term.coef) * (iterations[static_cast<std::size_t>(term.dim)] - 1);
+    (term.coef < 0 ? first : last) += step;
+  }
+  const Checked period =
+      Checked(of_operand.cuts[0].width) * std::max<std::int64_t>(of_operand.needed(operand)[0], 1);
+  if (first.overflowed() || last.overflowed() || period.overflowed()) return;
+  if (first.raw() >= 0 && last.raw() < period.raw()) return;
+  fold.start += floor_mod(first.raw(), period.raw()) - first.raw();
+  fold.cuts.insert(fold.cuts.begin(), Cut{period.raw(), 1, Target::nothing()});
+  const std::vector<std::int64_t> needed = fold.needed(iterations);
+  for (std::size_t k = 0; k < needed.size(); ++k) fold.cuts[k].count = needed[k];
+}
+
+/// Takes away folds that do not matter for places, and those that the factors cannot follow: lines
+/// that begin below zero. Along the axes of the latter, coordinates are then unknown.
+void keep_possible(Form& form, std::vector<bool>& unknown) {
+  std::vector<Fold> kept;
+  for (Fold& fold : form.folds) {
+    bool matters = false;
+    for (const Cut& cut : fold.cuts) matters = matters || cut.target.is_mesh();
+    if (!matters) continue;
+    if (fold.check(form.shape, form.mesh.rank())) {
+      kept.push_back(std::move(fold));
+      continue;
+    }
+    for (const Cut& cut : fold.cuts) {
+      if (!cut.target.is_mesh()) continue;
+      form.fills.push_back(Fill::fixed(cut.target.axis(), 0));
+      unknown[static_cast<std::size_t>(cut.target.axis())] = true;
+    }
+  }
+  form.folds = std::move(kept);
+}
+
+}  // namespace
+
 Status Division::follow(const Access& access, const Form& operand) {
   TESSERA_TRY(form_.shape, loops_.iterations());
   Form held = operand;
   Access narrowed = access;
   std::vector<Fold> windows;
+  std::vector<bool> unknown(operand.mesh.rank());  // along these axes, coordinates follow a window
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const std::optional<WindowDim> window = window_dim(loops_, access.dims[d], operand.shape[d]);
     if (!window) continue;
     narrowed.dims[d] = {};
     Blocks blocks;
-    if (division_of(operand, static_cast<int>(d), blocks) != HowDivided::kBlocks) continue;
+    const HowDivided how = division_of(operand, static_cast<int>(d), blocks);
+    if (how == HowDivided::kOtherwise) unknown.assign(unknown.size(), true);
+    if (how != HowDivided::kBlocks) continue;
+    unknown[static_cast<std::size_t>(blocks.axis)] = true;
     // As many blocks of positions as of the dim.
     const std::int64_t positions =
         loops_.factors[static_cast<std::size_t>(window->position)].extent;
@@ -66,27 +115,47 @@ Status Division::follow(const Access& access, const Form& operand) {
   }
   std::vector<Range> all;
   for (const Factor& factor : loops_.factors) all.push_back({0, factor.extent});
-  TESSERA_TRY(const Form pulled, pull_back(held, narrowed, all));
-  if (pulled.check()) {
-    const Result<Form> places = simplified_places(pulled);
-    if (places) {
-      for (const Fold& fold : places->folds) add(fold);
-    }
+  TESSERA_TRY(Form pulled, pull_back(held, narrowed, all));
+  for (std::size_t f = 0; f < pulled.folds.size(); ++f) {
+    go_round(pulled.folds[f], held.folds[f], form_.shape, operand.shape);
+  }
+  keep_possible(pulled, unknown);
+  TESSERA_CHECK_OK(pulled.check());
+  const Result<Form> places = simplified_places(pulled);
+  if (places) {
+    for (const Fold& fold : places->folds) add(fold);
   }
   for (Fold& fold : windows) add(std::move(fold));
-  for (const Fill& fill : operand.fills) {
+  // Without digits along an axis, all is at one coordinate, unless there are replicas.
+  const std::vector<Fill>& fills = places ? places->fills : operand.fills;
+  for (const Fill& fill : fills) {
     const auto axis = static_cast<std::size_t>(fill.axis);
-    if (fill.kind == Fill::Kind::kFixed && !fixed_[axis]) fixed_[axis] = fill.value;
+    if (fill.kind == Fill::Kind::kFixed && !fixed_[axis] && !unknown[axis]) {
+      fixed_[axis] = fill.value;
+    }
+  }
+  for (const Fill& fill : operand.fills) {
+    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) replicas_.push_back(fill);
   }
   return ok_status();
 }
 
 Result<WorkMap> Division::finish() && {
   TESSERA_TRY(form_.shape, loops_.iterations());
-  for (std::size_t axis = 0; axis < form_.mesh.rank(); ++axis) {
-    const bool driven = std::ranges::any_of(
+  const auto is_driven = [&](std::size_t axis) {
+    return std::ranges::any_of(
         driven_, [&](const Digits& digits) { return digits.axis == static_cast<int>(axis); });
-    if (driven || form_.mesh[axis] <= 1) continue;
+  };
+  for (const Fill& fill : replicas_) {
+    const Digits digits{fill.axis, fill.stride, fill.count};
+    const auto axis = static_cast<std::size_t>(fill.axis);
+    if (!is_driven(axis) || fixed_[axis] || !is_free(digits)) continue;
+    driven_.push_back(digits);
+    form_.fills.push_back(fill);
+  }
+  for (std::size_t axis = 0; axis < form_.mesh.rank(); ++axis) {
+    const bool driven = is_driven(axis);
+    if (driven ? fixed_[axis].value_or(0) == 0 : form_.mesh[axis] <= 1) continue;
     form_.fills.push_back(fixed_[axis] ? Fill::fixed(static_cast<int>(axis), *fixed_[axis])
                                        : Fill::replicate(static_cast<int>(axis), form_.mesh[axis]));
   }

@@ -24,7 +24,8 @@ class Division {
   /// must stay whole, is left out.
   Status follow(const Access& access, const Form& operand);
 
-  /// Mesh axes that nothing divides are fixed where an operand is, and otherwise repeat the work.
+  /// What nothing divides of a mesh axis is fixed where an operand is; otherwise the work is
+  /// repeated on the replicas of an operand, or on the whole axis if it has no digits.
   Result<WorkMap> finish() &&;
 
  private:
@@ -40,6 +41,7 @@ class Division {
   Form form_;
   std::vector<Digits> driven_;
   std::vector<std::optional<std::int64_t>> fixed_;
+  std::vector<Fill> replicas_;
 };
 
 }  // namespace tessera::ops

@@ -97,6 +97,28 @@ Result<Layout> on_places_of(Result<Layout> layout, const Layout& given) {
 
 graph::TensorType input_type(const graph::Call& call, std::size_t i) { return call.type(i); }
 
+/// "dim 1 is divided, but factor b must stay whole; ", or "".
+std::string divided_whole(const Loops& loops, std::size_t input, const Layout& layout) {
+  const Form& form = layout.form();
+  for (const Fold& fold : form.folds) {
+    const std::vector<std::int64_t> needed = fold.needed(form.shape);
+    for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+      if (!fold.cuts[k].target.is_mesh() || needed[k] <= 1) continue;
+      for (const Term& term : fold.terms) {
+        const auto d = static_cast<std::size_t>(term.dim);
+        for (const Term& of_dim : loops.inputs[input]->dims[d].terms) {
+          const Factor& factor = loops.factors[static_cast<std::size_t>(of_dim.dim)];
+          if (factor.kind != FactorKind::kWhole || factor.extent <= 1) continue;
+          return cat("dim ", d, " is divided over mesh axis ", fold.cuts[k].target.axis(),
+                     ", but factor ", factor.name, " (", factor.extent,
+                     ") must be whole on each place; ");
+        }
+      }
+    }
+  }
+  return "";
+}
+
 /// Fills `answer` for this work map. A reason why it is not legal is no error.
 Status judge(const Question& question, const graph::Types& outputs,
              const std::vector<Given>& givens, Answer& answer) {
@@ -116,7 +138,8 @@ Status judge(const Question& question, const graph::Types& outputs,
     answer.halos[i] = supply.halos;
     if (!supply.complete && answer.legal) {
       answer.legal = false;
-      answer.reason = cat("input ", i, ": ", supply.reason);
+      answer.reason =
+          cat("input ", i, ": ", divided_whole(answer.loops, i, *answer.inputs[i]), supply.reason);
     }
   }
   for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -148,11 +171,15 @@ Status judge(const Question& question, const graph::Types& outputs,
   return ok_status();
 }
 
-/// What would do instead, if `seed` decides.
+/// What a layout takes on the places that hold some of it.
+std::int64_t held_bytes(const Layout& layout) {
+  const Checked places = Checked(spread(layout.form())) * layout.form().replicas();
+  return (places * layout.shard_bytes()).saturated();
+}
+
+/// What would do instead in this division of the work.
 std::optional<Alternative> alternative(const Question& question, const Answer& answer,
-                                       const Given& seed) {
-  const Result<WorkMap> work = divide_like(answer.loops, {seed});
-  if (!work) return std::nullopt;
+                                       const WorkMap& work, const Given& seed) {
   Alternative other;
   Checked bytes(0);
   for (std::size_t i = 0; i < question.call->inputs(); ++i) {
@@ -163,18 +190,18 @@ std::optional<Alternative> alternative(const Question& question, const Answer& a
     const bool given = i < question.inputs.size() && question.inputs[i].has_value();
     if (given) {
       const Result<Supply> supply =
-          supplies(answer.loops, access, question.inputs[i]->form(), *work);
+          supplies(answer.loops, access, question.inputs[i]->form(), work);
       if (supply && supply->complete) {
         other.inputs[i] = question.inputs[i];
         continue;
       }
     }
     Result<Layout> made = on_places_of(
-        layout_for_input(answer.loops, access, input_type(*question.call, i), *work), *seed.layout);
+        layout_for_input(answer.loops, access, input_type(*question.call, i), work), *seed.layout);
     if (!made) return std::nullopt;
     other.inputs[i] = *std::move(made);
     other.changed[i] = given;
-    if (given) bytes += other.inputs[i]->allocated_bytes();
+    if (given) bytes += held_bytes(*other.inputs[i]);
   }
   other.bytes = bytes.saturated();
   return other;
@@ -205,8 +232,14 @@ Result<Answer> propagate(const Question& question) {
     answer.reason = work.error().message;
   }
   if (answer.legal) return answer;
+  std::vector<WorkMap> divisions;
+  if (answer.work) divisions.push_back(*answer.work);
   for (const Given& seed : givens) {
-    std::optional<Alternative> other = alternative(question, answer, seed);
+    Result<WorkMap> alone = divide_like(answer.loops, {seed});
+    if (alone) divisions.push_back(*std::move(alone));
+  }
+  for (const WorkMap& division : divisions) {
+    std::optional<Alternative> other = alternative(question, answer, division, givens.front());
     if (!other) continue;
     const bool known = std::ranges::any_of(
         answer.alternatives, [&](const Alternative& a) { return a.inputs == other->inputs; });

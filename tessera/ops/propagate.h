@@ -9,7 +9,6 @@
 #include "tessera/base/result.h"
 #include "tessera/graph/op.h"
 #include "tessera/layout/layout.h"
-#include "tessera/layout/regions.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/supply.h"
 #include "tessera/ops/work_map.h"
@@ -28,17 +27,7 @@ struct Question {
 struct Alternative {
   std::vector<std::optional<Layout>> inputs;  ///< empty for inputs that are left out
   std::vector<bool> changed;                  ///< differ from what was asked
-  std::int64_t bytes = 0;                     ///< allocated by the changed ones, on all places
-};
-
-/// Places that do the same amount of work on boxes of the same extents have one entry.
-struct Share {
-  std::vector<PlaceSet> places;
-  std::int64_t iterations = 0;            ///< on each place
-  std::int64_t flops = 0;                 ///< on each place
-  Place example;                          ///< the place to which the boxes belong
-  std::vector<std::vector<Box>> inputs;   ///< what it reads, per input; empty for absent ones
-  std::vector<std::vector<Box>> outputs;  ///< what it makes, or contributes to
+  std::int64_t bytes = 0;  ///< of the changed ones, on all places that hold some of them
 };
 
 struct Answer {
@@ -64,11 +53,6 @@ struct Answer {
 /// Errors: kNotSupported for ops without loops; kMeshMismatch; kShapeMismatch for a layout of
 /// another shape than the operand's.
 Result<Answer> propagate(const Question& question);
-
-/// What each place does in the work map of an answer. kTooLarge for work in very many different
-/// pieces.
-Result<std::vector<Share>> shares_of(const graph::Call& call, const graph::Types& outputs,
-                                     const Loops& loops, const WorkMap& work);
 
 /// The mesh axes over which a layout is partial, and how it is reduced.
 struct PartialAxis {

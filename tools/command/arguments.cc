@@ -57,18 +57,6 @@ Result<Request::Value> flag_value(const Flag& flag, const std::string& text) {
   return Request::Value(text);
 }
 
-Status check_word(const Positional& positional, const std::string& word) {
-  const auto& choices = positional.choices;
-  if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) {
-    return ok_status();
-  }
-  std::string all;
-  for (const std::string_view choice : choices) all += cat(all.empty() ? "" : ", ", choice);
-  return Error{ErrorCode::kUnknownName,
-               cat(quote(word), " is not a valid ", upper_case(positional.name)), std::nullopt,
-               did_you_mean(word, choices, cat("use one of: ", all))};
-}
-
 /// The flags of a command line in a request, and what remains.
 struct SplitArguments {
   Request request;
@@ -102,7 +90,8 @@ Result<SplitArguments> read_flags(const Verb& verb, const std::vector<std::strin
     const auto [given, value] = split_flag(arg);
     TESSERA_TRY(const Flag* const flag, find_flag(flags, given));
     const std::string_view name = flag->name;
-    if (std::find(split.flags.begin(), split.flags.end(), name) != split.flags.end()) {
+    const bool again = std::find(split.flags.begin(), split.flags.end(), name) != split.flags.end();
+    if (again && flag->kind != ValueKind::kTexts) {
       return usage_error(verb, cat("--", name, " is given twice"));
     }
     split.flags.push_back(name);
@@ -114,7 +103,14 @@ Result<SplitArguments> read_flags(const Verb& verb, const std::vector<std::strin
     if (!value && i + 1 == args.size()) {
       return usage_error(verb, cat("--", name, " needs a value: ", flag->placeholder));
     }
-    TESSERA_TRY(Request::Value read, flag_value(*flag, value ? *value : args[++i]));
+    const std::string& text = value ? *value : args[++i];
+    if (flag->kind == ValueKind::kTexts) {
+      std::vector<std::string> texts = split.request.texts(name);
+      texts.push_back(text);
+      split.request.set(name, std::move(texts));
+      continue;
+    }
+    TESSERA_TRY(Request::Value read, flag_value(*flag, text));
     split.request.set(name, std::move(read));
   }
   return split;
@@ -220,6 +216,18 @@ Result<std::vector<std::int64_t>> parse_numbers_of(const Flag& flag, std::string
 
 Result<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
   return parse_list(text, parse_number);
+}
+
+Status check_word(const Positional& positional, const std::string& word) {
+  const auto& choices = positional.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) {
+    return ok_status();
+  }
+  std::string all;
+  for (const std::string_view choice : choices) all += cat(all.empty() ? "" : ", ", choice);
+  return Error{ErrorCode::kUnknownName,
+               cat(quote(word), " is not a valid ", upper_case(positional.name)), std::nullopt,
+               did_you_mean(word, choices, cat("use one of: ", all))};
 }
 
 Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args) {

@@ -22,6 +22,9 @@ Result<std::int64_t> parse_bytes(std::string_view text);
 Result<std::int64_t> parse_number_of(const Flag& flag, std::string_view text);
 Result<std::vector<std::int64_t>> parse_numbers_of(const Flag& flag, std::string_view text);
 
+/// kUnknownName for a word that is not one of the choices of its positional.
+Status check_word(const Positional& positional, const std::string& word);
+
 /// Reads the arguments after the verb. `--flag value` and `--flag=value` are the same, `--` ends
 /// the flags, and a flag takes the next argument as its value even when it begins with '-'. Missing
 /// positionals are an error unless --help or --batch is given.

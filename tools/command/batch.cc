@@ -43,6 +43,20 @@ Result<Request::Value> number_list(const Flag& flag, const Json& value) {
   return Request::Value(std::move(list));
 }
 
+Result<Request::Value> text_list(const Flag& flag, const Json& value) {
+  constexpr std::string_view kExpected = "a text or a list of texts";
+  if (value.is_string()) {
+    return Request::Value(std::vector<std::string>{value.get<std::string>()});
+  }
+  if (!value.is_array()) return bad_value(flag.name, kExpected, value);
+  std::vector<std::string> list;
+  for (const Json& item : value) {
+    if (!item.is_string()) return bad_value(flag.name, kExpected, item);
+    list.push_back(item.get<std::string>());
+  }
+  return Request::Value(std::move(list));
+}
+
 Result<Request::Value> flag_value(const Flag& flag, const Json& value) {
   switch (flag.kind) {
     case ValueKind::kSwitch:
@@ -61,6 +75,8 @@ Result<Request::Value> flag_value(const Flag& flag, const Json& value) {
     }
     case ValueKind::kNumbers:
       return number_list(flag, value);
+    case ValueKind::kTexts:
+      return text_list(flag, value);
   }
   return bad_value(flag.name, "known", value);
 }
@@ -98,15 +114,30 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
     const auto positional = std::find_if(positionals.begin(), positionals.end(),
                                          [&k = key](const Positional& p) { return p.name == k; });
     if (positional == positionals.end()) return unknown_key(verb, flags, key);
-    if (!value.is_string()) return bad_value(key, "the text of a tensor", value);
-    texts.emplace_back(key, value.get<std::string>());
+    const bool is_tensor = positional->kind == Positional::Kind::kTensor;
+    if (!value.is_string()) {
+      return bad_value(key, is_tensor ? "the text of a tensor" : "a text", value);
+    }
+    if (is_tensor) {
+      texts.emplace_back(key, value.get<std::string>());
+      continue;
+    }
+    const auto word = value.get<std::string>();
+    if (positional->kind == Positional::Kind::kWord) {
+      TESSERA_CHECK_OK(check_word(*positional, word));
+    }
+    request.set(positional->name, positional->repeats
+                                      ? Request::Value(std::vector<std::string>{word})
+                                      : Request::Value(word));
   }
   for (const Positional& positional : verb.positionals) {
     const bool given = std::any_of(texts.begin(), texts.end(),
                                    [&](const auto& text) { return text.first == positional.name; });
-    if (given || positional.optional) continue;
+    if (given || positional.optional || request.has(positional.name)) continue;
+    const bool is_tensor = positional.kind == Positional::Kind::kTensor;
     return Error{ErrorCode::kUsage, cat("the key '", positional.name, "' is missing"), std::nullopt,
-                 cat("a request is for example {\"", positional.name, "\": \"tensor<..>\"}")};
+                 cat("a request is for example {\"", positional.name, "\": \"",
+                     is_tensor ? "tensor<..>" : "..", "\"}")};
   }
   const std::vector<Failure> failures = read_tensors(verb, texts, request);
   if (!failures.empty()) return failures.front().error;

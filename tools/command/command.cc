@@ -16,6 +16,15 @@ const Request::Value* Request::find(std::string_view name) const {
   return nullptr;
 }
 
+void Request::set(std::string_view name, Value value) {
+  for (auto& [key, old] : values_) {
+    if (key != name) continue;
+    old = std::move(value);
+    return;
+  }
+  values_.emplace_back(name, std::move(value));
+}
+
 bool Request::has(std::string_view name) const {
   const Value* value = find(name);
   if (value == nullptr) return false;
@@ -90,16 +99,17 @@ std::string usage_line(const Verb& verb) {
     if (flag.name == "help") continue;
     line += cat(" [--", flag.name);
     if (flag.kind != ValueKind::kSwitch) line += cat(" ", flag.placeholder);
-    line += "]";
+    line += flag.kind == ValueKind::kTexts ? "].." : "]";
   }
   return line;
 }
 
 const std::vector<Verb>& command_tree() {
   static const std::vector<Verb> tree = {
-      show_verb(),    locate_verb(), diff_verb(),       convert_verb(), relayout_verb(),
-      reshard_verb(), alloc_verb(),  choose_verb(),     check_verb(),   targets_verb(),
-      graph_verb(),   bench_verb(),  completion_verb(), man_verb(),     help_verb()};
+      show_verb(),     locate_verb(),     diff_verb(),  convert_verb(),
+      relayout_verb(), reshard_verb(),    alloc_verb(), choose_verb(),
+      check_verb(),    targets_verb(),    graph_verb(), propagate_verb(),
+      bench_verb(),    completion_verb(), man_verb(),   help_verb()};
   return tree;
 }
 

@@ -29,6 +29,7 @@ enum class ValueKind : std::uint8_t {
   kText,     ///< any text
   kNumber,   ///< one integer
   kNumbers,  ///< 1,2,3; in a batch request also [1, 2, 3]
+  kTexts,    ///< any text, and the flag may be given several times; in a batch request a list
 };
 
 /// The placeholder of a number of bytes, which may be written with a unit: 64K, 2G.
@@ -58,7 +59,8 @@ class Request {
   using Value = std::variant<bool, std::string, std::int64_t, std::vector<std::int64_t>,
                              std::vector<std::string>>;
 
-  void set(std::string_view name, Value value) { values_.emplace_back(name, std::move(value)); }
+  /// Sets the value of a name, instead of one that it has already.
+  void set(std::string_view name, Value value);
   void set_tensor(std::string_view name, Tensor tensor) {
     tensors_.emplace_back(name, std::move(tensor));
   }
@@ -69,7 +71,7 @@ class Request {
   const std::string& text(std::string_view name) const;
   std::int64_t number(std::string_view name) const;
   const std::vector<std::int64_t>& numbers(std::string_view name) const;
-  /// A positional that repeats.
+  /// A positional or flag that repeats.
   const std::vector<std::string>& texts(std::string_view name) const;
   /// A tensor positional; `run` is only called when all of them were parsed.
   const Tensor& tensor(std::string_view name) const;
@@ -153,6 +155,7 @@ Verb choose_verb();
 Verb check_verb();
 Verb targets_verb();
 Verb graph_verb();
+Verb propagate_verb();
 Verb bench_verb();
 Verb completion_verb();
 Verb man_verb();

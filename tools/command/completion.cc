@@ -107,7 +107,7 @@ std::string zsh() {
   for (const Verb& verb : command_tree()) {
     out += cat("    ", verb.name, ")\n      _arguments");
     for (const Flag& flag : flags_of(verb)) {
-      std::string spec = cat("--", flag.name);
+      std::string spec = cat(flag.kind == ValueKind::kTexts ? "*--" : "--", flag.name);
       if (flag.kind != ValueKind::kSwitch) spec += "=";
       spec += cat("[", zsh_text(flag.help), "]");
       if (flag.kind != ValueKind::kSwitch) spec += cat(":", zsh_text(flag.placeholder), ":");

@@ -102,7 +102,8 @@ int run_verb(const Verb& verb, const std::vector<std::string>& args, std::istrea
     return 0;
   }
   Console console{in, out, err, json, terminal};
-  const Work work(verb.is_question && !parsed.request.has("in") ? left : INT64_MAX);
+  const bool moves_files = !parsed.request.text("in").empty();
+  const Work work(verb.is_question && !moves_files ? left : INT64_MAX);
   const Result<Verdict> verdict = verb.run(parsed.request, console);
   if (!verdict) report({verdict.error(), ""}, json, out, err);
   return exit_status(verb, verdict);

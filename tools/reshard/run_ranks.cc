@@ -34,6 +34,8 @@ std::string value_text(const Request& request, const Flag& flag) {
       return std::to_string(request.number(flag.name));
     case ValueKind::kNumbers:
       return join(request.numbers(flag.name), ",");
+    case ValueKind::kTexts:
+      return join(request.texts(flag.name), " ");
   }
   return "";
 }

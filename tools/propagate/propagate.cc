@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/ops/propagate.h"
+
+#include <ostream>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/notation/tensor_fit.h"
+#include "tools/command/command.h"
+#include "tools/propagate/answer.h"
+#include "tools/propagate/ask.h"
+#include "tools/targets/read_target.h"
+
+namespace tessera::tools {
+namespace {
+
+/// The first operand that does not fit the machine, as a reason; empty if all fit.
+Result<std::string> misfit(const Asked& asked, const ops::Answer& answer, const Machine& machine) {
+  const auto reason = [&](std::string_view kind, std::size_t i,
+                          const target::Fit& fit) -> std::string {
+    if (fit.fits()) return "";
+    return cat(kind, " ", i, " does not fit ", machine.name, ": ", fit.reasons.front().message);
+  };
+  for (std::size_t i = 0; i < answer.inputs.size(); ++i) {
+    if (!answer.inputs[i]) continue;
+    const std::optional<Operand>& operand = asked.inputs[i];
+    const bool given = operand && operand->tensor;
+    TESSERA_TRY(const target::Fit fit, given ? notation::fits(*operand->tensor, machine)
+                                             : target::fits(*answer.inputs[i], machine));
+    if (std::string text = reason("input", i, fit); !text.empty()) return text;
+  }
+  for (std::size_t o = 0; o < answer.outputs.size(); ++o) {
+    TESSERA_TRY(const target::Fit fit, target::fits(answer.outputs[o], machine));
+    if (std::string text = reason("output", o, fit); !text.empty()) return text;
+  }
+  return std::string();
+}
+
+Result<Propagated> propagated(const Asked& asked, const std::optional<Machine>& machine) {
+  const std::vector<const graph::TensorType*> types = asked.input_types();
+  const graph::Call call = asked.call(types);
+  ops::Question question{&call, {}, {}};
+  const auto layout_of = [](const std::optional<Operand>& operand) {
+    return operand ? operand->layout : std::optional<Layout>();
+  };
+  for (const auto& input : asked.inputs) question.inputs.push_back(layout_of(input));
+  for (const auto& output : asked.outputs) question.outputs.push_back(layout_of(output));
+  Propagated made;
+  TESSERA_TRY(made.answer, ops::propagate(question));
+  if (machine && made.answer.legal) {
+    TESSERA_TRY(made.answer.reason, misfit(asked, made.answer, *machine));
+    made.answer.legal = made.answer.reason.empty();
+    if (!made.answer.legal) made.answer.outputs.clear();
+  }
+  if (!made.answer.legal) return made;
+  auto shares = ops::shares_of(call, asked.output_types, made.answer.loops, *made.answer.work);
+  if (shares) {
+    made.shares = *std::move(shares);
+  } else {
+    made.no_shares = shares.error().message;
+  }
+  return made;
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  std::optional<Machine> machine;
+  if (request.has("target")) {
+    TESSERA_TRY(machine, read_target(request.text("target")));
+  }
+  Failure failure;
+  const std::optional<Asked> asked = read_asked(request, console.in, failure);
+  if (!asked) {
+    if (!failure.error.span) return failure.error;
+    if (console.json) {
+      console.out << dump(error_json(failure.error)) << '\n';
+    } else {
+      console.err << render(failure.error, failure.source);
+    }
+    return Verdict::kBadInput;
+  }
+  TESSERA_TRY(const Propagated answer, propagated(*asked, machine));
+  console.out << (console.json ? dump(propagated_json(*asked, answer)) + "\n"
+                               : propagated_text(*asked, answer, console.terminal));
+  return answer.answer.legal ? Verdict::kYes : Verdict::kNo;
+}
+
+}  // namespace
+
+Verb propagate_verb() {
+  Verb verb;
+  verb.name = "propagate";
+  verb.summary = "whether an op can run on tensors as they lie, and what results";
+  verb.description =
+      "Asks whether every place has what it reads when an op runs on tensors in these layouts; "
+      "where the results are; which are partial sums; which halos have to be exchanged before; and "
+      "what each place computes, reads and makes. If the op cannot run so, it prints the reason "
+      "and "
+      "layouts with which it can. Inputs are given with --in in their order, once each; one "
+      "without a layout is a type such as 32x64xf32 and gets the layout that the work needs; _ "
+      "leaves an optional input out. With --out and no layouts of inputs, the question is answered "
+      "backwards: which inputs give this output. Element types and shapes are checked by the op's "
+      "type rule (docs/ops.md). Exit status: 0 legal, 1 not legal, 2 bad input.\n\n"
+      "Layouts of several notations may be mixed: coordinates are the same place if they are "
+      "equal, "
+      "and device numbers count row by row. With --target, every operand must also fit the memory "
+      "of the machine's places.";
+  verb.positionals = {{"op", Positional::Kind::kWord, "the op, such as matmul", {}, false}};
+  verb.flags = {
+      {"in", ValueKind::kTexts, "TENSOR", "one for each input, in order; _ for one left out"},
+      {"out", ValueKind::kTexts, "TENSOR", "what an output should be; one for each output"},
+      {"attr", ValueKind::kTexts, "NAME=VALUE", "an attribute: axis=1, perm=[1,0]"},
+      {"outputs", ValueKind::kNumber, "N", "how many outputs an op has whose number is open"},
+      {"target", ValueKind::kText, "T", "a machine that the operands have to fit"}};
+  verb.examples = {
+      "tessera propagate relu --in 'tensor<64x64xf32, pyflame.Grid(4, 4)>'",
+      "tessera propagate matmul --in 64x32xf32 --in 32x64xf32 "
+      "--out 'tensor<64x64xf32, pyflame.Grid(4, 4)>'",
+      "tessera propagate softmax --in 'tensor<8x16xf32, gspmd{devices=[4,1]<=[4]}>' --attr axis=1"};
+  verb.answers_json = true;
+  verb.answers_batch = true;
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace tessera::tools
