@@ -18,6 +18,10 @@ for source in "${sources[@]}"; do
   mkdir -p "$found" "$crashes"
   seeds=()
   [[ -d fuzz/corpus/$target ]] && seeds=("fuzz/corpus/$target")
+  if [[ ! -x $build/bin/$target ]]; then  # onnx_fuzz, where there is no libonnx
+    echo "$target is not built here"
+    continue
+  fi
   echo "fuzzing $target for $seconds s"
   "$build/bin/$target" -max_total_time="$seconds" -timeout=60 -verbosity=0 -print_funcs=0 -print_final_stats=1 \
     -artifact_prefix="$crashes/" "$found" "${seeds[@]}"

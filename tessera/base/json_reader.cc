@@ -8,34 +8,12 @@
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// The length of the UTF-8 sequence at the start of `text`, by the table of RFC 3629; 0 if invalid.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };
-  const unsigned first = byte(0);
-  const unsigned second = byte(1);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && second < 0xA0;
-    const bool surrogate = first == 0xED && second > 0x9F;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && second < 0x90;
-    const bool beyond = first == 0xF4 && second > 0x8F;
-    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
-}
 
 void append_utf8(std::uint32_t code, std::string& out) {
   const auto push = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
@@ -268,7 +246,7 @@ Result<std::string> JsonReader::text() {
     const std::size_t plain = at_;
     while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
            static_cast<unsigned char>(text_[at_]) >= 0x20) {
-      const std::size_t length = sequence_length(text_.substr(at_, 4));
+      const std::size_t length = utf8_length(text_.substr(at_, 4));
       if (length == 0) {
         return Error{ErrorCode::kSyntax, "the text is not UTF-8", span_of(at_, at_ + 1)};
       }

@@ -7,6 +7,7 @@
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/graph/texts.h"
 
 namespace tessera::graph {
 namespace {
@@ -23,6 +24,7 @@ std::string shown(std::string_view name, std::string_view op) {
 
 Status GraphBuilder::check_name(std::string_view name) const {
   if (name.empty()) return bad_graph("a value has no name");
+  TESSERA_CHECK_OK(check_text(name));
   if (find(name) == kAbsent) return ok_status();
   return bad_graph(cat("two values have the name ", quote_name(name)),
                    "names of values are unique");
@@ -113,6 +115,7 @@ Result<std::vector<ValueId>> GraphBuilder::add_node(std::string name, std::strin
     }
     types_in.push_back(v == kAbsent ? nullptr : &graph_.values[v].type);
   }
+  TESSERA_CHECK_OK(check_texts(name, attributes));
   std::unordered_set<std::string_view> fresh;
   for (const std::string& output : outputs) {
     Status free = check_name(output);

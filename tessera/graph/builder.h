@@ -17,6 +17,7 @@ namespace tessera::graph {
 /// Example: see graph.h.
 class GraphBuilder {
  public:
+  /// The name of the graph is not checked before `check`: it has to be UTF-8.
   explicit GraphBuilder(std::string name = "") { graph_.name = std::move(name); }
 
   Result<ValueId> input(std::string name, std::vector<std::int64_t> shape,

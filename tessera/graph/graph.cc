@@ -6,6 +6,7 @@
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/graph/texts.h"
 
 namespace tessera::graph {
 namespace {
@@ -65,6 +66,8 @@ Status check_values(const Graph& graph) {
   names.reserve(graph.values.size());
   for (const Value& value : graph.values) {
     if (value.name.empty()) return bad_graph("a value has no name");
+    TESSERA_CHECK_OK(check_text(value.name));
+    TESSERA_CHECK_OK(check_text(value.data.file));
     if (!names.insert(value.name).second) {
       return bad_graph(cat("two values have the name ", quote_name(value.name)),
                        "names of values are unique");
@@ -130,12 +133,14 @@ std::int64_t flops_of(const Graph& graph, const Node& node) {
 }
 
 Status check(const Graph& graph) {
+  TESSERA_CHECK_OK(check_text(graph.name));
   TESSERA_CHECK_OK(check_values(graph));
   std::vector<bool> defined(graph.values.size());
   for (std::size_t v = 0; v < defined.size(); ++v) {
     defined[v] = graph.values[v].kind != Kind::kComputed;
   }
   for (const Node& node : graph.nodes) {
+    TESSERA_CHECK_OK(check_texts(node.name, node.attributes));
     if (node.inputs.size() > kMaxOperands || node.outputs.size() > kMaxOperands) {
       return Error{ErrorCode::kTooLarge,
                    cat(node_text(graph, node), " has ", node.inputs.size(), " inputs and ",

@@ -41,7 +41,8 @@
 ///     const Graph graph = std::move(builder).finish();
 ///
 /// The law, which `check` decides and everything here keeps:
-///   1. names of values are unique and not empty; a type's elements and bytes fit an int64;
+///   1. names of values are unique and not empty, and all texts are UTF-8; a type's elements and
+///      bytes fit an int64;
 ///   2. a computed value is an output of exactly one node, and no other value is an output of any;
 ///   3. nodes are in an order in which they can run: a node comes after those it reads from;
 ///   4. types agree: infer(op, types of the inputs, attributes) are the types of the outputs;

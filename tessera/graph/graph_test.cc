@@ -128,5 +128,30 @@ TEST(Hash, IsTheSameOnEveryMachine) {
   EXPECT_EQ(hash(*classifier()).to_string(), "ae1c5b0358b72903e326a73d034c4568");
 }
 
+/// JSON and ONNX have no other texts.
+TEST(Graph, TextsAreUtf8) {
+  const std::string bad = "\xC3\x28";
+  GraphBuilder builder("g");
+  EXPECT_EQ(builder.input(bad, {2}).error().code, ErrorCode::kBadGraph);
+  const ValueId x = *builder.input("\xC3\xA9", {2});
+  EXPECT_EQ(builder.add("relu", {x}, {}, bad).error().code, ErrorCode::kBadGraph);
+  EXPECT_EQ(builder.add("gelu", {x}, {{"approximate", bad}}).error().code, ErrorCode::kBadGraph);
+  EXPECT_EQ(builder.parameter("w", {2}, DType::kF32, Data::of_file(bad, 0)).error().code,
+            ErrorCode::kBadGraph);
+  ASSERT_TRUE(builder.add("resize", {x}, {{"shape", std::vector{2L}}, {"coordinates", "own"}}));
+  const Graph good = std::move(builder).finish();
+  EXPECT_TRUE(check(good));
+  const auto refuses = [&](const auto& change) {
+    Graph graph = good;
+    change(graph);
+    const Status checked = check(graph);
+    return !checked && checked.error().code == ErrorCode::kBadGraph;
+  };
+  EXPECT_TRUE(refuses([&](Graph& graph) { graph.name = bad; }));
+  EXPECT_TRUE(refuses([&](Graph& graph) { graph.values[0].name = bad; }));
+  EXPECT_TRUE(refuses([&](Graph& graph) { graph.nodes[0].name = bad; }));
+  EXPECT_TRUE(refuses([&](Graph& graph) { graph.nodes[0].attributes.set("coordinates", bad); }));
+}
+
 }  // namespace
 }  // namespace tessera::graph

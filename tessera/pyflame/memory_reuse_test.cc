@@ -12,8 +12,6 @@
 namespace tessera::pyflame {
 namespace {
 
-using memory::Value;
-
 /// A graph on one grid: dim 0 over its rows, dim 1 over its columns.
 class Builder {
  public:

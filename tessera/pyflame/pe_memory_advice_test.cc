@@ -11,7 +11,6 @@ namespace tessera::pyflame {
 namespace {
 
 using memory::Remedy;
-using memory::Value;
 
 /// y = x·w by panels on one grid, then relu.
 PEGraph matmul_graph(std::int64_t n, std::int64_t panel) {

@@ -12,8 +12,6 @@
 namespace tessera::pyflame {
 namespace {
 
-using memory::Value;
-
 TEST(PEMemoryPlanner, TakesEveryBudgetFromTheTarget) {
   const PEMemoryPlanner planner;
   EXPECT_EQ(planner.PE_MEMORY_SIZE(), 48u * 1024);

@@ -138,7 +138,7 @@ TEST(GraphSvg, HasEveryBoxAndLine) {
 }
 
 TEST(GraphSvg, EscapesAndShortensHostileNames) {
-  const std::string hostile = "</text><script>alert(\"&amp;\")</script>\x01\xFF\n";
+  const std::string hostile = "</text><script>alert(\"&amp;\")</script>\x01\n";
   std::string letters;
   for (int i = 0; i < 100000; ++i) letters += "\xC3\xA9";
   GraphBuilder builder(hostile);
@@ -146,7 +146,8 @@ TEST(GraphSvg, EscapesAndShortensHostileNames) {
   const ValueId w = *builder.parameter(letters, {2});
   const ValueId y = *builder.add("add", {x, w}, {}, hostile + "2");
   ASSERT_TRUE(builder.output(y));
-  const Graph graph = std::move(builder).finish();
+  Graph graph = std::move(builder).finish();
+  graph.nodes[0].name += '\xFF';  // what `check` would refuse
   const std::string svg = graph_svg(graph);
   EXPECT_EQ(ids_of(graph).size(), 5U);
   EXPECT_EQ(svg.find("<script"), std::string::npos);

@@ -7,26 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "tessera/base/utf8.h"
+
 namespace tessera::tools {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// The bytes of the first code point of a text; 0 if the text does not begin with valid UTF-8.
-std::size_t bytes_of_point(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  // Longer than needed, a surrogate, or beyond U+10FFFF.
-  const bool is_bad = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
-                      (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F);
-  return is_bad ? 0 : size;
-}
 
 std::string xml_point(std::string_view point) {
   if (point == "&") return "&amp;";
@@ -62,7 +48,7 @@ std::string svg_text(std::string_view text, std::size_t most) {
   std::string out;
   for (std::size_t points = 0; !text.empty(); ++points) {
     if (points == most) return out + "...";
-    const std::size_t bytes = bytes_of_point(text);
+    const std::size_t bytes = utf8_length(text);
     out += bytes == 0 ? std::string(kReplacement) : xml_point(text.substr(0, bytes));
     text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
