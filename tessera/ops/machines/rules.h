@@ -40,6 +40,9 @@ std::vector<int> axes_of(const Layout& layout, std::size_t dim);
 bool is_divided(const Layout& layout, std::size_t dim);
 bool is_partial(const Layout& layout);
 
+/// The dims that move inside a stick of 128 bytes; none for a sparse tensor.
+std::vector<int> stick_dims(const Layout& layout);
+
 Allowed on_ttnn(const Asked& asked);
 Allowed on_spyre(const Asked& asked);
 Allowed on_wafer(const Asked& asked);

@@ -27,8 +27,9 @@ std::int64_t per_stick(const Layout& layout) {
   return bits && layout.atom().elements() == 1 ? kStickBits / *bits : 0;
 }
 
-/// The dims that move inside a stick.
-std::vector<int> dims_in_stick(const Layout& layout) {
+}  // namespace
+
+std::vector<int> stick_dims(const Layout& layout) {
   std::vector<int> dims;
   for (const Fold& fold : layout.form().folds) {
     const std::vector<std::int64_t> needed = fold.needed(layout.shape());
@@ -42,11 +43,13 @@ std::vector<int> dims_in_stick(const Layout& layout) {
   return dims;
 }
 
-bool is_sparse(const Layout& layout) { return dims_in_stick(layout).empty(); }
+namespace {
+
+bool is_sparse(const Layout& layout) { return stick_dims(layout).empty(); }
 
 /// The stick dim; -1 for a sparse layout.
 int stick_dim(const Layout& layout) {
-  const std::vector<int> dims = dims_in_stick(layout);
+  const std::vector<int> dims = stick_dims(layout);
   return dims.empty() ? -1 : dims[0];
 }
 
@@ -89,7 +92,7 @@ Allowed check_sticks(const Asked& asked) {
   for (const Asked::Named& operand : asked.all()) {
     const Layout& layout = *operand.layout;
     const std::int64_t lanes = per_stick(layout);
-    if (lanes == 0 || layout.slots() % lanes != 0 || dims_in_stick(layout).size() > 1) {
+    if (lanes == 0 || layout.slots() % lanes != 0 || stick_dims(layout).size() > 1) {
       return refused("sticks", operand.name + " is not in sticks of 128 bytes along one dim");
     }
     if (const std::int64_t span = span_bytes(layout); span > kSpanBytes) {
