@@ -235,12 +235,17 @@ Result<Answer> propagate(const Question& question) {
   std::vector<WorkMap> divisions;
   if (answer.work) divisions.push_back(*answer.work);
   for (const Given& seed : givens) {
+    // If an output is asked, a division like an input would give another one.
+    if (seed.is_output != givens.front().is_output) break;
     Result<WorkMap> alone = divide_like(answer.loops, {seed});
-    if (alone) divisions.push_back(*std::move(alone));
+    if (alone && std::ranges::find(divisions, *alone) == divisions.end()) {
+      divisions.push_back(*std::move(alone));
+    }
   }
   for (const WorkMap& division : divisions) {
     std::optional<Alternative> other = alternative(question, answer, division, givens.front());
-    if (!other) continue;
+    const auto is_changed = [](bool changed) { return changed; };
+    if (!other || std::ranges::none_of(other->changed, is_changed)) continue;
     const bool known = std::ranges::any_of(
         answer.alternatives, [&](const Alternative& a) { return a.inputs == other->inputs; });
     if (!known) answer.alternatives.push_back(*std::move(other));

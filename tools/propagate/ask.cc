@@ -23,9 +23,15 @@ Error usage(std::string message, std::string help) {
 Result<graph::Op> op_of(const std::string& name) {
   if (const std::optional<graph::Op> op = graph::Op::find(name)) return *op;
   std::vector<std::string_view> names;
-  for (const graph::OpRule& rule : graph::all_ops()) names.push_back(rule.name);
-  return Error{ErrorCode::kUnknownName, cat("there is no op ", quote(name)), std::nullopt,
-               did_you_mean(name, names, "docs/ops.md lists the ops")};
+  std::string longer;  // names of which this is a part: reduce_sum for sum
+  for (const graph::OpRule& rule : graph::all_ops()) {
+    names.push_back(rule.name);
+    if (name.size() < 3 || rule.name.find(name) == std::string_view::npos) continue;
+    longer += cat(longer.empty() ? "did you mean " : ", ", rule.name);
+  }
+  return Error{
+      ErrorCode::kUnknownName, cat("there is no op ", quote(name)), std::nullopt,
+      longer.empty() ? did_you_mean(name, names, "docs/ops.md lists the ops") : longer + "?"};
 }
 
 Result<std::vector<double>> parse_reals(std::string_view text) {

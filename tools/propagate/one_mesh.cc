@@ -85,10 +85,10 @@ Result<std::vector<Layout>> on_one_mesh(const std::vector<const Tensor*>& tensor
   }
   if (layouts.empty() || (all_equal(layouts) && (!by_number || all_numbers))) return layouts;
   if (by_number) {
-    for (std::size_t i = 0; i < layouts.size(); ++i) {
-      if (layouts[i].places() == 1) continue;
-      TESSERA_TRY(const Placement numbered, on_numbered_mesh(layouts[i]));
-      TESSERA_TRY(layouts[i], single_layout(numbered));
+    for (Layout& layout : layouts) {
+      if (layout.places() == 1) continue;
+      TESSERA_TRY(const Placement numbered, on_numbered_mesh(layout));
+      TESSERA_TRY(layout, single_layout(numbered));
     }
   }
   // What is on one place alone joins the others below.

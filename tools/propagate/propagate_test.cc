@@ -66,6 +66,10 @@ TEST(Propagate, BackwardsFromTheOutputAsInThePyFlameDocument) {
       {"matmul", "--in", "tensor<64x32xf32, pyflame.Grid(2, 8)>", "--in", "32x64xf32", "--out", c},
       1);
   EXPECT_GT(other["alternatives"].size(), 0U);
+  // Alternatives give the output that was asked.
+  EXPECT_EQ(dump(asked({"relu", "--in", kGrid, "--out", "tensor<64x64xf32, pyflame.Grid(2, 8)>"},
+                       1)["alternatives"]),
+            R"([["tensor<64x64xf32, pyflame.Grid(2, 8)>"]])");
   // Where types follow from the output, none is needed.
   EXPECT_EQ(dump(asked({"add", "--out", kGrid}, 0)["inputs"]),
             "[\"" + kGrid + "\",\"" + kGrid + "\"]");

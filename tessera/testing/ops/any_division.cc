@@ -102,8 +102,9 @@ std::optional<std::string> any_division(const ops::Question& question, const ops
           const Index x = access.index(f);
           bool reads = question.inputs[given[g]]->shape().contains(x);
           for (std::size_t k = 0; access.once && k < f.size(); ++k) {
-            const bool lacks = !access.has(static_cast<int>(k));
-            reads = reads && !(loops.factors[k].kind == FactorKind::kReduce && lacks && f[k] != 0);
+            const bool is_later_share = loops.factors[k].kind == FactorKind::kReduce &&
+                                        !access.has(static_cast<int>(k)) && f[k] != 0;
+            reads = reads && !is_later_share;
           }
           if (reads && !held[g].contains({place, x})) return false;
         }
