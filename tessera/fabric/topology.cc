@@ -57,7 +57,7 @@ std::string outer_link_name(const Topology::Parts& parts, const OuterLevel& oute
 std::string port_name(const Topology& topology, std::int64_t port) {
   const Topology::Parts& parts = topology.parts();
   const std::int64_t endpoint = parts.endpoint_of_port(port);
-  const std::string name = topology.endpoint_name(endpoint);
+  std::string name = topology.endpoint_name(endpoint);
   if (parts.is_place(endpoint) || parts.memory(endpoint).ports() == 1) return name;
   const MemoryEnd& end = parts.memory(endpoint);
   const std::int64_t number = port - end.first_port;
