@@ -201,7 +201,7 @@ class MulticastRun {
   double hop(const Branch& branch) const { return branch.port ? 0 : facts_.hop_cycles; }
   void handle(const Event& event);
   void reserve(std::uint32_t m, double cycle);
-  void request(std::uint32_t m, std::uint32_t branch, double cycle);
+  void request(std::uint32_t m, std::uint32_t number, double cycle);
   void release(const Event& event);
   void pass(const Event& event);
   void left_source(std::uint32_t m, double tail);

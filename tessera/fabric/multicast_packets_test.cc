@@ -21,7 +21,6 @@
 namespace tessera::fabric {
 namespace {
 
-using target::Mechanism;
 using test::Dice;
 using test::MoveMachine;
 using test::NaiveNetwork;

@@ -392,7 +392,7 @@ TEST(Price, AnExchangeIsNotFasterThanTheMemoryOfThePlaces) {
   ASSERT_TRUE(move.ok()) << move.error().message;
   for (const Step& step : move->steps) {
     if (step.kind != Step::Kind::kExchange) continue;
-    EXPECT_NEAR(*step.seconds, 65536 * 0.75 * 1e-9, 1e-12);
+    EXPECT_NEAR(*step.seconds, 65536.0 * 3 / 4 * 1e-9, 1e-12);
     EXPECT_EQ(step.dominated_by, "memory");
   }
 }
@@ -446,8 +446,8 @@ TEST(Price, AddingUpTakesTime) {
     return move->seconds.value_or(0);
   };
   // Each of 4 places must add up at least 3 shares of a quarter of 64x256 elements.
-  EXPECT_GE(seconds(0.01), 3 * 64 * 256 * 0.25 * 100e-9);
-  EXPECT_LT(seconds(1000), 3 * 64 * 256 * 0.25 * 100e-9);
+  EXPECT_GE(seconds(0.01), 3 * 64 * 256.0 / 4 * 100e-9);
+  EXPECT_LT(seconds(1000), 3 * 64 * 256.0 / 4 * 100e-9);
   machine->compute.clear();
   const Result<MoveModel> model = MoveModel::make(*machine);
   ASSERT_TRUE(model.ok());

@@ -81,12 +81,12 @@ class Pairs {
       std::sort(listed_.begin(), listed_.end(), before);
     }
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < listed_.size(); ++i) {
-      if (kept > 0 && listed_[kept - 1].key == listed_[i].key) {
-        listed_[kept - 1].sum.elements += listed_[i].sum.elements;
-        listed_[kept - 1].sum.runs += listed_[i].sum.runs;
+    for (const Listed& listed : listed_) {
+      if (kept > 0 && listed_[kept - 1].key == listed.key) {
+        listed_[kept - 1].sum.elements += listed.sum.elements;
+        listed_[kept - 1].sum.runs += listed.sum.runs;
       } else {
-        listed_[kept++] = listed_[i];
+        listed_[kept++] = listed;
       }
     }
     listed_.resize(kept);

@@ -17,7 +17,6 @@ using target::MemorySpace;
 using target::MeshLevel;
 using target::Network;
 using target::NetworkKind;
-using target::Way;
 
 std::string name_of(const Network& network) {
   return network.name.empty() ? std::string(target::network_name(network.kind)) : network.name;

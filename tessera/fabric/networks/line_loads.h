@@ -16,7 +16,7 @@ namespace tessera::fabric {
 /// axes they are in lines: the links of a line are at [up or down + line · extent + i] of a device,
 /// between coordinates i and i + 1. In other networks a device is one list, by slot of the grid.
 struct LinkLines {
-  explicit LinkLines(const InnerNetwork& network);
+  explicit LinkLines(const InnerNetwork& own);
 
   /// The lines along one axis.
   struct Lines {
