@@ -12,8 +12,8 @@ std::vector<std::string_view> path_steps(std::string_view path) {
     path.remove_prefix(std::min(step.size() + 1, path.size()));
     if (step.empty()) continue;
     const bool only_network = step == "links" && steps.size() == 2 && steps[0] == "mesh";
-    steps.push_back(only_network ? "networks" : step);
-    if (only_network) steps.push_back("0");
+    steps.emplace_back(only_network ? "networks" : step);
+    if (only_network) steps.emplace_back("0");
   }
   return steps;
 }

@@ -78,7 +78,7 @@ TEST(Validate, AgreesWithTheDefinition) {
     ASSERT_EQ(flaws(problem, choices).empty(), cost.has_value());
     if (!cost) continue;
     ++feasible;
-    ASSERT_EQ(flaws(problem, choices, {*cost, *cost}), std::set<Flaw>{});
+    ASSERT_EQ(flaws(problem, choices, {cost, cost}), std::set<Flaw>{});
     ASSERT_EQ(flaws(problem, choices, {*cost + 1, *cost + 1}),
               (std::set{Flaw::kWrongCost, Flaw::kWrongBound}));
   }

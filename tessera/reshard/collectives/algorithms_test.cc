@@ -17,7 +17,8 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::Dice;
+using test::schedule_mistake;
 using enum CollectiveKind;
 using enum Algorithm;
 

@@ -21,7 +21,19 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::CollectiveCase;
+using test::Dice;
+using test::fold;
+using test::form;
+using test::kSanitized;
+using test::layout;
+using test::mem;
+using test::naive_reshard;
+using test::NaiveReshard;
+using test::on;
+using test::ReshardPair;
+using test::ReshardSource;
+using test::x;
 
 Placement placed(const std::string& text) {
   const Result<Tensor> tensor = parse_tensor(text);
@@ -180,7 +192,7 @@ TEST(Collective, MembersAreInProductForm) {
   EXPECT_EQ(gather.place(2, 3), 4 * 9 + 8);
   // 9 columns in 3, 3, 3 and none, of 2 rows.
   EXPECT_EQ(gather.before, (HeldElements{6, 54}));
-  EXPECT_EQ(gather.after, (HeldElements{18, 4 * 54}));
+  EXPECT_EQ(gather.after, (HeldElements{18, 4L * 54}));
   EXPECT_EQ(gather.elements_before(1, 2), 6);
   EXPECT_EQ(gather.elements_before(1, 3), 0);
   EXPECT_EQ(gather.elements_after(1, 3), 18);

@@ -17,7 +17,9 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::CollectiveCase;
+using test::Dice;
+using test::kSanitized;
 using enum CollectiveKind;
 using enum Algorithm;
 

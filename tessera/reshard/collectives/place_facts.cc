@@ -123,7 +123,7 @@ std::optional<SideColumns> columns_of(const SideNumbers& numbers, const Flows& f
   result.side.base = mesh.delinear(first);
   Place low = result.side.base;
   Place high = low;
-  const auto widen = [&](Place least, Place most) {
+  const auto widen = [&](const Place& least, const Place& most) {
     low = plus(std::move(low), least);
     high = plus(std::move(high), most);
   };

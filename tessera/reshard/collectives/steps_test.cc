@@ -22,7 +22,15 @@
 namespace tessera::reshard {
 namespace {
 
-using namespace test;
+using test::CollectiveCase;
+using test::Dice;
+using test::for_each_tuple;
+using test::naive_reshard;
+using test::NaiveHome;
+using test::NaivePlace;
+using test::NaiveReshard;
+using test::ReshardPair;
+using test::ReshardSource;
 
 /// (place on the placement's own mesh, slot) → value.
 using Memory = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;

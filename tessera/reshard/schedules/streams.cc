@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -119,11 +120,12 @@ std::int64_t StreamLine::sweep(const StreamGroup& group) const {
   }
   std::int64_t at_end = 0;
   std::int32_t end = -1;
-  for (auto d = group.downs.rbegin(); d != group.downs.rend(); ++d) {
-    const StreamSegment& segment = downs_[*d];
+  for (const auto down : std::views::reverse(group.downs)) {
+    const StreamSegment& segment = downs_[down];
     std::int64_t passed = end == segment.high ? at_end : 0;
     std::uint32_t i = segment.last;
-    for (; i-- > base && senders[i].position >= segment.low;) {
+    while (i > base && senders[i - 1].position >= segment.low) {
+      --i;
       token[i - base] = passed + segment.high - senders[i].position;
       if (senders[i].position > segment.low) passed += words(senders[i], false);
     }

@@ -2,6 +2,7 @@
 #include "tessera/reshard/schedules/table_loads.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace tessera::reshard {
@@ -143,8 +144,7 @@ void TableLoads::product_steps(const Tally& starts, const Ends& ends, StepLoads&
     }
   }
   most = 0;
-  for (auto it = starts.rbegin(); it != starts.rend(); ++it) {
-    const auto& [start, elements] = *it;
+  for (const auto& [start, elements] : std::views::reverse(starts)) {
     if (elements <= most) continue;
     most = elements;
     for (const auto& [first, others] : ends.firsts) {

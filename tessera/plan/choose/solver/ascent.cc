@@ -23,7 +23,8 @@ Ascent::Ascent(const Model& model, const FloatTables& tables)
       doubt_(model.nodes()),
       usual_(model.nodes()),
       work_(static_cast<std::int64_t>(2 * model.tables.size() + 2 * model.usages.size() +
-                                      2 * model.moments() + 8 * tables.size())) {}
+                                      std::size_t{2} * model.moments() +
+                                      std::size_t{8} * tables.size())) {}
 
 void Ascent::set_prices(std::span<const double> prices) {
   average_.assign(prices.begin(), prices.end());

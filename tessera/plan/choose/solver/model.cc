@@ -14,7 +14,8 @@ std::int64_t cost_of(const Model& model, std::span<const std::uint32_t> choice) 
   }
   for (const Model::Link& link : model.links) {
     const std::int64_t pair =
-        model.tables[link.table + choice[link.a] * model.strategies(link.b) + choice[link.b]];
+        model.tables[link.table + std::size_t{choice[link.a]} * model.strategies(link.b) +
+                     choice[link.b]];
     if (pair >= kForbidden) return kForbidden;
     cost += pair;
   }

@@ -13,7 +13,8 @@ State::State(const Model& model, Choice choice)
   }
   for (const Model::Link& link : model.links) {
     const std::int64_t pair =
-        model.tables[link.table + choice_[link.a] * model.strategies(link.b) + choice_[link.b]];
+        model.tables[link.table + std::size_t{choice_[link.a]} * model.strategies(link.b) +
+                     choice_[link.b]];
     if (pair >= kForbidden) {
       ++forbidden_;
     } else {

@@ -113,7 +113,7 @@ void Walk::grow(std::uint32_t most_nodes) {
 void Walk::solve_tree(float scale, float noise) {
   for (TreeNode& entry : tree_) {
     const std::uint32_t node = entry.node;
-    work_ += 4 * tables_.width(node);
+    work_ += std::int64_t{4} * tables_.width(node);
     const std::uint32_t width = tables_.width(node);
     float* const sum = locals_.data() + entry.local;
     const float* const costs = tables_.costs(node);
@@ -134,7 +134,7 @@ void Walk::solve_tree(float scale, float noise) {
     TreeNode& parent = tree_[entry.parent];
     const bool is_a = model_.links[entry.link].a == entry.node;
     const std::uint32_t width = tables_.width(parent.node);
-    work_ += model_.strategies(entry.node) * width;
+    work_ += std::int64_t{model_.strategies(entry.node)} * width;
     min_plus(locals_.data() + entry.local, model_.strategies(entry.node),
              tables_.rows(entry.link, is_a), width, message_.data());
     // Only differences count, and small numbers are more exact.
@@ -255,13 +255,13 @@ void Walk::press(double raise) {
     }
   }
   price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + 8 * model_.moments());
+  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
 }
 
 void Walk::set_prices(std::span<const double> prices) {
   prices_.assign(prices.begin(), prices.end());
   price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + 8 * model_.moments());
+  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
   blocked_.assign(prices.size(), 0);
 }
 
@@ -285,7 +285,7 @@ void Walk::adapt_prices() {
   }
   std::fill(blocked_.begin(), blocked_.end(), 0U);
   price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + 8 * model_.moments());
+  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
 }
 
 void Walk::apply(double temperature) {

@@ -107,7 +107,8 @@ void Walker::advance(double left) {
       if (walk_.state().fits()) {
         phase_ = Phase::kAnneal;
       } else if (++repairs_ >= kMostRepairs) {
-        walk_.press(kPress * (1 + rounds_ / kMostRounds));
+        const auto presses = static_cast<double>(1 + rounds_ / kMostRounds);
+        walk_.press(kPress * presses);
         phase_ = Phase::kSettle;
         if (rounds_ >= 4 * kMostRounds) begin_cycle();
       } else if (repairs_ % kMovesBetween == 0) {
