@@ -10,6 +10,48 @@
 #include "tessera/testing/graph/random_run.h"
 
 namespace tessera::test {
+
+bool reads_in(const ops::Access& access, const ops::Loops& loops, const Index& iteration) {
+  if (!access.once) return true;
+  for (std::size_t f = 0; f < loops.factors.size(); ++f) {
+    const bool counts =
+        loops.factors[f].kind == ops::FactorKind::kReduce && !access.has(static_cast<int>(f));
+    if (counts && iteration[f] != 0) return false;
+  }
+  return true;
+}
+
+long double neutral_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kProduct:
+      return 1;
+    case Reduction::kMin:
+      return INFINITY;
+    case Reduction::kMax:
+      return -INFINITY;
+    default:
+      return 0;
+  }
+}
+
+long double combined(Reduction reduction, long double a, long double b) {
+  switch (reduction) {
+    case Reduction::kProduct:
+      return a * b;
+    case Reduction::kMin:
+      return std::min(a, b);
+    case Reduction::kMax:
+      return std::max(a, b);
+    default:
+      return a + b;
+  }
+}
+
+bool is_close(long double a, long double b) {
+  return a == b || (std::isnan(a) && std::isnan(b)) ||
+         std::fabs(a - b) <= 1e-5L * (1 + std::fabs(b));
+}
+
 namespace {
 
 using ops::Access;
@@ -35,53 +77,16 @@ std::vector<std::int64_t> all_values(std::int64_t extent) {
   return values;
 }
 
-/// Whether an access that reads once reads in this iteration.
-bool reads(const Access& access, const Loops& loops, const Index& iteration) {
-  if (!access.once) return true;
-  for (std::size_t f = 0; f < loops.factors.size(); ++f) {
-    const bool counts =
-        loops.factors[f].kind == FactorKind::kReduce && !access.has(static_cast<int>(f));
-    if (counts && iteration[f] != 0) return false;
-  }
-  return true;
-}
-
 std::vector<bool> touched(const Access& access, const Loops& loops, const Shape& shape,
                           const Part& part) {
   std::vector<bool> marks(static_cast<std::size_t>(shape.elements()));
   each_iteration(part, [&](const Index& iteration) {
     const Index x = access.index(iteration);
-    if (shape.contains(x) && reads(access, loops, iteration)) {
+    if (shape.contains(x) && reads_in(access, loops, iteration)) {
       marks[static_cast<std::size_t>(row_major(shape, x))] = true;
     }
   });
   return marks;
-}
-
-long double neutral(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::kProduct:
-      return 1;
-    case Reduction::kMin:
-      return INFINITY;
-    case Reduction::kMax:
-      return -INFINITY;
-    default:
-      return 0;
-  }
-}
-
-long double combine(Reduction reduction, long double a, long double b) {
-  switch (reduction) {
-    case Reduction::kProduct:
-      return a * b;
-    case Reduction::kMin:
-      return std::min(a, b);
-    case Reduction::kMax:
-      return std::max(a, b);
-    default:
-      return a + b;
-  }
 }
 
 }  // namespace
@@ -109,7 +114,7 @@ std::vector<std::optional<NaiveTensor>> seen_by(const OpCase& made, const Loops&
     for (std::size_t e = 0; e < count; ++e) {
       if (mine[e]) continue;
       if (of_sums[e] && !made.is_index(i)) {
-        tensor.elements[e] = neutral(reduction);
+        tensor.elements[e] = neutral_of(reduction);
       } else {  // a position stays one: 0 is always valid
         tensor.elements[e] = made.is_index(i) ? 0 : as_element(poison, tensor.type.dtype);
       }
@@ -191,7 +196,7 @@ std::string loops_law(Dice& dice, const OpCase& made, const Loops& loops) {
       }
       for (std::size_t o = 0; o < sum.size(); ++o) {
         for (std::size_t e = 0; e < sum[o].elements.size(); ++e) {
-          sum[o].elements[e] = combine(reduction, sum[o].elements[e], (*outputs)[o].elements[e]);
+          sum[o].elements[e] = combined(reduction, sum[o].elements[e], (*outputs)[o].elements[e]);
         }
       }
     });
@@ -203,9 +208,7 @@ std::string loops_law(Dice& dice, const OpCase& made, const Loops& loops) {
         if (!owned[e]) continue;
         const long double got = sum[o].elements[e];
         const long double want = (*expected)[o].elements[e];
-        const bool same = got == want || (std::isnan(got) && std::isnan(want)) ||
-                          std::fabs(got - want) <= 1e-5L * (1 + std::fabs(want));
-        if (!same) {
+        if (!is_close(got, want)) {
           return cat("output ", o, " element ", e, " is ", std::to_string(static_cast<double>(got)),
                      ", expected ", std::to_string(static_cast<double>(want)));
         }

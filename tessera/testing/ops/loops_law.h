@@ -13,6 +13,15 @@ namespace tessera::test {
 /// A set of iterations that one worker performs: some values of each factor.
 using Part = std::vector<std::vector<std::int64_t>>;
 
+/// Whether this access reads in this iteration: one that is added once reads where the reduced
+/// factors that it lacks are 0.
+bool reads_in(const ops::Access& access, const ops::Loops& loops, const Index& iteration);
+/// The neutral element of a reduction, and two shares combined.
+long double neutral_of(Reduction reduction);
+long double combined(Reduction reduction, long double a, long double b);
+/// Equal, or apart by rounding only; a NaN equals a NaN.
+bool is_close(long double a, long double b);
+
 /// The inputs of a case as a worker sees them that performs `part`: what it reads is there. What
 /// its sums would also read, but other shares have, is the neutral element. Everything else is
 /// poison.

@@ -65,17 +65,6 @@ using ops::Factor;
 using ops::FactorKind;
 using ops::Loops;
 
-bool reads(const Access& access, const Loops& loops, const Index& iteration) {
-  if (!access.once) return true;
-  for (std::size_t f = 0; f < loops.factors.size(); ++f) {
-    if (loops.factors[f].kind == FactorKind::kReduce && !access.has(static_cast<int>(f)) &&
-        iteration[f] != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 std::vector<Place> places_of(const Form& form, const Index& index) {
   Place first;
   std::int64_t slot = 0;
@@ -92,23 +81,6 @@ std::map<Place, std::set<std::int64_t>> owned_by_place(const Layout& layout) {
     }
   });
   return owned;
-}
-
-long double neutral(Reduction reduction) {
-  if (reduction == Reduction::kProduct) return 1;
-  if (reduction == Reduction::kMin) return INFINITY;
-  return reduction == Reduction::kMax ? -INFINITY : 0;
-}
-
-long double combine(Reduction reduction, long double a, long double b) {
-  if (reduction == Reduction::kProduct) return a * b;
-  if (reduction == Reduction::kMin) return std::min(a, b);
-  return reduction == Reduction::kMax ? std::max(a, b) : a + b;
-}
-
-bool near(long double a, long double b) {
-  return a == b || (std::isnan(a) && std::isnan(b)) ||
-         std::fabs(a - b) <= 1e-5L * (1 + std::fabs(b));
 }
 
 /// Coordinates at which fills of one kind repeat an element, relative to the first.
@@ -156,7 +128,7 @@ std::optional<NaiveTensor> seen(const OpCase& made, const ops::Answer& answer, s
     const auto mark = [&](const std::vector<Index>& list, std::vector<bool>& marks) {
       for (const Index& iteration : list) {
         const Index x = access.index(iteration);
-        if (shape.contains(x) && reads(access, answer.loops, iteration)) {
+        if (shape.contains(x) && reads_in(access, answer.loops, iteration)) {
           marks[static_cast<std::size_t>(row_major(shape, x))] = true;
         }
       }
@@ -168,7 +140,7 @@ std::optional<NaiveTensor> seen(const OpCase& made, const ops::Answer& answer, s
     if (mine[e] && (has_halo || owned.contains(static_cast<std::int64_t>(e)))) continue;
     if (mine[e]) wrong = cat("input ", i, " element ", e, " is read where it is not");
     if (of_sums[e] && !mine[e] && !made.is_index(i)) {
-      tensor.elements[e] = neutral(reduction);
+      tensor.elements[e] = neutral_of(reduction);
     } else {
       tensor.elements[e] = made.is_index(i) ? 0 : as_element(poison, tensor.type.dtype);
     }
@@ -203,7 +175,7 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
     for (const auto& [place, list] : by_place) {
       for (const Index& f : list) {
         const Index x = loops.inputs[i]->index(f);
-        if (halo || !shape.contains(x) || !reads(*loops.inputs[i], loops, f)) continue;
+        if (halo || !shape.contains(x) || !reads_in(*loops.inputs[i], loops, f)) continue;
         all_there = all_there && owned[i][place].contains(row_major(shape, x));
       }
     }
@@ -306,16 +278,16 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
         form.evaluate(y, first, slot);
         const auto e = static_cast<std::size_t>(row_major(form.shape, y));
         for (const Place& replica : replicas) {
-          long double sum = neutral(reduction);
+          long double sum = neutral_of(reduction);
           bool any = false;
           for (const Place& share : shares) {
             const auto at = results.find(moved(moved(first, replica), share));
             if (at == results.end()) continue;
             any = true;
             sum = shares.size() == 1 ? at->second[o].elements[e]
-                                     : combine(reduction, sum, at->second[o].elements[e]);
+                                     : combined(reduction, sum, at->second[o].elements[e]);
           }
-          const bool fits = any ? near(sum, want.elements[e]) : iterations.empty();
+          const bool fits = any ? is_close(sum, want.elements[e]) : iterations.empty();
           if (!fits) {
             wrong = cat("output ", o, " at ", bracketed(y), " on place ",
                         bracketed(moved(first, replica)), " is ",

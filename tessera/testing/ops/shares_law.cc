@@ -24,14 +24,6 @@ struct Reads {
   std::optional<Box> around;  ///< of all indices of its iterations, clipped
 };
 
-bool reads_now(const Loops& loops, const Access& access, const Index& f) {
-  for (std::size_t k = 0; access.once && k < f.size(); ++k) {
-    const bool lacks = !access.has(static_cast<int>(k));
-    if (loops.factors[k].kind == FactorKind::kReduce && lacks && f[k] != 0) return false;
-  }
-  return true;
-}
-
 void widen(std::optional<Box>& box, const Index& x) {
   if (!box) box = Box{x, x};
   for (std::size_t d = 0; d < x.size(); ++d) {
@@ -44,7 +36,7 @@ Reads reads_of(const Loops& loops, const Access& access, const Shape& shape,
                const std::vector<Index>& iterations) {
   Reads reads;
   for (const Index& f : iterations) {
-    if (!reads_now(loops, access, f)) continue;
+    if (!reads_in(access, loops, f)) continue;
     const Index x = access.index(f);
     widen(reads.around, x);
     if (!shape.contains(x)) continue;
