@@ -116,7 +116,7 @@ TEST(MeasurementTable, ErrorsPointToTheCell) {
   for (const Bad& bad : cases) {
     std::string changed = row;
     changed.replace(changed.find(bad.from), bad.from.size(), bad.to);
-    const std::string text = kHeader + row + "\n" + changed + "\n";
+    const std::string text = cat(kHeader, row, "\n", changed, "\n");
     const auto rows = read(text);
     ASSERT_FALSE(rows.ok()) << changed;
     EXPECT_EQ(rows.error().code, bad.code) << changed << "\n" << rows.error().message;

@@ -51,7 +51,7 @@ std::string ranges_text(const std::vector<std::int64_t>& numbers) {
 
 namespace {
 
-void add_bandwidth(std::string_view verb, const target::Bandwidth& bandwidth, std::string path,
+void add_bandwidth(std::string_view verb, const target::Bandwidth& bandwidth, std::string_view path,
                    std::vector<Figure>& out) {
   constexpr double kGiga = 1e9;
   if (bandwidth.bytes_per_cycle) {

@@ -221,7 +221,7 @@ void NaiveNetwork::add_ends() {
 Node NaiveNetwork::gateway(std::size_t level, std::int64_t axis, Way way, std::int64_t link) const {
   for (const Gateway& gateway : machine_.mesh[level].gateways) {
     if (gateway.axis != axis || gateway.way != way) continue;
-    const Node router = gateway.routers[static_cast<std::size_t>(link)];
+    Node router = gateway.routers[static_cast<std::size_t>(link)];
     if (level + 2 == machine_.mesh.size()) return router;
     // A place of the next level: on at its own gateway of the same direction.
     const MeshLevel& next = machine_.mesh[level + 1];
@@ -325,7 +325,7 @@ NaiveNetwork::Walk NaiveNetwork::walk(std::int64_t from, std::int64_t to) const 
   const std::size_t all = axes + machine_.mesh.back().extents.size();
   bool found = false;
   Node begins, ends;
-  for (Node a : source.at) {
+  for (const Node& a : source.at) {
     for (Node b : end.at) {
       Node first = a;
       if (first.size() < all) {
