@@ -102,7 +102,7 @@ TEST(Shares, AWholeWaferHasFewOfThem) {
   const graph::Call call(*graph::Op::find("matmul"), types, attributes, 1);
   const graph::Types outputs = *graph::infer(call);
   Question question{&call, {}, {}};
-  question.outputs.push_back(
+  question.outputs.emplace_back(
       *Layout::make({{{*Shape::make({1988, 1499})},
                       *Shape::make({994, 750}),
                       {{{Term{0, 1}}, 0, {{2, 994, Target::mesh(0)}, {1, 2, Target::memory(), 2}}},

@@ -145,7 +145,7 @@ std::optional<SideColumns> columns_of(const SideNumbers& numbers, const Flows& f
       stretch(least, most, offset);
       append(column, offset);
     }
-    widen(std::move(least), std::move(most));
+    widen(least, most);
   }
   result.side.repeats = repeats_at(numbers, mesh, base.place);
   std::vector<std::vector<Place>> lists = result.side.repeats.copies;
@@ -154,7 +154,7 @@ std::optional<SideColumns> columns_of(const SideNumbers& numbers, const Flows& f
     Place least(mesh.rank(), 0);
     Place most(mesh.rank(), 0);
     for (const Place& offset : list) stretch(least, most, offset);
-    widen(std::move(least), std::move(most));
+    widen(least, most);
   }
   for (std::size_t k = 0; k < mesh.rank(); ++k) {
     if (low[k] < 0 || high[k] >= mesh[k]) return std::nullopt;

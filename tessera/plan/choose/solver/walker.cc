@@ -107,8 +107,8 @@ void Walker::advance(double left) {
       if (walk_.state().fits()) {
         phase_ = Phase::kAnneal;
       } else if (++repairs_ >= kMostRepairs) {
-        const auto presses = static_cast<double>(1 + rounds_ / kMostRounds);
-        walk_.press(kPress * presses);
+        const int presses = 1 + rounds_ / kMostRounds;
+        walk_.press(kPress * static_cast<double>(presses));
         phase_ = Phase::kSettle;
         if (rounds_ >= 4 * kMostRounds) begin_cycle();
       } else if (repairs_ % kMovesBetween == 0) {
