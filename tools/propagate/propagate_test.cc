@@ -78,12 +78,12 @@ TEST(Propagate, BackwardsFromTheOutputAsInThePyFlameDocument) {
 
 TEST(Propagate, AConvolutionNeedsOneRowOfItsNeighbour) {
   // FACTS 5: 14 output rows need 29 input rows, 28 owned and 1 of halo.
-  const Json json = asked(
-      {"conv", "--in",
-       "tensor<1x3x224x224xf32, native<mesh=[8], {d2} / (28 -> m0, 1 -> mem*224), {d1} / (1 -> "
-       "mem*6272), {d3} / (1 -> mem)>>",
-       "--in", "8x3x3x3xf32", "--attr", "strides=2,2", "--attr", "pads=[1, 1, 1, 1]"},
-      0);
+  const std::string rows =
+      "tensor<1x3x224x224xf32, native<mesh=[8], {d2} / (28 -> m0, 1 -> mem*224), {d1} / (1 -> "
+      "mem*6272), {d3} / (1 -> mem)>>";
+  const Json json = asked({"conv", "--in", rows, "--in", "8x3x3x3xf32", "--attr", "strides=2,2",
+                           "--attr", "pads=[1, 1, 1, 1]"},
+                          0);
   EXPECT_EQ(dump(json["halo"]), "[[0,0],[0,0],[1,0],[0,0]]");
   EXPECT_EQ(json["local"].size(), 2U);
   EXPECT_EQ(dump(json["local"][1]["boxes"][0]), R"([{"from":[0,0,27,0],"to":[1,3,56,224]}])");

@@ -142,7 +142,7 @@ TEST(ReshardSpaces, TensorsOfMillionsOfPagesAreCounted) {
   EXPECT_EQ(json["messages"], 12);
   EXPECT_NEAR(json["seconds"].get<double>(), 80000.0 * 65536 * 2 / 14e9, 1e-5);
   std::vector<std::string> pairs = move;
-  pairs.push_back("--pairs");
+  pairs.emplace_back("--pairs");
   EXPECT_EQ(ask(pairs)["pairs"].size(), 12U);
   const Json same =
       ask({tiles, tiles, "--target", "wormhole", "--space-a", "dram", "--space-b", "dram"});
