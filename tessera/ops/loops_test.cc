@@ -43,9 +43,9 @@ TEST(Loops, AreTheRulesOfTheLiterature) {
 }
 
 TEST(Loops, EveryOpObeysTheLaw) {
-  int cases = 0;
+  std::uint64_t cases = 0;
   for (const std::string_view op : test::ops_with_loops()) {
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::tries(100); ++seed) {
       Dice dice(seed * 977 + 5);
       const OpCase made = test::random_call(dice, op);
       const Result<graph::Types> outputs = made.infer();
@@ -60,7 +60,7 @@ TEST(Loops, EveryOpObeysTheLaw) {
       ++cases;
     }
   }
-  EXPECT_GT(cases, 10000);
+  EXPECT_GT(cases, test::tries(10000));
 }
 
 TEST(Loops, AnOpenOpHasNone) {

@@ -60,14 +60,15 @@ void each_case(std::uint64_t seeds, const Visit& visit) {
 }
 
 TEST(Padding, EveryOpObeysTheLaw) {
-  int cases = 0;
-  each_case(120, [&](Dice& dice, const OpCase& made, const Loops& loops, std::uint64_t seed) {
-    const std::string wrong = test::padding_law(dice, made, loops);
-    EXPECT_EQ(wrong, "") << made.text() << "\n" << loops.to_string() << " seed " << seed;
-    ++cases;
-    return wrong.empty();
-  });
-  EXPECT_GE(cases, 12000);
+  std::uint64_t cases = 0;
+  each_case(test::tries(120),
+            [&](Dice& dice, const OpCase& made, const Loops& loops, std::uint64_t seed) {
+              const std::string wrong = test::padding_law(dice, made, loops);
+              EXPECT_EQ(wrong, "") << made.text() << "\n" << loops.to_string() << " seed " << seed;
+              ++cases;
+              return wrong.empty();
+            });
+  EXPECT_GE(cases, test::tries(12000));
 }
 
 TEST(Padding, EveryNeedIsNecessary) {

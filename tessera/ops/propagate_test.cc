@@ -24,10 +24,10 @@ Shape random_mesh(Dice& dice) {
 }
 
 TEST(Propagate, EveryOpObeysTheLawOnRandomLayouts) {
-  int legal = 0;
-  int refused = 0;
+  std::uint64_t legal = 0;
+  std::uint64_t refused = 0;
   for (const std::string_view op : test::ops_with_loops()) {
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::tries(100); ++seed) {
       Dice dice(seed * 7919 + 3);
       const OpCase made = test::random_call(dice, op);
       const Result<graph::Types> outputs = made.infer();
@@ -59,9 +59,9 @@ TEST(Propagate, EveryOpObeysTheLawOnRandomLayouts) {
       (answer->legal ? legal : refused) += 1;
     }
   }
-  EXPECT_GT(legal, 5000);
-  RecordProperty("legal", legal);
-  RecordProperty("refused", refused);
+  EXPECT_GT(legal, test::tries(5000));
+  RecordProperty("legal", std::to_string(legal));
+  RecordProperty("refused", std::to_string(refused));
 }
 
 bool is_divided_under_a_window(const Question& question, const Answer& answer) {
@@ -98,10 +98,10 @@ bool read_ranges_differ(const Question& question, const Answer& answer) {
 }
 
 TEST(Propagate, NoDivisionOfTheWorkWouldDoWhereItRefuses) {
-  int refused = 0;
-  std::int64_t tried = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t tried = 0;
   for (const std::string_view op : test::ops_with_loops()) {
-    for (std::uint64_t seed = 0; seed < 160; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::tries(160); ++seed) {
       Dice dice(seed * 104729 + 17);
       const OpCase made = test::random_call(dice, op);
       const auto types = made.types();
@@ -135,9 +135,9 @@ TEST(Propagate, NoDivisionOfTheWorkWouldDoWhereItRefuses) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 1000);
-  EXPECT_GT(tried, 50000);
-  RecordProperty("refused", refused);
+  EXPECT_GT(refused, test::tries(1000));
+  EXPECT_GT(tried, test::tries(50000));
+  RecordProperty("refused", std::to_string(refused));
   RecordProperty("tried", std::to_string(tried));
 }
 

@@ -17,10 +17,10 @@ using test::Dice;
 using test::OpCase;
 
 TEST(Shares, EveryOpObeysTheLawOnRandomWork) {
-  int cases = 0;
-  int several = 0;
+  std::uint64_t cases = 0;
+  std::uint64_t several = 0;
   for (const std::string_view op : test::ops_with_loops()) {
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::tries(40); ++seed) {
       Dice dice(seed * 6151 + 11);
       const OpCase made = test::random_call(dice, op);
       const Result<graph::Types> outputs = made.infer();
@@ -49,8 +49,8 @@ TEST(Shares, EveryOpObeysTheLawOnRandomWork) {
       several += shares->size() > 1 ? 1 : 0;
     }
   }
-  EXPECT_GT(cases, 4000);
-  EXPECT_GT(several, 1000);
+  EXPECT_GT(cases, test::tries(4000));
+  EXPECT_GT(several, test::tries(1000));
 }
 
 /// The place that performs output block c of a form that cuts factor `f` into blocks on axis 0.

@@ -63,7 +63,7 @@ std::vector<Way> ways_of(const ops::Loops& loops, std::int64_t extent) {
 }  // namespace
 
 std::optional<std::string> any_division(const ops::Question& question, const ops::Loops& loops,
-                                        std::int64_t& tried) {
+                                        std::uint64_t& tried) {
   Shape mesh;
   std::vector<std::size_t> given;
   std::vector<std::set<std::pair<Place, Index>>> held;

@@ -14,6 +14,6 @@ namespace tessera::test {
 /// every width) or deals it round robin. Found is one under which every place holds, of every input
 /// whose layout is given, all that it reads, by listing all iterations. `tried` counts them.
 std::optional<std::string> any_division(const ops::Question& question, const ops::Loops& loops,
-                                        std::int64_t& tried);
+                                        std::uint64_t& tried);
 
 }  // namespace tessera::test

@@ -10,6 +10,7 @@
 #include "tessera/graph/op.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/graph/naive_eval.h"
+#include "tessera/testing/process.h"
 
 /// testing/ops/: random calls of every op, and the law of its loops. The law judges by the naive
 /// evaluator of testing/graph/ on whole tensors, in which what must not be read is poisoned.
@@ -35,6 +36,10 @@ struct OpCase {
 
 /// A valid call of this op with small extents and small integers as elements.
 OpCase random_call(Dice& dice, std::string_view op);
+
+/// How many of this many random calls are tried: a fifth under the address sanitizer, in which the
+/// naive evaluator is slow.
+constexpr std::uint64_t tries(std::uint64_t all) { return kSanitized ? all / 5 : all; }
 
 /// The ops that have loops: all of the table but `opaque`.
 std::vector<std::string_view> ops_with_loops();
