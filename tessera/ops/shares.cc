@@ -2,6 +2,7 @@
 #include "tessera/ops/shares.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <utility>
@@ -110,27 +111,73 @@ Range interval(const DimAccess& dim, const Box& box) {
   return range;
 }
 
+/// How many indices of [0, extent) the sum start + Σ coef·f takes over a box of iterations: an
+/// interval has as many as its length, a stride or digits with gaps fewer.
+std::int64_t distinct(const DimAccess& dim, const Box& box, std::int64_t extent) {
+  struct Steps {
+    std::int64_t step;
+    std::int64_t count;
+  };
+  std::vector<Steps> sums;
+  std::int64_t first = dim.start;
+  for (const Term& term : dim.terms) {
+    const auto f = static_cast<std::size_t>(term.dim);
+    const std::int64_t count = box.to[f] - box.from[f];
+    first += term.coef * (term.coef > 0 ? box.from[f] : box.to[f] - 1);
+    if (count > 1) sums.push_back({std::abs(term.coef), count});
+  }
+  std::ranges::sort(sums, {}, &Steps::step);
+  std::int64_t run = 1;   // the indices of each contiguous run
+  std::int64_t runs = 1;  // how many there are, `reach` from the first to the end of the last
+  std::int64_t reach = 1;
+  bool is_exact = true;
+  for (const Steps& sum : sums) {
+    if (runs == 1 && sum.step <= run) {
+      run += sum.step * (sum.count - 1);
+      reach = run;
+      continue;
+    }
+    is_exact = is_exact && sum.step >= reach;  // copies of what is there side by side
+    runs *= sum.count;
+    reach += sum.step * (sum.count - 1);
+  }
+  const Range inside{std::max<std::int64_t>(first, 0), std::min(first + reach, extent)};
+  const std::int64_t length = std::max<std::int64_t>(inside.to - inside.from, 0);
+  if (!is_exact || runs == 1) return length;
+  if (length == reach) return run * runs;
+  if (sums.size() > 1 || sums.empty()) return length;
+  // One stride that is cut off: indices first + step·k inside.
+  const std::int64_t step = sums[0].step;
+  return floor_div(inside.to - 1 - first, step) - floor_div(inside.from - 1 - first, step);
+}
+
 /// An operand, what of it is read, and by which iterations.
 struct Operand {
   const Access* access = nullptr;
   const graph::TensorType* type = nullptr;
   std::vector<Range> reading;
 
+  struct Touched {
+    Box box;                    ///< that holds them
+    std::int64_t elements = 1;  ///< of the box
+  };
+
   /// The elements that a box of iterations reads.
-  std::optional<Box> touched(Box iterations) const {
+  std::optional<Touched> touched(Box iterations) const {
     for (std::size_t f = 0; f < reading.size(); ++f) {
       iterations.from[f] = std::max(iterations.from[f], reading[f].from);
       iterations.to[f] = std::min(iterations.to[f], reading[f].to);
       if (iterations.from[f] >= iterations.to[f]) return std::nullopt;
     }
-    Box box;
+    Touched all;
     for (std::size_t d = 0; d < access->dims.size(); ++d) {
       const Range range = interval(access->dims[d], iterations);
-      box.from.push_back(std::max<std::int64_t>(range.from, 0));
-      box.to.push_back(std::min(range.to, type->shape[d]));
-      if (box.from[d] >= box.to[d]) return std::nullopt;
+      all.box.from.push_back(std::max<std::int64_t>(range.from, 0));
+      all.box.to.push_back(std::min(range.to, type->shape[d]));
+      if (all.box.from[d] >= all.box.to[d]) return std::nullopt;
+      all.elements *= distinct(access->dims[d], iterations, type->shape[d]);
     }
-    return box;
+    return all;
   }
 };
 
@@ -353,17 +400,24 @@ class Sorter {
     for (std::size_t o = 0; o < operands_.size(); ++o) {
       const Operand& operand = operands_[o];
       std::vector<Box> touched;
+      Checked elements(0);
       for (std::size_t b = 0; operand.access != nullptr && b < pattern.boxes.size(); ++b) {
         const Box box{plus(pattern.boxes[b].from, shift), plus(pattern.boxes[b].to, shift)};
-        if (std::optional<Box> made = operand.touched(box)) touched.push_back(*std::move(made));
+        if (std::optional<Operand::Touched> made = operand.touched(box)) {
+          touched.push_back(std::move(made->box));
+          elements += made->elements;
+        }
       }
+      // Boxes of several boxes of iterations may share elements; their union then is what counts.
+      const bool is_one = touched.size() <= 1;
       join(touched);
+      if (!is_one) elements = Checked(0);
       key.push_back(static_cast<std::int64_t>(touched.size()));
-      Checked elements(0);
       for (const Box& box : touched) {
         for (std::size_t d = 0; d < box.from.size(); ++d) key.push_back(box.to[d] - box.from[d]);
-        elements += box.elements();
+        if (!is_one) elements += box.elements();
       }
+      key.push_back(elements.saturated());
       if (operand.access != nullptr) {
         std::int64_t& bytes = o < inputs_ ? share.read_bytes : share.made_bytes;
         const auto more = dtype_bytes(operand.type->dtype, elements.saturated());

@@ -18,8 +18,10 @@ struct Share {
   std::vector<PlaceSet> places;  ///< disjoint
   std::int64_t iterations = 0;   ///< on each place
   std::int64_t flops = 0;        ///< on each place: in proportion to the iterations
-  std::int64_t read_bytes = 0;   ///< on each place: of all boxes of inputs
-  std::int64_t made_bytes = 0;   ///< on each place: of all boxes of outputs
+  /// On each place: of the elements of inputs that it reads, and of outputs that it makes. Where
+  /// the work of a place is several boxes of iterations, of the boxes below.
+  std::int64_t read_bytes = 0;
+  std::int64_t made_bytes = 0;
   Place example;
   std::vector<std::vector<Box>> inputs;   ///< what it reads, per input; empty for absent ones
   std::vector<std::vector<Box>> outputs;  ///< what it makes, or contributes to

@@ -93,6 +93,35 @@ TEST(Shares, AConvolutionReadsARowOfItsNeighbour) {
   EXPECT_EQ((*shares)[1].flops, 2 * 8 * 14 * 112 * 27);
 }
 
+TEST(Shares, BytesLeaveOutWhatStridesPassOver) {
+  // An eighth of the columns of a matrix is an eighth of the elements of its line, in 1024 runs.
+  const graph::TensorType x{*Shape::make({1024, 1024}), DType::kF32};
+  const graph::TensorType* const one[] = {&x};
+  const graph::Attributes flat = {{"shape", std::vector<std::int64_t>{1048576}}};
+  const graph::Call reshape(*graph::Op::find("reshape"), one, flat, 1);
+  const graph::Types line = *graph::infer(reshape);
+  const Loops digits = *loops_of(reshape, line);
+  const auto parts = shares_of(reshape, line, digits, blocks_of(digits, 1, 8));
+  ASSERT_TRUE(parts) << parts.error().message;
+  ASSERT_EQ(parts->size(), 1U);
+  EXPECT_EQ((*parts)[0].read_bytes, 4 * 1024 * 128);
+  EXPECT_EQ((*parts)[0].made_bytes, 4 * 1024 * 128);
+
+  // A 1x1 convolution with stride 2 reads every second row and column: 2 rows of 8 for 4 places.
+  const graph::TensorType image{*Shape::make({1, 4, 16, 16}), DType::kF32};
+  const graph::TensorType w{*Shape::make({8, 4, 1, 1}), DType::kF32};
+  const graph::TensorType* const two[] = {&image, &w};
+  const graph::Attributes strides = {{"strides", std::vector<std::int64_t>{2, 2}}};
+  const graph::Call conv(*graph::Op::find("conv"), two, strides, 1);
+  const graph::Types small = *graph::infer(conv);
+  const Loops loops = *loops_of(conv, small);
+  std::size_t rows = 0;
+  while (loops.factors[rows].extent != 8 || loops.factors[rows].name == "o") ++rows;
+  const auto shares = shares_of(conv, small, loops, blocks_of(loops, rows, 4));
+  ASSERT_TRUE(shares) << shares.error().message;
+  EXPECT_EQ((*shares)[0].read_bytes, 4 * (4 * 2 * 8 + 8 * 4));
+}
+
 TEST(Shares, AWholeWaferHasFewOfThem) {
   // 1988 rows over 994 and 1499 columns over 750 places: the last column has one element less.
   const graph::TensorType a{*Shape::make({1988, 512}), DType::kF32};
