@@ -43,7 +43,7 @@ Result<Traffic> mesh_traffic(const reshard::Reshard& reshard);
 Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,
                                  const fabric::Topology* routes);
 
-/// What is said of a move as a reshard: its kind, what crosses, between which endpoints.
+/// A move counted as a reshard: its kind, the bytes that cross, and between which endpoints.
 struct CountedMove {
   reshard::ReshardKind kind = reshard::ReshardKind::kReshard;
   reshard::ReshardCost cost;  ///< without a fabric

@@ -136,7 +136,7 @@ TEST(Steps, RandomPairsEndInB) {
   };
   reshard_law_holds(3000, ReshardSource::kForms, law);
   reshard_law_holds(3000, ReshardSource::kTexts, law);
-  EXPECT_GT(several * 100, tried);
+  EXPECT_GT(several * 60, tried);  // more than 100 of 6000
 }
 
 TEST(Steps, CasesMadeFromCollectivesEndInB) {
