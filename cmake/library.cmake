@@ -14,14 +14,16 @@ endif()
 set(library_sources ${TESSERA_SOURCES})
 list(FILTER library_sources EXCLUDE REGEX "_(test|sweep|fuzz|bench)\\.cc$|^tessera/(testing|mpi|onnx)/")
 
+# Workers of a pool convert std::bad_alloc to an error. Precompiled headers need the same options.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tessera/base/thread_pool.cc PROPERTIES
+  COMPILE_OPTIONS -fexceptions SKIP_PRECOMPILE_HEADERS ON)
+tessera_join(compiled_sources library ${library_sources})
+
 find_package(Threads REQUIRED)
-add_library(tessera ${library_sources})
+add_library(tessera ${compiled_sources})
 add_library(tessera::tessera ALIAS tessera)
 target_compile_features(tessera PUBLIC cxx_std_20)
 target_compile_options(tessera PRIVATE -fno-exceptions)  # errors are values
-# Workers of a pool convert std::bad_alloc to an error. Precompiled headers need the same options.
-set_source_files_properties(tessera/base/thread_pool.cc PROPERTIES
-  COMPILE_OPTIONS -fexceptions SKIP_PRECOMPILE_HEADERS ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False positive for a copied std::optional<std::vector> under -O3, gcc.gnu.org/PR80635. clang and the
   # sanitizers still check this.
@@ -33,8 +35,8 @@ target_include_directories(tessera PUBLIC
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(tessera PUBLIC Threads::Threads)
 tessera_precompile(tessera ${PROJECT_SOURCE_DIR}/tessera/layout/placement.h)
-set(measured_sources ${library_sources})
-list(FILTER measured_sources INCLUDE REGEX "^tessera/(layout|relayout|fabric|reshard|memory|plan)/")
+set(measured_sources ${compiled_sources})
+list(FILTER measured_sources INCLUDE REGEX "(^|/joined/)tessera/(layout|relayout|fabric|reshard|memory|plan)/")
 set_property(SOURCE ${measured_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 if(library_sources MATCHES "tessera/target/")
   find_package(nlohmann_json 3 REQUIRED)  # reads machine descriptions; not used in headers

@@ -44,3 +44,4 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in
                ${PROJECT_BINARY_DIR}/generated/tessera/version.h @ONLY)
 
 include(precompiled)
+include(joined)

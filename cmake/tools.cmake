@@ -11,7 +11,8 @@ list(FILTER tool_sources EXCLUDE REGEX "_test\\.cc$|^tools/main\\.cc$")
 if(tool_sources)
   find_package(nlohmann_json 3 REQUIRED)
   find_package(ZLIB REQUIRED)  # tools/files/gzip.cc
-  add_library(tessera_tools STATIC ${tool_sources})
+  tessera_join(compiled_sources command ${tool_sources})
+  add_library(tessera_tools STATIC ${compiled_sources})
   target_link_libraries(tessera_tools PUBLIC tessera $<TARGET_NAME_IF_EXISTS:tessera_bench>
                         PRIVATE nlohmann_json::nlohmann_json  # only the parser in tools/json/json.cc
                                 ZLIB::ZLIB)
