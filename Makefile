@@ -96,13 +96,14 @@ bench: build ## measure layouts, relayouts compared with memcpy and peers, resha
 	  for ranks in 2 4; do $(MPIRUN) -n $$ranks build/tessera bench mpi || exit 1; done; \
 	else echo 'No mpirun, or no MPI to build with: tessera bench mpi is left out.'; fi
 
-check: ## formatting, static analysis, one definition of each type; includes the code around peers
+check: ## formatting, one definition of each type, every file compiled alone, static analysis
 	$(call packages,build test clang peers)
 	clang-format-19 --dry-run -Werror $(SOURCES)
 	cmake --preset odr
 	cmake --build --preset odr -j $(JOBS)
-	cmake --preset clang
-	scripts/tidy.py build/clang $(JOBS) $(filter-out $(NOT_ANALYSED),$(filter %.cc,$(SOURCES)))
+	cmake --preset alone
+	scripts/alone.py build/alone $(JOBS)
+	scripts/tidy.py build/alone $(JOBS) $(filter-out $(NOT_ANALYSED),$(filter %.cc,$(SOURCES)))
 
 format: ## format all sources in place
 	$(call packages,clang)

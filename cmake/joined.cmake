@@ -2,7 +2,7 @@
 # Joined sources: up to eight files of a folder are compiled as one, through a generated file that
 # includes them. Most of the time to compile a file goes to the headers, which neighbours share; this
 # halves a cold build. So the files of a folder share a scope: no two of their functions or types in
-# unnamed namespaces have the same name. The preset `clang` compiles every file alone.
+# unnamed namespaces have the same name. `make check` compiles every file alone.
 #
 #   tessera_join(RESULT NAME SOURCE..)   RESULT: what a target compiles in place of SOURCE..;
 #                                        NAME tells apart targets that use the same folder

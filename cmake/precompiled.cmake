@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Precompiled headers: reading the standard library again for every file takes a third of a cold
-# build. Every file still includes what it uses: the preset `clang` builds without precompiled
-# headers, and each public header is compiled alone.
+# build. Every file still includes what it uses: `make check` compiles each alone, without precompiled
+# headers. Each public header is also compiled alone by a test.
 #
 #   tessera_precompile(TARGET [HEADER..])   the standard headers below, then HEADER..
 
