@@ -4,6 +4,8 @@
 
 Builds join the files of a folder (cmake/joined.cmake) and precompile headers, and both hide a missing #include.
 
+Files that compiled before and have not changed since are left out (seen.py).
+
 usage: alone.py BUILD JOBS    BUILD was configured without joined files and precompiled headers; exits 1 if a file fails
 """
 
@@ -13,7 +15,8 @@ import os
 import subprocess
 import sys
 
-from tidy import options
+from seen import Seen
+from tidy import ROOT, options
 
 COMPILER = "clang++-19"
 
@@ -29,13 +32,17 @@ def report(entry):
 def main(build, jobs):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
         entries = json.load(text)
+    seen = Seen(os.path.join(build, "alone"), ROOT, __file__, COMPILER)
+    changed = [entry for entry in entries if not seen.clean(entry["file"], options(entry))]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
-        for printed in pool.map(report, entries):
+        for entry, printed in zip(changed, pool.map(report, changed)):
             if printed:
                 failed += 1
                 print(printed, flush=True)
-    print(f"compiled alone: {len(entries)} files, {failed} of them fail")
+            else:
+                seen.record(entry["file"], options(entry))
+    print(f"compiled alone: {len(changed)} files, {failed} of them fail; {len(entries) - len(changed)} are as before")
     return 1 if failed else 0
 
 

@@ -4,7 +4,8 @@
 
 clang-tidy spends most of its time on the standard library, again for every file. Files of one folder
 that are compiled with the same options are therefore analysed as one: through a file that includes
-them. Files that do not compile together (two helpers of one name, say) go to different runs.
+them. Files that do not compile together (two helpers of one name, say) go to different runs. Files
+without findings that have not changed since are left out (seen.py).
 
 usage: tidy.py BUILD JOBS FILE..    BUILD has compile_commands.json; exits 1 if there are findings
 """
@@ -17,6 +18,9 @@ import shlex
 import subprocess
 import sys
 
+from seen import Seen
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TIDY = "clang-tidy-19"
 COMPILER = "clang++-19"
 FILES_PER_RUN = 12
@@ -95,24 +99,34 @@ def main(build, jobs, *names):
     build = os.path.abspath(build)
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
         entries = {entry["file"]: entry for entry in json.load(text)}
+    seen = Seen(os.path.join(build, "tidied"), ROOT, __file__, os.path.join(ROOT, ".clang-tidy"), TIDY)
     groups = {}
     for file in sorted(map(os.path.abspath, names)):
         if file in entries:
             key = (os.path.dirname(file), file.endswith("_test.cc"), options(entries[file]))
         else:  # alone, with the options of the file that clang-tidy considers nearest
             key = (file, False, (build, None))
+        if seen.clean(file, key[2]):
+            continue
         groups.setdefault(key, []).append(file)
     runs = [(files[i:i + FILES_PER_RUN], *key[2])
             for key, files in groups.items() for i in range(0, len(files), FILES_PER_RUN)]
     analysis = Analysis(build)
     found = False
     with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
-        for future in concurrent.futures.as_completed(pool.submit(analysis.findings, *run) for run in runs):
+        waiting = {pool.submit(analysis.findings, *run): run for run in runs}
+        for future in concurrent.futures.as_completed(waiting):
             report = future.result()
+            files, *compiled = waiting[future]
             if report:
                 found = True
                 print(report, flush=True)
-    print(f"clang-tidy: {len(names)} files in {len(runs)} runs, {'findings above' if found else 'no findings'}")
+            else:
+                for file in files:
+                    seen.record(file, tuple(compiled))
+    analysed = sum(len(files) for files, *_ in runs)
+    print(f"clang-tidy: {analysed} files in {len(runs)} runs, {'findings above' if found else 'no findings'}; "
+          f"{len(names) - analysed} are as before")
     return 1 if found else 0
 
 
