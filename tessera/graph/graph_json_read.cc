@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <utility>
@@ -214,6 +215,15 @@ class Reader {
     return ok_status();
   }
 
+  /// "node 'a' (add) reads", for the first that reads a value.
+  std::string reader_of(ValueId id) const {
+    for (const Node& node : graph_.nodes) {
+      if (std::ranges::find(node.inputs, id) == node.inputs.end()) continue;
+      return cat(node_text(graph_, node), " reads");
+    }
+    return "an output is";
+  }
+
   /// Listed values come first and in their order, then the others that nodes compute.
   Status resolve() {
     std::vector<ValueId> final_id(values_.size(), kAbsent);
@@ -226,7 +236,8 @@ class Reader {
     for (std::size_t id = 0; id < values_.size(); ++id) {
       if (final_id[id] != kAbsent) continue;
       if (!values_[id].computed) {
-        return bad_graph(cat("nothing defines the value ", quote_name(values_[id].name)),
+        return bad_graph(cat(reader_of(static_cast<ValueId>(id)), " ", quote_name(values_[id].name),
+                             ", which nothing defines"),
                          values_[id].span, "list it under values, or let a node compute it");
       }
       final_id[id] = static_cast<ValueId>(graph_.values.size());

@@ -94,6 +94,8 @@ TEST(GraphJson, ErrorsPointAtTheText) {
   const std::string x = R"({"name":"x","kind":"input","dtype":"f32","shape":[2,3]})";
   const std::vector<Case> cases = {
       {x, R"({"op":"relu","inputs":["z"],"outputs":["y"]})", ErrorCode::kBadGraph, "\"z\"", "'z'"},
+      {x, R"({"op":"relu","name":"r","inputs":["z"],"outputs":["y"]})", ErrorCode::kBadGraph,
+       "\"z\"", "'r'"},
       {x, R"({"op":"rleu","inputs":["x"],"outputs":["y"]})", ErrorCode::kUnknownName, "\"rleu\"",
        "'rleu'"},
       {x, R"({"op":"matmul","name":"m","inputs":["x","x"],"outputs":["y"]})",
