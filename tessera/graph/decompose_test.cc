@@ -12,9 +12,8 @@
 
 #include "tessera/base/text.h"
 #include "tessera/graph/builder.h"
-#include "tessera/graph/figures.h"
-#include "tessera/graph/graph_json.h"
 #include "tessera/graph/models/models.h"
+#include "tessera/testing/graph/decompose_law.h"
 #include "tessera/testing/graph/naive_eval.h"
 #include "tessera/testing/graph/random_graphs.h"
 #include "tessera/testing/graph/random_run.h"
@@ -30,45 +29,13 @@ std::vector<std::string> all() {
   return {names.begin(), names.end()};
 }
 
-/// How far results may be apart: each step rounds a number of magnitude 1 to 10 to the type, and a
-/// norm multiplies the error of x - mean by at most 1 / sqrt(1e-5), about 300.
-long double tolerance(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 1e-11L;
-    case DType::kF32:
-      return 5e-4L;
-    case DType::kF16:
-      return 6e-3L;
-    default:
-      return 4e-2L;
-  }
-}
+using Compared = test::ComparedElements;
 
-/// The law: a valid graph that reads back from JSON, without nodes of these ops, with results that
-/// are near; and a second time changes nothing.
-void judge(const Graph& graph, const Inputs& inputs, const std::vector<std::string>& ops) {
-  const auto before = test::naive_evaluate(graph, inputs);
-  ASSERT_TRUE(before) << to_string(graph);
-  const Result<Graph> after = with_decomposed_ops(graph, ops);
-  ASSERT_TRUE(after) << after.error().message;
-  const Status status = check(*after);
-  ASSERT_TRUE(status) << status.error().message << "\n" << to_string(*after);
-  const Result<Graph> back = parse_graph(to_json(*after));
-  ASSERT_TRUE(back) << back.error().message << "\n" << to_json(*after);
-  EXPECT_EQ(*back, *after);
-  EXPECT_EQ(*with_decomposed_ops(*after, ops), *after);
-  const Figures figures = figures_of(*after);
-  for (const std::string& op : ops) EXPECT_FALSE(figures.ops.contains(op)) << op;
-  const auto results = test::naive_evaluate(*after, inputs);
-  ASSERT_TRUE(results) << to_string(*after);
-  ASSERT_EQ(results->size(), before->size());
-  for (std::size_t i = 0; i < results->size(); ++i) {
-    const DType dtype = (*before)[i].type.dtype;
-    ASSERT_TRUE(test::is_near((*results)[i], (*before)[i], tolerance(dtype)))
-        << "output " << i << "\n"
-        << to_string(graph) << to_string(*after);
-  }
+/// The law of decompositions, on one run.
+Compared judge(const Graph& graph, const Inputs& inputs, const std::vector<std::string>& ops) {
+  Compared compared;
+  EXPECT_EQ(test::decomposition_mistake(graph, inputs, ops, compared), "") << to_string(graph);
+  return compared;
 }
 
 constexpr std::array kFloats = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16};
@@ -108,12 +75,20 @@ class OneNode {
     const auto made = builder.add_node("n", op, ids, names, attributes);
     ASSERT_TRUE(made) << made.error().message;
     for (const ValueId v : *made) ASSERT_TRUE(builder.output(v));
-    graph::judge(builder.graph(), inputs, {std::string(op)});
-    graph::judge(builder.graph(), inputs, all());
+    for (const std::vector<std::string>& ops : {std::vector{std::string(op)}, all()}) {
+      const Compared compared = graph::judge(builder.graph(), inputs, ops);
+      all_.elements += compared.elements;
+      all_.loose += compared.loose;
+    }
+  }
+  ~OneNode() {
+    // A bound that is nearly always far above the rounding errors would show nothing.
+    EXPECT_LE(all_.loose * 50, all_.elements) << all_.loose << " of " << all_.elements;
   }
 
  private:
   int cases_ = 0;
+  Compared all_;
 };
 
 const std::vector<Ints> kShapes = {{1},       {7},          {2, 3},       {5, 1},
@@ -324,10 +299,10 @@ TEST(Decompose, KeepsTheResultsOfModels) {
   options.sequence = 3;
   options.hidden = 16;
   options.heads = 4;
-  options.kv_heads = 2;
   options.vocabulary = 5;
   options.dtype = DType::kF64;
   for (const std::string_view name : {"bert-base", "llama"}) {
+    if (name == "llama") options.kv_heads = 2;
     Graph graph = *make_model(name, options);
     test::Dice dice(1);
     Inputs inputs;

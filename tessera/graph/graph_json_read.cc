@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "tessera/base/json_reader.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/graph/base64.h"
 #include "tessera/graph/graph_json.h"
+#include "tessera/graph/graph_json_data.h"
+#include "tessera/graph/graph_json_fields.h"
 #include "tessera/graph/order.h"
 
 namespace tessera::graph {
@@ -19,122 +20,6 @@ constexpr std::size_t kMostDepth = 16;
 Error bad_graph(std::string message, Span span, std::string help = "") {
   return Error{ErrorCode::kBadGraph, std::move(message), span, std::move(help)};
 }
-
-Result<double> read_real(JsonReader& json) {
-  if (json.peek() != JsonReader::Next::kText) return json.real();
-  TESSERA_TRY(const std::string word, json.text());
-  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (word == "inf") return std::numeric_limits<double>::infinity();
-  if (word == "-inf") return -std::numeric_limits<double>::infinity();
-  return Error{ErrorCode::kSyntax, cat("expected a number, found ", quote_name(word)), json.span(),
-               "numbers that are not finite are \"nan\", \"inf\" and \"-inf\""};
-}
-
-/// A list; `read` reads one item.
-template <typename Read>
-Status read_list(JsonReader& json, const Read& read) {
-  TESSERA_CHECK_OK(json.enter_array());
-  while (true) {
-    TESSERA_TRY(const bool more, json.next_item());
-    if (!more) return ok_status();
-    TESSERA_CHECK_OK(read());
-  }
-}
-
-/// An object with known keys, each at most once; `read(k)` reads the value of key k.
-template <std::size_t kCount, typename Read>
-Status read_object(JsonReader& json, const std::array<std::string_view, kCount>& keys,
-                   const Read& read) {
-  std::array<bool, kCount> seen{};
-  TESSERA_CHECK_OK(json.enter_object());
-  while (true) {
-    TESSERA_TRY(const std::optional<std::string> key, json.next_key());
-    if (!key) return ok_status();
-    std::size_t k = 0;
-    while (k < kCount && keys[k] != *key) ++k;
-    if (k == kCount) {
-      return Error{ErrorCode::kUnknownName, cat("unknown key ", quote_name(*key)), json.span(),
-                   did_you_mean(*key, keys)};
-    }
-    if (seen[k]) {
-      return Error{ErrorCode::kContradiction, cat("the key ", quote_name(*key), " is listed twice"),
-                   json.span(), "list each key once"};
-    }
-    seen[k] = true;
-    TESSERA_CHECK_OK(read(k));
-  }
-}
-
-Result<std::vector<std::int64_t>> read_integers(JsonReader& json) {
-  std::vector<std::int64_t> list;
-  TESSERA_CHECK_OK(read_list(json, [&]() -> Status {
-    TESSERA_TRY(const std::int64_t number, json.integer());
-    list.push_back(number);
-    return ok_status();
-  }));
-  return list;
-}
-
-Result<std::vector<double>> read_reals(JsonReader& json) {
-  std::vector<double> list;
-  TESSERA_CHECK_OK(read_list(json, [&]() -> Status {
-    TESSERA_TRY(const double number, read_real(json));
-    list.push_back(number);
-    return ok_status();
-  }));
-  return list;
-}
-
-/// The kind is what the op's entry says; for attributes that no entry lists, what the text looks
-/// like.
-Result<Attribute> read_attribute(JsonReader& json, std::optional<AttributeKind> kind) {
-  if (!kind) {
-    switch (json.peek()) {
-      case JsonReader::Next::kText:
-        kind = AttributeKind::kText;
-        break;
-      case JsonReader::Next::kArray:
-        kind = AttributeKind::kIntegers;
-        break;
-      default:
-        kind = json.is_integer_next() ? AttributeKind::kInteger : AttributeKind::kReal;
-    }
-  }
-  switch (*kind) {
-    case AttributeKind::kInteger: {
-      TESSERA_TRY(const std::int64_t value, json.integer());
-      return Attribute(value);
-    }
-    case AttributeKind::kReal: {
-      TESSERA_TRY(const double value, read_real(json));
-      return Attribute(value);
-    }
-    case AttributeKind::kText: {
-      TESSERA_TRY(std::string value, json.text());
-      return Attribute(std::move(value));
-    }
-    case AttributeKind::kIntegers: {
-      TESSERA_TRY(std::vector<std::int64_t> value, read_integers(json));
-      return Attribute(std::move(value));
-    }
-    case AttributeKind::kReals:
-      break;
-  }
-  TESSERA_TRY(std::vector<double> value, read_reals(json));
-  return Attribute(std::move(value));
-}
-
-/// Data before the type is known: numbers are kept as they are written.
-struct RawData {
-  bool given = false;
-  std::optional<std::vector<std::int64_t>> integers;
-  std::optional<std::vector<double>> reals;
-  std::optional<std::string> bytes;
-  std::optional<std::string> file;
-  std::int64_t offset = 0;
-  bool fill = false;
-  Span span;
-};
 
 class Reader {
  public:
@@ -196,7 +81,7 @@ class Reader {
     value.kind = Kind::kComputed;
     std::optional<DType> dtype;
     std::optional<Shape> shape;
-    RawData raw;
+    JsonData data;
     TESSERA_CHECK_OK(read_object(json_, kKeys, [&](std::size_t key) -> Status {
       switch (key) {
         case 0: {
@@ -232,7 +117,7 @@ class Reader {
           return ok_status();
         }
         default:
-          return read_data(raw);
+          return data.read(json_);
       }
     }));
     span.to = span.to == 0 ? json_.span().to : span.to;
@@ -245,7 +130,7 @@ class Reader {
     }
     value.name = *name;
     value.type = {*std::move(shape), *dtype};
-    TESSERA_TRY(value.data, finish_data(std::move(raw), value));
+    TESSERA_TRY(value.data, std::move(data).as(value.type));
     TESSERA_TRY(const ValueId id, id_of(*std::move(name), span));
     if (values_[id].listed) {
       return bad_graph(cat("two values have the name ", quote_name(value.name)), span,
@@ -257,95 +142,6 @@ class Reader {
     if (listed_.size() <= id) listed_.resize(values_.size());
     listed_[id] = std::move(value);
     return ok_status();
-  }
-
-  Status read_data(RawData& raw) {
-    constexpr std::array<std::string_view, 5> kKeys = {"numbers", "base64", "fill", "file",
-                                                       "offset"};
-    const std::int64_t from = json_.position();
-    int forms = 0;
-    TESSERA_CHECK_OK(read_object(json_, kKeys, [&](std::size_t key) -> Status {
-      forms += key < 4 ? 1 : 0;
-      switch (key) {
-        case 0:
-          return read_numbers(raw);
-        case 1:
-          return read_bytes(raw);
-        case 2:
-          raw.fill = true;
-          return read_fill(raw);
-        case 3: {
-          TESSERA_TRY(raw.file, json_.text());
-          return ok_status();
-        }
-        default: {
-          TESSERA_TRY(raw.offset, json_.integer());
-          return ok_status();
-        }
-      }
-    }));
-    raw.given = true;
-    raw.span = {from, json_.span().to};
-    if (forms == 1) return ok_status();
-    return Error{ErrorCode::kSyntax, cat("data in ", forms, " forms"), raw.span,
-                 "one of numbers, base64, fill and file"};
-  }
-
-  Status read_bytes(RawData& raw) {
-    TESSERA_TRY(const std::string text, json_.text());
-    raw.bytes = from_base64(text);
-    if (raw.bytes) return ok_status();
-    return Error{ErrorCode::kSyntax, "data that are not base64", json_.span(), ""};
-  }
-
-  Status read_numbers(RawData& raw) {
-    std::vector<std::int64_t> integers;
-    std::vector<double> reals;
-    bool whole = true;
-    TESSERA_CHECK_OK(read_list(json_, [&]() -> Status {
-      if (json_.is_integer_next() && whole) {
-        TESSERA_TRY(const std::int64_t number, json_.integer());
-        integers.push_back(number);
-        reals.push_back(static_cast<double>(number));
-        return ok_status();
-      }
-      whole = false;
-      TESSERA_TRY(const double number, read_real(json_));
-      reals.push_back(number);
-      return ok_status();
-    }));
-    if (whole) raw.integers = std::move(integers);
-    raw.reals = std::move(reals);
-    return ok_status();
-  }
-
-  Status read_fill(RawData& raw) {
-    if (json_.peek() == JsonReader::Next::kText) return read_bytes(raw);
-    if (json_.is_integer_next()) {
-      TESSERA_TRY(const std::int64_t number, json_.integer());
-      raw.integers = std::vector{number};
-      raw.reals = std::vector{static_cast<double>(number)};
-      return ok_status();
-    }
-    TESSERA_TRY(const double number, json_.real());
-    raw.reals = std::vector{number};
-    return ok_status();
-  }
-
-  static Result<Data> finish_data(RawData raw, const Value& value) {
-    if (!raw.given) return Data();
-    if (raw.file) return Data::of_file(*std::move(raw.file), raw.offset);
-    if (!raw.bytes) {
-      const bool is_real = is_float(value.type.dtype);
-      if (!is_real && raw.integers) raw.bytes = bytes_of(*raw.integers, value.type.dtype);
-      if (is_real && raw.reals) raw.bytes = bytes_of(*raw.reals, value.type.dtype);
-    }
-    if (!raw.bytes) {
-      return Error{ErrorCode::kBadDType,
-                   cat("these numbers cannot be elements of ", value.type.to_string()), raw.span,
-                   "integers for integer types, numbers for f32 and f64, base64 for the others"};
-    }
-    return raw.fill ? Data::of_fill(*std::move(raw.bytes)) : Data::of_bytes(*std::move(raw.bytes));
   }
 
   Status read_names(std::vector<ValueId>& out, bool may_be_absent) {
@@ -410,30 +206,22 @@ class Reader {
     const Span span{from, json_.span().to};
     if (!op) return Error{ErrorCode::kSyntax, "a node without its op", span, "add \"op\": .."};
     Node node{std::move(name), *op, std::move(inputs), std::move(outputs)};
-    if (attributes_at) TESSERA_CHECK_OK(read_attributes(*attributes_at, node));
+    if (attributes_at) {
+      TESSERA_TRY(node.attributes, read_attributes(*attributes_at, node.op));
+    }
     for (const ValueId v : node.outputs) values_[v].computed = true;
     graph_.nodes.push_back(std::move(node));
     node_spans_.push_back(span);
     return ok_status();
   }
 
-  static Status read_attributes(JsonReader& json, Node& node) {
-    TESSERA_CHECK_OK(json.enter_object());
-    while (true) {
-      TESSERA_TRY(const std::optional<std::string> key, json.next_key());
-      if (!key) return ok_status();
-      if (node.attributes.find(*key) != nullptr) {
-        return Error{ErrorCode::kContradiction,
-                     cat("the key ", quote_name(*key), " is listed twice"), json.span(),
-                     "list each key once"};
-      }
-      std::optional<AttributeKind> kind;
-      for (const AttributeRule& rule : node.op.rule().attributes) {
-        if (rule.name == *key) kind = rule.kind;
-      }
-      TESSERA_TRY(Attribute value, read_attribute(json, kind));
-      node.attributes.set(*key, std::move(value));
+  /// "node 'a' (add) reads", for the first that reads a value.
+  std::string reader_of(ValueId id) const {
+    for (const Node& node : graph_.nodes) {
+      if (std::ranges::find(node.inputs, id) == node.inputs.end()) continue;
+      return cat(node_text(graph_, node), " reads");
     }
+    return "an output is";
   }
 
   /// Listed values come first and in their order, then the others that nodes compute.
@@ -448,7 +236,8 @@ class Reader {
     for (std::size_t id = 0; id < values_.size(); ++id) {
       if (final_id[id] != kAbsent) continue;
       if (!values_[id].computed) {
-        return bad_graph(cat("nothing defines the value ", quote_name(values_[id].name)),
+        return bad_graph(cat(reader_of(static_cast<ValueId>(id)), " ", quote_name(values_[id].name),
+                             ", which nothing defines"),
                          values_[id].span, "list it under values, or let a node compute it");
       }
       final_id[id] = static_cast<ValueId>(graph_.values.size());
@@ -472,8 +261,9 @@ class Reader {
 
   /// Types of values that are not listed, in the order in which nodes run; then the whole law.
   Status infer_all() {
-    Result<std::vector<std::size_t>> order = topological_order(graph_);
-    if (!order) return order.error().at({0, 0});
+    std::size_t wrong = 0;
+    const Result<std::vector<std::size_t>> order = topological_order(graph_, &wrong);
+    if (!order) return order.error().at(node_spans_[wrong]);
     for (const std::size_t n : *order) {
       const Node& node = graph_.nodes[n];
       for (const ValueId v : node.outputs) {

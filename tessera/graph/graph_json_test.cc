@@ -94,6 +94,8 @@ TEST(GraphJson, ErrorsPointAtTheText) {
   const std::string x = R"({"name":"x","kind":"input","dtype":"f32","shape":[2,3]})";
   const std::vector<Case> cases = {
       {x, R"({"op":"relu","inputs":["z"],"outputs":["y"]})", ErrorCode::kBadGraph, "\"z\"", "'z'"},
+      {x, R"({"op":"relu","name":"r","inputs":["z"],"outputs":["y"]})", ErrorCode::kBadGraph,
+       "\"z\"", "'r'"},
       {x, R"({"op":"rleu","inputs":["x"],"outputs":["y"]})", ErrorCode::kUnknownName, "\"rleu\"",
        "'rleu'"},
       {x, R"({"op":"matmul","name":"m","inputs":["x","x"],"outputs":["y"]})",
@@ -104,7 +106,14 @@ TEST(GraphJson, ErrorsPointAtTheText) {
       {x + R"(,{"name":"y","dtype":"f32","shape":[2,4]})",
        R"({"op":"relu","inputs":["x"],"outputs":["y"]})", ErrorCode::kShapeMismatch, "\"y\"",
        "f32[2, 4]"},
-      {x, R"({"op":"relu","inputs":["y"],"outputs":["y"]})", ErrorCode::kBadGraph, "", "cycle"},
+      {x, R"({"op":"relu","inputs":["y"],"outputs":["y"]})", ErrorCode::kBadGraph,
+       R"({"op":"relu","inputs":["y"],"outputs":["y"]})", "cycle"},
+      {x,
+       R"({"op":"relu","inputs":["x"],"outputs":["y"]},)"
+       R"({"op":"tanh","name":"t","inputs":["x"],"outputs":["y"]})",
+       ErrorCode::kBadGraph, R"({"op":"tanh","name":"t","inputs":["x"],"outputs":["y"]})", "'t'"},
+      {R"({"name":"x","kind":"constant","dtype":"f32","shape":[2],"data":{"fill":1,"offset":8}})",
+       "", ErrorCode::kSyntax, R"({"fill":1,"offset":8})", "offset"},
       {R"({"name":"x","kind":"inptu","dtype":"f32","shape":[2]})", "", ErrorCode::kUnknownName,
        "\"inptu\"", "inptu"},
       {R"({"name":"x","kind":"input","dtype":"f33","shape":[2]})", "", ErrorCode::kBadDType,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 
 #include "tessera/graph/builder.h"
@@ -34,6 +36,43 @@ TEST(Models, AreValidAndRoundTrip) {
   odd.heads = 7;
   EXPECT_EQ(make_model("bert-base", odd).error().code, ErrorCode::kOutOfRange);
   EXPECT_EQ(make_model("llama", odd).error().code, ErrorCode::kOutOfRange);
+}
+
+/// Each model accepts exactly the numbers that it has, from their least on.
+TEST(Models, AcceptTheNumbersThatTheyHave) {
+  int accepted = 0;
+  for (const std::string_view name : model_names()) {
+    const std::span<const std::string_view> names = numbers_of(name);
+    for (const ModelNumber& number : model_numbers()) {
+      const bool has = std::ranges::find(names, number.name) != names.end();
+      ModelOptions options;
+      options.*number.value = number.least - 1;
+      EXPECT_EQ(make_model(name, options).error().code,
+                has ? ErrorCode::kOutOfRange : ErrorCode::kUnknownName)
+          << name << " " << number.name;
+      // Numbers that are no default and fit every model.
+      options.*number.value = number.name == "hidden"          ? 1536
+                              : number.name.ends_with("heads") ? 16
+                                                               : 80;
+      const Result<Graph> graph = make_model(name, options);
+      ASSERT_EQ(has, static_cast<bool>(graph)) << name << " " << number.name;
+      if (!has) {
+        EXPECT_EQ(graph.error().code, ErrorCode::kUnknownName);
+        continue;
+      }
+      EXPECT_NE(*graph, *make_model(name, {})) << name << " ignores " << number.name;
+      ++accepted;
+    }
+  }
+  EXPECT_GT(accepted, 20);
+  EXPECT_TRUE(numbers_of("resnet51").empty());
+}
+
+/// Zero is no default: a cache without tokens is none, all else is refused.
+TEST(Models, MeanZeroWhereItIsGiven) {
+  EXPECT_EQ(*make_model("llama", {.past = 0}), *make_model("llama", {}));
+  EXPECT_EQ(make_model("llama", {.layers = 0}).error().code, ErrorCode::kOutOfRange);
+  EXPECT_EQ(make_model("bert-base", {.sequence = 513}).error().code, ErrorCode::kOutOfRange);
 }
 
 /// The published numbers of parameters. ResNet-50: 25,557,032. MobileNet-v2: 3,504,872. BERT-base

@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kNobody = SIZE_MAX;
 
 /// A cycle among the nodes that wait: from any of them, follow producers that wait until one is
-/// reached for the second time.
-std::string cycle_text(const Graph& graph, const std::vector<std::size_t>& producer,
-                       const std::vector<std::size_t>& waits_for) {
+/// reached for the second time. In the order in which results pass.
+std::vector<std::size_t> cycle_of(const Graph& graph, const std::vector<std::size_t>& producer,
+                                  const std::vector<std::size_t>& waits_for) {
   std::size_t at = 0;
   while (waits_for[at] == 0) ++at;
   std::vector<std::size_t> seen(graph.nodes.size(), kNobody);
@@ -31,23 +31,30 @@ std::string cycle_text(const Graph& graph, const std::vector<std::size_t>& produ
       break;
     }
   }
+  path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(seen[at]));
+  std::ranges::reverse(path);
+  return path;
+}
+
+std::string cycle_text(const Graph& graph, const std::vector<std::size_t>& cycle) {
   std::string text;
   constexpr std::size_t kShown = 8;
-  for (std::size_t i = path.size(); i-- > seen[at];) {
-    if (path.size() - i > kShown) return cat(text, " -> ..");
-    text += cat(text.empty() ? "" : " -> ", node_text(graph, graph.nodes[path[i]]));
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    if (i == kShown) return cat(text, " -> ..");
+    text += cat(text.empty() ? "" : " -> ", node_text(graph, graph.nodes[cycle[i]]));
   }
   return text;
 }
 
 }  // namespace
 
-Result<std::vector<std::size_t>> topological_order(const Graph& graph) {
+Result<std::vector<std::size_t>> topological_order(const Graph& graph, std::size_t* wrong) {
   std::vector<std::size_t> producer(graph.values.size(), kNobody);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     for (const ValueId v : graph.nodes[n].outputs) {
       if (v >= producer.size()) continue;
       if (producer[v] != kNobody) {
+        if (wrong != nullptr) *wrong = n;
         return Error{
             ErrorCode::kBadGraph,
             cat(node_text(graph, graph.nodes[n]), " computes ", quote_name(graph.values[v].name),
@@ -91,8 +98,10 @@ Result<std::vector<std::size_t>> topological_order(const Graph& graph) {
     }
   }
   if (order.size() == graph.nodes.size()) return order;
-  return Error{ErrorCode::kBadGraph, cat("a cycle: ", cycle_text(graph, producer, waits_for)),
-               std::nullopt, "a node cannot need its own result"};
+  const std::vector<std::size_t> cycle = cycle_of(graph, producer, waits_for);
+  if (wrong != nullptr) *wrong = cycle.front();
+  return Error{ErrorCode::kBadGraph, cat("a cycle: ", cycle_text(graph, cycle)), std::nullopt,
+               "a node cannot need its own result"};
 }
 
 Status sort_nodes(Graph& graph) {

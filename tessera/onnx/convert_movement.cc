@@ -52,11 +52,6 @@ Status reshape(NodeView& node) {
   return ok_status();
 }
 
-Status flatten(NodeView& node) {
-  TESSERA_CHECK_OK(node.emit("flatten", {node.input(0)}, {{"axis", node.integer("axis", 1)}}, 0));
-  return ok_status();
-}
-
 Status squeeze(NodeView& node) {
   TESSERA_TRY(std::optional<Ints> axes, list(node, "axes", 1));
   Attributes attributes;
@@ -125,15 +120,6 @@ Status tile(NodeView& node) {
   if (node.version() < 6) return not_supported("Tile before opset 6");
   TESSERA_TRY(const Ints repeats, node.integers(1));
   TESSERA_CHECK_OK(node.emit("tile", {node.input(0)}, {{"repeats", repeats}}, 0));
-  return ok_status();
-}
-
-Status blocks(NodeView& node) {
-  const bool to_space = node.op() == "DepthToSpace";
-  Attributes attributes = {{"block", node.integer("blocksize", 0)}};
-  if (to_space) attributes.set("mode", node.text("mode", "DCR"));
-  TESSERA_CHECK_OK(node.emit(to_space ? "depth_to_space" : "space_to_depth", {node.input(0)},
-                             std::move(attributes), 0));
   return ok_status();
 }
 
@@ -263,27 +249,12 @@ Status eye_like(NodeView& node) {
 }  // namespace
 
 std::vector<NamedConverter> movement_converters() {
-  return {{"Reshape", reshape},
-          {"Flatten", flatten},
-          {"Squeeze", squeeze},
-          {"Unsqueeze", squeeze},
-          {"Slice", slice},
-          {"Split", split},
-          {"Concat", concat},
-          {"Pad", pad},
-          {"Expand", expand},
-          {"Tile", tile},
-          {"DepthToSpace", blocks},
-          {"SpaceToDepth", blocks},
-          {"Trilu", trilu},
-          {"Constant", constant},
-          {"ConstantOfShape", constant_of_shape},
-          {"Shape", shape},
-          {"Size", size},
-          {"Range", range},
-          {"OneHot", one_hot},
-          {"TopK", top_k},
-          {"EyeLike", eye_like}};
+  return {{"Reshape", reshape}, {"Squeeze", squeeze},   {"Unsqueeze", squeeze},
+          {"Slice", slice},     {"Split", split},       {"Concat", concat},
+          {"Pad", pad},         {"Expand", expand},     {"Tile", tile},
+          {"Trilu", trilu},     {"Constant", constant}, {"ConstantOfShape", constant_of_shape},
+          {"Shape", shape},     {"Size", size},         {"Range", range},
+          {"OneHot", one_hot},  {"TopK", top_k},        {"EyeLike", eye_like}};
 }
 
 }  // namespace tessera::onnx_import

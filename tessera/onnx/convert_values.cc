@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "tessera/base/text.h"
@@ -10,52 +8,19 @@
 namespace tessera::onnx_import {
 namespace {
 
-using graph::Attribute;
-using graph::AttributeKind;
 using graph::Attributes;
 using graph::ValueId;
 
-std::string_view our_name(const std::string& theirs) {
-  const auto at = std::ranges::find(kSameOps, theirs, &SameOp::theirs);
-  // The only op of the table with two names in ONNX: Scatter, before opset 11.
-  return at == kSameOps.end() ? "scatter_elements" : at->ours;
-}
-
-/// The attributes that both sides call the same.
-Attributes same_attributes(const NodeView& node, std::string_view op) {
-  Attributes out;
-  for (const graph::AttributeRule& rule : graph::Op::find(op)->rule().attributes) {
-    if (!node.given(rule.name)) continue;
-    switch (rule.kind) {
-      case AttributeKind::kInteger:
-        out.set(rule.name, node.integer(rule.name, 0));
-        break;
-      case AttributeKind::kReal:
-        out.set(rule.name, node.real(rule.name, 0));
-        break;
-      case AttributeKind::kText:
-        out.set(rule.name, node.text(rule.name, ""));
-        break;
-      case AttributeKind::kIntegers:
-        out.set(rule.name, node.integer_list(rule.name));
-        break;
-      case AttributeKind::kReals:
-        out.set(rule.name, node.real_list(rule.name));
-        break;
-    }
-  }
-  return out;
-}
-
-Status same(NodeView& node) {
-  const std::string_view op = our_name(node.op());
-  TESSERA_CHECK_OK(node.emit(op, node.all_inputs(), same_attributes(node, op), 0));
+/// Before opset 11.
+Status scatter(NodeView& node) {
+  constexpr std::string_view kOp = "scatter_elements";
+  TESSERA_CHECK_OK(node.emit(kOp, node.all_inputs(), node.same_attributes(kOp), 0));
   return ok_status();
 }
 
 /// Before opset 7 the second operand was broadcast only on request, aligned at `axis`.
 Status binary(NodeView& node) {
-  const std::string_view op = our_name(node.op());
+  const std::string_view op = our_op(node.op());
   std::vector<ValueId> inputs = node.all_inputs();
   if (node.version() < 7 && inputs.size() == 2 && node.integer("broadcast", 0) != 0 &&
       node.given("axis")) {
@@ -66,14 +31,14 @@ Status binary(NodeView& node) {
     while (std::ssize(extents) + axis < rank) extents.push_back(1);
     TESSERA_TRY(inputs[1], node.emit("reshape", {inputs[1]}, {{"shape", extents}}));
   }
-  TESSERA_CHECK_OK(node.emit(op, std::move(inputs), same_attributes(node, op), 0));
+  TESSERA_CHECK_OK(node.emit(op, std::move(inputs), node.same_attributes(op), 0));
   return ok_status();
 }
 
 /// Max, Min, Sum and Mean of any number of inputs.
 Status several(NodeView& node) {
-  const std::string_view op = node.op() == "Max" ? "max" : node.op() == "Min" ? "min" : "add";
   const bool mean = node.op() == "Mean";
+  const std::string_view op = mean || node.op() == "Sum" ? "add" : our_op(node.op());
   if (node.inputs() == 0) return not_supported("no inputs");
   ValueId sum = node.input(0);
   for (std::size_t i = 1; i < node.inputs(); ++i) {
@@ -122,9 +87,7 @@ Status clip(NodeView& node) {
 
 /// Before opset 13 the dims from `axis` on were one: the input is seen as a matrix.
 Status softmax(NodeView& node) {
-  const std::string_view op = node.op() == "Softmax"      ? "softmax"
-                              : node.op() == "LogSoftmax" ? "log_softmax"
-                                                          : "hardmax";
+  const std::string_view op = our_op(node.op());
   const bool matrix = node.version() < 13;
   const std::int64_t axis = node.integer("axis", matrix ? 1 : -1);
   if (!matrix) {
@@ -138,22 +101,8 @@ Status softmax(NodeView& node) {
 }
 
 Status reduce(NodeView& node) {
-  constexpr std::array kOps = {std::pair{"ReduceSum", "reduce_sum"},
-                               std::pair{"ReduceMean", "reduce_mean"},
-                               std::pair{"ReduceMax", "reduce_max"},
-                               std::pair{"ReduceMin", "reduce_min"},
-                               std::pair{"ReduceProd", "reduce_prod"},
-                               std::pair{"ReduceL1", "reduce_l1"},
-                               std::pair{"ReduceL2", "reduce_l2"},
-                               std::pair{"ReduceLogSum", "reduce_log_sum"},
-                               std::pair{"ReduceLogSumExp", "reduce_log_sum_exp"},
-                               std::pair{"ReduceSumSquare", "reduce_sum_square"}};
-  std::string_view op;
-  for (const auto& [theirs, ours] : kOps) {
-    if (node.op() == theirs) op = ours;
-  }
-  Attributes attributes = {{"keepdims", node.integer("keepdims", 1)}};
-  if (node.given("axes")) attributes.set("axes", node.integer_list("axes"));
+  const std::string_view op = our_op(node.op());
+  Attributes attributes = node.same_attributes(op);
   if (node.has(1)) {
     TESSERA_TRY(std::vector<std::int64_t> axes, node.integers(1));
     if (!axes.empty()) attributes.set("axes", std::move(axes));
@@ -166,33 +115,12 @@ Status reduce(NodeView& node) {
   return ok_status();
 }
 
-Status arg(NodeView& node) {
-  TESSERA_CHECK_OK(node.emit(node.op() == "ArgMax" ? "argmax" : "argmin", {node.input(0)},
-                             {{"axis", node.integer("axis", 0)},
-                              {"keepdims", node.integer("keepdims", 1)},
-                              {"select_last", node.integer("select_last_index", 0)}},
-                             0));
-  return ok_status();
-}
-
 Status cumsum(NodeView& node) {
   TESSERA_TRY(const std::vector<std::int64_t> axis, node.integers(1));
   if (axis.size() != 1) return not_supported("an axis that is not one number");
-  TESSERA_CHECK_OK(node.emit("cumsum", {node.input(0)},
-                             {{"axis", axis[0]},
-                              {"exclusive", node.integer("exclusive", 0)},
-                              {"reverse", node.integer("reverse", 0)}},
-                             0));
-  return ok_status();
-}
-
-Status gemm(NodeView& node) {
-  TESSERA_CHECK_OK(node.emit("gemm", node.all_inputs(),
-                             {{"alpha", node.real("alpha", 1)},
-                              {"beta", node.real("beta", 1)},
-                              {"trans_a", node.integer("transA", 0)},
-                              {"trans_b", node.integer("transB", 0)}},
-                             0));
+  Attributes attributes = node.same_attributes("cumsum");
+  attributes.set("axis", axis[0]);
+  TESSERA_CHECK_OK(node.emit("cumsum", {node.input(0)}, std::move(attributes), 0));
   return ok_status();
 }
 
@@ -218,18 +146,16 @@ Status batch_norm(NodeView& node) {
   const bool trains = node.version() >= 14 ? node.integer("training_mode", 0) != 0 : node.wants(1);
   if (trains) return not_supported("statistics of a batch, as in training");
   if (node.integer("spatial", 1) == 0) return not_supported("statistics per element");
-  std::vector<ValueId> inputs = node.all_inputs();
   TESSERA_CHECK_OK(
-      node.emit("batch_norm", std::move(inputs), {{"epsilon", node.real("epsilon", 1e-5)}}, 0));
+      node.emit("batch_norm", node.all_inputs(), node.same_attributes("batch_norm"), 0));
   return ok_status();
 }
 
 Status layer_norm(NodeView& node) {
   std::size_t count = 1;
   for (std::size_t i = 1; i < node.outputs(); ++i) count = node.wants(i) ? i + 1 : count;
-  TESSERA_CHECK_OK(node.emit_all(
-      "layer_norm", node.all_inputs(),
-      {{"axis", node.integer("axis", -1)}, {"epsilon", node.real("epsilon", 1e-5)}}, count));
+  TESSERA_CHECK_OK(
+      node.emit_all("layer_norm", node.all_inputs(), node.same_attributes("layer_norm"), count));
   return ok_status();
 }
 
@@ -260,35 +186,27 @@ Status dropout(NodeView& node) {
 }  // namespace
 
 std::vector<NamedConverter> value_converters() {
-  std::vector<NamedConverter> list;
-  for (const SameOp& op : kSameOps) list.push_back({op.theirs, same});
-  list.push_back({"Scatter", same});
-  for (NamedConverter& each : list) {
-    for (const std::string_view op :
-         {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) {
-      if (each.op == op) each.convert = binary;
-    }
+  std::vector<NamedConverter> list = {{"BatchNormalization", batch_norm},
+                                      {"BitShift", bit_shift},
+                                      {"Cast", cast},
+                                      {"CastLike", cast},
+                                      {"Clip", clip},
+                                      {"CumSum", cumsum},
+                                      {"Dropout", dropout},
+                                      {"LayerNormalization", layer_norm},
+                                      {"PRelu", prelu},
+                                      {"Scatter", scatter}};
+  for (const std::string_view op :
+       {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) {
+    list.push_back({op, binary});
   }
   for (const std::string_view op : {"Max", "Min", "Sum", "Mean"}) list.push_back({op, several});
-  for (const std::string_view op : {"Cast", "CastLike"}) list.push_back({op, cast});
   for (const std::string_view op : {"Softmax", "LogSoftmax", "Hardmax"}) {
     list.push_back({op, softmax});
   }
-  for (const std::string_view op :
-       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-        "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"}) {
-    list.push_back({op, reduce});
+  for (const SameOp& op : kSameOps) {
+    if (op.theirs.starts_with("Reduce")) list.push_back({op.theirs, reduce});
   }
-  list.push_back({"ArgMax", arg});
-  list.push_back({"ArgMin", arg});
-  list.push_back({"BatchNormalization", batch_norm});
-  list.push_back({"BitShift", bit_shift});
-  list.push_back({"Clip", clip});
-  list.push_back({"CumSum", cumsum});
-  list.push_back({"Dropout", dropout});
-  list.push_back({"Gemm", gemm});
-  list.push_back({"LayerNormalization", layer_norm});
-  list.push_back({"PRelu", prelu});
   return list;
 }
 

@@ -6,6 +6,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/onnx/node_view.h"
+#include "tessera/onnx/same_ops.h"
 
 namespace tessera::onnx_import {
 namespace {
@@ -50,6 +51,14 @@ Result<Ints> explicit_pads(const NodeView& node, const Ints& kernel, const Ints&
   return divided(totals, rule == "SAME_LOWER");
 }
 
+/// What follows from auto_pad and from lists that are left out.
+void set_window(Attributes& attributes, const Ints& strides, const Ints& dilations,
+                const Ints& pads) {
+  attributes.set("strides", strides);
+  attributes.set("dilations", dilations);
+  attributes.set("pads", pads);
+}
+
 Ints spatial(const Shape& shape) {
   if (shape.rank() < 2) return {};
   return {shape.extents().begin() + 2, shape.extents().end()};
@@ -64,12 +73,9 @@ Status conv(NodeView& node) {
   const Ints strides = or_ones(node.integer_list("strides"), kernel.size());
   const Ints dilations = or_ones(node.integer_list("dilations"), kernel.size());
   TESSERA_TRY(const Ints pads, explicit_pads(node, kernel, strides, dilations));
-  TESSERA_CHECK_OK(node.emit("conv", node.all_inputs(),
-                             {{"strides", strides},
-                              {"dilations", dilations},
-                              {"pads", pads},
-                              {"groups", node.integer("group", 1)}},
-                             0));
+  Attributes attributes = node.same_attributes("conv");
+  set_window(attributes, strides, dilations, pads);
+  TESSERA_CHECK_OK(node.emit("conv", node.all_inputs(), std::move(attributes), 0));
   return ok_status();
 }
 
@@ -113,34 +119,23 @@ Status conv_transpose(NodeView& node) {
     pads = divided(totals, rule != "SAME_UPPER");
     if (rule != "SAME_UPPER" && rule != "SAME_LOWER") pads = divided(totals, false);
   }
-  TESSERA_CHECK_OK(node.emit("conv_transpose", node.all_inputs(),
-                             {{"strides", strides},
-                              {"dilations", dilations},
-                              {"pads", pads},
-                              {"output_padding", extra},
-                              {"groups", node.integer("group", 1)}},
-                             0));
+  Attributes attributes = node.same_attributes("conv_transpose");
+  set_window(attributes, strides, dilations, pads);
+  attributes.set("output_padding", extra);
+  TESSERA_CHECK_OK(node.emit("conv_transpose", node.all_inputs(), std::move(attributes), 0));
   return ok_status();
 }
 
 Status pool(NodeView& node) {
-  const bool max = node.op() == "MaxPool";
   const Ints kernel = node.integer_list("kernel_shape");
   const Ints strides = or_ones(node.integer_list("strides"), kernel.size());
   const Ints dilations = or_ones(node.integer_list("dilations"), kernel.size());
   TESSERA_TRY(const Ints pads, explicit_pads(node, kernel, strides, dilations));
-  Attributes attributes = {{"kernel", kernel},
-                           {"strides", strides},
-                           {"dilations", dilations},
-                           {"pads", pads},
-                           {"ceil", node.integer("ceil_mode", 0)}};
-  if (max) {
-    attributes.set("column_major", node.integer("storage_order", 0));
-  } else {
-    attributes.set("count_include_pad", node.integer("count_include_pad", 0));
-  }
-  TESSERA_CHECK_OK(node.emit_all(max ? "max_pool" : "average_pool", {node.input(0)},
-                                 std::move(attributes), max && node.wants(1) ? 2 : 1));
+  const std::string_view op = our_op(node.op());
+  Attributes attributes = node.same_attributes(op);
+  set_window(attributes, strides, dilations, pads);
+  TESSERA_CHECK_OK(node.emit_all(op, {node.input(0)}, std::move(attributes),
+                                 op == "max_pool" && node.wants(1) ? 2 : 1));
   return ok_status();
 }
 
@@ -164,19 +159,15 @@ Status resize(NodeView& node) {
   if ((!scales.empty() && scales.size() != rank) || (!sizes.empty() && sizes.size() != rank)) {
     return not_supported(cat("scales or sizes of another length than rank ", rank));
   }
-  const std::string mode = node.text("mode", "nearest");
-  Attributes attributes = {{"mode", mode == "bilinear" ? "linear" : mode}};
-  std::string coordinates = node.text("coordinate_transformation_mode", "half_pixel");
+  Attributes attributes;
   if (old) {
-    coordinates = "asymmetric";
-    attributes.set("nearest_mode", "floor");
+    attributes = {{"coordinates", "asymmetric"}, {"nearest_mode", "floor"}};
   } else {
-    attributes.set("nearest_mode", node.text("nearest_mode", "round_prefer_floor"));
-    attributes.set("cubic_coeff_a", node.real("cubic_coeff_a", -0.75));
-    attributes.set("exclude_outside", node.integer("exclude_outside", 0));
-    attributes.set("extrapolation", node.real("extrapolation_value", 0));
+    attributes = node.same_attributes("resize", {"shape", "scales", "roi"});
   }
-  attributes.set("coordinates", coordinates);
+  const std::string mode = node.text("mode", "nearest");
+  attributes.set("mode", mode == "bilinear" ? "linear" : mode);
+  const std::string coordinates = node.text("coordinate_transformation_mode", "half_pixel");
   std::vector<double> roi;
   if (!old && node.has(1) && coordinates == "tf_crop_and_resize") {
     TESSERA_TRY(roi, node.reals(1));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/onnx/node_view.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/graph/fold.h"
+#include "tessera/onnx/same_ops.h"
 
 namespace tessera::onnx_import {
 
@@ -78,6 +80,33 @@ std::vector<double> NodeView::real_list(std::string_view name) const {
   const ::onnx::AttributeProto* const found = attribute(name);
   if (found == nullptr) return {};
   return {found->floats().begin(), found->floats().end()};
+}
+
+graph::Attributes NodeView::same_attributes(std::string_view op,
+                                            std::initializer_list<std::string_view> except) const {
+  graph::Attributes out;
+  for (const graph::AttributeRule& rule : graph::Op::find(op)->rule().attributes) {
+    const std::string_view theirs = their_attribute(rule.name);
+    if (!given(theirs) || std::ranges::find(except, rule.name) != except.end()) continue;
+    switch (rule.kind) {
+      case graph::AttributeKind::kInteger:
+        out.set(rule.name, integer(theirs, 0));
+        break;
+      case graph::AttributeKind::kReal:
+        out.set(rule.name, real(theirs, 0));
+        break;
+      case graph::AttributeKind::kText:
+        out.set(rule.name, text(theirs, ""));
+        break;
+      case graph::AttributeKind::kIntegers:
+        out.set(rule.name, integer_list(theirs));
+        break;
+      case graph::AttributeKind::kReals:
+        out.set(rule.name, real_list(theirs));
+        break;
+    }
+  }
+  return out;
 }
 
 std::string NodeView::name_of(std::optional<std::size_t> result) {
@@ -166,7 +195,8 @@ Result<ValueId> NodeView::number(double value, ValueId like) {
 Converter converter_of(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> table = [] {
     std::unordered_map<std::string_view, Converter> map;
-    for (auto* const list : {value_converters, movement_converters, window_converters}) {
+    for (auto* const list :
+         {value_converters, movement_converters, window_converters, same_converters}) {
       for (const NamedConverter& each : list()) map.emplace(each.op, each.convert);
     }
     return map;

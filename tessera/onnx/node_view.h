@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +73,9 @@ class NodeView {
   std::string text(std::string_view name, std::string_view otherwise) const;
   std::vector<std::int64_t> integer_list(std::string_view name) const;
   std::vector<double> real_list(std::string_view name) const;
+  /// Those that are given of the attributes that `op` of a graph has (same_ops.h), except some.
+  graph::Attributes same_attributes(std::string_view op,
+                                    std::initializer_list<std::string_view> except = {}) const;
 
   std::size_t outputs() const { return results_.size(); }
   bool wants(std::size_t i) const {
@@ -126,5 +130,6 @@ struct NamedConverter {
 std::vector<NamedConverter> value_converters();     ///< numbers: elementwise, reductions, products
 std::vector<NamedConverter> movement_converters();  ///< shapes and places
 std::vector<NamedConverter> window_converters();
+std::vector<NamedConverter> same_converters();  ///< for the rest of same_ops.h
 
 }  // namespace tessera::onnx_import

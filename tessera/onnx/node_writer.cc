@@ -11,6 +11,7 @@
 #include "tessera/onnx/model_shim.h"
 #include "tessera/onnx/node_view.h"
 #include "tessera/onnx/onnx_export.h"
+#include "tessera/onnx/same_ops.h"
 
 namespace tessera::onnx_import {
 
@@ -243,6 +244,33 @@ Ref NodeWriter::out(std::size_t i) const {
   return {value.name, value.type};
 }
 
+AttributeProtos NodeWriter::same_attributes(std::initializer_list<std::string_view> except) const {
+  AttributeProtos out;
+  for (const graph::AttributeRule& rule : call_.op().rule().attributes) {
+    if (!call_.given(rule.name) || std::ranges::find(except, rule.name) != except.end()) continue;
+    const std::string_view theirs = their_attribute(rule.name);
+    switch (rule.kind) {
+      case graph::AttributeKind::kInteger:
+        out.push_back(attribute(theirs, call_.integer(rule.name)));
+        break;
+      case graph::AttributeKind::kReal:
+        out.push_back(attribute(theirs, call_.real(rule.name)));
+        break;
+      case graph::AttributeKind::kText:
+        out.push_back(attribute(theirs, call_.text(rule.name)));
+        break;
+      case graph::AttributeKind::kIntegers:
+        if (call_.integers(rule.name).empty()) break;
+        out.push_back(attribute(theirs, call_.integers(rule.name)));
+        break;
+      case graph::AttributeKind::kReals:
+        out.push_back(attribute(theirs, call_.reals(rule.name)));
+        break;
+    }
+  }
+  return out;
+}
+
 std::string NodeWriter::stem(std::string_view what) const { return cat(out(0).name, ".", what); }
 
 Status NodeWriter::write(std::string_view op, const std::vector<Ref>& inputs,
@@ -286,7 +314,7 @@ Result<Ref> NodeWriter::as_scalar(const Ref& x) {
 Writer writer_of(std::string_view op) {
   static const std::unordered_map<std::string_view, Writer> table = [] {
     std::unordered_map<std::string_view, Writer> map;
-    for (auto* const list : {value_writers, movement_writers, window_writers}) {
+    for (auto* const list : {value_writers, movement_writers, window_writers, same_writers}) {
       for (const NamedWriter& each : list()) map.emplace(each.op, each.write);
     }
     return map;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,6 +78,10 @@ class NodeWriter {
   std::vector<Ref> all_inputs() const;
   Ref out(std::size_t i) const;
 
+  /// Those that are given, by their names in ONNX (same_ops.h), except some. ONNX has no empty
+  /// lists; the only one is the order of no dims.
+  AttributeProtos same_attributes(std::initializer_list<std::string_view> except = {}) const;
+
   /// A node that computes all outputs of the graph's node.
   Status write(std::string_view op, const std::vector<Ref>& inputs,
                const AttributeProtos& attributes = {});
@@ -114,5 +119,6 @@ struct NamedWriter {
 std::vector<NamedWriter> value_writers();     ///< numbers: elementwise, reductions, products
 std::vector<NamedWriter> movement_writers();  ///< shapes and places
 std::vector<NamedWriter> window_writers();
+std::vector<NamedWriter> same_writers();  ///< for the rest of same_ops.h
 
 }  // namespace tessera::onnx_import

@@ -303,15 +303,17 @@ TEST(OnnxExport, GeneratedModelsMakeRoundTrips) {
   std::vector<Case> cases;
   for (const std::string_view name : graph::model_names()) cases.push_back({std::string(name), {}});
   cases.push_back({"llama", {.past = 3}});
+  const std::map<std::string_view, std::int64_t> small = {{"image", 32},   {"layers", 1},
+                                                          {"hidden", 32},  {"heads", 4},
+                                                          {"sequence", 4}, {"vocabulary", 8}};
   for (Case& each : cases) {
     each.options.dtype = DType::kF64;
-    each.options.image = 32;
-    if (each.name == "resnet50" || each.name == "mobilenet-v2") continue;  // their widths are given
-    each.options.layers = 1;
-    each.options.hidden = 32;
-    each.options.heads = 4;
-    each.options.sequence = 4;
-    each.options.vocabulary = 8;
+    for (const graph::ModelNumber& number : graph::model_numbers()) {
+      const auto value = small.find(number.name);
+      const auto names = graph::numbers_of(each.name);
+      if (value == small.end() || std::ranges::find(names, number.name) == names.end()) continue;
+      each.options.*number.value = value->second;
+    }
     if (each.name == "unet-block") each.options.image = 8;
   }
   cases.push_back(cases.back());

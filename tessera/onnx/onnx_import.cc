@@ -2,6 +2,7 @@
 #include "tessera/onnx/onnx_import.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -141,6 +142,7 @@ class Importer {
   }
 
   Status add_inputs() {
+    TESSERA_CHECK_OK(check_bindings());
     std::vector<std::string> unbound;
     for (const ::onnx::ValueInfoProto& input : model_.graph().input()) {
       if (names_.contains(input.name()) || failed_.contains(input.name())) continue;
@@ -165,6 +167,32 @@ class Importer {
     return Error{ErrorCode::kBadGraph,
                  cat("shapes that the model leaves open: ", join(unbound, "; ")), std::nullopt,
                  "bind them with --dim batch=8 or --shape x=1,3,224,224"};
+  }
+
+  /// Names of `options` that the model does not have.
+  Status check_bindings() const {
+    std::set<std::string_view> inputs;
+    std::set<std::string_view> dims;
+    for (const ::onnx::ValueInfoProto& input : model_.graph().input()) {
+      if (names_.contains(input.name())) continue;  // an initializer
+      inputs.insert(input.name());
+      for (const auto& dim : input.type().tensor_type().shape().dim()) {
+        if (!dim.dim_param().empty()) dims.insert(dim.dim_param());
+      }
+    }
+    const auto check = [](const auto& given, const std::set<std::string_view>& names,
+                          std::string_view what) -> Status {
+      for (const auto& [name, value] : given) {
+        if (names.contains(name)) continue;
+        const std::vector<std::string_view> all(names.begin(), names.end());
+        return Error{ErrorCode::kUnknownName, cat("the model has no ", what, " ", quote_name(name)),
+                     std::nullopt,
+                     all.empty() ? cat("it has no ", what, " at all") : did_you_mean(name, all)};
+      }
+      return ok_status();
+    };
+    TESSERA_CHECK_OK(check(options_.dims, dims, "symbolic dim"));
+    return check(options_.shapes, inputs, "input");
   }
 
   void refuse(std::string node, std::string op, const Error& error) {

@@ -56,9 +56,10 @@ inline constexpr std::size_t kMaxModelNodes = std::size_t{1} << 22;        ///< 
 /// not have are expanded by the function that libonnx defines for them, if there is one.
 ///
 /// Errors: kSyntax for bytes that are no model, kBadGraph for what libonnx's checker refuses and
-/// for symbolic dims that `options` does not bind (all of them are named), kIo for external data
-/// that are absent or too short, kTooLarge beyond the limits above. Law: the types of the outputs
-/// are those that a run of the model gives.
+/// for symbolic dims that `options` does not bind (all of them are named), kUnknownName for dims
+/// and inputs of `options` that the model does not have, kIo for external data that are absent or
+/// too short, kTooLarge beyond the limits above. Law: the types of the outputs are those that a run
+/// of the model gives.
 Result<Imported> import_onnx(std::string_view bytes, const ImportOptions& options);
 
 /// A tensor file (.pb), such as ONNX's test data have.

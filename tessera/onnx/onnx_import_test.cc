@@ -98,6 +98,14 @@ TEST(OnnxImport, BindsSymbolicDimsAndFoldsShapes) {
   options.dims.clear();
   options.shapes["x"] = {5, 3};
   EXPECT_EQ(import_onnx(bytes, options)->graph.values.back().type.to_string(), "f32[15]");
+
+  // Names that the model does not have.
+  options.dims["m"] = 8;
+  EXPECT_EQ(import_onnx(bytes, options).error().code, ErrorCode::kUnknownName);
+  options.dims = {{"n", 5}};
+  EXPECT_TRUE(import_onnx(bytes, options));
+  options.shapes["h"] = {5, 3};  // no input
+  EXPECT_EQ(import_onnx(bytes, options).error().code, ErrorCode::kUnknownName);
 }
 
 TEST(OnnxImport, ListsAllThatIsNotSupported) {

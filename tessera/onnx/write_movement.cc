@@ -32,10 +32,6 @@ Status reshape(NodeWriter& node) {
   return node.write("Reshape", {node.in(0), node.integers("shape", shape)}, attributes);
 }
 
-Status flatten(NodeWriter& node) {
-  return node.write("Flatten", {node.in(0)}, {attribute("axis", node.call().integer("axis"))});
-}
-
 Status squeeze(NodeWriter& node) {
   const std::string_view op = node.op() == "squeeze" ? "Squeeze" : "Unsqueeze";
   if (!node.call().given("axes")) return node.write(op, {node.in(0)});
@@ -56,17 +52,13 @@ Status slice(NodeWriter& node) {
 
 Status split(NodeWriter& node) {
   return node.write("Split", {node.in(0), node.integers("sizes", node.call().integers("sizes"))},
-                    {attribute("axis", node.call().integer("axis"))});
-}
-
-Status concat(NodeWriter& node) {
-  return node.write("Concat", node.all_inputs(), {attribute("axis", node.call().integer("axis"))});
+                    node.same_attributes({"sizes"}));
 }
 
 Status pad(NodeWriter& node) {
   TESSERA_TRY(const Ref value, node.as_scalar(node.in(1)));
   return node.write("Pad", {node.in(0), node.integers("pads", node.call().integers("pads")), value},
-                    {attribute("mode", node.call().text("mode"))});
+                    node.same_attributes({"pads"}));
 }
 
 Status expand(NodeWriter& node) {
@@ -80,16 +72,9 @@ Status tile(NodeWriter& node) {
 
 Status embedding(NodeWriter& node) { return node.write("Gather", node.all_inputs()); }
 
-Status blocks(NodeWriter& node) {
-  const bool to_space = node.op() == "depth_to_space";
-  AttributeProtos attributes = {attribute("blocksize", node.call().integer("block"))};
-  if (to_space) attributes.push_back(attribute("mode", node.call().text("mode")));
-  return node.write(to_space ? "DepthToSpace" : "SpaceToDepth", {node.in(0)}, attributes);
-}
-
 Status trilu(NodeWriter& node) {
   return node.write("Trilu", {node.in(0), node.integer("k", node.call().integer("k"))},
-                    {attribute("upper", node.call().integer("upper"))});
+                    node.same_attributes({"k"}));
 }
 
 /// ONNX has time and batch in the first two dims.
@@ -170,15 +155,12 @@ Status size(NodeWriter& node) { return node.write("Size", {node.in(0)}); }
 
 Status one_hot(NodeWriter& node) {
   const Ref depth = node.integer("depth", node.call().integer("depth"));
-  return node.write("OneHot", {node.in(0), depth, node.in(1)},
-                    {attribute("axis", node.call().integer("axis"))});
+  return node.write("OneHot", {node.in(0), depth, node.in(1)}, node.same_attributes({"depth"}));
 }
 
 Status top_k(NodeWriter& node) {
   return node.write("TopK", {node.in(0), node.integers("k", {node.call().integer("k")})},
-                    {attribute("axis", node.call().integer("axis")),
-                     attribute("largest", node.call().integer("largest")),
-                     attribute("sorted", node.call().integer("sorted"))});
+                    node.same_attributes({"k"}));
 }
 
 Status eye_like(NodeWriter& node) {
@@ -190,30 +172,16 @@ Status eye_like(NodeWriter& node) {
 }  // namespace
 
 std::vector<NamedWriter> movement_writers() {
-  return {{"dropout", dropout},
-          {"reshape", reshape},
-          {"flatten", flatten},
-          {"squeeze", squeeze},
-          {"unsqueeze", squeeze},
-          {"slice", slice},
-          {"split", split},
-          {"concat", concat},
-          {"pad", pad},
-          {"expand", expand},
-          {"tile", tile},
-          {"embedding", embedding},
-          {"depth_to_space", blocks},
-          {"space_to_depth", blocks},
-          {"trilu", trilu},
-          {"reverse_sequence", reverse_sequence},
-          {"constant", constant},
-          {"constant_of_shape", constant_of_shape},
-          {"range", range},
-          {"shape", shape},
-          {"size", size},
-          {"one_hot", one_hot},
-          {"topk", top_k},
-          {"eye_like", eye_like}};
+  return {{"dropout", dropout},   {"reshape", reshape},
+          {"squeeze", squeeze},   {"unsqueeze", squeeze},
+          {"slice", slice},       {"split", split},
+          {"pad", pad},           {"expand", expand},
+          {"tile", tile},         {"embedding", embedding},
+          {"trilu", trilu},       {"reverse_sequence", reverse_sequence},
+          {"constant", constant}, {"constant_of_shape", constant_of_shape},
+          {"range", range},       {"shape", shape},
+          {"size", size},         {"one_hot", one_hot},
+          {"topk", top_k},        {"eye_like", eye_like}};
 }
 
 }  // namespace tessera::onnx_import

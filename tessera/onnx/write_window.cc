@@ -7,46 +7,27 @@
 #include "tessera/base/text.h"
 #include "tessera/onnx/node_view.h"
 #include "tessera/onnx/node_writer.h"
+#include "tessera/onnx/same_ops.h"
 
 namespace tessera::onnx_import {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// What is given of the lists that convolutions and pools have in common.
-AttributeProtos window_attributes(const NodeWriter& node) {
-  AttributeProtos out;
-  for (const std::string_view name : {"strides", "dilations", "pads", "output_padding"}) {
-    if (node.call().given(name)) out.push_back(attribute(name, node.call().integers(name)));
-  }
-  return out;
-}
-
 Status conv(NodeWriter& node) {
-  AttributeProtos attributes = window_attributes(node);
-  attributes.push_back(attribute("group", node.call().integer("groups")));
+  AttributeProtos attributes = node.same_attributes();
   const Ints& weights = node.call().shape(1).extents();
   attributes.push_back(attribute("kernel_shape", Ints(weights.begin() + 2, weights.end())));
-  return node.write(node.op() == "conv" ? "Conv" : "ConvTranspose", node.all_inputs(), attributes);
+  return node.write(their_op(node.op()), node.all_inputs(), attributes);
 }
 
-Status pool(NodeWriter& node) {
-  const graph::Call& call = node.call();
-  const bool max = node.op() == "max_pool";
-  AttributeProtos attributes = window_attributes(node);
-  if (!max) {
-    const Ints& dilations = call.integers("dilations");
-    if (std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; })) {
-      return Status(not_supported(
-          cat("an average_pool with dilations ", bracketed(dilations), "; ONNX has none")));
-    }
-    std::erase_if(attributes, [](const auto& each) { return each.name() == "dilations"; });
+Status average_pool(NodeWriter& node) {
+  const Ints& dilations = node.call().integers("dilations");
+  if (std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; })) {
+    return Status(not_supported(
+        cat("an average_pool with dilations ", bracketed(dilations), "; ONNX has none")));
   }
-  attributes.push_back(attribute("kernel_shape", call.integers("kernel")));
-  attributes.push_back(attribute("ceil_mode", call.integer("ceil")));
-  attributes.push_back(max ? attribute("storage_order", call.integer("column_major"))
-                           : attribute("count_include_pad", call.integer("count_include_pad")));
-  return node.write(max ? "MaxPool" : "AveragePool", {node.in(0)}, attributes);
+  return node.write("AveragePool", {node.in(0)}, node.same_attributes({"dilations"}));
 }
 
 /// ONNX computes the shape from scales where it has them, so they have to give it.
@@ -87,23 +68,14 @@ Status resize(NodeWriter& node) {
   } else {
     inputs[3] = node.integers("sizes", call.integers("shape"));
   }
-  return node.write("Resize", inputs,
-                    {attribute("mode", call.text("mode")),
-                     attribute("coordinate_transformation_mode", coordinates),
-                     attribute("nearest_mode", call.text("nearest_mode")),
-                     attribute("cubic_coeff_a", call.real("cubic_coeff_a")),
-                     attribute("exclude_outside", call.integer("exclude_outside")),
-                     attribute("extrapolation_value", call.real("extrapolation"))});
+  return node.write("Resize", inputs, node.same_attributes({"shape", "scales", "roi"}));
 }
 
 }  // namespace
 
 std::vector<NamedWriter> window_writers() {
-  return {{"conv", conv},
-          {"conv_transpose", conv},
-          {"max_pool", pool},
-          {"average_pool", pool},
-          {"resize", resize}};
+  return {
+      {"conv", conv}, {"conv_transpose", conv}, {"average_pool", average_pool}, {"resize", resize}};
 }
 
 }  // namespace tessera::onnx_import

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/graph/figures.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/models/models.h"
 #include "tessera/graph/passes/decompose.h"
@@ -16,58 +17,16 @@
 #include "tools/files/mapped_file.h"
 #include "tools/files/replace_file.h"
 #include "tools/files/text_file.h"
+#include "tools/graph/graph_flags.h"
 #include "tools/graph/graph_print.h"
 #include "tools/graph/graph_svg.h"
-#include "tools/graph/onnx_module.h"
 #include "tools/graph/read_graph.h"
 #include "tools/graph/write_onnx.h"
 #include "tools/json/json.h"
-#include "tools/terminal/text.h"
+#include "tools/terminal/progress.h"
 
 namespace tessera::tools {
 namespace {
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
-
-/// The ops of --decompose: names with commas between them, or all.
-std::vector<std::string> ops_to_decompose(const std::string& text) {
-  if (text == "all") {
-    const std::vector<std::string_view> names = graph::decomposable_ops();
-    return {names.begin(), names.end()};
-  }
-  std::vector<std::string> ops;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t to = std::min(text.find(',', from), text.size());
-    ops.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return ops;
-}
-
-Result<graph::Graph> make(const Request& request) {
-  graph::ModelOptions options;
-  const auto number = [&](std::string_view name, std::int64_t& out) {
-    if (request.has(name)) out = request.number(name);
-  };
-  number("batch", options.batch);
-  number("layers", options.layers);
-  number("sequence", options.sequence);
-  number("past", options.past);
-  number("hidden", options.hidden);
-  number("heads", options.heads);
-  number("image", options.image);
-  if (request.has("dtype")) {
-    const std::optional<DType> dtype = parse_dtype(request.text("dtype"));
-    if (!dtype || !graph::is_float(*dtype)) {
-      return usage(cat("--dtype ", quote(request.text("dtype")), " is no float type"),
-                   "such as f32, bf16 or f16");
-    }
-    options.dtype = *dtype;
-  }
-  return graph::make_model(request.text("make"), options);
-}
 
 /// Reports an error with its position in the file.
 Verdict report_in(const std::string& name, std::string_view text, const Error& error,
@@ -82,80 +41,98 @@ Verdict report_in(const std::string& name, std::string_view text, const Error& e
   return Verdict::kBadInput;
 }
 
-bool is_onnx_name(const std::string& file) { return std::string_view(file).ends_with(".onnx"); }
-
-/// Checks what can be wrong with the output files before any work.
-Status check_output_files(const Request& request) {
-  const bool has_out = request.has("out");
-  if (request.has("seed") && !(has_out && is_onnx_name(request.text("out")))) {
-    return usage("--seed is for the random weights of an ONNX file", "as in --out model.onnx");
-  }
-  for (const std::string_view name : {"out", "svg"}) {
-    if (!request.has(name)) continue;
-    const std::string& file = request.text(name);
-    if (file.empty() || file == "-") {
-      return usage(cat("--", name, " names no file"),
-                   name == "svg" ? "as in --svg model.svg" : "as in --out model.json");
-    }
-    TESSERA_CHECK_OK(check_folder_of(file));
-  }
-  if (request.has("svg") && has_out && is_one_file(request.text("svg"), request.text("out"))) {
-    return usage("--svg and --out name the same file", "name two different files");
-  }
-  if (request.has("svg") && request.has("file") &&
-      is_one_file(request.text("svg"), request.text("file"))) {
-    return usage("--svg names the file of the model, which the drawing would overwrite",
-                 "name another file for the drawing");
-  }
-  // A missing module is better known before the work than after it.
-  if (has_out && is_onnx_name(request.text("out"))) TESSERA_CHECK_OK(load_onnx_module());
-  return ok_status();
-}
-
-/// The graph of FILE or of --make. nullopt after an error that was reported with its position.
-Result<std::optional<ReadGraph>> read(const Request& request, Console& console) {
+/// The graph of FILE or of --make. nullopt after an error that was reported with its position;
+/// `line` is removed before.
+Result<std::optional<ReadGraph>> read(const Request& request, Console& console,
+                                      std::optional<LiveLine>& line) {
   ReadGraph read;
   if (request.has("make")) {
-    TESSERA_TRY(read.graph, make(request));
+    TESSERA_TRY(const graph::ModelOptions options, read_model_options(request));
+    TESSERA_TRY(read.graph, graph::make_model(request.text("make"), options));
     return std::optional(std::move(read));
   }
-  TESSERA_TRY(onnx_import::ImportOptions options,
-              read_bindings(request.text("dim"), request.text("shape")));
+  TESSERA_TRY(onnx_import::ImportOptions options, read_bindings(request));
   const std::string& file = request.text("file");
   const bool is_standard_input = file == "-";
   options.folder = folder_of(file);
   TESSERA_TRY(const std::string bytes, is_standard_input
                                            ? read_text_stream(console.in, graph::kMaxGraphBytes)
                                            : read_text_file(file, graph::kMaxGraphBytes));
-  Result<ReadGraph> found = read_graph(bytes, options);
+  const GraphFormat format = is_standard_input ? GraphFormat::kUnknown : format_of_name(file);
+  Result<ReadGraph> found = read_graph(bytes, format, options);
   if (found) return std::optional(*std::move(found));
+  if (found.error().code == ErrorCode::kUsage) return found.error();
+  line.reset();
   report_in(is_standard_input ? "<stdin>" : file, bytes, found.error(), console);
   return std::optional<ReadGraph>();
 }
 
-Result<Verdict> run(const Request& request, Console& console) {
-  if (request.has("file") == request.has("make")) {
-    return usage("a graph comes from a FILE or from --make", "give one of them");
-  }
-  TESSERA_CHECK_OK(check_output_files(request));
-  TESSERA_TRY(std::optional<ReadGraph> found, read(request, console));
-  if (!found) return Verdict::kBadInput;
-  GraphAnswer answer{*std::move(found), request.has("fuse")};
+/// Decomposes ops, and counts the nodes that are written with others by op.
+Status decompose(const std::string& text, GraphAnswer& answer) {
+  const std::vector<std::string> ops = read_ops_to_decompose(text);
   graph::Graph& graph = answer.read.graph;
-  if (request.has("decompose")) {
-    TESSERA_TRY(graph,
-                graph::with_decomposed_ops(graph, ops_to_decompose(request.text("decompose"))));
+  const auto before = graph::figures_of(graph).ops;
+  TESSERA_TRY(graph, graph::with_decomposed_ops(graph, ops));
+  const auto after = graph::figures_of(graph).ops;
+  const auto count = [](const auto& counts, const std::string& op) {
+    const auto at = counts.find(op);
+    return at == counts.end() ? 0 : at->second;
+  };
+  answer.decomposed.emplace();
+  for (const std::string& op : ops) {
+    const std::int64_t gone = count(before, op) - count(after, op);
+    if (gone > 0) answer.decomposed->emplace(op, gone);
   }
-  if (request.has("out") && is_onnx_name(request.text("out"))) {
-    const std::int64_t seed = request.has("seed") ? request.number("seed") : 0;
-    TESSERA_TRY(answer.random_weights, write_onnx(graph, request.text("out"), seed));
+  return ok_status();
+}
+
+/// Writes what --out and --svg name. A graph without the nodes that are not supported would be
+/// another model, so --out does not write it.
+Status write_files(const Request& request, GraphAnswer& answer) {
+  const graph::Graph& graph = answer.read.graph;
+  const std::string& file = request.text("out");
+  if (request.has("out") && !answer.read.unsupported.empty()) {
+    answer.not_written = file;
   } else if (request.has("out")) {
-    TESSERA_CHECK_OK(write_whole(request.text("out"), graph::to_json(graph)));
+    if (format_of_name(file) == GraphFormat::kOnnx) {
+      const std::int64_t seed = request.has("seed") ? request.number("seed") : 0;
+      TESSERA_TRY(answer.random_weights, write_onnx(graph, file, seed));
+    } else {
+      TESSERA_CHECK_OK(write_whole(file, graph::to_json(graph)));
+    }
+    answer.written.push_back(file);
+    if (answer.random_weights && !answer.random_weights->file.empty()) {
+      answer.written.push_back(answer.random_weights->file);
+    }
   }
   if (request.has("svg")) {
     TESSERA_CHECK_OK(write_whole(request.text("svg"), graph_svg(graph)));
+    answer.written.push_back(request.text("svg"));
   }
-  console.out << (console.json ? graph_json(answer) + "\n" : graph_text(answer, console.terminal));
+  return ok_status();
+}
+
+Result<Verdict> run(const Request& request, Console& console) {
+  TESSERA_CHECK_OK(check_graph_flags(request));
+  // Graphs of some million nodes take seconds.
+  std::atomic<const char*> work = request.has("make") ? "making the model" : "reading the model";
+  std::optional<LiveLine> line(
+      std::in_place, console.err, console.terminal.shows_progress,
+      [&](double seconds) { return cat(work.load(), "  ", static_cast<int>(seconds), " s"); });
+  TESSERA_TRY(std::optional<ReadGraph> found, read(request, console, line));
+  if (!found) return Verdict::kBadInput;
+  GraphAnswer answer{*std::move(found), request.has("fuse")};
+  work = "decomposing ops";
+  if (request.has("decompose")) {
+    TESSERA_CHECK_OK(decompose(request.text("decompose"), answer));
+  }
+  work = "writing files";
+  TESSERA_CHECK_OK(write_files(request, answer));
+  work = "adding up";
+  const std::string text =
+      console.json ? graph_json(answer) + "\n" : graph_text(answer, console.terminal);
+  line.reset();
+  console.out << text;
   return answer.read.unsupported.empty() ? Verdict::kYes : Verdict::kNo;
 }
 
@@ -170,7 +147,8 @@ Verb graph_verb() {
       "Reads a model as JSON (docs/graph.md) or ONNX (docs/onnx.md), infers the type of every "
       "value and prints what the model consists of. Dims that an ONNX model leaves open are bound "
       "by --dim and --shape. Nodes that are not supported are all listed, with the reasons; the "
-      "exit status is then 1. With --make, a well-known model is generated instead: mlp, resnet50, "
+      "exit status is then 1, and --out writes nothing. With --make, a well-known model is "
+      "generated instead: mlp, resnet50, "
       "mobilenet-v2, bert-base, llama, unet-block, mlp-mixer. --decompose writes ops "
       "with simpler ones: softmax, layer_norm, gelu, attention and others, or all of these. --fuse "
       "lists the groups of nodes that can run as one. --out writes the graph: as ONNX if the name "
@@ -186,12 +164,15 @@ Verb graph_verb() {
       {"dim", ValueKind::kText, "NAMES", "extents of symbolic dims: batch=8,tokens=128"},
       {"shape", ValueKind::kText, "SHAPES", "shapes of inputs: 'x=1,3,224,224;y=1,10'"},
       {"make", ValueKind::kText, "MODEL", "generate this model instead of reading one"},
-      {"batch", ValueKind::kNumber, "N", "with --make: the batch"},
+      {"batch-size", ValueKind::kNumber, "N", "with --make: the batch"},
       {"layers", ValueKind::kNumber, "N", "with --make: blocks of bert-base, llama, mlp-mixer"},
       {"sequence", ValueKind::kNumber, "N", "with --make: tokens of bert-base and llama"},
       {"past", ValueKind::kNumber, "N", "with --make llama: tokens in the cache, for decoding"},
-      {"hidden", ValueKind::kNumber, "N", "with --make: the width"},
+      {"hidden", ValueKind::kNumber, "N",
+       "with --make: the width of bert-base, llama, mlp-mixer, unet-block"},
       {"heads", ValueKind::kNumber, "N", "with --make: heads of bert-base and llama"},
+      {"kv-heads", ValueKind::kNumber, "N", "with --make llama: heads of keys and values"},
+      {"vocabulary", ValueKind::kNumber, "N", "with --make: words of bert-base and llama"},
       {"image", ValueKind::kNumber, "N", "with --make: rows and columns of images"},
       {"dtype", ValueKind::kText, "T", "with --make: the type of weights and activations"},
       {"decompose", ValueKind::kText, "OPS",

@@ -48,6 +48,13 @@ Json groups_json(const graph::Graph& graph, const std::vector<graph::Group>& gro
   return json;
 }
 
+/// "add 3, matmul 2".
+std::string counts_text(const std::map<std::string, std::int64_t>& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) text += cat(text.empty() ? "" : ", ", name, " ", count);
+  return text;
+}
+
 /// The groups by kind, and how many nodes they hold: "contraction 3 (9 nodes)".
 std::string groups_text(const std::vector<graph::Group>& groups) {
   std::map<std::string_view, std::pair<std::int64_t, std::int64_t>> kinds;
@@ -106,6 +113,10 @@ std::string graph_json(const GraphAnswer& answer) {
   for (const graph::ValueId v : read.graph.outputs) {
     json["outputs"].push_back(value_json(read.graph.values[v]));
   }
+  if (answer.decomposed) {
+    json["decomposed"] = Json::object();
+    for (const auto& [op, count] : *answer.decomposed) json["decomposed"][op] = count;
+  }
   if (answer.fuses) json["groups"] = groups_json(read.graph, graph::fuse(read.graph));
   if (answer.random_weights) {
     Json& weights = json["random_weights"];
@@ -115,6 +126,8 @@ std::string graph_json(const GraphAnswer& answer) {
     const std::string& file = answer.random_weights->file;
     weights["file"] = file.empty() ? Json() : Json(file);
   }
+  json["written"] = Json::array();
+  for (const std::string& file : answer.written) json["written"].push_back(file);
   json["hash"] = graph::hash(read.graph).to_string();
   return dump(json);
 }
@@ -142,11 +155,17 @@ std::string graph_text(const GraphAnswer& answer, const Terminal& terminal) {
   list("inputs", read.graph.of_kind(graph::Kind::kInput));
   list("outputs", read.graph.outputs);
   if (!figures.ops.empty()) out += "ops\n";
-  std::string ops;
-  for (const auto& [op, count] : figures.ops) ops += cat(ops.empty() ? "" : ", ", op, " ", count);
-  if (!ops.empty()) out += wrap(ops, terminal, "  ", "  ");
+  if (!figures.ops.empty()) out += wrap(counts_text(figures.ops), terminal, "  ", "  ");
+  if (answer.decomposed) {
+    out += cat("decomposed\n",
+               wrap(answer.decomposed->empty() ? "nothing: the graph has none of these ops"
+                                               : counts_text(*answer.decomposed),
+                    terminal, "  ", "  "));
+  }
   if (answer.fuses) out += groups_text(graph::fuse(read.graph));
-  if (answer.random_weights && answer.random_weights->values > 0) {
+  if (answer.random_weights && answer.random_weights->values == 0) {
+    out += "random weights: none, the graph has all elements\n";
+  } else if (answer.random_weights) {
     out += cat(
         "random weights: ", short_number(answer.random_weights->elements), " elements of ",
         count_of(answer.random_weights->values, "tensor"), ", seed ", answer.random_weights->seed,
@@ -154,6 +173,7 @@ std::string graph_text(const GraphAnswer& answer, const Terminal& terminal) {
                                             : cat(", in ", printable(answer.random_weights->file)),
         "\n");
   }
+  for (const std::string& file : answer.written) out += cat("wrote ", printable(file), "\n");
   if (!read.unsupported.empty()) {
     out += paint(terminal, Paint::kError,
                  cat("not supported: ",
@@ -164,6 +184,10 @@ std::string graph_text(const GraphAnswer& answer, const Terminal& terminal) {
           wrap(cat(printable(each.node), " (", printable(each.op), "): ", printable(each.reason)),
                terminal, "  ", "    ");
     }
+  }
+  if (!answer.not_written.empty()) {
+    out += cat(printable(answer.not_written), " was not written: without these nodes it would be ",
+               "another model\n");
   }
   return out;
 }

@@ -56,7 +56,10 @@ TEST(GraphVerb, MakesModelsThatReadBack) {
                            "8", "--past", "10", "--dtype", "bf16", "--out", file, "--json"});
   ASSERT_EQ(made.status, 0) << made.out << made.err;
   const Answer read = run({"graph", file, "--json"});
-  EXPECT_EQ(read.out, made.out);
+  EXPECT_EQ(dump(made.json()["written"]), "[\"" + file + "\"]");
+  for (const char* const field : {"name", "nodes", "values", "flops", "ops", "inputs", "hash"}) {
+    EXPECT_EQ(dump(read.json()[field]), dump(made.json()[field])) << field;
+  }
   std::filesystem::remove(file);
   EXPECT_EQ(run({"graph", "--make", "resnet51", "--json"}).error_code(), "unknown_name");
   const Answer text = run({"graph", "--make", "mlp"});
@@ -86,8 +89,47 @@ TEST(GraphVerb, DecomposesAndFuses) {
   EXPECT_EQ(run({"graph", "-", "--fuse"}, kClassifier).status, 0);
 }
 
+/// What was decomposed is counted, also if that is nothing.
+TEST(GraphVerb, SaysWhatWasDecomposed) {
+  const auto decomposed = [](const std::string& ops) {
+    return dump(
+        run({"graph", "-", "--decompose", ops, "--json"}, kClassifier).json()["decomposed"]);
+  };
+  EXPECT_EQ(decomposed("softmax"), R"({"softmax":1})");
+  EXPECT_EQ(decomposed("all,softmax"), R"({"softmax":1})");
+  EXPECT_EQ(decomposed("gelu"), "{}");
+}
+
+/// A flag that would change nothing is an error.
+TEST(GraphVerb, IgnoresNoFlag) {
+  const auto make_code = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"graph", "--json", "--make"});
+    return run(flags).error_code();
+  };
+  EXPECT_EQ(make_code({"resnet50", "--layers", "3"}), "unknown_name");
+  EXPECT_EQ(make_code({"mlp", "--heads", "3"}), "unknown_name");
+  for (const std::string flag : {"layers", "sequence", "batch-size", "hidden", "vocabulary"}) {
+    EXPECT_EQ(make_code({"bert-base", "--" + flag, "0"}), "out_of_range") << flag;
+    EXPECT_EQ(make_code({"bert-base", "--" + flag, "-1"}), "out_of_range") << flag;
+  }
+  EXPECT_EQ(make_code({"llama", "--past", "-1"}), "out_of_range");
+  EXPECT_EQ(make_code({"mlp", "--dim", "batch=2"}), "usage");
+  EXPECT_EQ(make_code({"mlp", "--shape", "x=2"}), "usage");
+  for (const std::string flag : {"batch-size", "past", "kv-heads", "image", "dtype"}) {
+    EXPECT_EQ(run({"graph", "-", "--json", "--" + flag, "4"}, kClassifier).error_code(), "usage");
+  }
+  EXPECT_EQ(run({"graph", "-", "--json", "--dim", "a=4"}, kClassifier).error_code(), "usage");
+  EXPECT_EQ(run({"graph", "-", "--json", "--shape", "x=4"}, kClassifier).error_code(), "usage");
+  const Answer eight = run({"graph", "--make", "mlp", "--batch-size", "8", "--json"});
+  EXPECT_EQ(dump(eight.json()["inputs"]), R"([{"name":"x","shape":[8,1024],"dtype":"f32"}])");
+  // --batch keeps its meaning: requests, one on each line.
+  const Answer batch = run({"graph", "--batch"}, R"({"make": "mlp", "batch-size": 8})");
+  EXPECT_EQ(dump(batch.json()["inputs"]), dump(eight.json()["inputs"]));
+}
+
 TEST(GraphVerb, ReadsBindings) {
-  for (const std::string wrong : {"batch", "=8", "batch=x", "batch=-1"}) {
+  for (const std::string wrong :
+       {"batch", "=8", "batch=x", "batch=-1", "", "batch=8,", "batch=8,batch=8"}) {
     EXPECT_EQ(run({"graph", "-", "--dim", wrong, "--json"}, kClassifier).error_code(), "usage")
         << wrong;
   }
@@ -118,6 +160,37 @@ TEST_F(GraphFiles, WritesOnnx) {
   const std::string first = bytes_with("5");
   EXPECT_NE(bytes_with("6"), first);
   EXPECT_EQ(bytes_with("5"), first);
+}
+
+/// The name decides what a file is; without a known one, how it begins.
+TEST_F(GraphFiles, AreWhatTheirNamesSay) {
+  const auto code = [&](const std::string& name, const std::string& text) {
+    write(name, text);
+    return run({"graph", path(name), "--json"}).error_code();
+  };
+  EXPECT_EQ(code("text.json", "no graph"), "syntax");
+  EXPECT_EQ(run({"graph", path("text.json"), "--json"}).json()["error"]["file"].get<std::string>(),
+            path("text.json"));
+  EXPECT_EQ(code("empty.JSON", ""), "syntax");
+  write("graph.txt", kClassifier);
+  EXPECT_EQ(run({"graph", path("graph.txt")}).status, 0);
+  const std::string file = path("UPPER.ONNX");
+  const Answer made = run({"graph", "-", "--out", file, "--json"}, kClassifier);
+  if (made.status == 2 && made.error_code() == "not_supported") {
+    GTEST_SKIP() << "this build has no ONNX";
+  }
+  EXPECT_EQ(dump(made.json()["written"]), "[\"" + file + "\"]");
+  EXPECT_NE(read("UPPER.ONNX")[0], '{');
+  EXPECT_EQ(run({"graph", file}).status, 0);
+  EXPECT_EQ(code("json.onnx", kClassifier), "syntax");
+  EXPECT_EQ(code("text.onnx", "no graph"), "syntax");
+  EXPECT_EQ(code("text", "no graph"), "syntax");
+  EXPECT_EQ(run({"graph", "-", "--out", file, "--seed", "-1", "--json"}, kClassifier).error_code(),
+            "out_of_range");
+  // The model has no open dims, and its input is x.
+  EXPECT_EQ(run({"graph", file, "--dim", "batch=2", "--json"}).error_code(), "unknown_name");
+  EXPECT_EQ(run({"graph", file, "--shape", "y=1,8", "--json"}).error_code(), "unknown_name");
+  EXPECT_EQ(run({"graph", file, "--shape", "x=3,8"}).status, 0);
 }
 
 /// A file that cannot be written keeps its former content.
@@ -174,7 +247,7 @@ TEST_F(GraphFiles, PutsManyWeightsNextToTheModel) {
   const auto graph_of = [&](const std::string& name) {
     onnx_import::ImportOptions options;
     options.folder = folder_.string();
-    const Result<ReadGraph> back = read_graph(read(name), options);
+    const Result<ReadGraph> back = read_graph(read(name), format_of_name(name), options);
     EXPECT_TRUE(back) << back.error().message;
     return back->graph;
   };
@@ -192,6 +265,14 @@ TEST_F(GraphFiles, PutsManyWeightsNextToTheModel) {
     ++compared;
   }
   EXPECT_EQ(compared, 6);
+  // A model that cannot be written has no data file, and no file is replaced that is read.
+  std::filesystem::create_directory(path("folder.onnx"));
+  EXPECT_EQ(write_onnx(graph, path("folder.onnx"), 3, 1000).error().code, ErrorCode::kIo);
+  std::filesystem::remove(path("folder.onnx"));
+  graph::Graph reads = b;
+  reads.values.push_back({"more", {*Shape::make({8}), DType::kF32}, graph::Kind::kParameter});
+  EXPECT_EQ(write_onnx(reads, path("outside.onnx"), 3, 0).error().code, ErrorCode::kIo);
+  EXPECT_EQ(read("outside.onnx.data"), data);
   // What is refused writes neither file.
   const graph::Graph bad = *graph::make_model("mlp", {.dtype = DType::kF8E4M3});
   EXPECT_FALSE(write_onnx(bad, path("bad.onnx"), 3, 0));

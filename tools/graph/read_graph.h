@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/onnx/onnx_import.h"
-#include "tools/command/command.h"
+#include "tools/graph/graph_flags.h"
 
 namespace tessera::tools {
 
@@ -19,12 +19,10 @@ struct ReadGraph {
       unsupported_ops;  ///< nodes of the file that are not in `graph`
 };
 
-/// The values of --dim and --shape: "batch=8,seq=128" and "x=1,3,224,224;y=2". kUsage for others.
-Result<onnx_import::ImportOptions> read_bindings(const std::string& dims,
-                                                 const std::string& shapes);
-
-/// Reads a graph from JSON or, if the bytes are no JSON object, from ONNX with the module of
-/// onnx/. Errors have a span where the file is JSON; `text` is then its text.
-Result<ReadGraph> read_graph(const std::string& bytes, const onnx_import::ImportOptions& options);
+/// Reads a graph from JSON, or from ONNX with the module of onnx/. Bytes of unknown format are JSON
+/// if they begin like an object. Errors have a span where the file is JSON. kUsage for extents of
+/// `options` that JSON has no use for.
+Result<ReadGraph> read_graph(const std::string& bytes, GraphFormat format,
+                             const onnx_import::ImportOptions& options);
 
 }  // namespace tessera::tools

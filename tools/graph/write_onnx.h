@@ -23,8 +23,8 @@ inline constexpr std::int64_t kMostInline = std::int64_t{1} << 30;
 /// Writes a graph as an ONNX model. ONNX needs the elements of every weight; those that the graph
 /// does not have are random (graph/random_weights.h). Above `most_inline` bytes they go to the file
 /// `file`.data, as external data of the model.
-/// Law: on an error, `file` has its former content, and so has its data file unless only the model
-/// could not be written in the end.
+/// Law: on an error, both files have their former content. kIo where the graph reads elements from
+/// the data file that it would replace.
 Result<WrittenWeights> write_onnx(const graph::Graph& graph, const std::string& file,
                                   std::int64_t seed, std::int64_t most_inline = kMostInline);
 

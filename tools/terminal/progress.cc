@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <ostream>
+#include <utility>
 
 #include "tessera/base/text.h"
 
@@ -41,8 +42,8 @@ std::string progress_line(std::int64_t done, std::int64_t total, double seconds,
              "]", words);
 }
 
-ProgressBar::ProgressBar(std::ostream& err, bool show, std::int64_t total, int width)
-    : err_(err), total_(total), width_(width), start_(std::chrono::steady_clock::now()) {
+LiveLine::LiveLine(std::ostream& err, bool show, std::function<std::string(double seconds)> text)
+    : err_(err), text_(std::move(text)), start_(std::chrono::steady_clock::now()) {
   if (!show) return;
   try {
     thread_ = std::thread([this] { draw(); });
@@ -51,17 +52,16 @@ ProgressBar::ProgressBar(std::ostream& err, bool show, std::int64_t total, int w
   }
 }
 
-void ProgressBar::draw() {
+void LiveLine::draw() {
   std::unique_lock lock(mutex_);
   auto wait = std::chrono::milliseconds(kQuiet);
   while (!ended_.wait_for(lock, wait, [this] { return is_over_; })) {
     wait = kBetween;
-    const std::int64_t total = total_.load();
-    if (total == 0) continue;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
     try {
-      err_ << "\r\x1b[K" << progress_line(done_.load(), total, passed.count(), width_)
-           << std::flush;
+      const std::string text = text_(passed.count());
+      if (text.empty()) continue;
+      err_ << "\r\x1b[K" << text << std::flush;
     } catch (const std::exception&) {
       return;  // no memory: the work itself reports that if it needs some
     }
@@ -69,7 +69,7 @@ void ProgressBar::draw() {
   }
 }
 
-ProgressBar::~ProgressBar() {
+LiveLine::~LiveLine() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -79,5 +79,11 @@ ProgressBar::~ProgressBar() {
   thread_.join();
   if (is_drawn_) err_ << "\r\x1b[K" << std::flush;
 }
+
+ProgressBar::ProgressBar(std::ostream& err, bool show, std::int64_t total, int width)
+    : total_(total), line_(err, show, [this, width](double seconds) -> std::string {
+        const std::int64_t all = total_.load();
+        return all == 0 ? "" : progress_line(done_.load(), all, seconds, width);
+      }) {}
 
 }  // namespace tessera::tools

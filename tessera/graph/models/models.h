@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,25 +15,38 @@
 /// out; parameters have no data, since shapes and costs need none.
 namespace tessera::graph {
 
-/// Numbers that a model does not have are ignored; 0 stands for the model's own default.
+/// What a model is made from. Numbers that are not given are the model's own defaults.
 struct ModelOptions {
-  std::int64_t batch = 0;
-  std::int64_t layers = 0;    ///< blocks of a transformer or mixer
-  std::int64_t sequence = 0;  ///< tokens in
-  std::int64_t past = 0;      ///< llama: tokens in the cache; above 0 with sequence 1 is decoding
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;  ///< llama: heads of keys and values
-  std::int64_t vocabulary = 0;
-  std::int64_t image = 0;  ///< rows and columns
+  using Number = std::optional<std::int64_t>;
+  Number batch = {};
+  Number layers = {};    ///< blocks of a transformer or mixer
+  Number sequence = {};  ///< tokens in
+  Number past = {};      ///< llama: tokens in the cache, 0 for none; with them, sequence is 1
+  Number hidden = {};    ///< the width
+  Number heads = {};
+  Number kv_heads = {};  ///< llama: heads of keys and values
+  Number vocabulary = {};
+  Number image = {};  ///< rows and columns
   DType dtype = DType::kF32;
 };
+
+/// A number of ModelOptions by name.
+struct ModelNumber {
+  std::string_view name;  ///< "batch-size", "layers", .. "kv-heads", ..
+  ModelOptions::Number ModelOptions::* value = nullptr;
+  std::int64_t least = 1;
+  std::int64_t most = 0;
+};
+std::span<const ModelNumber> model_numbers();
+/// The names of those that a model has; none for an unknown model.
+std::span<const std::string_view> numbers_of(std::string_view model);
 
 /// "mlp", "resnet50", "mobilenet-v2", "bert-base", "llama", "unet-block", "mlp-mixer".
 std::span<const std::string_view> model_names();
 
-/// One of these models. kUnknownName for another name, kOutOfRange for numbers that do not fit the
-/// model, such as heads that do not divide the hidden size.
+/// One of these models. kUnknownName for another name and for a number that the model does not
+/// have, kOutOfRange for numbers that do not fit the model, such as heads that do not divide the
+/// hidden size.
 /// Example: make_model("resnet50", {}) has 25,557,032 parameters, as published.
 Result<Graph> make_model(std::string_view name, const ModelOptions& options);
 

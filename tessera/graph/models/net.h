@@ -21,9 +21,7 @@ class Net {
 
   Net(std::string name, DType dtype) : builder_(std::move(name)), dtype_(dtype) {}
 
-  static std::int64_t batch(const ModelOptions& options) {
-    return options.batch == 0 ? 1 : options.batch;
-  }
+  static std::int64_t batch(const ModelOptions& options) { return options.batch.value_or(1); }
   ValueId input(std::string name, Ints shape) {
     return input(std::move(name), std::move(shape), dtype_);
   }

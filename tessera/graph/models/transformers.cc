@@ -45,18 +45,22 @@ ValueId rotated(Net& net, ValueId x, ValueId cosines, ValueId sines) {
 }  // namespace
 
 Result<Graph> make_bert(const ModelOptions& options) {
-  const std::int64_t layers = options.layers == 0 ? 12 : options.layers;
-  const std::int64_t hidden = options.hidden == 0 ? 768 : options.hidden;
-  const std::int64_t heads = options.heads == 0 ? 12 : options.heads;
-  const std::int64_t tokens = options.sequence == 0 ? 128 : options.sequence;
-  const std::int64_t words = options.vocabulary == 0 ? 30522 : options.vocabulary;
+  const std::int64_t layers = options.layers.value_or(12);
+  const std::int64_t hidden = options.hidden.value_or(768);
+  const std::int64_t heads = options.heads.value_or(12);
+  const std::int64_t tokens = options.sequence.value_or(128);
+  const std::int64_t words = options.vocabulary.value_or(30522);
   if (hidden % heads != 0) return bad_heads(hidden, heads, heads);
+  constexpr std::int64_t kMostPositions = 512;
+  if (tokens > kMostPositions) {
+    return Error{ErrorCode::kOutOfRange, cat("bert-base with ", tokens, " tokens"), std::nullopt,
+                 cat("it has positions for ", kMostPositions)};
+  }
   Net net("bert", options.dtype);
   const ValueId ids = net.input("ids", {net.batch(options), tokens}, DType::kI64);
   const ValueId kinds = net.input("token_types", {net.batch(options), tokens}, DType::kI64);
   const ValueId mask = net.input("mask", {net.batch(options), 1, 1, tokens});
   ValueId x = net.op("embedding", {net.weight("words", {words, hidden}), ids});
-  constexpr std::int64_t kMostPositions = 512;
   const ValueId places =
       net.op("slice", {net.weight("positions", {kMostPositions, hidden})},
              {{"starts", Net::Ints{0}}, {"ends", Net::Ints{tokens}}, {"axes", Net::Ints{0}}});
@@ -84,14 +88,13 @@ Result<Graph> make_bert(const ModelOptions& options) {
 }
 
 Result<Graph> make_llama(const ModelOptions& options) {
-  const std::int64_t layers = options.layers == 0 ? 2 : options.layers;
-  const std::int64_t hidden = options.hidden == 0 ? 4096 : options.hidden;
-  const std::int64_t heads = options.heads == 0 ? 32 : options.heads;
-  const std::int64_t kv_heads =
-      options.kv_heads != 0 ? options.kv_heads : (heads % 4 == 0 ? heads / 4 : heads);
-  const std::int64_t tokens =
-      options.sequence != 0 ? options.sequence : (options.past > 0 ? 1 : 128);
-  const std::int64_t words = options.vocabulary == 0 ? 128256 : options.vocabulary;
+  const std::int64_t layers = options.layers.value_or(2);
+  const std::int64_t hidden = options.hidden.value_or(4096);
+  const std::int64_t heads = options.heads.value_or(32);
+  const std::int64_t kv_heads = options.kv_heads.value_or(heads % 4 == 0 ? heads / 4 : heads);
+  const std::int64_t past = options.past.value_or(0);
+  const std::int64_t tokens = options.sequence.value_or(past > 0 ? 1 : 128);
+  const std::int64_t words = options.vocabulary.value_or(128256);
   const std::int64_t wide = hidden * 7 / 2;
   if (hidden % heads != 0 || heads % kv_heads != 0 || (hidden / heads) % 2 != 0) {
     return bad_heads(hidden, heads, kv_heads);
@@ -114,8 +117,8 @@ Result<Graph> make_llama(const ModelOptions& options) {
     ValueId v = split_heads(net, net.linear(name + ".value", h, hidden, narrow, false), kv_heads);
     q = rotated(net, q, cosines, sines);
     k = rotated(net, k, cosines, sines);
-    if (options.past > 0) {
-      const Net::Ints cache = {net.batch(options), kv_heads, options.past, width};
+    if (past > 0) {
+      const Net::Ints cache = {net.batch(options), kv_heads, past, width};
       k = net.op("concat", {net.input(name + ".past_keys", cache), k}, {{"axis", 2}});
       v = net.op("concat", {net.input(name + ".past_values", cache), v}, {{"axis", 2}});
       net.output(k);

@@ -14,7 +14,7 @@ namespace tessera::graph {
 Result<Graph> make_mlp(const ModelOptions& options) {
   Net net("mlp", options.dtype);
   constexpr std::array<std::int64_t, 4> kWidths = {1024, 512, 256, 10};
-  ValueId x = net.input("x", {options.batch == 0 ? 32 : options.batch, kWidths[0]});
+  ValueId x = net.input("x", {options.batch.value_or(32), kWidths[0]});
   for (std::size_t i = 0; i + 1 < kWidths.size(); ++i) {
     x = net.op("relu", {net.linear(cat("fc", i + 1), x, kWidths[i], kWidths[i + 1])});
   }
@@ -24,7 +24,7 @@ Result<Graph> make_mlp(const ModelOptions& options) {
 
 Result<Graph> make_resnet50(const ModelOptions& options) {
   Net net("resnet50", options.dtype);
-  const std::int64_t image = options.image == 0 ? 224 : options.image;
+  const std::int64_t image = options.image.value_or(224);
   ValueId x = net.input("image", {net.batch(options), 3, image, image});
   x = net.op("relu", {net.conv_norm("stem", x, 3, 64, 7, 2)});
   x = net.op(
@@ -52,7 +52,7 @@ Result<Graph> make_resnet50(const ModelOptions& options) {
 
 Result<Graph> make_mobilenet_v2(const ModelOptions& options) {
   Net net("mobilenet-v2", options.dtype);
-  const std::int64_t image = options.image == 0 ? 224 : options.image;
+  const std::int64_t image = options.image.value_or(224);
   struct Stage {
     std::int64_t expansion, channels, blocks, stride;
   };
@@ -90,8 +90,8 @@ Result<Graph> make_mobilenet_v2(const ModelOptions& options) {
 /// One level down and up again, with the skip connection between.
 Result<Graph> make_unet_block(const ModelOptions& options) {
   Net net("unet-block", options.dtype);
-  const std::int64_t image = options.image == 0 ? 64 : options.image;
-  const std::int64_t width = options.hidden == 0 ? 64 : options.hidden;
+  const std::int64_t image = options.image.value_or(64);
+  const std::int64_t width = options.hidden.value_or(64);
   ValueId x = net.input("image", {net.batch(options), width, image, image});
   const auto twice = [&](const std::string& name, ValueId v, std::int64_t in, std::int64_t out) {
     const ValueId first = net.op("relu", {net.conv_norm(name + ".a", v, in, out, 3)});
@@ -110,9 +110,9 @@ Result<Graph> make_unet_block(const ModelOptions& options) {
 
 Result<Graph> make_mlp_mixer(const ModelOptions& options) {
   Net net("mlp-mixer", options.dtype);
-  const std::int64_t image = options.image == 0 ? 224 : options.image;
-  const std::int64_t width = options.hidden == 0 ? 512 : options.hidden;
-  const std::int64_t layers = options.layers == 0 ? 8 : options.layers;
+  const std::int64_t image = options.image.value_or(224);
+  const std::int64_t width = options.hidden.value_or(512);
+  const std::int64_t layers = options.layers.value_or(8);
   constexpr std::int64_t kPatch = 16;
   ValueId x = net.input("image", {net.batch(options), 3, image, image});
   x = net.op("conv",

@@ -18,6 +18,7 @@ bool is_contraction(const Node& node) {
 
 GroupKind group_kind_of(const Node& node) {
   if (is_elementwise(node)) return GroupKind::kElementwise;
+  if (node.op.rule().is_view) return GroupKind::kView;
   return is_contraction(node) ? GroupKind::kContraction : GroupKind::kOther;
 }
 
@@ -36,12 +37,13 @@ void name_values(const Graph& graph, Group& group) {
 }  // namespace
 
 std::string_view group_kind_name(GroupKind kind) {
-  constexpr std::array<std::string_view, 3> kNames = {"elementwise", "contraction", "other"};
+  constexpr std::array<std::string_view, 4> kNames = {"view", "elementwise", "contraction",
+                                                      "other"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<Group> fuse(const Graph& graph) {
-  // The group whose elementwise nodes are a value's only readers.
+  // The group whose elementwise nodes and views are a value's only readers.
   constexpr std::size_t kNone = SIZE_MAX;           // nothing reads the value
   constexpr std::size_t kElsewhere = SIZE_MAX - 1;  // it has to be stored
   std::vector<std::size_t> reader(graph.values.size(), kNone);
@@ -56,18 +58,20 @@ std::vector<Group> fuse(const Graph& graph) {
     if (at < groups.size()) {
       Group& group = groups[at];
       const ValueId root = graph.nodes[group.nodes[0]].outputs[0];
-      const bool fits = graph.values[node.outputs[0]].type.shape == graph.values[root].type.shape;
+      const bool fits = graph.values[node.outputs[0]].type.shape.elements() ==
+                        graph.values[root].type.shape.elements();
       const bool is_second = kind == GroupKind::kContraction && group.kind == kind;
       if (!fits || is_second) at = kElsewhere;
     }
     if (at < groups.size()) {
-      if (kind == GroupKind::kContraction) groups[at].kind = kind;
+      groups[at].kind = std::max(groups[at].kind, kind);
       groups[at].nodes.push_back(n);
     } else {
       at = groups.size();
       groups.push_back({kind, {n}});
     }
-    const std::size_t mine = kind == GroupKind::kElementwise ? at : kElsewhere;
+    const bool is_pointwise = kind == GroupKind::kElementwise || kind == GroupKind::kView;
+    const std::size_t mine = is_pointwise ? at : kElsewhere;
     for (const ValueId v : node.inputs) {
       if (v != kAbsent) reader[v] = reader[v] == kNone || reader[v] == mine ? mine : kElsewhere;
     }

@@ -10,10 +10,12 @@
 
 /// Fusing: which nodes can run as one loop, so that what passes between them is never stored.
 ///
-/// A group is a tree of nodes around one *root*, the last of them: every other node of the group
-/// computes one value, that value is read only by elementwise nodes of the group, and it has the
-/// shape of the root's output. So element x of each is used up where element x of the root is
-/// computed, and the group writes the outputs of its root and nothing else.
+/// A group is a tree of nodes around one *root*, the last of them. Every other node of the group
+/// computes one value with as many elements as the root's output, and only elementwise nodes and
+/// views of the group read it. A view (reshape, flatten, squeeze, unsqueeze, identity, dropout) has
+/// the elements of its input in the same order. So element e of each value, counted in row-major
+/// order, is used up where element e of the root is computed, and the group writes the outputs of
+/// its root and nothing else.
 ///
 ///     h = matmul(x, w)         contraction {h, y, z}: reads x, w, b, writes z
 ///     y = add(h, b)
@@ -22,15 +24,18 @@
 ///     t = exp(s)               elementwise {t, u}: reads s, writes u
 ///     u = add(t, t)
 ///
+/// Had y been reshaped before the gelu, the reshape would be one more node of the first group.
+///
 /// The graph itself stays as it is: groups are a partition of its nodes.
 namespace tessera::graph {
 
 enum class GroupKind : std::uint8_t {
-  kElementwise,  ///< elementwise nodes only
-  kContraction,  ///< one product or convolution, and elementwise nodes on its result
+  kView,         ///< views only: nothing is computed
+  kElementwise,  ///< elementwise nodes, and views between them
+  kContraction,  ///< one product or convolution, and elementwise nodes and views on its result
   kOther,        ///< one node of any other op
 };
-/// "elementwise", "contraction", "other".
+/// "view", "elementwise", "contraction", "other".
 std::string_view group_kind_name(GroupKind kind);
 
 struct Group {
