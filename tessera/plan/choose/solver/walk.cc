@@ -218,28 +218,6 @@ void Walk::free_move(const Move& move) {
   keep_if_best();
 }
 
-void Walk::absorb(const Choice& other) {
-  ++stamp_;
-  tree_.clear();
-  for (std::uint32_t start = 0; start < model_.nodes(); ++start) {
-    if (other[start] == state_[start] || mark_[start] == stamp_) continue;
-    std::uint32_t at = static_cast<std::uint32_t>(tree_.size());
-    mark_[start] = stamp_;
-    tree_.push_back({start, at, 0, other[start], 0, 0});
-    for (; at < tree_.size(); ++at) {
-      const std::uint32_t node = tree_[at].node;
-      for (const std::uint32_t link : model_.links_at(node)) {
-        const std::uint32_t next = model_.other(link, node);
-        if (other[next] == state_[next] || mark_[next] == stamp_) continue;
-        mark_[next] = stamp_;
-        tree_.push_back({next, at, link, other[next], 0, 0});
-      }
-    }
-  }
-  apply(0);
-  keep_if_best();
-}
-
 void Walk::press(double raise) {
   double sum = 0;
   for (const double price : prices_) sum += price;

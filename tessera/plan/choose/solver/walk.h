@@ -37,15 +37,14 @@ class Walk {
     float noise = 0;         ///< added to the cost of every strategy: its size
   };
   void move(const Move& move);
-  /// Takes over the parts of another choice that make this one cheaper: where the two differ, every
-  /// set of nodes that links join is a patch.
-  void absorb(const Choice& other);
   /// The best strategies of a tree at the prices alone, whether they fit or not.
   void free_move(const Move& move);
   /// Raises prices where the choice is too full, and lowers them where there is room to spare.
   void press(double raise);
   void set_prices(std::span<const double> prices);
   const std::vector<double>& prices() const { return prices_; }
+  /// What usages cost, padded as in FloatTables.
+  std::span<const float> priced() const { return priced_; }
 
   const State& state() const { return state_; }
   std::int64_t best_cost() const { return best_cost_; }
