@@ -24,7 +24,7 @@ constexpr std::int64_t kFirstWork = 20'000;         // the same in the first rou
 constexpr int kRoundsBetween = 16;                  // until walks learn from each other
 constexpr int kFirstPasses = 4;                     // before the first rounding
 constexpr int kStartPasses = 60;                    // before a walk starts
-constexpr double kBoundShare = 0.3;                 // of the search for the bound of a large model
+constexpr double kBoundShare = 0.2;                 // of the search for the bound of a large model
 constexpr std::size_t kMostBranchSize = 1'000'000;  // numbers of a model to branch on
 constexpr std::uint32_t kFewNodes = 24;             // branch at once
 

@@ -69,7 +69,7 @@ TEST(Fusion, IsTheBestMixture) {
   std::mt19937_64 random(15);
   Random order(1);
   int better = 0;
-  for (int k = 0; k < 500; ++k) {
+  for (int k = 0; k < 1500; ++k) {
     test::ChoiceFamily family;
     family.most_nodes = 12;
     family.edges_per_node = 2;

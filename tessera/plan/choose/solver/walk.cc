@@ -218,6 +218,28 @@ void Walk::free_move(const Move& move) {
   keep_if_best();
 }
 
+void Walk::absorb(const Choice& other) {
+  ++stamp_;
+  tree_.clear();
+  for (std::uint32_t start = 0; start < model_.nodes(); ++start) {
+    if (other[start] == state_[start] || mark_[start] == stamp_) continue;
+    std::uint32_t at = static_cast<std::uint32_t>(tree_.size());
+    mark_[start] = stamp_;
+    tree_.push_back({start, at, 0, other[start], 0, 0});
+    for (; at < tree_.size(); ++at) {
+      const std::uint32_t node = tree_[at].node;
+      for (const std::uint32_t link : model_.links_at(node)) {
+        const std::uint32_t next = model_.other(link, node);
+        if (other[next] == state_[next] || mark_[next] == stamp_) continue;
+        mark_[next] = stamp_;
+        tree_.push_back({next, at, link, other[next], 0, 0});
+      }
+    }
+  }
+  apply(0);
+  keep_if_best();
+}
+
 void Walk::press(double raise) {
   double sum = 0;
   for (const double price : prices_) sum += price;
@@ -232,14 +254,32 @@ void Walk::press(double raise) {
       prices_[m] *= 1 - raise / 4;
     }
   }
+  renew_prices();
+}
+
+void Walk::charge(double amount) {
+  const std::vector<std::int64_t> loads = loads_of(model_, state_.choice());
+  double squares = 0;
+  for (std::size_t m = 0; m < prices_.size(); ++m) {
+    const auto excess = static_cast<double>(loads[m] - model_.room[m]);
+    if (excess > 0) squares += excess * excess;
+  }
+  if (squares <= 0) return;
+  for (std::size_t m = 0; m < prices_.size(); ++m) {
+    const auto excess = static_cast<double>(loads[m] - model_.room[m]);
+    if (excess > 0) prices_[m] += amount * excess / squares;
+  }
+  renew_prices();
+}
+
+void Walk::renew_prices() {
   price_usages(model_, tables_, prices_, priced_);
   work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
 }
 
 void Walk::set_prices(std::span<const double> prices) {
   prices_.assign(prices.begin(), prices.end());
-  price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
+  renew_prices();
   blocked_.assign(prices.size(), 0);
 }
 
@@ -262,8 +302,7 @@ void Walk::adapt_prices() {
     }
   }
   std::fill(blocked_.begin(), blocked_.end(), 0U);
-  price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
+  renew_prices();
 }
 
 void Walk::apply(double temperature) {

@@ -37,10 +37,16 @@ class Walk {
     float noise = 0;         ///< added to the cost of every strategy: its size
   };
   void move(const Move& move);
+  /// Takes over the parts of another choice that make this one cheaper: where the two differ, every
+  /// set of nodes that links join is a patch.
+  void absorb(const Choice& other);
   /// The best strategies of a tree at the prices alone, whether they fit or not.
   void free_move(const Move& move);
   /// Raises prices where the choice is too full, and lowers them where there is room to spare.
   void press(double raise);
+  /// Raises prices where the choice exceeds the limit, in proportion to how much, so that the
+  /// excess costs `amount` more in all.
+  void charge(double amount);
   void set_prices(std::span<const double> prices);
   const std::vector<double>& prices() const { return prices_; }
   /// What usages cost, padded as in FloatTables.
@@ -58,6 +64,7 @@ class Walk {
 
  private:
   void keep_if_best();
+  void renew_prices();
   void grow(std::uint32_t most_nodes);
   void solve_tree(float scale, float noise);
   void apply(double temperature);

@@ -10,10 +10,11 @@ namespace {
 constexpr std::uint32_t kLargeTree = 1000;
 constexpr double kSmallTree = 30;
 constexpr double kMeanTree = 150;
-constexpr double kVisits = 15;    // of each node in one annealing
-constexpr double kLonger = 1.01;  // each annealing than the one before
-constexpr int kMostRounds = 12;   // of settling
-constexpr std::int64_t kMostRepairs = 3000;
+constexpr double kVisits = 15;               // of each node in one annealing
+constexpr double kLonger = 1.01;             // each annealing than the one before
+constexpr int kMostRounds = 12;              // of settling
+constexpr std::int64_t kMostRepairs = 3000;  // after settling
+constexpr std::int64_t kMostMends = 500;     // after mixing
 constexpr std::int64_t kMovesBetween = 256;  // changes of prices
 constexpr double kPress = 0.1;               // how much prices rise
 constexpr double kTemperature = 10;          // of annealing, in units of the bound per node
@@ -21,7 +22,9 @@ constexpr double kLowTemperature = 1;        // of refinement
 constexpr double kNoise = 0.1;
 constexpr int kFirstCycles = 4;     // start from roundings
 constexpr std::size_t kRecent = 6;  // results of cycles that mixtures draw from
-constexpr int kMostMixtures = 4;    // with prices changed between them
+constexpr int kMostMixtures = 6;    // at different prices
+constexpr double kCharge = 0.3;     // of what a mixture saves, for exceeding the limit
+constexpr double kCheaper = 0.85;   // prices, where a mixture fits
 
 }  // namespace
 
@@ -93,7 +96,7 @@ void Walker::repair() {
     moves_ = 0;
     return;
   }
-  if (moves_ >= kMostRepairs) {
+  if (moves_ >= (phase_ == Phase::kMend ? kMostMends : kMostRepairs)) {
     if (phase_ == Phase::kMend || settled_ >= 4 * kMostRounds) return begin_cycle();
     walk_.press(kPress * (1 + static_cast<double>(settled_) / kMostRounds));
     phase_ = Phase::kSettle;
@@ -116,8 +119,8 @@ void Walker::anneal(double temperature, double noise) {
   if (++moves_ % kMovesBetween == 0) walk_.adapt_prices();
 }
 
-/// The mixture of the best choice with the one at hand. Prices change until it hardly exceeds the
-/// limit: the nearer its prices are to that, the better it is.
+/// The mixture of the best choice with the one at hand, and in every other cycle with the recent
+/// ones, at prices between those at which it exceeds the limit and those at which it fits.
 void Walker::mix() {
   std::vector<Choice> others = {walk_.state().choice()};
   if (recent_.size() < kRecent) {
@@ -127,17 +130,50 @@ void Walker::mix() {
   }
   if (!learned_.empty()) others.push_back(std::move(learned_));
   learned_.clear();
-  walk_.start(walk_.best(), mixing_prices_);
-  for (int k = 0; k < kMostMixtures; ++k) {
-    const std::vector<Choice>& with = k % 2 == 0 ? others : recent_;
-    walk_.start(fusion_.mix(walk_.state().choice(), with, walk_.priced(), walk_.random()),
-                walk_.prices());
-    walk_.press(kPress);
-    if (walk_.state().fits()) break;
+  if (cycles_ % 2 == 1) {
+    walk_.start(walk_.best(), mixing_prices_);
+    take_mixture(recent_);
+    others.push_back(walk_.state().choice());
   }
-  mixing_prices_ = walk_.prices();
+  std::vector<double> low;
+  std::vector<double> high;
+  Choice fitting;
+  Choice exceeding;
+  std::int64_t cost = INT64_MAX;
+  for (int k = 0; k < kMostMixtures; ++k) {
+    walk_.start(walk_.best(), mixing_prices_);
+    take_mixture(others);
+    if (walk_.state().fits()) {
+      high = mixing_prices_;
+      if (walk_.state().cost() < cost) {
+        cost = walk_.state().cost();
+        fitting = walk_.state().choice();
+      }
+      for (double& price : mixing_prices_) price *= kCheaper;
+    } else {
+      low = mixing_prices_;
+      exceeding = walk_.state().choice();
+      const auto saved = static_cast<double>(walk_.best_cost() - walk_.state().cost());
+      walk_.charge(kCharge * std::max(unit_, saved));
+      mixing_prices_ = walk_.prices();
+    }
+    if (low.empty() || high.empty()) continue;
+    for (std::size_t m = 0; m < low.size(); ++m) mixing_prices_[m] = (low[m] + high[m]) / 2;
+  }
+  // In turn: what nearly fits is repaired, or what fits takes over parts of the former.
+  if (!exceeding.empty() && (fitting.empty() || cycles_ % 2 == 0)) {
+    walk_.start(exceeding, mixing_prices_);
+  } else {
+    walk_.start(fitting, mixing_prices_);
+    if (!exceeding.empty()) walk_.absorb(exceeding);
+  }
   phase_ = Phase::kMend;
   moves_ = 0;
+}
+
+void Walker::take_mixture(std::span<const Choice> others) {
+  walk_.start(fusion_.mix(walk_.state().choice(), others, walk_.priced(), walk_.random()),
+              walk_.prices());
 }
 
 void Walker::advance() {

@@ -48,6 +48,7 @@ class Walker {
   void repair();
   void anneal(double temperature, double noise);
   void mix();
+  void take_mixture(std::span<const Choice> others);
   std::uint32_t random_size();
 
   const Model& model_;
