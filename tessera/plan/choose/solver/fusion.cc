@@ -7,26 +7,26 @@
 namespace tessera::choose {
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNowhere = UINT32_MAX;
 constexpr double kMostSize = 1 << 14;   // numbers in one table
 constexpr double kMostTotal = 1 << 23;  // in all of them
-constexpr double kShrink = 4;           // of tables, where all of them are too large
+constexpr double kSmallerTables = 4;    // of tables, where all of them are too large
 constexpr double kBeyond = 1e12;        // larger sizes are all the same
 
-bool is_later(const auto& x, const auto& y) {
+bool is_larger(const auto& x, const auto& y) {
   return x.size != y.size ? x.size > y.size : x.at > y.at;
 }
 
 }  // namespace
 
 Fusion::Fusion(const Model& model, const FloatTables& tables)
-    : model_(model), tables_(tables), position_(model.nodes(), kNone) {}
+    : model_(model), tables_(tables), position_(model.nodes(), kNowhere) {}
 
 Choice Fusion::mix(const Choice& first, std::span<const Choice> others,
                    std::span<const float> priced, Random& random) {
   gather(first, others);
   double most = kMostSize;
-  while (!order(most, random)) most /= kShrink;
+  while (!order(most, random)) most /= kSmallerTables;
   fill(first, priced);
   solve();
   Choice mixture = first;
@@ -38,7 +38,7 @@ Choice Fusion::mix(const Choice& first, std::span<const Choice> others,
     taken[at] = best_[at][index];
     mixture[nodes_[at]] = strategy(at, taken[at]);
   }
-  for (const std::uint32_t node : nodes_) position_[node] = kNone;
+  for (const std::uint32_t node : nodes_) position_[node] = kNowhere;
   return mixture;
 }
 
@@ -73,7 +73,7 @@ void Fusion::connect() {
     near_[at].clear();
     for (const std::uint32_t link : model_.links_at(nodes_[at])) {
       const std::uint32_t other = position_[model_.other(link, nodes_[at])];
-      if (other != kNone) near_[at].push_back(other);
+      if (other != kNowhere) near_[at].push_back(other);
     }
   }
 }
@@ -88,7 +88,7 @@ void Fusion::weigh(std::uint32_t at) {
   if (size == size_[at]) return;
   size_[at] = size;
   heap_.push_back({size, at});
-  std::push_heap(heap_.begin(), heap_.end(), is_later<Next, Next>);
+  std::push_heap(heap_.begin(), heap_.end(), is_larger<Next, Next>);
 }
 
 /// Finds an order of elimination, smallest tables first; near_ then has the scope of each table.
@@ -99,7 +99,7 @@ bool Fusion::order(double most_size, Random& random) {
   size_.assign(all, 0);
   heap_.clear();
   order_.clear();
-  rank_.assign(all, kNone);
+  rank_.assign(all, kNowhere);
   is_kept_.assign(all, false);
   is_gone_.assign(all, false);
   kept_ = 0;
@@ -108,7 +108,7 @@ bool Fusion::order(double most_size, Random& random) {
   while (!heap_.empty()) {
     const Next next = heap_.front();
     if (is_gone_[next.at] || next.size != size_[next.at]) {
-      std::pop_heap(heap_.begin(), heap_.end(), is_later<Next, Next>);
+      std::pop_heap(heap_.begin(), heap_.end(), is_larger<Next, Next>);
       heap_.pop_back();
       continue;
     }
@@ -117,7 +117,7 @@ bool Fusion::order(double most_size, Random& random) {
       continue;
     }
     total_ += next.size;
-    if (total_ > kMostTotal && most_size > kShrink) return false;
+    if (total_ > kMostTotal && most_size > kSmallerTables) return false;
     is_gone_[next.at] = true;
     rank_[next.at] = static_cast<std::uint32_t>(order_.size());
     order_.push_back(next.at);
@@ -142,7 +142,7 @@ bool Fusion::order(double most_size, Random& random) {
 
 /// Keeps the node with the most combinations of neighbours, more or less.
 void Fusion::keep_one(Random& random) {
-  std::uint32_t best = kNone;
+  std::uint32_t best = kNowhere;
   double most = -1;
   for (std::uint32_t at = 0; at < nodes_.size(); ++at) {
     if (is_gone_[at]) continue;
@@ -177,7 +177,7 @@ void Fusion::fill(const Choice& first, std::span<const float> priced) {
       const bool is_a = model_.links[link].a == node;
       const std::uint32_t neighbour = model_.other(link, node);
       const std::uint32_t other = position_[neighbour];
-      if (other == kNone || is_kept_[other]) {
+      if (other == kNowhere || is_kept_[other]) {
         const float* const row =
             tables_.rows(link, !is_a) + std::size_t{first[neighbour]} * tables_.width(node);
         for (std::uint32_t k = 0; k < count(at); ++k) own.costs[k] += row[strategy(at, k)];

@@ -12,7 +12,7 @@ constexpr double kSmallTree = 30;
 constexpr double kMeanTree = 150;
 constexpr double kVisits = 15;               // of each node in one annealing
 constexpr double kLonger = 1.01;             // each annealing than the one before
-constexpr int kMostRounds = 12;              // of settling
+constexpr int kMostSettling = 12;            // of settling
 constexpr std::int64_t kMostRepairs = 3000;  // after settling
 constexpr std::int64_t kMostMends = 500;     // after mixing
 constexpr std::int64_t kMovesBetween = 256;  // changes of prices
@@ -81,7 +81,7 @@ void Walker::settle() {
   if (walk_.state().fits()) {
     phase_ = Phase::kAnneal;
     moves_ = 0;
-  } else if (settled_ % kMostRounds == 0) {
+  } else if (settled_ % kMostSettling == 0) {
     phase_ = Phase::kRepair;
     moves_ = 0;
   } else {
@@ -97,8 +97,8 @@ void Walker::repair() {
     return;
   }
   if (moves_ >= (phase_ == Phase::kMend ? kMostMends : kMostRepairs)) {
-    if (phase_ == Phase::kMend || settled_ >= 4 * kMostRounds) return begin_cycle();
-    walk_.press(kPress * (1 + static_cast<double>(settled_) / kMostRounds));
+    if (phase_ == Phase::kMend || settled_ >= 4 * kMostSettling) return begin_cycle();
+    walk_.press(kPress * (1 + static_cast<double>(settled_) / kMostSettling));
     phase_ = Phase::kSettle;
     return;
   }
