@@ -89,7 +89,8 @@ void Walker::settle() {
   }
 }
 
-/// After settling or mixing. Where it fails, prices rise further, or the next cycle begins.
+/// After settling or mixing. Where it fails, prices rise further, another mixture is taken, or the
+/// next cycle begins.
 void Walker::repair() {
   if (walk_.state().fits()) {
     phase_ = phase_ == Phase::kMend ? Phase::kRefine : Phase::kAnneal;
@@ -97,6 +98,10 @@ void Walker::repair() {
     return;
   }
   if (moves_ >= (phase_ == Phase::kMend ? kMostMends : kMostRepairs)) {
+    if (phase_ == Phase::kMend && !fitting_.empty()) {
+      walk_.start(fitting_, mixing_prices_);
+      return;
+    }
     if (phase_ == Phase::kMend || settled_ >= 4 * kMostSettling) return begin_cycle();
     walk_.press(kPress * (1 + static_cast<double>(settled_) / kMostSettling));
     phase_ = Phase::kSettle;
@@ -137,7 +142,7 @@ void Walker::mix() {
   }
   std::vector<double> low;
   std::vector<double> high;
-  Choice fitting;
+  fitting_.clear();
   Choice exceeding;
   std::int64_t cost = INT64_MAX;
   for (int k = 0; k < kMostMixtures; ++k) {
@@ -147,7 +152,7 @@ void Walker::mix() {
       high = mixing_prices_;
       if (walk_.state().cost() < cost) {
         cost = walk_.state().cost();
-        fitting = walk_.state().choice();
+        fitting_ = walk_.state().choice();
       }
       for (double& price : mixing_prices_) price *= kCheaper;
     } else {
@@ -161,10 +166,10 @@ void Walker::mix() {
     for (std::size_t m = 0; m < low.size(); ++m) mixing_prices_[m] = (low[m] + high[m]) / 2;
   }
   // In turn: what nearly fits is repaired, or what fits takes over parts of the former.
-  if (!exceeding.empty() && (fitting.empty() || cycles_ % 2 == 0)) {
+  if (!exceeding.empty() && (fitting_.empty() || cycles_ % 2 == 0)) {
     walk_.start(exceeding, mixing_prices_);
   } else {
-    walk_.start(fitting, mixing_prices_);
+    walk_.start(fitting_, mixing_prices_);
     if (!exceeding.empty()) walk_.absorb(exceeding);
   }
   phase_ = Phase::kMend;

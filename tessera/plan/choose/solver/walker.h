@@ -64,6 +64,7 @@ class Walker {
   int cycles_ = 0;
   Choice rounding_;
   Choice learned_;
+  Choice fitting_;              ///< a mixture within the limit, in this cycle
   std::vector<Choice> recent_;  ///< results of recent cycles
 };
 
