@@ -2,33 +2,12 @@
 #include "tools/alloc/alloc_search.h"
 
 #include <algorithm>
-#include <ostream>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/interrupts.h"
+#include "tools/terminal/search_line.h"
 
 namespace tessera::tools {
 namespace {
-
-constexpr double kQuietSeconds = 1;
-constexpr double kBetweenSeconds = 0.2;
-
-struct Watcher {
-  std::ostream* err = nullptr;  ///< null where no progress is shown
-  int width = 80;
-  double next = kQuietSeconds;
-  bool is_drawn = false;
-};
-
-bool watch(void* context, const memory::Progress& progress) {
-  auto& watcher = *static_cast<Watcher*>(context);
-  if (watcher.err != nullptr && progress.seconds >= watcher.next) {
-    *watcher.err << "\r\x1b[K" << search_line(progress, watcher.width) << std::flush;
-    watcher.is_drawn = true;
-    watcher.next = progress.seconds + kBetweenSeconds;
-  }
-  return !Interrupts::seen();
-}
 
 std::string count_text(std::int64_t count) {
   if (count >= 10'000'000) return cat(count / 1'000'000, " M");
@@ -47,15 +26,14 @@ std::string search_line(const memory::Progress& progress, int width) {
 
 SearchOutcome search_for_plan(const memory::Problem& problem, memory::SolveOptions options,
                               Console& console) {
-  Watcher watcher;
-  watcher.err = console.terminal.shows_progress ? &console.err : nullptr;
-  watcher.width = console.terminal.width;
-  options.progress = watch;
-  options.progress_context = &watcher;
-  const Interrupts interrupts;
+  SearchLine line(console.err, console.terminal.shows_progress, console.terminal.width);
+  options.progress_context = &line;
+  options.progress = [](void* context, const memory::Progress& progress) {
+    return static_cast<SearchLine*>(context)->update(
+        progress.seconds, [&](int width) { return search_line(progress, width); });
+  };
   SearchOutcome found{memory::solve(problem, options), false};
-  found.interrupted = Interrupts::seen();
-  if (watcher.is_drawn) console.err << "\r\x1b[K" << std::flush;
+  found.interrupted = line.interrupted();
   return found;
 }
 

@@ -4,35 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ostream>
 
 #include "tessera/base/text.h"
-#include "tools/terminal/interrupts.h"
+#include "tools/terminal/search_line.h"
 
 namespace tessera::tools {
-namespace {
-
-constexpr double kQuietSeconds = 1;
-constexpr double kBetweenSeconds = 0.2;
-
-struct Watcher {
-  std::ostream* err = nullptr;  ///< null where no progress is shown
-  int width = 80;
-  double next = kQuietSeconds;
-  bool is_drawn = false;
-};
-
-bool watch(void* context, const choose::Progress& progress) {
-  auto& watcher = *static_cast<Watcher*>(context);
-  if (watcher.err != nullptr && progress.seconds >= watcher.next) {
-    *watcher.err << "\r\x1b[K" << choose_line(progress, watcher.width) << std::flush;
-    watcher.is_drawn = true;
-    watcher.next = progress.seconds + kBetweenSeconds;
-  }
-  return !Interrupts::seen();
-}
-
-}  // namespace
 
 std::string choose_line(const choose::Progress& progress, int width) {
   std::string words = "no choice so far";
@@ -52,15 +28,14 @@ std::string choose_line(const choose::Progress& progress, int width) {
 
 ChooseOutcome search_for_choice(const choose::Problem& problem, choose::SolveOptions options,
                                 Console& console) {
-  Watcher watcher;
-  watcher.err = console.terminal.shows_progress ? &console.err : nullptr;
-  watcher.width = console.terminal.width;
-  options.progress = watch;
-  options.progress_context = &watcher;
-  const Interrupts interrupts;
+  SearchLine line(console.err, console.terminal.shows_progress, console.terminal.width);
+  options.progress_context = &line;
+  options.progress = [](void* context, const choose::Progress& progress) {
+    return static_cast<SearchLine*>(context)->update(
+        progress.seconds, [&](int width) { return choose_line(progress, width); });
+  };
   ChooseOutcome found{choose::solve(problem, options), false};
-  found.interrupted = Interrupts::seen();
-  if (watcher.is_drawn) console.err << "\r\x1b[K" << std::flush;
+  found.interrupted = line.interrupted();
   return found;
 }
 

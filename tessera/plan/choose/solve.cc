@@ -24,7 +24,7 @@ constexpr std::int64_t kFirstWork = 20'000;         // the same in the first rou
 constexpr int kRoundsBetween = 16;                  // until walks learn from each other
 constexpr int kFirstPasses = 4;                     // before the first rounding
 constexpr int kStartPasses = 60;                    // before a walk starts
-constexpr double kBoundShare = 0.3;                 // of the search for the bound of a large model
+constexpr double kBoundShare = 0.2;                 // of the search for the bound of a large model
 constexpr std::size_t kMostBranchSize = 1'000'000;  // numbers of a model to branch on
 constexpr std::uint32_t kFewNodes = 24;             // branch at once
 
@@ -54,7 +54,7 @@ class Search {
           if (job == 0) {
             raise_bound();
           } else if (is_started_) {
-            walkers_[1].run(work_, share_left(), stop_);
+            walkers_[1].run(work_, stop_);
           }
         }
       });
@@ -110,7 +110,7 @@ class Search {
     bound_ = std::max<std::int64_t>(bound_, ascent_->certified_bound());
     for (Walker& walker : walkers_) {
       const bool forward = &walker == &walkers_[0];
-      walker.guide(ascent_->prices(), ascent_->dual().estimate(),
+      walker.start(ascent_->prices(), ascent_->dual().estimate(),
                    rounded(model_, *tables_, ascent_->dual(), forward));
       offer_walk(walker, "rounding");
     }
@@ -123,7 +123,7 @@ class Search {
       return;
     }
     if (is_ascent_over_) {
-      walkers_[0].run(work_, share_left(), stop_);
+      walkers_[0].run(work_, stop_);
       return;
     }
     std::int64_t work = 0;
@@ -157,33 +157,44 @@ class Search {
     if (is_ascent_over_) {
       if (is_walking_) {
         offer_walk(walkers_[0], "walk");
-        if (rounds_ % kRoundsBetween == 0 && best_.size() == model_.nodes()) {
-          for (Walker& walker : walkers_) walker.absorb(best_);
-          for (const Walker& walker : walkers_) offer_walk(walker, "walk");
-        }
+        if (rounds_ % kRoundsBetween == 0) share();
         return;
       }
-      const std::span<const double> prices = ascent_->prices();
       if (is_small()) {
-        branch_ = std::make_unique<Branch>(model_, bound_, prices);
+        branch_ = std::make_unique<Branch>(model_, bound_, ascent_->prices());
       } else {
         is_walking_ = true;
-        walkers_[0].guide(prices, static_cast<double>(bound_),
-                          rounded(model_, *tables_, ascent_->dual(), true));
+        start_walk(walkers_[0]);
       }
-      walkers_[1].guide(prices, static_cast<double>(bound_), {});
-      if (!is_started_) start_walk();
+      if (!is_started_) start_walk(walkers_[1]);
+      is_started_ = true;
       return;
     }
     if (!is_small() && share_left() < 1 - kBoundShare) is_ascent_over_ = true;
-    walkers_[1].guide(ascent_->prices(), static_cast<double>(bound_), {});
-    if (!is_started_ && ascent_->passes() >= kStartPasses) start_walk();
+    if (!is_started_ && ascent_->passes() >= kStartPasses) {
+      start_walk(walkers_[1]);
+      is_started_ = true;
+    } else if (is_started_) {
+      walkers_[1].guide(ascent_->prices(), static_cast<double>(bound_),
+                        rounds_ % kRoundsBetween == 0 ? rounding() : Choice());
+    }
   }
 
-  void start_walk() {
-    is_started_ = true;
-    walkers_[1].guide(ascent_->prices(), static_cast<double>(bound_),
-                      rounded(model_, *tables_, ascent_->dual(), true));
+  Choice rounding() {
+    is_forward_ = !is_forward_;
+    return rounded(model_, *tables_, ascent_->dual(), is_forward_);
+  }
+
+  void start_walk(Walker& walker) {
+    walker.start(ascent_->prices(), static_cast<double>(bound_), rounding());
+  }
+
+  /// Each walk mixes the best choice of the other into its own.
+  void share() {
+    for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+      const Walk& other = walkers_[1 - k].walk();
+      if (other.has_best()) walkers_[k].learn(other.best());
+    }
   }
 
   Solution infeasible() const {
@@ -254,6 +265,7 @@ class Search {
   std::int64_t work_ = kFirstWork;  ///< of the next round
   double first_seconds_ = 0;
   bool is_started_ = false;
+  bool is_forward_ = false;  ///< the direction of the last rounding
   bool is_ascent_over_ = false;
   bool is_walking_ = false;
   bool is_infeasible_ = false;

@@ -69,7 +69,8 @@ struct Solution {
 /// First exact reductions shrink the problem (solver/reduction.h). Then two searches alternate in
 /// rounds: one raises the lower bound (solver/dual.h) and, where the rest is small, branches until
 /// it has a proof (solver/branch.h); the other improves choices by solving trees of nodes exactly
-/// (solver/walk.h). A bound that has stopped rising makes room for a second walk.
+/// (solver/walk.h) and by mixing the results (solver/fusion.h). A bound that has stopped rising
+/// makes room for a second walk.
 ///
 /// Laws: validate() finds nothing in the answer; every feasible choice costs at least
 /// `lower_bound`; kInfeasible and `optimal` are proofs. Errors: those of check().

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "tessera/base/text.h"
 #include "tessera/plan/choose/validate.h"
 #include "tessera/testing/plan/naive_choose.h"
 
@@ -132,6 +133,46 @@ TEST(Solve, IsTheSameForTheSameSeedAndRounds) {
     EXPECT_EQ(once.choices, again.choices);
     EXPECT_EQ(once.lower_bound, again.lower_bound);
     expect_valid(problem, once);
+  }
+}
+
+/// A chain of nodes with links to the next and to the seventh after it. Strategies that cost less
+/// use more memory; the limit is halfway between the least and the most that ten nodes use.
+Problem chain(std::size_t nodes) {
+  constexpr std::size_t kStrategies = 6;
+  std::mt19937_64 random(nodes);
+  Problem problem;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    Node& node = problem.nodes.emplace_back();
+    node.life = {static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 10};
+    for (std::size_t k = 0; k < kStrategies; ++k) {
+      node.costs.push_back(static_cast<std::int64_t>(20 * k + random() % 20));
+      node.usages.push_back(static_cast<std::int64_t>(100 - 20 * k));
+    }
+    for (const std::size_t step : {std::size_t{1}, std::size_t{7}}) {
+      if (i < step) continue;
+      Edge& edge = problem.edges.emplace_back();
+      edge.a = i - step;
+      edge.b = i;
+      for (std::size_t k = 0; k < kStrategies * kStrategies; ++k) {
+        edge.costs.push_back(static_cast<std::int64_t>(random() % 50));
+      }
+    }
+  }
+  problem.usage_limit = 500;
+  return problem;
+}
+
+TEST(Solve, GrowsFromTenTo65000Nodes) {
+  for (const std::size_t nodes : {10, 100, 1000, 10000, 65000}) {
+    const Problem problem = chain(nodes);
+    const Solution solution = *solve(problem, rounds(6));
+    ASSERT_EQ(solution.outcome, Outcome::kChosen) << nodes;
+    EXPECT_GT(solution.lower_bound, 0) << nodes;
+    EXPECT_LT(solution.gap(), 0.5) << nodes;
+    expect_valid(problem, solution);
+    RecordProperty(cat("first_milliseconds_", nodes),
+                   static_cast<int>(1000 * solution.first_seconds));
   }
 }
 

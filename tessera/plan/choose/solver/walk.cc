@@ -254,14 +254,32 @@ void Walk::press(double raise) {
       prices_[m] *= 1 - raise / 4;
     }
   }
+  renew_prices();
+}
+
+void Walk::charge(double amount) {
+  const std::vector<std::int64_t> loads = loads_of(model_, state_.choice());
+  double squares = 0;
+  for (std::size_t m = 0; m < prices_.size(); ++m) {
+    const auto excess = static_cast<double>(loads[m] - model_.room[m]);
+    if (excess > 0) squares += excess * excess;
+  }
+  if (squares <= 0) return;
+  for (std::size_t m = 0; m < prices_.size(); ++m) {
+    const auto excess = static_cast<double>(loads[m] - model_.room[m]);
+    if (excess > 0) prices_[m] += amount * excess / squares;
+  }
+  renew_prices();
+}
+
+void Walk::renew_prices() {
   price_usages(model_, tables_, prices_, priced_);
   work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
 }
 
 void Walk::set_prices(std::span<const double> prices) {
   prices_.assign(prices.begin(), prices.end());
-  price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
+  renew_prices();
   blocked_.assign(prices.size(), 0);
 }
 
@@ -284,8 +302,7 @@ void Walk::adapt_prices() {
     }
   }
   std::fill(blocked_.begin(), blocked_.end(), 0U);
-  price_usages(model_, tables_, prices_, priced_);
-  work_ += static_cast<std::int64_t>(2 * model_.usages.size() + std::size_t{8} * model_.moments());
+  renew_prices();
 }
 
 void Walk::apply(double temperature) {

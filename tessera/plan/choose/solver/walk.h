@@ -44,8 +44,13 @@ class Walk {
   void free_move(const Move& move);
   /// Raises prices where the choice is too full, and lowers them where there is room to spare.
   void press(double raise);
+  /// Raises prices where the choice exceeds the limit, in proportion to how much, so that the
+  /// excess costs `amount` more in all.
+  void charge(double amount);
   void set_prices(std::span<const double> prices);
   const std::vector<double>& prices() const { return prices_; }
+  /// What usages cost, padded as in FloatTables.
+  std::span<const float> priced() const { return priced_; }
 
   const State& state() const { return state_; }
   std::int64_t best_cost() const { return best_cost_; }
@@ -59,6 +64,7 @@ class Walk {
 
  private:
   void keep_if_best();
+  void renew_prices();
   void grow(std::uint32_t most_nodes);
   void solve_tree(float scale, float noise);
   void apply(double temperature);
