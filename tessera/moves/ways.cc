@@ -2,6 +2,8 @@
 #include "tessera/moves/ways.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "tessera/moves/exchange_figures.h"
 #include "tessera/moves/place_work.h"
 #include "tessera/moves/through_places.h"
+#include "tessera/moves/through_routers.h"
 #include "tessera/moves/traffic.h"
 #include "tessera/moves/wafer_ways.h"
 #include "tessera/reshard/cost.h"
@@ -160,13 +163,32 @@ class Pricer {
         continue;
       if (packed && found.front().network->dominated_by != fabric::Term::kIssue) continue;
       if (packed && traffic.in_one_piece()) continue;
-      TESSERA_TRY(Way way, exchange(traffic, *routes, packed));
+      TESSERA_TRY(Way way, exchange(traffic, *routes, packed ? Manner::kPacked : Manner::kDirect));
       found.push_back(std::move(way));
     }
+    TESSERA_CHECK_OK(add_through_routers(traffic, *routes, found));
     if (reshard != nullptr) {
       TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, found));
     }
     return found;
+  }
+
+  /// Through all routers of a shared memory, where the nearest ones limit the exchange: what leaves
+  /// the memory leaves its ports, and what enters it enters them.
+  Status add_through_routers(const Traffic& traffic, const fabric::Topology& routes,
+                             std::vector<Way>& found) {
+    const fabric::Term term = found.front().network->dominated_by;
+    if (term == fabric::Term::kMemory || term == fabric::Term::kLatency) return ok_status();
+    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
+      if (is_of_places(machine_, memory) || machine_.memory[memory].at.empty()) continue;
+      routers_ = ThroughRouters::of(
+          machine_, memory, static_cast<std::int32_t>(EndpointNumbers(machine_).first(memory)));
+      if (!routers_) continue;
+      TESSERA_TRY(Way way, exchange(traffic, routes, Manner::kThroughRouters));
+      found.push_back(std::move(way));
+      return ok_status();
+    }
+    return ok_status();
   }
 
   Result<bool> nothing_changes() const { return is_same(machine_, ends_.a, ends_.b); }
@@ -225,8 +247,12 @@ class Pricer {
                        });
   }
 
-  Result<Way> exchange(const Traffic& traffic, const fabric::Topology& routes, bool packed) {
+  /// How the messages of an exchange travel.
+  enum class Manner : std::uint8_t { kDirect, kPacked, kThroughRouters };
+
+  Result<Way> exchange(const Traffic& traffic, const fabric::Topology& routes, Manner manner) {
     std::vector<fabric::Message> messages = traffic.messages;
+    const bool packed = manner == Manner::kPacked;
     if (packed) {
       for (fabric::Message& message : messages) message.transactions = 1;
     }
@@ -235,12 +261,14 @@ class Pricer {
       work_.through->add_inside(ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
                                 messages);
     }
+    if (manner == Manner::kThroughRouters) routers_->apply(messages);
     TESSERA_TRY(fabric::BestTravel best, (*tables_)->network.best(messages));
     figures_.use_travel(best.travel);
     figures_.use_memories();
     figures_.use_links_between_devices(routes, messages);
-    const std::string name = work_.through != nullptr
-                                 ? "through places"
+    const std::string name = work_.through != nullptr ? "through places"
+                             : manner == Manner::kThroughRouters
+                                 ? "through all routers"
                                  : cat(packed ? "packed " : "", name_of(best.travel));
     Way way{name, {}, std::move(best.cost)};
     figures_.name_missing(best.travel, way);
@@ -292,6 +320,7 @@ class Pricer {
   Rates& rates_;
   ExchangeFigures figures_;
   RoundWork work_;
+  std::optional<ThroughRouters> routers_;         ///< of a memory that has several
   std::optional<PriceTablesPool::Lease> tables_;  ///< where there are routes
 };
 
