@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "tessera/base/text.h"
 #include "tessera/fabric/networks/message_sums.h"
 #include "tessera/fabric/networks/parts.h"
+#include "tessera/fabric/networks/peaks.h"
 #include "tessera/fabric/networks/travel.h"
 #include "tessera/fabric/topology.h"
 
@@ -14,149 +17,9 @@ namespace {
 
 using target::Mechanism;
 
-/// The part of the machine that decides: cycles = overhead + latency + work.
-struct Bound {
-  double latency = 0;
-  double work = 0;
-  Term term = Term::kLatency;
-  std::int64_t carrier = -1;  ///< a link, or an endpoint
-
-  void raise(const Bound& other) {
-    if (other.latency + other.work > latency + work) *this = other;
-  }
-};
-
-/// The latency of what passes last a part of the machine that is busy, if a transaction takes
-/// `each` cycles there. Latencies are taken as spread evenly from the shortest to the longest, and
-/// transactions pass in any order. Then one that passes t before the end and whose route is s below
-/// the longest delays the end if t + s is small: about (t + s)² / (2 · spread · each) of them are
-/// at least as late, which is 1 for t + s = √(2 · spread · each). If that is more than half the
-/// spread, what passes last decides, with an average route.
-double last_latency(const CycleRange& range, double each) {
-  const double spread = range.longest - range.shortest;
-  return range.longest - std::min(spread / 2, std::sqrt(2 * spread * each));
-}
-
-/// The sums, and what follows from them for every part of the machine.
-class Bounds {
- public:
-  Bounds(const Machine& machine, const MessageSums& sums, const Mechanism* mechanism)
-      : machine_(machine),
-        sums_(sums),
-        own_(sums.parts.inner[static_cast<std::size_t>(sums.network)]),
-        answered_(mechanism != nullptr),
-        issue_(mechanism != nullptr ? mechanism->issue_cycles.value_or(0) : 0),
-        per_byte_(mechanism != nullptr && mechanism->bytes_per_cycle
-                      ? 1 / *mechanism->bytes_per_cycle
-                      : 0) {
-    const auto count = static_cast<double>(sums.transactions);
-    bytes_ = static_cast<double>(sums.bytes) / count;
-    wire_ = static_cast<double>(sums.wire) / count;
-  }
-
-  void add_endpoints();
-  void add_links(const InnerLoads::Largest& inner);
-  void add_alone();
-  const Bound& most() const { return most_; }
-
- private:
-  const CycleRange& latencies(const RouteCycles& routes) const {
-    return answered_ ? routes.there_and_back : routes.there;
-  }
-  void add_memory(const EndpointLoad& end, std::int64_t number);
-
-  const Machine& machine_;
-  const MessageSums& sums_;
-  const InnerNetwork& own_;
-  const bool answered_;
-  const double issue_;
-  const double per_byte_;
-  double bytes_ = 0;  ///< of an average transaction
-  double wire_ = 0;   ///< with headers
-  Bound most_;
-  std::vector<std::int32_t> memories_;
-};
-
-/// The longest route, with a message of average size. A single message is also all that its ports
-/// carry, and rounding must not decide what is named.
-void Bounds::add_alone() {
-  constexpr double kRounding = 1e-12;
-  const auto messages = static_cast<double>(sums_.messages);
-  const auto more = static_cast<double>(sums_.transactions - sums_.messages) / messages;
-  const double wire = static_cast<double>(sums_.wire) / messages * own_.port.cycles_per_byte;
-  const double moved = static_cast<double>(sums_.bytes) / messages * per_byte_;
-  Bound alone;
-  alone.latency = latencies(sums_.routes).longest;
-  alone.work = std::max({wire, more * issue_, moved});
-  if (most_.latency + most_.work < (alone.latency + alone.work) * (1 - kRounding)) most_ = alone;
-}
-
-/// Ports, issued transactions, memories. Of equal ones the first is named.
-void Bounds::add_endpoints() {
-  const CycleRange& range = latencies(sums_.routes);
-  const double by_port = last_latency(range, wire_ * own_.port.cycles_per_byte);
-  const double by_issue = last_latency(range, std::max(issue_, bytes_ * per_byte_));
-  std::int64_t busiest = -1;
-  std::int64_t most = 0;
-  for (const std::int32_t number : sums_.ports.listed()) {
-    const PortLoad& port = sums_.ports[number];
-    const std::int64_t bytes = std::max(port.sent, port.received);
-    if (bytes < most || (bytes == most && number > busiest)) continue;
-    most = bytes;
-    busiest = number;
-  }
-  if (most > 0) {
-    most_.raise({by_port, static_cast<double>(most) * own_.port.cycles_per_byte,
-                 sums_.ports[busiest].sent == most ? Term::kSend : Term::kReceive,
-                 sums_.parts.endpoint_of_port(busiest)});
-  }
-  Bound issues{by_issue, -1, Term::kIssue, -1};
-  memories_.clear();
-  for (const std::int32_t number : sums_.ends.listed()) {
-    if (!sums_.parts.is_place(number)) {
-      memories_.push_back(number);
-      continue;
-    }
-    const EndpointLoad& end = sums_.ends[number];
-    if (!answered_ || end.issued == 0) continue;
-    const double work = std::max(static_cast<double>(end.issued - 1) * issue_,
-                                 static_cast<double>(end.issued_bytes) * per_byte_);
-    if (work < issues.work || (work == issues.work && number > issues.carrier)) continue;
-    issues.work = work;
-    issues.carrier = number;
-  }
-  if (issues.carrier >= 0) most_.raise(issues);
-  std::sort(memories_.begin(), memories_.end());
-  for (const std::int32_t number : memories_) add_memory(sums_.ends[number], number);
-}
-
-void Bounds::add_memory(const EndpointLoad& end, std::int64_t number) {
-  const auto memory = static_cast<std::size_t>(sums_.parts.memory(number).memory);
-  const auto sent = static_cast<double>(end.sent);
-  const auto received = static_cast<double>(end.received);
-  const std::optional<double> cycles =
-      machine_.memory_cycles(machine_.memory[memory], sent, received);
-  if (!cycles || *cycles == 0) return;
-  const double each = *cycles / (sent + received) * bytes_;
-  most_.raise({last_latency(latencies(sums_.routes), each), *cycles, Term::kMemory, number});
-}
-
-void Bounds::add_links(const InnerLoads::Largest& inner) {
-  if (inner.bytes > 0) {
-    const double per_byte = own_.link.cycles_per_byte;
-    most_.raise({last_latency(latencies(sums_.routes), wire_ * per_byte),
-                 static_cast<double>(inner.bytes) * per_byte, Term::kLink, inner.link});
-  }
-  if (!sums_.uses_outer) return;
-  for (const OuterLevel& level : sums_.parts.outer) {
-    for (std::int64_t link = level.first_link; link < level.first_link + level.links; ++link) {
-      const OuterLoad& load = sums_.outer[static_cast<std::size_t>(link - sums_.first_outer)];
-      if (load.transactions == 0) continue;
-      const double work = static_cast<double>(load.bytes) * level.link.cycles_per_byte;
-      const double each = work / static_cast<double>(load.transactions);
-      most_.raise({last_latency(latencies(load.routes), each), work, Term::kLink, link});
-    }
-  }
+std::string name_of(const Topology& topology, Term term, std::int64_t carrier) {
+  if (carrier < 0) return "";
+  return term == Term::kLink ? topology.link_name(carrier) : topology.endpoint_name(carrier);
 }
 
 }  // namespace
@@ -190,46 +53,44 @@ NetworkPricer::NetworkPricer(const Topology& topology, const Machine& machine)
 }
 NetworkPricer::~NetworkPricer() = default;
 
-Result<NetworkCost> NetworkPricer::cost(std::span<const Message> messages, const Travel& travel) {
-  TESSERA_CHECK_OK(check_travel(topology_, machine_, travel));
+Result<Peaks> NetworkPricer::peaks(std::span<const Message> messages, const Travel& travel) {
   const Mechanism* const mechanism = mechanism_of(machine_, travel);
   std::optional<MessageSums>& kept = tables_->sums[static_cast<std::size_t>(travel.network)];
   if (!kept) kept.emplace(topology_.parts(), travel.network);
   MessageSums& sums = *kept;
   TESSERA_CHECK_OK(sums.add(messages, is_read(mechanism)));
+  return Peaks::of(sums, mechanism);
+}
+
+namespace {
+
+NetworkCost network_cost_of(const Topology& topology, const Peaks& peaks, const PeakCost& peak) {
   NetworkCost cost;
-  if (sums.messages == 0) return cost;
-  cost.bytes = sums.bytes;
-  cost.messages = sums.messages;
-  cost.transactions = sums.transactions;
-  cost.hops = sums.hops;
-  cost.longest_distance = sums.longest_distance;
-  for (const std::int32_t number : sums.ends.listed()) {
-    const EndpointLoad& end = sums.ends[number];
-    cost.max_send_bytes = std::max(cost.max_send_bytes, end.sent);
-    cost.max_receive_bytes = std::max(cost.max_receive_bytes, end.received);
-    cost.max_issued = std::max(cost.max_issued, end.issued);
+  if (peaks.messages == 0) return cost;
+  cost.bytes = peaks.bytes;
+  cost.messages = peaks.messages;
+  cost.transactions = peaks.transactions;
+  cost.hops = peaks.hops;
+  cost.max_link_bytes = peaks.inner.bytes;
+  for (const Peaks::OuterPeak& outer : peaks.outer) {
+    cost.max_link_bytes = std::max(cost.max_link_bytes, outer.load.bytes);
   }
-  const InnerLoads::Largest inner = sums.inner.largest();
-  cost.max_link_bytes = inner.bytes;
-  if (sums.uses_outer) {
-    for (const OuterLoad& load : sums.outer) {
-      cost.max_link_bytes = std::max(cost.max_link_bytes, load.bytes);
-    }
-  }
-  Bounds bounds(machine_, sums, mechanism);
-  bounds.add_links(inner);
-  bounds.add_endpoints();
-  bounds.add_alone();
-  const Bound& bound = bounds.most();
-  const double overhead = mechanism != nullptr ? mechanism->overhead_cycles.value_or(0) : 0;
-  cost.cycles = overhead + bound.latency + bound.work;
-  if (bound.carrier >= 0 && bound.work >= overhead + bound.latency) {
-    cost.dominated_by = bound.term;
-    cost.busiest = bound.term == Term::kLink ? topology_.link_name(bound.carrier)
-                                             : topology_.endpoint_name(bound.carrier);
-  }
+  cost.max_send_bytes = peaks.most_sent;
+  cost.max_receive_bytes = peaks.most_received;
+  cost.max_issued = peaks.most_issued;
+  cost.longest_distance = peaks.longest_distance;
+  cost.cycles = peak.cycles;
+  cost.dominated_by = peak.dominated_by;
+  cost.busiest = name_of(topology, peak.dominated_by, peak.carrier);
   return cost;
+}
+
+}  // namespace
+
+Result<NetworkCost> NetworkPricer::cost(std::span<const Message> messages, const Travel& travel) {
+  TESSERA_CHECK_OK(check_travel(topology_, machine_, travel));
+  TESSERA_TRY(const Peaks all, peaks(messages, travel));
+  return network_cost_of(topology_, all, cost_of(topology_.parts(), machine_, travel, all));
 }
 
 Result<NetworkCost> network_cost(const Topology& topology, const Machine& machine,
@@ -297,12 +158,59 @@ std::vector<Travel> candidates(const Topology& topology, const Machine& machine,
 }  // namespace
 
 Result<BestTravel> NetworkPricer::best(std::span<const Message> messages) {
-  std::optional<BestTravel> best;
+  std::optional<Peaks> best;
+  PeakCost least;
+  Travel cheapest;
   for (const Travel& travel : candidates(topology_, machine_, messages)) {
-    TESSERA_TRY(NetworkCost cost, this->cost(messages, travel));
-    if (!best || cost.cycles < best->cost.cycles) best = BestTravel{travel, std::move(cost)};
+    TESSERA_TRY(Peaks all, peaks(messages, travel));
+    const PeakCost cost = cost_of(topology_.parts(), machine_, travel, all);
+    if (best && cost.cycles >= least.cycles) continue;
+    best = std::move(all);
+    least = cost;
+    cheapest = travel;
   }
-  return *best;
+  return BestTravel{cheapest, network_cost_of(topology_, *best, least)};
+}
+
+/// The peaks of messages of one byte, for each travel that may be the best.
+struct MessagePattern::Travels {
+  struct One {
+    Travel travel;
+    Peaks peaks;
+  };
+  std::vector<One> all;
+};
+
+Result<MessagePattern> NetworkPricer::pattern(std::vector<Message> messages) {
+  for (Message& message : messages) {
+    message.bytes = 1;
+    message.transactions = 1;
+  }
+  auto travels = std::make_shared<MessagePattern::Travels>();
+  for (const Travel& travel : candidates(topology_, machine_, messages)) {
+    TESSERA_TRY(Peaks all, peaks(messages, travel));
+    travels->all.push_back({travel, std::move(all)});
+  }
+  return MessagePattern(std::move(travels));
+}
+
+std::optional<PatternCost> NetworkPricer::best(const MessagePattern& pattern, std::int64_t bytes,
+                                               std::int64_t transactions) const {
+  const Topology::Parts& parts = topology_.parts();
+  std::optional<PatternCost> best;
+  for (const MessagePattern::Travels::One& one : pattern.travels_->all) {
+    const InnerNetwork& own = parts.inner[static_cast<std::size_t>(one.travel.network)];
+    const std::optional<Peaks> peaks = one.peaks.scaled(parts, own, {0, 1, bytes, transactions});
+    if (!peaks) return std::nullopt;
+    const PeakCost cost = cost_of(parts, machine_, one.travel, *peaks);
+    if (best && cost.cycles >= best->cycles) continue;
+    best = {one.travel, cost.cycles, cost.dominated_by, cost.carrier};
+  }
+  return best;
+}
+
+std::string NetworkPricer::busiest(const PatternCost& cost) const {
+  return name_of(topology_, cost.dominated_by, cost.carrier);
 }
 
 Result<BestTravel> best_travel(const Topology& topology, const Machine& machine,

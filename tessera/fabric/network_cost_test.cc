@@ -92,6 +92,43 @@ TEST_P(NetworkCosts, EqualWalkedRoutes) {
   }
 }
 
+/// A pattern is priced as the messages themselves.
+TEST_P(NetworkCosts, OfPatternsAreThoseOfTheirMessages) {
+  constexpr int kMachines = 100;
+  constexpr int kSets = 6;
+  for (int seed = 0; seed < kMachines && !HasFailure(); ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Machine machine = test::random_network_machine(dice, GetParam());
+    const auto topology = Topology::of(machine);
+    ASSERT_TRUE(topology) << topology.error().message;
+    NetworkPricer pricer(*topology, machine);
+    for (int set = 0; set < kSets; ++set) {
+      SCOPED_TRACE(cat(test::case_name(GetParam()), " seed ", seed, " set ", set));
+      std::vector<Message> messages =
+          test::random_messages(dice, topology->endpoints(), dice.below(30));
+      const auto pattern = pricer.pattern(messages);
+      ASSERT_TRUE(pattern) << pattern.error().message;
+      for (int size = 0; size < 4; ++size) {
+        const std::int64_t bytes =
+            size == 3 ? INT64_MAX / dice.between(1, 100) : dice.below(1 << (7 * size + 2));
+        const std::int64_t pieces = dice.between(1, 5);
+        for (Message& message : messages) {
+          message.bytes = bytes;
+          message.transactions = pieces;
+        }
+        const auto best = pricer.best(messages);
+        const auto same = pricer.best(*pattern, bytes, pieces);
+        ASSERT_EQ(best.ok(), same.has_value());
+        if (!same) continue;
+        EXPECT_EQ(same->travel, best->travel);
+        EXPECT_EQ(same->cycles, best->cost.cycles);
+        EXPECT_EQ(same->dominated_by, best->cost.dominated_by);
+        EXPECT_EQ(pricer.busiest(*same), best->cost.busiest);
+      }
+    }
+  }
+}
+
 /// A ring of devices whose routes are too many to be stored.
 TEST(ManyDevices, EqualWalkedRoutes) {
   const Result<Machine> machine = target::parse_machine(R"({

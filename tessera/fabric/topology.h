@@ -239,6 +239,27 @@ struct BestTravel {
 Result<BestTravel> best_travel(const Topology& topology, const Machine& machine,
                                std::span<const Message> messages);
 
+/// Who sends to whom, whatever the size. A value; cheap to copy.
+class MessagePattern {
+ public:
+  struct Travels;  // network_cost.cc
+
+ private:
+  friend class NetworkPricer;
+  explicit MessagePattern(std::shared_ptr<const Travels> travels) : travels_(std::move(travels)) {}
+  std::shared_ptr<const Travels> travels_;
+};
+
+/// What messages of one size cost, by the cheapest travel. Fields as in NetworkCost.
+struct PatternCost {
+  Travel travel;
+  double cycles = 0;
+  Term dominated_by = Term::kLatency;
+  std::int64_t carrier = -1;  ///< the number of the link, or of the endpoint; -1: latency
+};
+
+struct Peaks;  // networks/peaks.h
+
 /// The same for many sets of messages: keeps its tables of the machine between them, so that a set
 /// takes as long as its messages, however large the machine is. Not for several threads at once.
 /// `topology` and `machine` must outlive it.
@@ -252,8 +273,19 @@ class NetworkPricer {
   Result<NetworkCost> cost(std::span<const Message> messages, const Travel& travel);
   Result<BestTravel> best(std::span<const Message> messages);
 
+  /// The pattern of messages, whose sizes are ignored: their routes are added up once, then a price
+  /// for any size takes no longer than for a single message.
+  Result<MessagePattern> pattern(std::vector<Message> messages);
+  /// Law: the same as best() of the messages, each of so many bytes in so many transactions; empty
+  /// where that is kOverflow. `bytes` is at least 0, `transactions` at least 1.
+  std::optional<PatternCost> best(const MessagePattern& pattern, std::int64_t bytes,
+                                  std::int64_t transactions) const;
+  /// NetworkCost::busiest.
+  std::string busiest(const PatternCost& cost) const;
+
  private:
   struct Tables;
+  Result<Peaks> peaks(std::span<const Message> messages, const Travel& travel);
   const Topology& topology_;
   const Machine& machine_;
   std::unique_ptr<Tables> tables_;

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
+#include "tessera/moves/endpoints.h"
+
 namespace tessera::moves {
-namespace {
-
-bool is_of_places(const Machine& machine, std::size_t memory) {
-  return machine.memory[memory].owner == target::MemorySpace::Owner::kPlace;
-}
-
-}  // namespace
 
 PlaceWork::PlaceWork(const Machine& machine, std::size_t memory_a, std::size_t memory_b)
     : machine_(machine),

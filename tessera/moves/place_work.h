@@ -24,6 +24,10 @@ class PlaceWork {
   double memory_cycles(std::span<const fabric::Message> messages, PriceTables& tables) const;
   /// A multicast is read once.
   double memory_cycles(std::span<const fabric::Multicast> multicasts, PriceTables& tables) const;
+  /// Of a place that sends and receives so many bytes.
+  double memory_cycles(std::int64_t sent, std::int64_t received) const {
+    return places_ == 0 ? 0 : cycles({sent, received, false});
+  }
 
  private:
   using Load = PriceTables::PlaceLoad;

@@ -10,11 +10,13 @@
 #include "tessera/fabric/multicast.h"
 #include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/moves/round_patterns.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::moves {
 
-/// Tables of one machine that prices of moves fill and clear. For one price at a time.
+/// Tables of one machine that prices of moves fill and clear, and what they found out about rounds
+/// of collectives. For one price at a time.
 struct PriceTables {
   /// What a place sends and receives.
   struct PlaceLoad {
@@ -28,6 +30,7 @@ struct PriceTables {
   fabric::NetworkPricer network;
   fabric::MulticastPricer multicasts;
   fabric::ListedLoads<PlaceLoad> places;
+  RoundPatterns rounds;
 };
 
 /// Keeps the tables of a machine between prices, as many as are priced at the same time: those of a

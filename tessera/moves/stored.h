@@ -48,22 +48,6 @@ struct Stored {
 // A page is a tile, or without tiles a row of the last dim as it is in memory.
 // =================================================================================================
 
-/// The numbers of the endpoints of a machine.
-class EndpointNumbers {
- public:
-  explicit EndpointNumbers(const Machine& machine);
-  std::int64_t count() const { return count_; }
-  /// The first endpoint of a memory; for memories per place 0.
-  std::int64_t first(std::size_t memory) const { return first_[memory]; }
-  /// The memory that an endpoint beyond the places belongs to.
-  std::size_t memory_at(std::int64_t endpoint) const;
-
- private:
-  std::int64_t places_ = 0;
-  std::vector<std::int64_t> first_;
-  std::int64_t count_ = 0;
-};
-
 /// The index in Machine::memory where a tensor is. kUnknownName for a memory that the machine does
 /// not have.
 Result<std::size_t> memory_of(const Stored& stored, const Machine& machine);
@@ -81,48 +65,6 @@ std::int64_t page_elements(const Layout& layout);
 /// that do not fit; kNotSupported for views and pieces where pages or stacked places would be
 /// needed.
 Result<Placement> on_endpoints(const Stored& stored, const Machine& machine);
-
-/// A tensor on the places of its own mesh, counted row-major, and the endpoint of each in short
-/// form. Places that are dealt out are counted modulo their period: place v = outer·length + page
-/// is at the endpoint outer_endpoints[outer] + page mod period. Law: endpoint(reduced(v)) is the
-/// endpoint of place v, and reduced(v + w) = sum(reduced(v), reduced(w)) where the pages of v and w
-/// together are below `length`.
-struct DealtSide {
-  Form form;
-  std::int64_t length = 1;
-  std::int64_t period = 1;
-  std::vector<std::int64_t> outer_endpoints;
-
-  std::int64_t reduced(std::int64_t place) const {
-    return place / length * room() + place % length % period;
-  }
-  /// What leads from one place to another; may be negative.
-  std::int64_t step(std::int64_t from, std::int64_t to) const {
-    const std::int64_t pages = to % length % period - from % length % period;
-    return (to / length - from / length) * room() + (pages < 0 ? pages + period : pages);
-  }
-  /// A reduced place, and a step to another one.
-  std::int64_t sum(std::int64_t place, std::int64_t step) const {
-    const std::int64_t both = place + step;
-    return both % room() < period ? both : both - period;
-  }
-  std::int64_t endpoint(std::int64_t reduced_place) const {
-    return outer_endpoints[static_cast<std::size_t>(reduced_place / room())] +
-           reduced_place % room();
-  }
-  /// Reduced places are below this.
-  std::int64_t numbers() const {
-    return static_cast<std::int64_t>(outer_endpoints.size()) * room();
-  }
-  /// Numbers that one outer place takes: enough for the sum of two pages.
-  std::int64_t room() const { return 2 * period - 1; }
-};
-
-/// The endpoints of a tensor with one layout, in short form.
-Result<DealtSide> dealt_side(const Stored& stored, const Machine& machine);
-
-/// The levels above the innermost, as one shape of devices.
-Result<Shape> devices_of(const Machine& machine);
 
 /// True if a tensor is in the memories of the places that its layout names.
 bool is_on_places(const Stored& stored, const Machine& machine, std::size_t memory);

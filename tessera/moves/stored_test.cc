@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/moves/counted_move.h"
+#include "tessera/moves/dealt_side.h"
 #include "tessera/moves/traffic.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/reshard/cost.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/moves/stored.h"
+#include "tessera/moves/endpoints.h"
 
 namespace tessera::moves {
 

@@ -6,9 +6,9 @@
 
 #include "tessera/base/result.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/moves/counted.h"
 #include "tessera/moves/stored.h"
-#include "tessera/reshard/cost.h"
-#include "tessera/reshard/transfers.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::moves {
 
@@ -25,9 +25,6 @@ struct Traffic {
   bool in_one_piece() const;
 };
 
-/// The largest number of pieces that are counted one by one.
-inline constexpr std::int64_t kMostTransfers = std::int64_t{1} << 22;
-
 /// The messages of a reshard on the machine's mesh. Transactions are the runs of elements that are
 /// contiguous on both sides. kTooLarge beyond kMostTransfers.
 /// Law: the bytes of every pair are those of pairs_of.
@@ -42,20 +39,5 @@ Result<Traffic> mesh_traffic(const reshard::Reshard& reshard);
 /// Errors: those of on_endpoints and Reshard::make; kTooLarge.
 Result<Traffic> endpoint_traffic(const Machine& machine, const Stored& a, const Stored& b,
                                  const fabric::Topology* routes);
-
-/// A move counted as a reshard: its kind, the bytes that cross, and between which endpoints.
-struct CountedMove {
-  reshard::ReshardKind kind = reshard::ReshardKind::kReshard;
-  reshard::ReshardCost cost;  ///< without a fabric
-  /// Pairs of different endpoints, by source and then destination.
-  std::vector<reshard::PairBytes> pairs;
-};
-
-/// The same as kind_of, cost_of and pairs_of say of reshard_on, counted as endpoint_traffic does:
-/// for tensors of more pages than can be listed. Rows and columns of pages are not told apart, so a
-/// TRANSPOSE counts as a REDISTRIBUTE.
-/// Errors: as endpoint_traffic; kNotSupported for tensors of several layouts, and where B keeps
-/// shares.
-Result<CountedMove> counted_move(const Machine& machine, const Stored& a, const Stored& b);
 
 }  // namespace tessera::moves

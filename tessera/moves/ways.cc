@@ -2,6 +2,8 @@
 #include "tessera/moves/ways.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -9,23 +11,18 @@
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 #include "tessera/moves/collective_ways.h"
+#include "tessera/moves/endpoints.h"
+#include "tessera/moves/exchange_figures.h"
 #include "tessera/moves/place_work.h"
 #include "tessera/moves/through_places.h"
+#include "tessera/moves/through_routers.h"
 #include "tessera/moves/traffic.h"
+#include "tessera/moves/wafer_ways.h"
 #include "tessera/reshard/cost.h"
-#include "tessera/reshard/schedules/schedule.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::moves {
 namespace {
-
-/// Copies inside places: nothing if there are none.
-void add_relayout(Rates& rates, std::size_t memory, std::int64_t bytes, std::int64_t most,
-                  std::vector<Step>& steps) {
-  if (bytes == 0) return;
-  const Timed time = rates.copy(memory, most);
-  steps.push_back(
-      {Step::Kind::kRelayout, time.seconds, bytes, "", time.term, time.busiest, time.cycles});
-}
 
 bool keeps_copies(const Placement& placement) {
   const Layout* const layout = placement.layout();
@@ -52,6 +49,7 @@ class Pricer {
         machine_(model.machine()),
         ends_(ends),
         rates_(rates),
+        figures_(machine_, ends, rates),
         work_{PlaceWork(machine_, ends.memory_a, ends.memory_b)} {}
 
   Result<std::vector<Way>> ways() {
@@ -76,8 +74,7 @@ class Pricer {
   }
 
  private:
-  /// On a fabric of wavelets: the product form, however many places there are. Where routes are
-  /// static, the schedules for them; wavelets that carry their destination are only a bound then.
+  /// On a fabric of wavelets: the product form, however many places there are.
   Result<std::vector<Way>> fabric_ways(const reshard::Reshard& reshard) {
     TESSERA_TRY(const reshard::ReshardCost cost, reshard::cost_of(reshard));
     std::vector<Way> found;
@@ -86,8 +83,8 @@ class Pricer {
       found.push_back({nothing ? "nothing" : "local", {}});
       if (nothing) return found;
     } else {
-      use_network(0);
-      TESSERA_TRY(found, fabric_exchanges(reshard, cost));
+      figures_.use_network(0);
+      TESSERA_TRY(found, wafer_exchanges(reshard, cost, rates_));
     }
     TESSERA_TRY(const std::int64_t local, reshard::busiest_local(reshard));
     for (Way& way : found) {
@@ -95,41 +92,6 @@ class Pricer {
     }
     const std::vector<std::string> used = rates_.take_used();
     for (Way& way : found) way.used = used;
-    return found;
-  }
-
-  Result<std::vector<Way>> fabric_exchanges(const reshard::Reshard& reshard,
-                                            const reshard::ReshardCost& cost) {
-    const reshard::FabricCost& fabric = *cost.fabric;
-    std::vector<Way> found;
-    const auto add = [&](const std::string& name, std::int64_t cycles, std::string term) {
-      found.push_back({name,
-                       {{Step::Kind::kExchange, rates_.seconds(static_cast<double>(cycles)),
-                         cost.bytes, name, std::move(term), "", static_cast<double>(cycles)}}});
-    };
-    if (!reshard.physical().fabric->static_routes) {
-      const bool by_link =
-          fabric.max_link_wavelets + fabric.longest_distance >= fabric.max_ramp_wavelets;
-      add("header-routed", fabric.cycles, by_link ? "link" : "receive");
-      return found;
-    }
-    TESSERA_TRY(const reshard::Schedules schedules, reshard::schedules_of(reshard));
-    for (const reshard::ScheduleCost& schedule : schedules.costs) {
-      const auto longest =
-          std::max_element(schedule.phases.begin(), schedule.phases.end(),
-                           [](const auto& x, const auto& y) { return x.cycles < y.cycles; });
-      add(schedule.name(), schedule.cycles,
-          longest == schedule.phases.end() ? "latency" : longest->name);
-    }
-    if (found.empty()) {
-      std::string why;
-      for (const reshard::LeftOut& left : schedules.left_out) {
-        why += cat(why.empty() ? "" : "; ", left.name, ": ", left.why);
-      }
-      rates_.lacks(cat("a schedule of few colours (", why, ")"));
-      found.push_back({"unknown", {}});
-      found.back().steps.push_back({Step::Kind::kExchange, std::nullopt, cost.bytes, "", "", ""});
-    }
     return found;
   }
 
@@ -177,14 +139,14 @@ class Pricer {
       }
     }
     if (routes == nullptr || !reached(traffic, *routes)) {
-      rates_.lacks(routes == nullptr ? model_.why_no_routes() : unreached());
+      rates_.lacks(routes == nullptr ? model_.why_no_routes() : figures_.unreached());
       found.push_back({"unknown", {}});
       found.back().steps.push_back(
           {Step::Kind::kExchange, std::nullopt, traffic.bytes, "", "", ""});
       return found;
     }
     tables_.emplace(model_.tables(), machine_, *routes);
-    name_missing(*routes);
+    figures_.name_missing(*routes);
     if (keeps_shares(ends_.a.placement) && !keeps_shares(ends_.b.placement)) {
       work_.reduced_per_cycle =
           rates_.reduced_per_cycle(ends_.a.placement.atom().storage).value_or(0);
@@ -196,16 +158,37 @@ class Pricer {
     }
     for (const bool packed : {false, true}) {
       // Packing saves transactions, and nothing else; it takes processors on both sides.
-      if (packed && (!is_of_places(ends_.memory_a) || !is_of_places(ends_.memory_b))) continue;
+      if (packed &&
+          (!is_of_places(machine_, ends_.memory_a) || !is_of_places(machine_, ends_.memory_b)))
+        continue;
       if (packed && found.front().network->dominated_by != fabric::Term::kIssue) continue;
       if (packed && traffic.in_one_piece()) continue;
-      TESSERA_TRY(Way way, exchange(traffic, *routes, packed));
+      TESSERA_TRY(Way way, exchange(traffic, *routes, packed ? Manner::kPacked : Manner::kDirect));
       found.push_back(std::move(way));
     }
+    TESSERA_CHECK_OK(add_through_routers(traffic, *routes, found));
     if (reshard != nullptr) {
       TESSERA_CHECK_OK(add_collectives(traffic, *reshard, ends, found));
     }
     return found;
+  }
+
+  /// Through all routers of a shared memory, where the nearest ones limit the exchange: what leaves
+  /// the memory leaves its ports, and what enters it enters them.
+  Status add_through_routers(const Traffic& traffic, const fabric::Topology& routes,
+                             std::vector<Way>& found) {
+    const fabric::Term term = found.front().network->dominated_by;
+    if (term == fabric::Term::kMemory || term == fabric::Term::kLatency) return ok_status();
+    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
+      if (is_of_places(machine_, memory) || machine_.memory[memory].at.empty()) continue;
+      routers_ = ThroughRouters::of(
+          machine_, memory, static_cast<std::int32_t>(EndpointNumbers(machine_).first(memory)));
+      if (!routers_) continue;
+      TESSERA_TRY(Way way, exchange(traffic, routes, Manner::kThroughRouters));
+      found.push_back(std::move(way));
+      return ok_status();
+    }
+    return ok_status();
   }
 
   Result<bool> nothing_changes() const { return is_same(machine_, ends_.a, ends_.b); }
@@ -241,10 +224,10 @@ class Pricer {
         rates_.take_used();
         continue;
       }
-      use_memories();
+      figures_.use_memories();
       for (const fabric::Travel& travel : collective.travels) {
-        use_travel(travel);
-        name_missing(travel, way);
+        figures_.use_travel(travel);
+        figures_.name_missing(travel, way);
       }
       way.used = rates_.take_used();
       found.push_back(std::move(way));
@@ -252,108 +235,9 @@ class Pricer {
     return ok_status();
   }
 
-  /// The memory without a router that the move uses.
-  std::string unreached() const {
-    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
-      const target::MemorySpace& space = machine_.memory[memory];
-      if (space.owner == target::MemorySpace::Owner::kPlace || !space.at.empty()) continue;
-      return cat("/memory/", memory, "/at: the routers at which ", space.name, " is reached");
-    }
-    return "/memory: the routers at which a memory is reached";
-  }
-
-  bool is_of_places(std::size_t memory) const {
-    return machine_.memory[memory].owner == target::MemorySpace::Owner::kPlace;
-  }
   bool is_banked(std::size_t memory) const {
     const target::MemorySpace& space = machine_.memory[memory];
     return space.owner == target::MemorySpace::Owner::kBank && !space.at.empty();
-  }
-
-  /// Names the bandwidths that an exchange needs and the machine does not give. It is priced
-  /// without them: they limit nothing then.
-  void name_missing(const fabric::Topology& routes) {
-    const auto need = [&](std::size_t memory, const target::Bandwidth& bandwidth,
-                          std::string_view field) {
-      const target::MemorySpace& space = machine_.memory[memory];
-      if (bandwidth.known() || (ends_.memory_a == ends_.memory_b && space.mixed.known())) return;
-      rates_.lacks(cat("/memory/", memory, "/", field, ": how fast ", space.name, " is"));
-    };
-    need(ends_.memory_a, machine_.memory[ends_.memory_a].read, "read");
-    need(ends_.memory_b, machine_.memory[ends_.memory_b].write, "write");
-    for (std::int64_t n = 0; n < routes.networks(); ++n) {
-      const std::string& why = routes.why_left_out(n);
-      if (why.empty()) continue;
-      rates_.lacks(cat("/mesh/", machine_.mesh.size() - 1, "/networks/", n, ": ", why));
-    }
-  }
-
-  /// Names the figures that a mechanism lacks. They count as 0, or as those of a link, so a way
-  /// that was not chosen would only be longer with them.
-  void name_missing(const fabric::Travel& travel, Way& way) const {
-    if (travel.mechanism < 0) return;
-    const target::Mechanism& mechanism =
-        machine_.mesh.back().mechanisms[static_cast<std::size_t>(travel.mechanism)];
-    const auto figure = [&](const std::optional<double>& value, std::string_view field) {
-      if (value) return;
-      way.missing.push_back(cat("/mesh/", machine_.mesh.size() - 1, "/mechanisms/",
-                                travel.mechanism, "/", field, ": of ", mechanism.name));
-    };
-    figure(mechanism.overhead_cycles, "overhead_cycles");
-    figure(mechanism.issue_cycles, "issue_cycles");
-    figure(mechanism.bytes_per_cycle, "bytes_per_cycle");
-  }
-
-  /// The figures of the memories that an exchange reads from and writes to.
-  void use_memories() {
-    const auto use = [&](std::size_t memory, const target::Bandwidth& bandwidth,
-                         std::string_view field) {
-      if (bandwidth.known()) rates_.uses(cat("/memory/", memory, "/", field));
-    };
-    use(ends_.memory_a, machine_.memory[ends_.memory_a].read, "read");
-    use(ends_.memory_b, machine_.memory[ends_.memory_b].write, "write");
-    for (const std::size_t memory : {ends_.memory_a, ends_.memory_b}) {
-      if (!is_of_places(memory)) rates_.uses(cat("/memory/", memory, "/at"));
-    }
-  }
-
-  /// The links between devices, if a message uses them.
-  void use_links_between_devices(const fabric::Topology& routes,
-                                 std::span<const fabric::Message> messages) {
-    const auto device_of = [&](std::int32_t number) -> std::int64_t {
-      const fabric::Endpoint end = routes.endpoint(number);
-      if (end.kind == fabric::Endpoint::Kind::kPlace) {
-        return number / (machine_.places() / machine_.devices());
-      }
-      if (end.kind == fabric::Endpoint::Kind::kShared) return 0;
-      return end.number / *machine_.memory[static_cast<std::size_t>(end.memory)].banks;
-    };
-    const bool crosses =
-        machine_.devices() > 1 &&
-        std::any_of(messages.begin(), messages.end(), [&](const fabric::Message& message) {
-          return device_of(message.source) != device_of(message.destination);
-        });
-    if (!crosses) return;
-    for (std::size_t level = 0; level + 1 < machine_.mesh.size(); ++level) {
-      rates_.uses(cat("/mesh/", level, "/gateways"));
-      for (const char* figure :
-           {"/hop_seconds", "/hop_cycles", "/bytes_per_second", "/bits_per_cycle", "/links"}) {
-        rates_.uses(cat("/mesh/", level, "/networks/0", figure));
-      }
-    }
-  }
-
-  void use_network(std::size_t network) {
-    const std::string path = cat("/mesh/", machine_.mesh.size() - 1, "/networks/", network);
-    for (const char* figure : {"/hop_cycles", "/bits_per_cycle", "/ramp_cycles"}) {
-      rates_.uses(path + figure);
-    }
-  }
-
-  void use_travel(const fabric::Travel& travel) {
-    use_network(static_cast<std::size_t>(travel.network));
-    if (travel.mechanism < 0) return;
-    rates_.uses(cat("/mesh/", machine_.mesh.size() - 1, "/mechanisms/", travel.mechanism));
   }
 
   static bool reached(const Traffic& traffic, const fabric::Topology& routes) {
@@ -363,8 +247,12 @@ class Pricer {
                        });
   }
 
-  Result<Way> exchange(const Traffic& traffic, const fabric::Topology& routes, bool packed) {
+  /// How the messages of an exchange travel.
+  enum class Manner : std::uint8_t { kDirect, kPacked, kThroughRouters };
+
+  Result<Way> exchange(const Traffic& traffic, const fabric::Topology& routes, Manner manner) {
     std::vector<fabric::Message> messages = traffic.messages;
+    const bool packed = manner == Manner::kPacked;
     if (packed) {
       for (fabric::Message& message : messages) message.transactions = 1;
     }
@@ -373,15 +261,17 @@ class Pricer {
       work_.through->add_inside(ends_.memory_b, traffic.local_bytes, traffic.max_local_bytes,
                                 messages);
     }
+    if (manner == Manner::kThroughRouters) routers_->apply(messages);
     TESSERA_TRY(fabric::BestTravel best, (*tables_)->network.best(messages));
-    use_travel(best.travel);
-    use_memories();
-    use_links_between_devices(routes, messages);
-    const std::string name = work_.through != nullptr
-                                 ? "through places"
+    figures_.use_travel(best.travel);
+    figures_.use_memories();
+    figures_.use_links_between_devices(routes, messages);
+    const std::string name = work_.through != nullptr ? "through places"
+                             : manner == Manner::kThroughRouters
+                                 ? "through all routers"
                                  : cat(packed ? "packed " : "", name_of(best.travel));
     Way way{name, {}, std::move(best.cost)};
-    name_missing(best.travel, way);
+    figures_.name_missing(best.travel, way);
     const double memory = work_.places.memory_cycles(messages, **tables_);
     if (memory > way.network->cycles) {
       way.network->cycles = memory;
@@ -428,40 +318,13 @@ class Pricer {
   const Machine& machine_;
   const Ends& ends_;
   Rates& rates_;
+  ExchangeFigures figures_;
   RoundWork work_;
+  std::optional<ThroughRouters> routers_;         ///< of a memory that has several
   std::optional<PriceTablesPool::Lease> tables_;  ///< where there are routes
 };
 
 }  // namespace
-
-namespace {
-
-std::optional<double> total(const std::vector<Step>& steps, std::optional<double> Step::* time) {
-  double sum = 0;
-  for (const Step& step : steps) {
-    if (!(step.*time)) return std::nullopt;
-    sum += *(step.*time);
-  }
-  return sum;
-}
-
-}  // namespace
-
-std::optional<double> total_seconds(const std::vector<Step>& steps) {
-  return total(steps, &Step::seconds);
-}
-std::optional<double> total_cycles(const std::vector<Step>& steps) {
-  return total(steps, &Step::cycles);
-}
-
-bool is_cheaper(const Way& x, const Way& y) {
-  const std::optional<double> seconds_x = total_seconds(x.steps);
-  const std::optional<double> seconds_y = total_seconds(y.steps);
-  if (seconds_x || seconds_y) return seconds_x && (!seconds_y || *seconds_x < *seconds_y);
-  const std::optional<double> cycles_x = total_cycles(x.steps);
-  const std::optional<double> cycles_y = total_cycles(y.steps);
-  return cycles_x && (!cycles_y || *cycles_x < *cycles_y);
-}
 
 Result<std::vector<Way>> exchange_ways(const MoveModel& model, const Ends& ends, Rates& rates) {
   TESSERA_TRY(std::vector<Way> found, Pricer(model, ends, rates).ways());

@@ -5,8 +5,9 @@
 #include <cmath>
 
 #include "tessera/base/text.h"
+#include "tessera/moves/counted_move.h"
+#include "tessera/moves/endpoints.h"
 #include "tessera/moves/stored.h"
-#include "tessera/moves/traffic.h"
 #include "tessera/notation/same_places.h"
 #include "tessera/notation/tensor_fit.h"
 #include "tools/files/mapped_file.h"

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tessera/base/text.h"
+#include "tessera/moves/endpoints.h"
 #include "tools/reshard/reshard_print.h"
 
 namespace tessera::tools {

@@ -272,16 +272,22 @@ Status add_memories(const Machine& machine, Topology::Parts& parts) {
   return ok_status();
 }
 
-/// For the endpoints up to the first that has several routers.
+/// For the endpoints up to the first that has several routers, or one on each of several devices.
 void add_pair_tables(Topology::Parts& parts) {
-  if (parts.devices != 1) return;
-  std::vector<std::int64_t> routers;
-  for (const Spot& spot : parts.places) routers.push_back(spot.router);
+  const bool any = std::any_of(
+      parts.inner.begin(), parts.inner.end(),
+      [&](const InnerNetwork& inner) { return PairTable::fits(inner.grid, parts.devices); });
+  if (!any) return;
+  std::vector<PairTable::End> ends;
+  for (const Spot& spot : parts.places) ends.push_back({spot.device, spot.router});
   for (const MemoryEnd& end : parts.memories) {
-    if (end.count != 1) break;
-    routers.push_back(parts.alternatives[end.first].router);
+    if (end.ports() != 1) break;
+    const std::int64_t device = std::max(end.device, 0);
+    ends.push_back({device, parts.alternatives[end.first].router});
   }
-  for (InnerNetwork& inner : parts.inner) inner.pairs = PairTable::of(inner.grid, routers);
+  for (InnerNetwork& inner : parts.inner) {
+    inner.pairs = PairTable::of(inner.grid, parts.devices, ends);
+  }
 }
 
 }  // namespace

@@ -94,8 +94,8 @@ class LineLoads {
   }
   const LinkLines& lines() const { return lines_; }
 
-  /// The links of one line between two of its coordinates, as positions: found once, to be added to
-  /// often.
+  /// The links of one line between two of its coordinates, as positions in a device: found once, to
+  /// be added to often.
   struct Interval {
     std::uint32_t first = 0;  ///< of the line
     std::uint32_t count = 0;  ///< of the line; 0: no links
@@ -111,13 +111,15 @@ class LineLoads {
             static_cast<std::uint32_t>(first + (steps.up ? from : to)),
             static_cast<std::uint32_t>(first + (steps.up ? to : from))};
   }
-  /// Adds to an interval of device 0.
-  void add(const Interval& interval, const Load& load) {
+  /// Adds to an interval of a device.
+  void add(std::int64_t device, const Interval& interval, const Load& load) {
     if (interval.count == 0) return;
-    note(interval.first, interval.count);
-    loads_[interval.low] += load;
-    loads_[interval.high] -= load;
-    if (interval.high < interval.low) loads_[interval.first] += load;
+    const std::int64_t first = device * lines_.slots;
+    Load* const loads = loads_.data() + first;
+    note(first + interval.first, interval.count);
+    loads[interval.low] += load;
+    loads[interval.high] -= load;
+    if (interval.high < interval.low) loads[interval.first] += load;
   }
 
  protected:

@@ -228,8 +228,9 @@ void MessageSums::add_plain() {
     port.sent += from.sent + from.sent_packets * header;
     port.received += from.received + from.received_packets * header;
   }
-  plain_->for_each_entry(
-      [&](std::uint32_t entry, std::int64_t added) { inner.add(intervals_[entry], added); });
+  plain_->for_each_entry([&](std::int64_t device, std::uint32_t entry, std::int64_t added) {
+    inner.add(device, intervals_[entry], added);
+  });
 }
 
 Status MessageSums::add(std::span<const Message> all, bool reads) {

@@ -9,7 +9,9 @@
 namespace tessera::fabric {
 namespace {
 
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 14;  // more are slower than no table
+// More are slower than no table: of one device, and of all.
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 14;
+constexpr std::int64_t kMostOfDevices = std::int64_t{1} << 18;
 
 // Limits of plain messages, so that sums over kMost of them need no checks: bytes, packets and
 // header bytes of one message, and steps of a route, which are fewer than the entries.
@@ -20,15 +22,23 @@ constexpr std::int64_t kMostHeader = std::int64_t{1} << 16;
 
 }  // namespace
 
-PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& routers) {
-  PairTable table;
+bool PairTable::fits(const Grid& grid, std::int64_t devices) {
   const std::size_t axes = grid.axes.size();
-  if (grid.all_to_all || axes == 0 || axes > 2) return table;
+  if (grid.all_to_all || axes == 0 || axes > 2 || grid.routers > kMostEntries) return false;
+  const std::int64_t lines = grid.axes.back().extent + (axes == 2 ? grid.axes.front().extent : 1);
+  const std::int64_t entries = grid.routers * lines;
+  return entries <= kMostEntries && devices <= kMostOfDevices / entries;
+}
+
+PairTable PairTable::of(const Grid& grid, std::int64_t devices, const std::vector<End>& ends) {
+  PairTable table;
+  if (!fits(grid, devices)) return table;
+  const std::size_t axes = grid.axes.size();
   const GridAxis along = grid.axes.back();
   const GridAxis across = axes == 2 ? grid.axes.front() : GridAxis{};
   const std::int64_t cols = along.extent;
   const std::int64_t rows = across.extent;
-  if (grid.routers > kMostEntries || grid.routers * (cols + rows) > kMostEntries) return table;
+  table.devices = static_cast<std::uint32_t>(devices);
   table.cols = static_cast<std::uint32_t>(cols);
   table.rows = static_cast<std::uint32_t>(rows);
   const auto add_steps = [&](const GridAxis& axis, std::int64_t lines) {
@@ -46,19 +56,20 @@ PairTable PairTable::of(const Grid& grid, const std::vector<std::int64_t>& route
   table.along_entries = table.steps.size();
   add_steps(across, cols);
   const bool along_first = grid.order.front() == axes - 1;
-  table.ends.reserve(routers.size());
-  for (const std::int64_t router : routers) {
-    const auto row = static_cast<std::uint32_t>(router / cols);
-    const auto col = static_cast<std::uint32_t>(router % cols);
+  table.ends.reserve(ends.size());
+  for (const End& end : ends) {
+    const auto row = static_cast<std::uint32_t>(end.router / cols);
+    const auto col = static_cast<std::uint32_t>(end.router % cols);
     const auto width = static_cast<std::uint32_t>(cols);
     const auto height = static_cast<std::uint32_t>(rows);
     // The line along is a row, that of the end at which the route takes columns; the line across is
     // a column, that of the other end.
     const std::uint32_t row_line = row * width * width;
     const std::uint32_t col_line = col * height * height;
-    table.ends.push_back({col * width + (along_first ? row_line : 0),
-                          row * height + (along_first ? 0 : col_line),
-                          col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0)});
+    table.ends.push_back(
+        {col * width + (along_first ? row_line : 0), row * height + (along_first ? 0 : col_line),
+         col + (along_first ? 0 : row_line), row + (along_first ? col_line : 0),
+         static_cast<std::uint32_t>(end.device) * static_cast<std::uint32_t>(table.steps.size())});
   }
   return table;
 }
@@ -71,7 +82,7 @@ PlainMessages::PlainMessages(const PairTable& table, const LinkFacts& link, std:
                         : std::min(link.packet_bytes, std::int64_t{1} << kByteBits)),
       places_(static_cast<std::uint32_t>(places)),
       ends_(std::ssize(table.ends)),
-      bytes_(table.steps.size()) {}
+      bytes_(table.steps.size() * table.devices) {}
 
 void PlainMessages::clear() {
   last_ = {};
@@ -104,6 +115,7 @@ std::size_t PlainMessages::add(std::span<const Message> messages, bool reads) {
     const std::int64_t size = message.bytes;
     const std::int64_t pieces = message.transactions;
     if (from >= known || to >= known || std::min(from, to) >= places_ ||
+        parts[from].first != parts[to].first ||
         (static_cast<std::uint64_t>(size) >> kByteBits) != 0 ||
         (static_cast<std::uint64_t>(pieces - 1) >> kPacketBits) != 0) {
       break;
@@ -125,7 +137,8 @@ std::size_t PlainMessages::add(std::span<const Message> messages, bool reads) {
     const std::uint32_t across = across_first + parts[from].across_from + parts[to].across_to;
     const std::int64_t wire = size + packets * header;
     sums.wire += wire;
-    for (const std::uint32_t entry : {along, across}) {
+    const std::uint32_t first = parts[from].first;
+    for (const std::uint32_t entry : {first + along, first + across}) {
       if (bytes_[entry] == 0 && wire > 0) entries_.push_back(entry);
       bytes_[entry] += wire;
     }

@@ -12,8 +12,9 @@
 
 namespace tessera::fabric {
 
-/// Where to add up the bytes of messages inside one device by (line, from, to): one entry for every
-/// pair of routers of every line along either axis of a mesh or torus, or of a ring.
+/// Where to add up the bytes of messages inside a device by (line, from, to): one entry for every
+/// pair of routers of every line along either axis of a mesh or torus, or of a ring. Each device
+/// has entries of its own, one after the other.
 ///
 /// A route of two axes goes along one line of each. Which entry that is of an axis is the sum of a
 /// number that the source decides and one that the destination decides. Example: rows x columns,
@@ -33,19 +34,29 @@ struct PairTable {
     std::uint32_t across_from = 0;
     std::uint32_t along_to = 0;
     std::uint32_t across_to = 0;
+    std::uint32_t first = 0;  ///< the first entry of its device
   };
 
-  std::vector<Parts> ends;         ///< of the endpoints with one router, from 0 on
-  std::vector<PackedSteps> steps;  ///< of each entry: those of the last axis, then the others
-  std::size_t along_entries = 0;   ///< of the last axis
+  std::vector<Parts> ends;  ///< of the endpoints with one router, from 0 on
+  /// Of each entry of a device: those of the last axis, then the others.
+  std::vector<PackedSteps> steps;
+  std::uint32_t devices = 1;
+  std::size_t along_entries = 0;  ///< of the last axis
   std::uint32_t cols = 1;
   std::uint32_t rows = 1;
 
   bool present() const { return !steps.empty(); }
-  /// Not present if the lines are too long for tables. `routers` is that of each endpoint.
-  static PairTable of(const Grid& grid, const std::vector<std::int64_t>& routers);
+  /// Where an endpoint is.
+  struct End {
+    std::int64_t device = 0;
+    std::int64_t router = 0;
+  };
+  /// False if the lines are too long for tables, or the devices too many.
+  static bool fits(const Grid& grid, std::int64_t devices);
+  /// Not present where it does not fit.
+  static PairTable of(const Grid& grid, std::int64_t devices, const std::vector<End>& ends);
 
-  /// What an entry stands for.
+  /// What an entry of a device stands for.
   struct Pair {
     bool along = false;  ///< on a line of the last axis
     std::int64_t line = 0;
@@ -60,7 +71,8 @@ struct PairTable {
   }
 };
 
-/// The sums of messages of moderate size between endpoints of the table, one of them a place.
+/// The sums of messages of moderate size between endpoints of the table that are on one device, one
+/// of them a place.
 class PlainMessages {
  public:
   /// Endpoints below `places` are places.
@@ -103,10 +115,14 @@ class PlainMessages {
   const Range& there() const { return there_; }
   const Range& there_and_back() const { return there_and_back_; }
   const ListedLoads<End>& ends() const { return ends_; }
-  /// Calls visit(entry, bytes) for each entry of the table with bytes, headers included.
+  /// Calls visit(device, entry of the device, bytes) for each entry with bytes, headers included.
   template <typename Visit>
   void for_each_entry(const Visit& visit) const {
-    for (const std::uint32_t entry : entries_) visit(entry, bytes_[entry]);
+    const auto of_device = static_cast<std::uint32_t>(table_.steps.size());
+    for (const std::uint32_t entry : entries_) {
+      const std::uint32_t device = table_.devices == 1 ? 0 : entry / of_device;
+      visit(device, entry - device * of_device, bytes_[entry]);
+    }
   }
 
  private:

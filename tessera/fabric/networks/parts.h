@@ -39,7 +39,7 @@ struct InnerNetwork {
   std::int64_t first_port = 0;  ///< the link of port 0: out, then in
   /// Of each router, if the network is a mesh, torus or ring of one or two axes; else empty.
   std::vector<Cell> cells;
-  PairTable pairs;  ///< of the places of a single device; else not present
+  PairTable pairs;  ///< not present where lines are long or devices many
 
   /// Links between two routers of a device.
   std::int64_t distance(std::int64_t from, std::int64_t to) const {

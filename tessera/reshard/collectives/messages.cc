@@ -39,7 +39,7 @@ Status for_each_message(const Collective& collective, const Schedule& schedule, 
   }
   const BlockSizes sizes(collective, schedule);
   std::vector<RoundMessage> messages;
-  list_messages(collective, sizes, schedule.round(round), messages);
+  list_messages(MemberPlaces(collective), sizes, schedule.round(round), messages);
   for (const RoundMessage& message : messages) TESSERA_CHECK_OK(visit(message));
   return ok_status();
 }
@@ -82,10 +82,20 @@ BlockSizes::BlockSizes(const Collective& collective, const Schedule& schedule)
   if (equal && !sizes_.empty()) same_ = sizes_.front();
 }
 
-void list_messages(const Collective& collective, const BlockSizes& sizes, const BlockRound& sends,
+MemberPlaces::MemberPlaces(const Collective& collective)
+    : groups_(collective.groups), members_(collective.members) {
+  places_.reserve(static_cast<std::size_t>(groups_ * members_));
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    for (std::int64_t member = 0; member < members_; ++member) {
+      places_.push_back(collective.place(group, member));
+    }
+  }
+}
+
+void list_messages(const MemberPlaces& places, const BlockSizes& sizes, const BlockRound& sends,
                    std::vector<RoundMessage>& messages) {
   messages.clear();
-  for (std::int64_t group = 0; group < collective.groups; ++group) {
+  for (std::int64_t group = 0; group < places.groups(); ++group) {
     for (const BlockSend& send : sends) {
       RoundMessage message;
       message.pieces = 0;
@@ -103,8 +113,8 @@ void list_messages(const Collective& collective, const BlockSizes& sizes, const 
         message.pieces += elements > 0 ? 1 : 0;
       }
       if (message.elements == 0) continue;
-      message.source = collective.place(group, send.from);
-      message.destination = collective.place(group, send.to);
+      message.source = places.place(group, send.from);
+      message.destination = places.place(group, send.to);
       messages.push_back(message);
     }
   }

@@ -51,9 +51,26 @@ class BlockSizes {
   std::vector<std::int64_t> sizes_;
 };
 
+/// The physical numbers of the places of a collective, found once for all rounds.
+class MemberPlaces {
+ public:
+  explicit MemberPlaces(const Collective& collective);
+  std::int64_t place(std::int64_t group, std::int64_t member) const {
+    return places_[static_cast<std::size_t>(group * members_ + member)];
+  }
+  std::int64_t groups() const { return groups_; }
+  /// Group by group.
+  const std::vector<std::int64_t>& all() const { return places_; }
+
+ private:
+  std::int64_t groups_ = 1;
+  std::int64_t members_ = 1;
+  std::vector<std::int64_t> places_;
+};
+
 /// The messages of the sends of one round, as for_each_message visits them; replaces what is in
 /// `messages`.
-void list_messages(const Collective& collective, const BlockSizes& sizes, const BlockRound& sends,
+void list_messages(const MemberPlaces& places, const BlockSizes& sizes, const BlockRound& sends,
                    std::vector<RoundMessage>& messages);
 
 }  // namespace tessera::reshard
