@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/reshard/reshard_print.h"
+#include "tools/terminal/times.h"
 
 namespace tessera::tools {
 namespace {
