@@ -93,10 +93,14 @@ Status Division::follow(const Access& access, const Form& operand) {
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const std::optional<WindowDim> window = window_dim(loops_, access.dims[d], operand.shape[d]);
     if (!window) continue;
-    narrowed.dims[d] = {};
     Blocks blocks;
     const HowDivided how = division_of(operand, static_cast<int>(d), blocks);
-    if (how == HowDivided::kOtherwise) unknown.assign(unknown.size(), true);
+    if (how == HowDivided::kOtherwise) {
+      // Where windows can be whole on a place, positions are where the element of one tap is.
+      narrowed.dims[d] = at(window->position, window->stride) + access.dims[d].start;
+      continue;
+    }
+    narrowed.dims[d] = {};
     if (how != HowDivided::kBlocks) continue;
     unknown[static_cast<std::size_t>(blocks.axis)] = true;
     // As many blocks of positions as of the dim.
@@ -138,6 +142,29 @@ Status Division::follow(const Access& access, const Form& operand) {
     if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) replicas_.push_back(fill);
   }
   return ok_status();
+}
+
+void Division::reduce_over(const Fill& shares) {
+  std::size_t best = loops_.factors.size();
+  for (std::size_t f = 0; f < loops_.factors.size(); ++f) {
+    const Factor& factor = loops_.factors[f];
+    const bool reduces = factor.kind == FactorKind::kReduce && factor.extent > 1 &&
+                         factor.reduction == shares.reduction;
+    const bool is_divided = std::ranges::any_of(form_.folds, [&](const Fold& fold) {
+      return std::ranges::find(fold.terms, static_cast<int>(f), &Term::dim) != fold.terms.end();
+    });
+    if (!reduces || is_divided) continue;
+    if (best == loops_.factors.size() || factor.extent > loops_.factors[best].extent) best = f;
+  }
+  if (best == loops_.factors.size()) return;
+  const std::int64_t extent = loops_.factors[best].extent;
+  const std::int64_t width = ceil_div(extent, shares.count);
+  Fold fold{
+      {Term{static_cast<int>(best), 1}},
+      0,
+      {{width, ceil_div(extent, width), Target::mesh(shares.axis), shares.stride, Cause::kGrid}}};
+  if (width > 1) fold.cuts.push_back({1, width, Target::nothing(), 1, Cause::kAlignment});
+  add(std::move(fold));
 }
 
 Result<WorkMap> Division::finish() && {

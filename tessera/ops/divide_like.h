@@ -24,6 +24,10 @@ class Division {
   /// must stay whole, is left out.
   Status follow(const Access& access, const Form& operand);
 
+  /// Divides the largest factor that is reduced in this way over the coordinates of shares, unless
+  /// something divides these already.
+  void reduce_over(const Fill& shares);
+
   /// What nothing divides of a mesh axis is fixed where an operand is; otherwise the work is
   /// repeated on the replicas of an operand, or on the whole axis if it has no digits.
   Result<WorkMap> finish() &&;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/base/dtype.h"
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
 #include "tessera/graph/op.h"
@@ -87,11 +88,23 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
+/// Memory that a kernel needs beside its operands while it runs: an element of `dtype` for each
+/// combination of values that a place has of these factors.
+/// Example: a product of bf16 matrices adds up in f32, one number for each i and j.
+struct Buffer {
+  std::string name;  ///< "accumulator"
+  std::vector<int> factors;
+  DType dtype = DType::kF32;
+};
+
 /// The loops of a call.
 struct Loops {
   std::vector<Factor> factors;
   std::vector<std::optional<Access>> inputs;  ///< empty for an input that is left out
   std::vector<Access> outputs;
+  /// What kernels of the straightforward kind keep: sums in a wide type where they are added up
+  /// from several parts, statistics of rows. Halos and panels depend on layouts (scratch.h).
+  std::vector<Buffer> scratch;
 
   /// The extents of the factors.
   Result<Shape> iterations() const;

@@ -9,6 +9,7 @@
 #include "tessera/base/result.h"
 #include "tessera/graph/op.h"
 #include "tessera/layout/layout.h"
+#include "tessera/ops/kernels.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/supply.h"
 #include "tessera/ops/work_map.h"
@@ -28,6 +29,9 @@ struct Alternative {
   std::vector<std::optional<Layout>> inputs;  ///< empty for inputs that are left out
   std::vector<bool> changed;                  ///< differ from what was asked
   std::int64_t bytes = 0;  ///< of the changed ones, on all places that hold some of them
+  /// What the moves to them take on a machine, one after the other; prices.h fills it in.
+  std::optional<double> seconds = std::nullopt;
+  std::optional<double> cycles = std::nullopt;  ///< may be known where seconds are not
 };
 
 struct Answer {
@@ -48,11 +52,17 @@ struct Answer {
 ///
 /// Legal means: every place holds what it reads, but for halos, which are reported and have to be
 /// exchanged before; and if an output layout is asked, every place has the elements that it should
-/// have. Shares of sums are legal results: the output layout is then partial.
+/// have. Shares of sums are legal results: the output layout is then partial. Shares are legal
+/// inputs where the op may run on them (shares_of_sums.h).
+///
+/// Inside a place, an output keeps the tiles, sticks and order of the input with the most dims
+/// (memory_order.h); otherwise it is row-major.
+///
+/// With kernels, operands may also lie where these bring them from.
 ///
 /// Errors: kNotSupported for ops without loops; kMeshMismatch; kShapeMismatch for a layout of
 /// another shape than the operand's.
-Result<Answer> propagate(const Question& question);
+Result<Answer> propagate(const Question& question, const Kernels& kernels = {});
 
 /// The mesh axes over which a layout is partial, and how it is reduced.
 struct PartialAxis {

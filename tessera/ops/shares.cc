@@ -2,9 +2,9 @@
 #include "tessera/ops/shares.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -13,6 +13,7 @@
 #include "tessera/layout/layout.h"
 #include "tessera/layout/places.h"
 #include "tessera/ops/supply.h"
+#include "tessera/ops/touched.h"
 
 namespace tessera::ops {
 namespace {
@@ -98,89 +99,6 @@ void join(std::vector<Box>& boxes) {
   if (boxes[0].from.empty()) boxes.resize(1);
 }
 
-/// The half-open interval of start + Σ coef·f over a box of iterations.
-Range interval(const DimAccess& dim, const Box& box) {
-  Range range{dim.start, dim.start + 1};
-  for (const Term& term : dim.terms) {
-    const auto f = static_cast<std::size_t>(term.dim);
-    const std::int64_t first = term.coef * box.from[f];
-    const std::int64_t last = term.coef * (box.to[f] - 1);
-    range.from += std::min(first, last);
-    range.to += std::max(first, last);
-  }
-  return range;
-}
-
-/// How many indices of [0, extent) the sum start + Σ coef·f takes over a box of iterations: an
-/// interval has as many as its length, a stride or digits with gaps fewer.
-std::int64_t distinct(const DimAccess& dim, const Box& box, std::int64_t extent) {
-  struct Steps {
-    std::int64_t step;
-    std::int64_t count;
-  };
-  std::vector<Steps> sums;
-  std::int64_t first = dim.start;
-  for (const Term& term : dim.terms) {
-    const auto f = static_cast<std::size_t>(term.dim);
-    const std::int64_t count = box.to[f] - box.from[f];
-    first += term.coef * (term.coef > 0 ? box.from[f] : box.to[f] - 1);
-    if (count > 1) sums.push_back({std::abs(term.coef), count});
-  }
-  std::ranges::sort(sums, {}, &Steps::step);
-  std::int64_t run = 1;   // the indices of each contiguous run
-  std::int64_t runs = 1;  // how many there are, `reach` from the first to the end of the last
-  std::int64_t reach = 1;
-  bool is_exact = true;
-  for (const Steps& sum : sums) {
-    if (runs == 1 && sum.step <= run) {
-      run += sum.step * (sum.count - 1);
-      reach = run;
-      continue;
-    }
-    is_exact = is_exact && sum.step >= reach;  // copies of what is there side by side
-    runs *= sum.count;
-    reach += sum.step * (sum.count - 1);
-  }
-  const Range inside{std::max<std::int64_t>(first, 0), std::min(first + reach, extent)};
-  const std::int64_t length = std::max<std::int64_t>(inside.to - inside.from, 0);
-  if (!is_exact || runs == 1) return length;
-  if (length == reach) return run * runs;
-  if (sums.size() > 1 || sums.empty()) return length;
-  // One stride that is cut off: indices first + step·k inside.
-  const std::int64_t step = sums[0].step;
-  return floor_div(inside.to - 1 - first, step) - floor_div(inside.from - 1 - first, step);
-}
-
-/// An operand, what of it is read, and by which iterations.
-struct Operand {
-  const Access* access = nullptr;
-  const graph::TensorType* type = nullptr;
-  std::vector<Range> reading;
-
-  struct Touched {
-    Box box;                    ///< that holds them
-    std::int64_t elements = 1;  ///< of the box
-  };
-
-  /// The elements that a box of iterations reads.
-  std::optional<Touched> touched(Box iterations) const {
-    for (std::size_t f = 0; f < reading.size(); ++f) {
-      iterations.from[f] = std::max(iterations.from[f], reading[f].from);
-      iterations.to[f] = std::min(iterations.to[f], reading[f].to);
-      if (iterations.from[f] >= iterations.to[f]) return std::nullopt;
-    }
-    Touched all;
-    for (std::size_t d = 0; d < access->dims.size(); ++d) {
-      const Range range = interval(access->dims[d], iterations);
-      all.box.from.push_back(std::max<std::int64_t>(range.from, 0));
-      all.box.to.push_back(std::min(range.to, type->shape[d]));
-      if (all.box.from[d] >= all.box.to[d]) return std::nullopt;
-      all.elements *= distinct(access->dims[d], iterations, type->shape[d]);
-    }
-    return all;
-  }
-};
-
 /// An interval that moves with the place. While it is inside its bounds, or outside, its extent
 /// within them does not depend on the place.
 struct Moving {
@@ -215,8 +133,11 @@ struct Moving {
 /// Divides places that perform iterations in one pattern by the extents of what they read.
 class Sorter {
  public:
-  Sorter(const Layout& layout, std::vector<Operand> operands, std::size_t inputs)
-      : layout_(layout), operands_(std::move(operands)), inputs_(inputs) {}
+  Sorter(const Layout& layout, const Loops& loops, std::vector<TouchedOperand> operands)
+      : layout_(layout),
+        loops_(loops),
+        operands_(std::move(operands)),
+        inputs_(loops.inputs.size()) {}
 
   Status add(const PlaceSet& joined, std::int64_t iterations) {
     const PlaceSet set = by_digits(joined);
@@ -243,7 +164,7 @@ class Sorter {
       }
     }
     std::vector<Moving> moving;
-    for (const Operand& operand : operands_) {
+    for (const TouchedOperand& operand : operands_) {
       for (const Box& box : tile.boxes) watch(operand, box, shifts, moving);
     }
     std::vector<Range> loops;
@@ -257,6 +178,9 @@ class Sorter {
     idle.example = sets.front().first;
     idle.inputs.resize(inputs_);
     idle.outputs.resize(operands_.size() - inputs_);
+    idle.input_elements.resize(idle.inputs.size());
+    idle.output_elements.resize(idle.outputs.size());
+    idle.scratch_bytes.resize(loops_.scratch.size());
     shares_.push_back(std::move(idle));
   }
 
@@ -317,12 +241,12 @@ class Sorter {
     return corner_of(tile);
   }
 
-  static void watch(const Operand& operand, const Box& box,
+  static void watch(const TouchedOperand& operand, const Box& box,
                     const std::vector<std::vector<std::int64_t>>& shifts,
                     std::vector<Moving>& moving) {
     if (operand.access == nullptr) return;
     const auto add = [&](const DimAccess& dim, const Range& bounds) {
-      Moving made{interval(dim, box), bounds, {}};
+      Moving made{interval_of(dim, box), bounds, {}};
       bool moves = false;
       for (const std::vector<std::int64_t>& shift : shifts) {
         std::int64_t step = 0;
@@ -380,6 +304,23 @@ class Sorter {
     return ok_status();
   }
 
+  /// The values of the buffer's factors in some box of iterations.
+  static std::int64_t scratch_of(const Buffer& buffer, const std::vector<Box>& boxes) {
+    std::set<std::vector<std::int64_t>> different;
+    Checked elements(0);
+    for (const Box& box : boxes) {
+      std::vector<std::int64_t> range;
+      Checked here(1);
+      for (const int factor : buffer.factors) {
+        const auto f = static_cast<std::size_t>(factor);
+        range.insert(range.end(), {box.from[f], box.to[f]});
+        here *= box.to[f] - box.from[f];
+      }
+      if (different.insert(std::move(range)).second) elements += here;
+    }
+    return dtype_bytes(buffer.dtype, elements.saturated()).value_or(INT64_MAX);
+  }
+
   Status emit(const Pattern& pattern, const std::vector<Range>& loops) {
     if (++pieces_ > kMostPieces) return too_many("pieces", kMostPieces);
     PlaceSet places{pattern.set.first, {}};
@@ -398,12 +339,12 @@ class Sorter {
     share.example = places.first;
     std::vector<std::int64_t> key = {pattern.iterations};
     for (std::size_t o = 0; o < operands_.size(); ++o) {
-      const Operand& operand = operands_[o];
+      const TouchedOperand& operand = operands_[o];
       std::vector<Box> touched;
       Checked elements(0);
       for (std::size_t b = 0; operand.access != nullptr && b < pattern.boxes.size(); ++b) {
         const Box box{plus(pattern.boxes[b].from, shift), plus(pattern.boxes[b].to, shift)};
-        if (std::optional<Operand::Touched> made = operand.touched(box)) {
+        if (std::optional<Touched> made = operand.touched(box)) {
           touched.push_back(std::move(made->box));
           elements += made->elements;
         }
@@ -418,12 +359,17 @@ class Sorter {
         if (!is_one) elements += box.elements();
       }
       key.push_back(elements.saturated());
+      (o < inputs_ ? share.input_elements : share.output_elements).push_back(elements.saturated());
       if (operand.access != nullptr) {
         std::int64_t& bytes = o < inputs_ ? share.read_bytes : share.made_bytes;
         const auto more = dtype_bytes(operand.type->dtype, elements.saturated());
         bytes = (Checked(bytes) + more.value_or(INT64_MAX)).saturated();
       }
       (o < inputs_ ? share.inputs : share.outputs).push_back(std::move(touched));
+    }
+    for (const Buffer& buffer : loops_.scratch) {
+      share.scratch_bytes.push_back(scratch_of(buffer, pattern.boxes));
+      key.push_back(share.scratch_bytes.back());
     }
     const auto [found, is_new] = known_.try_emplace(std::move(key), shares_.size());
     if (is_new) shares_.push_back(std::move(share));
@@ -432,7 +378,8 @@ class Sorter {
   }
 
   const Layout& layout_;
-  std::vector<Operand> operands_;  ///< inputs, then outputs
+  const Loops& loops_;
+  std::vector<TouchedOperand> operands_;  ///< inputs, then outputs
   std::size_t inputs_;
   std::vector<Share> shares_;
   std::map<std::vector<std::int64_t>, std::size_t> known_;  ///< by work and extents
@@ -449,7 +396,7 @@ std::int64_t Share::count() const {
 
 Result<std::vector<Share>> shares_of(const graph::Call& call, const graph::Types& outputs,
                                      const Loops& loops, const WorkMap& work) {
-  std::vector<Operand> operands;
+  std::vector<TouchedOperand> operands;
   for (std::size_t i = 0; i < loops.inputs.size(); ++i) {
     operands.emplace_back();
     if (!loops.inputs[i]) continue;
@@ -464,7 +411,7 @@ Result<std::vector<Share>> shares_of(const graph::Call& call, const graph::Types
   }
   TESSERA_TRY(const Layout layout, iterations_layout(work));
   TESSERA_TRY(const std::vector<PlaceClass> classes, place_classes(layout));
-  Sorter sorter(layout, std::move(operands), loops.inputs.size());
+  Sorter sorter(layout, loops, std::move(operands));
   for (const PlaceClass& each : classes) {
     if (each.elements == 0) {
       sorter.add_idle(each.sets);

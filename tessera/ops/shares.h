@@ -25,6 +25,11 @@ struct Share {
   Place example;
   std::vector<std::vector<Box>> inputs;   ///< what it reads, per input; empty for absent ones
   std::vector<std::vector<Box>> outputs;  ///< what it makes, or contributes to
+  /// How many elements of the boxes it reads or makes: fewer than the boxes have where it passes
+  /// over some of them.
+  std::vector<std::int64_t> input_elements;
+  std::vector<std::int64_t> output_elements;
+  std::vector<std::int64_t> scratch_bytes;  ///< per buffer of the loops (loops.h)
 
   /// How many places there are.
   std::int64_t count() const;

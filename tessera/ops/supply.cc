@@ -151,6 +151,65 @@ std::optional<Lack> find_lack(const Form& held, const Form& performed) {
   return std::nullopt;
 }
 
+/// How many shifts of windows are looked at one by one: more than the taps of any usual kernel.
+constexpr std::int64_t kMostShifts = 1024;
+
+/// Whether every place has all that the windows over these dims read there: shift by shift, the
+/// window is a plain access of the positions whose element lies inside the operand.
+Result<bool> has_whole_windows(const Loops& loops, const Form& held, const Access& access,
+                               const Form& performed, const std::vector<std::size_t>& dims,
+                               const std::vector<Range>& ranges) {
+  std::vector<std::size_t> taps;  // factors of those dims that are no position
+  std::vector<WindowDim> windows;
+  Checked shifts(1);
+  for (const std::size_t d : dims) {
+    windows.push_back(*window_dim(loops, access.dims[d], held.shape[d]));
+    for (const Term& term : moving_terms(loops, access.dims[d])) {
+      const auto f = static_cast<std::size_t>(term.dim);
+      const bool is_new = std::ranges::find(taps, f) == taps.end();
+      if (term.dim == windows.back().position || !is_new) continue;
+      taps.push_back(f);
+      shifts *= ranges[f].to - ranges[f].from;
+    }
+  }
+  if (shifts.saturated() > kMostShifts) return false;
+  std::vector<Range> here = ranges;
+  for (const std::size_t f : taps) here[f].to = here[f].from + 1;
+  while (true) {
+    std::vector<Range> inside = here;
+    bool reads = true;
+    for (std::size_t n = 0; n < dims.size(); ++n) {
+      const DimAccess& dim = access.dims[dims[n]];
+      std::int64_t start = dim.start;
+      for (const Term& term : dim.terms) {
+        if (term.dim != windows[n].position) {
+          start += term.coef * here[static_cast<std::size_t>(term.dim)].from;
+        }
+      }
+      Range& range = inside[static_cast<std::size_t>(windows[n].position)];
+      range.from =
+          std::max(range.from, ceil_div(std::max<std::int64_t>(-start, 0), windows[n].stride));
+      range.to =
+          std::min(range.to, floor_div(held.shape[dims[n]] - 1 - start, windows[n].stride) + 1);
+      reads = reads && !range.empty();
+    }
+    if (reads) {
+      TESSERA_TRY(const Form pulled, pull_back(held, access, inside));
+      TESSERA_TRY(const Form wanted, restrict_to(performed, inside));
+      TESSERA_TRY(const bool complete, compatible_without_movement(pulled, wanted));
+      if (!complete) return false;
+    }
+    std::size_t t = 0;
+    for (; t < taps.size(); ++t) {
+      Range& tap = here[taps[t]];
+      tap = {tap.from + 1, tap.to + 1};
+      if (tap.to <= ranges[taps[t]].to) break;
+      tap = {ranges[taps[t]].from, ranges[taps[t]].from + 1};
+    }
+    if (t == taps.size()) return true;
+  }
+}
+
 bool is_partial(const Form& form) {
   return std::ranges::any_of(form.fills, [](const Fill& fill) {
     return fill.kind == Fill::Kind::kPartial && fill.count > 1;
@@ -181,57 +240,46 @@ Result<Supply> supplies(const Loops& loops, const Access& access, const Form& op
     return supply;
   }
 
-  // Windows that stay inside and meet what they need are no exception.
-  bool inside = true;
-  bool has_window = false;
-  for (std::size_t d = 0; d < access.dims.size(); ++d) {
-    if (const auto window = window_dim(loops, access.dims[d], operand.shape[d])) {
-      const std::int64_t positions =
-          loops.factors[static_cast<std::size_t>(window->position)].extent;
-      has_window = true;
-      inside = inside && window->first >= 0 &&
-               window->last + window->stride * (positions - 1) < operand.shape[d];
-    }
-  }
-  if (has_window && inside) {
-    TESSERA_TRY(const Form pulled, pull_back(operand, access, ranges));
-    TESSERA_TRY(const Form wanted, restrict_to(work.form(), ranges));
-    TESSERA_TRY(supply.complete, compatible_without_movement(pulled, wanted));
-    if (supply.complete) return supply;
-  }
-
   Form held = operand;
   Form performed = work.form();
   Access narrowed = access;
+  std::vector<std::size_t> exact;  // dims under windows where a halo would not do
+  std::string why_exact;
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const std::optional<WindowDim> window = window_dim(loops, access.dims[d], operand.shape[d]);
     if (!window) continue;
     Blocks owned;
     Blocks blocks;
     const HowDivided of_operand = division_of(operand, static_cast<int>(d), owned);
-    if (of_operand == HowDivided::kBlocks) {
-      const HowDivided of_work = division_of(work.form(), window->position, blocks);
-      const bool same = of_work == HowDivided::kBlocks && owned.axis == blocks.axis &&
-                        owned.stride == blocks.stride;
-      const std::int64_t positions =
-          loops.factors[static_cast<std::size_t>(window->position)].extent;
-      if (same) {
-        supply.halos[d] = halo_of(*window, owned, operand.shape[d], blocks, positions);
-        keep_off_mesh(held, owned);
-        keep_off_mesh(performed, blocks);
-      }
-      if (!same) {
-        supply.reason = cat("dim ", d, " is divided over mesh axis ", owned.axis,
-                            ", but the positions of the window over it (factor ",
-                            loops.factors[static_cast<std::size_t>(window->position)].name,
-                            ") are not divided along with it");
-        return supply;
-      }
-    } else if (of_operand == HowDivided::kOtherwise) {
-      supply.reason = cat("dim ", d, " is under a window and is not divided into plain blocks");
-      return supply;
+    if (of_operand == HowDivided::kNot) {
+      narrowed.dims[d] = {};  // places do not depend on it
+      continue;
     }
-    narrowed.dims[d] = {};  // places no longer depend on it
+    const std::int64_t positions = loops.factors[static_cast<std::size_t>(window->position)].extent;
+    const HowDivided of_work = division_of(work.form(), window->position, blocks);
+    const bool along = of_operand == HowDivided::kBlocks && of_work == HowDivided::kBlocks &&
+                       owned.axis == blocks.axis && owned.stride == blocks.stride;
+    if (along) {
+      supply.halos[d] = halo_of(*window, owned, operand.shape[d], blocks, positions);
+      keep_off_mesh(held, owned);
+      keep_off_mesh(performed, blocks);
+      narrowed.dims[d] = {};
+      continue;
+    }
+    exact.push_back(d);
+    if (!why_exact.empty()) continue;
+    why_exact = of_operand == HowDivided::kBlocks
+                    ? cat("dim ", d, " is divided over mesh axis ", owned.axis,
+                          ", but the positions of the window over it (factor ",
+                          loops.factors[static_cast<std::size_t>(window->position)].name,
+                          ") are not divided along with it")
+                    : cat("dim ", d, " is under a window and is not divided into plain blocks");
+  }
+  if (!exact.empty()) {
+    TESSERA_TRY(supply.complete,
+                has_whole_windows(loops, held, narrowed, performed, exact, ranges));
+    if (!supply.complete) supply.reason = std::move(why_exact);
+    return supply;
   }
   TESSERA_TRY(const Form pulled, pull_back(held, narrowed, ranges));
   TESSERA_TRY(const Form wanted, restrict_to(performed, ranges));

@@ -37,9 +37,10 @@ struct Supply {
 
 /// Compares a layout of an operand, a form with the mesh of the work map, with what the work reads.
 /// Law: complete without halos ⇔ for every iteration f, every place of W(f) holds the element
-/// access(f), if that lies inside the operand. Under a window, a dim is either not divided, or both
-/// it and the positions are divided into contiguous blocks along one mesh axis; the halos are what
-/// the blocks lack. Other divisions under a window are reported as not complete.
+/// access(f), if that lies inside the operand. Under a window, where both the dim and the positions
+/// are divided into contiguous blocks along one mesh axis, the halos are what the blocks lack. For
+/// other divisions under a window there are no halos: every place has all that it reads (windows of
+/// up to 1024 taps are looked at), or the answer is not complete.
 /// Errors: kMeshMismatch, and those of checked arithmetic.
 Result<Supply> supplies(const Loops& loops, const Access& access, const Form& operand,
                         const WorkMap& work);

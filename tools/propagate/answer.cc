@@ -8,6 +8,7 @@
 #include "tessera/notation/convert.h"
 #include "tessera/target/fit.h"
 #include "tools/terminal/text.h"
+#include "tools/terminal/times.h"
 
 namespace tessera::tools {
 namespace {
@@ -78,6 +79,11 @@ Json share_json(const ops::Share& share) {
   json["example"] = share.example;
   json["boxes"] = boxes_json(share.inputs);
   json["output_boxes"] = boxes_json(share.outputs);
+  json["elements"] = share.input_elements;
+  json["output_elements"] = share.output_elements;
+  std::int64_t scratch = 0;
+  for (const std::int64_t bytes : share.scratch_bytes) scratch += bytes;
+  json["scratch_bytes"] = scratch;
   return json;
 }
 
@@ -113,15 +119,30 @@ std::vector<std::string> work_parts(const ops::Answer& answer) {
   return parts;
 }
 
+/// "[0, 0]..[3, 3]"; with steps, axis by axis: "[0..3, 1..7 by 2]".
 std::string places_text(const PlaceSet& set) {
   if (set.loops.empty()) return bracketed(set.first);
-  Place to = set.first;
-  std::string steps;
-  for (const PlaceLoop& loop : set.loops) {
-    to[static_cast<std::size_t>(loop.axis)] += loop.stride * (loop.count - 1);
-    if (loop.stride != 1) steps += cat(", axis ", loop.axis, " in steps of ", loop.stride);
+  if (set.is_rectangle()) {
+    Place to = set.first;
+    for (const PlaceLoop& loop : set.loops) {
+      to[static_cast<std::size_t>(loop.axis)] += loop.stride * (loop.count - 1);
+    }
+    return cat(bracketed(set.first), "..", bracketed(to));
   }
-  return cat(bracketed(set.first), "..", bracketed(to), steps);
+  std::string text;
+  for (std::size_t axis = 0; axis < set.first.size(); ++axis) {
+    std::string of_axis;
+    for (const PlaceLoop& loop : set.loops) {
+      if (static_cast<std::size_t>(loop.axis) != axis) continue;
+      const std::int64_t from = of_axis.empty() ? set.first[axis] : 0;
+      of_axis +=
+          cat(of_axis.empty() ? "" : " + ", from, "..", from + loop.stride * (loop.count - 1),
+              loop.stride == 1 ? "" : cat(" by ", loop.stride));
+    }
+    if (of_axis.empty()) of_axis = cat(set.first[axis]);
+    text += cat(text.empty() ? "[" : ", ", of_axis);
+  }
+  return text + "]";
 }
 
 /// Up to kListed items, and how many more there are.
@@ -157,16 +178,19 @@ std::string share_text(const ops::Share& share, const Terminal& terminal) {
                target::size_text(share.made_bytes)),
            terminal, "  ", "    ");
   const auto lines = [&](std::string_view verb, std::string_view operand,
-                         const std::vector<std::vector<Box>>& operands) {
+                         const std::vector<std::vector<Box>>& operands,
+                         const std::vector<std::int64_t>& elements) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const std::string boxes =
-          operands[i].empty() ? "nothing" : listed(operands[i], " ", box_text);
+      std::string boxes = operands[i].empty() ? "nothing" : listed(operands[i], " ", box_text);
+      std::int64_t inside = 0;
+      for (const Box& box : operands[i]) inside += box.elements();
+      if (elements[i] < inside) boxes += cat(", ", elements[i], " of ", inside, " elements");
       out += wrap(cat(bracketed(share.example), " ", verb, " ", operand, " ", i, " ", boxes),
                   terminal, "    ", "      ");
     }
   };
-  lines("reads", "input", share.inputs);
-  lines("makes", "output", share.outputs);
+  lines("reads", "input", share.inputs, share.input_elements);
+  lines("makes", "output", share.outputs, share.output_elements);
   return out;
 }
 
@@ -216,6 +240,20 @@ Json propagated_json(const Asked& asked, const Propagated& propagated) {
     bytes.push_back(alternative.bytes);
   }
   json["alternative_bytes"] = std::move(bytes);
+  json["alternative_seconds"] = Json::array();
+  for (const ops::Alternative& alternative : answer.alternatives) {
+    json["alternative_seconds"].push_back(alternative.seconds ? Json(*alternative.seconds)
+                                                              : Json());
+  }
+  json["rule"] = propagated.rule.empty() ? Json() : Json(propagated.rule);
+  json["brought"] = Json::array();
+  for (const std::string& text : propagated.brought) {
+    json["brought"].push_back(text.empty() ? Json() : Json(text));
+  }
+  json["scratch"] = Json::array();
+  for (const ops::Scratch& part : propagated.scratch) {
+    json["scratch"].push_back({{"name", part.name}, {"bytes", part.bytes}});
+  }
   json["inputs"] = texts_json(asked, answer.inputs);
   json["loops"] = answer.loops.to_string();
   json["work"] = answer.work ? Json(work_parts(answer)) : Json();
@@ -233,6 +271,9 @@ std::string propagated_text(const Asked& asked, const Propagated& propagated,
                         : cat(paint(terminal, Paint::kError, cat(asked.op.name(), ": not legal")),
                               "\n", wrap(answer.reason, terminal, "  ", "  "));
   out += wrap(cat("loops ", answer.loops.to_string()), terminal, "  ", "    ");
+  if (answer.legal && !propagated.rule.empty() && propagated.rule != "any") {
+    out += wrap(cat("by '", propagated.rule, "' of ", propagated.family), terminal, "  ", "    ");
+  }
   if (answer.work) {
     const std::vector<std::string> parts = work_parts(answer);
     out += wrap(cat("work ", parts.empty() ? "all on one place" : join(parts, "; ")), terminal,
@@ -257,6 +298,9 @@ std::string propagated_text(const Asked& asked, const Propagated& propagated,
       note += cat(note.empty() ? "" : "; ", "needs a halo along dim ", d, ": ", halo.before,
                   " before, ", halo.after, " after");
     }
+    if (answer.legal && i < propagated.brought.size() && !propagated.brought[i].empty()) {
+      note += cat(note.empty() ? "" : "; ", propagated.brought[i]);
+    }
     return note;
   });
   const std::vector<std::optional<Layout>> outputs(answer.outputs.begin(), answer.outputs.end());
@@ -269,6 +313,13 @@ std::string propagated_text(const Asked& asked, const Propagated& propagated,
     return note;
   });
   if (!propagated.shares.empty()) out += heading("each place");
+  if (!propagated.scratch.empty()) {
+    std::string list;
+    for (const ops::Scratch& part : propagated.scratch) {
+      list += cat(list.empty() ? "" : ", ", part.name, " ", target::size_text(part.bytes));
+    }
+    out += wrap(cat("needs up to: ", list), terminal, "  ", "    ");
+  }
   for (std::size_t i = 0; i < std::min(propagated.shares.size(), kListed); ++i) {
     out += share_text(propagated.shares[i], terminal);
   }
@@ -280,11 +331,19 @@ std::string propagated_text(const Asked& asked, const Propagated& propagated,
   }
   for (std::size_t a = 0; a < answer.alternatives.size(); ++a) {
     const ops::Alternative& other = answer.alternatives[a];
+    const std::string price =
+        other.seconds  ? cat(", ", seconds_text(*other.seconds), " away")
+        : other.cycles ? cat(", ", static_cast<std::int64_t>(*other.cycles), " cycles away")
+                       : "";
     out += heading(cat(a == 0 ? "legal instead" : "or", ", with ", target::size_text(other.bytes),
-                       " of new layouts"));
+                       " of new layouts", price));
     for (std::size_t i = 0; i < other.inputs.size(); ++i) {
       if (!other.inputs[i]) continue;
-      out += cat("  ", i, other.changed[i] ? " new  " : " kept ",
+      const bool given = asked.inputs[i] && asked.inputs[i]->layout;
+      out += cat("  ", i,
+                 other.changed[i] ? " new  "
+                 : given          ? " kept "
+                                  : " gets ",
                  tensor_text(asked, *other.inputs[i]), "\n");
     }
   }

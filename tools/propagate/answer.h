@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/ops/propagate.h"
+#include "tessera/ops/scratch.h"
 #include "tessera/ops/shares.h"
 #include "tools/json/json.h"
 #include "tools/propagate/ask.h"
@@ -16,8 +17,14 @@ namespace tessera::tools {
 /// What the verb answers.
 struct Propagated {
   ops::Answer answer;
-  std::vector<ops::Share> shares;  ///< if legal
-  std::string no_shares;           ///< why there are none although it is legal
+  std::vector<ops::Share> shares;     ///< if legal
+  std::string no_shares;              ///< why there are none although it is legal
+  std::vector<ops::Scratch> scratch;  ///< if legal
+  /// With a machine whose kernels are known: the predicate that allows or refuses the call, what
+  /// its kernels bring of each input, and what they are called.
+  std::string rule;
+  std::vector<std::string> brought;
+  std::string family;
 };
 
 /// The fields are those of docs/propagate.md.

@@ -234,7 +234,7 @@ Status check_types(Asked& asked) {
   return ok_status();
 }
 
-Status read_rest(const Request& request, Asked& asked) {
+Status read_rest(const Request& request, bool own_meshes, Asked& asked) {
   TESSERA_TRY(asked.attributes, attributes_of(asked.op, request.texts("attr")));
   TESSERA_TRY(const std::size_t outputs, count_outputs(request, asked));
   if (asked.outputs.size() > outputs) {
@@ -260,7 +260,8 @@ Status read_rest(const Request& request, Asked& asked) {
                  "pyflame.Grid(4, 4)>'");
   }
   asked.notation = tensors.front()->notation;
-  TESSERA_TRY(std::vector<Layout> layouts, on_one_mesh(tensors));
+  TESSERA_TRY(std::vector<Layout> layouts,
+              own_meshes ? on_own_meshes(tensors) : on_one_mesh(tensors));
   for (std::size_t i = 0; i < layouts.size(); ++i) owners[i]->layout = std::move(layouts[i]);
   return ok_status();
 }
@@ -279,7 +280,8 @@ graph::Call Asked::call(const std::vector<const graph::TensorType*>& types) cons
   return {op, types, attributes, outputs.size()};
 }
 
-std::optional<Asked> read_asked(const Request& request, std::istream& in, Failure& failure) {
+std::optional<Asked> read_asked(const Request& request, bool own_meshes, std::istream& in,
+                                Failure& failure) {
   Result<graph::Op> op = op_of(request.text("op"));
   if (!op) {
     failure = {op.error(), ""};
@@ -290,7 +292,7 @@ std::optional<Asked> read_asked(const Request& request, std::istream& in, Failur
       !read_operands(request, "out", in, asked.outputs, failure)) {
     return std::nullopt;
   }
-  if (const Status rest = read_rest(request, asked); !rest) {
+  if (const Status rest = read_rest(request, own_meshes, asked); !rest) {
     failure = {rest.error(), ""};
     failure.error.span.reset();  // there is no single text that it could refer to
     return std::nullopt;

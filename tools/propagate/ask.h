@@ -39,7 +39,10 @@ struct Asked {
   graph::Call call(const std::vector<const graph::TensorType*>& types) const;
 };
 
-/// `failure` has the error and, if it has a span, the text that the span refers to.
-std::optional<Asked> read_asked(const Request& request, std::istream& in, Failure& failure);
+/// With `own_meshes`, tensors stay on their own meshes, because kernels bring data from one to the
+/// other; else they are on one. `failure` has the error and, if it has a span, the text that the
+/// span refers to.
+std::optional<Asked> read_asked(const Request& request, bool own_meshes, std::istream& in,
+                                Failure& failure);
 
 }  // namespace tessera::tools

@@ -66,6 +66,15 @@ Result<bool> numbers_places(const Tensor& tensor) {
 
 }  // namespace
 
+Result<std::vector<Layout>> on_own_meshes(const std::vector<const Tensor*>& tensors) {
+  std::vector<Layout> layouts;
+  for (const Tensor* tensor : tensors) {
+    TESSERA_TRY(Layout layout, single_layout(tensor->placement));
+    layouts.push_back(std::move(layout));
+  }
+  return layouts;
+}
+
 Result<std::vector<Layout>> on_one_mesh(const std::vector<const Tensor*>& tensors) {
   std::vector<Layout> layouts;
   bool by_number = false;

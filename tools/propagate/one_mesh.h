@@ -24,4 +24,7 @@ namespace tessera::tools {
 /// different device maps.
 Result<std::vector<Layout>> on_one_mesh(const std::vector<const Tensor*>& tensors);
 
+/// The layouts of tensors, each on its own mesh. kNotSupported as above.
+Result<std::vector<Layout>> on_own_meshes(const std::vector<const Tensor*>& tensors);
+
 }  // namespace tessera::tools

@@ -33,7 +33,8 @@ TEST(Propagate, AnswersTheContract) {
             R"([{"places":[{"from":[0,0],"to":[3,3]}],"count":16,"iterations":256,"flops":256,)"
             R"("read_bytes":1024,"made_bytes":1024,"example":[0,0],)"
             R"("boxes":[[{"from":[0,0],"to":[16,16]}]],)"
-            R"("output_boxes":[[{"from":[0,0],"to":[16,16]}]]}])");
+            R"("output_boxes":[[{"from":[0,0],"to":[16,16]}]],)"
+            R"("elements":[256],"output_elements":[256],"scratch_bytes":0}])");
 }
 
 TEST(Propagate, MatmulOfThePyFlameDocumentNeedsReplicas) {
@@ -86,6 +87,8 @@ TEST(Propagate, AConvolutionNeedsOneRowOfItsNeighbour) {
                           0);
   EXPECT_EQ(dump(json["halo"]), "[[0,0],[0,0],[1,0],[0,0]]");
   EXPECT_EQ(json["local"].size(), 2U);
+  // One row of 224 columns and 3 channels.
+  EXPECT_EQ(dump(json["scratch"]), R"([{"name":"halo of input 0","bytes":2688}])");
   EXPECT_EQ(dump(json["local"][1]["boxes"][0]), R"([{"from":[0,0,27,0],"to":[1,3,56,224]}])");
 }
 
@@ -107,6 +110,53 @@ TEST(Propagate, PartialSumsAndMixedNotations) {
   EXPECT_EQ(dump(asked({"relu", "--in", half}, 0)["outputs"]), "[\"" + half + "\"]");
 }
 
+TEST(Propagate, SharesAreInputsOfLinearOps) {
+  const std::string shares = "tensor<16x8xf32, dtensor<mesh=[2,2], [Shard(0), Partial(sum)]>>";
+  const Json turned = asked({"transpose", "--in", shares}, 0);
+  EXPECT_EQ(dump(turned["outputs"]),
+            R"(["tensor<8x16xf32, dtensor<mesh=[2,2], [Shard(1), Partial(sum)]>>"])");
+  EXPECT_EQ(dump(turned["partial"]), R"([{"output":0,"axis":1,"count":2,"reduction":"sum"}])");
+  EXPECT_EQ(dump(asked({"add", "--in", shares, "--in", shares}, 0)["outputs"]),
+            "[\"" + shares + "\"]");
+  asked({"add", "--in", shares, "--in", "16x8xf32"}, 1);
+  EXPECT_EQ(dump(asked({"matmul", "--in", shares, "--in", "8x4xf32"}, 0)["outputs"]),
+            R"(["tensor<16x4xf32, dtensor<mesh=[2,2], [Shard(0), Partial(sum)]>>"])");
+  // Columns over the axis of the shares would multiply each share with other columns.
+  const Json crossed = asked({"matmul", "--in", shares, "--in",
+                              "tensor<8x4xf32, dtensor<mesh=[2,2], [Replicate(), Shard(1)]>>"},
+                             1);
+  ASSERT_GT(crossed["alternatives"].size(), 0U);
+  const Json relu = asked({"relu", "--in", shares}, 1);
+  // Reduced and divided once more, or on both.
+  EXPECT_EQ(dump(relu["alternatives"]),
+            R"([["tensor<16x8xf32, dtensor<mesh=[2,2], [Shard(0), Shard(0)]>>"],)"
+            R"(["tensor<16x8xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>"]])");
+}
+
+TEST(Propagate, BackwardsToAPartialOutput) {
+  const std::string shares = "tensor<16x4xf32, dtensor<mesh=[2,2], [Shard(0), Partial(sum)]>>";
+  const Json json = asked({"matmul", "--in", "16x8xf32", "--in", "8x4xf32", "--out", shares}, 0);
+  EXPECT_EQ(dump(json["inputs"]),
+            R"(["tensor<16x8xf32, dtensor<mesh=[2,2], [Shard(0), Shard(1)]>>",)"
+            R"("tensor<8x4xf32, dtensor<mesh=[2,2], [Replicate(), Shard(0)]>>"])");
+  EXPECT_EQ(dump(asked({"neg", "--out", shares}, 0)["inputs"]), "[\"" + shares + "\"]");
+  asked({"relu", "--out", shares}, 1);
+}
+
+TEST(Propagate, ScratchIsStated) {
+  const Json matmul = asked(
+      {"matmul", "--in", "tensor<64x32xbf16, pyflame.Grid(4, 4, dim_to_pe=[0, -1], replicate=[1])>",
+       "--in", "tensor<32x64xbf16, pyflame.Grid(4, 4, dim_to_pe=[-1, 1], replicate=[0])>"},
+      0);
+  // 16x16 sums in f32.
+  EXPECT_EQ(dump(matmul["scratch"]), R"([{"name":"accumulator","bytes":1024}])");
+  EXPECT_EQ(matmul["local"][std::size_t{0}]["scratch_bytes"].get<std::int64_t>(), 1024);
+  const Json softmax = asked({"softmax", "--in", "tensor<64x64xbf16, pyflame.RowPartition(4)>"}, 0);
+  // A maximum in bf16 and a sum in f32 for each of 16 rows.
+  EXPECT_EQ(dump(softmax["scratch"]), R"([{"name":"maximum of a row","bytes":32},)"
+                                      R"({"name":"sum of a row","bytes":64}])");
+}
+
 TEST(Propagate, AttributesHaveTheTypesOfTheTable) {
   EXPECT_EQ(dump(asked({"transpose", "--in", kGrid, "--attr", "perm=[1,0]"}, 0)["outputs"]),
             R"(["tensor<64x64xf32, pyflame.Grid(4, 4, dim_to_pe=[1, 0])>"])");
@@ -118,8 +168,15 @@ TEST(Propagate, AttributesHaveTheTypesOfTheTable) {
   EXPECT_EQ(asked({"split", "--in", kGrid, "--attr", "sizes=32,32"}, 0)["outputs"].size(), 2U);
   EXPECT_EQ(asked({"clip", "--in", kGrid, "--in", "_", "--in", "f32"}, 0)["inputs"].size(), 3U);
   const Json softmax = asked({"softmax", "--in", kGrid, "--attr", "axis=1"}, 1);
-  EXPECT_EQ(dump(softmax["alternatives"][std::size_t{0}]),
+  // 4 rows on each of 16 places, which PyFlame cannot write, or 16 rows on each place of a row.
+  ASSERT_EQ(softmax["alternatives"].size(), 2U);
+  EXPECT_EQ(dump(softmax["alternative_bytes"]), "[16384,65536]");
+  EXPECT_EQ(dump(softmax["alternatives"][std::size_t{1}]),
             R"(["tensor<64x64xf32, pyflame.Grid(4, 4, replicate=[1])>"])");
+  asked({"softmax", "--in",
+         softmax["alternatives"][std::size_t{0}][std::size_t{0}].get<std::string>(), "--attr",
+         "axis=1"},
+        0);
 }
 
 TEST(Propagate, ATargetMustHoldTheOperands) {

@@ -7,6 +7,7 @@
 #include "tools/reshard/reshard_print.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/text.h"
+#include "tools/terminal/times.h"
 
 namespace tessera::tools {
 namespace {

@@ -2,8 +2,6 @@
 #include "tools/reshard/reshard_print.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <ostream>
 
 #include "tessera/base/text.h"
@@ -194,16 +192,6 @@ void print_memory(const reshard::Feasibility& memory, TextPrinter& printer) {
 }
 
 }  // namespace
-
-std::string seconds_text(double seconds) {
-  const auto [scale, unit] = seconds < 1e-6   ? std::pair(1e9, "ns")
-                             : seconds < 1e-3 ? std::pair(1e6, "us")
-                             : seconds < 1    ? std::pair(1e3, "ms")
-                                              : std::pair(1.0, "s");
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3g", seconds * scale);
-  return cat(buffer.data(), " ", unit);
-}
 
 std::string bytes_text(std::int64_t bytes) {
   const std::string exact = count_of(bytes, "byte");

@@ -19,8 +19,6 @@ void print_reshard_json(const ReshardAnswer& answer, std::ostream& out);
 /// counted.
 void print_reshard_text(const ReshardAnswer& answer, std::ostream& out, const Terminal& terminal);
 
-/// 0.00012 s is "120 us".
-std::string seconds_text(double seconds);
 /// "53 bytes", "4 MB (4194304 bytes)".
 std::string bytes_text(std::int64_t bytes);
 

@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/moves/endpoints.h"
 #include "tools/reshard/reshard_print.h"
+#include "tools/terminal/times.h"
 
 namespace tessera::tools {
 namespace {

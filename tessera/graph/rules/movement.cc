@@ -264,12 +264,27 @@ Result<Types> embedding(const Call& call) {
   return one(std::move(extents), call.dtype(0));
 }
 
-Result<Types> gather_elements(const Call& call) {
-  TESSERA_CHECK_OK(accept_dtype(call, 1, Accepts::kIntegers));
-  if (call.shape(1).rank() != call.shape(0).rank()) {
+/// An index chooses along the axis only; along the other dims it keeps its own position, so the
+/// table must reach as far as the indices.
+Status check_other_dims(const Call& call) {
+  const Shape& table = call.shape(0);
+  const Shape& indices = call.shape(1);
+  if (indices.rank() != table.rank()) {
     return disagree(call.type(0), call.type(1), "ranks differ");
   }
-  TESSERA_CHECK_OK(dim_of(call.integer("axis"), call.shape(0).rank()));
+  TESSERA_TRY(const std::size_t axis, dim_of(call.integer("axis"), table.rank()));
+  for (std::size_t d = 0; d < table.rank(); ++d) {
+    if (d == axis || indices[d] <= table[d]) continue;
+    return disagree(call.type(0), call.type(1),
+                    cat("there are indices for ", indices[d], " positions of dim ", d,
+                        ", which has ", table[d]));
+  }
+  return ok_status();
+}
+
+Result<Types> gather_elements(const Call& call) {
+  TESSERA_CHECK_OK(accept_dtype(call, 1, Accepts::kIntegers));
+  TESSERA_CHECK_OK(check_other_dims(call));
   return one(call.shape(1), call.dtype(0));
 }
 
@@ -329,10 +344,10 @@ Result<Types> scatter_nd(const Call& call) {
 Result<Types> scatter_elements(const Call& call) {
   TESSERA_CHECK_OK(check_reduction(call));
   TESSERA_CHECK_OK(accept_dtype(call, 1, Accepts::kIntegers));
-  TESSERA_CHECK_OK(dim_of(call.integer("axis"), call.shape(0).rank()));
-  if (!(call.shape(1) == call.shape(2)) || call.shape(1).rank() != call.shape(0).rank()) {
+  if (!(call.shape(1) == call.shape(2))) {
     return disagree(call.type(1), call.type(2), "indices and updates have one shape");
   }
+  TESSERA_CHECK_OK(check_other_dims(call));
   return like_first(call);
 }
 

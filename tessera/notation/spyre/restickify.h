@@ -29,7 +29,10 @@ struct Restickify {
   friend bool operator==(const Restickify&, const Restickify&) = default;
 };
 
-/// Whether the device can take a tensor from one layout to another, and at what cost.
+/// Whether the device's stick transposer can take a tensor from one layout to another, and at what
+/// cost. This describes layouts. The op `layout_transform` of the device is dense to dense only
+/// (the predicate `restickify` of ops/machines/spyre.cc): kSpread is what a reduction over the
+/// stick dim does to the sticks, and no op of its own.
 ///
 /// The device reads and writes whole sticks and can transpose blocks of e sticks (e elements each):
 /// the lane of an element becomes the number of its stick and the other way round. So the change

@@ -103,6 +103,23 @@ Allowed refused(std::string_view rule, std::string reason) {
   return {false, std::string(rule), std::move(reason)};
 }
 
+Allowed by_table(const Asked& asked, const std::vector<OpsRule>& table,
+                 Allowed (*elementwise)(const Asked& asked),
+                 Allowed (*reduction)(const Asked& asked)) {
+  for (const OpsRule& row : table) {
+    const bool applies = std::ranges::find(row.ops, asked.call.op().name()) != row.ops.end();
+    if (applies) return row.rule(asked);
+  }
+  switch (asked.call.op().rule().family) {
+    case graph::Family::kElementwise:
+      return elementwise(asked);
+    case graph::Family::kReduction:
+      return reduction(asked);
+    default:
+      return by("any");
+  }
+}
+
 std::vector<int> axes_of(const Layout& layout, std::size_t dim) {
   std::vector<int> axes;
   for (const Fold& fold : layout.form().folds) {

@@ -43,6 +43,16 @@ bool is_partial(const Layout& layout);
 /// The dims that move inside a stick of 128 bytes; none for a sparse tensor.
 std::vector<int> stick_dims(const Layout& layout);
 
+/// A rule and the ops that it holds for.
+struct OpsRule {
+  std::vector<std::string_view> ops;
+  Allowed (*rule)(const Asked& asked);
+};
+/// By the first row with the op, else by its family; "any" for ops that no rule knows.
+Allowed by_table(const Asked& asked, const std::vector<OpsRule>& table,
+                 Allowed (*elementwise)(const Asked& asked),
+                 Allowed (*reduction)(const Asked& asked));
+
 Allowed on_ttnn(const Asked& asked);
 Allowed on_spyre(const Asked& asked);
 Allowed on_wafer(const Asked& asked);

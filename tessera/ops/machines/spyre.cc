@@ -12,50 +12,13 @@
 #include "tessera/layout/compare.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/machines/rules.h"
+#include "tessera/ops/machines/spyre_sticks.h"
 
-/// Spyre stores every tensor in sticks of 128 bytes, which run along one dim, its stick dim; a
-/// sparse tensor has one element in each stick and no stick dim.
 namespace tessera::ops::machines {
 namespace {
 
-constexpr std::int64_t kStickBits = 1024;  // 128 bytes
 /// 256 MiB less 4 KiB: what a core can address of one tensor.
 constexpr std::int64_t kSpanBytes = 268431360;
-
-std::int64_t per_stick(const Layout& layout) {
-  const auto bits = dtype_bits(layout.atom().storage);
-  return bits && layout.atom().elements() == 1 ? kStickBits / *bits : 0;
-}
-
-}  // namespace
-
-std::vector<int> stick_dims(const Layout& layout) {
-  std::vector<int> dims;
-  for (const Fold& fold : layout.form().folds) {
-    const std::vector<std::int64_t> needed = fold.needed(layout.shape());
-    for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
-      const Cut& cut = fold.cuts[k];
-      const bool inside = cut.target.is_memory() && cut.stride < per_stick(layout);
-      if (!inside || needed[k] <= 1) continue;
-      for (const Term& term : fold.terms) dims.push_back(term.dim);
-    }
-  }
-  return dims;
-}
-
-namespace {
-
-bool is_sparse(const Layout& layout) { return stick_dims(layout).empty(); }
-
-/// The stick dim; -1 for a sparse layout.
-int stick_dim(const Layout& layout) {
-  const std::vector<int> dims = stick_dims(layout);
-  return dims.empty() ? -1 : dims[0];
-}
-
-std::string stick_text(const Layout& layout) {
-  return is_sparse(layout) ? "sparse" : cat("in sticks along dim ", stick_dim(layout));
-}
 
 /// The bytes from the first to the last stick of a core's piece in the undivided device tensor,
 /// which a core addresses although its piece does not fill it.
@@ -188,44 +151,6 @@ Allowed elementwise(const Asked& asked) {
   return by("elementwise");
 }
 
-/// The layout that Spyre gives a tensor by itself: device dims 1 .. n-2, sticks of the last dim,
-/// dim 0, inside the stick.
-Result<Layout> default_layout(const Layout& like) {
-  const Shape& shape = like.shape();
-  const std::int64_t lanes = per_stick(like);
-  const std::size_t rank = shape.rank();
-  Form form;
-  form.shape = shape;
-  form.mesh = like.mesh();
-  std::vector<std::int64_t> strides(rank, 0);
-  Checked step = lanes;
-  if (rank > 1) {
-    strides[0] = step.raw();
-    step *= shape[0];
-  }
-  const std::int64_t sticks = (shape[rank - 1] + lanes - 1) / lanes;
-  const std::int64_t of_sticks = step.saturated();
-  step *= sticks;
-  for (std::size_t d = rank - 1; d-- > 1;) {
-    strides[d] = step.saturated();
-    step *= shape[d];
-  }
-  for (std::size_t d = 0; d + 1 < rank; ++d) {
-    form.folds.push_back({{Term{static_cast<int>(d), 1}},
-                          0,
-                          {{1, shape[d], Target::memory(), strides[d], Cause::kAlignment}}});
-  }
-  form.folds.push_back({{Term{static_cast<int>(rank - 1), 1}},
-                        0,
-                        {{lanes, sticks, Target::memory(), of_sticks, Cause::kAlignment},
-                         {1, lanes, Target::memory(), 1, Cause::kStick}}});
-  LayoutSpec spec;
-  spec.form = std::move(form);
-  spec.dtype = like.dtype();
-  spec.atom = like.atom();
-  return Layout::make(std::move(spec));
-}
-
 Allowed matmul(const Asked& asked) {
   const bool gemm = asked.is("gemm");
   const auto expect = [&](const Layout* layout, std::string_view name, std::size_t from_last,
@@ -250,7 +175,7 @@ Allowed matmul(const Asked& asked) {
   }
   const Layout* c = asked.out();
   if (c != nullptr && c->places() == 1 && c->shape().rank() > 0 && !c->shape().empty()) {
-    const Result<Layout> usual = default_layout(*c);
+    const std::optional<Layout> usual = in_sticks(*c);
     if (usual) {
       const Result<Comparison> same = same_function(*c, *usual);
       if (same && !same->equal) {
@@ -338,17 +263,12 @@ Allowed on_spyre(const Asked& asked) {
   for (const auto rule : {check_sticks, check_cores}) {
     if (Allowed first = rule(asked); !first.legal) return first;
   }
-  if (asked.is_any({"matmul", "gemm"})) return matmul(asked);
-  if (asked.is("transpose")) return transpose(asked);
-  if (asked.is("layout_transform")) return restickify(asked);
-  switch (asked.call.op().rule().family) {
-    case graph::Family::kElementwise:
-      return elementwise(asked);
-    case graph::Family::kReduction:
-      return reduction(asked);
-    default:
-      return by("any");
-  }
+  static const std::vector<OpsRule> table = {
+      {{"matmul", "gemm"}, matmul},
+      {{"transpose"}, transpose},
+      {{"layout_transform"}, restickify},
+  };
+  return by_table(asked, table, elementwise, reduction);
 }
 
 }  // namespace tessera::ops::machines

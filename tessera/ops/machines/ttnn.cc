@@ -11,57 +11,10 @@
 #include "tessera/base/text.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/machines/rules.h"
+#include "tessera/ops/machines/ttnn_kinds.h"
 
-/// TTNN sees a tensor as a matrix: its last dim are the columns, all others together the rows.
-/// Its kind says which of the two is divided over cores:
-///
-///     interleaved   neither: pages are dealt to the banks of a memory, and every core reads any
-///     height        the rows
-///     width         the columns
-///     block         both, rows along the first axis of the grid and columns along the second
 namespace tessera::ops::machines {
 namespace {
-
-enum class Kind : std::uint8_t { kInterleaved, kHeight, kWidth, kBlock };
-
-std::string_view kind_text(Kind kind) {
-  switch (kind) {
-    case Kind::kInterleaved:
-      return "interleaved";
-    case Kind::kHeight:
-      return "height-sharded";
-    case Kind::kWidth:
-      return "width-sharded";
-    case Kind::kBlock:
-      return "block-sharded";
-  }
-  return "";
-}
-
-bool divides_rows(const Layout& layout) {
-  for (std::size_t d = 0; d + 1 < layout.shape().rank(); ++d) {
-    if (is_divided(layout, d)) return true;
-  }
-  return false;
-}
-
-bool divides_columns(const Layout& layout) {
-  const std::size_t rank = layout.shape().rank();
-  return rank > 0 && is_divided(layout, rank - 1);
-}
-
-Kind kind_of(const Layout& layout) {
-  const bool rows = divides_rows(layout);
-  const bool columns = divides_columns(layout);
-  if (rows) return columns ? Kind::kBlock : Kind::kHeight;
-  return columns ? Kind::kWidth : Kind::kInterleaved;
-}
-
-bool is_interleaved(const Layout* layout) {
-  return layout == nullptr || kind_of(*layout) == Kind::kInterleaved;
-}
-
-bool is_tiled(const Layout& layout) { return layout.atom().is_tile(); }
 
 /// The width of the last cut over cores of a dim: elements of its line in one shard; 0 where it is
 /// not divided.
@@ -378,15 +331,10 @@ Allowed attention(const Asked& asked) {
   return by("attention decode");
 }
 
-struct Row {
-  std::vector<std::string_view> ops;
-  Allowed (*rule)(const Asked& asked);
-};
-
 }  // namespace
 
 Allowed on_ttnn(const Asked& asked) {
-  static const std::vector<Row> table = {
+  static const std::vector<OpsRule> table = {
       {{"matmul", "gemm"}, matmul},
       {{"softmax", "log_softmax"}, softmax},
       {{"layer_norm", "rms_norm"}, norm},
@@ -397,18 +345,7 @@ Allowed on_ttnn(const Asked& asked) {
       {{"conv", "conv_transpose", "max_pool", "average_pool"}, window},
       {{"attention"}, attention},
   };
-  for (const Row& row : table) {
-    const bool applies = std::ranges::find(row.ops, asked.call.op().name()) != row.ops.end();
-    if (applies) return row.rule(asked);
-  }
-  switch (asked.call.op().rule().family) {
-    case graph::Family::kElementwise:
-      return elementwise(asked);
-    case graph::Family::kReduction:
-      return reduction(asked);
-    default:
-      return by("any");
-  }
+  return by_table(asked, table, elementwise, reduction);
 }
 
 }  // namespace tessera::ops::machines

@@ -45,6 +45,7 @@ void matmul(Nest& nest) {
   nest.input(0, std::move(left));
   nest.input(1, std::move(right));
   nest.output(0, std::move(out));
+  nest.accumulator(nest.passing());
 }
 
 void gemm(Nest& nest) {
@@ -58,6 +59,7 @@ void gemm(Nest& nest) {
   nest.broadcast_input(2, {i, j});
   nest.added_once(2);
   nest.output(0, dims_at({i, j}));
+  nest.accumulator({i, j});
 }
 
 /// A label is a factor; one that the result lacks is summed.
@@ -91,6 +93,7 @@ void einsum(Nest& nest) {
   std::vector<DimAccess> out;
   for (const int label : equation->output) out.push_back(at(factor_of(label)));
   nest.output(0, std::move(out));
+  nest.accumulator(nest.passing());
 }
 
 /// q[.., h, s, d], k[.., h, t, d], v[.., h, t, e], mask[.., s, t]. Scores need all of d, and the
@@ -141,6 +144,9 @@ void attention(Nest& nest) {
   nest.input(1, std::move(key));
   nest.input(2, std::move(value));
   nest.output(0, std::move(out));
+  // Row by row: the scores of one query, then its sum over them.
+  nest.scratch("scores of a row", {t}, nest.wide());
+  nest.scratch("sums of a row", {e}, nest.wide());
 }
 
 }  // namespace

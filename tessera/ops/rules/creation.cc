@@ -30,6 +30,9 @@ void top_k(Nest& nest) {
   nest.input(0, dims_at(in));
   nest.output(0, dims_at(out));
   nest.output(1, dims_at(out));
+  // The line that is sorted, with the position of each element.
+  nest.scratch("elements of a line", {in[axis]}, nest.in_dtype(0));
+  nest.scratch("positions of a line", {in[axis]}, DType::kI32);
 }
 
 }  // namespace

@@ -14,6 +14,16 @@ void along_axis(Nest& nest) {
   }
   nest.input(0, dims_at(factors));
   nest.output(0, dims_at(factors));
+  nest.scratch("maximum of a row", nest.passing(), nest.in_dtype(0));
+  if (!nest.call().op().is("hardmax")) {
+    nest.scratch("sum of a row", nest.passing(), nest.wide());
+  }
+}
+
+/// What is known of the elements that are normalized together.
+void add_statistics(Nest& nest) {
+  if (!nest.call().op().is("rms_norm")) nest.scratch("mean", nest.passing(), nest.wide());
+  nest.scratch("mean square", nest.passing(), nest.wide());
 }
 
 /// Layer and RMS norm: the dims from the axis on are normalized together; scale and bias are
@@ -31,6 +41,7 @@ void from_axis(Nest& nest) {
   std::vector<DimAccess> statistics = dims_at(factors);
   for (std::size_t d = axis; d < shape.rank(); ++d) statistics[d] = {};
   for (std::size_t o = 1; o < nest.call().outputs(); ++o) nest.output(o, statistics);
+  add_statistics(nest);
 }
 
 /// Norms with one scale per channel, which is dim 1. The spatial dims are divided where statistics
@@ -49,7 +60,10 @@ void per_channel(Nest& nest, bool divides_space) {
 }
 
 void batch_norm(Nest& nest) { per_channel(nest, true); }
-void instance_norm(Nest& nest) { per_channel(nest, false); }
+void instance_norm(Nest& nest) {
+  per_channel(nest, false);
+  add_statistics(nest);
+}
 
 /// A group of channels is normalized together: channel = group·(channels / groups) + member.
 void group_norm(Nest& nest) {
@@ -65,6 +79,7 @@ void group_norm(Nest& nest) {
   for (std::size_t i = 1; i < nest.call().inputs(); ++i) nest.input(i, {dims[1]});
   nest.input(0, dims);
   nest.output(0, dims);
+  add_statistics(nest);
 }
 
 /// A window over neighbouring channels.

@@ -50,13 +50,20 @@ void reduce_over(Nest& nest, const std::vector<bool>& reduced, std::optional<Red
   nest.output(0, std::move(out));
 }
 
-void reduce(Nest& nest) { reduce_over(nest, reduced_dims(nest.call()), combination(nest.call())); }
+void reduce(Nest& nest) {
+  reduce_over(nest, reduced_dims(nest.call()), combination(nest.call()));
+  const graph::Op op = nest.call().op();
+  if (op.is("reduce_max") || op.is("reduce_min")) return;  // exact in the output's own type
+  if (op.is("reduce_log_sum_exp")) nest.scratch("maximum", nest.passing(), nest.in_dtype(0));
+  nest.accumulator(nest.passing());
+}
 
 /// The position of the largest or smallest element needs all of the axis.
 void position(Nest& nest) {
   std::vector<bool> reduced(nest.in(0).rank());
   reduced[axis_of(nest.call(), reduced.size())] = true;
   reduce_over(nest, reduced, std::nullopt);
+  nest.scratch("best element", nest.passing(), nest.in_dtype(0));
 }
 
 void running(Nest& nest) {
@@ -67,6 +74,7 @@ void running(Nest& nest) {
   }
   nest.input(0, dims_at(factors));
   nest.output(0, dims_at(factors));
+  nest.scratch("running sum", nest.passing(), nest.wide());
 }
 
 }  // namespace

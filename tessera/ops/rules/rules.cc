@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/ops/rules/rules.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/base/text.h"
@@ -15,9 +16,20 @@ Nest::Nest(const graph::Call& call, const graph::Types& outputs)
 
 int Nest::add(Factor factor) {
   const std::size_t number = loops_.factors.size();
-  if (factor.name.empty()) {  // a, b, .. z, a1, b1, ..
-    factor.name = std::string(1, static_cast<char>('a' + number % 26));
-    if (number >= 26) factor.name += std::to_string(number / 26);
+  const auto is_used = [&](const std::string& name) {
+    return std::ranges::find(loops_.factors, name, &Factor::name) != loops_.factors.end();
+  };
+  if (factor.name.empty()) {  // a, b, .. z, a1, b1, .., from the position of the factor on
+    std::string name;
+    for (std::size_t n = number; name.empty() || is_used(name); ++n) {
+      name = std::string(1, static_cast<char>('a' + n % 26));
+      if (n >= 26) name += std::to_string(n / 26);
+    }
+    factor.name = std::move(name);
+  } else if (is_used(factor.name)) {  // row, row1, ..
+    int n = 1;
+    while (is_used(cat(factor.name, n))) ++n;
+    factor.name = cat(factor.name, n);
   }
   loops_.factors.push_back(std::move(factor));
   return static_cast<int>(number);
@@ -33,6 +45,48 @@ int Nest::reduce(std::int64_t extent, Reduction reduction, std::string_view name
 
 int Nest::whole(std::int64_t extent, std::string_view name) {
   return add({std::string(name), extent, FactorKind::kWhole});
+}
+
+DType Nest::wide() const {
+  const DType dtype = (*outputs_)[0].dtype;
+  switch (dtype) {
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kF8E4M3:
+    case DType::kF8E5M2:
+    case DType::kBfpBf8:
+    case DType::kBfpBf4:
+    case DType::kBfpBf2:
+    case DType::kBfpF8:
+    case DType::kBfpF4:
+    case DType::kBfpF2:
+      return DType::kF32;
+    case DType::kI16:
+    case DType::kI8:
+    case DType::kI4:
+    case DType::kI2:
+      return DType::kI32;
+    case DType::kSI16:
+    case DType::kSI8:
+      return DType::kSI32;
+    case DType::kU16:
+    case DType::kU8:
+      return DType::kU32;
+    default:
+      return dtype;
+  }
+}
+
+void Nest::accumulator(std::vector<int> factors) {
+  if (wide() != (*outputs_)[0].dtype) scratch("accumulator", std::move(factors), wide());
+}
+
+std::vector<int> Nest::passing() const {
+  std::vector<int> factors;
+  for (std::size_t f = 0; f < loops_.factors.size(); ++f) {
+    if (loops_.factors[f].kind == FactorKind::kPass) factors.push_back(static_cast<int>(f));
+  }
+  return factors;
 }
 
 void Nest::added_once(std::size_t i) {

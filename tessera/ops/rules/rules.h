@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/graph/op.h"
@@ -32,6 +33,17 @@ class Nest {
     loops_.outputs[i] = Access{std::move(dims)};
   }
 
+  /// Memory for a number of this type for each combination of the factors.
+  void scratch(std::string_view name, std::vector<int> factors, DType dtype) {
+    loops_.scratch.push_back({std::string(name), std::move(factors), dtype});
+  }
+  /// The same for sums over parts of the output's type, if the type is too narrow to add up in.
+  void accumulator(std::vector<int> factors);
+  /// The type in which statistics of an operand's elements are kept.
+  DType wide() const;
+  /// The factors that pass.
+  std::vector<int> passing() const;
+
   /// Input i, if it is given, is added to one share only.
   void added_once(std::size_t i);
 
@@ -44,6 +56,7 @@ class Nest {
   const graph::Call& call() const { return *call_; }
   const Shape& out(std::size_t i = 0) const { return (*outputs_)[i].shape; }
   const Shape& in(std::size_t i) const { return call_->shape(i); }
+  DType in_dtype(std::size_t i) const { return call_->dtype(i); }
   Loops take() && { return std::move(loops_); }
 
  private:

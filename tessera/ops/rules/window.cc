@@ -63,10 +63,12 @@ void conv(Nest& nest) {
     nest.added_once(2);
   }
   nest.output(0, std::move(out));
+  nest.accumulator(nest.passing());
 }
 
 /// Every output position may get contributions from several input positions, and which depends on
-/// remainders of the stride, so spatial dims are not divided.
+/// remainders of the stride, so spatial dims are not divided; but where kernels lie side by side
+/// (stride 2, kernel 2, nothing cut off), a position is stride·input + kernel, one product each.
 void conv_transpose(Nest& nest) {
   const Shape& weights = nest.in(1);
   const std::int64_t groups = nest.call().integer("groups");
@@ -77,10 +79,23 @@ void conv_transpose(Nest& nest) {
   std::vector<DimAccess> x = {at(n), channels.x};
   std::vector<DimAccess> w = {channels.x, within};
   std::vector<DimAccess> out = {at(n), channels.out};
+  const Window window = window_of(nest.call(), graph::rules::spatial_extents(weights));
   for (std::size_t d = 2; d < weights.rank(); ++d) {
-    x.push_back(at(nest.whole(nest.in(0)[d])));
-    w.push_back(at(nest.whole(weights[d])));
-    out.push_back(at(nest.whole(nest.out()[d])));
+    const std::int64_t stride = window.strides[d - 2];
+    const std::int64_t dense = weights[d] > 1 ? window.dilations[d - 2] : 1;
+    const bool apart = dense == 1 && weights[d] == stride && window.before[d - 2] == 0 &&
+                       nest.out()[d] == stride * nest.in(0)[d];
+    x.push_back(at(apart ? nest.pass(nest.in(0)[d]) : nest.whole(nest.in(0)[d])));
+    w.push_back(at(apart ? nest.pass(weights[d]) : nest.whole(weights[d])));
+    if (apart) {
+      out.push_back(at(x.back().terms[0].dim, stride) + at(w.back().terms[0].dim));
+    } else {
+      out.push_back(at(nest.whole(nest.out()[d])));
+    }
+  }
+  std::vector<int> made;  // the factors of the output
+  for (const DimAccess& dim : out) {
+    for (const Term& term : dim.terms) made.push_back(term.dim);
   }
   nest.input(0, std::move(x));
   nest.input(1, std::move(w));
@@ -89,6 +104,7 @@ void conv_transpose(Nest& nest) {
     nest.added_once(2);
   }
   nest.output(0, std::move(out));
+  nest.accumulator(made);
 }
 
 /// Nobody divides the kernel of a pool, which has no weights to tell shares of it apart.
@@ -120,10 +136,21 @@ void global_pool(Nest& nest) {
   }
   nest.input(0, std::move(x));
   nest.output(0, std::move(out));
+  if (mean) nest.accumulator(nest.passing());
 }
 
-/// Dims that keep their extent pass unless they are cropped; of the others, every output position
-/// may need any input position.
+/// Whether output position y of the dims that change takes input position y div ratio, for whole
+/// ratios: the nearest one, counted from the middles of elements or rounded down.
+bool repeats_elements(const graph::Call& call) {
+  const std::string_view coordinates = call.text("coordinates");
+  const std::string_view nearest = call.text("nearest_mode");
+  const bool middles = coordinates == "half_pixel" && nearest.starts_with("round_prefer");
+  const bool down = coordinates == "asymmetric" && nearest == "floor";
+  return call.text("mode") == "nearest" && !call.given("scales") && (middles || down);
+}
+
+/// Dims that keep their extent pass unless they are cropped. Where elements are repeated, an output
+/// position is ratio·input + copy; else every one may need any input position.
 void resize(Nest& nest) {
   const bool crops = nest.call().text("coordinates") == "tf_crop_and_resize";
   const Shape& shape = nest.in(0);
@@ -134,6 +161,10 @@ void resize(Nest& nest) {
     if (shape[d] == nest.out()[d] && !crops && !scaled) {
       x.push_back(at(nest.pass(shape[d])));
       out.push_back(x.back());
+    } else if (shape[d] > 0 && nest.out()[d] % shape[d] == 0 && repeats_elements(nest.call())) {
+      const std::int64_t ratio = nest.out()[d] / shape[d];
+      x.push_back(at(nest.pass(shape[d])));
+      out.push_back(at(x.back().terms[0].dim, ratio) + at(nest.pass(ratio)));
     } else {
       x.push_back(at(nest.whole(shape[d])));
       out.push_back(at(nest.whole(nest.out()[d])));

@@ -60,9 +60,38 @@ std::vector<Way> ways_of(const ops::Loops& loops, std::int64_t extent) {
   return ways;
 }
 
+/// The division as a work map says it.
+Form form_of(const ops::Loops& loops, const Shape& mesh, const std::vector<Way>& ways) {
+  Form form;
+  form.shape = *loops.iterations();
+  form.mesh = mesh;
+  for (std::size_t a = 0; a < ways.size(); ++a) {
+    const int axis = static_cast<int>(a);
+    const Way& way = ways[a];
+    if (way.kind == Way::Kind::kRepeat) {
+      form.fills.push_back(Fill::replicate(axis, mesh[a]));
+    } else if (way.kind == Way::Kind::kFixed) {
+      form.fills.push_back(Fill::fixed(axis, way.number));
+    } else {
+      const std::int64_t extent = form.shape[way.factor];
+      Fold fold{{Term{static_cast<int>(way.factor), 1}}, 0, {}};
+      if (way.kind == Way::Kind::kDealt) {
+        const std::int64_t cycle = way.number * mesh[a];
+        fold.cuts.push_back({cycle, (extent + cycle - 1) / cycle, Target::nothing()});
+      }
+      const std::int64_t blocks = (extent + way.number - 1) / way.number;
+      fold.cuts.push_back({way.number, std::min(blocks, mesh[a]), Target::mesh(axis)});
+      if (way.number > 1) fold.cuts.push_back({1, way.number, Target::nothing()});
+      form.folds.push_back(std::move(fold));
+    }
+  }
+  return form;
+}
+
 }  // namespace
 
 std::optional<std::string> any_division(const ops::Question& question, const ops::Loops& loops,
+                                        const std::function<bool(const Form&)>& accepts,
                                         std::uint64_t& tried) {
   Shape mesh;
   std::vector<std::size_t> given;
@@ -123,7 +152,7 @@ std::optional<std::string> any_division(const ops::Question& question, const ops
       text += ways.back().text() + "; ";
     }
     ++tried;
-    if (works(ways)) return text;
+    if (works(ways) && accepts(form_of(loops, mesh, ways))) return text;
     more = false;
     for (std::size_t a = pick.size(); a-- > 0 && !more;) {
       more = ++pick[a] < choices[a].size();

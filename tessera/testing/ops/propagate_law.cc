@@ -185,8 +185,7 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
     const bool asks_outputs = std::ranges::any_of(
         question.outputs, [](const std::optional<Layout>& layout) { return layout.has_value(); });
     const bool about_input = answer.reason.starts_with("input");
-    if (about_input && all_there && !any_halo &&
-        answer.reason.find("window") == std::string::npos) {
+    if (about_input && all_there && !any_halo) {
       return "not legal, but nothing is missing";
     }
     return !about_input && !asks_outputs && answer.reason.find("layout") == std::string::npos

@@ -273,11 +273,15 @@ class Maker {
       Extents to = x;
       for (std::size_t d = 0; d < dims; ++d) {
         x.push_back(extent());
-        to.push_back(dice_.chance(30) ? x.back() : extent());
+        to.push_back(dice_.chance(60) ? x.back() * dice_.between(1, 3) : extent());
       }
       input(x);
       set("shape", to);
-      set("mode", std::string(dice_.chance(50) ? "nearest" : "linear"));
+      set("mode", std::string(dice_.chance(60) ? "nearest" : "linear"));
+      if (dice_.chance(30)) {
+        set("coordinates", std::string("asymmetric"));
+        set("nearest_mode", std::string(dice_.chance(70) ? "floor" : "round_prefer_ceil"));
+      }
       return;
     }
     const std::int64_t groups = dice_.chance(40) ? dice_.between(1, 3) : 1;
