@@ -155,6 +155,12 @@ if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIE
     PROCESSORS 2)
 endif()
 
+# Questions with their answers, for the test of the module that the page uses (make test-explorer).
+if(TARGET tessera-cli)
+  add_executable(web_requests EXCLUDE_FROM_ALL web/tests/requests.cc)
+  target_link_libraries(web_requests PRIVATE tessera_testing tessera_tools)
+endif()
+
 # One translation unit that includes every header: two that define the same name differently, or that
 # cannot stand side by side, do not compile.
 file(GLOB_RECURSE all_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
