@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker: it compiles the module once, hands it back for the worker that may follow it, and
 // answers one question after the other.
-import { start, type Answer } from './wasm';
+import { start } from './wasm.js';
+
+type Answer = Awaited<ReturnType<typeof start>>;
 
 interface Start { packed?: ArrayBuffer; module?: WebAssembly.Module }
 interface Question { id: number; verb: string; request: string; input: string }

@@ -3,14 +3,9 @@
 // Asks the module what the command was asked, and compares the answers byte for byte.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { start } from '../page/wasm.js';
 
 const wasm = process.argv[2];
-const source = join(dirname(fileURLToPath(import.meta.url)), '../page/wasm.ts');
-const code = buildSync({ entryPoints: [source], bundle: true, write: false, format: 'esm' }).outputFiles[0].text;
-const { start } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
 const answer = await start(await WebAssembly.compile(readFileSync(wasm)));
 let asked = 0;
 let different = 0;
