@@ -158,6 +158,7 @@ export class Explorer implements View {
   }
 
   async restore(state: State): Promise<void> {
+    if (state.t === undefined && this.editor.text !== '') return;
     const text = state.t ?? 'tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<1x1x!tt.tile<32x32, bfp_bf8>, #tt.memory_space<l1>>>>';
     if (text === this.text) return;
     this.editor.set(text);

@@ -17,6 +17,9 @@ export interface Box { row: number; col: number; rows: number; cols: number; str
 
 export const MOST_SAMPLES = 16384;
 
+/** How often any grid was redrawn; the browser's timeline has how long the latest took. */
+let redraws = 0;
+
 interface Options {
   label: string;
   paint(part: Part): Promise<Picture | null> | Picture | null;
@@ -30,8 +33,6 @@ export class Grid {
   /** The cells that stand out; others are veiled when `marked` is set. */
   boxes: Box[] = [];
   marked: ((row: number, col: number) => boolean) | null = null;
-  /** Milliseconds of the latest redraw; the page's data-redraw has the longest. */
-  redrawMs = 0;
 
   private x = 0;
   private y = 0;
@@ -124,11 +125,10 @@ export class Grid {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      const from = performance.now();
+      const start = performance.now();
       this.draw();
-      this.redrawMs = performance.now() - from;
-      const { dataset } = document.documentElement;
-      dataset.redraw = Math.max(this.redrawMs, Number(dataset.redraw ?? 0)).toFixed(2);
+      if (++redraws % 256 === 0) performance.clearMeasures('redraw');
+      performance.measure('redraw', { start });
     });
   }
 

@@ -160,12 +160,14 @@ const tests = {
     assert.match(await text(tab, 'section[aria-label=Mesh]'), /745,500 places/);
     const box = await tab.locator('#mesh-canvas').boundingBox();
     await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-    await tab.evaluate(() => { delete document.documentElement.dataset.redraw; });
+    await tab.evaluate(() => performance.clearMeasures('redraw'));
     for (let i = 0; i < 12; ++i) {
       await tab.mouse.wheel(0, i < 6 ? -400 : 400);
       await tab.waitForTimeout(120);
     }
-    measured.redraw_ms = Number(await tab.evaluate(() => document.documentElement.dataset.redraw));
+    const redraws = await tab.evaluate(() => performance.getEntriesByName('redraw').map((e) => e.duration).sort((a, b) => a - b));
+    measured.redraw_ms = redraws[redraws.length >> 1];
+    measured.slowest_redraw_ms = redraws.at(-1);
     await clickAt(tab, '#mesh-canvas', 0.5, 0.5);
     assert.notEqual(await tab.locator('#place').inputValue(), '');
     await close();
@@ -233,6 +235,11 @@ const tests = {
     await tab.keyboard.press('ArrowRight');
     await settled(tab);
     assert.equal(await tab.locator('#tab-compare').getAttribute('aria-selected'), 'true');
+    await tab.locator('#tab-explorer').click();
+    await type(tab, '#tensor-text', 'tensor<7x7xf32, strided<[7, 1]>>');
+    await tab.locator('#tab-memory').click();
+    await tab.locator('#tab-explorer').click();
+    assert.equal(await tab.locator('#tensor-text').inputValue(), 'tensor<7x7xf32, strided<[7, 1]>>');
     await close();
   },
   async 'Hostile texts are only texts'() {
