@@ -24,13 +24,13 @@ NOT_ANALYSED = cmake/% tools/bench/peers/onednn.cc
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build run test test-all bench check format fuzz install \
-        test-clang test-asan test-tsan test-long
+        test-clang test-asan test-tsan test-long explorer test-explorer
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 deps: ## install the missing Debian packages of all lists in packages/
-	$(call packages,build test clang peers)
+	$(call packages,build test clang peers explorer)
 
 build: ## optimised build; leaves the command at build/tessera
 	$(call packages,build)
@@ -108,6 +108,27 @@ check: ## formatting, one definition of each type, every file compiled alone, st
 format: ## format all sources in place
 	$(call packages,clang)
 	clang-format-19 -i $(SOURCES)
+
+define build_explorer
+	cmake -S web -B build/web -G Ninja --toolchain $(CURDIR)/cmake/wasm_toolchain.cmake
+	cmake --build build/web -j $(JOBS)
+	@command -v npm > /dev/null || { echo 'npm is missing: it installs the tools that web/package-lock.json names' >&2; exit 1; }
+	npm --prefix web ci --ignore-scripts --no-audit --no-fund
+	cd web && npx --no-install tsc --noEmit
+	node web/build.mjs build/web/tessera.wasm build/explorer/index.html
+endef
+
+explorer: ## the page of docs/explorer.md as build/explorer/index.html, for any server and for `tessera view`
+	$(call packages,build explorer)
+	$(build_explorer)
+
+test-explorer: ## the page: its answers are the command's, and Chromium clicks through every view
+	$(call packages,build test explorer)
+	$(build_explorer)
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS) --target web_requests
+	build/dev/bin/web_requests 2000 500 | node web/tests/answers.mjs build/web/tessera.wasm
+	node web/tests/page.mjs build/explorer/index.html --pictures build/explorer/pictures
 
 # Installs no packages, and needs only the permissions that PREFIX requires.
 install: ## build, and install into PREFIX (/usr/local); DESTDIR is honoured

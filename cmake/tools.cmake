@@ -53,3 +53,7 @@ endif()
 get_property(printed GLOBAL PROPERTY TESSERA_PRINTED)
 add_custom_target(printed ALL DEPENDS ${printed})
 add_dependencies(product printed)
+
+# The page of `tessera view`, where `make explorer` has made it.
+install(FILES ${PROJECT_SOURCE_DIR}/build/explorer/index.html OPTIONAL RENAME explorer.html
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/names.h"
+#include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
 #include "tessera/base/utf8.h"
 
@@ -193,7 +194,7 @@ Result<double> JsonReader::real() {
   if (peek() != Next::kNumber) return expected("a number");
   TESSERA_TRY(const std::string_view digits, number());
   double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const auto [end, error] = read_real(digits.data(), digits.data() + digits.size(), value);
   // A number that is too small for a double is read as 0, as other readers do.
   if (error == std::errc::result_out_of_range && digits.find("e-") == std::string_view::npos &&
       digits.find("E-") == std::string_view::npos && !digits.starts_with("0.") &&

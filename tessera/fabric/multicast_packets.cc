@@ -53,7 +53,7 @@ class TreeMaker {
       topology_.route(network_, multicast.source, multicast.receivers[r], route_);
       add(r, tree);
       topology_.route(network_, multicast.receivers[r], multicast.source, tree.back[r]);
-      tree.there = std::max(tree.there, std::ssize(route_) - 2);
+      tree.there = std::max<std::int64_t>(tree.there, std::ssize(route_) - 2);
     }
     return tree;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/mutex.h"
 #include "tessera/fabric/multicast.h"
 #include "tessera/fabric/networks/listed_loads.h"
 #include "tessera/fabric/topology.h"
@@ -59,17 +60,17 @@ class PriceTablesPool {
  private:
   /// Null if all are in use.
   std::unique_ptr<PriceTables> take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (idle_.empty()) return nullptr;
     std::unique_ptr<PriceTables> tables = std::move(idle_.back());
     idle_.pop_back();
     return tables;
   }
   void put_back(std::unique_ptr<PriceTables> tables) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     idle_.push_back(std::move(tables));
   }
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<PriceTables>> idle_;
 };
 

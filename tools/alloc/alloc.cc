@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 
+#include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
@@ -50,7 +50,7 @@ Status read_without(std::string_view list, memory::Techniques& techniques) {
 Result<double> read_seconds(const std::string& text) {
   double seconds = 0;
   const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, seconds);
+  const auto [end, error] = read_real(text.data(), last, seconds);
   if (error == std::errc() && end == last && seconds >= 0 && seconds <= kMostSeconds) {
     return seconds;
   }
@@ -136,6 +136,9 @@ Status check_plan(const BufferFile& file, const memory::Solution& solution,
 }
 
 Result<Verdict> run(const Request& request, Console& console) {
+  if (request.has("blocks") && !console.json) {
+    return usage("--blocks is a part of the JSON", "add --json");
+  }
   TESSERA_TRY(const memory::SolveOptions options, read_options(request));
   const std::string& argument = request.text("file");
   const bool is_standard_input = argument == "-";
@@ -154,7 +157,8 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (!found.solution) return found.solution.error();
   const memory::Solution& solution = *found.solution;
   TESSERA_CHECK_OK(check_plan(*file, solution, options.capacity));
-  AllocAnswer answer{*file, solution, options.capacity, found.interrupted, {}, {}};
+  AllocAnswer answer{*file, solution, options.capacity,     found.interrupted,
+                     {},    {},       request.has("blocks")};
   TESSERA_TRY(answer.blocks, placed_blocks(file->problem, solution.offsets));
   answer.ranges = time_ranges_of(answer.blocks);
   const bool fits = solution.outcome == memory::Outcome::kFits;
@@ -204,12 +208,16 @@ Verb alloc_verb() {
       "status: 0 when the plan fits, 1 when none does or the search ended before that was known, 2 "
       "when the file cannot be read. Ctrl-C ends the search with the best plan so far. With "
       "--json: peak, lower_bound, optimal, seconds, outcome (fits, does_not_fit, unknown), "
-      "proven_bound, gap, found_by, nodes, capacity, interrupted, shortfall, offsets.";
+      "proven_bound, gap, found_by, nodes, capacity, interrupted, shortfall, offsets; with "
+      "--blocks also blocks (id, "
+      "others, lower, upper, offset, size) and ranges (from, to, live, count, top).";
   verb.positionals = {
       {"file", Positional::Kind::kFile, "a CSV file; or -, for standard input", {}, false}};
   verb.flags = {{"capacity", ValueKind::kNumber, "BYTES", "the number of available bytes"},
                 {"minimize", ValueKind::kSwitch, "",
                  "search for the lowest plan, not only for one that fits"},
+                {"blocks", ValueKind::kSwitch, "",
+                 "with --json: also list every block, and what is live over time"},
                 {"svg", ValueKind::kText, "FILE", "draw the plan: address over time"},
                 {"out", ValueKind::kText, "FILE",
                  "write the CSV file with the offset of each buffer, if the plan fits"},

@@ -116,6 +116,24 @@ std::string moments_table(std::span<const TimeRange> ranges) {
   return out;
 }
 
+/// `,"blocks":[..],"ranges":[..]`: where each buffer is when, and what is live over time.
+std::string blocks_json(const AllocAnswer& answer) {
+  std::string out = ",\"blocks\":[";
+  for (std::size_t i = 0; i < answer.blocks.size(); ++i) {
+    const PlacedBlock& block = answer.blocks[i];
+    out += cat(i > 0 ? "," : "", "{\"id\":", dump(Json(answer.file.ids[block.buffer])),
+               ",\"others\":", block.others, ",\"lower\":", block.lower, ",\"upper\":", block.upper,
+               ",\"offset\":", block.offset, ",\"size\":", block.size, "}");
+  }
+  out += "],\"ranges\":[";
+  for (std::size_t i = 0; i < answer.ranges.size(); ++i) {
+    const TimeRange& range = answer.ranges[i];
+    out += cat(i > 0 ? "," : "", "{\"from\":", range.from, ",\"to\":", range.to,
+               ",\"live\":", range.live, ",\"count\":", range.count, ",\"top\":", range.top, "}");
+  }
+  return out + "]";
+}
+
 }  // namespace
 
 std::string alloc_json(const AllocAnswer& answer) {
@@ -140,7 +158,9 @@ std::string alloc_json(const AllocAnswer& answer) {
   for (std::size_t i = 0; i < answer.file.ids.size(); ++i) {
     out += cat(i > 0 ? "," : "", dump(Json(answer.file.ids[i])), ":", solution.offsets[i]);
   }
-  return out + "}}";
+  out += '}';
+  if (answer.lists_blocks) out += blocks_json(answer);
+  return out + "}";
 }
 
 std::string alloc_text(const AllocAnswer& answer, const Terminal& terminal) {

@@ -22,11 +22,14 @@ struct AllocAnswer {
   bool interrupted = false;
   std::vector<PlacedBlock> blocks;
   std::vector<TimeRange> ranges;
+  bool lists_blocks = false;                        ///< alloc_json also has blocks and ranges
   std::optional<memory::Shortfall> shortfall = {};  ///< when no plan within the capacity was found
 };
 
 /// {peak, lower_bound, optimal, seconds, outcome, proven_bound, gap, found_by, nodes, capacity,
-/// interrupted, shortfall or null, offsets: {id: offset}} on one line.
+/// interrupted, shortfall or null, offsets: {id: offset}} on one line; with lists_blocks also
+/// blocks:
+/// [{id, others, lower, upper, offset, size}] and ranges: [{from, to, live, count, top}].
 std::string alloc_json(const AllocAnswer& answer);
 
 /// The same for a reader: whether it fits, how good it is, the fullest moments, and a picture when

@@ -91,7 +91,7 @@ Error unknown_key(const Verb& verb, const std::vector<Flag>& flags, std::string_
                std::nullopt, did_you_mean(key, names, cat("the keys are: ", all))};
 }
 
-Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
+Status answer(const Verb& verb, std::string_view line, std::istream& in, std::ostream& out) {
   const Work work(verb.is_question ? kQuestionSteps : INT64_MAX);
   TESSERA_TRY(const Json json, parse_object(line));
   std::vector<Flag> flags = flags_of(verb);
@@ -141,9 +141,7 @@ Status answer(const Verb& verb, std::string_view line, std::ostream& out) {
   }
   const std::vector<Failure> failures = read_tensors(verb, texts, request);
   if (!failures.empty()) return failures.front().error;
-  // Standard input is the stream of requests.
-  std::istringstream no_input;
-  Console console{no_input, out, out, /*json=*/true, Terminal{}};
+  Console console{in, out, out, /*json=*/true, Terminal{}};
   const Result<Verdict> verdict = verb.run(request, console);
   if (!verdict) return verdict.error();
   return ok_status();
@@ -164,13 +162,20 @@ std::optional<std::string> next_line(std::istream& in) {
 
 }  // namespace
 
+void answer_request(const Verb& verb, std::string_view request, std::istream& in,
+                    std::ostream& out) {
+  const Status status =
+      caught([&] { return answer(verb, request, in, out); }, "ask for less at once");
+  if (!status) out << dump(error_json(status.error())) << '\n';
+}
+
 void run_batch(const Verb& verb, std::istream& in, std::ostream& out) {
   while (out) {
     const std::optional<std::string> line = next_line(in);
     if (!line) return;
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Status status = caught([&] { return answer(verb, *line, out); }, "ask for less at once");
-    if (!status) out << dump(error_json(status.error())) << '\n';
+    std::istringstream no_input;  // standard input is the stream of requests
+    answer_request(verb, *line, no_input, out);
     out.flush();
   }
 }

@@ -40,6 +40,11 @@ bool wants_json(const std::vector<std::string>& args);
 /// The exit status of an answer, or of an error that a verb returned for a valid request.
 int exit_status(const Verb& verb, const Result<Verdict>& verdict);
 
+/// Answers one JSON request of a verb in one line, or with {"error": ..}. `in` is what the verb
+/// reads as standard input. Keys and texts: see run_batch.
+void answer_request(const Verb& verb, std::string_view request, std::istream& in,
+                    std::ostream& out);
+
 /// Answers one JSON request per line until `in` ends: one line per answer, or {"error": ..},
 /// flushed so that a co-process can communicate with it. Lines of white space are skipped.
 /// Keys are the names of flags and positionals; texts stand for themselves (no `-`, no `@file`).

@@ -6,6 +6,7 @@
 #include "tessera/layout/on_device.h"
 #include "tessera/notation/same_places.h"
 #include "tools/command/command.h"
+#include "tools/diff/diff_window.h"
 #include "tools/json/json.h"
 #include "tools/terminal/replicas.h"
 #include "tools/terminal/text.h"
@@ -30,6 +31,12 @@ std::string location_text(const Tensor& tensor, const Placement& placement, cons
 }
 
 Result<Verdict> run(const Request& request, Console& console) {
+  if (request.has("from") != request.has("counts") ||
+      (request.has("steps") && !request.has("from"))) {
+    return Error{ErrorCode::kUsage, "a window has --from and --counts, and may have --steps",
+                 std::nullopt, "as in --from 0,0 --counts 4,4"};
+  }
+  if (request.has("from")) return diff_window(request, console);
   TESSERA_TRY(const SamePlaces places, same_places(request.tensor("a"), request.tensor("b")));
   const Placement& a = places.a;
   const Placement& b = places.b;
@@ -86,9 +93,16 @@ Verb diff_verb() {
       "native) are the same if their physical coordinates are equal; places of GSPMD and DTensor "
       "are device numbers, and against them coordinates are numbered row by row. Prints the first "
       "element that differs, in row-major order, and how many elements move from A to B, in bytes "
-      "of B's storage type. Exit status: 0 when equal, 1 otherwise.";
+      "of B's storage type. With --from and --counts it says for each element of a window whether "
+      "it "
+      "stays, changes its slot or changes its place, and the numbers of its places. Exit status: 0 "
+      "when equal, 1 otherwise.";
   verb.positionals = {{"a", Positional::Kind::kTensor, "the first tensor", {}, false},
                       {"b", Positional::Kind::kTensor, "the second tensor", {}, false}};
+  verb.flags = {
+      {"from", ValueKind::kNumbers, "I,J", "the first element of a window; needs --counts"},
+      {"counts", ValueKind::kNumbers, "N,M", "how many elements the window has along each dim"},
+      {"steps", ValueKind::kNumbers, "S,T", "how far apart they are; default 1"}};
   verb.examples = {
       "tessera diff 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'"};
   verb.answers_json = true;

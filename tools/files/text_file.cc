@@ -6,11 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <istream>
 #include <optional>
 #include <utility>
 
@@ -36,36 +33,7 @@ class Descriptor {
   int number_;
 };
 
-/// `size`: how long it is, where that is known.
-Error too_long(const std::string& name, std::size_t most_bytes, std::optional<std::int64_t> size) {
-  const std::string found =
-      size ? std::to_string(*size) : cat("more than ", std::to_string(most_bytes));
-  return Error{ErrorCode::kTextTooLong,
-               cat("'", printable(name), "': a text of ", found, " bytes; at most ", most_bytes,
-                   " are read"),
-               std::nullopt, "cut it into parts"};
-}
-
 }  // namespace
-
-Error file_error(std::string_view what, const std::string& name, int error_number,
-                 std::string help) {
-  const ErrorCode code = error_number == ENOMEM ? ErrorCode::kOutOfMemory : ErrorCode::kIo;
-  return Error{code, cat(what, " '", printable(name), "': ", std::strerror(error_number)),
-               std::nullopt, std::move(help)};
-}
-
-Result<std::string> read_text_stream(std::istream& in, std::size_t most_bytes) {
-  std::string text;
-  std::array<char, kChunk> chunk{};
-  while (in && text.size() <= most_bytes) {
-    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) return file_error("cannot read", "standard input", EIO, "name a file instead");
-  if (text.size() > most_bytes) return too_long("standard input", most_bytes, std::nullopt);
-  return text;
-}
 
 Result<std::string> read_text_file(const std::string& name, std::size_t most_bytes,
                                    std::string_view help) {
@@ -77,7 +45,7 @@ Result<std::string> read_text_file(const std::string& name, std::size_t most_byt
   struct stat facts = {};
   if (fstat(descriptor.number(), &facts) != 0) return cannot_read(errno);
   if (S_ISREG(facts.st_mode) && std::cmp_greater(facts.st_size, most_bytes)) {
-    return too_long(name, most_bytes, facts.st_size);
+    return text_too_long(name, most_bytes, facts.st_size);
   }
   // A regular file reports its size, and one more read checks that it did not grow.
   std::string text(S_ISREG(facts.st_mode) ? static_cast<std::size_t>(facts.st_size) + 1 : kChunk,
@@ -91,7 +59,7 @@ Result<std::string> read_text_file(const std::string& name, std::size_t most_byt
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
-  if (size > most_bytes) return too_long(name, most_bytes, std::nullopt);
+  if (size > most_bytes) return text_too_long(name, most_bytes, std::nullopt);
   text.resize(size);
   return text;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
+#include <tuple>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -7,6 +8,7 @@
 #include "tessera/layout/slots/slot_list.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"
+#include "tools/locate/locate_window.h"
 #include "tools/terminal/replicas.h"
 #include "tools/terminal/sharing.h"
 #include "tools/terminal/text.h"
@@ -20,7 +22,8 @@ constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
 
 Error usage_error(std::string message) {
   return Error{ErrorCode::kUsage, std::move(message), std::nullopt,
-               "give one of: --index 1,2 | --place 0,1 --slot 5 | --all | --slots"};
+               "give one of: --index 1,2 | --place 0,1 --slot 5 | --all | --slots | --from 0,0 "
+               "--counts 4,4 | --classes"};
 }
 
 Status check_count(Checked count, std::string_view what, std::int64_t most) {
@@ -267,13 +270,28 @@ Status locate_slots(const Placement& placement, const PlaceNames& names, const P
 Result<Verdict> run(const Request& request, Console& console) {
   const Placement& placement = request.tensor("tensor").placement;
   const bool by_index = request.has("index");
+  const bool by_window = request.has("from") || request.has("counts");
+  const bool classes = request.has("classes");
   const bool by_slot = request.has("place") || request.has("slot");
   const bool all = request.has("all");
   const bool slots = request.has("slots");
-  const int questions = int{by_index} + int{by_slot} + int{all} + int{slots};
-  if (questions == 0)
-    return usage_error("locate needs --index, --place with --slot, --all or --slots");
+  const int questions =
+      int{by_index} + int{by_slot} + int{all} + int{slots} + int{by_window} + int{classes};
+  if (questions == 0) {
+    return usage_error(
+        "locate needs --index, --place with --slot, --all, --slots, --from with --counts or "
+        "--classes");
+  }
   if (questions > 1) return usage_error("locate answers one question per call");
+  for (const auto& [flag, needs, given] : {std::tuple("steps", "from", by_window),
+                                           {"counts", "from", request.has("from")},
+                                           {"from", "counts", request.has("counts")},
+                                           {"count", "slot", request.has("slot")},
+                                           {"step", "count", request.has("count")}}) {
+    if (request.has(flag) && !given) return usage_error(cat("--", flag, " needs --", needs));
+  }
+  if (by_window) return locate_elements_window(request, console);
+  if (classes) return locate_classes(request, console);
   const PlaceNames names = PlaceNames::of(request.tensor("tensor"));
   TESSERA_TRY(const PlaceWriter writer,
               PlaceWriter::make(placement, names, request.has("physical")));
@@ -289,6 +307,7 @@ Result<Verdict> run(const Request& request, Console& console) {
     if (!request.has("place") && placement.mesh().rank() > 0) {
       return usage_error("--slot needs --place");
     }
+    if (request.has("count")) return locate_slots_window(request, console);
     TESSERA_CHECK_OK(locate_slot(placement, names.place_of(request.numbers("place")),
                                  request.number("slot"), writer, console));
   }
@@ -304,7 +323,11 @@ Verb locate_verb() {
   verb.description =
       "Answers one question: --index asks for the places, slot and byte of an element; --place "
       "with --slot for the element in a slot, or why it is padding; --all lists every element in "
-      "row-major order; --slots lists every slot of every place. A slot counts elements inside a "
+      "row-major order; --slots lists every slot of every place. For pictures of parts of large "
+      "tensors: --from with --counts asks for a window of elements, and with --steps for some of "
+      "them, by the row-major numbers of their first places; --place, --slot and --count for "
+      "slots in a row, and with --step for some of them; --classes for sets of places whose memory "
+      "is alike. A slot counts elements inside a "
       "place. An element with more than 64 replicas has its places listed as rectangles {from, "
       "to}, both ends included. The index of a scalar, and the place of a layout without a mesh, "
       "is the empty text. byte is null inside block-float tiles. Where elements may share a slot "
@@ -317,6 +340,13 @@ Verb locate_verb() {
       {"slot", ValueKind::kNumber, "N", "a slot of that place"},
       {"all", ValueKind::kSwitch, "", "every element"},
       {"slots", ValueKind::kSwitch, "", "every slot of every place"},
+      {"from", ValueKind::kNumbers, "I,J", "the first element of a window; needs --counts"},
+      {"counts", ValueKind::kNumbers, "N,M", "how many elements the window has along each dim"},
+      {"steps", ValueKind::kNumbers, "S,T", "how far apart they are; default 1"},
+      {"count", ValueKind::kNumber, "N", "with --place and --slot: that many slots from there on"},
+      {"step", ValueKind::kNumber, "N", "how far apart these slots are; default 1"},
+      {"classes", ValueKind::kSwitch, "",
+       "sets of places whose memory holds data in the same slots"},
       {"physical", ValueKind::kSwitch, "", "also print the physical places, by the device map"},
   };
   verb.examples = {"tessera locate 'tensor<4x6xf32, strided<[6, 1]>>' --index 2,3",

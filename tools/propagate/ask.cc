@@ -2,10 +2,10 @@
 #include "tools/propagate/ask.h"
 
 #include <algorithm>
-#include <charconv>
 #include <istream>
 #include <utility>
 
+#include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
 #include "tools/propagate/one_mesh.h"
 #include "tools/terminal/text.h"
@@ -42,7 +42,7 @@ Result<std::vector<double>> parse_reals(std::string_view text) {
   while (!text.empty()) {
     while (text.starts_with(' ')) text.remove_prefix(1);
     double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const auto [end, error] = read_real(text.data(), text.data() + text.size(), number);
     if (error != std::errc()) {
       return Error{ErrorCode::kBadNumber, cat(quote(text), " is not a number"), std::nullopt,
                    "write it as 0.5 or 1e-5"};

@@ -6,7 +6,6 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/naive_move.h"
-#include "tessera/relayout/verify.h"
 #include "tools/command/bug.h"
 #include "tools/command/thread_count.h"
 #include "tools/files/array_file.h"
@@ -146,17 +145,6 @@ Result<OutputFormat> output_format(const Placement& placement, bool is_raw) {
 }
 
 }  // namespace
-
-Status check_program(const relayout::Program& program, const Placement& from, const Placement& to,
-                     relayout::PaddingRule padding) {
-  TESSERA_TRY(const std::vector<relayout::Finding> findings,
-              relayout::verify(program, from, to, padding));
-  if (findings.empty()) return ok_status();
-  const relayout::Finding& first = findings.front();
-  return Error{ErrorCode::kContradiction,
-               cat("the program is wrong (", relayout::flaw_name(first.flaw), "): ", first.message),
-               std::nullopt, cat(kBugHelp, " with the two tensors")};
-}
 
 Result<relayout::Program> program_of_files(const Tensor& a, const Tensor& b, const FileMove& move) {
   TESSERA_TRY(PreparedMove prepared, prepare(a, b, move));

@@ -15,6 +15,7 @@
 #include "tools/command/gave_up.h"
 #include "tools/command/run.h"
 #include "tools/reshard/mpi_module.h"
+#include "tools/reshard/reshard_files.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

@@ -29,12 +29,6 @@ RankedStatus run_on_ranks(const Verb& verb, const std::vector<std::string>& args
                           exchange::Exchange& exchange, std::ostream& out, std::ostream& err,
                           const Terminal& terminal);
 
-/// run_on_ranks with the processes that mpirun started, for Verb::run_with_mpi. Where MPI is not
-/// available, reports it once per machine.
-int run_with_mpi(const Verb& verb, const std::vector<std::string>& args, std::ostream& out,
-                 std::ostream& err, const Terminal& terminal);
-
-inline constexpr std::int64_t kLongestTimeout = 86'400;
 /// The timeouts of --timeout: the given time without progress, and the same, at most 5 seconds,
 /// for an answer.
 exchange::Timeouts timeouts_for(std::int64_t seconds);

@@ -60,6 +60,7 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
   json["tile"] = atom.is_tile() ? Json{atom.rows, atom.cols} : Json();
   json["atoms_shape"] = specific.atoms_shape.value_or(facts.atoms_shape);
   json["places"] = layout.places();
+  json["slots"] = layout.slots();
   json["shard_bytes"] = specific.shard_bytes.value_or(layout.shard_bytes());
   json["logical_bytes"] = facts.logical_bytes;
   json["allocated_bytes"] = layout.allocated_bytes();
@@ -119,7 +120,7 @@ Verb show_verb() {
       "why, and draws the tensor over its mesh. Two elements that share a slot without a stride of "
       "0 are reported first, because that is often a typo. With --json: shape, dtype, "
       "storage_dtype, "
-      "notation, folded_shape, mesh, shard_shape, tile, atoms_shape, places, shard_bytes, "
+      "notation, folded_shape, mesh, shard_shape, tile, atoms_shape, places, slots, shard_bytes, "
       "logical_bytes, allocated_bytes, padding_elements, padding, fill, memory_space, warnings, "
       "shared_slot, native, and under the notation's name the facts that only that notation has: "
       "pyflame, "

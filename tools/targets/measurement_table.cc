@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
 
 #include "tessera/base/names.h"
+#include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
 #include "tessera/fabric/calibration/calibrate.h"
 #include "tools/files/csv.h"
@@ -95,7 +95,7 @@ Result<std::int64_t> number_in(std::string_view column, const Cell& cell, std::i
 Result<double> cycles_in(const Cell& cell) {
   const std::string_view text = cell.value;
   double cycles = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cycles);
+  const auto [end, error] = read_real(text.data(), text.data() + text.size(), cycles);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && std::isfinite(cycles) && cycles > 0 && cycles <= fabric::kMaxMeasuredCycles) {
     return cycles;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
-
 namespace tessera::tools {
 
 /// Treats the first SIGINT (Ctrl-C) of its scope as a request to stop, which `seen` reports; a
@@ -17,7 +15,6 @@ class Interrupts {
   static bool seen();
 
  private:
-  struct sigaction before_ = {};
   bool is_set_ = false;
 };
 

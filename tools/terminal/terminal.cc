@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/terminal/terminal.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 #include "tessera/base/text.h"
 #include "tools/terminal/text.h"
@@ -52,19 +48,6 @@ Terminal terminal_from(bool is_terminal, std::optional<int> screen_width,
   if (!is_given) width = screen_width.value_or(80);
   terminal.width = std::max(kMinWidth, width);
   terminal.wraps = is_terminal || is_given;
-  return terminal;
-}
-
-Terminal detect_terminal() {
-  const bool is_terminal = isatty(STDOUT_FILENO) == 1;
-  std::optional<int> width;
-  winsize size = {};
-  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    width = size.ws_col;
-  }
-  Terminal terminal =
-      terminal_from(is_terminal, width, [](const char* name) { return std::getenv(name); });
-  terminal.shows_progress = isatty(STDERR_FILENO) == 1;
   return terminal;
 }
 

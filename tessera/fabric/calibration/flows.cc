@@ -123,7 +123,7 @@ Result<Flows> flows_of(const Topology& topology, const Machine& machine, std::in
   std::vector<std::int64_t> at_bank(static_cast<std::size_t>(topology.endpoints()));
   for (std::size_t i = 0; i < parties.masters.size(); ++i) {
     const std::int32_t master = parties.masters[i];
-    flows.streams = std::max(flows.streams, std::ssize(parties.far[i]));
+    flows.streams = std::max<std::int64_t>(flows.streams, std::ssize(parties.far[i]));
     for (const std::int32_t far : parties.far[i]) {
       const std::int32_t from = reads ? far : master;
       const std::int32_t to = reads ? master : far;

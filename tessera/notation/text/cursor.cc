@@ -2,10 +2,10 @@
 #include "tessera/notation/text/cursor.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <system_error>
 
+#include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
 
 namespace tessera::notation {
@@ -138,7 +138,7 @@ Result<double> Cursor::real(std::string_view what, std::string_view help) {
   double value = 0;
   const char* const first = token.text.data();
   const char* const last = first + token.text.size();
-  const auto [stop, status] = std::from_chars(first, last, value);
+  const auto [stop, status] = read_real(first, last, value);
   if (status == std::errc::result_out_of_range) {
     return Error{ErrorCode::kBadNumber,
                  cat(what, " ", quote_name(token.text), " does not fit a 64-bit float"), token.span,

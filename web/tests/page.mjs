@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// node page.mjs PAGE.html [--pictures FOLDER]: clicks and types through the page in Chromium, as a reader
+// does, measures it, and asks axe-core whether everyone can use it. The page is opened from its file, and
+// any request that it made would fail the test.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const page = process.argv[2];
+const pictures = process.argv.includes('--pictures') ? process.argv[process.argv.indexOf('--pictures') + 1] : null;
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : null;
+const url = pathToFileURL(resolve(page)).href;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
+});
+const measured = {};
+
+async function open(hash = '', options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, ...options });
+  const tab = await context.newPage();
+  const trouble = [];
+  tab.on('console', (message) => { if (message.type() === 'error') trouble.push(message.text()); });
+  tab.on('pageerror', (error) => trouble.push(String(error)));
+  tab.on('dialog', (dialog) => { trouble.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
+  tab.on('request', (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) trouble.push(`request ${request.url()}`);
+  });
+  await tab.goto(url + hash);
+  await until(tab, () => document.documentElement.dataset.ready !== undefined, 60000);
+  return { tab, trouble, close: async () => { assert.deepEqual(trouble, []); await context.close(); } };
+}
+/** Waits until a function of the page is true. The page's policy allows no eval, so it is asked from here. */
+async function until(tab, condition, most = 30000) {
+  for (const from = Date.now(); Date.now() - from < most; await tab.waitForTimeout(50)) {
+    if (await tab.evaluate(condition)) return;
+  }
+  throw new Error(`not within ${most} ms: ${condition}`);
+}
+const address = (state) => `#${Object.entries(state).map(([k, v]) => `${k}=${encodeURIComponent(v)}`).join('&')}`;
+const text = (tab, selector) => tab.locator(selector).innerText();
+const settled = (tab) => tab.waitForTimeout(350);
+async function type(tab, selector, words) {
+  await tab.locator(selector).fill('');
+  await tab.locator(selector).fill(words);
+  await tab.locator(selector).dispatchEvent('input');
+  await tab.keyboard.press('Escape');
+  await settled(tab);
+}
+/** The middle of a cell of a grid that is shown as a whole: cells are centred in the canvas. */
+async function clickAt(tab, selector, x, y) {
+  const box = await tab.locator(selector).boundingBox();
+  await tab.mouse.click(box.x + box.width * x, box.y + box.height * y);
+  await settled(tab);
+}
+const GRID = 'tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<1x1x!tt.tile<32x32, f32>, #tt.memory_space<l1>>>>';
+
+const tests = {
+  async 'starts and answers in time'() {
+    const { tab, close } = await open();
+    await settled(tab);
+    measured.start_ms = Number(await tab.evaluate(() => document.documentElement.dataset.ready));
+    const times = [];
+    for (let i = 0; i < 20; ++i) {
+      await type(tab, '#tensor-text', `tensor<${40 + i}x63xf32, pyflame.Grid(3, 2)>`);
+      times.push(Number(await tab.evaluate(() => document.documentElement.dataset.ms)));
+    }
+    times.sort((a, b) => a - b);
+    measured.answer_ms = times[times.length >> 1];
+    await close();
+  },
+  async 'Explorer: an element by its index, in every field'() {
+    const { tab, close } = await open(address({ v: 'explorer', t: GRID }));
+    await settled(tab);
+    await tab.locator('#index').fill('40, 33');
+    await tab.locator('#index').press('Enter');
+    await settled(tab);
+    assert.equal(await tab.locator('#place').inputValue(), '2, 1');
+    assert.equal(await tab.locator('#slot').inputValue(), '129');
+    assert.equal(await text(tab, '#byte'), '516');
+    assert.match(await tab.evaluate(() => location.hash), /i=40%2C33/);
+    await tab.locator('#place').fill('0, 0');
+    await tab.locator('#slot').fill('576');
+    await tab.locator('#slot').press('Enter');
+    await settled(tab);
+    assert.match(await text(tab, '.tip'), /padding: tile/);
+    await close();
+  },
+  async 'Explorer: clicks link the three pictures'() {
+    const { tab, close } = await open(address({ v: 'explorer', t: 'tensor<4x4xf32, pyflame.Grid(2, 2)>' }));
+    await settled(tab);
+    await clickAt(tab, '#tensor-canvas', 0.55, 0.55);
+    assert.equal(await tab.locator('#index').inputValue(), '2, 2');
+    assert.equal(await tab.locator('#place').inputValue(), '1, 1');
+    const box = await tab.locator('#mesh-canvas').boundingBox();
+    await tab.mouse.move(box.x + box.width / 2 - 10, box.y + box.height / 2 - 10);
+    await settled(tab);
+    assert.match(await text(tab, '.tip'), /place \[0, 0\]: 4 of 4 slots hold data/);
+    await clickAt(tab, '#mesh-canvas', 0.48, 0.45);
+    assert.equal(await tab.locator('#place').inputValue(), '0, 0');
+    await tab.locator('#memory-canvas').focus();
+    await tab.keyboard.press('ArrowRight');
+    assert.match(await text(tab, '.tip'), /slot 1 of place \[0, 0\]: element \[0, 1\]/);
+    await tab.keyboard.press('Enter');
+    await settled(tab);
+    assert.equal(await tab.locator('#index').inputValue(), '0, 1');
+    await close();
+  },
+  async 'Explorer: completion by keys'() {
+    const { tab, close } = await open();
+    await tab.locator('#tensor-text').fill('');
+    await tab.locator('#tensor-text').pressSequentially('tensor<64x64xf32, pyf');
+    await tab.locator('.options li').first().waitFor();
+    await tab.keyboard.press('ArrowDown');
+    await tab.keyboard.press('Tab');
+    await settled(tab);
+    assert.equal(await tab.locator('#tensor-text').inputValue(), 'tensor<64x64xf32, pyflame.SinglePE()>');
+    await close();
+  },
+  async 'Explorer: an error has a caret and help'() {
+    const { tab, close } = await open();
+    await type(tab, '#tensor-text', 'tensor<53x63xf32, strided<[63, z]>>');
+    const fault = await text(tab, '.fault');
+    assert.match(fault, /\^/);
+    assert.equal(await tab.locator('#tensor-text').getAttribute('aria-invalid'), 'true');
+    await close();
+  },
+  async 'Explorer: every notation, or why not'() {
+    const { tab, close } = await open(address({ v: 'explorer', t: 'tensor<64x64xf16, pyflame.Grid(2, 2)>' }));
+    await until(tab, () => [...document.querySelectorAll('.notations code')].length === 13 &&
+      [...document.querySelectorAll('.notations code')].every((c) => c.textContent !== '..'));
+    const words = await text(tab, '.notations');
+    assert.match(words, /dtensor<mesh=\[2,2\], \[Shard\(0\), Shard\(1\)\]>/);
+    assert.match(words, /strided has one place/);
+    await tab.locator('.notations li', { hasText: 'gspmd' }).locator('button').click();
+    await settled(tab);
+    assert.match(await tab.locator('#tensor-text').inputValue(), /gspmd/);
+    await close();
+  },
+  async 'Explorer: built by choices'() {
+    const { tab, close } = await open();
+    await tab.locator('summary', { hasText: 'Build one' }).click();
+    await tab.locator('#build-kind').selectOption('tiles');
+    await tab.locator('#build-shape').fill('40x40');
+    await tab.locator('#build-shape').press('Enter');
+    await tab.locator('#build-tile').fill('8x8');
+    await tab.locator('#build-tile').press('Tab');
+    await settled(tab);
+    assert.match(await tab.locator('#tensor-text').inputValue(), /morello.*Packed\(8\)/);
+    assert.equal(await tab.locator('.fault').count(), 0);
+    await close();
+  },
+  async 'Explorer: a wafer of 745,500 places redraws in 8 ms'() {
+    const { tab, close } = await open(address({ v: 'explorer', t: 'tensor<9940x7500xf16, pyflame.Grid(994, 750)>' }));
+    await tab.waitForTimeout(1500);
+    assert.match(await text(tab, 'section[aria-label=Mesh]'), /745,500 places/);
+    const box = await tab.locator('#mesh-canvas').boundingBox();
+    await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await tab.evaluate(() => performance.clearMeasures('redraw'));
+    for (let i = 0; i < 12; ++i) {
+      await tab.mouse.wheel(0, i < 6 ? -400 : 400);
+      await tab.waitForTimeout(120);
+    }
+    const redraws = await tab.evaluate(() => performance.getEntriesByName('redraw').map((e) => e.duration).sort((a, b) => a - b));
+    measured.redraw_ms = redraws[redraws.length >> 1];
+    measured.slowest_redraw_ms = redraws.at(-1);
+    await clickAt(tab, '#mesh-canvas', 0.5, 0.5);
+    assert.notEqual(await tab.locator('#place').inputValue(), '');
+    await close();
+  },
+  async 'Compare: what moves, over the mesh and step by step'() {
+    const { tab, close } = await open(address({ v: 'compare', a: 'tensor<64x64xf16, pyflame.Grid(4, 1)>', b: 'tensor<64x64xf16, pyflame.Grid(1, 4)>' }));
+    await settled(tab);
+    await until(tab, () => /bytes between places/.test(document.querySelector('[aria-label=Result]').textContent));
+    await tab.locator('#target').selectOption('wse2');
+    await tab.locator('table').first().waitFor();
+    assert.match(await tab.locator('table').first().innerText(), /exchange/);
+    await tab.locator('#play').click();
+    await tab.waitForTimeout(300);
+    assert.equal(await tab.locator('#play').innerText(), 'Pause');
+    await tab.locator('#play').click();
+    await tab.locator('#heat').click();
+    await clickAt(tab, '#change-canvas', 0.5, 0.5);
+    assert.match(await text(tab, '.tip'), /^element \[/);
+    await tab.locator('#swap').click();
+    await settled(tab);
+    assert.match(await tab.locator('#text-a').inputValue(), /Grid\(1, 4\)/);
+    await tab.locator('#pairs').selectOption('4');
+    await settled(tab);
+    await until(tab, () => /bytes within places/.test(document.querySelector('[aria-label=Result]').textContent));
+    await close();
+  },
+  async 'Memory: the slider finds what fits'() {
+    const { tab, close } = await open(address({ v: 'memory' }));
+    await until(tab, () => /Fits/.test(document.querySelector('[aria-label=Result]').textContent));
+    await tab.locator('#capacity').focus();
+    await tab.keyboard.press('Home');
+    await until(tab, () => /Does not fit/.test(document.querySelector('[aria-label=Result]').textContent));
+    assert.match(await text(tab, '[aria-label=Result]'), /buffers need/);
+    await tab.keyboard.press('End');
+    await until(tab, () => /Fits/.test(document.querySelector('[aria-label=Result]').textContent));
+    await tab.locator('#plan-canvas').focus();
+    await tab.keyboard.press('ArrowRight');
+    assert.match(await text(tab, '.tip'), /bytes at/);
+    await type(tab, '#buffers', 'id,lower,upper,size\na,0,5,x');
+    await tab.locator('.fault').waitFor();
+    await close();
+  },
+  async 'The address keeps what is shown; exports are files'() {
+    const { tab, close } = await open(address({ v: 'explorer', t: 'tensor<4x4xf32, pyflame.Grid(2, 2)>', i: '3,3' }));
+    await until(tab, () => document.querySelector('#place')?.value === '1, 1');
+    for (const [kind, start] of [['svg', '<svg'], ['png', '\x89PNG'], ['json', '{']]) {
+      await tab.locator('#export summary').click();
+      const [download] = await Promise.all([tab.waitForEvent('download'), tab.locator(`[data-export=${kind}]`).click()]);
+      const bytes = readFileSync(await download.path(), 'latin1');
+      assert.ok(bytes.startsWith(start), kind);
+    }
+    await close();
+  },
+  async 'Keys alone reach every part'() {
+    const { tab, close } = await open();
+    const seen = new Set();
+    for (let i = 0; i < 60; ++i) {
+      await tab.keyboard.press('Tab');
+      seen.add(await tab.evaluate(() => document.activeElement.id || document.activeElement.tagName));
+    }
+    for (const id of ['tab-explorer', 'theme', 'tensor-text', 'examples', 'index', 'tensor-canvas', 'mesh-canvas', 'memory-canvas']) {
+      assert.ok(seen.has(id), `${id} of ${[...seen]}`);
+    }
+    await tab.locator('#tab-explorer').focus();
+    await tab.keyboard.press('ArrowRight');
+    await settled(tab);
+    assert.equal(await tab.locator('#tab-compare').getAttribute('aria-selected'), 'true');
+    await tab.locator('#tab-explorer').click();
+    await type(tab, '#tensor-text', 'tensor<7x7xf32, strided<[7, 1]>>');
+    await tab.locator('#tab-memory').click();
+    await tab.locator('#tab-explorer').click();
+    assert.equal(await tab.locator('#tensor-text').inputValue(), 'tensor<7x7xf32, strided<[7, 1]>>');
+    await close();
+  },
+  async 'Hostile texts are only texts'() {
+    const { tab, close } = await open(address({ v: 'explorer', t: '<img src=x onerror=alert(1)><script>alert(2)</script>' }));
+    await settled(tab);
+    assert.equal(await tab.locator('main img, main script').count(), 0);
+    const long = `tensor<${'9x'.repeat(500000)}f32, <script>alert(3)</script>>`;
+    const from = Date.now();
+    await type(tab, '#tensor-text', long);
+    await tab.locator('.fault').waitFor();
+    measured.megabyte_ms = Date.now() - from;
+    await type(tab, '#tensor-text', 'tensor<4x4xf32, strided<[4, 1]>>');
+    assert.equal(await tab.locator('.fault').count(), 0);
+    await close();
+  },
+  async 'A long question can be cancelled'() {
+    const { tab, close } = await open(address({ v: 'memory' }));
+    await settled(tab);
+    // Alignment keeps every plan above the bytes that are live, so there is no early proof.
+    const lines = ['id,lower,upper,size,alignment'];
+    let seed = 7;
+    const roll = (most) => { seed = (seed * 48271) % 2147483647; return seed % most; };
+    for (let i = 0; i < 900; ++i) {
+      const from = roll(60);
+      lines.push(`b${i},${from},${from + 1 + roll(12)},${3000 + roll(1000)},64`);
+    }
+    await tab.locator('#buffers').fill(lines.join('\n'));
+    await tab.locator('#cancel').waitFor({ state: 'visible', timeout: 10000 });
+    await tab.locator('#cancel').click();
+    assert.equal(await text(tab, '#status'), 'Cancelled.');
+    await tab.locator('#tab-explorer').click();
+    await settled(tab);
+    assert.notEqual(await tab.locator('#place').inputValue(), '');
+    await close();
+  },
+  async 'axe-core finds nothing, in both themes'() {
+    for (const colorScheme of ['light', 'dark']) {
+      const { tab, trouble } = await open('', { colorScheme, bypassCSP: true });
+      for (const view of ['explorer', 'compare', 'memory']) {
+        await tab.locator(`#tab-${view}`).click();
+        await tab.waitForTimeout(1200);
+        await tab.evaluate(axe);
+        const found = await tab.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }));
+        const findings = found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`);
+        assert.deepEqual(findings, [], `${view}, ${colorScheme}`);
+      }
+      assert.deepEqual(trouble, []);
+      await tab.context().close();
+    }
+  },
+};
+
+if (pictures) {
+  mkdirSync(pictures, { recursive: true });
+  const sizes = { desktop: [1440, 900], tablet: [820, 1180], phone: [390, 844] };
+  const shown = {
+    explorer: { v: 'explorer', t: GRID, i: '40,33' },
+    wafer: { v: 'explorer', t: 'tensor<9940x7500xf16, pyflame.Grid(994, 750)>' },
+    compare: { v: 'compare', a: 'tensor<64x64xf32, pyflame.Grid(2, 2)>', b: 'tensor<64x64xf32, pyflame.Grid(8, 4)>', m: 'wse2' },
+    memory: { v: 'memory' },
+  };
+  for (const [view, state] of Object.entries(shown)) {
+    for (const colorScheme of ['light', 'dark']) {
+      for (const [size, [width, height]] of Object.entries(sizes)) {
+        const { tab, close } = await open(address(state), { colorScheme, viewport: { width, height } });
+        await tab.waitForTimeout(1500);
+        await tab.screenshot({ path: `${pictures}/${view}-${colorScheme}-${size}.png`, fullPage: size !== 'desktop' });
+        await close();
+      }
+    }
+  }
+}
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (only && !name.includes(only)) continue;
+  try {
+    await test();
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED  ${name}\n${String(error.stack ?? error).split('\n').slice(0, 14).join('\n')}`);
+  }
+}
+await browser.close();
+console.log(JSON.stringify(measured));
+const bounds = { start_ms: 1000, answer_ms: 20, redraw_ms: 8 };
+for (const [name, bound] of Object.entries(bounds)) {
+  if (measured[name] !== undefined && measured[name] > bound) {
+    console.log(`SLOW    ${name} is ${measured[name]}, above ${bound}`);
+    // A machine under load is not the page's fault; TESSERA_TIMES makes it one.
+    if (process.env.TESSERA_TIMES) failed++;
+  }
+}
+process.exit(failed === 0 ? 0 : 1);
