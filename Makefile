@@ -4,6 +4,9 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+# Debian's interpreter, to which its packages of Python belong; and the environment of `make install-python`.
+PYTHON ?= /usr/bin/python3
+VENV ?= build/venv
 # Also works as root, and with fewer processors than ranks.
 MPIRUN ?= OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe
 
@@ -24,13 +27,13 @@ NOT_ANALYSED = cmake/% tools/bench/peers/onednn.cc
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build run test test-all bench check format fuzz install \
-        test-clang test-asan test-tsan test-long explorer test-explorer
+        test-clang test-asan test-tsan test-long explorer test-explorer wheel install-python
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 deps: ## install the missing Debian packages of all lists in packages/
-	$(call packages,build test clang peers explorer)
+	$(call packages,build test python clang peers explorer)
 
 build: ## optimised build; leaves the command at build/tessera
 	$(call packages,build)
@@ -47,7 +50,7 @@ define preset_test
 endef
 
 test: ## build everything, run all tests except the long sweeps
-	$(call packages,build test)
+	$(call packages,build test python)
 	$(call preset_test,dev)
 
 test-clang: ## the same with clang
@@ -97,7 +100,7 @@ bench: build ## measure layouts, relayouts compared with memcpy and peers, resha
 	else echo 'No mpirun, or no MPI to build with: tessera bench mpi is left out.'; fi
 
 check: ## formatting, one definition of each type, every file compiled alone, static analysis
-	$(call packages,build test clang peers)
+	$(call packages,build test python clang peers)
 	clang-format-19 --dry-run -Werror $(SOURCES)
 	cmake --preset odr
 	cmake --build --preset odr -j $(JOBS)
@@ -134,3 +137,14 @@ test-explorer: ## the page: its answers are the command's, and Chromium clicks t
 install: ## build, and install into PREFIX (/usr/local); DESTDIR is honoured
 	$(build_product)
 	cmake --install build/release --prefix $(PREFIX)
+
+wheel: ## build the wheel of the Python package in build/dist, without a network
+	$(call packages,build python)
+	cmake --preset release -DTESSERA_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON)
+	TESSERA_BUILD=$(CURDIR)/build/release TESSERA_JOBS=$(JOBS) \
+	  $(PYTHON) -m build --wheel --no-isolation --outdir build/dist python
+
+install-python: wheel ## install the wheel into the virtual environment VENV (build/venv), made if it is missing
+	[ -e $(VENV)/bin/python ] || $(PYTHON) -m venv --system-site-packages $(VENV)
+	$(VENV)/bin/python -m pip install --no-index --no-deps --force-reinstall build/dist/tessera-*.whl
+	$(VENV)/bin/python -c 'import tessera; print("tessera", tessera.__version__, "in $(VENV)")'

@@ -10,6 +10,7 @@
 #                                                          with 2 and 4 ranks, label `mpi`
 #   tools/**/*_mpi_test.cc            tools_mpi_test       gtest, where there is MPI; TESSERA_MPIRUN
 #   examples/x.cc, examples/cpp/x.cc  example_x            passes when it returns 0
+#   python/tests/test_*.py            python_test          pytest, where the Python package is built
 # Tests run in the root of the source tree, where they find their data files.
 #
 # A long executable is split into n parts that run in parallel by a line such as
@@ -209,4 +210,22 @@ if(Python3_FOUND)
     tessera_add_test(${script}_syntax unit ${Python3_EXECUTABLE} -c
       "compile(open('scripts/${script}.py').read(), '${script}.py', 'exec')")
   endforeach()
+endif()
+
+if(TARGET tessera_python)
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "import pytest, hypothesis" RESULT_VARIABLE pytest_missing ERROR_QUIET)
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "import build, venv, ensurepip, wheel, setuptools"
+                  RESULT_VARIABLE build_missing ERROR_QUIET)
+  set_target_properties(tessera_python PROPERTIES EXCLUDE_FROM_ALL OFF)
+  if(pytest_missing)
+    list(APPEND TESSERA_LEFT_OUT "tests of the Python package (pytest, hypothesis)")
+  else()
+    tessera_add_test(python_test unit ${PROJECT_SOURCE_DIR}/python/tests/run.sh ${Python_EXECUTABLE} ${PROJECT_BINARY_DIR})
+  endif()
+  if(build_missing)
+    list(APPEND TESSERA_LEFT_OUT "the test of the wheel (python3-build, python3-venv)")
+  else()
+    tessera_add_test(python_wheel install ${PROJECT_SOURCE_DIR}/python/tests/wheel.sh ${Python_EXECUTABLE}
+      ${PROJECT_BINARY_DIR})
+  endif()
 endif()

@@ -83,7 +83,7 @@ std::map<std::string, std::set<std::string>> table_of_rooms(const std::string& p
 
 std::vector<std::string> source_files() {
   std::vector<std::string> files;
-  for (const char* folder : {"tessera", "tools", "bench"}) {
+  for (const char* folder : {"tessera", "tools", "bench", "python"}) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       const std::string extension = entry.path().extension().string();
       if (extension == ".h" || extension == ".cc" || extension == ".inc") {

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts of PyTorch's tensors, and back. Import it by name: `import tessera.torch`; it needs torch.
+
+>>> import tessera.torch, torch
+>>> tessera.torch.layout_of(torch.zeros(4, 6).t())
+tessera.parse('tensor<6x4xf32, strided<[1, 6]>>')
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+import numpy as np
+import torch
+
+from . import _native
+from .errors import TesseraError
+from .moving import plan
+from .notations import dtensor, strided
+
+TensorOrText = Union["_native.Tensor", str]
+
+#: Element types by torch's types. torch.bool is i1, which takes a byte in memory.
+DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
+          torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "ui8",
+          torch.bool: "i1"}
+for _name, _dtype in (("float8_e4m3fn", "f8E4M3FN"), ("float8_e5m2", "f8E5M2"), ("uint16", "ui16"),
+                      ("uint32", "ui32"), ("uint64", "ui64")):
+    if hasattr(torch, _name):
+        DTYPES[getattr(torch, _name)] = _dtype
+TORCH_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+
+
+def dtype_of(dtype: Any) -> str:
+    """The element type of a torch.dtype.
+
+    >>> tessera.torch.dtype_of(torch.bfloat16)
+    'bf16'
+    """
+    if dtype not in DTYPES:
+        raise TesseraError(f"{dtype} is not an element type of layouts", code="bad_dtype",
+                           help=f"there are {', '.join(map(str, DTYPES))}")
+    return DTYPES[dtype]
+
+
+def torch_dtype(name: str) -> Any:
+    """The torch.dtype of an element type."""
+    name = _native.dtype_name(name)
+    if name not in TORCH_DTYPES:
+        raise TesseraError(f"torch has no type for {name}", code="bad_dtype",
+                           help=f"it has {', '.join(TORCH_DTYPES)}")
+    return TORCH_DTYPES[name]
+
+
+def layout_of(tensor: torch.Tensor) -> _native.Tensor:
+    """The layout of a tensor in its storage: stride() and storage_offset() as torch counts them. A DTensor has the
+    layout of the whole tensor over its mesh.
+
+    >>> tessera.torch.layout_of(torch.zeros(8, 6)[2:, ::2]).locate((1, 1)).slot
+    20
+    """
+    if hasattr(tensor, "placements") and hasattr(tensor, "device_mesh"):
+        mesh = tensor.device_mesh
+        extents = tuple(mesh.mesh.shape) if hasattr(mesh, "mesh") else tuple(mesh.shape)
+        return dtensor.make(tuple(tensor.shape), dtype_of(tensor.dtype), extents, tensor.placements)
+    return strided.strides(tuple(tensor.shape), dtype_of(tensor.dtype), tensor.stride(), tensor.storage_offset())
+
+
+def empty(layout: TensorOrText) -> torch.Tensor:
+    """A new tensor with the strides of a layout on one place, in a storage with room for all of its slots.
+
+    >>> t = tessera.torch.empty("tensor<4x6xbf16, strided<[1, 8], offset: 3>>")
+    >>> tuple(t.shape), t.stride(), t.storage_offset(), t.dtype
+    ((4, 6), (1, 8), 3, torch.bfloat16)
+    """
+    parsed = _native.parse(layout) if isinstance(layout, str) else layout
+    strides = parsed.strides if parsed.kind != "pieces" and not parsed.mesh else None
+    if strides is None:
+        raise TesseraError(f"torch cannot express {parsed}: it has strides on one place only", code="not_supported",
+                           help="hold its memory as a tensor of bytes: torch.empty(layout.nbytes, dtype=torch.uint8)")
+    first = parsed.locate((0,) * len(parsed.shape)).slot if parsed.size else 0
+    if min(strides, default=0) < 0:
+        raise TesseraError("torch has no negative strides", code="not_supported")
+    storage = torch.empty(parsed.slots, dtype=torch_dtype(parsed.storage))
+    return torch.as_strided(storage, parsed.shape, strides, first)
+
+
+def relayout(tensor: torch.Tensor, to: TensorOrText, *, layout: Optional[TensorOrText] = None,
+             padding: str = "promised", rounding: str = "checked", threads: Optional[int] = None) -> torch.Tensor:
+    """A tensor of the host moved to another layout: a new tensor with the memory of the destination, as
+    tessera.relayout() gives it. Without `layout` the source is laid out as its strides say.
+
+    >>> tessera.torch.relayout(torch.arange(6.).reshape(2, 3).t(), "tensor<3x2xf16, strided<[2, 1]>>")
+    tensor([[0., 3.],
+            [1., 4.],
+            [2., 5.]], dtype=torch.float16)
+    """
+    source = tensor.detach()
+    made = plan(_native.layout_of(source) if layout is None else layout, to, padding=padding, rounding=rounding)
+    array: Any = made(source, threads=threads)
+    storage = made.destination.storage
+    wanted = TORCH_DTYPES.get(storage, torch.uint8)
+    if array.dtype in (np.uint16, np.uint32, np.uint64):  # of the same size
+        array = array.view(array.dtype.str.replace("u", "i"))
+    moved = torch.from_numpy(array)
+    return moved if moved.dtype == wanted else moved.view(wanted)
