@@ -271,6 +271,73 @@ class Chunker {
   std::vector<Spot> spots_;
 };
 
+/// The same positions with elements of one byte, which have addresses.
+Result<Placement> with_bytes(const Placement& placement) {
+  const auto changed = [](const Layout& layout) {
+    LayoutSpec spec = layout.spec();
+    spec.dtype = DType::kU8;
+    spec.atom = Atom::scalar(DType::kU8);
+    spec.padding = PaddingValue::undef();
+    spec.slots = layout.slots();
+    return Layout::make(std::move(spec));
+  };
+  if (const Layout* layout = placement.layout()) {
+    TESSERA_TRY(Layout bytes, changed(*layout));
+    return Placement(std::move(bytes));
+  }
+  std::vector<LayoutPiece> pieces;
+  for (const LayoutPiece& piece : placement.pieces()->pieces()) {
+    TESSERA_TRY(Layout bytes, changed(piece.layout));
+    pieces.push_back({piece.box, std::move(bytes)});
+  }
+  TESSERA_TRY(Piecewise all, Piecewise::by_rule(placement.shape(), std::move(pieces)));
+  return Placement(std::move(all));
+}
+
+/// The tiles of block floats that hold elements, as fills: runs of tiles of each place.
+Result<CopyList> tile_list(const Placement& placement, const reshard::PhysicalMesh& parts,
+                           const Cells& cells) {
+  TESSERA_TRY(const Placement bytes, with_bytes(placement));
+  TESSERA_TRY(const Layout host, Layout::row_major(placement.shape(), DType::kU8));
+  TESSERA_TRY(const reshard::Reshard reshard, reshard::Reshard::make(host, bytes, parts));
+  TESSERA_TRY(const CopyList elements, CopyList::make(reshard, relayout::PaddingRule::kLeave));
+  CopyList list;
+  std::map<std::int64_t, std::uint32_t> runs;  // the move of so many tiles
+  std::vector<std::int64_t> tiles;
+  for (std::size_t c = 0; c < elements.copies.size();) {
+    const std::int64_t place = elements.copies[c].destination;
+    tiles.clear();
+    for (; c < elements.copies.size() && elements.copies[c].destination == place; ++c) {
+      const Copy& copy = elements.copies[c];
+      for_each_run(elements.moves[copy.move].destination(copy.destination_slot),
+                   [&](std::int64_t first, std::int64_t slots) {
+                     const std::int64_t last = (first + slots - 1) / cells.slots;
+                     for (std::int64_t t = first / cells.slots; t <= last; ++t) {
+                       if (tiles.empty() || tiles.back() != t) tiles.push_back(t);
+                     }
+                     return true;
+                   });
+    }
+    std::sort(tiles.begin(), tiles.end());
+    tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+    for (std::size_t from = 0; from < tiles.size();) {
+      std::size_t end = from + 1;
+      while (end < tiles.size() && tiles[end] == tiles[end - 1] + 1) ++end;
+      const std::int64_t slots = static_cast<std::int64_t>(end - from) * cells.slots;
+      const auto [entry, is_new] =
+          runs.try_emplace(slots, static_cast<std::uint32_t>(list.moves.size()));
+      if (is_new) {
+        const reshard::BoxLoop all{slots, 1, 1};
+        TESSERA_TRY(BoxMove move, BoxMove::make({&all, 1}, placement.atom()));
+        list.moves.push_back(std::move(move));
+      }
+      list.fills.push_back({place, tiles[from] * cells.slots, entry->second, 0});
+      from = end;
+    }
+  }
+  return list;
+}
+
 bool has_shares(const Placement& placement) {
   for (const FormPiece& piece : form_pieces(placement)) {
     for (const Fill& fill : piece.form->fills) {
@@ -316,20 +383,22 @@ Result<Crossing> Crossing::make(const Device& device, const BufferFacts& buffer,
   parts.dead.clear();  // the buffer is on none of them
   const auto rule = to_device ? relayout::PaddingRule::kPromised : relayout::PaddingRule::kLeave;
   if (tiles) {
-    // Tiles of block floats go through the border as a whole, with the padding inside.
-    for (std::int64_t place = 0; place < placement.places(); ++place) {
-      made.list.fills.push_back({place, 0, 0, 0});
-    }
-    const reshard::BoxLoop all{placement.slots(), 1, 1};
-    TESSERA_TRY(BoxMove whole, BoxMove::make({&all, 1}, placement.atom()));
-    made.list.moves.push_back(std::move(whole));
+    TESSERA_TRY(made.list, tile_list(placement, parts, made.cells));
   } else {
+    // A plan reads any of the copies that places keep, so an image has all of them.
+    const bool onto_places = to_device || made.plan.has_value();
     TESSERA_TRY(const reshard::Reshard reshard,
-                to_device ? reshard::Reshard::make(same_type, placement, parts)
-                          : reshard::Reshard::make(placement, same_type, parts));
+                onto_places ? reshard::Reshard::make(same_type, placement, parts)
+                            : reshard::Reshard::make(placement, same_type, parts));
     TESSERA_TRY(made.list, CopyList::make(reshard, rule, made.by_image ? 0 : block_bytes / 4));
     if (combines) made.in_order = made.list.copies;
-    if (!to_device) made.list.sort_by_source();
+    if (!onto_places) made.list.sort_by_source();
+    if (!to_device && onto_places) {
+      for (const Copy& copy : made.list.copies) {
+        made.list.fills.push_back({copy.destination, copy.destination_slot, copy.move, 0});
+      }
+      made.list.copies.clear();
+    }
   }
   TESSERA_CHECK_OK(Chunker(made, device, buffer, block_bytes).run());
   return made;

@@ -152,8 +152,8 @@ class Device {
   virtual Result<BufferId> add(BufferSpec spec) = 0;
   /// Frees a buffer. kBadBuffer for one that does not exist (any more).
   virtual Status release(BufferId buffer) = 0;
-  /// Null for a buffer that does not exist. Valid until it is released.
-  virtual const BufferFacts* find(BufferId buffer) const = 0;
+  /// Null for a buffer that does not exist.
+  virtual std::shared_ptr<const BufferFacts> find(BufferId buffer) const = 0;
 
   /// Copies the elements of a box, packed in the order of its loops. Elements smaller than a byte
   /// are packed from the lowest bits up; of block floats, boxes consist of whole tiles.

@@ -128,7 +128,7 @@ Result<BufferId> EmbeddedDevice::add(BufferSpec spec) {
   TESSERA_TRY(Placement on_parts, moves::on_endpoints(stored, machine_));
   TESSERA_TRY(BufferPlaces places, BufferPlaces::make(on_parts, parts_));
   const std::unique_lock lock(mutex_);
-  auto made = std::make_unique<EmbeddedBuffer>(
+  auto made = std::make_shared<EmbeddedBuffer>(
       BufferFacts{.name = std::move(spec.name), .placement = spec.placement, .on_parts = on_parts},
       std::move(places));
   if (on_parts.mesh() != spec.placement.mesh()) made->facts.placement = on_parts;
@@ -167,7 +167,7 @@ Status EmbeddedDevice::release(BufferId buffer) {
   TESSERA_TRY(const EmbeddedBuffer* const found, need(buffer));
   const std::uint32_t family = found->family;
   buffers_[static_cast<std::size_t>(buffer)]->is_live = false;
-  const auto in_family = [&](const std::unique_ptr<EmbeddedBuffer>& other) {
+  const auto in_family = [&](const std::shared_ptr<EmbeddedBuffer>& other) {
     return other != nullptr && other->family == family;
   };
   for (const auto& other : buffers_) {

@@ -56,10 +56,11 @@ class EmbeddedDevice final : public Device {
   bool checked() const override { return checked_; }
   Result<BufferId> add(BufferSpec spec) override;
   Status release(BufferId buffer) override;
-  const BufferFacts* find(BufferId buffer) const override {
+  std::shared_ptr<const BufferFacts> find(BufferId buffer) const override {
     const std::shared_lock lock(mutex_);
     const EmbeddedBuffer* found = get(buffer);
-    return found == nullptr ? nullptr : &found->facts;
+    if (found == nullptr) return nullptr;
+    return {buffers_[static_cast<std::size_t>(buffer)], &found->facts};
   }
   Status read(BufferId buffer, std::int64_t place, const SlotBox& box,
               std::span<std::byte> to) const override;
@@ -110,7 +111,7 @@ class EmbeddedDevice final : public Device {
   std::vector<EmbeddedMemory> memories_;
   // Shared by all that read or write buffers, exclusive for what adds or frees them.
   mutable std::shared_mutex mutex_;
-  std::vector<std::unique_ptr<EmbeddedBuffer>> buffers_;  // by id; null when the memory is free
+  std::vector<std::shared_ptr<EmbeddedBuffer>> buffers_;  // by id; null when the memory is free
   std::int64_t peak_bytes_ = 0;
 };
 

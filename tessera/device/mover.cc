@@ -13,8 +13,10 @@
 namespace tessera::device {
 namespace {
 
-Result<const BufferFacts*> facts_of(const Device& device, BufferId buffer) {
-  const BufferFacts* facts = device.find(buffer);
+using FactsPtr = std::shared_ptr<const BufferFacts>;
+
+Result<FactsPtr> facts_of(const Device& device, BufferId buffer) {
+  FactsPtr facts = device.find(buffer);
   if (facts != nullptr) return facts;
   return Error{ErrorCode::kBadBuffer,
                cat("buffer ", static_cast<std::uint32_t>(buffer), " does not exist")};
@@ -47,7 +49,7 @@ Result<Placement> on_buffer(const Placement& part, const BufferFacts& facts,
 
 /// The placement of a side on the mesh of the reshard.
 Result<Placement> side_of(const Device& device, const MoveSide& side, bool per_place) {
-  TESSERA_TRY(const BufferFacts* const facts, facts_of(device, side.buffer));
+  TESSERA_TRY(const FactsPtr facts, facts_of(device, side.buffer));
   const Placement& whole = per_place ? facts->placement : facts->on_parts;
   if (!side.part) return whole;
   return on_buffer(*side.part, *facts, whole);
@@ -68,8 +70,8 @@ struct Mover::Body {
 
 Result<Mover> Mover::make(const Device& device, const MoveSide& from, const MoveSide& to,
                           const MoveOptions& options) {
-  TESSERA_TRY(const BufferFacts* const a, facts_of(device, from.buffer));
-  TESSERA_TRY(const BufferFacts* const b, facts_of(device, to.buffer));
+  TESSERA_TRY(const FactsPtr a, facts_of(device, from.buffer));
+  TESSERA_TRY(const FactsPtr b, facts_of(device, to.buffer));
   const bool per_place = is_per_place(device, *a) && is_per_place(device, *b);
   TESSERA_TRY(const reshard::PhysicalMesh physical,
               per_place ? reshard::PhysicalMesh::of(device.machine()) : parts_of(device.machine()));
@@ -176,8 +178,8 @@ class MoveRun {
 }  // namespace
 
 Status Mover::run(Device& device, BufferId from, BufferId to, ThreadPool& pool) const {
-  TESSERA_TRY(const BufferFacts* const a, facts_of(device, from));
-  TESSERA_TRY(const BufferFacts* const b, facts_of(device, to));
+  TESSERA_TRY(const FactsPtr a, facts_of(device, from));
+  TESSERA_TRY(const FactsPtr b, facts_of(device, to));
   const auto differs = [](const BufferFacts& facts, BufferId id, const MoveSide& side,
                           const Placement& placement, std::size_t space) {
     return facts.space != space || (id != side.buffer && facts.placement != placement);
