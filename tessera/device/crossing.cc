@@ -377,8 +377,10 @@ Result<Crossing> Crossing::make(const Device& device, const BufferFacts& buffer,
 
   // The boxes of elements, in the type that they have on the device.
   const bool tiles = made.cells.slots > 1;
-  TESSERA_TRY(const Layout same_type,
-              Layout::row_major(host.shape(), tiles ? host.dtype() : placement.atom().storage));
+  LayoutSpec spec = host.spec();
+  spec.dtype = tiles ? host.dtype() : placement.dtype();
+  spec.atom = Atom::scalar(tiles ? host.dtype() : placement.atom().storage);
+  TESSERA_TRY(const Layout same_type, Layout::make(std::move(spec)));
   TESSERA_TRY(reshard::PhysicalMesh parts, parts_of(device.machine()));
   parts.dead.clear();  // the buffer is on none of them
   const auto rule = to_device ? relayout::PaddingRule::kPromised : relayout::PaddingRule::kLeave;
