@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 
 namespace tessera::device {
@@ -64,7 +65,7 @@ std::vector<reshard::BoxLoop> BoxMove::sorted(std::span<const reshard::BoxLoop> 
     const std::int64_t to_y = std::abs(y.destination_stride);
     return to_x != to_y ? to_x > to_y : std::abs(x.source_stride) > std::abs(y.source_stride);
   };
-  std::stable_sort(order.begin(), order.end(), before);
+  sort_stably(order, before);
   std::vector<reshard::BoxLoop> joined;
   for (const reshard::BoxLoop& loop : order) {
     if (!joined.empty() && joined.back().source_stride == loop.extent * loop.source_stride &&

@@ -235,8 +235,8 @@ class Chunker {
         reach_of(slots_of(crossing_, box), low, high);
         return std::pair(low, high);
       };
-      std::stable_sort(begin, begin + count,
-                       [&](const auto& x, const auto& y) { return low_of(x) < low_of(y); });
+      std::sort(begin, begin + count,
+                [&](const auto& x, const auto& y) { return low_of(x) < low_of(y); });
       for (auto box = begin; box != begin + count; ++box) {
         const auto [low, high] = low_of(*box);
         Range range{low, high, slots_of(crossing_, *box).elements(), 0, 0};
@@ -246,8 +246,8 @@ class Chunker {
     };
     add(crossing_.list.copies, items.first_copy, items.copies, &Range::copies);
     add(crossing_.list.fills, items.first_fill, items.fills, &Range::fills);
-    std::stable_sort(ranges.begin(), ranges.end(),
-                     [](const Range& x, const Range& y) { return x.low < y.low; });
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range& x, const Range& y) { return x.low < y.low; });
     std::size_t kept = 0;
     for (const Range& range : ranges) {
       if (kept > 0 && range.low <= ranges[kept - 1].high) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
