@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <numeric>
+#include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "tessera/notation/tensor.h"
 #include "tessera/testing/device/devices.h"
 #include "tessera/testing/notation/random_texts.h"
+#include "tessera/testing/process.h"
 
 namespace tessera::device {
 namespace {
@@ -73,8 +74,9 @@ std::string memory_mistake(Dice& dice, Device& device, BufferId buffer, std::int
 
 TEST(Embedded, KeepsEveryElementOfEveryNotation) {
   int tried = 0;
+  const std::uint64_t seeds = test::kSanitized ? 8 : 40;
   for (const notation::Notation& notation : notation::notations()) {
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
       Dice dice(seed * 131 + 7);
       const std::string text = test::random_text(notation.name, dice);
       const Result<Tensor> tensor = parse_tensor(text);
@@ -102,7 +104,7 @@ TEST(Embedded, KeepsEveryElementOfEveryNotation) {
       ++tried;
     }
   }
-  EXPECT_GT(tried, 250);
+  EXPECT_GT(tried, test::kSanitized ? 50 : 250);
 }
 
 TEST(Embedded, ReadsAndWritesBoxes) {
@@ -325,8 +327,18 @@ TEST(Embedded, HasBanksAndSharedMemories) {
   EXPECT_EQ(*last - *first, 3 * 64);
 }
 
+/// Memory of this process, as the system counts it.
+std::int64_t process_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;
+  std::int64_t resident = 0;
+  statm >> pages >> resident;
+  return resident * 4096;
+}
+
 TEST(Embedded, AWaferCostsThePagesThatItsTensorsTouch) {
   const Machine& wafer = **find_machine("wse2");
+  const std::int64_t before = process_bytes();
   ASSERT_EQ(wafer.places(), 745500);
   const auto device = *make_embedded(wafer, {.checked = true});
   // 8x8 places of 16 KB: 4 pages each, perhaps 5, and half as much for the table; 2 MB or so.
@@ -339,6 +351,9 @@ TEST(Embedded, AWaferCostsThePagesThatItsTensorsTouch) {
   }
   EXPECT_GE(device->use().resident_bytes, 64 * 16384);
   EXPECT_LE(device->use().resident_bytes, 64 * (5 + 3) * 4096);
+  if (!test::kSanitized) {
+    EXPECT_LE(process_bytes() - before, std::int64_t{16} << 20);
+  }
 
   // 4 bytes on every place, on a device that knows that no more than 64 will be used: 48 MB.
   const auto planned = *make_embedded(wafer, {.planned = {{"sram", 64}}});
