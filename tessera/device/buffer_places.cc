@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/moves/endpoints.h"
 #include "tessera/moves/stored.h"
 
 namespace tessera::device {

@@ -3,6 +3,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/moves/endpoints.h"
 #include "tessera/moves/stored.h"
 
 namespace tessera::device {
