@@ -69,7 +69,7 @@ Result<std::vector<CollectiveWay>> collective_ways(const reshard::Reshard& resha
   for (const Collective& collective : collectives->steps) {
     if (collective.kind == CollectiveKind::kSlice) continue;
     std::vector<PricedStep>& priced = steps.emplace_back();
-    const PlacedCollective placed(collective);
+    PlacedCollective placed(collective);
     for (const AlgorithmChoice& choice : choices_for(collective)) {
       for (const bool multicasts : {false, true}) {
         if (multicasts && (!is_direct(choice) || ends.banks > 1)) continue;

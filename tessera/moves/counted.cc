@@ -14,12 +14,40 @@
 namespace tessera::moves {
 namespace {
 
-/// Adds up cells with the same places.
+/// Adds up cells with the same places, and puts them in order. By a table if the places are few for
+/// so many cells.
 void gather(std::vector<Cell>& cells) {
+  if (cells.size() < 2) return;
+  Cell least = cells.front();
+  Cell most = cells.front();
+  for (const Cell& cell : cells) {
+    least.a = std::min(least.a, cell.a);
+    least.b = std::min(least.b, cell.b);
+    most.a = std::max(most.a, cell.a);
+    most.b = std::max(most.b, cell.b);
+  }
+  const std::int64_t width = most.b - least.b + 1;
+  const std::int64_t size = (Checked(most.a - least.a + 1) * width).saturated();
+  constexpr std::int64_t kMostDense = std::int64_t{1} << 20;
+  if (size <= std::min(8 * std::ssize(cells), kMostDense)) {
+    std::vector<std::int64_t> table(static_cast<std::size_t>(size), 0);
+    for (const Cell& cell : cells) {
+      table[static_cast<std::size_t>((cell.a - least.a) * width + cell.b - least.b)] +=
+          cell.elements;
+    }
+    cells.clear();
+    for (std::int64_t key = 0; key < size; ++key) {
+      const std::int64_t elements = table[static_cast<std::size_t>(key)];
+      if (elements > 0) cells.push_back({least.a + key / width, least.b + key % width, elements});
+    }
+    return;
+  }
   const auto before = [](const Cell& x, const Cell& y) {
     return x.a != y.a ? x.a < y.a : x.b < y.b;
   };
-  std::sort(cells.begin(), cells.end(), before);
+  if (!std::is_sorted(cells.begin(), cells.end(), before)) {
+    std::sort(cells.begin(), cells.end(), before);
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (kept > 0 && cells[kept - 1].a == cells[i].a && cells[kept - 1].b == cells[i].b) {

@@ -54,16 +54,16 @@ void ExchangeFigures::use_memories() {
 
 void ExchangeFigures::use_links_between_devices(const fabric::Topology& routes,
                                                 std::span<const fabric::Message> messages) {
+  const std::int64_t devices = machine_.devices();
+  if (devices == 1) return;
+  const std::int64_t each = machine_.places() / devices;
   const auto device_of = [&](std::int32_t number) -> std::int64_t {
     const fabric::Endpoint end = routes.endpoint(number);
-    if (end.kind == fabric::Endpoint::Kind::kPlace) {
-      return number / (machine_.places() / machine_.devices());
-    }
+    if (end.kind == fabric::Endpoint::Kind::kPlace) return number / each;
     if (end.kind == fabric::Endpoint::Kind::kShared) return 0;
     return end.number / *machine_.memory[static_cast<std::size_t>(end.memory)].banks;
   };
   const bool crosses =
-      machine_.devices() > 1 &&
       std::any_of(messages.begin(), messages.end(), [&](const fabric::Message& message) {
         return device_of(message.source) != device_of(message.destination);
       });

@@ -134,19 +134,28 @@ std::uint64_t PlacedCollective::key(const AlgorithmChoice& choice) const {
   return key.value();
 }
 
+const reshard::BlockSizes& PlacedCollective::sizes_of(const reshard::Schedule& schedule) {
+  using enum reshard::CollectiveKind;
+  // Algorithms choose the blocks of these; those of others are what members have or get.
+  const bool chosen =
+      collective.kind == kBroadcast || collective.kind == kReduce || collective.kind == kAllReduce;
+  if (!sizes || chosen) sizes.emplace(collective, schedule);
+  return *sizes;
+}
+
 /// An algorithm of a collective, while its rounds are priced.
 struct RoundPrices::Rounds {
   const PlacedCollective& placed;
   const reshard::Schedule& schedule;
   bool multicasts = false;
-  reshard::BlockSizes sizes;
+  const reshard::BlockSizes& sizes;
   std::optional<std::uint64_t> key;   ///< of the algorithm, where rounds have patterns
   reshard::BlockRound last;           ///< the last round that was priced message by message
   std::optional<PricedRound> priced;  ///< of `last`, or of a pattern since
   std::uint64_t sends = 0;            ///< hash of the last round
 };
 
-Result<std::optional<PricedStep>> RoundPrices::price(const PlacedCollective& placed,
+Result<std::optional<PricedStep>> RoundPrices::price(PlacedCollective& placed,
                                                      const AlgorithmChoice& choice, bool multicasts,
                                                      const std::vector<PricedStep>& others) {
   const reshard::Collective& collective = placed.collective;
@@ -176,7 +185,7 @@ Result<std::optional<PricedStep>> RoundPrices::price(const PlacedCollective& pla
   step.choice = choice;
   step.name =
       cat(reshard::collective_name(collective.kind), " by ", choice_name(choice, multicasts));
-  Rounds rounds{placed, *schedule, multicasts, {collective, *schedule}, std::nullopt, {}, {}, 0};
+  Rounds rounds{placed, *schedule, multicasts, placed.sizes_of(*schedule), std::nullopt, {}, {}, 0};
   // Where blocks have one size, messages of as many blocks have one size, too.
   const bool has_patterns = rounds.sizes.same().value_or(0) > 0 && !multicasts &&
                             ends_.banks == 1 && ends_.first == 0 && work_.through == nullptr;

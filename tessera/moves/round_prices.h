@@ -58,9 +58,13 @@ struct PlacedCollective {
   /// Stands for the rounds of one of its algorithms, without their blocks.
   std::uint64_t key(const reshard::AlgorithmChoice& choice) const;
 
+  /// The sizes of the blocks of an algorithm.
+  const reshard::BlockSizes& sizes_of(const reshard::Schedule& schedule);
+
   const reshard::Collective& collective;
   reshard::MemberPlaces places;
   std::uint64_t hash = 0;
+  std::optional<reshard::BlockSizes> sizes;  ///< of the last algorithm
 };
 
 /// Prices the rounds of algorithms. Rounds in which all messages have one size are priced by their
@@ -73,7 +77,7 @@ class RoundPrices {
 
   /// Empty if the collective does not have the algorithm, it is too long to price, it has nothing
   /// to multicast where that is asked for, or its rounds are those of an algorithm in `others`.
-  Result<std::optional<PricedStep>> price(const PlacedCollective& placed,
+  Result<std::optional<PricedStep>> price(PlacedCollective& placed,
                                           const reshard::AlgorithmChoice& choice, bool multicasts,
                                           const std::vector<PricedStep>& others);
 

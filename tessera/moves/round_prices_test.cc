@@ -101,7 +101,7 @@ TEST(RoundPrices, AreThoseOfTheMessages) {
       RoundPrices prices(*reshard, {}, work, tables, machine);
       for (const Collective& step : (*collectives)->steps) {
         if (step.kind == reshard::CollectiveKind::kSlice) continue;
-        const PlacedCollective placed(step);
+        PlacedCollective placed(step);
         for (const AlgorithmChoice& choice : choices_for(step)) {
           const auto priced = prices.price(placed, choice, false, {});
           ASSERT_TRUE(priced.ok()) << priced.error().message;

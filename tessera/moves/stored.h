@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"

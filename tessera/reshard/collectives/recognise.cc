@@ -112,7 +112,7 @@ Collective collective_of(const std::shared_ptr<const AxisTable>& table, const Ch
       change.kind == CollectiveKind::kReduce || change.kind == CollectiveKind::kGather;
   if (from_root) step.root = root_of(*table, change, change.before);
   if (to_root) step.root = root_of(*table, change, change.after);
-  auto sizes = std::make_shared<StepSizes>(table, change, std::move(group_axes), change.axes);
+  auto sizes = std::make_shared<StepSizes>(table, change, group_axes, change.axes);
   step.before = sizes->held(false);
   step.after = sizes->held(true);
   step.sizes = std::move(sizes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "tessera/base/checked.h"
 
@@ -11,37 +12,46 @@ namespace tessera::reshard {
 using Kind = AxisState::Kind;
 
 StepSizes::StepSizes(std::shared_ptr<const AxisTable> table, const Change& change,
-                     std::vector<std::size_t> group_axes, std::vector<std::size_t> member_axes)
+                     const std::vector<std::size_t>& group_axes,
+                     const std::vector<std::size_t>& member_axes)
     : table_(std::move(table)),
       before_(change.before),
       after_(change.after),
-      group_axes_(std::move(group_axes)),
-      member_axes_(std::move(member_axes)),
+      digits_(table_->axes()),
       base_(table_->axes(), 0) {
+  add_digits(group_axes, Digit::Of::kGroup);
+  add_digits(member_axes, Digit::Of::kMember);
   for (std::size_t k = 0; k < table_->axes(); ++k) {
-    const bool varies =
-        std::find(group_axes_.begin(), group_axes_.end(), k) != group_axes_.end() ||
-        std::find(member_axes_.begin(), member_axes_.end(), k) != member_axes_.end();
-    if (!varies) base_[k] = table_->state(before_[k], k).value;
+    if (digits_[k].of == Digit::Of::kNeither) base_[k] = table_->state(before_[k], k).value;
   }
   for (std::size_t f = 0; f < table_->factors.size(); ++f) {
     Factor factor{cuts_of(before_, f), cuts_of(after_, f), {}, 0};
     const GridCells& cells = table_->factors[f];
-    std::vector<std::int32_t> from(table_->axes());
-    std::vector<std::int32_t> to(table_->axes());
     for (std::size_t cell = 0; cell < cells.cells(); ++cell) {
-      for (std::size_t k = 0; k < table_->axes(); ++k) {
-        from[k] = table_->at(before_[k], f, cell, k);
-        to[k] = table_->at(after_[k], f, cell, k);
-      }
-      const std::int64_t at_from = position(factor.before, from);
-      const std::int64_t at_to = position(factor.after, to);
+      const auto position_at = [&](const Cuts& cuts, const Stage& stage) {
+        std::int64_t sum = 0;
+        for (const std::size_t k : cuts.axes) {
+          sum = sum * table_->grid.axes[k].count + table_->at(stage[k], f, cell, k);
+        }
+        return sum;
+      };
+      const std::int64_t at_from = position_at(factor.before, before_);
+      const std::int64_t at_to = position_at(factor.after, after_);
       factor.before.elements[static_cast<std::size_t>(at_from)] += cells.elements[cell];
       factor.after.elements[static_cast<std::size_t>(at_to)] += cells.elements[cell];
       factor.between[{at_from, at_to}] += cells.elements[cell];
       factor.total += cells.elements[cell];
     }
     factors_.push_back(std::move(factor));
+  }
+}
+
+/// Numbers are row-major over the axes.
+void StepSizes::add_digits(const std::vector<std::size_t>& axes, Digit::Of of) {
+  std::int64_t divisor = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    digits_[axes[i]] = {of, divisor};
+    divisor *= table_->grid.axes[axes[i]].count;
   }
 }
 
@@ -58,53 +68,48 @@ StepSizes::Cuts StepSizes::cuts_of(const Stage& stage, std::size_t factor) const
   return cuts;
 }
 
-std::int64_t StepSizes::position(const Cuts& cuts, const std::vector<std::int32_t>& at) const {
+std::int32_t StepSizes::coordinate(std::size_t axis, const Seat& seat) const {
+  const Digit& digit = digits_[axis];
+  if (digit.of == Digit::Of::kNeither) return base_[axis];
+  const std::int64_t number = digit.of == Digit::Of::kGroup ? seat.group : seat.member;
+  return static_cast<std::int32_t>(number / digit.divisor % table_->grid.axes[axis].count);
+}
+
+std::int64_t StepSizes::position(const Cuts& cuts, const Seat& seat) const {
   std::int64_t sum = 0;
-  for (const std::size_t k : cuts.axes) sum = sum * table_->grid.axes[k].count + at[k];
+  for (const std::size_t k : cuts.axes) {
+    sum = sum * table_->grid.axes[k].count + coordinate(k, seat);
+  }
   return sum;
 }
 
-StepSizes::At StepSizes::coordinates(std::int64_t group, std::int64_t member) const {
-  std::vector<std::int32_t> at = base_;
-  const auto read = [&](std::int64_t number, const std::vector<std::size_t>& axes) {
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      const std::int64_t count = table_->grid.axes[axes[i]].count;
-      at[axes[i]] = static_cast<std::int32_t>(number % count);
-      number /= count;
-    }
-  };
-  read(group, group_axes_);
-  read(member, member_axes_);
-  return at;
-}
-
-bool StepSizes::holds(const Stage& stage, const std::vector<std::int32_t>& at) const {
-  for (std::size_t k = 0; k < at.size(); ++k) {
+bool StepSizes::holds(const Stage& stage, const Seat& seat) const {
+  for (std::size_t k = 0; k < digits_.size(); ++k) {
     const AxisState& state = table_->state(stage[k], k);
-    if (state.kind == Kind::kFixed && state.value != at[k]) return false;
+    if (state.kind == Kind::kFixed && state.value != coordinate(k, seat)) return false;
   }
   return true;
 }
 
 std::int64_t StepSizes::elements(bool after, std::int64_t group, std::int64_t member) const {
-  const std::vector<std::int32_t> at = coordinates(group, member);
-  if (!holds(after ? after_ : before_, at)) return 0;
+  const Seat seat{group, member};
+  if (!holds(after ? after_ : before_, seat)) return 0;
   std::int64_t product = 1;
   for (const Factor& factor : factors_) {
     const Cuts& cuts = after ? factor.after : factor.before;
-    product *= cuts.elements[static_cast<std::size_t>(position(cuts, at))];
+    product *= cuts.elements[static_cast<std::size_t>(position(cuts, seat))];
   }
   return product;
 }
 
 std::int64_t StepSizes::between(std::int64_t group, std::int64_t from, std::int64_t to) const {
-  const std::vector<std::int32_t> at_from = coordinates(group, from);
-  const std::vector<std::int32_t> at_to = coordinates(group, to);
-  if (!holds(before_, at_from) || !holds(after_, at_to)) return 0;
+  const Seat source{group, from};
+  const Seat destination{group, to};
+  if (!holds(before_, source) || !holds(after_, destination)) return 0;
   std::int64_t product = 1;
   for (const Factor& factor : factors_) {
     const auto found =
-        factor.between.find({position(factor.before, at_from), position(factor.after, at_to)});
+        factor.between.find({position(factor.before, source), position(factor.after, destination)});
     if (found == factor.between.end()) return 0;
     product *= found->second;
   }
@@ -112,12 +117,11 @@ std::int64_t StepSizes::between(std::int64_t group, std::int64_t from, std::int6
 }
 
 bool StepSizes::holds_everywhere(const Stage& stage) const {
-  for (const std::vector<std::size_t>* const axes : {&group_axes_, &member_axes_}) {
-    for (const std::size_t k : *axes) {
-      if (table_->state(stage[k], k).kind == Kind::kFixed) return false;
-    }
+  for (std::size_t k = 0; k < digits_.size(); ++k) {
+    const bool varies = digits_[k].of != Digit::Of::kNeither;
+    if (varies && table_->state(stage[k], k).kind == Kind::kFixed) return false;
   }
-  return holds(stage, base_);
+  return holds(stage, {0, 0});
 }
 
 std::optional<std::int64_t> StepSizes::same_elements(bool after) const {

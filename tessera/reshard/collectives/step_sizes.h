@@ -22,7 +22,8 @@ class StepSizes {
   /// `group_axes` and `member_axes` are grid axes; along any other axis the step has one
   /// coordinate. Numbers of groups and members are row-major over them.
   StepSizes(std::shared_ptr<const AxisTable> table, const Change& change,
-            std::vector<std::size_t> group_axes, std::vector<std::size_t> member_axes);
+            const std::vector<std::size_t>& group_axes,
+            const std::vector<std::size_t>& member_axes);
 
   std::int64_t elements(bool after, std::int64_t group, std::int64_t member) const;
   std::int64_t between(std::int64_t group, std::int64_t from, std::int64_t to) const;
@@ -46,21 +47,33 @@ class StepSizes {
     std::int64_t total = 0;
   };
 
+  /// What gives the coordinate along a grid axis: a digit of the number of the group or of the
+  /// member, or neither.
+  struct Digit {
+    enum class Of : std::uint8_t { kNeither, kGroup, kMember };
+    Of of = Of::kNeither;
+    std::int64_t divisor = 1;
+  };
+  /// A place by its group and its member.
+  struct Seat {
+    std::int64_t group = 0;
+    std::int64_t member = 0;
+  };
+
   Cuts cuts_of(const Stage& stage, std::size_t factor) const;
-  std::int64_t position(const Cuts& cuts, const std::vector<std::int32_t>& at) const;
-  using At = std::vector<std::int32_t>;
-  At coordinates(std::int64_t group, std::int64_t member) const;
+  void add_digits(const std::vector<std::size_t>& axes, Digit::Of of);
+  std::int32_t coordinate(std::size_t axis, const Seat& seat) const;
+  std::int64_t position(const Cuts& cuts, const Seat& seat) const;
   /// True when a stage is not fixed along any axis of groups and members.
   bool holds_everywhere(const Stage& stage) const;
   /// True when a place may hold elements at a stage: it is where fixed axes are.
-  bool holds(const Stage& stage, const std::vector<std::int32_t>& at) const;
+  bool holds(const Stage& stage, const Seat& seat) const;
 
   std::shared_ptr<const AxisTable> table_;
   Stage before_;
   Stage after_;
-  std::vector<std::size_t> group_axes_;
-  std::vector<std::size_t> member_axes_;
-  std::vector<std::int32_t> base_;  // coordinates of member 0 of group 0
+  std::vector<Digit> digits_;       // of each grid axis
+  std::vector<std::int32_t> base_;  // coordinates along axes of neither
   std::vector<Factor> factors_;
 };
 

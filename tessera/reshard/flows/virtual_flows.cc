@@ -56,6 +56,10 @@ void expand(const Piece& piece, std::vector<PlaceMove>& moves, std::vector<Virtu
       moves.push_back({loop.extent, loop.move.a.place, loop.move.b.place});
     }
   }
+  // Short steps first, so that the combinations are mostly in order.
+  std::sort(moves.begin(), moves.end(), [](const PlaceMove& x, const PlaceMove& y) {
+    return x.a != y.a ? x.a < y.a : x.b < y.b;
+  });
   const std::size_t begin = out.size();
   out.push_back({piece.at.a.place, piece.at.b.place, elements});
   for (const PlaceMove& move : moves) {
