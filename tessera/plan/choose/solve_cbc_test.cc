@@ -90,24 +90,27 @@ std::string program_of(const Problem& problem) {
              "End\n");
 }
 
-class Cbc : public ::testing::Test {
- protected:
+/// CBC in a temporary folder.
+class Cbc {
+ public:
   Cbc() {
     std::string name = (std::filesystem::temp_directory_path() / "tessera.XXXXXX").string();
     EXPECT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
   }
-  ~Cbc() override {
+  ~Cbc() {
     std::error_code left;
     std::filesystem::remove_all(folder_, left);
   }
+  Cbc(const Cbc&) = delete;
+  Cbc& operator=(const Cbc&) = delete;
 
   struct Answer {
     bool is_infeasible = false;
     std::int64_t cost = 0;
   };
   /// Nothing where CBC gives another answer than an optimum or "infeasible".
-  std::optional<Answer> solved_by_cbc(const Problem& problem) const {
+  std::optional<Answer> solve(const Problem& problem) const {
     const std::string folder = folder_.string();
     std::ofstream(folder + "/p.lp") << program_of(problem);
     const std::string command = cat("cbc '", folder, "/p.lp' -ratio 0 -solve -solution '", folder,
@@ -127,8 +130,9 @@ class Cbc : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(Cbc, AgreesOnTwoHundredProblemsOfMiddleSize) {
+TEST(SolveCbc, AgreesOnTwoHundredProblemsOfMiddleSize) {
   if (!has_cbc()) GTEST_SKIP() << "coinor-cbc is not installed";
+  const Cbc cbc;
   std::mt19937_64 random(24);
   int infeasible = 0;
   std::size_t nodes = 0;
@@ -144,13 +148,13 @@ TEST_F(Cbc, AgreesOnTwoHundredProblemsOfMiddleSize) {
     if (problem.nodes.size() < kLeastNodes) continue;
     ++k;
     nodes = std::max(nodes, problem.nodes.size());
-    const std::optional<Answer> expected = solved_by_cbc(problem);
+    const std::optional<Cbc::Answer> expected = cbc.solve(problem);
     ASSERT_TRUE(expected) << "problem " << k;
     SolveOptions options;
     options.seconds = 1e6;
     options.rounds = 2000;
     options.threads = 1;
-    const Solution solution = *solve(problem, options);
+    const Solution solution = *choose::solve(problem, options);
     if (expected->is_infeasible) {
       ++infeasible;
       ASSERT_EQ(solution.outcome, Outcome::kInfeasible) << "problem " << k;

@@ -24,7 +24,8 @@ constexpr int kFirstCycles = 4;     // start from roundings
 constexpr std::size_t kRecent = 6;  // results of cycles that mixtures draw from
 constexpr int kMostMixtures = 6;    // at different prices
 constexpr double kCharge = 0.3;     // of what a mixture saves, for exceeding the limit
-constexpr double kCheaper = 0.85;   // prices, where a mixture fits
+constexpr double kScaleStep = 1.1;
+constexpr double kCheaper = 0.85;  // prices, where a mixture fits
 
 }  // namespace
 
@@ -42,7 +43,6 @@ std::uint32_t Walker::random_size() {
 
 void Walker::start(std::span<const double> prices, double bound, const Choice& choice) {
   guide(prices, bound, choice);
-  mixing_prices_ = prices_;
   walk_.start(choice, prices_);
   phase_ = Phase::kSettle;
   settled_ = 0;
@@ -135,6 +135,8 @@ void Walker::mix() {
   }
   if (!learned_.empty()) others.push_back(std::move(learned_));
   learned_.clear();
+  mixing_prices_ = prices_;
+  for (double& price : mixing_prices_) price *= mixing_scale_;
   if (cycles_ % 2 == 1) {
     walk_.start(walk_.best(), mixing_prices_);
     take_mixture(recent_);
@@ -148,6 +150,7 @@ void Walker::mix() {
   for (int k = 0; k < kMostMixtures; ++k) {
     walk_.start(walk_.best(), mixing_prices_);
     take_mixture(others);
+    if (k == 0) mixing_scale_ *= walk_.state().fits() ? 1 / kScaleStep : kScaleStep;
     if (walk_.state().fits()) {
       high = mixing_prices_;
       if (walk_.state().cost() < cost) {
@@ -157,9 +160,9 @@ void Walker::mix() {
       for (double& price : mixing_prices_) price *= kCheaper;
     } else {
       low = mixing_prices_;
-      exceeding = walk_.state().choice();
+      if (walk_.state().cost() < walk_.best_cost()) exceeding = walk_.state().choice();
       const auto saved = static_cast<double>(walk_.best_cost() - walk_.state().cost());
-      walk_.charge(kCharge * std::max(unit_, saved));
+      walk_.charge(kCharge * (k + 1) * std::max(unit_, saved));
       mixing_prices_ = walk_.prices();
     }
     if (low.empty() || high.empty()) continue;
@@ -169,7 +172,7 @@ void Walker::mix() {
   if (!exceeding.empty() && (fitting_.empty() || cycles_ % 2 == 0)) {
     walk_.start(exceeding, mixing_prices_);
   } else {
-    walk_.start(fitting_, mixing_prices_);
+    walk_.start(fitting_.empty() ? walk_.best() : fitting_, mixing_prices_);
     if (!exceeding.empty()) walk_.absorb(exceeding);
   }
   phase_ = Phase::kMend;

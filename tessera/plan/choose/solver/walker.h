@@ -55,8 +55,9 @@ class Walker {
   Walk walk_;
   Fusion fusion_;
   std::vector<double> prices_;
-  std::vector<double> mixing_prices_;  ///< at which mixtures just fit
-  double unit_ = 1;                    ///< the bound per node: the scale of temperatures
+  std::vector<double> mixing_prices_;
+  double mixing_scale_ = 1;  ///< of the prices, so that about half of the mixtures fit
+  double unit_ = 1;          ///< the bound per node: the scale of temperatures
   Phase phase_ = Phase::kSettle;
   int settled_ = 0;              ///< rounds of settling in this cycle
   std::int64_t moves_ = 0;       ///< in this phase
