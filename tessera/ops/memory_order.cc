@@ -43,6 +43,25 @@ bool same_places(const Form& a, const Form& b) {
   return there && back && *there && *back;
 }
 
+/// Whether the digits in memory are in the order of the dims: nothing that a kernel would have to
+/// keep when the dims move.
+bool is_row_major(const Form& form) {
+  std::vector<const Fold*> folds;
+  for (const Fold& fold : form.folds) folds.push_back(&fold);
+  sort_stably(folds, [](const Fold* a, const Fold* b) {
+    return !a->terms.empty() && (b->terms.empty() || a->terms[0].dim < b->terms[0].dim);
+  });
+  std::int64_t last = INT64_MAX;
+  for (const Fold* fold : folds) {
+    for (const Cut& cut : fold->cuts) {
+      if (!cut.target.is_memory() || cut.count <= 1) continue;
+      if (cut.stride >= last) return false;
+      last = cut.stride;
+    }
+  }
+  return true;
+}
+
 /// What remains of memory after some digits are gone, without the gaps that they leave.
 void close_gaps(Form& form) {
   std::vector<Cut*> digits;
@@ -117,6 +136,7 @@ std::optional<Layout> in_order_of(const Layout& operand, const Access& reads, co
   bool moves = false;
   for (std::size_t e = 0; e < to->size(); ++e) moves = moves || (*to)[e] != static_cast<int>(e);
   if (moves) {
+    if (together == 1 && is_row_major(operand.form())) return std::nullopt;
     sort_stably(spec.form.folds, [](const Fold& a, const Fold& b) {
       return !a.terms.empty() && (b.terms.empty() || a.terms[0].dim < b.terms[0].dim);
     });

@@ -16,8 +16,9 @@ namespace tessera::ops {
 /// The layout `made`, which is row-major in a place, with the order of memory of an operand: its
 /// tiles, sticks, padding and memory space. Dims move as the op moves them; a dim that is reduced
 /// goes, and what remains moves together, but the digits inside `unit` slots that belong together
-/// (a stick of sparse elements) stay. Empty where the output has dims that the operand lacks, or
-/// where the operand's cuts over places are others.
+/// (a stick of sparse elements) stay. Empty where the output has dims that the operand lacks,
+/// where the operand's cuts over places are others, and where dims move in a row-major operand, of
+/// which the output is row-major again.
 /// Law: the result has every element on the places of `made`.
 /// Example: the transpose of [512, 256] in sticks along dim 1 is [256, 512] in sticks along dim 0.
 std::optional<Layout> in_order_of(const Layout& operand, const Access& reads, const Access& makes,

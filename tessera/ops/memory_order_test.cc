@@ -64,6 +64,9 @@ TEST(MemoryOrder, DimsMoveAsTheOpMovesThem) {
                                   {"keepdims", std::int64_t{0}}};
   EXPECT_EQ(output_of("reduce_sum", {kSticks}, rows),
             native("tensor<256xf16, spyre<device_size=[4, 64], dim_map=[0, 0]>>"));
+  // Rows stay rows.
+  EXPECT_EQ(output_of("transpose", {"tensor<6x8xf32, strided<[8, 1]>>"}),
+            native("tensor<8x6xf32, strided<[6, 1]>>"));
   EXPECT_EQ(output_of("softmax", {"tensor<6x8xf32, strided<[1, 6]>>"}),
             native("tensor<6x8xf32, strided<[1, 6]>>"));
 }

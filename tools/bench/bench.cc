@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tools/bench/bench_alloc.h"
 #include "tools/bench/bench_mpi.h"
+#include "tools/bench/bench_propagate.h"
 #include "tools/bench/bench_ranks.h"
 #include "tools/bench/bench_relayout.h"
 #include "tools/bench/bench_report.h"
@@ -139,7 +140,7 @@ struct SuiteFlag {
 
 Status check_flags(const Request& request) {
   static const std::vector<SuiteFlag> kSuiteFlags = {
-      {"only", {"relayout", "moves", "mpi", "ranks", "memory"}},
+      {"only", {"relayout", "moves", "propagate", "mpi", "ranks", "memory"}},
       {"data", {"memory"}},
       {"size", {"relayout"}},
       {"threads", {"relayout", "mpi"}},
@@ -238,9 +239,10 @@ Result<Verdict> run(const Request& request, Console& console) {
   }
   const BenchOptions options{request.has("quick"), request.text("only")};
   const std::string& suite = request.text("suite");
-  TESSERA_TRY(const BenchReport report, suite == "reshard" ? bench_reshard(options)
-                                        : suite == "moves" ? bench_moves(options)
-                                                           : bench_layout(options));
+  TESSERA_TRY(const BenchReport report, suite == "reshard"     ? bench_reshard(options)
+                                        : suite == "moves"     ? bench_moves(options)
+                                        : suite == "propagate" ? bench_propagate(options)
+                                                               : bench_layout(options));
   return print(report, console);
 }
 
@@ -293,6 +295,8 @@ Verb bench_verb() {
       "with a program that keeps a map of all pairs of places (on meshes that are small enough for "
       "it, and not in turns); transfers listed per second; wavelet-hops simulated per second. "
       "Suite moves: the time to price everyday moves on every machine that is built in. "
+      "Suite propagate: the time to ask which layouts an op of a transformer allows, on 8x8 and on "
+      "994x750 places. "
       "Suite mpi, under mpirun: reshards of a matrix between processes, from private and from "
       "shared memory, relative to the floor (a copy of what crosses, a bare MPI_Alltoallv, a copy "
       "out of it, and a copy of what stays) and compared with ScaLAPACK, in turns; times are those "
@@ -303,17 +307,17 @@ Verb bench_verb() {
       "place in a map; hard instances and, with --data, those of a folder, solved exactly and by "
       "heuristics alone; traces of 100,000 buffers; and the pool of host memory compared with "
       "malloc and a mutex. Every plan is validated by code that is independent of the planner.";
-  verb.positionals = {{"suite",
-                       Positional::Kind::kWord,
-                       "what to measure",
-                       {"layout", "relayout", "reshard", "moves", "mpi", "ranks", "memory"},
-                       false}};
+  verb.positionals = {
+      {"suite",
+       Positional::Kind::kWord,
+       "what to measure",
+       {"layout", "relayout", "reshard", "moves", "propagate", "mpi", "ranks", "memory"},
+       false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout, moves, mpi, ranks, memory: only cases whose name, such as tile/8192x8192/f32, "
-       "contains "
-       "this"},
+       "relayout, moves, propagate, mpi, ranks, memory: only cases whose name, such as "
+       "tile/8192x8192/f32, contains this"},
       {"size", ValueKind::kNumbers, "BYTES",
        "relayout: approximate bytes to move; default 268435456,4194304"},
       {"threads", ValueKind::kNumbers, "N",

@@ -60,6 +60,20 @@ TEST(Bench, QuickMovesHasAllCases) {
   }
 }
 
+/// Sixteen calls on a small mesh and on a wafer; whether a call is legal does not depend on it.
+TEST(Bench, QuickPropagateHasAllCases) {
+  const Answer answer = run({"bench", "propagate", "--quick", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["suite"], "propagate");
+  EXPECT_EQ(json["cases"].size(), 2U * 16);
+  for (const Json& c : json["cases"]) {
+    const std::string name = c["name"].get<std::string>();
+    EXPECT_GT(c["seconds"].get<double>(), 0) << name;
+    EXPECT_EQ(c["outcome"] == "refused", name.ends_with("/refused")) << name;
+  }
+}
+
 /// The sizes that the goals refer to, without moving anything.
 TEST(Bench, RelayoutCasesHaveTheRequestedSizes) {
   for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{4} << 20}) {
