@@ -191,18 +191,23 @@ Result<ShareRule> share_rule_of(const reshard::ReshardPart& part, DType storage)
 }
 
 Result<ShareRule> share_rule(const reshard::Reshard& reshard) {
-  std::optional<ShareRule> rule;
+  ShareRule rule;
+  bool is_first = true;
   for (const reshard::ReshardPart& part : reshard.parts()) {
     TESSERA_TRY(ShareRule own, share_rule_of(part, reshard.to().atom().storage));
-    if (rule && (rule->others != own.others || rule->neutral != own.neutral ||
-                 rule->combiner.has_value() != own.combiner.has_value() ||
-                 (own.combiner && own.combiner->combine != rule->combiner->combine))) {
+    // Transfers do not say which part they belong to, so the parts must agree.
+    const bool other_sum =
+        rule.combiner && own.combiner && rule.combiner->combine != own.combiner->combine;
+    const bool other_shares = rule.others != own.others || rule.neutral != own.neutral;
+    if (other_sum || (!is_first && other_shares)) {
       return Error{ErrorCode::kNotSupported, "pieces have partial results of different kinds",
                    std::nullopt, "reduce them first"};
     }
+    is_first = false;
+    if (!own.combiner) own.combiner = rule.combiner;
     rule = std::move(own);
   }
-  return rule.value_or(ShareRule{});
+  return rule;
 }
 
 }  // namespace

@@ -87,8 +87,9 @@ Result<DeviceMap> numbers_map(const Layout& layout, const Shape& shape, std::int
   for (Fold& fold : folds) {
     for (Cut& cut : fold.cuts) {
       if (!cut.target.is_mesh()) continue;
-      cut.stride *= scale * weights[static_cast<std::size_t>(cut.target.axis())];
-      cut.target = Target::mesh(0);
+      const std::int64_t weight = weights[static_cast<std::size_t>(cut.target.axis())];
+      cut.target = weight == 0 ? Target::nothing() : Target::mesh(0);
+      if (weight != 0) cut.stride *= scale * weight;
     }
   }
   return DeviceMap::folded(numbers, std::move(folds), {origin});
