@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _native
+from .results import Array
 
 
 class Buffer(NamedTuple):
@@ -38,7 +39,7 @@ class MemoryPlan:
 
     def __init__(self, native: Any) -> None:
         self._native = native
-        self.offsets: np.ndarray = native.offsets
+        self.offsets: Array = native.offsets
         self.outcome: str = native.outcome
         self.peak: int = native.peak
         self.lower_bound: int = native.lower_bound
@@ -80,7 +81,7 @@ def alloc(buffers: Sequence[Buffer | Sequence[Any]], capacity: Optional[int] = N
     """
     rows = [one if isinstance(one, Buffer) else Buffer(*one) for one in buffers]
 
-    def column(values: list[Optional[int]]) -> np.ndarray:
+    def column(values: list[Optional[int]]) -> Array:
         return np.array([-1 if value is None else value for value in values], dtype=np.int64)
 
     gaps = [[number, *gap] for number, row in enumerate(rows) for gap in row.gaps]

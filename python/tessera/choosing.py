@@ -9,6 +9,7 @@ from typing import Any, Mapping, NamedTuple, Optional, Union
 import numpy as np
 
 from . import _native
+from .results import Array
 
 #: A cost that means "not allowed".
 FORBIDDEN: int = _native.forbidden_cost
@@ -19,7 +20,7 @@ class Choice(NamedTuple):
     'chosen' (else 'infeasible', which is proven, or 'unknown')."""
 
     outcome: str
-    choices: np.ndarray
+    choices: Array
     cost: int
     lower_bound: int
     gap: float

@@ -82,7 +82,7 @@ def _make(code: str, message: str, span: Optional[Tuple[int, int]], help: str, c
 def _from_json(answer: dict[str, Any], source: str = "") -> TesseraError:
     """The error in an answer of the command."""
     error = answer["error"]
-    span = tuple(error["span"]) if error.get("span") else None
+    span = (error["span"][0], error["span"][1]) if error.get("span") else None
     lines = [f"error[{error['code']}]: {error['message']}"]
     if error.get("help"):
         lines.append(f" help: {error['help']}")

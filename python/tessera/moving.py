@@ -7,11 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
-from .results import Pairs, Transfer
+from .results import Array, Pairs, Transfer
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ._native import Plan, Tensor
 
 TensorOrText = Union["_native.Tensor", str]
@@ -116,9 +114,9 @@ class Reshard:
         found: list[Transfer] = self._native.transfers(messages, local, source, destination, limit)
         return found
 
-    def link_loads(self) -> dict[str, np.ndarray]:
+    def link_loads(self) -> dict[str, Array]:
         """Wavelets over each directed link, as one array of the mesh for each direction."""
-        loads: dict[str, np.ndarray] = self._native.link_loads()
+        loads: dict[str, Array] = self._native.link_loads()
         return loads
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+Array = np.ndarray[Any, Any]
 Loops = list[Tuple[int, int, int]]
 
 
@@ -20,8 +21,8 @@ class Padding(NamedTuple):
 class Locations(NamedTuple):
     """Where many elements are: row-major numbers of places on the mesh, and slots."""
 
-    places: np.ndarray
-    slots: np.ndarray
+    places: Array
+    slots: Array
 
 
 class Difference(NamedTuple):
@@ -67,7 +68,7 @@ class PaddingRegion(NamedTuple):
         """All places of the set."""
         return _places(self.first_place, self.place_loops)
 
-    def slots(self) -> np.ndarray:
+    def slots(self) -> Array:
         """All slots of the box, on each of the places."""
         slots = np.array([self.first_slot], dtype=np.int64)
         for count, stride in self.slot_loops:
@@ -133,7 +134,7 @@ class Transfer(NamedTuple):
 class Pairs(NamedTuple):
     """What goes from place to place: four arrays of equal length."""
 
-    sources: np.ndarray
-    destinations: np.ndarray
-    elements: np.ndarray
-    bytes: np.ndarray
+    sources: Array
+    destinations: Array
+    elements: Array
+    bytes: Array

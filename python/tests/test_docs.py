@@ -24,7 +24,10 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTI
 
 
 def run(text, name):
-    test = doctest.DocTestParser().get_doctest(text, {"tessera": tessera, "np": np}, name, name, 0)
+    names = {"tessera": tessera, "np": np}
+    if name.startswith("tessera.torch"):
+        names["torch"] = importlib.import_module("torch")
+    test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     said = []
     runner.run(test, out=said.append)
@@ -64,12 +67,17 @@ def test_the_page():
     run("\n".join(blocks), "docs/python.md")
 
 
+def test_the_readme():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks and run("\n".join(blocks), "README.md") > 0
+
+
 def test_public_names_are_explained():
     for name in tessera.__all__:
         one = getattr(tessera, name)
         if callable(one) or inspect.ismodule(one):
             assert one.__doc__, name
-    assert tessera.__all__ == sorted(tessera.__all__, key=lambda n: n)
+    assert tessera.__all__ == sorted(tessera.__all__)
 
 
 def test_the_version_is_that_of_the_library():

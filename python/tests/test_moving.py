@@ -49,8 +49,9 @@ def test_reshards_on_machines():
     assert set(loads) == {"east", "west", "north", "south"} and loads["east"].ndim == 2
     assert code_of(tessera.reshard, move.source, move.destination, "no-such-machine") == "unknown_target"
     assert code_of(tessera.reshard, move.source, "tensor<64x63xf32, pyflame.Grid(4, 4)>") == "shape_mismatch"
-    better = tessera.reshard("tensor<8xf32, pyflame.RowPartition(4)>",
-                             "tensor<8xf32, pyflame.Grid(4, 1, origin=(4, 0))>", relabel=True)
+    swapped = "tensor<8x1xf32, pyflame.Custom(4, 1, [(1, 0), (0, 0), (3, 0), (2, 0)])>"
+    assert tessera.reshard("tensor<8x1xf32, pyflame.Grid(4, 1)>", swapped).bytes == 32
+    better = tessera.reshard("tensor<8x1xf32, pyflame.Grid(4, 1)>", swapped, relabel=True)
     assert better.bytes == 0
 
 
