@@ -24,6 +24,7 @@ const measured = {};
 async function open(hash = '', options = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, ...options });
   const tab = await context.newPage();
+  tab.setDefaultTimeout(120000);
   const trouble = [];
   tab.on('console', (message) => { if (message.type() === 'error') trouble.push(message.text()); });
   tab.on('pageerror', (error) => trouble.push(String(error)));
