@@ -118,10 +118,10 @@ define build_explorer
 	@command -v npm > /dev/null || { echo 'npm is missing: it installs the tools that web/package-lock.json names' >&2; exit 1; }
 	npm --prefix web ci --ignore-scripts --no-audit --no-fund
 	cd web && npx --no-install tsc --noEmit
-	node web/build.mjs build/web/tessera.wasm build/explorer/index.html
+	node web/build.mjs build/web/tessera.wasm build/explorer
 endef
 
-explorer: ## the page of docs/explorer.md as build/explorer/index.html, for any server and for `tessera view`
+explorer: ## the page of docs/explorer.md in build/explorer, for any server and for `tessera view`
 	$(call packages,build explorer)
 	$(build_explorer)
 
@@ -131,7 +131,7 @@ test-explorer: ## the page: its answers are the command's, and Chromium clicks t
 	cmake --preset dev
 	cmake --build --preset dev -j $(JOBS) --target web_requests
 	build/dev/bin/web_requests 2000 500 | node web/tests/answers.mjs build/web/tessera.wasm
-	node web/tests/page.mjs build/explorer/index.html --pictures build/explorer/pictures
+	node web/tests/page.mjs build/explorer --pictures build/explorer/pictures
 
 # Installs no packages, and needs only the permissions that PREFIX requires.
 install: ## build, and install into PREFIX (/usr/local); DESTDIR is honoured

@@ -55,5 +55,5 @@ add_custom_target(printed ALL DEPENDS ${printed})
 add_dependencies(product printed)
 
 # The page of `tessera view`, where `make explorer` has made it.
-install(FILES ${PROJECT_SOURCE_DIR}/build/explorer/index.html OPTIONAL RENAME explorer.html
+install(FILES ${PROJECT_SOURCE_DIR}/build/explorer/explorer.html OPTIONAL
         DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)

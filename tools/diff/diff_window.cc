@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -18,11 +22,46 @@
 namespace tessera::tools {
 namespace {
 
-/// Where an element is on the device: sorted numbers of physical places, with their layers.
+/// A physical place that holds an element. Of a partial sum it holds a share: for each reduction,
+/// `shares` has the least number of the places with the same share.
+struct Holder {
+  std::int64_t number = 0;
+  std::int64_t layer = 0;
+  std::vector<std::pair<Reduction, std::int64_t>> shares;
+  friend auto operator<=>(const Holder&, const Holder&) = default;
+};
+
+/// Where an element is on the device; the holders are sorted.
 struct OnDevice {
-  std::vector<std::pair<std::int64_t, std::int64_t>> places;
+  std::vector<Holder> holders;
   std::int64_t slot = 0;
 };
+
+/// A place of the mesh that holds an element, and by reduction and mesh axis how far the digits of
+/// partial sums move it.
+struct Replica {
+  Place place;
+  std::map<std::pair<Reduction, int>, std::int64_t> moved;
+};
+
+std::vector<Replica> replicas_of(const Form& form, const Place& first) {
+  std::vector<Replica> replicas = {{first, {}}};
+  for (const Fill& fill : form.fills) {
+    if (fill.kind == Fill::Kind::kFixed || fill.count < 2) continue;
+    std::vector<Replica> more;
+    for (const Replica& replica : replicas) {
+      for (std::int64_t digit = 0; digit < fill.count; ++digit) {
+        Replica& next = more.emplace_back(replica);
+        next.place[static_cast<std::size_t>(fill.axis)] += digit * fill.stride;
+        if (fill.kind == Fill::Kind::kPartial) {
+          next.moved[{fill.reduction, fill.axis}] += digit * fill.stride;
+        }
+      }
+    }
+    replicas = std::move(more);
+  }
+  return replicas;
+}
 
 /// Looks up elements of one placement.
 class DeviceView {
@@ -37,23 +76,42 @@ class DeviceView {
                        " are compared one by one"),
                    std::nullopt, "use diff without a window"};
     }
-    TESSERA_TRY(const Location location, placement_.locate(index));
     OnDevice found;
-    found.slot = location.slot;
-    const auto* const map =
-        placement_.layout() == nullptr ? nullptr : &placement_.layout()->spec().device_map;
-    for (const Place& place : location.places) {
-      const PhysicalPlace there =
-          map == nullptr ? PhysicalPlace{place, 0} : map->map(placement_.mesh(), place);
-      // A single place is the first of every mesh.
-      const bool is_alone = there.place.size() != mesh_.rank();
-      found.places.emplace_back(is_alone ? 0 : mesh_.linear(there.place), there.layer);
+    Place first;
+    form->evaluate(local, first, found.slot);
+    const std::vector<Replica> replicas = replicas_of(*form, first);
+    for (const Replica& replica : replicas) found.holders.push_back(holder_at(replica.place));
+    // Places with equal digits of a reduction have the same share of it.
+    std::map<std::pair<Reduction, std::vector<std::int64_t>>, std::int64_t> least;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t i = 0; i < replicas.size(); ++i) {
+        std::map<Reduction, std::vector<std::int64_t>> digits;
+        for (const auto& [where, distance] : replicas[i].moved) {
+          digits[where.first].insert(digits[where.first].end(), {where.second, distance});
+        }
+        for (const auto& [reduction, share] : digits) {
+          Holder& holder = found.holders[i];
+          auto& number = least.try_emplace({reduction, share}, holder.number).first->second;
+          number = std::min(number, holder.number);
+          if (pass == 1) holder.shares.emplace_back(reduction, number);
+        }
+      }
     }
-    std::sort(found.places.begin(), found.places.end());
+    std::sort(found.holders.begin(), found.holders.end());
     return found;
   }
 
  private:
+  Holder holder_at(const Place& place) const {
+    const auto* const layout = placement_.layout();
+    const PhysicalPlace there = layout == nullptr
+                                    ? PhysicalPlace{place, 0}
+                                    : layout->spec().device_map.map(placement_.mesh(), place);
+    // A single place is the first of every mesh.
+    const bool is_alone = there.place.size() != mesh_.rank();
+    return {is_alone ? 0 : mesh_.linear(there.place), there.layer, {}};
+  }
+
   const Placement& placement_;
   const Shape& mesh_;
 };
@@ -72,9 +130,9 @@ enum class Change : std::uint8_t { kStays, kReordered, kMoves };
 constexpr std::array<std::string_view, 3> kChangeNames = {"stays", "reordered", "moves"};
 
 Change change_of(const OnDevice& a, const OnDevice& b) {
-  if (a.places == b.places && a.slot == b.slot) return Change::kStays;
+  if (a.holders == b.holders && a.slot == b.slot) return Change::kStays;
   const bool held =
-      std::includes(a.places.begin(), a.places.end(), b.places.begin(), b.places.end());
+      std::includes(a.holders.begin(), a.holders.end(), b.holders.begin(), b.holders.end());
   return held ? Change::kReordered : Change::kMoves;
 }
 
@@ -96,8 +154,8 @@ Result<Verdict> diff_window(const Request& request, Console& console) {
     TESSERA_TRY(const OnDevice after, b.find(index));
     const std::string_view change =
         kChangeNames[static_cast<std::size_t>(change_of(before, after))];
-    from.push_back(before.places.front().first);
-    to.push_back(after.places.front().first);
+    from.push_back(before.holders.front().number);
+    to.push_back(after.holders.front().number);
     changes += console.json ? cat(k > 0 ? ",\"" : "\"", change, "\"")
                             : cat(bracketed(index), "  ", change, "  place ", from.back(), " to ",
                                   to.back(), "\n");

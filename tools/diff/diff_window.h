@@ -12,7 +12,7 @@ namespace tessera::tools {
 ///
 ///   stays       the same slot of the same places
 ///   reordered   every place that holds it in B holds it in A, but the slot or the places differ
-///   moves       some place of B lacks it in A
+///   moves       some place of B lacks it in A; of a partial sum, has another share in A
 ///
 /// Law: no element of the whole tensor is other than `stays` ⇔ diff answers equal.
 /// Errors: those of the window; kTooLarge for elements with more than 64 replicas.

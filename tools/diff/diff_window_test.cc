@@ -73,7 +73,8 @@ TEST(DiffWindow, CountsWhatDiffCounts) {
         const Json counted = whole.json()["moved_elements"];
         if (!counted.is_integer() || parts.error_code() == "too_large") continue;
         std::int64_t changed = 0;
-        for (const Json& change : parts.json()["changes"]) {
+        const Json found = parts.json();
+        for (const Json& change : found["changes"]) {
           changed += change.get<std::string>() == "stays" ? 0 : 1;
         }
         EXPECT_EQ(changed, counted.get<std::int64_t>()) << texts[i] << "\n" << texts[j];

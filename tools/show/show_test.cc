@@ -26,7 +26,7 @@ TEST(Show, FieldsOfATiledTensor) {
   Json expected = parsed(R"({
       "shape": [53, 63], "dtype": "f32", "storage_dtype": "bfp_bf8", "notation": "native",
       "folded_shape": [53, 63], "mesh": [3, 2], "shard_shape": [18, 32], "tile": [32, 32],
-      "atoms_shape": [1, 1], "places": 6, "shard_bytes": 1088, "logical_bytes": 4352,
+      "atoms_shape": [1, 1], "places": 6, "slots": 1024, "shard_bytes": 1088, "logical_bytes": 4352,
       "allocated_bytes": 6528, "padding_elements": 2805,
       "padding": {"tile": 2688, "grid": 117}, "fill": [], "memory_space": "l1",
       "warnings": [], "shared_slot": null})");
@@ -39,7 +39,7 @@ TEST(Show, FieldsOfAStridedTensor) {
   Json expected = parsed(R"({
       "shape": [4, 6], "dtype": "f32", "storage_dtype": "f32", "notation": "strided",
       "folded_shape": [4, 6], "mesh": [], "shard_shape": [4, 6], "tile": null,
-      "atoms_shape": [4, 6], "places": 1, "shard_bytes": 96, "logical_bytes": 96,
+      "atoms_shape": [4, 6], "places": 1, "slots": 24, "shard_bytes": 96, "logical_bytes": 96,
       "allocated_bytes": 96, "padding_elements": 0, "padding": {}, "fill": [],
       "memory_space": null, "warnings": [], "shared_slot": null})");
   expected["native"] = json["native"];

@@ -23,7 +23,7 @@ std::vector<fs::path> page_candidates() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   return {folder / "explorer.html", folder.parent_path() / "share/tessera/explorer.html",
-          folder.parent_path().parent_path() / "explorer/index.html"};
+          folder.parent_path().parent_path() / "explorer/explorer.html"};
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ export class Core {
   latestMs = 0;
   onBusy: (busy: boolean) => void = () => {};
 
+  private packed: ArrayBuffer | null = null;
   private worker: Worker | null = null;
   private module: WebAssembly.Module | null = null;
   private ready = false;
@@ -41,8 +42,11 @@ export class Core {
     new Blob([WORKER_SOURCE], { type: 'text/javascript' }));
   private readonly known = new Map<string, Reply<Json>>();
 
-  constructor(private packed: ArrayBuffer | null, private readonly onStart: (ms: number) => void) {
-    this.restart();
+  constructor(packed: Promise<ArrayBuffer>, private readonly onStart: (ms: number) => void) {
+    packed.then((bytes) => {
+      this.packed = bytes;
+      this.restart();
+    }, (error: unknown) => this.fail(`the module cannot be read: ${String(error)}`));
   }
 
   /**
@@ -76,7 +80,7 @@ export class Core {
     const gone = [...(this.asked ? [this.asked.waiting] : []), ...this.queue];
     this.asked = null;
     this.queue = [];
-    if (gone.length > 0) this.restart();
+    if (gone.length > 0 && this.ready) this.restart();
     for (const each of gone) each.resolve({ fault: GAVE_UP });
     this.onBusy(false);
   }
@@ -115,7 +119,7 @@ export class Core {
       }
     };
     if (this.module) worker.postMessage({ module: this.module });
-    else worker.postMessage({ packed: this.packed });
+    else if (this.packed) worker.postMessage({ packed: this.packed });
   }
 
   private fail(message: string): void {

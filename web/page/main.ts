@@ -14,8 +14,11 @@ const byId = <T extends HTMLElement>(id: string): T => document.getElementById(i
 const began = performance.now();
 const status = byId('status');
 
-function unpack(): ArrayBuffer {
+/** The module: in the page, compressed, or beside it on a server. */
+async function unpack(): Promise<ArrayBuffer> {
   const holder = byId('module');
+  const { src } = holder.dataset;
+  if (src) return (await fetch(src)).arrayBuffer();
   const text = atob((holder.textContent ?? '').trim());
   const packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);

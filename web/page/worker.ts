@@ -13,9 +13,10 @@ let answer: Answer | null = null;
 async function begin(message: Start): Promise<void> {
   let module = message.module;
   if (!module) {
-    const stream = new Blob([message.packed as ArrayBuffer]).stream()
-      .pipeThrough(new DecompressionStream('gzip'));
-    module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+    const bytes = message.packed as ArrayBuffer;
+    const isPacked = new Uint8Array(bytes)[0] === 0x1f;
+    const stream = (): ReadableStream => new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+    module = await WebAssembly.compile(isPacked ? await new Response(stream()).arrayBuffer() : bytes);
   }
   answer = await start(module);
   postMessage({ module });

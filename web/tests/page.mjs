@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// node page.mjs PAGE.html [--pictures FOLDER]: clicks and types through the page in Chromium, as a reader
+// node page.mjs FOLDER [--pictures FOLDER]: clicks and types through the page in Chromium, as a reader
 // does, measures it, and asks axe-core whether everyone can use it. The page is opened from its file, and
 // any request that it made would fail the test.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { createServer } from 'node:http';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
-const page = process.argv[2];
+const folder = resolve(process.argv[2]);
 const pictures = process.argv.includes('--pictures') ? process.argv[process.argv.indexOf('--pictures') + 1] : null;
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : null;
-const url = pathToFileURL(resolve(page)).href;
+const url = pathToFileURL(join(folder, 'explorer.html')).href;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -23,6 +24,7 @@ const measured = {};
 async function open(hash = '', options = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, ...options });
   const tab = await context.newPage();
+  tab.setDefaultTimeout(120000);
   const trouble = [];
   tab.on('console', (message) => { if (message.type() === 'error') trouble.push(message.text()); });
   tab.on('pageerror', (error) => trouble.push(String(error)));
@@ -72,6 +74,21 @@ const tests = {
     times.sort((a, b) => a - b);
     measured.answer_ms = times[times.length >> 1];
     await close();
+  },
+  async 'From a server it asks for the module and nothing else'() {
+    const asked = [];
+    const types = { '/': 'text/html', '/tessera.wasm': 'application/wasm' };
+    const server = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(types[request.url] ? 200 : 404, { 'content-type': types[request.url] ?? 'text/plain' });
+      response.end(types[request.url] ? readFileSync(join(folder, request.url === '/' ? 'index.html' : 'tessera.wasm')) : '');
+    }).listen(0, '127.0.0.1');
+    const tab = await browser.newPage();
+    await tab.goto(`http://127.0.0.1:${server.address().port}/`);
+    await until(tab, () => /3 × 2 = 6 places/.test(document.body.textContent));
+    await tab.close();
+    server.close();
+    assert.deepEqual(asked, ['/', '/tessera.wasm']);
   },
   async 'Explorer: an element by its index, in every field'() {
     const { tab, close } = await open(address({ v: 'explorer', t: GRID }));
