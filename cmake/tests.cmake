@@ -156,15 +156,10 @@ if(tools_mpi_tests AND TARGET tessera-cli AND TARGET tessera_mpi_module AND MPIE
     PROCESSORS 2)
 endif()
 
-# Questions with their answers, for tests of the module that the page uses: here on some layouts, where the
-# compiler for it is installed; `make test-explorer` asks more, and tests the page. Once, not for each
-# compiler and sanitizer.
-if(TARGET tessera-cli AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_executable(web_requests web/tests/requests.cc)
+# Questions with their answers, for tests of the module that the page uses: `make test-explorer`.
+if(TARGET tessera-cli)
+  add_executable(web_requests EXCLUDE_FROM_ALL web/tests/requests.cc)
   target_link_libraries(web_requests PRIVATE tessera_testing tessera_tools)
-  tessera_add_test(explorer_module web ${PROJECT_SOURCE_DIR}/web/tests/module.sh
-    ${PROJECT_BINARY_DIR}/web $<TARGET_FILE:web_requests>)
-  set_tests_properties(explorer_module PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2 TIMEOUT 3600)
 endif()
 
 # One translation unit that includes every header: two that define the same name differently, or that
