@@ -47,7 +47,7 @@ namespace tessera::device {
 // reads what was never written, goes outside a buffer, or past the memory of a place. Memory that
 // belongs to no buffer, and padding that nobody has filled, is poisoned with bytes 0xFF, which are
 // a NaN in every float type, so that code that reads it through an address shows. Unchecked, a
-// device checks ranges but not what was written, and fresh memory is zero.
+// device checks ranges but not what was written.
 //
 // Law: after any sequence of writes, moves and transfers, each element of each buffer reads as the
 // last value written to it, whatever happened to other buffers.
@@ -85,6 +85,7 @@ struct BufferFacts {
   /// Its places and slots are those that the functions below take: the placement as it was
   /// specified or, where pages are interleaved over banks, one with a place for each page.
   Placement placement;
+  Placement on_parts;                ///< the same on the numbers of parts (moves/stored.h)
   std::size_t space = 0;             ///< index in Machine::memory
   std::int64_t shard_bytes = 0;      ///< of one place
   std::int64_t allocated_bytes = 0;  ///< of all places, each rounded up to the alignment
@@ -118,11 +119,21 @@ struct MemoryUse {
                                      ///< included
 };
 
+/// What goes through the border of the device at a time: slots [first_slot, first_slot + slots) of
+/// some places, padding included. The data are place after place, as they are in memory; with
+/// `words`, each element of 16 bits is in a word of 32 bits of its own, in the lower half.
+struct BorderCall {
+  std::span<const std::int64_t> places;
+  std::int64_t first_slot = 0;
+  std::int64_t slots = 0;
+  bool words = false;
+};
+
 /// See the essay above. Places are numbers on the buffer's own mesh, row-major.
 ///
-/// Threads: `read`, `write`, `input` and `output` may be called from several threads at a time if
-/// no two of them write the same element, or one reads what another writes. Everything else is for
-/// one thread at a time, while no other uses the device.
+/// Threads: every function may be called from several threads at a time, except that no two of them
+/// may write the same byte, and none may read what another writes. Addresses are valid until their
+/// buffer is released.
 class Device {
  public:
   virtual ~Device() = default;
@@ -134,35 +145,43 @@ class Device {
   virtual bool checked() const = 0;
 
   /// Places a buffer. Nothing of it is written yet, except what its alias has written.
-  /// Errors: kUnknownName for a memory that the machine does not have; those of moves/stored.h for
-  /// places that it does not have; kBadAlignment; kDoesNotFit, which names the place and how many
-  /// bytes are missing; kBadBuffer for a range that a live buffer has, which names both;
-  /// kOutOfMemory.
+  /// Errors: kUnknownName for a memory that the machine does not have; those of on_endpoints
+  /// (moves/stored.h) for places that it does not have; kBadAlignment; kDoesNotFit, which names the
+  /// place and how many bytes are missing; kBadBuffer for a range that a live buffer has, which
+  /// names both; kOutOfRange for classes that do not match; kOutOfMemory.
   virtual Result<BufferId> add(BufferSpec spec) = 0;
   /// Frees a buffer. kBadBuffer for one that does not exist (any more).
   virtual Status release(BufferId buffer) = 0;
-  /// Null for a buffer that does not exist. Valid until it is released.
-  virtual const BufferFacts* find(BufferId buffer) const = 0;
+  /// Null for a buffer that does not exist.
+  virtual std::shared_ptr<const BufferFacts> find(BufferId buffer) const = 0;
 
   /// Copies the elements of a box, packed in the order of its loops. Elements smaller than a byte
-  /// are packed from the lowest bits up; of block floats, boxes are runs of whole tiles.
+  /// are packed from the lowest bits up; of block floats, boxes consist of whole tiles.
   /// Errors: kBadBuffer; kOutOfRange for a place or slot that the buffer does not have, for data of
-  /// another size and, checked, for elements that were never written; kNotSupported for boxes that
-  /// divide tiles of block floats.
+  /// another size and for elements that were never written (see `forget`); kNotSupported for boxes
+  /// that divide tiles of block floats.
   virtual Status read(BufferId buffer, std::int64_t place, const SlotBox& box,
                       std::span<std::byte> to) const = 0;
   virtual Status write(BufferId buffer, std::int64_t place, const SlotBox& box,
                        std::span<const std::byte> from) = 0;
 
-  /// For kernels: the address of slot 0 of a place, to read the slots of the box from; or to write
-  /// all of them, which then count as written. The same errors. Slots outside the box are not for
-  /// the caller. The address is valid until the buffer is released.
+  /// For kernels: the address of slot 0 of a place, to read the slots of the box; or to write all
+  /// of them, which then count as written. The same errors. Slots outside the box are not for the
+  /// caller.
   virtual Result<const std::byte*> input(BufferId buffer, std::int64_t place,
                                          const SlotBox& box) const = 0;
   virtual Result<std::byte*> output(BufferId buffer, std::int64_t place, const SlotBox& box) = 0;
 
-  /// All elements of the buffer become unwritten, as when it was placed: for what a failed move or
-  /// transfer has left. Checked, they are poisoned; unchecked, they keep their values.
+  /// Bytes through the border, for transfers. What is sent does not count as written: `output` says
+  /// which of it are elements. What is received is not checked: `input` does that. kNotSupported
+  /// for words of other than 16 bits, and for slots that do not begin at a byte.
+  virtual Status send(BufferId buffer, const BorderCall& call, std::span<const std::byte> data) = 0;
+  virtual Status receive(BufferId buffer, const BorderCall& call,
+                         std::span<std::byte> data) const = 0;
+
+  /// All elements become unwritten, as when the buffer was placed: for what a failed move or
+  /// transfer has left. Reading them is an error, in checked mode until they are written again,
+  /// otherwise until any of them is.
   virtual Status forget(BufferId buffer) = 0;
 
   virtual MemoryUse use() const = 0;

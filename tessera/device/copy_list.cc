@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/device/copy_list.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/text.h"
+#include "tessera/relayout/naive_move.h"
+#include "tessera/reshard/part.h"
+#include "tessera/reshard/transfers.h"
+
+namespace tessera::device {
+namespace {
+
+constexpr std::size_t kMostBoxes = std::size_t{1} << 23;
+
+Error too_many_boxes() {
+  return Error{ErrorCode::kTooLarge, cat("the move consists of more than ", kMostBoxes, " boxes"),
+               std::nullopt, "use layouts whose shards are in larger pieces"};
+}
+
+/// Makes a CopyList from transfers and fills.
+class CopyLister {
+ public:
+  CopyLister(const Atom& atom, std::int64_t most_slots, CopyList& list)
+      : atom_(atom), most_slots_(most_slots), list_(list) {}
+
+  /// The move of boxes with these loops.
+  Result<std::uint32_t> move_of(std::span<const reshard::BoxLoop> loops) {
+    if (last_ && std::equal(loops.begin(), loops.end(), last_loops_.begin(), last_loops_.end())) {
+      return *last_;
+    }
+    std::vector<std::int64_t> key;
+    for (const reshard::BoxLoop& loop : loops) {
+      key.insert(key.end(), {loop.extent, loop.source_stride, loop.destination_stride});
+    }
+    const auto [entry, is_new] =
+        known_.try_emplace(std::move(key), static_cast<std::uint32_t>(list_.moves.size()));
+    if (is_new) {
+      TESSERA_TRY(BoxMove move, BoxMove::make(loops, atom_));
+      list_.moves.push_back(std::move(move));
+    }
+    last_ = entry->second;
+    last_loops_.assign(loops.begin(), loops.end());
+    return entry->second;
+  }
+
+  Status add(const reshard::Transfer& transfer) {
+    Copy copy{transfer.source_virtual,
+              transfer.destination_virtual,
+              transfer.source_slot,
+              transfer.destination_slot,
+              0,
+              transfer.share > 0 && transfer.combines};
+    if (most_slots_ == 0) return add(copy, transfer.loops);
+    return divide(copy, BoxMove::sorted(transfer.loops), 0);
+  }
+
+  Status add_fill(std::int64_t place, std::int64_t slot, std::span<const reshard::BoxLoop> loops,
+                  std::uint64_t bits) {
+    if (list_.fills.size() >= kMostBoxes) return too_many_boxes();
+    TESSERA_TRY(const std::uint32_t move, move_of(loops));
+    list_.fills.push_back({place, slot, move, bits});
+    return ok_status();
+  }
+
+ private:
+  Status add(Copy copy, std::span<const reshard::BoxLoop> loops) {
+    if (list_.copies.size() >= kMostBoxes) return too_many_boxes();
+    TESSERA_TRY(copy.move, move_of(loops));
+    list_.copies.push_back(copy);
+    return ok_status();
+  }
+
+  /// Divides a box along its loops with the largest steps. Of block floats, runs are divided
+  /// between tiles.
+  Status divide(const Copy& copy, std::vector<reshard::BoxLoop> loops, std::size_t at) {
+    std::int64_t reach = 1;
+    std::int64_t below = 1;
+    for (std::size_t i = loops.size(); i-- > at;) {
+      below = reach;
+      reach += (loops[i].extent - 1) * std::abs(loops[i].destination_stride);
+    }
+    if (reach <= most_slots_ || at == loops.size()) return add(copy, loops);
+    const reshard::BoxLoop loop = loops[at];
+    const std::int64_t cell = at + 1 == loops.size() ? Cells::of(atom_).slots : 1;
+    const std::int64_t step = std::max<std::int64_t>(1, std::abs(loop.destination_stride));
+    std::int64_t steps = below >= most_slots_ ? 1 : (most_slots_ - below) / step + 1;
+    steps = std::max(cell, steps / cell * cell);
+    for (std::int64_t first = 0; first < loop.extent; first += steps) {
+      Copy part = copy;
+      part.source_slot += first * loop.source_stride;
+      part.destination_slot += first * loop.destination_stride;
+      loops[at].extent = std::min(steps, loop.extent - first);
+      TESSERA_CHECK_OK(divide(part, loops, at + 1));
+    }
+    return ok_status();
+  }
+
+  const Atom atom_;
+  const std::int64_t most_slots_;
+  CopyList& list_;
+  std::map<std::vector<std::int64_t>, std::uint32_t> known_;
+  std::optional<std::uint32_t> last_;
+  std::vector<reshard::BoxLoop> last_loops_;
+};
+
+/// The padding of every place, as boxes.
+Status add_padding(const Placement& to, relayout::PaddingRule rule, CopyLister& lister) {
+  const relayout::Program program = relayout::padding_program(to, rule);
+  if (program.fills.empty()) return ok_status();
+  const std::optional<std::uint64_t> bits =
+      relayout::bits_of_number(program.padding, to.atom().storage);
+  if (!bits) {
+    return Error{ErrorCode::kNotSupported, "padding of block floats cannot be written alone",
+                 std::nullopt, "leave the padding undefined"};
+  }
+  for (const relayout::FillNest& nest : program.fills) {
+    std::vector<relayout::FillLoop> places;
+    std::vector<reshard::BoxLoop> inside;
+    bool empty = false;
+    for (const relayout::FillLoop& loop : nest.loops) {
+      empty = empty || loop.extent == 0;
+      if (loop.step.place != 0) {
+        places.push_back(loop);
+      } else {
+        inside.push_back({loop.extent, 0, loop.step.slot});
+      }
+    }
+    if (empty) continue;
+    const std::vector<reshard::BoxLoop> box = BoxMove::sorted(inside);
+    const auto walk = [&](const auto& self, std::size_t at, Position position) -> Status {
+      if (at == places.size()) {
+        return lister.add_fill(position.place, position.slot, box, *bits);
+      }
+      for (std::int64_t i = 0; i < places[at].extent; ++i) {
+        TESSERA_CHECK_OK(self(self, at + 1, position + places[at].step * i));
+      }
+      return ok_status();
+    };
+    TESSERA_CHECK_OK(walk(walk, 0, nest.at));
+  }
+  return ok_status();
+}
+
+/// The places of the other shares of B, relative to share 0.
+std::vector<std::int64_t> other_shares(const Form& b) {
+  std::vector<std::int64_t> offsets = {0};
+  const std::vector<std::int64_t> strides = b.mesh.row_major_strides();
+  for (const Fill& fill : b.fills) {
+    if (fill.kind != Fill::Kind::kPartial || fill.count == 1) continue;
+    std::vector<std::int64_t> more;
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t i = 0; i < fill.count; ++i) {
+        more.push_back(offset + i * fill.stride * strides[static_cast<std::size_t>(fill.axis)]);
+      }
+    }
+    offsets = std::move(more);
+  }
+  offsets.erase(offsets.begin());
+  return offsets;
+}
+
+/// How shares that do not go to shares like them are combined, and what the others start as.
+struct ShareRule {
+  std::optional<relayout::Combiner> combiner;
+  std::optional<std::uint64_t> neutral;
+  std::vector<std::int64_t> others;
+};
+
+Result<ShareRule> share_rule_of(const reshard::ReshardPart& part, DType storage) {
+  ShareRule rule;
+  if (part.shares.alike) return rule;
+  if (part.shares.reduces()) {
+    TESSERA_TRY(rule.combiner, relayout::combiner_of(part.shares.reduction, storage));
+  }
+  rule.others = other_shares(part.b);
+  for (const Fill& fill : part.b.fills) {
+    if (fill.kind != Fill::Kind::kPartial || fill.count == 1) continue;
+    TESSERA_TRY(const relayout::Combiner combiner, relayout::combiner_of(fill.reduction, storage));
+    if (rule.neutral && *rule.neutral != combiner.neutral) {
+      return Error{ErrorCode::kNotSupported, "partial results of several reductions", std::nullopt,
+                   "use one kind of reduction"};
+    }
+    rule.neutral = combiner.neutral;
+  }
+  return rule;
+}
+
+Result<ShareRule> share_rule(const reshard::Reshard& reshard) {
+  std::optional<ShareRule> rule;
+  for (const reshard::ReshardPart& part : reshard.parts()) {
+    TESSERA_TRY(ShareRule own, share_rule_of(part, reshard.to().atom().storage));
+    if (rule && (rule->others != own.others || rule->neutral != own.neutral ||
+                 rule->combiner.has_value() != own.combiner.has_value() ||
+                 (own.combiner && own.combiner->combine != rule->combiner->combine))) {
+      return Error{ErrorCode::kNotSupported, "pieces have partial results of different kinds",
+                   std::nullopt, "reduce them first"};
+    }
+    rule = std::move(own);
+  }
+  return rule.value_or(ShareRule{});
+}
+
+}  // namespace
+
+Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::PaddingRule padding,
+                                std::int64_t most_bytes) {
+  CopyList list;
+  const Atom& atom = reshard.to().atom();
+  const Cells cells = Cells::of(atom);
+  const std::int64_t most_slots =
+      most_bytes == 0 ? 0 : std::max<std::int64_t>(1, most_bytes * 8 / cells.bits) * cells.slots;
+  CopyLister lister(atom, most_slots, list);
+  TESSERA_TRY(const ShareRule shares, share_rule(reshard));
+  if (shares.combiner) list.combiner = *shares.combiner;
+  TESSERA_CHECK_OK(add_padding(reshard.to(), padding, lister));
+  std::vector<std::int64_t> share_of;  // of each copy
+  const auto add = [&](const reshard::Transfer& transfer) -> Status {
+    TESSERA_CHECK_OK(lister.add(transfer));
+    (transfer.is_local() ? list.local_elements : list.crossing_elements) += transfer.elements;
+    if (!transfer.is_local() && transfer.begins_pair) ++list.messages;
+    share_of.resize(list.copies.size(), transfer.share);
+    if (transfer.share > 0) return ok_status();
+    for (const std::int64_t other : shares.others) {
+      TESSERA_CHECK_OK(lister.add_fill(transfer.destination_virtual + other,
+                                       transfer.destination_slot, transfer.loops, *shares.neutral));
+    }
+    return ok_status();
+  };
+  const Status listed = reshard::for_each_transfer(reshard, {}, add);
+  if (!listed) return listed.error();
+  std::stable_sort(list.fills.begin(), list.fills.end(),
+                   [](const SlotFill& x, const SlotFill& y) { return x.place < y.place; });
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  order.reserve(list.copies.size());
+  for (std::size_t i = 0; i < list.copies.size(); ++i) {
+    order.emplace_back(list.copies[i].destination, i);
+  }
+  const auto before = [&](const auto& x, const auto& y) {
+    if (x.first != y.first) return x.first < y.first;
+    return share_of[x.second] != share_of[y.second] ? share_of[x.second] < share_of[y.second]
+                                                    : x.second < y.second;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::sort(order.begin(), order.end(), before);
+    std::vector<Copy> sorted;
+    sorted.reserve(order.size());
+    for (const auto& [place, i] : order) sorted.push_back(list.copies[i]);
+    list.copies = std::move(sorted);
+  }
+  return list;
+}
+
+void CopyList::sort_by_source() {
+  std::stable_sort(copies.begin(), copies.end(),
+                   [](const Copy& x, const Copy& y) { return x.source < y.source; });
+}
+
+Status CopyList::run(const Copy& copy, const std::byte* source, std::byte* destination,
+                     ThreadPool& pool) const {
+  const BoxMove& move = moves[copy.move];
+  if (!copy.combines) {
+    return move.copy({source, copy.source_slot}, {destination, copy.destination_slot}, pool);
+  }
+  move.combine({source, copy.source_slot}, {destination, copy.destination_slot}, combiner);
+  return ok_status();
+}
+
+}  // namespace tessera::device

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/device/box_move.h"
+#include "tessera/layout/layout.h"
+#include "tessera/relayout/jobs/combine.h"
+#include "tessera/relayout/program.h"
+#include "tessera/reshard/reshard.h"
+
+namespace tessera::device {
+
+/// A box that moves between two places, by their numbers on the meshes of the two placements.
+struct Copy {
+  std::int64_t source = 0;
+  std::int64_t destination = 0;
+  std::int64_t source_slot = 0;
+  std::int64_t destination_slot = 0;
+  std::uint32_t move = 0;  ///< one of CopyList::moves
+  bool combines = false;   ///< with what shares before it have left there
+};
+
+/// Slots of one place that get a value without reading any.
+struct SlotFill {
+  std::int64_t place = 0;
+  std::int64_t slot = 0;
+  std::uint32_t move = 0;
+  std::uint64_t bits = 0;
+};
+
+/// Everything that a reshard does, as boxes: first the fills (padding, and the neutral elements of
+/// partial sums that get no value), then the copies. Boxes of the same form share a BoxMove.
+///
+/// Law: carrying out all fills and then all copies in order gives the destination of the reshard.
+/// Those of different destinations may be carried out in any order.
+struct CopyList {
+  std::vector<SlotFill> fills;  ///< by place
+  /// By destination; those of one destination in order of the shares. Or by source, where the
+  /// destination is a single place and nothing is combined.
+  std::vector<Copy> copies;
+  std::vector<BoxMove> moves;
+  relayout::Combiner combiner;  ///< of copies that combine
+  std::int64_t messages = 0;    ///< ordered pairs of different physical places
+  std::int64_t crossing_elements = 0;
+  std::int64_t local_elements = 0;
+
+  /// `most_bytes`: boxes are divided, where that is possible, until each reaches at most so many
+  /// bytes of the destination (0: never).
+  /// Errors: those of for_each_transfer and BoxMove; kNotSupported for reductions that combine.h
+  /// does not have, and for padding of block floats; kTooLarge for more than 2^23 boxes.
+  static Result<CopyList> make(const reshard::Reshard& reshard, relayout::PaddingRule padding,
+                               std::int64_t most_bytes = 0);
+
+  /// Sorts by source instead of by destination.
+  void sort_by_source();
+
+  /// One copy between the memories of its places.
+  Status run(const Copy& copy, const std::byte* source, std::byte* destination,
+             ThreadPool& pool) const;
+};
+
+}  // namespace tessera::device
