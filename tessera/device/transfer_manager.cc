@@ -205,7 +205,8 @@ Result<std::unique_ptr<TransferManager>> TransferManager::make(Device& device,
                                              " bytes are too small: at least ", kLeastBlock)};
   }
   TESSERA_TRY(HostMemoryPool blocks,
-              HostMemoryPool::make(static_cast<std::size_t>(options.block_bytes), 2));
+              HostMemoryPool::make(static_cast<std::size_t>(options.block_bytes), 2,
+                                   options.staging != nullptr ? *options.staging : PoolOptions{}));
   auto body = std::make_unique<Body>(device, options, std::move(blocks));
   Body* const raw = body.get();
   body->thread = std::thread([raw] { raw->work(); });

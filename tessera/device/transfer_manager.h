@@ -10,6 +10,10 @@
 #include "tessera/device/device.h"
 #include "tessera/relayout/rounding.h"
 
+namespace tessera {
+struct PoolOptions;  // base/host_memory_pool.h
+}
+
 namespace tessera::device {
 
 struct TransferState;
@@ -52,6 +56,8 @@ struct TransferOptions {
   BorderWords words = BorderWords::kAuto;
   /// What happens to numbers that the type on the other side cannot represent.
   relayout::Rounding rounding = relayout::Rounding::kChecked;
+  /// Of the pool of staging memory, read by TransferManager::make; null: the default.
+  const PoolOptions* staging = nullptr;
 };
 
 /// How a tensor goes through the border.

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "tessera/device/device.h"
+
+namespace tessera::test {
+
+/// A device that asks before every step, so that a test can let any of them fail, wait or be
+/// counted. It does what the device inside does.
+class WatchedDevice final : public device::Device {
+ public:
+  using BufferId = device::BufferId;
+  explicit WatchedDevice(device::Device& inside) : inside_(inside) {}
+
+  /// Called with the name of the function; an error is the answer of the step.
+  std::function<Status(std::string_view step)> before = [](std::string_view) {
+    return ok_status();
+  };
+  /// Called with what is sent.
+  std::function<void(const device::BorderCall&, std::span<const std::byte>)> sent =
+      [](const device::BorderCall&, std::span<const std::byte>) {};
+
+  const Machine& machine() const override { return inside_.machine(); }
+  bool checked() const override { return inside_.checked(); }
+  Result<BufferId> add(device::BufferSpec spec) override {
+    TESSERA_CHECK_OK(before("add"));
+    return inside_.add(std::move(spec));
+  }
+  Status release(BufferId buffer) override {
+    TESSERA_CHECK_OK(before("release"));
+    return inside_.release(buffer);
+  }
+  std::shared_ptr<const device::BufferFacts> find(BufferId buffer) const override {
+    return before("find") ? inside_.find(buffer) : nullptr;
+  }
+  Status read(BufferId buffer, std::int64_t place, const device::SlotBox& box,
+              std::span<std::byte> to) const override {
+    TESSERA_CHECK_OK(before("read"));
+    return inside_.read(buffer, place, box, to);
+  }
+  Status write(BufferId buffer, std::int64_t place, const device::SlotBox& box,
+               std::span<const std::byte> from) override {
+    TESSERA_CHECK_OK(before("write"));
+    return inside_.write(buffer, place, box, from);
+  }
+  Result<const std::byte*> input(BufferId buffer, std::int64_t place,
+                                 const device::SlotBox& box) const override {
+    TESSERA_CHECK_OK(before("input"));
+    return inside_.input(buffer, place, box);
+  }
+  Result<std::byte*> output(BufferId buffer, std::int64_t place,
+                            const device::SlotBox& box) override {
+    TESSERA_CHECK_OK(before("output"));
+    return inside_.output(buffer, place, box);
+  }
+  Status send(BufferId buffer, const device::BorderCall& call,
+              std::span<const std::byte> data) override {
+    TESSERA_CHECK_OK(before("send"));
+    sent(call, data);
+    return inside_.send(buffer, call, data);
+  }
+  Status receive(BufferId buffer, const device::BorderCall& call,
+                 std::span<std::byte> data) const override {
+    TESSERA_CHECK_OK(before("receive"));
+    return inside_.receive(buffer, call, data);
+  }
+  Status forget(BufferId buffer) override {
+    const Status asked = before("forget");
+    TESSERA_CHECK_OK(inside_.forget(buffer));
+    return asked;
+  }
+  device::MemoryUse use() const override { return inside_.use(); }
+
+ private:
+  device::Device& inside_;
+};
+
+}  // namespace tessera::test
