@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "tessera/base/sort_stably.h"
+
 namespace tessera::run::kernels {
 namespace {
 
@@ -95,7 +97,7 @@ Status top_k(const Task& task) {
       order.resize(line.size());
       std::iota(order.begin(), order.end(), 0);
       const auto at = [&](std::int64_t n) { return line[static_cast<std::size_t>(n)]; };
-      std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      sort_stably(order, [&](std::int64_t a, std::int64_t b) {
         return largest ? at(a) > at(b) : at(a) < at(b);
       });
       for (const std::size_t top : tops) {
