@@ -156,6 +156,7 @@ Verb check_verb();
 Verb targets_verb();
 Verb graph_verb();
 Verb propagate_verb();
+Verb run_verb();
 Verb bench_verb();
 Verb completion_verb();
 Verb man_verb();
