@@ -41,8 +41,12 @@ set(TESSERA_GRAPH_HEADERS
     tessera/graph/graph.h tessera/graph/graph_json.h tessera/graph/hash.h tessera/graph/op.h
     tessera/graph/program.h)
 
+# Tensors in the memories of a machine.
+set(TESSERA_DEVICE_HEADERS
+    tessera/device/device.h tessera/device/mover.h tessera/device/transfer_manager.h)
+
 set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-foreach(set core exchange pyflame graph)
+foreach(set core exchange pyflame graph device)
   string(TOUPPER ${set} SET)
   list(TRANSFORM TESSERA_${SET}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
   target_sources(tessera PUBLIC FILE_SET ${set} TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
@@ -51,7 +55,7 @@ endforeach()
 target_sources(tessera PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${PROJECT_BINARY_DIR}/generated/tessera/version.h)
 install(TARGETS tessera EXPORT tessera-targets
-        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET graph FILE_SET generated)
+        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET graph FILE_SET device FILE_SET generated)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()

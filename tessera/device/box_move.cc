@@ -4,17 +4,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
+#include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 
 namespace tessera::device {
 namespace {
 
 /// Runs of so many bytes are copied one by one; shorter ones by a plan, if the box is large enough
-/// to be worth it.
+/// to be worth the microsecond that it takes to begin.
 constexpr std::int64_t kLongRun = 32;
-constexpr std::int64_t kPlanElements = 64;
+constexpr std::int64_t kPlanElements = 2048;
 
 /// The elements of a nest of loops, between memories that begin at the lowest slots.
 relayout::Program program_of(std::span<const reshard::BoxLoop> loops, const Atom& atom,
@@ -63,7 +65,7 @@ std::vector<reshard::BoxLoop> BoxMove::sorted(std::span<const reshard::BoxLoop> 
     const std::int64_t to_y = std::abs(y.destination_stride);
     return to_x != to_y ? to_x > to_y : std::abs(x.source_stride) > std::abs(y.source_stride);
   };
-  std::stable_sort(order.begin(), order.end(), before);
+  sort_stably(order, before);
   std::vector<reshard::BoxLoop> joined;
   for (const reshard::BoxLoop& loop : order) {
     if (!joined.empty() && joined.back().source_stride == loop.extent * loop.source_stride &&
@@ -149,10 +151,32 @@ Status BoxMove::copy(At<const std::byte> from, At<std::byte> to, ThreadPool& poo
   }
   const std::int64_t bits = cells_.bit(run_);
   if (cells_.are_bytes()) {
-    const auto bytes = static_cast<std::size_t>(bits / 8);
-    walk(from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
-      std::memcpy(to.memory + cells_.bit(b) / 8, from.memory + cells_.bit(a) / 8, bytes);
-    });
+    const auto copy_runs = [&](auto bytes) {
+      walk(from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
+        std::memcpy(to.memory + cells_.bit(b) / 8, from.memory + cells_.bit(a) / 8, bytes);
+      });
+    };
+    // Short runs are copied by a few instructions each.
+    switch (bits) {
+      case 8:
+        copy_runs(std::integral_constant<std::size_t, 1>());
+        break;
+      case 16:
+        copy_runs(std::integral_constant<std::size_t, 2>());
+        break;
+      case 32:
+        copy_runs(std::integral_constant<std::size_t, 4>());
+        break;
+      case 64:
+        copy_runs(std::integral_constant<std::size_t, 8>());
+        break;
+      case 128:
+        copy_runs(std::integral_constant<std::size_t, 16>());
+        break;
+      default:
+        copy_runs(static_cast<std::size_t>(bits / 8));
+        break;
+    }
   } else {
     walk(from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
       copy_bits(to.memory, cells_.bit(b), from.memory, cells_.bit(a), bits);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/naive_move.h"
 #include "tessera/reshard/part.h"
@@ -232,8 +233,7 @@ Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::Paddi
   };
   const Status listed = reshard::for_each_transfer(reshard, {}, add);
   if (!listed) return listed.error();
-  std::stable_sort(list.fills.begin(), list.fills.end(),
-                   [](const SlotFill& x, const SlotFill& y) { return x.place < y.place; });
+  sort_stably(list.fills, [](const SlotFill& x, const SlotFill& y) { return x.place < y.place; });
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   order.reserve(list.copies.size());
   for (std::size_t i = 0; i < list.copies.size(); ++i) {
@@ -255,8 +255,7 @@ Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::Paddi
 }
 
 void CopyList::sort_by_source() {
-  std::stable_sort(copies.begin(), copies.end(),
-                   [](const Copy& x, const Copy& y) { return x.source < y.source; });
+  sort_stably(copies, [](const Copy& x, const Copy& y) { return x.source < y.source; });
 }
 
 Status CopyList::run(const Copy& copy, const std::byte* source, std::byte* destination,

@@ -235,8 +235,8 @@ class Chunker {
         reach_of(slots_of(crossing_, box), low, high);
         return std::pair(low, high);
       };
-      std::stable_sort(begin, begin + count,
-                       [&](const auto& x, const auto& y) { return low_of(x) < low_of(y); });
+      std::sort(begin, begin + count,
+                [&](const auto& x, const auto& y) { return low_of(x) < low_of(y); });
       for (auto box = begin; box != begin + count; ++box) {
         const auto [low, high] = low_of(*box);
         Range range{low, high, slots_of(crossing_, *box).elements(), 0, 0};
@@ -246,8 +246,8 @@ class Chunker {
     };
     add(crossing_.list.copies, items.first_copy, items.copies, &Range::copies);
     add(crossing_.list.fills, items.first_fill, items.fills, &Range::fills);
-    std::stable_sort(ranges.begin(), ranges.end(),
-                     [](const Range& x, const Range& y) { return x.low < y.low; });
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range& x, const Range& y) { return x.low < y.low; });
     std::size_t kept = 0;
     for (const Range& range : ranges) {
       if (kept > 0 && range.low <= ranges[kept - 1].high) {
@@ -377,8 +377,10 @@ Result<Crossing> Crossing::make(const Device& device, const BufferFacts& buffer,
 
   // The boxes of elements, in the type that they have on the device.
   const bool tiles = made.cells.slots > 1;
-  TESSERA_TRY(const Layout same_type,
-              Layout::row_major(host.shape(), tiles ? host.dtype() : placement.atom().storage));
+  LayoutSpec spec = host.spec();
+  spec.dtype = tiles ? host.dtype() : placement.dtype();
+  spec.atom = Atom::scalar(tiles ? host.dtype() : placement.atom().storage);
+  TESSERA_TRY(const Layout same_type, Layout::make(std::move(spec)));
   TESSERA_TRY(reshard::PhysicalMesh parts, parts_of(device.machine()));
   parts.dead.clear();  // the buffer is on none of them
   const auto rule = to_device ? relayout::PaddingRule::kPromised : relayout::PaddingRule::kLeave;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
@@ -19,7 +20,7 @@ namespace tessera::device {
 /// window or a broadcast (layout/view.h), or another reading of the same bytes. Views have no
 /// device map, so a part takes that of the buffer.
 /// Example: columns 8 to 15 of an operand, to be copied to a panel:
-///     {a, View::of(layout)->slice(..)}
+///     {a, *View::of(layout).slice(1, 8, 8)}
 struct MoveSide {
   BufferId buffer = {};
   std::optional<Placement> part = std::nullopt;

@@ -6,13 +6,11 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "tessera/base/array.h"
 #include "tessera/base/host_memory_pool.h"
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
@@ -80,6 +78,7 @@ struct TransferManager::Body {
   const TransferOptions options;
   HostMemoryPool blocks;
   ThreadPool pool{2};
+  ThreadPool caller{1};
 
   // How recent buffers cross; ids are never used again, so entries stay right.
   struct Known {
@@ -168,10 +167,10 @@ void TransferManager::Body::work() {
     TransferState& transfer = *current;
     const auto start = std::chrono::steady_clock::now();
     Status done = ok_status();
-    try {
-      done = carry_out(transfer);
-    } catch (const std::bad_alloc&) {
-      done = out_of_memory();
+    // A pool of one thread: it is the one that reports memory that was refused on the way.
+    const Status ran = caller.run([&](int) { done = carry_out(transfer); });
+    if (!ran) {
+      done = ran;
       if (transfer.direction == Direction::kToDevice) {
         static_cast<void>(device.forget(transfer.buffer));
       }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "tessera/base/result.h"
 #include "tessera/device/device.h"

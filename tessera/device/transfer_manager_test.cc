@@ -116,16 +116,17 @@ struct Tried {
 };
 
 std::string round_trip_mistake(Dice& dice, const Placement& placement, Tried& tried) {
-  auto machine = test::machine_for(placement, test::kPlainBytes);
+  const auto machine = test::machine_for(placement, test::kPlainBytes);
   if (!machine) return "";
-  if (dice.chance(50)) machine->rules.fabric = target::Fabric{0, 0, 1, 1};  // words of 32 bits
   const auto device = make_embedded(*machine, {.checked = dice.chance(85)});
   if (!device) return failure(device.error());
   const auto x = (*device)->add(
       {.name = "x", .placement = placement, .space = "sram", .offsets = dice.below(9) * 4});
   if (!x && x.error().code == ErrorCode::kNotSupported) return "";
   if (!x) return failure(x.error());
-  const auto transfers = TransferManager::make(**device, {.block_bytes = 64 << dice.below(8)});
+  const auto transfers = TransferManager::make(
+      **device, {.block_bytes = std::int64_t{64} << dice.below(8),
+                 .words = dice.chance(50) ? BorderWords::kAlways : BorderWords::kNever});
   if (!transfers) return failure(transfers.error());
   const std::vector<std::byte> host = host_elements(dice, placement);
   if (*(*transfers)->host_bytes(*x) != static_cast<std::int64_t>(host.size()))
@@ -238,9 +239,9 @@ TEST(TransferManager, CrossesInFewRectangles) {
   // Inner tiles 9 slots, the last column 3 rows of pitch 3 but 7 slots, and so on.
   EXPECT_EQ(ragged.bytes, 4 * (6 * 9 + 3 * 7 + 2 * 3 + 1));
   EXPECT_EQ(border("tensor<12x9xf32, pyflame.Grid(4, 3)>").rectangles, 1);
-  EXPECT_EQ(
-      border("tensor<12x9xf32, pyflame.Custom(2, 2, [(0, 0), (0, 2), (5, 5), (5, 6)])>").rectangles,
-      3);
+  EXPECT_EQ(border("tensor<12x10xf32, pyflame.Custom(2, 2, [(0, 0), (0, 2), (5, 5), (5, 6)])>")
+                .rectangles,
+            3);
   // 16-bit elements take a word each.
   const BorderUse half = border("tensor<12x9xf16, pyflame.Grid(4, 3)>");
   EXPECT_TRUE(half.words);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// docs/cpp.md and the C++ of README.md: every snippet is code that the tests compile and run, and
-/// the table of public headers is complete.
+/// docs/cpp.md, docs/device.md and the C++ of README.md: every snippet is code that the tests
+/// compile and run, and the table of public headers is complete.
 namespace tessera::tools {
 namespace {
 
@@ -60,12 +60,14 @@ bool stands_in(const std::vector<std::string>& snippet, const std::vector<std::s
 
 TEST(CppPage, EverySnippetIsCodeThatRuns) {
   const std::vector<std::string> reference = lines_of("examples/cpp/reference.cc");
+  const std::vector<std::string> device = lines_of("examples/cpp/device.cc");
   const std::vector<std::string> mpi = lines_of("cmake/consumer/mpi.cc");
   std::size_t snippets = 0;
-  for (const std::string page : {kPage, "README.md"}) {
+  for (const std::string page : {kPage, "docs/device.md", "README.md"}) {
     for (const Snippet& snippet : snippets_of(page)) {
-      EXPECT_TRUE(stands_in(snippet.lines, reference) || stands_in(snippet.lines, mpi))
-          << snippet.where << " is not in examples/cpp/reference.cc";
+      EXPECT_TRUE(stands_in(snippet.lines, reference) || stands_in(snippet.lines, device) ||
+                  stands_in(snippet.lines, mpi))
+          << snippet.where << " is not in the examples";
       ++snippets;
     }
   }
