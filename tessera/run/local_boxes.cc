@@ -111,7 +111,7 @@ std::vector<Box> pieces_of(const Form& form, const Box& box) {
 }  // namespace
 
 Result<std::vector<LocalBox>> local_boxes(const Layout& layout, const Place& place) {
-  TESSERA_TRY(const Tile tile, tile_of(layout, place));
+  TESSERA_TRY(const tessera::Tile tile, tile_of(layout, place));
   std::vector<LocalBox> list;
   for (const Box& box : tile.boxes) {
     if (box.elements() == 0) continue;
@@ -123,10 +123,10 @@ Result<std::vector<LocalBox>> local_boxes(const Layout& layout, const Place& pla
 Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place& place) {
   const Shape& shape = extended.operand.shape();
   for (const ops::HaloPart& part : extended.parts) {
-    TESSERA_TRY(const Tile tile, tile_of(part.to, place));
+    TESSERA_TRY(const tessera::Tile tile, tile_of(part.to, place));
     if (tile.boxes.empty() || tile.boxes[0].elements() == 0) continue;
     // The part has the tile and the element in it for each dim with a halo, else the dim itself.
-    TESSERA_TRY(const Tile held, tile_of(extended.operand, place));
+    TESSERA_TRY(const tessera::Tile held, tile_of(extended.operand, place));
     Index block = held.boxes[0].from;  // where the block begins
     for (const Box& box : held.boxes) {
       for (std::size_t d = 0; d < block.size(); ++d) block[d] = std::min(block[d], box.from[d]);

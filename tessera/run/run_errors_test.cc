@@ -183,7 +183,7 @@ TEST(Execution, ReadsOperandsWhereTheyAreIfItCan) {
   (void)builder.output(*builder.add("add", {x, b}, {}, "y"));
   const graph::Graph graph = std::move(builder).finish();
   const std::string grid = "tensor<8x8xf32, pyflame.Grid(2, 2)>";
-  const std::string along = "tensor<8xf32, pyflame.ColPartition(2, dim_to_pe=[1], replicate=[0])>";
+  const std::string along = "tensor<8xf32, pyflame.Grid(2, 2, dim_to_pe=[1], replicate=[0])>";
   const Result<Tensor> bias = parse_tensor(along);
   ASSERT_TRUE(bias) << bias.error().message;
   const auto made = compile(graph, test::small_machine({2, 2}),

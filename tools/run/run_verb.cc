@@ -3,6 +3,7 @@
 #include <ostream>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/random_weights.h"
@@ -76,6 +77,15 @@ Result<GivenTensors> elements_of(graph::Graph& graph, const Request& request) {
   return given;
 }
 
+/// Of everything that is computed, which is what progress is measured by.
+std::int64_t result_bytes(const graph::Graph& graph) {
+  Checked sum(0);
+  for (const graph::ValueId v : graph.of_kind(graph::Kind::kComputed)) {
+    sum += graph.values[v].type.bytes();
+  }
+  return sum.saturated();
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
   if (!request.has("target")) {
     return usage("a run needs a machine", "give --target: tessera targets lists them");
@@ -103,8 +113,8 @@ Result<Verdict> run(const Request& request, Console& console) {
   RunReport report;
   Result<run::RunResult> result = [&] {
     const Interrupts interrupts;
-    ProgressBar bar(console.err, console.terminal.shows_progress,
-                    static_cast<std::int64_t>(execution.steps.size()), console.terminal.width);
+    ProgressBar bar(console.err, console.terminal.shows_progress, result_bytes(execution.graph),
+                    console.terminal.width);
     StepCheck observer(execution, given, checks, bar.done());
     Result<run::RunResult> ran = run::execute(execution, *device, given, pool, &observer);
     report.errors = observer.errors();
