@@ -51,7 +51,8 @@ void cut_blocks(std::vector<Cuttable>& dims, std::int64_t others, std::int64_t m
 const std::string& space_for(const graph::Value& value, const Machine& machine) {
   if (value.kind == graph::Kind::kComputed) return machine.data_space;
   for (const target::MemorySpace& space : machine.memory) {
-    if (space.owner != target::MemorySpace::Owner::kPlace) return space.name;
+    const bool is_host = space.name == "host";  // beyond the border of the machine
+    if (space.owner != target::MemorySpace::Owner::kPlace && !is_host) return space.name;
   }
   return machine.data_space;
 }

@@ -13,8 +13,8 @@ namespace tessera::run {
 /// A layout for a tensor on a machine: its last dim is cut into blocks along the last mesh axis,
 /// the one before along the axis before, each in halves of the longer side until a block has at
 /// most `most` elements. Other dims, and all of small tensors, stay whole on the first places.
-/// Inputs, parameters and constants are in a memory of banks or in the shared one, if the machine
-/// has such a memory.
+/// Inputs, parameters and constants are in a memory of banks or in a shared one other than the
+/// host's, if the machine has such a memory.
 /// Example: f32[32, 1024] on wse2 with at most 256 elements a block: 4 rows and 32 columns of
 /// places, blocks of 8x32.
 Result<Layout> default_layout(const graph::Value& value, const Machine& machine, std::int64_t most);
