@@ -93,3 +93,10 @@ REQUESTS
 
 say 'An invalid text: the caret shows where, the help states what would be right.'
 expect 2 show 'tensor<53x63xf32, native<mesh=[3, 2], {d0} / (18 -> m0, x -> mem)>>'
+
+say 'A model on a wafer: the multilayer perceptron of the PyFlame document, every op checked against the reference.'
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$tessera" graph --make mlp --out "$folder/mlp.json" > /dev/null
+printf '$ tessera run mlp.json --target wse2 --random 1 --check\n'
+"$tessera" run "$folder/mlp.json" --target wse2 --random 1 --check

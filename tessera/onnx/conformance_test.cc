@@ -8,15 +8,14 @@
 #include <set>
 #include <string>
 
-#include "onnx/onnx_pb.h"
 #include "tessera/base/text.h"
 #include "tessera/graph/figures.h"
 #include "tessera/graph/graph_json.h"
+#include "tessera/onnx/model_files_testing.h"
 #include "tessera/onnx/model_shim.h"
 #include "tessera/onnx/onnx_import.h"
 #include "tessera/onnx/round_trip_testing.h"
 #include "tessera/testing/graph/naive_eval.h"
-#include "tessera/testing/graph/onnx_models.h"
 #include "tessera/testing/pages/generated_page.h"
 
 /// Every model of ONNX's test data is imported or refused with its reasons, and the outputs of an
@@ -26,36 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Imports a model; inputs that decide a shape are bound to the data of their files, as a user
-/// would bind them. The number of the file is the position of the input.
-Result<Imported> import_with_data(const fs::path& folder, const std::string& bytes,
-                                  const ::onnx::ModelProto& model) {
-  ImportOptions options;
-  options.folder = folder.string();
-  const fs::path data = folder / "test_data_set_0";
-  std::set<std::string> initialized;
-  for (const auto& tensor : model.graph().initializer()) initialized.insert(tensor.name());
-  std::map<std::string, BoundInput> files;
-  int number = 0;
-  for (const auto& input : model.graph().input()) {
-    if (initialized.contains(input.name())) continue;
-    const Result<BoundInput> tensor =
-        read_tensor(test::file_bytes(data / cat("input_", number++, ".pb")));
-    if (!tensor) continue;
-    files[input.name()] = *tensor;
-    options.shapes[input.name()] = tensor->type.shape.extents();
-  }
-  while (true) {
-    Result<Imported> imported = import_onnx(bytes, options);
-    if (!imported) return imported;
-    bool bound = false;
-    for (const Unsupported& each : imported->unsupported) {
-      const auto file = files.find(each.needs);
-      if (file != files.end()) bound = options.values.insert(*file).second || bound;
-    }
-    if (!bound) return imported;
-  }
-}
+using test::differs_from_the_text;
+using test::import_with_data;
 
 /// Whether the naive evaluator gives the elements of the output files, within ONNX's own tolerance
 /// (1e-3 relative) or that of the element type. Models that the evaluator cannot run are false; a
@@ -63,25 +34,11 @@ Result<Imported> import_with_data(const fs::path& folder, const std::string& byt
 bool evaluates_like_the_files(const fs::path& folder, const ::onnx::ModelProto& model,
                               const graph::Graph& graph) {
   const fs::path data = folder / "test_data_set_0";
-  std::map<std::string, test::NaiveTensor> inputs;
-  std::set<std::string> initialized;
-  for (const auto& tensor : model.graph().initializer()) initialized.insert(tensor.name());
-  int number = 0;
-  for (const auto& input : model.graph().input()) {
-    if (initialized.contains(input.name())) continue;
-    Result<BoundInput> file = read_tensor(test::file_bytes(data / cat("input_", number++, ".pb")));
-    if (!file) return false;
-    // The files have the bits of bf16 as ui16; the model's own declaration has the type.
-    if (input.type().tensor_type().elem_type() == ::onnx::TensorProto::BFLOAT16) {
-      file->type.dtype = DType::kBF16;
-    }
-    if (const auto tensor = test::naive_tensor(file->type, file->data)) {
-      inputs[input.name()] = *tensor;
-    }
-  }
+  const auto inputs = test::inputs_of_files(folder, model);
+  if (!inputs) return false;
   constexpr std::int64_t kMostFlops = 5'000'000;  // of loops one element at a time
   if (graph::figures_of(graph).flops > kMostFlops) return false;
-  const auto results = test::naive_evaluate(graph, inputs);
+  const auto results = test::naive_evaluate(graph, *inputs);
   if (!results) return false;
   for (std::size_t i = 0; i < results->size(); ++i) {
     const Result<BoundInput> file = read_tensor(test::file_bytes(data / cat("output_", i, ".pb")));
@@ -104,14 +61,6 @@ bool evaluates_like_the_files(const fs::path& folder, const ::onnx::ModelProto& 
     }
   }
   return true;
-}
-
-/// Two files follow ONNX's script where it differs from the text of Resize: they divide by an
-/// unrounded length (2.4 - 1 instead of 2 - 1) under align_corners.
-bool differs_from_the_text(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  return name == "test_resize_downsample_scales_cubic_align_corners" ||
-         name == "test_resize_downsample_scales_linear_align_corners";
 }
 
 struct Counts {

@@ -186,8 +186,8 @@ Result<std::vector<HaloPart>> halo_exchange(const Layout& operand, const std::ve
   }
   const Form& form = operand.form();
   for (const Fill& fill : form.fills) {
-    if (fill.kind != Fill::Kind::kFixed && fill.count > 1) {
-      return not_supported(cat("mesh axis ", fill.axis, " holds replicas or shares"));
+    if (fill.kind == Fill::Kind::kPartial && fill.count > 1) {
+      return not_supported(cat("mesh axis ", fill.axis, " holds shares"));
     }
   }
   for (const Fold& fold : form.folds) {

@@ -30,9 +30,9 @@ struct HaloPart {
 /// the end of the tensor cuts off are parts of their own, so a dim has up to three parts, or more
 /// where halos are larger than blocks, and several dims have the product. Law: place q gets element
 /// x at slot s of the new buffer ⇔ x is in q's block or at most halo elements beside it, and s is
-/// its row-major position in the extended block. Errors: kNotSupported for an operand whose dims
-/// with halos are not contiguous blocks along one mesh axis, or that is replicated or partial;
-/// kOverflow.
+/// its row-major position in the extended block. Every replica of a block gets its own halos.
+/// Errors: kNotSupported for an operand whose dims with halos are not contiguous blocks along one
+/// mesh axis, or that is partial; kOverflow.
 Result<std::vector<HaloPart>> halo_exchange(const Layout& operand, const std::vector<Halo>& halos);
 
 }  // namespace tessera::ops

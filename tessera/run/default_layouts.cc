@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/default_layouts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/checked.h"
+
+namespace tessera::run {
+namespace {
+
+/// A dim that may be cut along a mesh axis.
+struct Cuttable {
+  std::size_t dim = 0;
+  std::size_t axis = 0;
+  std::int64_t extent = 1;
+  std::int64_t places = 1;  ///< along the axis
+  std::int64_t pieces = 1;
+
+  std::int64_t block() const { return ceil_div(extent, pieces); }
+  std::int64_t most() const { return std::min(extent, places); }
+};
+
+/// The last dims, each with a mesh axis; mesh axes are counted from the end, too.
+std::vector<Cuttable> cuttable_dims(const Shape& shape, const Shape& mesh) {
+  std::vector<Cuttable> list;
+  const std::size_t count = std::min({shape.rank(), mesh.rank(), std::size_t{2}});
+  for (std::size_t n = 1; n <= count; ++n) {
+    const std::size_t dim = shape.rank() - n;
+    const std::size_t axis = mesh.rank() - n;
+    list.push_back({dim, axis, shape[dim], mesh[axis], 1});
+  }
+  return list;
+}
+
+/// Halves the dim with the longest block until blocks are small enough or nothing can be cut.
+void cut_blocks(std::vector<Cuttable>& dims, std::int64_t others, std::int64_t most) {
+  while (true) {
+    Checked block(others);
+    Cuttable* longest = nullptr;
+    for (Cuttable& dim : dims) {
+      block *= dim.block();
+      const bool can_be_cut = dim.pieces < dim.most();
+      if (can_be_cut && (longest == nullptr || dim.block() > longest->block())) longest = &dim;
+    }
+    if (block.saturated() <= most || longest == nullptr) return;
+    longest->pieces = std::min(2 * longest->pieces, longest->most());
+  }
+}
+
+const std::string& space_for(const graph::Value& value, const Machine& machine) {
+  if (value.kind == graph::Kind::kComputed) return machine.data_space;
+  for (const target::MemorySpace& space : machine.memory) {
+    const bool is_host = space.name == "host";  // beyond the border of the machine
+    if (space.owner != target::MemorySpace::Owner::kPlace && !is_host) return space.name;
+  }
+  return machine.data_space;
+}
+
+}  // namespace
+
+Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
+                              std::int64_t most) {
+  const Shape& shape = value.type.shape;
+  const Shape mesh = machine.shape();
+  std::vector<Cuttable> dims = cuttable_dims(shape, mesh);
+  std::int64_t others = 1;
+  for (std::size_t d = 0; d + dims.size() < shape.rank(); ++d) {
+    others = (Checked(others) * std::max<std::int64_t>(shape[d], 1)).saturated();
+  }
+  if (!shape.empty()) cut_blocks(dims, others, most);
+  LayoutSpec spec;
+  Form& form = spec.form;
+  form.shape = shape;
+  std::vector<std::int64_t> extents(mesh.rank(), 1);
+  Checked stride(1);
+  for (std::size_t d = shape.rank(); d-- > 0;) {
+    Fold fold{{Term{static_cast<int>(d), 1}}, 0, {}};
+    std::int64_t length = shape[d];
+    for (const Cuttable& dim : dims) {
+      if (dim.dim != d || dim.pieces <= 1) continue;
+      length = dim.block();
+      const std::int64_t pieces = ceil_div(dim.extent, length);
+      extents[dim.axis] = pieces;
+      fold.cuts.push_back(
+          {length, pieces, Target::mesh(static_cast<int>(dim.axis)), 1, Cause::kGrid});
+    }
+    TESSERA_TRY(const std::int64_t step, stride.value("a stride"));
+    if (fold.cuts.empty() || length > 1) {
+      fold.cuts.push_back({1, length, Target::memory(), step, Cause::kAlignment});
+      stride *= std::max<std::int64_t>(length, 1);
+    }
+    form.folds.push_back(std::move(fold));
+  }
+  TESSERA_TRY(form.mesh, Shape::make(std::move(extents)));
+  spec.dtype = value.type.dtype;
+  spec.atom = Atom::scalar(value.type.dtype);
+  spec.space = space_for(value, machine);
+  return Layout::make(std::move(spec));
+}
+
+Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
+                                        const std::vector<std::optional<Layout>>& layouts) {
+  TESSERA_CHECK_OK(machine.check());
+  for (std::int64_t most = 4096;; most /= 4) {
+    std::vector<Layout> all;
+    for (std::size_t v = 0; v < graph.values.size(); ++v) {
+      if (v < layouts.size() && layouts[v]) {
+        all.push_back(*layouts[v]);
+        continue;
+      }
+      TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most));
+      all.push_back(std::move(layout));
+    }
+    Result<Execution> made = compile(graph, machine, all);
+    if (made || made.error().code != ErrorCode::kDoesNotFit || most == 1) return made;
+  }
+}
+
+}  // namespace tessera::run

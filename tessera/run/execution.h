@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/graph/graph.h"
+#include "tessera/layout/placement.h"
+#include "tessera/ops/loops.h"
+#include "tessera/ops/work_map.h"
+#include "tessera/run/local_boxes.h"
+#include "tessera/target/machine.h"
+
+/// run/: carries out a graph on a device. In: a graph, a layout for each of its values, a machine;
+/// elements for its inputs. Out: the elements of its outputs, what moved, and what each place
+/// needed of its memory. It chooses no layouts but a simple default, and computes only with
+/// kernels/.
+namespace tessera::run {
+
+// clang-format off
+// =================================================================================================
+// What an execution is
+//
+// A graph with a layout per value becomes a list of steps, one per node. Nothing in a step is
+// particular to an op: everything follows from its loops (ops/loops.h) and from a division of the
+// work that follows the layouts of its outputs first, then those of its inputs (ops/divide_like.h).
+//
+//   bring     Each operand is read where it is, if its layout has on every place what the place
+//             reads. Otherwise it is moved to a buffer that has (ops/layouts_for.h), and under
+//             windows to one with halos around the blocks (ops/halo_exchange.h).
+//   compute   Every place that has work runs a kernel on its iterations. Places that divide a
+//             reduced factor leave shares; those without iterations leave neutral elements.
+//   settle    Where the outputs are not yet as their layouts say, they are moved there, and shares
+//             are combined in their order. Shares of narrow floats are kept as f32 until then.
+//
+// Kernels stop at extents, so padding is never read, and needs no number.
+//
+// Each buffer has a lifetime in moments (step k has the moments 4k to 4k + 3: bring, compute, move,
+// retype) and an offset that is the same on every place. The offsets are planned before anything
+// runs: an execution that does not fit is an error, which names the moment and the tensors.
+//
+// Worked example: y = matmul(x, w) with x, w and y on Grid(2, 2). The work is divided as y is: i by
+// 2 rows of places, j by 2 columns.
+//     bring     x -> rows on mesh rows, replicated along mesh columns;  w -> columns, replicated
+//     compute   4 places, each [i/2, k]·[k, j/2], into y
+//     settle    nothing
+// With y on a single place and x cut by columns over 4 places, k is divided: every place computes a
+// share of all of y, and settle sums the 4 shares on that place.
+// =================================================================================================
+// clang-format on
+
+using BufferNumber = std::size_t;
+
+/// Memory for a tensor, on every place of the mesh that has a part of it.
+struct Buffer {
+  std::string name;
+  Layout layout;  ///< on the mesh of the execution
+  std::string space;
+  std::int64_t from = 0;    ///< the first moment at which it is needed
+  std::int64_t to = 0;      ///< one past the last
+  std::int64_t bytes = 0;   ///< on each part of the memory
+  std::int64_t offset = 0;  ///< in its memory
+};
+
+/// A reshard between buffers, or between parts of them.
+struct Move {
+  BufferNumber from = 0;
+  BufferNumber to = 0;
+  std::optional<Placement> from_part = {};
+  std::optional<Placement> to_part = {};
+};
+
+/// Elements of one type become those of another, slot by slot.
+struct Retype {
+  BufferNumber from = 0;
+  BufferNumber to = 0;
+};
+
+/// Where the places find what they read of an input.
+struct OperandSource {
+  BufferNumber buffer = 0;
+  std::shared_ptr<const Extended> extended = nullptr;  ///< null: as the buffer's layout says
+};
+
+/// What is done for one node.
+struct Step {
+  std::size_t node = 0;  ///< in graph.nodes
+  ops::Loops loops;
+  ops::WorkMap work;
+  Layout iterations;  ///< the work map as a layout
+  std::vector<Move> bring;
+  std::vector<std::optional<OperandSource>> inputs;  ///< empty where an input is not read
+  std::vector<BufferNumber> results;                 ///< where kernels leave what they make
+  std::vector<Move> settle;
+  std::vector<Retype> retype;  ///< after these moves
+};
+
+/// What the execution needs of one memory.
+struct SpaceNeed {
+  std::string space;
+  std::int64_t peak_bytes = 0;   ///< of each part
+  std::int64_t lower_bound = 0;  ///< no plan needs less
+  std::optional<std::int64_t> capacity_bytes = {};
+};
+
+struct Execution {
+  graph::Graph graph;
+  Machine machine;
+  Shape mesh;                   ///< of all buffers: coordinates of the machine
+  std::vector<Buffer> buffers;  ///< buffer v is value v of the graph; others follow
+  std::vector<Step> steps;
+  std::vector<SpaceNeed> spaces;
+};
+
+struct CompileOptions {
+  /// Positions in graph.nodes, in the order in which they run; empty: as they are.
+  std::vector<std::size_t> order = {};
+};
+
+/// Plans the execution of a graph with these layouts, one per value. Layouts may be on meshes of
+/// their own (common_mesh.h); values whose layout names no memory are in the machine's data_space.
+/// Errors name the value or the node: kShapeMismatch and kBadDType for a layout of another tensor;
+/// those of on_coordinates; kNotSupported for an op without a kernel, and for elements that are
+/// stored as another type; kUnknownName for a memory that the machine does not have; kBadGraph for
+/// an order in which nodes cannot run; kDoesNotFit.
+Result<Execution> compile(const graph::Graph& graph, const Machine& machine,
+                          const std::vector<Layout>& layouts, const CompileOptions& options = {});
+
+}  // namespace tessera::run

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/kernels/kernel.h"
+
+#include <map>
+
+#include "tessera/base/text.h"
+#include "tessera/graph/data.h"
+#include "tessera/run/kernels/nest.h"
+
+namespace tessera::run {
+
+DType compute_type(DType dtype) {
+  if (dtype == DType::kF64 || dtype == DType::kU64) return dtype;
+  return graph::is_float(dtype) || is_block_float(dtype) ? DType::kF32 : DType::kI64;
+}
+
+std::int64_t compute_bytes(DType compute) { return compute == DType::kF32 ? 4 : 8; }
+
+namespace {
+
+const std::map<std::string_view, kernels::Kernel>& all_kernels() {
+  static const std::map<std::string_view, kernels::Kernel> table = [] {
+    std::map<std::string_view, kernels::Kernel> made;
+    for (const auto& family :
+         {kernels::elementwise_kernels(), kernels::contraction_kernels(),
+          kernels::reduction_kernels(), kernels::line_kernels(), kernels::norm_kernels(),
+          kernels::move_kernels(), kernels::gather_kernels(), kernels::window_kernels(),
+          kernels::creation_kernels()}) {
+      for (const kernels::Entry& entry : family) made.emplace(entry.op, entry.kernel);
+    }
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace
+
+bool has_kernel(std::string_view op) { return all_kernels().contains(op); }
+
+Status perform(const Task& task) {
+  const std::string_view op = task.call->op().name();
+  const auto found = all_kernels().find(op);
+  if (found == all_kernels().end()) {
+    return Error{ErrorCode::kNotSupported, cat("op ", op, " has no kernel"), std::nullopt,
+                 "replace it by ops of the table (tessera graph --ops)"};
+  }
+  return found->second(task);
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/local_boxes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/checked.h"
+#include "tessera/layout/places.h"
+
+namespace tessera::run {
+namespace {
+
+std::int64_t slot_of(const Form& form, const Index& index) {
+  Place place;
+  std::int64_t slot = 0;
+  form.evaluate(index, place, slot);
+  return slot;
+}
+
+/// Whether a line of the form joins dims or leaves elements out, so that boundaries of its cuts are
+/// not those of a dim.
+bool joins_dims(const Form& form) {
+  return std::ranges::any_of(form.folds, [](const Fold& fold) {
+    const bool is_dim = fold.terms.empty() || (fold.terms.size() == 1 && fold.terms[0].coef == 1);
+    return !is_dim &&
+           std::ranges::any_of(fold.cuts, [](const Cut& cut) { return cut.target.is_memory(); });
+  });
+}
+
+/// Whether slots are those of the strides: for every element, or where every line is one dim and no
+/// cut is crossed, at the ends of each dim.
+bool is_plain(const Form& form, const LocalBox& local) {
+  const auto is_right = [&](const Index& x) {
+    std::int64_t expected = local.first;
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      expected += local.steps[d] * (x[d] - local.box.from[d]);
+    }
+    return slot_of(form, x) == expected;
+  };
+  Index x = local.box.from;
+  if (!joins_dims(form)) {
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      x[d] = local.box.to[d] - 1;
+      if (!is_right(x)) return false;
+      x[d] = local.box.from[d];
+    }
+    return true;
+  }
+  while (is_right(x)) {
+    std::size_t d = x.size();
+    while (d > 0 && ++x[d - 1] == local.box.to[d - 1]) {
+      --d;
+      x[d] = local.box.from[d];
+    }
+    if (d == 0) return true;
+  }
+  return false;
+}
+
+/// The box as one with plain strides, or in halves that are tried again.
+void add_plain(const Form& form, const Box& box, std::vector<LocalBox>& list) {
+  LocalBox local{box, slot_of(form, box.from), std::vector<std::int64_t>(box.from.size(), 0)};
+  std::size_t longest = 0;
+  for (std::size_t d = 0; d < box.from.size(); ++d) {
+    const std::int64_t length = box.to[d] - box.from[d];
+    if (length > box.to[longest] - box.from[longest]) longest = d;
+    if (length <= 1) continue;
+    Index next = box.from;
+    ++next[d];
+    local.steps[d] = slot_of(form, next) - local.first;
+  }
+  if (is_plain(form, local)) {
+    list.push_back(std::move(local));
+    return;
+  }
+  const std::int64_t middle = box.from[longest] + (box.to[longest] - box.from[longest]) / 2;
+  Box half = box;
+  half.to[longest] = middle;
+  add_plain(form, half, list);
+  half = box;
+  half.from[longest] = middle;
+  add_plain(form, half, list);
+}
+
+/// The boundaries of a form's cuts inside a box: pieces within which every digit is plain.
+std::vector<Box> pieces_of(const Form& form, const Box& box) {
+  std::vector<Box> pieces = {box};
+  for (const Fold& fold : form.folds) {
+    if (fold.terms.size() != 1 || fold.terms[0].coef != 1) continue;
+    const auto d = static_cast<std::size_t>(fold.terms[0].dim);
+    for (const Cut& cut : fold.cuts) {
+      // Memory digits that continue each other have no boundary that matters: found by trying.
+      if (cut.width <= 1 || !cut.target.is_memory()) continue;
+      std::vector<Box> more;
+      for (const Box& piece : pieces) {
+        for (std::int64_t from = piece.from[d]; from < piece.to[d];) {
+          const std::int64_t to = std::min(
+              piece.to[d], (floor_div(from + fold.start, cut.width) + 1) * cut.width - fold.start);
+          more.push_back(piece);
+          more.back().from[d] = from;
+          more.back().to[d] = to;
+          from = to;
+        }
+      }
+      pieces = std::move(more);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
+
+Result<std::vector<LocalBox>> local_boxes(const Layout& layout, const Place& place) {
+  TESSERA_TRY(const tessera::Tile tile, tile_of(layout, place));
+  std::vector<LocalBox> list;
+  for (const Box& box : tile.boxes) {
+    if (box.elements() == 0) continue;
+    for (const Box& piece : pieces_of(layout.form(), box)) add_plain(layout.form(), piece, list);
+  }
+  return list;
+}
+
+Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place& place) {
+  const Shape& shape = extended.operand.shape();
+  for (const ops::HaloPart& part : extended.parts) {
+    TESSERA_TRY(const tessera::Tile tile, tile_of(part.to, place));
+    if (tile.boxes.empty() || tile.boxes[0].elements() == 0) continue;
+    // The part has the tile and the element in it for each dim with a halo, else the dim itself.
+    TESSERA_TRY(const tessera::Tile held, tile_of(extended.operand, place));
+    Index block = held.boxes[0].from;  // where the block begins
+    for (const Box& box : held.boxes) {
+      for (std::size_t d = 0; d < block.size(); ++d) block[d] = std::min(block[d], box.from[d]);
+    }
+    std::vector<LocalBox> list;
+    for (const Box& box : tile.boxes) {
+      std::vector<LocalBox> plain;
+      for (const Box& piece : pieces_of(part.to.form(), box)) {
+        add_plain(part.to.form(), piece, plain);
+      }
+      for (const LocalBox& local : plain) {
+        LocalBox whole;
+        whole.first = local.first;
+        std::size_t at = 0;
+        for (std::size_t d = 0; d < shape.rank(); ++d) {
+          if (extended.halos[d] == ops::Halo{}) {
+            whole.box.from.push_back(local.box.from[at]);
+            whole.box.to.push_back(local.box.to[at]);
+            whole.steps.push_back(local.steps[at]);
+            ++at;
+            continue;
+          }
+          const std::int64_t from = std::max<std::int64_t>(block[d] - extended.halos[d].before, 0) +
+                                    local.box.from[at + 1];
+          whole.box.from.push_back(from);
+          whole.box.to.push_back(from + local.box.to[at + 1] - local.box.from[at + 1]);
+          whole.steps.push_back(local.steps[at + 1]);
+          at += 2;
+        }
+        list.push_back(std::move(whole));
+      }
+    }
+    return list;
+  }
+  return std::vector<LocalBox>{};
+}
+
+namespace {
+
+/// The form of a work map with a slot for every iteration on its places: digits that are nowhere
+/// are in memory, or every factor by itself.
+Result<Layout> with_slots(Form form, bool own_slots) {
+  std::vector<bool> has_fold(form.shape.rank());
+  for (const Fold& fold : form.folds) {
+    for (const Term& term : fold.terms) {
+      has_fold[static_cast<std::size_t>(term.dim)] = !own_slots;
+    }
+  }
+  for (std::size_t d = 0; d < has_fold.size(); ++d) {
+    if (has_fold[d]) continue;
+    form.folds.push_back({{Term{static_cast<int>(d), 1}}, 0, {{1, 1, Target::memory(), 1}}});
+  }
+  Checked stride(1);
+  for (std::size_t f = form.folds.size(); f-- > 0;) {
+    Fold& fold = form.folds[f];
+    const std::vector<std::int64_t> needed = fold.needed(form.shape);
+    for (std::size_t k = fold.cuts.size(); k-- > 0;) {
+      Cut& cut = fold.cuts[k];
+      cut.count = needed[k];
+      if (cut.target.is_nothing() && !own_slots) cut.target = Target::memory();
+      if (!cut.target.is_memory()) continue;
+      TESSERA_TRY(cut.stride, stride.value("a stride"));
+      stride *= std::max<std::int64_t>(cut.count, 1);
+    }
+  }
+  LayoutSpec spec;
+  spec.form = std::move(form);
+  spec.dtype = DType::kI8;
+  spec.atom = Atom::scalar(DType::kI8);
+  return Layout::make(std::move(spec));
+}
+
+}  // namespace
+
+Result<Layout> iterations_layout(const ops::WorkMap& work) {
+  Result<Layout> layout = with_slots(work.form(), false);
+  return layout ? std::move(layout) : with_slots(work.form(), true);
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/device/device.h"
+#include "tessera/run/execution.h"
+
+namespace tessera::run {
+
+/// The buffers of an execution that are on a device now.
+using LiveBuffers = std::vector<std::optional<device::BufferId>>;
+
+/// Runs the kernel of a step on every place that holds a part of its results, and returns how many
+/// there are. Places are divided over threads; what each computes does not depend on how.
+/// Errors: those of kernels, of the place with the smallest number, and those of the device.
+Result<std::int64_t> compute_step(const Execution& execution, const Step& step,
+                                  device::Device& device, const LiveBuffers& live,
+                                  ThreadPool& pool);
+
+}  // namespace tessera::run

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/run/execution.h"
+
+namespace tessera::run {
+
+/// What places with equal work of a step take.
+struct ClassCycles {
+  std::int64_t places = 0;
+  Place example;
+  std::int64_t flops = 0;  ///< of each
+  double cycles = 0;
+};
+
+/// What a step takes on the machine, in cycles of its clock; empty where a figure is missing.
+struct StepCycles {
+  std::optional<double> bring;
+  std::optional<double> compute;
+  std::optional<double> settle;
+  std::vector<ClassCycles> classes;  ///< those that compute, the slowest first; none if unknown
+
+  /// The phases one after the other; empty if one is.
+  std::optional<double> total() const;
+};
+
+/// The cycles of every step. Moves are priced one after the other by moves/price.h; computing takes
+/// what the busiest place takes: its share of the op's arithmetic, at the slowest rate of the unit
+/// that does it (a matrix unit for products, where there is one). Errors: those of
+/// MoveModel::make; a move that cannot be priced is empty.
+/// Example: matmul [32, 1024]·[1024, 512] f32 in blocks of 4x4 on wse2: 16·1024 multiply-adds on
+/// each place, one per cycle: 16384 cycles.
+Result<std::vector<StepCycles>> predict(const Execution& execution);
+
+/// The sum over all steps; empty if one is unknown.
+std::optional<double> total_cycles(const std::vector<StepCycles>& steps);
+
+}  // namespace tessera::run
