@@ -37,14 +37,14 @@ Error usage(std::string message, std::string help) {
 }
 
 Result<graph::Graph> read_model(const Request& request, Console& console) {
-  TESSERA_TRY(onnx_import::ImportOptions options,
-              read_bindings(request.text("dim"), request.text("shape")));
+  TESSERA_TRY(onnx_import::ImportOptions options, read_bindings(request));
   const std::string& file = request.text("model");
   options.folder = folder_of(file);
   TESSERA_TRY(const std::string bytes, file == "-"
                                            ? read_text_stream(console.in, graph::kMaxGraphBytes)
                                            : read_text_file(file, graph::kMaxGraphBytes));
-  Result<ReadGraph> read = read_graph(bytes, options);
+  Result<ReadGraph> read =
+      read_graph(bytes, file == "-" ? GraphFormat::kUnknown : format_of_name(file), options);
   if (!read) {
     Error error = located(read.error(), file == "-" ? "<stdin>" : file, bytes);
     error.span.reset();
