@@ -56,11 +56,13 @@ class Reshard:
 
     @property
     def source(self) -> Tensor:
-        return self._native.source
+        source: Tensor = self._native.source
+        return source
 
     @property
     def destination(self) -> Tensor:
-        return self._native.destination
+        destination: Tensor = self._native.destination
+        return destination
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -87,7 +89,8 @@ class Reshard:
     @property
     def cycles(self) -> Optional[int]:
         """What crosses, in cycles of the machine; None where that is not known."""
-        return self.figures["cycles"]
+        cycles: Optional[int] = self.figures["cycles"]
+        return cycles
 
     @property
     def seconds(self) -> Optional[float]:

@@ -5,15 +5,22 @@
 
 namespace tessera {
 
-/// std::mutex; on machines without threads, such as a WebAssembly module, nothing to wait for.
 #if defined(_LIBCPP_HAS_NO_THREADS)
-class Mutex {
+/// What std::mutex is where there are no threads, such as in a WebAssembly module: nothing to wait
+/// for.
+class NoMutex {
  public:
   void lock() {}
   void unlock() {}
 };
+#define TESSERA_MUTEX NoMutex
 #else
-using Mutex = std::mutex;
+#define TESSERA_MUTEX std::mutex
 #endif
+
+/// std::mutex where there are threads.
+using Mutex = TESSERA_MUTEX;
+
+#undef TESSERA_MUTEX
 
 }  // namespace tessera

@@ -21,7 +21,7 @@ def make(shape: Sequence[int], dtype: str, grid: Sequence[int], *, collapse: Seq
     >>> t.locate((40, 33))
     Location(place=(2, 1), slot=129, byte=None)
     """
-    return _native.metal_make(list(shape), dtype, [tuple(one) for one in collapse], list(grid),
+    return _native.metal_make(list(shape), dtype, [(first, last) for first, last in collapse], list(grid),
                               None if tile is None else list(tile), storage or dtype, space)
 
 
@@ -55,4 +55,4 @@ def collapse(tensor: Tensor, intervals: Sequence[Tuple[int, int]]) -> Tensor:
     >>> tessera.metal.collapse(t, [(1, 3)]).facts()["metal"]["linear"]
     '(d0, d1, d2) -> (d0, d1 * 4 + d2)'
     """
-    return _native.metal_collapse(tensor, [tuple(one) for one in intervals])
+    return _native.metal_collapse(tensor, [(first, last) for first, last in intervals])
