@@ -11,11 +11,11 @@
 #include "tessera/base/text.h"
 #include "tessera/graph/figures.h"
 #include "tessera/graph/graph_json.h"
-#include "tessera/onnx/model_files_testing.h"
 #include "tessera/onnx/model_shim.h"
 #include "tessera/onnx/onnx_import.h"
 #include "tessera/onnx/round_trip_testing.h"
 #include "tessera/testing/graph/naive_eval.h"
+#include "tessera/testing/graph/onnx_model_files.h"
 #include "tessera/testing/pages/generated_page.h"
 
 /// Every model of ONNX's test data is imported or refused with its reasons, and the outputs of an

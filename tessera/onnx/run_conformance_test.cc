@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tessera/graph/figures.h"
-#include "tessera/onnx/model_files_testing.h"
 #include "tessera/onnx/model_shim.h"
+#include "tessera/testing/graph/onnx_model_files.h"
 #include "tessera/testing/run/run_law.h"
 
 /// ONNX's test models, carried out on small meshes under random layouts: the elements of the output

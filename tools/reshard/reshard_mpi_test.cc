@@ -301,8 +301,8 @@ TEST_F(ReshardMpi, ARankThatNeverStartsMpiEndsTheJobAfterTheTimeout) {
   shards.write_inputs(folder_.string());
   const std::vector<std::string> before = names();
   const std::vector<std::string> good = command(shards.a_text, shards.b_text, {"--timeout", "2"});
-  // A rank that ends without MPI is noticed by mpirun if the other has started MPI by then, which ends
-  // the job with words of its own; otherwise by the other.
+  // A rank that ends without MPI is noticed by mpirun if the other has started MPI by then, which
+  // ends the job with words of its own; otherwise by the other.
   const Answer ended = two(good, {TESSERA_COMMAND, "targets"});
   leaves_nothing(ended, before);
   EXPECT_EQ(count(ended.err, "error["), count(ended.err, "error[rank_silent]")) << ended.err;

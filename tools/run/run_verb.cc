@@ -171,7 +171,7 @@ Verb run_verb() {
       {"threads", ValueKind::kNumber, "N", "number of threads; default all cores"},
       {"dim", ValueKind::kText, "NAMES", "extents of symbolic dims: batch=8,tokens=128"},
       {"shape", ValueKind::kText, "SHAPES", "shapes of inputs: 'x=1,3,224,224;y=1,10'"}};
-  verb.examples = {"tessera graph --make mlp --batch 32 --out mlp.json",
+  verb.examples = {"tessera graph --make mlp --batch-size 32 --out mlp.json",
                    "tessera run mlp.json --target wse2 --random 1 --check",
                    "tessera run mlp.json --target wse2 --random 1 --json"};
   verb.answers_json = true;

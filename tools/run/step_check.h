@@ -13,8 +13,8 @@
 
 namespace tessera::tools {
 
-/// Follows a run: counts the bytes of results, stops it after Ctrl-C, and, with --check, compares the results of
-/// every node with evaluate_node on the operands that the device had.
+/// Follows a run: counts the bytes of results, stops it after Ctrl-C, and, with --check, compares
+/// the results of every node with evaluate_node on the operands that the device had.
 class StepCheck : public run::Observer {
  public:
   /// Refers to its arguments.
