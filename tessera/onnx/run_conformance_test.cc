@@ -81,8 +81,11 @@ std::string run_once(test::Dice& dice, const Model& model, const Machine& machin
 TEST(OnnxConformance, ModelsRunUnderRandomLayouts) {
   const std::vector<std::filesystem::path> folders = test::onnx_models();
   if (folders.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
-  const std::vector<Machine> machines = {test::small_machine({1, 1}), test::small_machine({2, 3}),
-                                         test::small_machine({4, 4})};
+  constexpr std::int64_t kBytes = std::int64_t{4}
+                                  << 20;  // the largest models need two copies of 2^20
+  const std::vector<Machine> machines = {test::small_machine({1, 1}, kBytes),
+                                         test::small_machine({2, 3}, kBytes),
+                                         test::small_machine({4, 4}, kBytes)};
   constexpr int kLayouts = 3;  // per mesh
   int models = 0;
   int runs = 0;

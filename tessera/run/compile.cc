@@ -5,6 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/compare.h"
+#include "tessera/ops/blocks.h"
 #include "tessera/ops/divide_like.h"
 #include "tessera/ops/layouts_for.h"
 #include "tessera/ops/propagate.h"
@@ -38,6 +39,22 @@ Result<Layout> everywhere(const graph::TensorType& type, const Shape& mesh) {
     spec.form.fills.push_back(Fill::replicate(static_cast<int>(a), mesh[a]));
   }
   return Layout::make(std::move(spec));
+}
+
+/// Whether every place has a block of each dim with a halo. Places behind the last block may read
+/// as well, and a halo exchange brings them nothing.
+bool fills_its_axes(const Layout& operand, const std::vector<ops::Halo>& halos) {
+  for (std::size_t d = 0; d < halos.size(); ++d) {
+    ops::Blocks blocks;
+    if (halos[d] == ops::Halo{}) continue;
+    const ops::HowDivided how = ops::division_of(operand.form(), static_cast<int>(d), blocks);
+    if (how != ops::HowDivided::kBlocks) continue;  // halo_exchange refuses
+    const std::int64_t last = (operand.shape()[d] - 1 + blocks.start) / blocks.width;
+    if ((last + 1) * blocks.stride < operand.mesh()[static_cast<std::size_t>(blocks.axis)]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Compiles one node after the other.
@@ -138,6 +155,10 @@ Status Compiler::divide(const graph::Types& outputs, Step& step, std::vector<Lay
 /// Blocks with halos around them, taken from a buffer of blocks.
 Status Compiler::extend(std::size_t i, const Layout& operand, BufferNumber from,
                         const std::vector<ops::Halo>& halos, Step& step) {
+  if (!fills_its_axes(operand, halos)) {
+    return Error{ErrorCode::kNotSupported, "a place without a block has no halo", std::nullopt,
+                 "use blocks that every place has"};
+  }
   TESSERA_TRY(std::vector<ops::HaloPart> parts, ops::halo_exchange(operand, halos));
   if (parts.empty()) {
     step.inputs[i] = OperandSource{from};

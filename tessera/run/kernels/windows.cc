@@ -105,7 +105,8 @@ Status pool_any(const Task& task) {
 }
 
 /// Every input element adds a kernel to the output. Its spatial dims, the kernel's and the output's
-/// are whole factors.
+/// are whole factors; where kernels lie side by side, position and tap pass, and the output's index
+/// is made of them.
 template <typename W>
 Status conv_transpose(const Task& task) {
   const ops::Loops& loops = *task.loops;
@@ -118,29 +119,33 @@ Status conv_transpose(const Task& task) {
   const Elements<W> to = output_of<W>(task, 0);
   if (to.data == nullptr) return ok_status();
   set_all<W>(task, 0, W{});
-  const std::size_t dims = window->kernel.size();
   const Factors passes = factors_of(loops, FactorKind::kPass);
   const Factors sums = factors_of(loops, FactorKind::kReduce);
-  const Factors wholes = factors_of(loops, FactorKind::kWhole);
-  const auto of_dims = [&](const ops::Access& access) {
-    Factors list;
-    for (std::size_t d = 2; d < dims + 2; ++d) {
-      list.push_back(static_cast<std::size_t>(access.dims[d].terms[0].dim));
-    }
-    return list;
+  std::vector<std::size_t> dims;  // those of whole factors
+  Factors in;
+  Factors kernel;
+  Factors out;
+  const auto factor = [](const ops::Access& access, std::size_t d) {
+    return static_cast<std::size_t>(access.dims[d + 2].terms[0].dim);
   };
-  const Factors in = of_dims(*loops.inputs[0]);
-  const Factors kernel = of_dims(*loops.inputs[1]);
-  const Factors out = of_dims(loops.outputs[0]);
+  for (std::size_t d = 0; d < window->kernel.size(); ++d) {
+    const std::size_t position = factor(*loops.inputs[0], d);
+    if (loops.factors[position].kind == FactorKind::kPass) continue;
+    dims.push_back(d);
+    in.push_back(position);
+    kernel.push_back(factor(*loops.inputs[1], d));
+    out.push_back(factor(loops.outputs[0], d));
+  }
   for (const Box& block : task.blocks) {
     Index f = first_of(block);
     if (x.data != nullptr && w.data != nullptr) {
       each_setting(block, joined(joined(passes, sums), joined(in, kernel)), f, [&] {
-        for (std::size_t d = 0; d < dims; ++d) {
-          const std::int64_t y = f[in[d]] * window->strides[d] +
-                                 f[kernel[d]] * window->dilations[d] - window->before[d];
-          if (y < 0 || y >= loops.factors[out[d]].extent) return;
-          f[out[d]] = y;
+        for (std::size_t i = 0; i < dims.size(); ++i) {
+          const std::size_t d = dims[i];
+          const std::int64_t y = f[in[i]] * window->strides[d] +
+                                 f[kernel[i]] * window->dilations[d] - window->before[d];
+          if (y < 0 || y >= loops.factors[out[i]].extent) return;
+          f[out[i]] = y;
         }
         to(f) = plus(to(f), times(x(f), w(f)));
       });

@@ -13,10 +13,10 @@
 
 namespace tessera::test {
 
-Machine small_machine(const std::vector<std::int64_t>& mesh) {
+Machine small_machine(const std::vector<std::int64_t>& mesh, std::int64_t bytes) {
   const Result<Machine> machine = parse_machine(
       cat("{\"name\": \"small\", \"mesh\": ", bracketed(mesh),
-          ", \"memory\": [{\"name\": \"sram\", \"bytes\": 1048576, \"align_bytes\": 16}]}"));
+          ", \"memory\": [{\"name\": \"sram\", \"bytes\": ", bytes, ", \"align_bytes\": 16}]}"));
   return *machine;
 }
 

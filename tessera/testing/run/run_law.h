@@ -14,7 +14,7 @@
 namespace tessera::test {
 
 /// A machine of this mesh whose places have a megabyte.
-Machine small_machine(const std::vector<std::int64_t>& mesh);
+Machine small_machine(const std::vector<std::int64_t>& mesh, std::int64_t bytes = 1048576);
 
 /// One node and its inputs as a graph, and the elements of the inputs by name.
 struct OneNode {
