@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "tessera/base/text.h"
+#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 
