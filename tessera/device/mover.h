@@ -53,8 +53,8 @@ class Mover {
  public:
   /// Errors: kBadBuffer; those of Reshard::make, and of combiner_of (relayout/jobs/combine.h) where
   /// partial sums are combined; kNotSupported for block floats whose tiles do not move as a whole,
-  /// for a part that does not have the memory of its buffer, for pieces whose partial sums differ in
-  /// kind, and for a destination that shares slots; kTooLarge for more than 2^23 transfers.
+  /// for a part that does not have the memory of its buffer, for pieces whose partial sums differ
+  /// in kind, and for a destination that shares slots; kTooLarge for more than 2^23 transfers.
   static Result<Mover> make(const Device& device, const MoveSide& from, const MoveSide& to,
                             const MoveOptions& options = {});
 
