@@ -8,39 +8,33 @@ include(CMakePackageConfigHelpers)
 # of the set compiles alone (target all_verify_interface_header_sets); nothing else is installed.
 set(TESSERA_CORE_HEADERS
     tessera/tessera.h
-    tessera/base/array.h tessera/base/dtype.h tessera/base/error.h tessera/base/result.h
-    tessera/base/shape.h tessera/base/thread_pool.h
+    tessera/base/array.h tessera/base/dtype.h tessera/base/result.h tessera/base/shape.h
+    tessera/base/thread_pool.h
     tessera/check/check.h
     tessera/fabric/mesh.h
-    tessera/layout/compare.h tessera/layout/device_map.h tessera/layout/form.h
-    tessera/layout/layout.h tessera/layout/lines.h tessera/layout/locator.h
-    tessera/layout/on_device.h tessera/layout/padding.h tessera/layout/placement.h
-    tessera/layout/places.h tessera/layout/regions.h tessera/layout/runs.h tessera/layout/view.h
+    tessera/layout/device_map.h tessera/layout/form.h tessera/layout/layout.h
+    tessera/layout/locator.h tessera/layout/placement.h tessera/layout/regions.h
+    tessera/layout/runs.h tessera/layout/view.h
     tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
-    tessera/notation/convert.h tessera/notation/place_names.h tessera/notation/same_places.h
-    tessera/notation/tensor.h
-    tessera/relayout/emit_c.h tessera/relayout/naive_move.h tessera/relayout/plan.h
-    tessera/relayout/program.h tessera/relayout/rounding.h tessera/relayout/verify.h
-    tessera/reshard/cost.h tessera/reshard/reshard.h tessera/reshard/transfers.h
+    tessera/notation/convert.h tessera/notation/same_places.h tessera/notation/tensor.h
+    tessera/relayout/emit_c.h tessera/relayout/plan.h tessera/relayout/program.h
+    tessera/relayout/rounding.h tessera/relayout/verify.h
+    tessera/reshard/reshard.h tessera/reshard/transfers.h
     tessera/target/fit.h tessera/target/machine.h)
 # Ranks that exchange data: for tessera::mpi, and for users' own transports.
 set(TESSERA_EXCHANGE_HEADERS
-    tessera/exchange/agreement.h tessera/exchange/exchange.h tessera/exchange/rank_map.h
-    tessera/exchange/resharder.h tessera/exchange/timeouts.h)
+    tessera/exchange/agreement.h tessera/exchange/exchange.h tessera/exchange/resharder.h)
 # The interface of PyFlame programs.
 set(TESSERA_PYFLAME_HEADERS
     tessera/memory/advice.h tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
     tessera/memory/mesh_plan.h
-    tessera/memory/shortfall.h tessera/notation/pyflame/pyflame.h
-    tessera/pyflame/ir_graph.h tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h tessera/pyflame/mesh_layout.h
-    tessera/pyflame/pe_memory_planner.h)
-
+    tessera/notation/pyflame/pyflame.h
+    tessera/pyflame/ir_graph.h tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h
+    tessera/pyflame/mesh_layout.h tessera/pyflame/pe_memory_planner.h)
 # Models.
 set(TESSERA_GRAPH_HEADERS
-    tessera/graph/attributes.h tessera/graph/builder.h tessera/graph/data.h tessera/graph/figures.h
-    tessera/graph/graph.h tessera/graph/graph_json.h tessera/graph/hash.h tessera/graph/op.h
-    tessera/graph/program.h)
-
+    tessera/graph/builder.h tessera/graph/data.h tessera/graph/graph.h tessera/graph/graph_json.h
+    tessera/graph/op.h tessera/graph/program.h)
 # Tensors in the memories of a machine.
 set(TESSERA_DEVICE_HEADERS
     tessera/device/device.h tessera/device/mover.h tessera/device/transfer_manager.h)

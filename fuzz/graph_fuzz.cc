@@ -4,9 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tessera/graph/figures.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
-#include "tessera/graph/hash.h"
 
 /// Any text is a graph that satisfies the law and prints back as itself, or an error with a span
 /// inside the text.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/raising/along_dim.h"
 #include "tessera/notation/terms.h"

@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "fuzz/laws.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 

@@ -15,7 +15,7 @@
 
 #include "fuzz/laws.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 
 namespace tessera {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/morello/contiguity.h"
 #include "tessera/notation/morello/facts.h"
 #include "tessera/notation/notation.h"

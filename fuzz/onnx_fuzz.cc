@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/graph/figures.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/onnx/onnx_export.h"
 #include "tessera/onnx/onnx_import.h"

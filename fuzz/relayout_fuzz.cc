@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/verify.h"

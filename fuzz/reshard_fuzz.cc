@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "fuzz/laws.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 

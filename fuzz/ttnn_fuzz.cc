@@ -16,7 +16,7 @@
 
 #include "fuzz/laws.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 #include "tessera/notation/ttnn/mesh.h"

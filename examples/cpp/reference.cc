@@ -11,7 +11,7 @@
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/graph/builder.h"
-#include "tessera/graph/figures.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/program.h"
 #include "tessera/tessera.h"

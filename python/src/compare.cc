@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/compare.h"
-
 #include <pybind11/stl.h>
 
 #include "native.h"
 #include "tessera/base/text.h"
 #include "tessera/base/work.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/same_places.h"
 
 namespace tessera::python {

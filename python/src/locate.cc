@@ -8,7 +8,7 @@
 #include "native.h"
 #include "tessera/base/text.h"
 #include "tessera/base/work.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/layout/locator.h"
 
 namespace tessera::python {

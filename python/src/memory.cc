@@ -5,7 +5,7 @@
 #include "interrupts.h"
 #include "native.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/shortfall.h"
+#include "tessera/memory/advice.h"
 #include "tessera/memory/solve.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_print.h"

@@ -13,7 +13,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/base/shape.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 #include "tessera/notation/tensor.h"
 
 /// python/src/: the module tessera._native. Calls come in from Python, the library answers, and

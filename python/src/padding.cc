@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/padding.h"
-
 #include <pybind11/stl.h>
 
 #include "native.h"
 #include "tessera/base/text.h"
 #include "tessera/base/work.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/runs.h"
 
 namespace tessera::python {

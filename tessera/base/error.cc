@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/base/error.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 
 namespace tessera {
 

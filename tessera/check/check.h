@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "tessera/base/error.h"
 #include "tessera/base/result.h"
 
 /// check/: input is the text of an MLIR file; output is the list of contradictions in its layouts.

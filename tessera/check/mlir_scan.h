@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 
 namespace tessera::check {
 

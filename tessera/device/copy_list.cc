@@ -8,7 +8,7 @@
 
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
-#include "tessera/relayout/naive_move.h"
+#include "tessera/relayout/verify.h"
 #include "tessera/reshard/part.h"
 #include "tessera/reshard/transfers.h"
 

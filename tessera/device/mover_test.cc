@@ -9,7 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/tensor.h"
-#include "tessera/relayout/naive_move.h"
+#include "tessera/relayout/verify.h"
 #include "tessera/testing/device/devices.h"
 #include "tessera/testing/exchange/exchange_runs.h"
 #include "tessera/testing/process.h"

@@ -15,7 +15,7 @@
 #include "tessera/notation/notation.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/relayout/jobs/combine.h"
-#include "tessera/relayout/naive_move.h"
+#include "tessera/relayout/verify.h"
 #include "tessera/testing/device/devices.h"
 #include "tessera/testing/device/watched_device.h"
 #include "tessera/testing/notation/random_texts.h"

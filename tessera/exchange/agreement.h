@@ -10,7 +10,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
-#include "tessera/exchange/timeouts.h"
 
 namespace tessera::exchange {
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+/// exchange/: moves a tensor from layout A to layout B when its places belong to several ranks
+/// (processes, or threads in a test), each with its own memory. In: a Reshard and the ranks of its
+/// places. Out: every rank computes its own share of the work (rank_plan.h) and carries it out
+/// (resharder.h) over an Exchange. This folder moves bytes only through that interface: it must not
+/// use MPI or files.
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +17,16 @@
 
 #include "tessera/base/result.h"
 
-/// exchange/: moves a tensor from layout A to layout B when its places belong to several ranks
-/// (processes, or threads in a test), each with its own memory. In: a Reshard and the ranks of its
-/// places. Out: every rank computes its own share of the work (rank_plan.h) and carries it out
-/// (resharder.h) over an Exchange. This folder moves bytes only through that interface: it must not
-/// use MPI or files.
 namespace tessera::exchange {
+
+/// How long ranks wait for each other.
+struct Timeouts {
+  /// After this time without progress, a waiting rank asks the rank it waits for whether it is
+  /// alive.
+  std::chrono::milliseconds silence{60'000};
+  /// The timeout for its answer.
+  std::chrono::milliseconds answer{5'000};
+};
 
 // =================================================================================================
 // What an exchange is

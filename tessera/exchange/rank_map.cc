@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/exchange/rank_map.h"
-
 #include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/exchange/fingerprint.h"
+#include "tessera/exchange/resharder.h"
 
 namespace tessera::exchange {
 Status RankMap::check(std::int64_t places, int ranks) {

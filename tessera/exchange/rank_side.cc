@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/exchange/rank_map.h"
+#include "tessera/exchange/resharder.h"
 #include "tessera/reshard/flows/place_map.h"
 #include "tessera/reshard/reshard.h"
 

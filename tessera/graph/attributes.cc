@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/graph/attributes.h"
-
 #include <algorithm>
 #include <bit>
 
 #include "tessera/base/json.h"
 #include "tessera/base/text.h"
+#include "tessera/graph/op.h"
 
 namespace tessera::graph {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/graph/figures.h"
-
 #include "tessera/base/checked.h"
+#include "tessera/graph/graph.h"
 
 namespace tessera::graph {
 

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "tessera/base/result.h"
-#include "tessera/graph/attributes.h"
-#include "tessera/graph/data.h"
-#include "tessera/graph/op.h"
-
 /// graph/: what a model is. In: calls of a builder, a JSON text, or an ONNX file through the module
 /// of onnx/. Out: a checked graph with the type of every value; its figures, its memory program,
 /// and better graphs with the same results. It reads no files and knows no layouts or machines.
@@ -50,6 +40,17 @@
 ///
 /// Shapes never depend on data (op.h), so a graph that is checked once can be planned, cut and
 /// laid out without looking at a single element.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/graph/data.h"
+#include "tessera/graph/op.h"
+
 namespace tessera::graph {
 
 /// A value by its position in Graph::values.
@@ -120,5 +121,38 @@ std::string to_string(const Graph& graph);
 
 /// "node 'fc1' (matmul)", or "node 3 (matmul)" for one without a name.
 std::string node_text(const Graph& graph, const Node& node);
+
+/// 128 bits that identify a graph: names, types, data, nodes, attributes and outputs.
+struct ContentHash {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  /// 32 hexadecimal digits.
+  std::string to_string() const;
+  friend bool operator==(const ContentHash&, const ContentHash&) = default;
+};
+
+/// The hash of a graph, the same on every machine and in every version of Tessera that has format
+/// kGraphFormat. Data in files count by the file's name and offset.
+/// Law: a == b gives hash(a) == hash(b). Graphs that differ have different hashes, except by an
+/// accident of probability 2^-128 each; the hash is no protection against someone who searches for
+/// one.
+ContentHash hash(const Graph& graph);
+
+/// What a graph adds up to. Sums that do not fit an int64 are INT64_MAX.
+struct Figures {
+  std::int64_t nodes = 0;
+  std::int64_t values = 0;
+  std::int64_t parameters = 0;  ///< elements of parameters
+  std::int64_t parameter_bytes = 0;
+  std::int64_t flops = 0;        ///< of one run; a multiplication and an addition are two
+  std::int64_t bytes = 0;        ///< of all values, each once
+  std::int64_t moved_bytes = 0;  ///< what nodes read and write, if nothing stays in a cache;
+                                 ///< views move nothing
+  std::map<std::string, std::int64_t> ops;  ///< nodes by op
+};
+
+/// Example: matmul of f32[2, 3] and a parameter f32[3, 4]: 48 flops, 12 parameters, 104 bytes.
+Figures figures_of(const Graph& graph);
 
 }  // namespace tessera::graph

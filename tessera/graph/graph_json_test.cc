@@ -9,7 +9,7 @@
 
 #include "tessera/graph/base64.h"
 #include "tessera/graph/builder.h"
-#include "tessera/graph/hash.h"
+#include "tessera/graph/graph.h"
 #include "tessera/testing/graph/random_graphs.h"
 
 namespace tessera::graph {

@@ -8,7 +8,6 @@
 
 #include "tessera/graph/builder.h"
 #include "tessera/graph/graph_json.h"
-#include "tessera/graph/hash.h"
 #include "tessera/graph/order.h"
 #include "tessera/testing/graph/random_graphs.h"
 

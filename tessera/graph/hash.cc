@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/graph/hash.h"
-
 #include <bit>
 #include <cstring>
 #include <string_view>
 
 #include "tessera/base/mixing.h"
+#include "tessera/graph/graph.h"
 
 namespace tessera::graph {
 namespace {

@@ -8,10 +8,9 @@
 #include <string>
 
 #include "tessera/graph/builder.h"
-#include "tessera/graph/figures.h"
 #include "tessera/graph/fold.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
-#include "tessera/graph/hash.h"
 #include "tessera/graph/passes/dead_code.h"
 #include "tessera/graph/program.h"
 #include "tessera/testing/graph/random_graphs.h"

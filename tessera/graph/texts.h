@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tessera/base/result.h"
-#include "tessera/graph/attributes.h"
+#include "tessera/graph/op.h"
 
 namespace tessera::graph {
 

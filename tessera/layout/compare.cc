@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/compare.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -8,7 +6,8 @@
 #include "tessera/base/checked.h"
 #include "tessera/layout/algebra/compare_pair.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

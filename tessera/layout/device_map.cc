@@ -8,8 +8,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/repeats.h"
-#include "tessera/layout/compare.h"
 #include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/form.h"
-#include "tessera/layout/lines.h"
 
 namespace tessera {
 

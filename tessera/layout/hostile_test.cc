@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/compare.h"
 #include "tessera/layout/enumerate.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/layout/locator.h"
-#include "tessera/layout/padding.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/runs.h"
 #include "tessera/layout/view.h"
 #include "tessera/testing/build.h"

@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/layout/algebra/entangle.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/layout/slots/decode.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invalid layouts: every code of that part of error.h, from Layout::make.
+// Invalid layouts: every code of that part of result.h, from Layout::make.
 #include <gtest/gtest.h>
 
 #include <cstdint>

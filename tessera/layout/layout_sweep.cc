@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 #include "tessera/testing/small_layouts.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/lines.h"
-
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/lines.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "tessera/layout/form.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tessera/layout/form.h"
-#include "tessera/layout/lines.h"
 
 namespace tessera {
 

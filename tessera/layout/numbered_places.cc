@@ -4,7 +4,7 @@
 
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/numbered_form.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

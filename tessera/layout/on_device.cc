@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/on_device.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -13,7 +11,8 @@
 #include "tessera/base/text.h"
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/numbered_form.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

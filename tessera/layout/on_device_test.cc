@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/on_device.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/reshard/naive_reshard.h"
 #include "tessera/testing/reshard/reshard_pairs.h"
 

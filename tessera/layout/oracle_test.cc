@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/naive.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/padding.h"
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -9,7 +7,7 @@
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/enumerate.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/slots/digit_boxes.h"
 
 namespace tessera {

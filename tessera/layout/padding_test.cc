@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/padding.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "tessera/layout/regions.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 

@@ -10,12 +10,55 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/form.h"
 #include "tessera/layout/layout.h"
 #include "tessera/layout/regions.h"
 #include "tessera/layout/view.h"
 
 namespace tessera {
+
+/// Whether two forms put every element in the same slot of the same set of places.
+struct Comparison {
+  bool equal = true;
+  std::optional<Index> first_difference;  ///< the row-major smallest index that differs
+};
+
+/// Exact for every pair of forms. Padding, allocation, element type and memory space are ignored.
+/// Replicas compare as sets. A partial sum never equals a copy.
+/// Law: equal ⇔ no index differs; else first_difference differs and every smaller index agrees.
+/// Errors: kShapeMismatch; kMeshMismatch if the ranks of the meshes differ, unless both meshes have
+/// a single place.
+Result<Comparison> same_function(const Form& a, const Form& b);
+
+/// The same for canonical lines, without replicas: the row-major smallest index at which they
+/// differ, or empty. Both must number their places in the same mesh.
+Result<std::optional<Index>> first_difference(Lines a, Lines b);
+
+/// The number of elements whose slot or places differ between `a` and `b`.
+/// Law: 0 ⇔ same_function. Error kTooLarge if counting would take more than 2^22 steps.
+Result<std::int64_t> moved_elements(const Form& a, const Form& b);
+
+/// Whether every place that holds an element in `to` already holds it in `from`, so that no data
+/// moves between places (slots may still change). A partial sum needs its reduction, unless both
+/// forms are partial in the same way.
+Result<bool> compatible_without_movement(const Form& from, const Form& to);
+
+/// Law: same_function(a, b) ⇒ function_hash(a) == function_hash(b), even if the descriptions
+/// differ.
+Result<std::uint64_t> function_hash(const Form& form);
+
+/// Whether two different indices share a slot of a place, and if so, which.
+struct Injectivity {
+  bool injective = true;
+  std::optional<std::pair<Index, Index>> collision;  ///< first < second, row-major
+};
+
+/// Law: injective ⇔ no two indices share a (place, slot); else `collision` does. Error kTooLarge if
+/// the strides are so entangled that 2^24 digits do not decide it.
+Result<Injectivity> is_injective(const Form& form);
+
+/// kNotInjective, naming two elements, if elements share a slot and so cannot all be written.
+Status check_writable(const Form& form);
 
 /// The most pieces that one tensor may have.
 inline constexpr std::size_t kMaxPieces = 4096;
@@ -149,5 +192,36 @@ struct Meeting {
 /// kShapeMismatch.
 Status for_each_meeting(const Placement& a, const Placement& b,
                         const std::function<Status(const Meeting&)>& visit);
+
+/// The comparisons above, on the device: each place stands for the physical place, and the
+/// layer, that the device map of its placement gives it. Two physical places are the same if their
+/// coordinates are equal. A device of a single place is the first place of every other device.
+///
+/// Errors: kShapeMismatch; kMeshMismatch if the devices differ in rank and each has several places;
+/// kTooLarge where a map that is not linear needs more than 2^22 steps, or more than the budget of
+/// the question has.
+
+/// Law: equal ⇔ same slot, and the same set of physical places, for every element.
+Result<Comparison> same_on_device(const Placement& a, const Placement& b);
+/// The number of elements whose slot or physical places differ.
+Result<std::int64_t> moved_on_device(const Placement& a, const Placement& b);
+/// Whether every physical place that holds an element in `to` already holds it in `from`.
+Result<bool> compatible_on_device(const Placement& from, const Placement& to);
+
+/// The same placement on a device whose places are numbered: the number of a place is the row-major
+/// number of its physical place. The mesh stays; the device map leads to a device of rank 1. A view
+/// has no device map, so its mesh becomes a mesh of rank 1.
+/// Law: map'(q) = [row-major number of map(q)].
+Result<Placement> with_numbered_places(const Placement& placement);
+
+/// The same placement on a mesh of rank 1. If the device map is linear, the places of that mesh are
+/// the numbers of the physical places, and there is no device map. Otherwise they are the numbers
+/// of the places of the mesh, and the device map is a table of the numbers of their physical
+/// places. kTooLarge for tables of more than 2^22 places; kNotSupported for a map that stacks
+/// places.
+Result<Placement> on_numbered_mesh(const Placement& placement);
+
+/// The mesh of the device: that of the device map, or without one the mesh of the placement.
+const Shape& device_of(const Placement& placement);
 
 }  // namespace tessera

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/places.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/enumerate.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/slots/fold_classes.h"
 
 namespace tessera {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/places.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "tessera/layout/regions.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/laws.h"

@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/work.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 namespace {

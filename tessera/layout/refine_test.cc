@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/laws.h"
 

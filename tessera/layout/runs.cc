@@ -7,9 +7,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/layout/algebra/merge_dims.h"
-#include "tessera/layout/compare.h"
 #include "tessera/layout/enumerate.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

@@ -12,8 +12,8 @@
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/algebra/slice.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tessera/base/work.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/layout/slots/slot_list.h"
 #include "tessera/layout/view.h"
 #include "tessera/testing/build.h"

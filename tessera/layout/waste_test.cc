@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/memory/shortfall.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/memory/advice.h"
 #include "tessera/memory/solver/packing.h"
 
 namespace tessera::memory {

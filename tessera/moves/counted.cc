@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/reshard/flows/flow_tables.h"
 #include "tessera/reshard/part.h"
 

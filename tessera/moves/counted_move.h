@@ -5,7 +5,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/moves/stored.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/target/machine.h"

@@ -13,7 +13,7 @@
 #include "tessera/fabric/topology.h"
 #include "tessera/moves/price_tables.h"
 #include "tessera/moves/stored.h"
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::moves {

@@ -7,7 +7,7 @@
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/moves/endpoints.h"
 #include "tessera/moves/placed.h"
 

@@ -11,7 +11,7 @@
 #include "tessera/moves/dealt_side.h"
 #include "tessera/moves/traffic.h"
 #include "tessera/notation/tensor.h"
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/testing/generate.h"
 

@@ -6,7 +6,6 @@
 #include "tessera/base/result.h"
 #include "tessera/moves/rates.h"
 #include "tessera/moves/way.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::moves {

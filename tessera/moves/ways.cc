@@ -17,7 +17,6 @@
 #include "tessera/moves/through_routers.h"
 #include "tessera/moves/traffic.h"
 #include "tessera/moves/wafer_ways.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::moves {

@@ -6,7 +6,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/exchange/exchange.h"
-#include "tessera/exchange/timeouts.h"
 
 /// mpi/: the Exchange of MPI processes. In: the processes of MPI_COMM_WORLD. Out: an Exchange over
 /// them. It is a separate library (tessera_mpi), so that nothing else needs MPI: the command loads

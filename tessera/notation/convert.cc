@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/layout/runs.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/raising/elsewhere.h"

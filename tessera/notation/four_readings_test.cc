@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/reasons.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/notation/place_names.h"
-
 #include "tessera/notation/notation.h"
+#include "tessera/notation/same_places.h"
 
 namespace tessera::notation {
 

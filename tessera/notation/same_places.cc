@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 
 namespace tessera::notation {

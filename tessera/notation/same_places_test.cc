@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/convert.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/testing/notation/random_texts.h"
 #include "tessera/testing/reshard/naive_reshard.h"

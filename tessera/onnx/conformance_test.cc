@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tessera/base/text.h"
-#include "tessera/graph/figures.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/onnx/model_shim.h"
 #include "tessera/onnx/onnx_import.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/graph/hash.h"
+#include "tessera/graph/graph.h"
 #include "tessera/onnx/onnx_export.h"
 #include "tessera/onnx/onnx_import.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/graph/figures.h"
+#include "tessera/graph/graph.h"
 #include "tessera/onnx/model_shim.h"
 #include "tessera/testing/graph/onnx_model_files.h"
 #include "tessera/testing/run/run_law.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/generate.h"
 
 namespace tessera::ops {

@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/sort_stably.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera::ops {
 namespace {

@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/ops/alternatives.h"
 #include "tessera/ops/divide_like.h"
 #include "tessera/ops/layouts_for.h"

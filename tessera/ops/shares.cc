@@ -11,7 +11,7 @@
 #include "tessera/base/dtype.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/layout.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/ops/supply.h"
 #include "tessera/ops/touched.h"
 

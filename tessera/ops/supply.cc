@@ -7,8 +7,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 #include "tessera/ops/blocks.h"
 
 namespace tessera::ops {

@@ -6,7 +6,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 
 namespace tessera::ops {
 namespace {

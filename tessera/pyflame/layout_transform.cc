@@ -7,7 +7,6 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::pyflame {

@@ -38,8 +38,8 @@ struct LayoutTransform {
 
   /// Wavelets times hops, summed over all messages. The PyFlame document states "in wavelet
   /// messages", and its formulas multiply by distances. A wavelet has 32 bits, so two 16-bit
-  /// elements share one. For bytes, link loads and cycles call cost_of (reshard/cost.h) with
-  /// `reshard()`.
+  /// elements share one. For bytes, link loads and cycles call cost_of (reshard/reshard.h)
+  /// with `reshard()`.
   Result<std::int64_t> estimated_cost() const;
 
   struct CommunicationPattern {

@@ -12,7 +12,6 @@
 #include "tessera/base/result.h"
 #include "tessera/memory/advice.h"
 #include "tessera/memory/mesh_plan.h"
-#include "tessera/memory/shortfall.h"
 #include "tessera/pyflame/mesh_layout.h"
 
 namespace tessera::pyflame {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/naive_move.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "tessera/base/text.h"
 #include "tessera/relayout/program/position_list.h"
+#include "tessera/relayout/verify.h"
 
 namespace tessera::relayout {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/naive_move.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "tessera/relayout/verify.h"
 #include "tessera/testing/build.h"
 
 namespace tessera::test {

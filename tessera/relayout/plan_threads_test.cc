@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/plan.h"
+#include "tessera/relayout/verify.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/relayout/cast_laws.h"

@@ -6,8 +6,8 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/padding.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera::relayout {
 namespace {

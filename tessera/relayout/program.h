@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/layout/placement.h"
 
 /// relayout/: moves the elements of a tensor from one placement to another inside one address

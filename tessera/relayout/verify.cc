@@ -6,7 +6,6 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/program/position_list.h"
 
 namespace tessera::relayout {

@@ -9,9 +9,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/relayout/held.h"

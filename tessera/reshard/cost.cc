@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/reshard/cost.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -8,6 +6,7 @@
 #include "tessera/base/text.h"
 #include "tessera/reshard/costs/flow_cost.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 
 namespace tessera::reshard {

@@ -9,7 +9,6 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine.h"
 #include "tessera/testing/figures.h"

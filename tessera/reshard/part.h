@@ -5,7 +5,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/form.h"
-#include "tessera/layout/lines.h"
 #include "tessera/layout/regions.h"
 #include "tessera/reshard/flows/place_map.h"
 

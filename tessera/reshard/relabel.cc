@@ -8,10 +8,10 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/part.h"
 #include "tessera/reshard/relabelling/overlap.h"
 #include "tessera/reshard/relabelling/relabel_choice.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
 namespace {

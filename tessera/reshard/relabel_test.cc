@@ -8,9 +8,9 @@
 #include <string>
 
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/flows/place_map.h"
 #include "tessera/reshard/relabelling/seat_map.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/relayout/held.h"
 
 namespace tessera::reshard {

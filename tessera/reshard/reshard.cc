@@ -9,7 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/merge_dims.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/reshard/part.h"
 
 namespace tessera::reshard {

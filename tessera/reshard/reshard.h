@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+/// reshard/: moves data from layout A to layout B when the data are spread over many places. In:
+/// two Placements and a PhysicalMesh. Out: the exact transfers (transfers.h), their cost, their
+/// kind, a better choice of places (relabel.h), and whether memory suffices
+/// (feasible.h). Pure: it uses no files and no threads.
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,10 +20,6 @@
 #include "tessera/layout/placement.h"
 #include "tessera/target/machine.h"
 
-/// reshard/: moves data from layout A to layout B when the data are spread over many places. In:
-/// two Placements and a PhysicalMesh. Out: the exact transfers (transfers.h), their cost (cost.h),
-/// their kind, a better choice of places (relabel.h), and whether memory suffices
-/// (feasible.h). Pure: it uses no files and no threads.
 namespace tessera::reshard {
 
 /// The physical places that two placements share, and the fabric that connects them.
@@ -67,7 +68,7 @@ struct PhysicalMesh {
 //
 // Product form. The common refinement of A and B is a list of factors, each a short list of
 // pieces; choosing one piece per factor gives a strided nest. Places, like slots, are sums over the
-// factors, so costs are sums of products (cost.h), and transfers are listed only on request.
+// factors, so costs are sums of products (cost_of), and transfers are listed only on request.
 // =================================================================================================
 
 struct ReshardPart;  // part.h: what one box of the tensor does
@@ -135,5 +136,55 @@ std::string_view kind_name(ReshardKind kind);
 /// kTranspose exchanges the coordinates of the virtual meshes when both have two axes.
 /// Example: [8, 8] on Grid(2, 4) to Grid(4, 2, dim_to_pe=[1, 0]) is a TRANSPOSE.
 Result<ReshardKind> kind_of(const Reshard& reshard);
+
+/// The load on the network, where the routes are known (XY, fabric/mesh.h).
+struct FabricCost {
+  std::int64_t hops = 0;               ///< Σ over messages of wavelets · distance
+  std::int64_t link_hops = 0;          ///< Σ over links of their load: a multicast counts once per
+                                       ///< link
+  std::int64_t max_link_wavelets = 0;  ///< over one directed link
+  std::int64_t max_ramp_wavelets = 0;  ///< into or out of one place; a multicast leaves once
+  std::int64_t longest_distance = 0;   ///< steps of the longest message
+  std::int64_t depth = 0;   ///< longest chain of dependent steps: 1, or 0 without messages
+  std::int64_t cycles = 0;  ///< see below
+  friend bool operator==(const FabricCost&, const FabricCost&) = default;
+};
+
+/// The cost of a reshard.
+///
+/// cycles = max(C, max(E/N, M) + L) + (2·T_R + 1)·D, with C the most wavelets through one ramp, E
+/// the wavelet-hops, N the links used, M the largest link load, L the longest distance, D the depth
+/// (Near-Optimal Wafer-Scale Reduce, HPDC 2024). M is never below E/N, so N is not needed.
+struct ReshardCost {
+  std::int64_t bytes = 0;        ///< bytes that cross between places; each destination is counted
+  std::int64_t local_bytes = 0;  ///< bytes copied inside places
+  std::int64_t messages = 0;     ///< ordered pairs of different places
+  std::int64_t wavelets = 0;     ///< Σ over messages, each rounded up
+  std::optional<FabricCost> fabric;
+  friend bool operator==(const ReshardCost&, const ReshardCost&) = default;
+};
+
+/// Exact, computed from the product form. The work grows with the number of places along the axes,
+/// not with their product; if one dim drives both axes, it grows with the number of links.
+/// Law: every field equals what listing the transfers and walking their routes gives.
+/// Errors: kTooLarge where the product form does not apply and there are more than 2^23 messages;
+/// kOverflow.
+Result<ReshardCost> cost_of(const Reshard& reshard);
+
+/// The most elements that are copied inside one place. Errors as for cost_of.
+Result<std::int64_t> busiest_local(const Reshard& reshard);
+
+/// The load of each directed link, in wavelets. The link that leaves router (r, c) in a direction
+/// is at index r·cols + c. Links that would leave the mesh carry nothing.
+struct LinkLoads {
+  std::int32_t rows = 0;
+  std::int32_t cols = 0;
+  std::vector<std::int64_t> east, west, south, north;
+};
+
+/// Errors: kNotSupported where the routes are not known; kTooLarge for more than 2^24 routers; and
+/// the errors of cost_of.
+/// Law: the largest load is max_link_wavelets, and the sum of all loads is link_hops.
+Result<LinkLoads> link_loads(const Reshard& reshard);
 
 }  // namespace tessera::reshard

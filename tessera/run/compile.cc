@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/ops/blocks.h"
 #include "tessera/ops/divide_like.h"
 #include "tessera/ops/layouts_for.h"

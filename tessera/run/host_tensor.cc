@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/run/elements.h"
 #include "tessera/run/kernels/kernel.h"
 #include "tessera/run/local_boxes.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera::run {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/memory/shortfall.h"
+#include "tessera/memory/advice.h"
 #include "tessera/memory/solve.h"
 #include "tessera/target/fit.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/run/elements.h"
 #include "tessera/run/host_tensor.h"
 #include "tessera/run/shares.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::target {

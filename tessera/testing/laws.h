@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tessera/layout/layout.h"
-#include "tessera/layout/padding.h"
 #include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/view.h"
 #include "tessera/testing/naive.h"
 

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/laws.h"
 
 namespace tessera::test {

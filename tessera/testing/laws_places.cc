@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/testing/laws.h"
 
 namespace tessera::test {

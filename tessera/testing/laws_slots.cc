@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/padding.h"
+#include "tessera/layout/regions.h"
 #include "tessera/testing/laws.h"
 
 namespace tessera::test {

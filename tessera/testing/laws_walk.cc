@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/enumerate.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/layout/locator.h"
 #include "tessera/layout/runs.h"
 #include "tessera/testing/laws.h"

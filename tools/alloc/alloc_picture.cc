@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/base/text.h"
 
 namespace tessera::tools {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/memory/shortfall.h"
+#include "tessera/memory/advice.h"
 #include "tessera/memory/solve.h"
 #include "tools/alloc/alloc_buffers.h"
 #include "tools/alloc/alloc_profile.h"

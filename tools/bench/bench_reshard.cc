@@ -11,7 +11,7 @@
 #include "tessera/fabric/patterns.h"
 #include "tessera/fabric/simulate.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 #include "tools/bench/measure.h"
 #include "tools/command/bug.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/same_places.h"
 #include "tools/command/command.h"
 #include "tools/diff/diff_window.h"

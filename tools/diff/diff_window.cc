@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/same_places.h"
 #include "tools/command/window.h"
 #include "tools/terminal/replicas.h"

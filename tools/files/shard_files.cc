@@ -11,7 +11,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 #include "tools/files/shard_array.h"
 #include "tools/files/sidecar.h"
 #include "tools/terminal/text.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/graph/graph.h"
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/graph/figures.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/models/models.h"
 #include "tessera/graph/passes/decompose.h"

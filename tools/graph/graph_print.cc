@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/graph/figures.h"
-#include "tessera/graph/hash.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/passes/fuse.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "tessera/base/error.h"
 #include "tessera/base/json.h"
 #include "tessera/base/result.h"
 

@@ -10,8 +10,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/places.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/layout/regions.h"
+#include "tessera/notation/same_places.h"
 #include "tools/command/window.h"
 #include "tools/json/json.h"
 #include "tools/terminal/replicas.h"

@@ -7,7 +7,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/regions.h"
 #include "tessera/notation/notation.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 #include "tessera/testing/notation/random_texts.h"
 #include "tools/terminal/text.h"
 #include "tools/testing/command_testing.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 
 namespace tessera::tools {

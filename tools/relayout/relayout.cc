@@ -2,7 +2,7 @@
 #include <ostream>
 
 #include "tessera/base/text.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 #include "tessera/relayout/emit_c.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"

@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/relayout/naive_move.h"
+#include "tessera/relayout/verify.h"
 #include "tools/command/bug.h"
 #include "tools/command/thread_count.h"
 #include "tools/files/array_file.h"

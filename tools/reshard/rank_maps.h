@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tessera/base/result.h"
-#include "tessera/exchange/rank_map.h"
+#include "tessera/exchange/resharder.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::tools {

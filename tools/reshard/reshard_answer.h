@@ -11,7 +11,6 @@
 #include "tessera/moves/price.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/chunks.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/feasible.h"
 #include "tessera/reshard/relabel.h"
 #include "tessera/reshard/reshard.h"

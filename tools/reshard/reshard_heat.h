@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tools/json/json.h"
 #include "tools/terminal/terminal.h"
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/notation/place_names.h"
 #include "tessera/notation/same_places.h"
 #include "tessera/reshard/reshard.h"
 #include "tools/files/shard_files.h"

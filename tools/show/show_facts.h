@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/layout/padding.h"
 #include "tessera/layout/placement.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/sharing.h"
 
 /// tools/show/: the verb `show`. A tensor and optionally a target come in; its numbers and picture

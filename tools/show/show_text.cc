@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

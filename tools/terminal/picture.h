@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tessera/layout/layout.h"
-#include "tessera/layout/places.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/layout/regions.h"
+#include "tessera/notation/same_places.h"
 #include "tools/terminal/terminal.h"
 
 namespace tessera::tools {

@@ -7,7 +7,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 
 namespace tessera::tools {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tools/command/command.h"
 #include "tools/command/run.h"
 #include "tools/json/json.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/exchange/agreement.h"
 #include "tessera/exchange/exchange.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/exchange/agreement.h"
-#include "tessera/exchange/rank_map.h"
+#include "tessera/exchange/resharder.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::exchange {

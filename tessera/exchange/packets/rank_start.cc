@@ -7,7 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/relayout/jobs/combine.h"
 #include "tessera/reshard/part.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/exchange/rank_map.h"
 #include "tessera/exchange/ranks/rank_plan.h"
+#include "tessera/exchange/resharder.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::exchange {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/exchange/rank_map.h"
+#include "tessera/exchange/resharder.h"
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/reshard.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/graph/graph.h"
 
 namespace tessera::graph {

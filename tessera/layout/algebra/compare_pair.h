@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tessera/base/result.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 

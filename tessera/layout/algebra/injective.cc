@@ -11,8 +11,8 @@
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/entangle.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 
 namespace tessera {
 namespace {

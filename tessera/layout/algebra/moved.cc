@@ -7,7 +7,7 @@
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/compare_pair.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/layout/algebra/mesh_digits.h"
-#include "tessera/layout/padding.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/slots/digit_boxes.h"
 
 namespace tessera {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/padding.h"
 #include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include "tessera/base/work.h"
 #include "tessera/layout/algebra/mesh_digits.h"
 #include "tessera/layout/algebra/slice.h"
-#include "tessera/layout/lines.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/regions.h"
 #include "tessera/layout/slots/digit_boxes.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/regions.h"
 #include "tessera/memory/mesh/place_product.h"
 #include "tessera/memory/mesh/place_sizes.h"
 

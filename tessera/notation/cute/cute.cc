@@ -6,7 +6,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/cute/text.h"
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/registry.h"

@@ -43,7 +43,7 @@ struct GspmdLayout {
 /// its devices, if the devices of every tile are a sum of strides and there are at most kMaxPieces
 /// tiles. Otherwise one Layout on as many places as there are devices, in the order of the list,
 /// with a device map that is the list: the place of an element is then a position in the list, and
-/// its physical place is the device (place_names.h). kTooLarge for more than 2^20 devices in no
+/// its physical place is the device (same_places.h). kTooLarge for more than 2^20 devices in no
 /// even order.
 Result<Placement> lower(const GspmdLayout& words, const Shape& shape, DType dtype);
 /// Law: lower(*raise_gspmd(p), p.shape(), p.dtype()) is the same function as p with the same slots.

@@ -7,7 +7,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/replicas.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/gspmd/devices.h"
 #include "tessera/notation/gspmd/gspmd.h"
 #include "tessera/notation/raising/along_dim.h"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/rule_metal.h"
 #include "tessera/testing/notation/rule_ttnn.h"

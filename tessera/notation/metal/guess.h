@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/layout/form.h"
 #include "tessera/layout/layout.h"
-#include "tessera/layout/lines.h"
 #include "tessera/notation/mlir/affine_map.h"
 #include "tessera/notation/raising/refusal.h"
 

@@ -4,7 +4,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/metal/form.h"
 #include "tessera/notation/metal/guess.h"
 #include "tessera/notation/metal/text.h"

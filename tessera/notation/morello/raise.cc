@@ -5,8 +5,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/morello/fit.h"
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/raising/elsewhere.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/morello/morello.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/generate.h"

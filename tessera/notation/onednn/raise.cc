@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/onednn/onednn.h"
 #include "tessera/notation/raising/elsewhere.h"
 #include "tessera/notation/raising/memory_digits.h"

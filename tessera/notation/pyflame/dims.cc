@@ -4,7 +4,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/pyflame/raise.h"
 #include "tessera/notation/pyflame/text.h"
 

@@ -4,7 +4,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/pyflame/raise.h"
 
 namespace tessera::notation {

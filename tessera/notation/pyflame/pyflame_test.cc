@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/layout/compare.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/notation/notation.h"
 
 namespace tessera::notation {

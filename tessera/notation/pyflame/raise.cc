@@ -8,7 +8,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/pyflame/deal.h"
 #include "tessera/notation/pyflame/text.h"
 #include "tessera/notation/raising/elsewhere.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/pyflame/pyflame.h"
 #include "tessera/testing/generate.h"

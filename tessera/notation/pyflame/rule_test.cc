@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/places.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 #include "tessera/testing/notation/rule_laws.h"

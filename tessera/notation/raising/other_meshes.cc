@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 
 namespace tessera::notation {
 namespace {

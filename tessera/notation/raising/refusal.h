@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 
 namespace tessera::notation {
 

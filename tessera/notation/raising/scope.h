@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
 
 /// raising/: code that notations share to express a Layout in their terms. A placement comes in;

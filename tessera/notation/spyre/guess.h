@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/spyre/spyre.h"
 
 /// Guesses a Spyre layout from the canonical lines of a layout. A guess may be wrong: the caller

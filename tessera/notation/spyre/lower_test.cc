@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "tessera/layout/padding.h"
+#include "tessera/layout/regions.h"
 #include "tessera/testing/notation/spyre_checks.h"
 
 // Every slot of random layouts against the notation's own rule, by plain division.

@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/algebra/slice.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/spyre/lines.h"
 #include "tessera/notation/spyre/part.h"
 

@@ -4,7 +4,7 @@
 
 #include "tessera/base/names.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/layout/runs.h"
 #include "tessera/notation/raising/elsewhere.h"
 #include "tessera/notation/raising/plain_memory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/testing/notation/reasons.h"
 #include "tessera/testing/notation/spyre_checks.h"
 

@@ -9,7 +9,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/spyre/lines.h"
 #include "tessera/notation/spyre/nests.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/layout/padding.h"
+#include "tessera/layout/regions.h"
 #include "tessera/testing/notation/spyre_checks.h"
 
 // The rules of the Spyre documents with their corrections, and what PyTorch's Spyre backend

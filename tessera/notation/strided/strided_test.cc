@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 #include "tessera/testing/notation/reasons.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/ttnn/rule.h"
 
 namespace tessera::notation {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
 #include "tessera/notation/raising/plain_memory.h"
 
 namespace tessera::notation {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/ttnn/guess.h"
 #include "tessera/notation/ttnn/rule.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/reasons.h"
 

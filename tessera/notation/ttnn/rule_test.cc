@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 #include "tessera/notation/ttnn/ttnn.h"

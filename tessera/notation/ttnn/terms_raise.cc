@@ -6,8 +6,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/lines.h"
+#include "tessera/layout/form.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/ttnn/terms.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/layout/compare.h"
-#include "tessera/layout/padding.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/notation/notation.h"
 #include "tessera/testing/notation/text_checks.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
-#include "tessera/layout/padding.h"
+#include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 

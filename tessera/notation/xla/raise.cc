@@ -5,7 +5,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/raising/memory_digits.h"
 #include "tessera/notation/raising/plain_memory.h"
 #include "tessera/notation/xla/tilings.h"

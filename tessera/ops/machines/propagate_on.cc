@@ -9,7 +9,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/ops/alternatives.h"
 #include "tessera/ops/machines/kernels_of.h"
 #include "tessera/ops/machines/spyre_sticks.h"

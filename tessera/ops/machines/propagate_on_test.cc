@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/spyre/spyre.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/notation/ttnn/ttnn.h"

@@ -8,7 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/ops/machines/rules.h"
 
 namespace tessera::ops::machines {

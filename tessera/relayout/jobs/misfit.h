@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/rounding.h"
 

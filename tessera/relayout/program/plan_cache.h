@@ -11,7 +11,7 @@
 #include "tessera/relayout/program.h"
 
 /// program/: parts around a Program: the cache of plans, and the list of positions from which
-/// verify.h and naive_move.h work. Placements come in; plans or positions go out. The list must not
+/// verify.h works. Placements come in; plans or positions go out. The list must not
 /// share code with make_program.
 namespace tessera::relayout {
 

@@ -10,8 +10,8 @@
 #include "tessera/reshard/collectives/grids.h"
 #include "tessera/reshard/collectives/place_facts.h"
 #include "tessera/reshard/collectives/step_sizes.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/flows/part_facts.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/reshard/collectives/collective.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/reshard.h"
 
 namespace tessera::reshard {
 namespace {

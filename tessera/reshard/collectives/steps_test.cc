@@ -12,7 +12,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/collectives/collective.h"
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/testing/reshard/collective_cases.h"
 #include "tessera/testing/reshard/reshard_laws.h"

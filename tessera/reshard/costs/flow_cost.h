@@ -2,7 +2,6 @@
 #pragma once
 
 #include "tessera/base/result.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/costs/place_tables.h"
 #include "tessera/reshard/flows/flow_tables.h"
 #include "tessera/reshard/reshard.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the cycles that cost.h derives with those that the simulated fabric takes.
+// Compares the cycles that cost_of derives with those that the simulated fabric takes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "tessera/base/text.h"
 #include "tessera/fabric/simulate.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/reshard/simulation/traffic.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/process.h"

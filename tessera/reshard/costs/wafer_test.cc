@@ -13,7 +13,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
-#include "tessera/reshard/cost.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/reshard/transfers.h"
 #include "tessera/target/machine.h"
 #include "tessera/testing/reshard/reshard_laws.h"

@@ -8,7 +8,6 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/form.h"
-#include "tessera/layout/lines.h"
 #include "tessera/layout/regions.h"
 
 namespace tessera::reshard {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/testing/notation/rule_check.h"
 
 /// testing/check/: inputs for the checkers. Random choices come in; valid and deliberately wrong

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tessera/exchange/exchange.h"
-#include "tessera/exchange/rank_map.h"
 #include "tessera/exchange/resharder.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/reshard/naive_reshard.h"

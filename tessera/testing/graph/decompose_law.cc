@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tessera/base/text.h"
-#include "tessera/graph/figures.h"
+#include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/passes/decompose.h"
 #include "tessera/graph/passes/fuse.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 

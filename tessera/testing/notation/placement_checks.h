@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/on_device.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
-#include "tessera/notation/place_names.h"
+#include "tessera/notation/same_places.h"
 
 /// What the tests of notations whose tensors are layouts, views or pieces share: a tensor as a
 /// naive rule places it, and the laws that the library must satisfy for it.

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "tessera/base/error.h"
+#include "tessera/base/result.h"
 #include "tessera/base/text.h"
 
 namespace tessera::test {

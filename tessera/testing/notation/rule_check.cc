@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tessera/base/text.h"
-#include "tessera/layout/compare.h"
+#include "tessera/layout/placement.h"
 #include "tessera/notation/terms.h"
 
 namespace tessera::test {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/naive_move.h"
 #include "tessera/relayout/program/position_list.h"
+#include "tessera/relayout/verify.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/naive_cast.h"
 #include "tessera/testing/relayout/relayout_laws.h"

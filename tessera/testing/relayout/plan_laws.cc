@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/naive_move.h"
+#include "tessera/relayout/verify.h"
 #include "tessera/testing/relayout/guarded_buffer.h"
 #include "tessera/testing/relayout/instruction_sets.h"
 #include "tessera/testing/relayout/relayout_laws.h"

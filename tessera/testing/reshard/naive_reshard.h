@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tessera/layout/placement.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 
 /// testing/reshard/: what the tests of reshard/ share. Random pairs of placements come in; expected

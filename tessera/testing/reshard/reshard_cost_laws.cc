@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "tessera/base/text.h"
-#include "tessera/reshard/cost.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/testing/reshard/reshard_laws.h"
 
