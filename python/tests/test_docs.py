@@ -112,6 +112,8 @@ def test_stubs_have_every_name_of_the_module():
 
 @pytest.mark.skipif(shutil.which("mypy") is None, reason="mypy is not installed")
 def test_types_are_consistent():
-    done = subprocess.run(["mypy", "--strict", "--python-executable", sys.executable, "--cache-dir", "/dev/null",
-                           "-p", "tessera"], cwd=PACKAGE.parent, capture_output=True, text=True)
+    settings = Path(__file__).resolve().parents[1] / "pyproject.toml"
+    done = subprocess.run(["mypy", "--strict", "--config-file", settings, "--python-executable", sys.executable,
+                           "--cache-dir", "/dev/null", "-p", "tessera"],
+                          cwd=PACKAGE.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
