@@ -2,11 +2,12 @@
 // Compare: what becomes of every element between two layouts, what crosses the mesh, and what it costs.
 import { css, oklch, placeColours, type Theme } from './colours';
 import type { Core, Json } from './core';
-import { bytes, fill, h, number, seconds } from './dom';
+import { bytes, emptied, fill, h, number, seconds } from './dom';
 import { Editor } from './editor';
 import { PAIRS } from './examples';
-import { meshGrid, numberOf, type Shown } from './explorer';
-import { Grid, type Part, type Picture } from './grid';
+import { Grid } from './grid';
+import type { Part, Picture } from './picture';
+import { meshGrid, numberOf, type Shown } from './tensor';
 import type { Answers, State, View } from './view';
 
 interface Pair { source: number | number[]; destination: number | number[]; bytes: number }
@@ -337,13 +338,7 @@ export class Compare implements View {
 
   private drawMesh(): void {
     const canvas = this.mesh;
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
-    const w = canvas.clientWidth;
-    const t = canvas.clientHeight;
-    canvas.width = Math.max(1, Math.round(w * ratio));
-    canvas.height = Math.max(1, Math.round(t * ratio));
-    const at = canvas.getContext('2d') as CanvasRenderingContext2D;
-    at.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const at = emptied(canvas);
     const f = this.frame();
     const r = this.reshard;
     if (!f || !r?.mesh) {

@@ -51,3 +51,13 @@ export function numbers(text: string): number[] | null {
   const read = words.split(',').map((w) => (/^\d{1,15}$/.test(w) ? Number(w) : NaN));
   return read.some(Number.isNaN) ? null : read;
 }
+
+/** Empties a canvas, and gives it as many pixels as the screen has there. Drawing is in CSS pixels. */
+export function emptied(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+  const ratio = Math.min(2, window.devicePixelRatio || 1);
+  canvas.width = Math.max(1, Math.round(canvas.clientWidth * ratio));
+  canvas.height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+  const at = canvas.getContext('2d') as CanvasRenderingContext2D;
+  at.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return at;
+}

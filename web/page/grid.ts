@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A grid of cells on a canvas, of any size: pan, zoom, hover, pick, keyboard. It draws what it is given:
 // a picture of the visible part with one pixel per cell, or per some cells where they are too many.
-
-/** A part of the grid: `rows` x `cols` samples from (row, col), `stepRow` and `stepCol` apart. */
-export interface Part {
-  row: number; col: number; rows: number; cols: number; stepRow: number; stepCol: number;
-}
-/** What a part looks like. `groups`: cells of one group have no line between them. */
-export interface Picture {
-  colours: Uint32Array;
-  groups?: ArrayLike<number>;
-  text?: (sample: number) => string;
-  stroke?: (sample: number) => boolean;
-}
-export interface Box { row: number; col: number; rows: number; cols: number; strong?: boolean }
-
-export const MOST_SAMPLES = 16384;
+import { drawDetails, MOST_SAMPLES, raster, type Box, type Part, type Picture } from './picture';
 
 /** How often any grid was redrawn; the browser's timeline has how long the latest took. */
 let redraws = 0;
@@ -258,87 +244,11 @@ export class Grid {
       const veil = this.veilImage();
       if (veil) put(veil);
       at.restore();
-      if (part.stepRow === 1 && part.stepCol === 1) this.details(part, picture, w, h);
+      if (part.stepRow === 1 && part.stepCol === 1) {
+        drawDetails(at, part, picture, { x: this.x, y: this.y, cw: this.cw, ch: this.ch, w, h });
+      }
     }
     this.outlines(w, h);
-  }
-
-  private details(part: Part, picture: Picture, w: number, h: number): void {
-    const at = this.at;
-    const style = getComputedStyle(this.canvas);
-    const fromRow = Math.max(part.row, Math.floor(this.y));
-    const toRow = Math.min(part.row + part.rows, Math.ceil(this.y + h / this.ch));
-    const fromCol = Math.max(part.col, Math.floor(this.x));
-    const toCol = Math.min(part.col + part.cols, Math.ceil(this.x + w / this.cw));
-    const least = Math.min(this.cw, this.ch);
-    const sample = (r: number, c: number): number => (r - part.row) * part.cols + (c - part.col);
-    if (least >= 7) {
-      at.strokeStyle = style.getPropertyValue('--cell-line');
-      at.lineWidth = 1;
-      at.beginPath();
-      for (let c = fromCol; c <= toCol; ++c) {
-        const px = Math.round((c - this.x) * this.cw) + 0.5;
-        at.moveTo(px, (fromRow - this.y) * this.ch);
-        at.lineTo(px, (toRow - this.y) * this.ch);
-      }
-      for (let r = fromRow; r <= toRow; ++r) {
-        const py = Math.round((r - this.y) * this.ch) + 0.5;
-        at.moveTo((fromCol - this.x) * this.cw, py);
-        at.lineTo((toCol - this.x) * this.cw, py);
-      }
-      at.stroke();
-    }
-    const { stroke, groups, text } = picture;
-    if (stroke && least >= 5) {
-      at.strokeStyle = style.getPropertyValue('--hatch');
-      at.lineWidth = 1;
-      at.beginPath();
-      for (let r = fromRow; r < toRow; ++r) {
-        for (let c = fromCol; c < toCol; ++c) {
-          if (!stroke(sample(r, c))) continue;
-          at.moveTo((c - this.x) * this.cw, (r + 1 - this.y) * this.ch);
-          at.lineTo((c + 1 - this.x) * this.cw, (r - this.y) * this.ch);
-        }
-      }
-      at.stroke();
-    }
-    if (groups && least >= 4) {
-      at.strokeStyle = style.getPropertyValue('--group-line');
-      at.lineWidth = least >= 9 ? 2 : 1;
-      at.beginPath();
-      for (let r = fromRow; r < toRow; ++r) {
-        for (let c = fromCol; c < toCol; ++c) {
-          const here = groups[sample(r, c)];
-          if (c > part.col && groups[sample(r, c - 1)] !== here) {
-            const px = Math.round((c - this.x) * this.cw);
-            at.moveTo(px, (r - this.y) * this.ch);
-            at.lineTo(px, (r + 1 - this.y) * this.ch);
-          }
-          if (r > part.row && groups[sample(r - 1, c)] !== here) {
-            const py = Math.round((r - this.y) * this.ch);
-            at.moveTo((c - this.x) * this.cw, py);
-            at.lineTo((c + 1 - this.x) * this.cw, py);
-          }
-        }
-      }
-      at.stroke();
-    }
-    if (text && this.ch >= 13 && this.cw >= 16) {
-      const size = Math.min(12, this.ch * 0.5, this.cw * 0.36);
-      if (size < 7) return;
-      at.fillStyle = style.getPropertyValue('--cell-text');
-      at.font = `${size}px ui-monospace, "DejaVu Sans Mono", monospace`;
-      at.textAlign = 'center';
-      at.textBaseline = 'middle';
-      const room = Math.floor((this.cw - 3) / (size * 0.61));
-      for (let r = fromRow; r < toRow; ++r) {
-        for (let c = fromCol; c < toCol; ++c) {
-          const words = text(sample(r, c));
-          if (words.length > room) continue;
-          at.fillText(words, (c + 0.5 - this.x) * this.cw, (r + 0.5 - this.y) * this.ch);
-        }
-      }
-    }
   }
 
   private outlines(w: number, h: number): void {
@@ -449,13 +359,4 @@ export class Grid {
       event.preventDefault();
     });
   }
-}
-
-function raster(part: Part, colours: Uint32Array): HTMLCanvasElement {
-  const canvas = document.createElement('canvas');
-  canvas.width = part.cols;
-  canvas.height = part.rows;
-  const pixels = new Uint8ClampedArray(colours.buffer as ArrayBuffer, colours.byteOffset, colours.byteLength);
-  canvas.getContext('2d')?.putImageData(new ImageData(pixels, part.cols, part.rows), 0, 0);
-  return canvas;
 }

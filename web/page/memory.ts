@@ -3,7 +3,7 @@
 // capacity to try.
 import { css, oklch, type Theme } from './colours';
 import type { Core, Json } from './core';
-import { fill, h, number, seconds } from './dom';
+import { emptied, fill, h, number, seconds } from './dom';
 import { faultView } from './editor';
 import { BUFFERS } from './examples';
 import type { Answers, State, View } from './view';
@@ -178,13 +178,9 @@ export class Memory implements View {
 
   private draw(): void {
     const canvas = this.canvas;
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
     const w = canvas.clientWidth;
     const t = canvas.clientHeight;
-    canvas.width = Math.max(1, Math.round(w * ratio));
-    canvas.height = Math.max(1, Math.round(t * ratio));
-    const at = canvas.getContext('2d') as CanvasRenderingContext2D;
-    at.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const at = emptied(canvas);
     const s = this.scale();
     const plan = this.plan;
     if (!s || !plan) return;
