@@ -18,22 +18,6 @@ struct Branch {
   friend auto operator<=>(const Branch&, const Branch&) = default;
 };
 
-RouterAt neighbour(RouterAt at, unsigned port) {
-  switch (static_cast<Port>(port)) {
-    case Port::kEast:
-      return {at.row, at.col + 1};
-    case Port::kWest:
-      return {at.row, at.col - 1};
-    case Port::kSouth:
-      return {at.row + 1, at.col};
-    case Port::kNorth:
-      return {at.row - 1, at.col};
-    case Port::kRamp:
-      break;
-  }
-  return at;
-}
-
 }  // namespace
 
 Result<bool> names_colours(const FabricMesh& mesh, const Traffic& traffic) {
@@ -156,7 +140,8 @@ void ColourTurns::make_turns() {
 }
 
 std::size_t ColourTurns::cell_after(QueueAt from, std::uint32_t message) const {
-  const RouterAt next = neighbour(router_of(from.output), ways_[from.output] % kPorts);
+  const RouterAt next =
+      neighbour(router_of(from.output), static_cast<Port>(ways_[from.output] % kPorts));
   return first_cell_[route_of_[message]] + trees_.number(tree_of_[message], next);
 }
 

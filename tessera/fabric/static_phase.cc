@@ -17,22 +17,6 @@ struct Branch {
   std::uint32_t destination = 0;
 };
 
-RouterAt neighbour(RouterAt at, unsigned port) {
-  switch (static_cast<Port>(port)) {
-    case Port::kEast:
-      return {at.row, at.col + 1};
-    case Port::kWest:
-      return {at.row, at.col - 1};
-    case Port::kSouth:
-      return {at.row + 1, at.col};
-    case Port::kNorth:
-      return {at.row - 1, at.col};
-    case Port::kRamp:
-      break;
-  }
-  return at;
-}
-
 }  // namespace
 
 StaticPhase::StaticPhase(const XyTrees& all, std::int32_t cols,
@@ -87,7 +71,8 @@ StaticPhase::StaticPhase(const XyTrees& all, std::int32_t cols,
     all.for_each(coloured.tree, [&](RouterAt at, TreeCell cell) {
       for (unsigned port = 0; port < kPorts - 1; ++port) {
         if (!cell.leaves_by(static_cast<Port>(port))) continue;
-        const std::size_t next = first_cell + all.number(coloured.tree, neighbour(at, port));
+        const std::size_t next =
+            first_cell + all.number(coloured.tree, neighbour(at, static_cast<Port>(port)));
         following_[queue_of[std::size_t{cell_number} * kPorts + port].queue] = run_of[next];
       }
       ++cell_number;

@@ -7,6 +7,22 @@
 
 namespace tessera::fabric {
 
+RouterAt neighbour(RouterAt at, Port port) {
+  switch (port) {
+    case Port::kEast:
+      return {at.row, at.col + 1};
+    case Port::kWest:
+      return {at.row, at.col - 1};
+    case Port::kSouth:
+      return {at.row + 1, at.col};
+    case Port::kNorth:
+      return {at.row - 1, at.col};
+    case Port::kRamp:
+      break;
+  }
+  return at;
+}
+
 std::size_t XyTrees::add(RouterAt source, std::span<const RouterAt> destinations) {
   Tree tree;
   tree.source = source;

@@ -16,6 +16,9 @@ struct RouterAt {
   std::int32_t col = 0;
 };
 
+/// The router that a port leads to; by the ramp, the same one.
+RouterAt neighbour(RouterAt at, Port port);
+
 /// What the wavelets of one tree do at one router: the set of ports by which copies leave, and, if
 /// the ramp is one of them, the number of this destination.
 class TreeCell {

@@ -198,4 +198,15 @@ Status for_each_row(const Form& form, const std::function<void(const Row&)>& vis
   return for_each_row(form, order, visit);
 }
 
+std::vector<std::int64_t> replica_offsets(const Form& form) {
+  const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
+  std::vector<std::int64_t> offsets;
+  for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
+    std::int64_t number = 0;
+    for (std::size_t axis = 0; axis < place.size(); ++axis) number += place[axis] * strides[axis];
+    offsets.push_back(number);
+  }
+  return offsets;
+}
+
 }  // namespace tessera

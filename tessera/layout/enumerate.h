@@ -31,4 +31,8 @@ Status for_each_row(const Form& form, const std::vector<int>& order,
 /// The same in row-major order.
 Status for_each_row(const Form& form, const std::function<void(const Row&)>& visit);
 
+/// For each replica of an element: the row-major number of its place, less that of the first place.
+/// Positions of rows are in the first place; these offsets lead to the others.
+std::vector<std::int64_t> replica_offsets(const Form& form);
+
 }  // namespace tessera

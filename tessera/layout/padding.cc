@@ -68,21 +68,15 @@ Result<AtLeast> statuses(const DigitBoxes& boxes, const Shape& shape, bool confi
 /// element.
 Result<std::vector<bool>> held_slots(const Layout& layout, std::int64_t from, std::int64_t to) {
   const Form& form = layout.form();
-  const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
-  std::vector<std::int64_t> copies;  // how far each replica's place is from the first
-  for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
-    std::int64_t number = 0;
-    for (std::size_t axis = 0; axis < place.size(); ++axis) number += place[axis] * strides[axis];
-    copies.push_back(number);
-  }
+  const std::vector<std::int64_t> copies = replica_offsets(form);
   std::vector<bool> held(static_cast<std::size_t>((to - from) * layout.slots()), false);
   TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
     for (const Position& offset : row.offsets) {
-      const Position spot = row.base + offset;
+      const Position position = row.base + offset;
       for (const std::int64_t copy : copies) {
-        const std::int64_t place = spot.place + copy;
+        const std::int64_t place = position.place + copy;
         if (place < from || place >= to) continue;
-        held[static_cast<std::size_t>((place - from) * layout.slots() + spot.slot)] = true;
+        held[static_cast<std::size_t>((place - from) * layout.slots() + position.slot)] = true;
       }
     }
   }));

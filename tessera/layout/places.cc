@@ -141,13 +141,7 @@ Result<std::vector<PlaceClass>> classes_by_element(const Layout& layout) {
   const Checked work = Checked(form.shape.elements()) * form.replicas() + layout.places();
   if (work.saturated() > kMaxEnumerated) return too_entangled();
   if (!Work::reserve(4 * work.raw())) return Work::too_large("comparing the slots of all places");
-  const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
-  std::vector<std::int64_t> copies;  // how far each replica's place is from the first
-  for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
-    std::int64_t number = 0;
-    for (std::size_t axis = 0; axis < place.size(); ++axis) number += place[axis] * strides[axis];
-    copies.push_back(number);
-  }
+  const std::vector<std::int64_t> copies = replica_offsets(form);
   std::vector<std::vector<std::int64_t>> held(static_cast<std::size_t>(layout.places()));
   TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
     for (const Position& offset : row.offsets) {

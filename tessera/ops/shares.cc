@@ -60,13 +60,6 @@ Result<Layout> with_slots(Form form, bool own_slots) {
   return Layout::make(std::move(spec));
 }
 
-/// A layout of the iterations, in which place_classes and tiles can be asked.
-Result<Layout> iterations_layout(const WorkMap& work) {
-  Result<Layout> layout = with_slots(work.form(), false);
-  // The digits of a fold over several factors may not tell them apart.
-  return layout ? std::move(layout) : with_slots(work.form(), true);
-}
-
 /// Joins boxes that are equal but for one dim, in which they touch or overlap.
 void join(std::vector<Box>& boxes) {
   if (boxes.size() <= 1) return;
@@ -392,6 +385,12 @@ std::int64_t Share::count() const {
   std::int64_t sum = 0;
   for (const PlaceSet& set : places) sum += set.count();
   return sum;
+}
+
+Result<Layout> iterations_layout(const WorkMap& work) {
+  Result<Layout> layout = with_slots(work.form(), false);
+  // The digits of a fold over several factors may not tell them apart.
+  return layout ? std::move(layout) : with_slots(work.form(), true);
 }
 
 Result<std::vector<Share>> shares_of(const graph::Call& call, const graph::Types& outputs,

@@ -6,6 +6,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/graph/op.h"
+#include "tessera/layout/layout.h"
 #include "tessera/layout/regions.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/work_map.h"
@@ -34,6 +35,11 @@ struct Share {
   /// How many places there are.
   std::int64_t count() const;
 };
+
+/// The iterations of a work map as a layout: its elements are the iterations, its places perform
+/// them. Tiles and classes of places can be asked of it.
+/// Law: a place of the layout holds an iteration ⇔ it performs it in the work map.
+Result<Layout> iterations_layout(const WorkMap& work);
 
 /// What each place does in a work map, idle places included. The cost grows with the number of
 /// different shares, not with the places.

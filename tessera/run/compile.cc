@@ -9,6 +9,7 @@
 #include "tessera/ops/divide_like.h"
 #include "tessera/ops/layouts_for.h"
 #include "tessera/ops/propagate.h"
+#include "tessera/ops/shares.h"
 #include "tessera/ops/supply.h"
 #include "tessera/run/common_mesh.h"
 #include "tessera/run/elements.h"
@@ -138,7 +139,7 @@ Status Compiler::divide(const graph::Types& outputs, Step& step, std::vector<Lay
   const Result<ops::WorkMap> followed = follow_operands(step.loops);
   if (followed) {
     Result<std::vector<Layout>> layouts = layouts_of_results(step.loops, outputs, *followed);
-    Result<Layout> iterations = iterations_layout(*followed);
+    Result<Layout> iterations = ops::iterations_layout(*followed);
     if (layouts && iterations) {
       step.work = *followed;
       step.iterations = *std::move(iterations);
@@ -147,7 +148,7 @@ Status Compiler::divide(const graph::Types& outputs, Step& step, std::vector<Lay
     }
   }
   TESSERA_TRY(step.work, on_one_place(step.loops));
-  TESSERA_TRY(step.iterations, iterations_layout(step.work));
+  TESSERA_TRY(step.iterations, ops::iterations_layout(step.work));
   TESSERA_TRY(made, layouts_of_results(step.loops, outputs, step.work));
   return ok_status();
 }

@@ -164,46 +164,4 @@ Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place&
   return std::vector<LocalBox>{};
 }
 
-namespace {
-
-/// The form of a work map with a slot for every iteration on its places: digits that are nowhere
-/// are in memory, or every factor by itself.
-Result<Layout> with_slots(Form form, bool own_slots) {
-  std::vector<bool> has_fold(form.shape.rank());
-  for (const Fold& fold : form.folds) {
-    for (const Term& term : fold.terms) {
-      has_fold[static_cast<std::size_t>(term.dim)] = !own_slots;
-    }
-  }
-  for (std::size_t d = 0; d < has_fold.size(); ++d) {
-    if (has_fold[d]) continue;
-    form.folds.push_back({{Term{static_cast<int>(d), 1}}, 0, {{1, 1, Target::memory(), 1}}});
-  }
-  Checked stride(1);
-  for (std::size_t f = form.folds.size(); f-- > 0;) {
-    Fold& fold = form.folds[f];
-    const std::vector<std::int64_t> needed = fold.needed(form.shape);
-    for (std::size_t k = fold.cuts.size(); k-- > 0;) {
-      Cut& cut = fold.cuts[k];
-      cut.count = needed[k];
-      if (cut.target.is_nothing() && !own_slots) cut.target = Target::memory();
-      if (!cut.target.is_memory()) continue;
-      TESSERA_TRY(cut.stride, stride.value("a stride"));
-      stride *= std::max<std::int64_t>(cut.count, 1);
-    }
-  }
-  LayoutSpec spec;
-  spec.form = std::move(form);
-  spec.dtype = DType::kI8;
-  spec.atom = Atom::scalar(DType::kI8);
-  return Layout::make(std::move(spec));
-}
-
-}  // namespace
-
-Result<Layout> iterations_layout(const ops::WorkMap& work) {
-  Result<Layout> layout = with_slots(work.form(), false);
-  return layout ? std::move(layout) : with_slots(work.form(), true);
-}
-
 }  // namespace tessera::run

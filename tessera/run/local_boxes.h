@@ -9,7 +9,6 @@
 #include "tessera/layout/regions.h"
 #include "tessera/ops/halo_exchange.h"
 #include "tessera/ops/supply.h"
-#include "tessera/ops/work_map.h"
 
 namespace tessera::run {
 
@@ -35,9 +34,5 @@ struct Extended {
 /// What a place has there: its block with its halos, which is one box; none on places without a
 /// block.
 Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place& place);
-
-/// The iterations of a work map as a layout: its elements are the iterations, its places perform
-/// them. Tiles and classes of places can be asked of it.
-Result<Layout> iterations_layout(const ops::WorkMap& work);
 
 }  // namespace tessera::run

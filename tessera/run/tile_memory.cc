@@ -39,8 +39,29 @@ void copy_box(const Tile& tile, const Box& box, std::int64_t bytes, std::byte* p
   }
 }
 
-std::size_t bytes_of(DType dtype, std::int64_t elements) {
-  return static_cast<std::size_t>(dtype_bytes(dtype, elements).value_or(0));
+/// Room for the elements of a box, one after the other.
+struct Elements {
+  std::int64_t count = 0;
+  std::int64_t wide = 0;            ///< bytes of one in `computed`
+  std::vector<std::byte> stored;    ///< in the type of the tensor
+  std::vector<std::byte> computed;  ///< in its compute type
+};
+
+/// Calls act(box, elements) for every box that is not empty, with room for its elements. The first
+/// error ends it.
+template <class Act>
+Status for_each_box(const std::vector<LocalBox>& boxes, DType dtype, const Act& act) {
+  Elements elements;
+  elements.wide = compute_bytes(compute_type(dtype));
+  for (const LocalBox& box : boxes) {
+    elements.count = box.box.elements();
+    if (elements.count == 0) continue;
+    const std::int64_t stored = dtype_bytes(dtype, elements.count).value_or(0);
+    elements.stored.resize(static_cast<std::size_t>(stored));
+    elements.computed.resize(static_cast<std::size_t>(elements.count * elements.wide));
+    TESSERA_CHECK_OK(act(box, elements));
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -56,38 +77,24 @@ std::vector<device::SlotLoop> loops_of(const LocalBox& box) {
 
 Status load(const device::Device& device, device::BufferId buffer, std::int64_t place,
             const std::vector<LocalBox>& boxes, DType dtype, const Tile& tile) {
-  std::vector<std::byte> packed;
-  std::vector<std::byte> numbers;
-  const std::int64_t wide = compute_bytes(compute_type(dtype));
-  for (const LocalBox& box : boxes) {
-    const std::int64_t count = box.box.elements();
-    if (count == 0) continue;
-    packed.resize(bytes_of(dtype, count));
-    numbers.resize(static_cast<std::size_t>(count * wide));
+  return for_each_box(boxes, dtype, [&](const LocalBox& box, Elements& elements) -> Status {
     const std::vector<device::SlotLoop> loops = loops_of(box);
-    TESSERA_CHECK_OK(device.read(buffer, place, {box.first, loops}, packed));
-    TESSERA_CHECK_OK(to_compute(packed, dtype, numbers.data(), count));
-    copy_box(tile, box.box, wide, numbers.data(), true);
-  }
-  return ok_status();
+    TESSERA_CHECK_OK(device.read(buffer, place, {box.first, loops}, elements.stored));
+    TESSERA_CHECK_OK(to_compute(elements.stored, dtype, elements.computed.data(), elements.count));
+    copy_box(tile, box.box, elements.wide, elements.computed.data(), true);
+    return ok_status();
+  });
 }
 
 Status store(device::Device& device, device::BufferId buffer, std::int64_t place,
              const std::vector<LocalBox>& boxes, DType dtype, const Tile& tile) {
-  std::vector<std::byte> packed;
-  std::vector<std::byte> numbers;
-  const std::int64_t wide = compute_bytes(compute_type(dtype));
-  for (const LocalBox& box : boxes) {
-    const std::int64_t count = box.box.elements();
-    if (count == 0) continue;
-    packed.resize(bytes_of(dtype, count));
-    numbers.resize(static_cast<std::size_t>(count * wide));
-    copy_box(tile, box.box, wide, numbers.data(), false);
-    TESSERA_CHECK_OK(from_compute(numbers.data(), dtype, packed, count));
+  return for_each_box(boxes, dtype, [&](const LocalBox& box, Elements& elements) -> Status {
+    copy_box(tile, box.box, elements.wide, elements.computed.data(), false);
+    TESSERA_CHECK_OK(
+        from_compute(elements.computed.data(), dtype, elements.stored, elements.count));
     const std::vector<device::SlotLoop> loops = loops_of(box);
-    TESSERA_CHECK_OK(device.write(buffer, place, {box.first, loops}, packed));
-  }
-  return ok_status();
+    return device.write(buffer, place, {box.first, loops}, elements.stored);
+  });
 }
 
 std::vector<LocalBox> clipped(const std::vector<LocalBox>& boxes, const Box& within) {

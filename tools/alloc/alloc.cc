@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <ostream>
 
-#include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
 #include "tessera/memory/validate.h"
 #include "tools/alloc/alloc_buffers.h"
@@ -12,15 +10,13 @@
 #include "tools/alloc/alloc_search.h"
 #include "tools/command/bug.h"
 #include "tools/command/command.h"
+#include "tools/command/search_input.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
-#include "tools/json/json.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
-
-constexpr double kMostSeconds = 1e6;
 
 Error usage(std::string message, std::string help) {
   return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
@@ -45,18 +41,6 @@ Status read_without(std::string_view list, memory::Techniques& techniques) {
     techniques.*memory::technique_names()[at].field = false;
   }
   return ok_status();
-}
-
-Result<double> read_seconds(const std::string& text) {
-  double seconds = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = read_real(text.data(), last, seconds);
-  if (error == std::errc() && end == last && seconds >= 0 && seconds <= kMostSeconds) {
-    return seconds;
-  }
-  return Error{ErrorCode::kBadNumber,
-               cat("--seconds: ", quote(text), " is not a number of seconds from 0 to 1000000"),
-               std::nullopt, "as in --seconds 0.5"};
 }
 
 /// Checks that the files of --svg and --out can be written, and are not one file.
@@ -101,28 +85,6 @@ Result<memory::SolveOptions> read_options(const Request& request) {
   return options;
 }
 
-/// Reports an error with its position in the file.
-Verdict report_in(const std::string& name, std::string_view text, const Error& error,
-                  Console& console) {
-  const Verdict verdict = error.code == ErrorCode::kDoesNotFit ? Verdict::kNo : Verdict::kBadInput;
-  if (!console.json) {
-    console.err << render(error, text, name);
-    return verdict;
-  }
-  Json json = error_json(error);
-  Json& body = json["error"];
-  body["file"] = name;
-  if (error.span) {
-    const auto from =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(error.span->from, 0, std::ssize(text)));
-    const std::string_view before = text.substr(0, from);
-    body["line"] = 1 + std::count(before.begin(), before.end(), '\n');
-    body["column"] = 1 + columns_of(before.substr(before.rfind('\n') + 1));  // npos + 1 is 0
-  }
-  console.out << dump(json) << '\n';
-  return verdict;
-}
-
 /// Every plan is validated before it is printed.
 Status check_plan(const BufferFile& file, const memory::Solution& solution,
                   std::optional<std::int64_t> capacity) {
@@ -147,11 +109,11 @@ Result<Verdict> run(const Request& request, Console& console) {
                                           ? read_text_stream(console.in, kMostBufferBytes)
                                           : read_text_file(argument, kMostBufferBytes));
   const Result<BufferFile> file = read_buffers(text);
-  if (!file) return report_in(name, text, file.error(), console);
+  if (!file) return report_error_in(name, text, file.error(), console);
   if (options.capacity && !console.json) {
     // The answer below names the moment; the line in the file is of more use to a reader.
     const Status alone = check_capacity(*file, text, *options.capacity);
-    if (!alone) report_in(name, text, alone.error(), console);
+    if (!alone) report_error_in(name, text, alone.error(), console);
   }
   const SearchOutcome found = search_for_plan(file->problem, options, console);
   if (!found.solution) return found.solution.error();
@@ -213,21 +175,22 @@ Verb alloc_verb() {
       "others, lower, upper, offset, size) and ranges (from, to, live, count, top).";
   verb.positionals = {
       {"file", Positional::Kind::kFile, "a CSV file; or -, for standard input", {}, false}};
-  verb.flags = {{"capacity", ValueKind::kNumber, "BYTES", "the number of available bytes"},
-                {"minimize", ValueKind::kSwitch, "",
-                 "search for the lowest plan, not only for one that fits"},
-                {"blocks", ValueKind::kSwitch, "",
-                 "with --json: also list every block, and what is live over time"},
-                {"svg", ValueKind::kText, "FILE", "draw the plan: address over time"},
-                {"out", ValueKind::kText, "FILE",
-                 "write the CSV file with the offset of each buffer, if the plan fits"},
-                {"seconds", ValueKind::kText, "S", "limit of the search in seconds; default 10"},
-                {"nodes", ValueKind::kNumber, "N",
-                 "stop after N nodes of the exact search; the same plan on every machine unless "
-                 "--seconds ends "
-                 "it first"},
-                {"without", ValueKind::kText, "NAMES",
-                 "switch off techniques of the search, such as dominance,symmetry"}};
+  verb.flags = {
+      {"capacity", ValueKind::kNumber, "BYTES", "the number of available bytes"},
+      {"minimize", ValueKind::kSwitch, "",
+       "search for the lowest plan, not only for one that fits"},
+      {"blocks", ValueKind::kSwitch, "",
+       "with --json: also list every block, and what is live over time"},
+      {"svg", ValueKind::kText, "FILE", "draw the plan: address over time"},
+      {"out", ValueKind::kText, "FILE",
+       "write the CSV file with the offset of each buffer, if the plan fits"},
+      {"seconds", ValueKind::kText, "S", "time limit of the search, in seconds; default 10"},
+      {"nodes", ValueKind::kNumber, "N",
+       "stop after N nodes of the exact search; the same plan on every machine unless "
+       "--seconds ends "
+       "it first"},
+      {"without", ValueKind::kText, "NAMES",
+       "switch off techniques of the search, such as dominance,symmetry"}};
   verb.examples = {"tessera alloc examples/buffers.csv --capacity 128",
                    "tessera alloc examples/buffers.csv --minimize --seconds 60 --svg plan.svg",
                    "tessera alloc examples/buffers.csv --capacity 128 --minimize --json"};

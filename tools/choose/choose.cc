@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <ostream>
 
@@ -11,30 +10,16 @@
 #include "tools/choose/choose_search.h"
 #include "tools/command/bug.h"
 #include "tools/command/command.h"
+#include "tools/command/search_input.h"
 #include "tools/command/thread_count.h"
 #include "tools/files/gzip.h"
 #include "tools/files/text_file.h"
-#include "tools/json/json.h"
-#include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
 
-constexpr double kMostSeconds = 1e6;
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;
 constexpr int kUsedThreads = 2;
-
-Result<double> read_seconds(const std::string& text) {
-  double seconds = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, seconds);
-  if (error == std::errc() && end == last && seconds >= 0 && seconds <= kMostSeconds) {
-    return seconds;
-  }
-  return Error{ErrorCode::kBadNumber,
-               cat("--seconds: ", quote(text), " is not a number of seconds from 0 to 1000000"),
-               std::nullopt, "as in --seconds 0.5"};
-}
 
 Result<std::int64_t> read_count(const Request& request, std::string_view name,
                                 std::int64_t otherwise) {
@@ -56,27 +41,6 @@ Result<choose::SolveOptions> read_options(const Request& request) {
   TESSERA_TRY(const int available, thread_count(threads));
   options.threads = std::min(available, kUsedThreads);
   return options;
-}
-
-/// Reports an error with its position in the file.
-Verdict report_in(const std::string& name, std::string_view text, const Error& error,
-                  Console& console) {
-  if (!console.json) {
-    console.err << render(error, text, name);
-    return Verdict::kBadInput;
-  }
-  Json json = error_json(error);
-  Json& body = json["error"];
-  body["file"] = name;
-  if (error.span) {
-    const auto from =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(error.span->from, 0, std::ssize(text)));
-    const std::string_view before = text.substr(0, from);
-    body["line"] = 1 + std::count(before.begin(), before.end(), '\n');
-    body["column"] = 1 + columns_of(before.substr(before.rfind('\n') + 1));  // npos + 1 is 0
-  }
-  console.out << dump(json) << '\n';
-  return Verdict::kBadInput;
 }
 
 Result<std::string> read_text(const Request& request, const std::string& name, Console& console) {
@@ -104,7 +68,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   const std::string name = request.text("file") == "-" ? "<stdin>" : request.text("file");
   TESSERA_TRY(std::string text, read_text(request, name, console));
   const Result<choose::Problem> problem = choose::read_problem(text);
-  if (!problem) return report_in(name, text, problem.error(), console);
+  if (!problem) return report_error_in(name, text, problem.error(), console);
   text = {};
   // The time limit includes reading the file.
   const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - begin;
@@ -147,9 +111,10 @@ Verb choose_verb() {
                        false}};
   verb.flags = {
       {"seconds", ValueKind::kText, "S",
-       "limit of reading and searching in seconds; default 10. The search ends sooner when it has "
+       "time limit of reading and searching, in seconds; default 10. The search ends sooner when "
+       "it has "
        "proven that no choice costs less"},
-      {"seed", ValueKind::kNumber, "N", "of random decisions; default 1"},
+      {"seed", ValueKind::kNumber, "N", "seed of random decisions; default 1"},
       {"rounds", ValueKind::kNumber, "N",
        "stop after N rounds of the search; the same choice on every machine unless --seconds ends "
        "it first"},

@@ -82,16 +82,26 @@ Status check_bias(const Call& call, std::int64_t channels) {
                   cat("a bias has one element for each of ", channels, " output channels"));
 }
 
-/// x[N, C, ..], w[M, C / groups, ..], bias[M].
-Result<Types> conv(const Call& call) {
+/// How many dims a convolution slides over: numbers of one type, an input and kernels of one rank,
+/// and at least one group of channels.
+Result<std::size_t> dims_of_conv(const Call& call) {
   TESSERA_CHECK_OK(accept_dtype(call, 0, Accepts::kNumbers));
   TESSERA_CHECK_OK(same_dtype(call));
   TESSERA_TRY(const std::size_t dims, spatial_rank(call));
-  const TensorType& x = call.type(0);
-  const TensorType& w = call.type(1);
-  if (w.shape.rank() != dims + 2) return disagree(x, w, "ranks differ");
+  if (call.type(1).shape.rank() != dims + 2) {
+    return disagree(call.type(0), call.type(1), "ranks differ");
+  }
   const std::int64_t groups = call.integer("groups");
   if (groups < 1) return bad(cat("groups is ", groups), "at least 1");
+  return dims;
+}
+
+/// x[N, C, ..], w[M, C / groups, ..], bias[M].
+Result<Types> conv(const Call& call) {
+  TESSERA_TRY(const std::size_t dims, dims_of_conv(call));
+  const TensorType& x = call.type(0);
+  const TensorType& w = call.type(1);
+  const std::int64_t groups = call.integer("groups");
   if ((Checked(w.shape[1]) * groups).saturated() != x.shape[1] || w.shape[0] % groups != 0) {
     return disagree(x, w,
                     cat(x.shape[1], " channels in ", groups, " groups do not fit kernels of ",
@@ -119,14 +129,10 @@ std::int64_t conv_flops(const Call& call, const Types& outputs) {
 /// x[N, C, ..], w[C, M / groups, ..], bias[M]:
 /// stride·(extent - 1) + output_padding + dilation·(kernel - 1) + 1 - padding.
 Result<Types> conv_transpose(const Call& call) {
-  TESSERA_CHECK_OK(accept_dtype(call, 0, Accepts::kNumbers));
-  TESSERA_CHECK_OK(same_dtype(call));
-  TESSERA_TRY(const std::size_t dims, spatial_rank(call));
+  TESSERA_TRY(const std::size_t dims, dims_of_conv(call));
   const TensorType& x = call.type(0);
   const TensorType& w = call.type(1);
-  if (w.shape.rank() != dims + 2) return disagree(x, w, "ranks differ");
   const std::int64_t groups = call.integer("groups");
-  if (groups < 1) return bad(cat("groups is ", groups), "at least 1");
   if (w.shape[0] != x.shape[1] || x.shape[1] % groups != 0) {
     return disagree(x, w, cat(x.shape[1], " channels in ", groups, " groups"),
                     "weights are [channels, outputs / groups, ..]");

@@ -34,13 +34,7 @@ Result<SlotList> SlotList::make(const Placement& placement, std::int64_t most) {
     const Form& form = *piece.form;
     const Checked copied = Checked(piece.box.elements()) * form.replicas();
     TESSERA_CHECK_OK(check_size(copied + std::ssize(list.held_), "elements in slots", most));
-    const std::vector<std::int64_t> strides = form.mesh.row_major_strides();
-    std::vector<std::int64_t> copies;  // how far each replica's place is from the first
-    for (const Place& place : replica_places(form, Place(form.mesh.rank(), 0))) {
-      std::int64_t number = 0;
-      for (std::size_t axis = 0; axis < place.size(); ++axis) number += place[axis] * strides[axis];
-      copies.push_back(number);
-    }
+    const std::vector<std::int64_t> copies = replica_offsets(form);
     TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
       const Index first = plus(row.index, piece.box.from);
       std::int64_t element = placement.shape().linear(first);
@@ -48,9 +42,9 @@ Result<SlotList> SlotList::make(const Placement& placement, std::int64_t most) {
           row.dim < 0 ? 0
                       : placement.shape().row_major_strides()[static_cast<std::size_t>(row.dim)];
       for (const Position& offset : row.offsets) {
-        const Position spot = row.base + offset;
+        const Position position = row.base + offset;
         for (const std::int64_t copy : copies) {
-          list.held_.emplace_back((spot.place + copy) * slots + spot.slot, element);
+          list.held_.emplace_back((position.place + copy) * slots + position.slot, element);
         }
         element += step;
       }
