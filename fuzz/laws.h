@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "tessera/layout/placement.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/terms.h"
 
@@ -29,6 +31,22 @@ inline void check_refusal(const Error& error, std::string_view text) {
   require(!error.message.empty() && !render(error, text).empty(), "an error has words", text);
 }
 
+/// The tensor of a text, if it is a single layout; native_fuzz checks views and pieces. The error
+/// of a text that is no tensor is checked.
+inline std::optional<Tensor> layout_tensor(std::string_view text) {
+  Result<Tensor> tensor = parse_tensor(text);
+  if (!tensor.ok()) {
+    check_refusal(tensor.error(), text);
+    return std::nullopt;
+  }
+  if (tensor->placement.layout() == nullptr) return std::nullopt;
+  return *std::move(tensor);
+}
+
+inline bool is_too_large(const Error& error) {
+  return error.code == ErrorCode::kTooLarge || error.code == ErrorCode::kOverflow;
+}
+
 /// A tensor prints, reads back as the same notation terms and layout, and prints the same again.
 inline void check_words(const Tensor& tensor, std::string_view text) {
   const std::string printed = print_tensor(tensor);
@@ -48,6 +66,25 @@ inline void check_element(const Layout& layout, const Index& index, std::string_
   if (!slot.ok() && slot.error().code == ErrorCode::kTooLarge) return;
   require(slot.ok() && std::holds_alternative<Index>(*slot) && std::get<Index>(*slot) == index,
           "element_at(locate(x)) = x", text);
+}
+
+/// The same for the first, the middle and the last element.
+inline void check_elements(const Layout& layout, std::string_view text) {
+  const Shape& shape = layout.shape();
+  if (shape.empty()) return;
+  for (const std::int64_t number : {std::int64_t{0}, shape.elements() / 2, shape.elements() - 1}) {
+    check_element(layout, shape.delinear(number), text);
+  }
+}
+
+/// What a layout is raised to reads as the same function with as many slots. Returns the tensor.
+inline Tensor check_raised_text(const Layout& layout, const std::string& raised) {
+  Result<Tensor> again = parse_tensor(raised);
+  require(again.ok(), "what is raised can be read", raised);
+  const Result<Comparison> same = same_function(layout, again->layout());
+  require(same.ok() && same->equal, "what is raised is the same function", raised);
+  require(again->layout().slots() == layout.slots(), "what is raised has the same slots", raised);
+  return *std::move(again);
 }
 
 }  // namespace tessera

@@ -21,10 +21,6 @@
 namespace tessera {
 namespace {
 
-bool is_too_large(const Error& error) {
-  return error.code == ErrorCode::kTooLarge || error.code == ErrorCode::kOverflow;
-}
-
 void check_raise(const Tensor& tensor, std::string_view name, std::string_view text) {
   const Layout& layout = tensor.layout();
   const Result<std::string> raised = print_tensor(layout, **find_notation(name));
@@ -33,30 +29,18 @@ void check_raise(const Tensor& tensor, std::string_view name, std::string_view t
             "a reason is typed", text);
     return;
   }
-  const Result<Tensor> again = parse_tensor(*raised);
-  require(again.ok(), "what is raised can be read", *raised);
-  const Result<Comparison> same = same_function(layout, again->layout());
-  require(same.ok() && same->equal, "what is raised is the same function", *raised);
-  require(again->layout().slots() == layout.slots(), "what is raised has the same slots", *raised);
-  require(again->layout().atom() == layout.atom(), "what is raised has the same atom", *raised);
+  const Tensor again = check_raised_text(layout, *raised);
+  require(again.layout().atom() == layout.atom(), "what is raised has the same atom", *raised);
 }
 
 void check_text(std::string_view text) {
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor.ok()) {
-    check_refusal(tensor.error(), text);
-    return;
-  }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
+  const std::optional<Tensor> tensor = layout_tensor(text);
+  if (!tensor) return;
   if (tensor->notation != "metal" && tensor->notation != "metal-today") return;
   check_words(*tensor, text);
   check_raise(*tensor, "metal", text);
   check_raise(*tensor, "metal-today", text);
-  const Shape& shape = tensor->layout().shape();
-  if (shape.empty()) return;
-  check_element(tensor->layout(), shape.delinear(0), text);
-  check_element(tensor->layout(), shape.delinear(shape.elements() / 2), text);
-  check_element(tensor->layout(), shape.delinear(shape.elements() - 1), text);
+  check_elements(tensor->layout(), text);
 }
 
 }  // namespace

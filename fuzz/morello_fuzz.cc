@@ -46,19 +46,6 @@ void check_facts(const notation::MorelloLayout& words, const Layout& layout,
   require(layout.slots() == layout.shape().elements(), "no slot is padding", text);
 }
 
-void check_elements(const Layout& layout, std::string_view text) {
-  const Shape& shape = layout.shape();
-  if (shape.empty()) return;
-  for (const std::int64_t number : {std::int64_t{0}, shape.elements() / 2, shape.elements() - 1}) {
-    const Index index = shape.delinear(number);
-    const Result<Location> location = layout.locate(index);
-    require(location.ok(), "every element has a slot", text);
-    const Result<Slot> held = layout.element_at({}, location->slot);
-    require(held.ok() && std::holds_alternative<Index>(*held) && std::get<Index>(*held) == index,
-            "element_at(locate(x)) = x", text);
-  }
-}
-
 /// A tile whose extents and origin are derived from the text, so that they vary with it.
 void check_tile(const notation::MorelloLayout& words, const Layout& layout, std::string_view text) {
   const Shape& shape = layout.shape();
@@ -87,12 +74,8 @@ void check_tile(const notation::MorelloLayout& words, const Layout& layout, std:
 }
 
 void check_text(std::string_view text) {
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor.ok()) {
-    check_refusal(tensor.error(), text);
-    return;
-  }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
+  const std::optional<Tensor> tensor = layout_tensor(text);
+  if (!tensor) return;
   const auto* words = std::get_if<notation::MorelloLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return;
   check_words(*tensor, text);

@@ -28,19 +28,15 @@ void check_raised(const Layout& layout, std::string_view text) {
   const Result<const Notation*> pyflame = find_notation("pyflame");
   const Result<std::string> raised = print_tensor(layout, **pyflame);
   require(raised.ok(), "what PyFlame said, PyFlame can say", text);
-  const Result<Tensor> again = parse_tensor(*raised);
-  require(again.ok(), "what is raised can be read", *raised);
-  const Result<Comparison> same = same_function(layout, again->layout());
-  require(same.ok() && same->equal, "what is raised is the same function", text);
-  require(again->layout().slots() == layout.slots(), "with the same allocation", text);
-  require(again->layout().mesh() == layout.mesh(), "on the same mesh", text);
+  const Tensor again = check_raised_text(layout, *raised);
+  require(again.layout().mesh() == layout.mesh(), "on the same mesh", text);
   for (std::int64_t i = 0; i < std::min(layout.places(), kMaxPlaces); ++i) {
     const Place place = layout.mesh().delinear(i);
-    require(again->layout().spec().device_map.map(layout.mesh(), place) ==
+    require(again.layout().spec().device_map.map(layout.mesh(), place) ==
                 layout.spec().device_map.map(layout.mesh(), place),
             "on the same PEs", text);
   }
-  const Result<std::string> stable = print_tensor(again->layout(), **pyflame);
+  const Result<std::string> stable = print_tensor(again.layout(), **pyflame);
   require(stable.ok() && *stable == *raised, "raising is stable", *raised);
 }
 
@@ -55,12 +51,8 @@ void check_copies(const Layout& layout, const Index& index, std::string_view tex
 }
 
 void check_text(std::string_view text) {
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor.ok()) {
-    check_refusal(tensor.error(), text);
-    return;
-  }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
+  const std::optional<Tensor> tensor = layout_tensor(text);
+  if (!tensor) return;
   if (tensor->notation != "pyflame") return;
   const Layout& layout = tensor->layout();
   check_words(*tensor, text);

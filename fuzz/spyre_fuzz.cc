@@ -108,12 +108,8 @@ void check_transfer(const notation::SpyreLayout& words, const Layout& layout,
 }
 
 void check_text(std::string_view text) {
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor.ok()) {
-    check_refusal(tensor.error(), text);
-    return;
-  }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
+  const std::optional<Tensor> tensor = layout_tensor(text);
+  if (!tensor) return;
   const auto* words = std::get_if<notation::SpyreLayout>(&notation::terms_of(*tensor));
   if (words == nullptr) return;
   const Layout& layout = tensor->layout();

@@ -24,10 +24,6 @@
 namespace tessera {
 namespace {
 
-bool is_too_large(const Error& error) {
-  return error.code == ErrorCode::kTooLarge || error.code == ErrorCode::kOverflow;
-}
-
 void check_cores(const Layout& a, const Layout& b, std::string_view text) {
   if (a.places() == 1 && a.spec().device_map == DeviceMap::identity()) return;
   for (const std::int64_t number : {std::int64_t{0}, a.places() / 2, a.places() - 1}) {
@@ -42,13 +38,9 @@ void check_raise(const Tensor& tensor, std::string_view text) {
   const Result<std::string> raised = print_tensor(layout, **find_notation("ttnn"));
   if (!raised.ok() && is_too_large(raised.error())) return;
   require(raised.ok(), "TTNN raises what it says", text);
-  const Result<Tensor> again = parse_tensor(*raised);
-  require(again.ok(), "what is raised can be read", *raised);
-  const Result<Comparison> same = same_function(layout, again->layout());
-  require(same.ok() && same->equal, "what is raised is the same function", *raised);
-  require(again->layout().slots() == layout.slots(), "what is raised has the same slots", *raised);
-  require(again->layout().atom() == layout.atom(), "what is raised has the same atom", *raised);
-  check_cores(layout, again->layout(), *raised);
+  const Tensor again = check_raised_text(layout, *raised);
+  require(again.layout().atom() == layout.atom(), "what is raised has the same atom", *raised);
+  check_cores(layout, again.layout(), *raised);
 }
 
 void check_facts(const Tensor& tensor, std::string_view text) {
@@ -64,12 +56,8 @@ void check_facts(const Tensor& tensor, std::string_view text) {
 }
 
 void check_text(std::string_view text) {
-  const Result<Tensor> tensor = parse_tensor(text);
-  if (!tensor.ok()) {
-    check_refusal(tensor.error(), text);
-    return;
-  }
-  if (tensor->placement.layout() == nullptr) return;  // native_fuzz checks those
+  const std::optional<Tensor> tensor = layout_tensor(text);
+  if (!tensor) return;
   if (tensor->layout().mesh().rank() > 2) {
     const Result<notation::TtnnMesh> mesh = notation::raise_ttnn_mesh(tensor->layout());
     require(mesh.ok() || !mesh.error().message.empty(), "a reason has words", text);
@@ -78,11 +66,7 @@ void check_text(std::string_view text) {
   check_words(*tensor, text);
   check_raise(*tensor, text);
   check_facts(*tensor, text);
-  const Shape& shape = tensor->layout().shape();
-  if (shape.empty()) return;
-  check_element(tensor->layout(), shape.delinear(0), text);
-  check_element(tensor->layout(), shape.delinear(shape.elements() / 2), text);
-  check_element(tensor->layout(), shape.delinear(shape.elements() - 1), text);
+  check_elements(tensor->layout(), text);
 }
 
 }  // namespace
