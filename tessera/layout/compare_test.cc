@@ -143,6 +143,25 @@ TEST(Compatible, AReplicatedTensorHoldsEveryShard) {
   EXPECT_EQ(law_compatible(shards, everywhere), "");
 }
 
+// Rows over an axis against columns over it: 4096 x 4096 shifts, which are too many to list. The
+// smallest and the largest decide.
+TEST(Compatible, ManyShiftsAreDecidedByTheirExtremes) {
+  const std::int64_t n = 4096;
+  const Form rows = form({n, n}, {n}, {fold(x(0), {on(0, 1, n)}), fold(x(1), {mem(1, n, 1)})});
+  const Form columns = form({n, n}, {n}, {fold(x(1), {on(0, 1, n)}), fold(x(0), {mem(1, n, 1)})});
+  const Form everywhere =
+      form({n, n}, {n}, {fold({x(0, n), x(1)}, {mem(1, n * n, 1)})}, {Fill::replicate(0, n)});
+  EXPECT_FALSE(*compatible_without_movement(rows, columns));
+  EXPECT_TRUE(*compatible_without_movement(everywhere, columns));
+  for (const std::int64_t few : {3, 4}) {
+    const Form a = form({few, 4}, {7}, {fold(x(0), {on(0, 1, few)}), fold(x(1), {mem(1, 4, 1)})},
+                        {Fill::replicate(0, 2, 3)});
+    const Form b = form({few, 4}, {7}, {fold(x(1), {on(0, 1, 4)}), fold(x(0), {mem(1, few, 1)})});
+    EXPECT_EQ(law_compatible(a, b), "");
+    EXPECT_EQ(law_compatible(b, a), "");
+  }
+}
+
 TEST(Injective, CollisionsAreNamed) {
   const Form broadcast = form({2, 3}, {}, {fold(x(1), {mem(1, 3, 1)})});
   const Injectivity injectivity = *is_injective(broadcast);

@@ -156,6 +156,45 @@ Result<std::int64_t> count_alike(const Refinement& refinement) {
   return alike;
 }
 
+/// The smallest and the largest difference over all elements of what only one axis numbers. Both
+/// occur.
+struct Extremes {
+  Position least;
+  Position most;
+};
+
+Extremes extremes_of(const Refinement& refinement) {
+  Position first = difference(refinement.base());
+  for (const Factor& factor : refinement.factors()) first += difference(factor.pieces[0].at);
+  Extremes all{first, first};
+  // Dims of different factors are independent. What a piece adds is relative to the first one, so
+  // that it is the difference of two that occur.
+  for (const Factor& factor : refinement.factors()) {
+    Extremes of_factor;
+    for (const Piece& piece : factor.pieces) {
+      const Position at = difference(piece.at) - difference(factor.pieces[0].at);
+      Extremes of_piece{at, at};
+      for (const Loop& loop : piece.loops) {
+        const Position end = difference(loop.move) * (loop.extent - 1);
+        (end < Position{} ? of_piece.least : of_piece.most) += end;
+      }
+      of_factor.least = std::min(of_factor.least, of_piece.least);
+      of_factor.most = std::max(of_factor.most, of_piece.most);
+    }
+    all.least += of_factor.least;
+    all.most += of_factor.most;
+  }
+  return all;
+}
+
+/// Whether all of `want`, shifted by `shift`, is in `have`.
+bool contains_shifted(const OffsetSet& have, const OffsetSet& want, std::int64_t shift) {
+  for (std::int64_t i = 0; i < want.size(); ++i) {
+    if (!have.contains(shift + want.at(i))) return false;
+  }
+  return true;
+}
+
 /// The coordinate on one mesh axis, as a form on a mesh that has only this axis.
 Form only_axis(const Form& form, int axis) {
   Form line = form;
@@ -199,13 +238,17 @@ Result<bool> compatible_without_movement(const Form& from, const Form& to) {
     TESSERA_TRY(Pair lines, number_alike(only_axis(to, axis), only_axis(from, axis)));
     cancel_common(lines);
     TESSERA_TRY(const Refinement refinement, refine(lines.a, lines.b));
+    // Mostly the smallest and the largest shift decide for all between.
+    const auto [least, most] = extremes_of(refinement);
+    if (!contains_shifted(have, want, least.place)) return false;
+    if (!contains_shifted(have, want, most.place)) return false;
+    const bool has_all_between = have.offsets.empty() && have.stride == 1;
+    if (has_all_between || least == most) continue;
     std::vector<const Factor*> factors;
     for (const Factor& factor : refinement.factors()) factors.push_back(&factor);
     TESSERA_TRY(const Histogram shifts, convolve(difference(refinement.base()), factors));
     for (const auto& [shift, count] : shifts) {
-      for (std::int64_t i = 0; i < want.size(); ++i) {
-        if (!have.contains(shift.place + want.at(i))) return false;
-      }
+      if (!contains_shifted(have, want, shift.place)) return false;
     }
   }
   return true;
