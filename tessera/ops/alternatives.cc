@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/sort_stably.h"
+#include "tessera/ops/inquiry.h"
 
 namespace tessera::ops {
 namespace {
@@ -85,6 +87,60 @@ std::optional<WorkMap> spread_out(const Loops& loops, const WorkMap& work) {
   form.fills = std::move(fills);
   Result<WorkMap> made = WorkMap::make(loops, std::move(form));
   return made ? std::optional(*std::move(made)) : std::nullopt;
+}
+
+/// What would do instead in this division of the work.
+std::optional<Alternative> Inquiry::alternative(const WorkMap& work) const {
+  Alternative other;
+  Checked bytes(0);
+  for (std::size_t i = 0; i < call().inputs(); ++i) {
+    other.inputs.emplace_back();
+    other.changed.push_back(false);
+    if (!answer_.loops.inputs[i]) continue;
+    if (is_given(i)) {
+      const Result<Supply> supply =
+          supplies(answer_.loops, *answer_.loops.inputs[i], seen(i, *question_.inputs[i]), work);
+      const bool is_share = partial_[i] && !repeats_shares(work);
+      if (supply && supply->complete && !is_share) {
+        other.inputs[i] = question_.inputs[i];
+        continue;
+      }
+    }
+    Result<Layout> made = input_for(i, work);
+    if (!made) return std::nullopt;
+    other.inputs[i] = *std::move(made);
+    other.changed[i] = is_given(i);
+    if (is_given(i)) bytes += held_bytes(*other.inputs[i]);
+  }
+  other.bytes = bytes.saturated();
+  return other;
+}
+
+void Inquiry::find_alternatives() {
+  std::vector<WorkMap> divisions;
+  const auto add = [&](const WorkMap& work) {
+    if (std::ranges::find(divisions, work) == divisions.end()) divisions.push_back(work);
+  };
+  if (answer_.work) add(*answer_.work);
+  for (const Given& seed : givens_) {
+    // If an output is asked, a division like an input would give another one.
+    if (seed.is_output != givens_.front().is_output) break;
+    if (const Result<WorkMap> alone = divide_like({seed})) add(*alone);
+  }
+  const bool asks_output = !givens_.empty() && givens_.front().is_output;
+  for (std::size_t d = 0, known = divisions.size(); d < known && !asks_output; ++d) {
+    if (const std::optional<WorkMap> more = spread_out(answer_.loops, divisions[d])) add(*more);
+  }
+  for (const WorkMap& division : divisions) {
+    std::optional<Alternative> other = alternative(division);
+    const auto is_changed = [](bool changed) { return changed; };
+    if (!other || std::ranges::none_of(other->changed, is_changed)) continue;
+    const bool known = std::ranges::any_of(
+        answer_.alternatives, [&](const Alternative& a) { return a.inputs == other->inputs; });
+    if (!known) answer_.alternatives.push_back(*std::move(other));
+  }
+  sort_stably(answer_.alternatives,
+              [](const Alternative& a, const Alternative& b) { return a.bytes < b.bytes; });
 }
 
 }  // namespace tessera::ops
