@@ -90,6 +90,24 @@ TEST(Models, HaveThePublishedParameters) {
   EXPECT_EQ(parameters("llama", llama), 8030261248);
 }
 
+/// MobileNet-v2 clips to [0, 6] after the stem, the expansions of 16 blocks, 17 depthwise
+/// convolutions and the head, whatever the type of its weights.
+TEST(Models, MobileNetClipsToSix) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const Graph graph = *make_model("mobilenet-v2", {.dtype = dtype});
+    const Figures figures = figures_of(graph);
+    EXPECT_EQ(figures.ops.at("clip"), 1 + 16 + 17 + 1);
+    EXPECT_FALSE(figures.ops.contains("relu"));
+    std::vector<double> limits;
+    for (const Value& value : graph.values) {
+      const auto numbers = reals_of(value.data, value.type.shape, value.type.dtype, 1);
+      if (value.kind == Kind::kConstant && numbers) limits.push_back(numbers->at(0));
+    }
+    EXPECT_EQ(limits, (std::vector{0.0, 6.0}));
+    EXPECT_EQ(figures.ops.contains("cast"), dtype == DType::kBF16);
+  }
+}
+
 /// ResNet-50 on 224x224 is published as 4.1 billion multiply-adds.
 TEST(Models, HaveThePublishedArithmetic) {
   const Figures figures = figures_of(*make_model("resnet50", {}));

@@ -31,6 +31,13 @@ class Net {
   ValueId weight(std::string name, Ints shape) {
     return kept(builder_.parameter(std::move(name), std::move(shape), dtype_));
   }
+  /// A constant without dims.
+  ValueId number(std::string name, double number) {
+    const DType wide = dtype_ == DType::kF64 ? dtype_ : DType::kF32;
+    const ValueId made = kept(builder_.constant(
+        std::move(name), {}, wide, Data::of_bytes(*bytes_of(std::vector{number}, wide))));
+    return wide == dtype_ ? made : op("cast", {made}, {{"to", std::string(dtype_name(dtype_))}});
+  }
   ValueId op(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {},
              std::string name = "") {
     if (error_) return 0;

@@ -64,7 +64,10 @@ Result<Graph> make_mobilenet_v2(const ModelOptions& options) {
                                              {6, 160, 3, 2},
                                              {6, 320, 1, 1}}};
   ValueId x = net.input("image", {net.batch(options), 3, image, image});
-  x = net.op("relu", {net.conv_norm("stem", x, 3, 32, 3, 2)});
+  const ValueId zero = net.number("relu6.least", 0);
+  const ValueId six = net.number("relu6.most", 6);
+  const auto relu6 = [&](ValueId v) { return net.op("clip", {v, zero, six}); };
+  x = relu6(net.conv_norm("stem", x, 3, 32, 3, 2));
   std::int64_t channels = 32;
   for (std::size_t s = 0; s < kStages.size(); ++s) {
     const Stage& stage = kStages[s];
@@ -73,15 +76,14 @@ Result<Graph> make_mobilenet_v2(const ModelOptions& options) {
       const std::int64_t stride = block == 0 ? stage.stride : 1;
       const std::int64_t wide = channels * stage.expansion;
       ValueId y = x;
-      if (stage.expansion > 1)
-        y = net.op("relu", {net.conv_norm(name + ".expand", y, channels, wide, 1)});
-      y = net.op("relu", {net.conv_norm(name + ".depth", y, wide, wide, 3, stride, wide)});
+      if (stage.expansion > 1) y = relu6(net.conv_norm(name + ".expand", y, channels, wide, 1));
+      y = relu6(net.conv_norm(name + ".depth", y, wide, wide, 3, stride, wide));
       y = net.conv_norm(name + ".project", y, wide, stage.channels, 1);
       x = stride == 1 && channels == stage.channels ? net.op("add", {x, y}) : y;
       channels = stage.channels;
     }
   }
-  x = net.op("relu", {net.conv_norm("head", x, channels, 1280, 1)});
+  x = relu6(net.conv_norm("head", x, channels, 1280, 1));
   x = net.op("flatten", {net.op("global_average_pool", {x})});
   net.output(net.linear("classes", x, 1280, 1000));
   return std::move(net).finish();
