@@ -10,11 +10,27 @@
 
 namespace tessera::ops {
 
-Division::Division(const Loops& loops, const Shape& mesh) : loops_(loops), fixed_(mesh.rank()) {
+Division::Division(const Loops& loops, const Shape& mesh)
+    : loops_(loops), fixed_(mesh.rank()), closed_(mesh.rank()) {
   form_.mesh = mesh;
 }
 
+namespace {
+
+/// Blocks of a factor over an axis.
+Fold blocks_over(int factor, std::int64_t extent, std::int64_t width, int axis,
+                 std::int64_t stride) {
+  Fold fold{{Term{factor, 1}},
+            0,
+            {{width, ceil_div(extent, width), Target::mesh(axis), stride, Cause::kGrid}}};
+  if (width > 1) fold.cuts.push_back({1, width, Target::nothing(), 1, Cause::kAlignment});
+  return fold;
+}
+
+}  // namespace
+
 bool Division::is_free(const Digits& digits) const {
+  if (closed_[static_cast<std::size_t>(digits.axis)]) return false;
   return std::ranges::none_of(driven_, [&](const Digits& other) {
     return other.axis == digits.axis && digits.stride < other.stride * other.count &&
            other.stride < digits.stride * digits.count;
@@ -84,6 +100,25 @@ void keep_possible(Form& form, std::vector<bool>& unknown) {
 
 }  // namespace
 
+void Division::divide(int factor, int axis, std::int64_t width) {
+  const std::int64_t extent = loops_.factors[static_cast<std::size_t>(factor)].extent;
+  const std::int64_t places = form_.mesh[static_cast<std::size_t>(axis)];
+  Fold fold = blocks_over(factor, extent, width, axis, 1);
+  if (fold.cuts[0].count > places) {
+    fold.cuts[0].count = places;
+    fold.cuts.insert(fold.cuts.begin(), Cut{width * places, ceil_div(extent, width * places),
+                                            Target::nothing(), 1, Cause::kGrid});
+  }
+  driven_.push_back({axis, 1, places});
+  form_.folds.push_back(std::move(fold));
+  closed_[static_cast<std::size_t>(axis)] = true;
+}
+
+void Division::stay_at(int axis, std::int64_t coordinate) {
+  fixed_[static_cast<std::size_t>(axis)] = coordinate;
+  closed_[static_cast<std::size_t>(axis)] = true;
+}
+
 Status Division::follow(const Access& access, const Form& operand) {
   TESSERA_TRY(form_.shape, loops_.iterations());
   Form held = operand;
@@ -109,12 +144,7 @@ Status Division::follow(const Access& access, const Form& operand) {
     const std::int64_t count =
         ceil_div(operand.shape[d] + blocks.start, std::max<std::int64_t>(blocks.width, 1));
     const std::int64_t width = std::max<std::int64_t>(ceil_div(positions, count), 1);
-    Fold fold;
-    fold.terms = {Term{window->position, 1}};
-    fold.cuts = {{width, ceil_div(positions, width), Target::mesh(blocks.axis), blocks.stride,
-                  Cause::kGrid}};
-    if (width > 1) fold.cuts.push_back({1, width, Target::nothing(), 1, Cause::kAlignment});
-    windows.push_back(std::move(fold));
+    windows.push_back(blocks_over(window->position, positions, width, blocks.axis, blocks.stride));
     keep_off_mesh(held, blocks);
   }
   std::vector<Range> all;
@@ -134,7 +164,7 @@ Status Division::follow(const Access& access, const Form& operand) {
   const std::vector<Fill>& fills = places ? places->fills : operand.fills;
   for (const Fill& fill : fills) {
     const auto axis = static_cast<std::size_t>(fill.axis);
-    if (fill.kind == Fill::Kind::kFixed && !fixed_[axis] && !unknown[axis]) {
+    if (fill.kind == Fill::Kind::kFixed && !fixed_[axis] && !unknown[axis] && !closed_[axis]) {
       fixed_[axis] = fill.value;
     }
   }
@@ -159,12 +189,7 @@ void Division::reduce_over(const Fill& shares) {
   if (best == loops_.factors.size()) return;
   const std::int64_t extent = loops_.factors[best].extent;
   const std::int64_t width = ceil_div(extent, shares.count);
-  Fold fold{
-      {Term{static_cast<int>(best), 1}},
-      0,
-      {{width, ceil_div(extent, width), Target::mesh(shares.axis), shares.stride, Cause::kGrid}}};
-  if (width > 1) fold.cuts.push_back({1, width, Target::nothing(), 1, Cause::kAlignment});
-  add(std::move(fold));
+  add(blocks_over(static_cast<int>(best), extent, width, shares.axis, shares.stride));
 }
 
 Result<WorkMap> Division::finish() && {

@@ -20,6 +20,13 @@ class Division {
  public:
   Division(const Loops& loops, const Shape& mesh);
 
+  /// Divides a factor into blocks of this width, dealt round a mesh axis if it has more of them
+  /// than the axis has coordinates. Nothing else divides the axis then.
+  void divide(int factor, int axis, std::int64_t width);
+
+  /// Keeps the work at one coordinate of a mesh axis.
+  void stay_at(int axis, std::int64_t coordinate);
+
   /// Divides the work like an operand. A cut that the factors cannot follow, or of a factor that
   /// must stay whole, is left out.
   Status follow(const Access& access, const Form& operand);
@@ -45,6 +52,7 @@ class Division {
   Form form_;
   std::vector<Digits> driven_;
   std::vector<std::optional<std::int64_t>> fixed_;
+  std::vector<bool> closed_;  ///< axes that operands which are followed do not change
   std::vector<Fill> replicas_;
 };
 

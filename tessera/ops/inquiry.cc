@@ -7,6 +7,7 @@
 #include "tessera/base/sort_stably.h"
 #include "tessera/ops/alternatives.h"
 #include "tessera/ops/divide_like.h"
+#include "tessera/ops/divide_parts.h"
 #include "tessera/ops/layouts_for.h"
 #include "tessera/ops/shares_of_sums.h"
 
@@ -155,6 +156,23 @@ Result<WorkMap> Inquiry::divide_like(const std::vector<Given>& givens) const {
     for (const Fill& share : shares_of_form(given.form)) division.reduce_over(share);
   }
   return std::move(division).finish();
+}
+
+/// The work map in which every operand decides for its own part of a factor; empty if operands do
+/// not have parts of one, or if an output decides.
+std::optional<WorkMap> Inquiry::divide_like_parts() const {
+  std::vector<PlacedOperand> operands;
+  for (const Given& given : givens_) {
+    if (given.is_output) return std::nullopt;
+    operands.push_back({given.access, &given.form});
+  }
+  Division division(answer_.loops, mesh_);
+  if (!ops::divide_like_parts(answer_.loops, mesh_, operands, division)) return std::nullopt;
+  for (const Given& given : givens_) {
+    if (!division.follow(*given.access, given.form)) return std::nullopt;
+  }
+  Result<WorkMap> made = std::move(division).finish();
+  return made ? std::optional(*std::move(made)) : std::nullopt;
 }
 
 /// Layouts of new operands lie on the same places as those that are given.

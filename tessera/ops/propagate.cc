@@ -2,6 +2,7 @@
 #include "tessera/ops/propagate.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "tessera/base/sort_stably.h"
@@ -145,6 +146,25 @@ Result<bool> Inquiry::judge_output(std::size_t o) {
   return true;
 }
 
+/// Where the first operands do not decide for all, each may for its part. Keeps the answer as it is
+/// if that will not do either.
+Status Inquiry::judge_parts() {
+  std::optional<WorkMap> work = divide_like_parts();
+  if (!work) return ok_status();
+  // The loops stay: operands point to them.
+  auto refused = std::tuple(answer_.work, answer_.inputs, answer_.halos, answer_.reason);
+  answer_.work = *std::move(work);
+  answer_.reason.clear();
+  for (std::size_t i = 0; i < call().inputs(); ++i) {
+    if (!is_given(i)) answer_.inputs[i].reset();
+  }
+  TESSERA_CHECK_OK(judge());
+  if (!answer_.legal) {
+    std::tie(answer_.work, answer_.inputs, answer_.halos, answer_.reason) = std::move(refused);
+  }
+  return ok_status();
+}
+
 Result<Answer> Inquiry::answer() {
   TESSERA_TRY(answer_.loops, loops_of(call(), outputs_));
   for (const int factor : kernels_.exchanged) {
@@ -163,6 +183,7 @@ Result<Answer> Inquiry::answer() {
   } else {
     answer_.reason = work.error().message;
   }
+  if (!answer_.legal) TESSERA_CHECK_OK(judge_parts());
   if (!answer_.legal) find_alternatives();
   return std::move(answer_);
 }
