@@ -58,16 +58,23 @@ struct Tiles {
   std::int64_t skipped = 0;  ///< elements of the extended block before the first
 };
 
-std::vector<Tiles> tiles_of(const Blocks& blocks, std::int64_t extent, const Halo& halo) {
+std::vector<Tiles> tiles_of(const Blocks& blocks, std::int64_t extent, const Halo& halo,
+                            std::int64_t readers) {
   std::vector<Tiles> all;
-  const std::int64_t last = (extent - 1 + blocks.start) / blocks.width;
-  for (std::int64_t c = blocks.start / blocks.width; c <= last; ++c) {
-    const std::int64_t from = c * blocks.width - blocks.start - halo.before;
-    const std::int64_t to = from + halo.before + blocks.width + halo.after;
+  const std::int64_t first_block = blocks.start / blocks.width;
+  const std::int64_t last_block = (extent - 1 + blocks.start) / blocks.width;
+  const std::int64_t first = readers > 0 ? 0 : first_block;
+  for (std::int64_t c = first; c <= std::max(last_block, readers - 1); ++c) {
+    const bool is_empty = c < first_block || c > last_block;
+    const std::int64_t block =
+        is_empty ? blocks.of(c, extent).from : c * blocks.width - blocks.start;
+    const std::int64_t from = block - halo.before;
+    const std::int64_t to = block + (is_empty ? 0 : blocks.width) + halo.after;
     const std::int64_t begin = std::max<std::int64_t>(from, 0);
     const std::int64_t end = std::min(to, extent);
+    if (begin >= end) continue;
     const Tiles tile{c, 1, begin, end - begin, begin - from};
-    const bool whole = from >= 0 && to <= extent;
+    const bool whole = from >= 0 && to <= extent && !is_empty;
     const bool joins = whole && !all.empty() && all.back().skipped == 0 &&
                        all.back().extent == to - from &&
                        all.back().start + all.back().count * blocks.width == begin;
@@ -178,7 +185,8 @@ Error not_supported(std::string message) {
 
 }  // namespace
 
-Result<std::vector<HaloPart>> halo_exchange(const Layout& operand, const std::vector<Halo>& halos) {
+Result<std::vector<HaloPart>> halo_exchange(const Layout& operand, const std::vector<Halo>& halos,
+                                            const std::vector<std::int64_t>& readers) {
   if (halos.size() != operand.shape().rank()) {
     return Error{ErrorCode::kShapeMismatch,
                  cat(halos.size(), " halos for a tensor of rank ", operand.shape().rank()),
@@ -202,7 +210,8 @@ Result<std::vector<HaloPart>> halo_exchange(const Layout& operand, const std::ve
     if (division_of(form, static_cast<int>(d), one.blocks) != HowDivided::kBlocks) {
       return not_supported(cat("dim ", d, " has a halo but is not divided into blocks"));
     }
-    one.tiles = tiles_of(one.blocks, operand.shape()[d], halos[d]);
+    one.tiles =
+        tiles_of(one.blocks, operand.shape()[d], halos[d], readers.empty() ? 0 : readers[d]);
     divided.push_back(std::move(one));
   }
   const Exchange exchange(operand, divided);

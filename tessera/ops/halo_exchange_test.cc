@@ -43,14 +43,18 @@ TEST(HaloExchange, BringsEachPlaceItsExtendedBlock) {
     std::vector<std::int64_t> extents;
     std::vector<std::int64_t> mesh;
     std::vector<Halo> halos;
+    std::vector<std::int64_t> readers;  // on places behind the last block too
     for (std::int64_t d = dice.between(1, 2); d > 0; --d) {
       extents.push_back(dice.between(2, 12));
-      mesh.push_back(dice.between(2, std::min<std::int64_t>(4, extents.back())));
+      mesh.push_back(
+          dice.between(2, std::min<std::int64_t>(dice.chance(70) ? 4 : 7, extents.back())));
+      readers.push_back(dice.between(0, mesh.back()));
       halos.push_back({dice.below(4), dice.below(4)});
     }
     if (dice.chance(40)) mesh.push_back(dice.between(1, 3));
+    if (dice.chance(40)) readers.clear();
     const Layout operand = blocks(extents, mesh);
-    const Result<std::vector<HaloPart>> parts = halo_exchange(operand, halos);
+    const Result<std::vector<HaloPart>> parts = halo_exchange(operand, halos, readers);
     ASSERT_TRUE(parts) << parts.error().message;
 
     // What arrives: (place, slot) -> element, and how many bytes cross.
@@ -87,8 +91,13 @@ TEST(HaloExchange, BringsEachPlaceItsExtendedBlock) {
         bool wanted = true;
         std::int64_t slot = 0;
         for (std::size_t d = 0; d < extents.size(); ++d) {
-          const bool has_data = place[d] * widths[d] < extents[d];
-          const std::int64_t at = x[d] - (place[d] * widths[d] - halos[d].before);
+          const bool has_block = place[d] * widths[d] < extents[d];
+          const bool reads = !readers.empty() && place[d] < readers[d] && !(halos[d] == Halo{});
+          const bool has_data = has_block || reads;
+          const std::int64_t block = std::min(place[d] * widths[d], extents[d]);
+          const std::int64_t end = has_block ? block + widths[d] : block;
+          if (x[d] >= end + halos[d].after) wanted = false;
+          const std::int64_t at = x[d] - (block - halos[d].before);
           const std::int64_t extended = widths[d] + halos[d].before + halos[d].after;
           wanted = wanted && has_data && at >= 0 && at < extended;
           slot = slot * extended + at;

@@ -96,7 +96,7 @@ namespace {
 
 /// What of a dim is missing on the place with the most: both sides are blocks along one axis.
 Halo halo_of(const WindowDim& window, const Blocks& owned, std::int64_t extent,
-             const Blocks& performed, std::int64_t positions) {
+             const Blocks& performed, std::int64_t positions, std::int64_t& readers) {
   Halo halo;
   const std::int64_t last = (positions - 1 + performed.start) / performed.width;
   for (std::int64_t c = performed.start / performed.width; c <= last; ++c) {
@@ -107,6 +107,7 @@ Halo halo_of(const WindowDim& window, const Blocks& owned, std::int64_t extent,
     const std::int64_t to =
         std::clamp<std::int64_t>(window.stride * (work.to - 1) + window.last + 1, 0, extent);
     if (from >= to) continue;
+    readers = c + 1;
     const Range have = owned.of(c, extent);
     halo.before = std::max(halo.before, have.from - from);
     halo.after = std::max(halo.after, to - have.to);
@@ -227,6 +228,7 @@ Result<Supply> supplies(const Loops& loops, const Access& access, const Form& op
   }
   Supply supply;
   supply.halos.resize(access.dims.size());
+  supply.readers.resize(access.dims.size());
   if (is_partial(operand)) {
     supply.reason = "the operand is a partial sum, which has to be reduced first";
     return supply;
@@ -260,7 +262,8 @@ Result<Supply> supplies(const Loops& loops, const Access& access, const Form& op
     const bool along = of_operand == HowDivided::kBlocks && of_work == HowDivided::kBlocks &&
                        owned.axis == blocks.axis && owned.stride == blocks.stride;
     if (along) {
-      supply.halos[d] = halo_of(*window, owned, operand.shape[d], blocks, positions);
+      supply.halos[d] =
+          halo_of(*window, owned, operand.shape[d], blocks, positions, supply.readers[d]);
       keep_off_mesh(held, owned);
       keep_off_mesh(performed, blocks);
       narrowed.dims[d] = {};

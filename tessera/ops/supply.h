@@ -27,7 +27,10 @@ struct Halo {
 struct Supply {
   bool complete = false;    ///< nothing is missing but the halos
   std::vector<Halo> halos;  ///< one per dim
-  std::string reason;       ///< if it is not complete: what is missing where
+  /// For each dim with a halo, how many coordinates of its mesh axis read, from 0 on: more than
+  /// have blocks if places behind the last one read as well.
+  std::vector<std::int64_t> readers;
+  std::string reason;  ///< if it is not complete: what is missing where
   /// An element that is read on a place that does not have it, if one was found.
   std::optional<Index> element;
   std::optional<Place> place;

@@ -5,7 +5,6 @@
 
 #include "tessera/base/text.h"
 #include "tessera/layout/placement.h"
-#include "tessera/ops/blocks.h"
 #include "tessera/ops/divide_like.h"
 #include "tessera/ops/layouts_for.h"
 #include "tessera/ops/propagate.h"
@@ -42,22 +41,6 @@ Result<Layout> everywhere(const graph::TensorType& type, const Shape& mesh) {
   return Layout::make(std::move(spec));
 }
 
-/// Whether every place has a block of each dim with a halo. Places behind the last block may read
-/// as well, and a halo exchange brings them nothing.
-bool fills_its_axes(const Layout& operand, const std::vector<ops::Halo>& halos) {
-  for (std::size_t d = 0; d < halos.size(); ++d) {
-    ops::Blocks blocks;
-    if (halos[d] == ops::Halo{}) continue;
-    const ops::HowDivided how = ops::division_of(operand.form(), static_cast<int>(d), blocks);
-    if (how != ops::HowDivided::kBlocks) continue;  // halo_exchange refuses
-    const std::int64_t last = (operand.shape()[d] - 1 + blocks.start) / blocks.width;
-    if ((last + 1) * blocks.stride < operand.mesh()[static_cast<std::size_t>(blocks.axis)]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// Compiles one node after the other.
 class Compiler {
  public:
@@ -79,8 +62,8 @@ class Compiler {
                                                  const graph::Types& outputs,
                                                  const ops::WorkMap& work) const;
   Status bring(std::size_t i, const graph::TensorType& type, Step& step);
-  Status extend(std::size_t i, const Layout& operand, BufferNumber from,
-                const std::vector<ops::Halo>& halos, Step& step);
+  Status extend(std::size_t i, const Layout& operand, BufferNumber from, const ops::Supply& supply,
+                Step& step);
   Status settle(std::size_t o, const Layout& result, Step& step);
   BufferNumber add_buffer(std::string name, Layout layout, std::int64_t from, std::int64_t to) {
     made_.buffers.push_back({std::move(name), std::move(layout), made_.machine.data_space,
@@ -155,12 +138,9 @@ Status Compiler::divide(const graph::Types& outputs, Step& step, std::vector<Lay
 
 /// Blocks with halos around them, taken from a buffer of blocks.
 Status Compiler::extend(std::size_t i, const Layout& operand, BufferNumber from,
-                        const std::vector<ops::Halo>& halos, Step& step) {
-  if (!fills_its_axes(operand, halos)) {
-    return Error{ErrorCode::kNotSupported, "a place without a block has no halo", std::nullopt,
-                 "use blocks that every place has"};
-  }
-  TESSERA_TRY(std::vector<ops::HaloPart> parts, ops::halo_exchange(operand, halos));
+                        const ops::Supply& supply, Step& step) {
+  TESSERA_TRY(std::vector<ops::HaloPart> parts,
+              ops::halo_exchange(operand, supply.halos, supply.readers));
   if (parts.empty()) {
     step.inputs[i] = OperandSource{from};
     return ok_status();
@@ -171,7 +151,7 @@ Status Compiler::extend(std::size_t i, const Layout& operand, BufferNumber from,
     step.bring.push_back({from, to, Placement(part.from), Placement(part.to)});
   }
   step.inputs[i] = OperandSource{
-      to, std::make_shared<const Extended>(Extended{operand, halos, std::move(parts)})};
+      to, std::make_shared<const Extended>(Extended{operand, supply.halos, std::move(parts)})};
   return ok_status();
 }
 
@@ -188,7 +168,7 @@ Status Compiler::bring(std::size_t i, const graph::TensorType& type, Step& step)
       read_until(value, 1);
       return ok_status();
     }
-    if (supply && supply->complete && extend(i, layout, value, supply->halos, step)) {
+    if (supply && supply->complete && extend(i, layout, value, *supply, step)) {
       read_until(value, 0);
       return ok_status();
     }
@@ -202,7 +182,7 @@ Status Compiler::bring(std::size_t i, const graph::TensorType& type, Step& step)
     const std::size_t moves = step.bring.size();
     add_buffer(cat(value_name(value), " in blocks"), wanted, 0, 1);
     step.bring.push_back({value, blocks});
-    if (extend(i, wanted, blocks, supply->halos, step)) return ok_status();
+    if (extend(i, wanted, blocks, *supply, step)) return ok_status();
     made_.buffers.erase(made_.buffers.begin() + static_cast<std::ptrdiff_t>(blocks),
                         made_.buffers.end());
     step.bring.resize(moves);

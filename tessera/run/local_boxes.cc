@@ -120,17 +120,21 @@ Result<std::vector<LocalBox>> local_boxes(const Layout& layout, const Place& pla
   return list;
 }
 
+namespace {
+
+/// The element of the operand that a part has at its index y.
+Result<Index> element_of(const Extended& extended, const ops::HaloPart& part, const Index& y) {
+  TESSERA_TRY(const Location from, part.from.locate(y));
+  TESSERA_TRY(Slot slot, extended.operand.element_at(from.places[0], from.slot));
+  return std::get<Index>(std::move(slot));
+}
+
+}  // namespace
+
 Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place& place) {
-  const Shape& shape = extended.operand.shape();
   for (const ops::HaloPart& part : extended.parts) {
     TESSERA_TRY(const tessera::Tile tile, tile_of(part.to, place));
     if (tile.boxes.empty() || tile.boxes[0].elements() == 0) continue;
-    // The part has the tile and the element in it for each dim with a halo, else the dim itself.
-    TESSERA_TRY(const tessera::Tile held, tile_of(extended.operand, place));
-    Index block = held.boxes[0].from;  // where the block begins
-    for (const Box& box : held.boxes) {
-      for (std::size_t d = 0; d < block.size(); ++d) block[d] = std::min(block[d], box.from[d]);
-    }
     std::vector<LocalBox> list;
     for (const Box& box : tile.boxes) {
       std::vector<LocalBox> plain;
@@ -138,23 +142,17 @@ Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place&
         add_plain(part.to.form(), piece, plain);
       }
       for (const LocalBox& local : plain) {
+        // The part has the tile and the element in it for each dim with a halo, else the dim
+        // itself.
         LocalBox whole;
         whole.first = local.first;
+        TESSERA_TRY(whole.box.from, element_of(extended, part, local.box.from));
+        whole.box.to = whole.box.from;
         std::size_t at = 0;
-        for (std::size_t d = 0; d < shape.rank(); ++d) {
-          if (extended.halos[d] == ops::Halo{}) {
-            whole.box.from.push_back(local.box.from[at]);
-            whole.box.to.push_back(local.box.to[at]);
-            whole.steps.push_back(local.steps[at]);
-            ++at;
-            continue;
-          }
-          const std::int64_t from = std::max<std::int64_t>(block[d] - extended.halos[d].before, 0) +
-                                    local.box.from[at + 1];
-          whole.box.from.push_back(from);
-          whole.box.to.push_back(from + local.box.to[at + 1] - local.box.from[at + 1]);
-          whole.steps.push_back(local.steps[at + 1]);
-          at += 2;
+        for (std::size_t d = 0; d < extended.halos.size(); ++d, ++at) {
+          if (!(extended.halos[d] == ops::Halo{})) ++at;
+          whole.box.to[d] += local.box.to[at] - local.box.from[at];
+          whole.steps.push_back(local.steps[at]);
         }
         list.push_back(std::move(whole));
       }

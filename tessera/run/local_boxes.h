@@ -31,8 +31,8 @@ struct Extended {
   std::vector<ops::Halo> halos;  ///< per dim
   std::vector<ops::HaloPart> parts;
 };
-/// What a place has there: its block with its halos, which is one box; none on places without a
-/// block.
+/// What a place has there: its block with its halos, which is one box; none on places without
+/// either.
 Result<std::vector<LocalBox>> local_boxes(const Extended& extended, const Place& place);
 
 }  // namespace tessera::run

@@ -195,5 +195,33 @@ TEST(Execution, ReadsOperandsWhereTheyAreIfItCan) {
   EXPECT_EQ(made->steps[0].results, (std::vector<BufferNumber>{2}));
 }
 
+/// x [5] in blocks of 2 leaves place 3 without a block. It computes y[6], which reads x[4].
+TEST(Execution, BringsHalosBehindTheLastBlock) {
+  graph::GraphBuilder builder("wide");
+  const graph::ValueId x = *builder.input("x", {1, 1, 5});
+  const graph::ValueId w = *builder.input("w", {1, 1, 3});
+  (void)builder.output(
+      *builder.add("conv", {x, w}, {{"pads", std::vector<std::int64_t>{2, 2}}}, "y"));
+  const graph::Graph graph = std::move(builder).finish();
+  const std::string blocks = "xf32, pyflame.Grid(1, 4, dim_to_pe=[-1, -1, 1], replicate=[0])>";
+  const std::string everywhere =
+      "tensor<1x1x3xf32, pyflame.Grid(1, 4, dim_to_pe=[-1, -1, -1], replicate=[0, 1])>";
+  const auto made = compile(graph, test::small_machine({1, 4}),
+                            {layout_of("tensor<1x1x5" + blocks), layout_of(everywhere),
+                             layout_of("tensor<1x1x7" + blocks)});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_NE(made->steps[0].inputs[0]->extended, nullptr);
+  test::NaiveTensor numbers{graph.values[0].type, {1, 2, 3, 4, 5}};
+  ThreadPool pool(2);
+  const auto device = device_for(*made, true);
+  const auto result = execute(
+      *made, **device,
+      {{"x", test::host_tensor(numbers)}, {"w", ones({*Shape::make({1, 1, 3}), DType::kF32})}},
+      pool);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(test::naive_of(result->outputs[0]).elements,
+            (std::vector<long double>{1, 3, 6, 9, 12, 9, 5}));
+}
+
 }  // namespace
 }  // namespace tessera::run
