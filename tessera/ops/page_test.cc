@@ -9,9 +9,11 @@
 #include "tessera/base/text.h"
 #include "tessera/graph/op.h"
 #include "tessera/graph/rules/rules.h"
+#include "tessera/ops/halo_exchange.h"
 #include "tessera/ops/propagate.h"
 #include "tessera/ops/rules/rules.h"
 #include "tessera/ops/shares.h"
+#include "tessera/reshard/reshard.h"
 #include "tessera/testing/ops/random_calls.h"
 #include "tessera/testing/pages/generated_page.h"
 
@@ -72,6 +74,30 @@ Result<std::vector<Layout>> layouts_after(const graph::Call& call,
   return answer.outputs;
 }
 
+/// What crosses links when every place gets its halos.
+Result<std::int64_t> bytes_of_halos(const Layout& operand, const std::vector<Halo>& halos) {
+  TESSERA_TRY(const std::vector<HaloPart> parts, halo_exchange(operand, halos));
+  std::int64_t bytes = 0;
+  for (const HaloPart& part : parts) {
+    TESSERA_TRY(const auto mesh, reshard::PhysicalMesh::around(part.from, part.to));
+    TESSERA_TRY(const auto move, reshard::Reshard::make(part.from, part.to, mesh));
+    TESSERA_TRY(const auto cost, reshard::cost_of(move));
+    bytes += cost.bytes;
+  }
+  return bytes;
+}
+
+/// Rows over 4 places: 3 boundaries, over each of which a row of 8 numbers goes both ways.
+TEST(OpsPage, HalosAreReshards) {
+  LayoutSpec spec = Layout::row_major(*Shape::make({16, 8}), DType::kF32)->spec();
+  spec.form.mesh = *Shape::make({4});
+  spec.form.folds = {{{Term{0, 1}}, 0, {{4, 4, Target::mesh(0), 1}, {1, 4, Target::memory(), 8}}},
+                     {{Term{1, 1}}, 0, {{1, 8, Target::memory(), 1}}}};
+  spec.slots.reset();
+  const Layout rows = *Layout::make(std::move(spec));
+  EXPECT_EQ(*bytes_of_halos(rows, {{1, 1}, {}}), 3 * 2 * 8 * 4);
+}
+
 TEST(OpsPage, ANodeIsAskedInOneCall) {
   const graph::TensorType type{*Shape::make({8, 8}), DType::kF32};
   const graph::TensorType* const types[] = {&type, &type};
@@ -120,7 +146,7 @@ TEST(OpsPage, SnippetsAreCodeOfThisFile) {
       }
     }
   }
-  EXPECT_EQ(snippets, 3);
+  EXPECT_EQ(snippets, 4);
 }
 
 TEST(OpsPage, ListsTheLoopsOfEveryOp) {
