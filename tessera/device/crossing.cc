@@ -13,7 +13,7 @@ namespace tessera::device {
 namespace {
 
 /// A place with the slots that it needs, by where it is on the machine.
-struct Spot {
+struct ActivePlace {
   std::int64_t outer = 0;  // all coordinates but the last two
   std::int64_t row = 0;
   std::int64_t col = 0;
@@ -22,28 +22,31 @@ struct Spot {
   CrossingPlace items;
 };
 
-bool same_row(const Spot& a, const Spot& b) { return a.outer == b.outer && a.row == b.row; }
+bool same_row(const ActivePlace& a, const ActivePlace& b) {
+  return a.outer == b.outer && a.row == b.row;
+}
 
 /// Places [first, first + cols) of several rows.
 struct Rectangle {
-  std::vector<std::size_t> rows;  // the index of the first spot of each
+  std::vector<std::size_t> rows;  // the index of the first place of each
   std::size_t cols = 0;
 };
 
-std::vector<Rectangle> rectangles_of(const std::vector<Spot>& spots) {
+std::vector<Rectangle> rectangles_of(const std::vector<ActivePlace>& places) {
   std::vector<Rectangle> found;
   using Key = std::tuple<std::int64_t, std::int64_t, std::size_t, std::int64_t>;
   std::map<Key, std::size_t> open;  // by outer, first column, columns, slots
-  for (std::size_t from = 0; from < spots.size();) {
+  for (std::size_t from = 0; from < places.size();) {
     std::size_t end = from + 1;
-    while (end < spots.size() && same_row(spots[from], spots[end]) &&
-           spots[end].col == spots[end - 1].col + 1 && spots[end].slots == spots[from].slots) {
+    while (end < places.size() && same_row(places[from], places[end]) &&
+           places[end].col == places[end - 1].col + 1 && places[end].slots == places[from].slots) {
       ++end;
     }
-    const Spot& spot = spots[from];
+    const ActivePlace& active = places[from];
     const auto [entry, is_new] =
-        open.try_emplace(Key{spot.outer, spot.col, end - from, spot.slots}, found.size());
-    const bool continues = !is_new && spots[found[entry->second].rows.back()].row + 1 == spot.row;
+        open.try_emplace(Key{active.outer, active.col, end - from, active.slots}, found.size());
+    const bool continues =
+        !is_new && places[found[entry->second].rows.back()].row + 1 == active.row;
     if (!continues) {
       entry->second = found.size();
       found.push_back({{}, end - from});
@@ -71,19 +74,19 @@ class Chunker {
       : crossing_(crossing), device_(device), buffer_(buffer), block_bytes_(block_bytes) {}
 
   Status run() {
-    TESSERA_CHECK_OK(find_spots());
-    const std::vector<Rectangle> rectangles = rectangles_of(spots_);
+    TESSERA_CHECK_OK(find_active_places());
+    const std::vector<Rectangle> rectangles = rectangles_of(active_);
     crossing_.rectangles = static_cast<std::int64_t>(rectangles.size());
     for (const Rectangle& rectangle : rectangles) {
       const std::size_t first = crossing_.places.size();
       bool has_gaps = false;
       for (const std::size_t row : rectangle.rows) {
         for (std::size_t c = 0; c < rectangle.cols; ++c) {
-          crossing_.places.push_back(spots_[row + c].items);
-          has_gaps = has_gaps || spots_[row + c].has_gaps;
+          crossing_.places.push_back(active_[row + c].items);
+          has_gaps = has_gaps || active_[row + c].has_gaps;
         }
       }
-      const std::int64_t slots = spots_[rectangle.rows.front()].slots;
+      const std::int64_t slots = active_[rectangle.rows.front()].slots;
       divide(first, rectangle, slots, has_gaps);
     }
     for (const Chunk& chunk : crossing_.chunks) crossing_.wire_bytes += crossing_.bytes(chunk);
@@ -91,8 +94,8 @@ class Chunker {
   }
 
  private:
-  /// One spot for each place that has copies or fills.
-  Status find_spots() {
+  /// One entry for each place that has copies or fills.
+  Status find_active_places() {
     const bool to_device = crossing_.direction == Direction::kToDevice;
     const std::vector<Copy>& copies = crossing_.list.copies;
     const std::vector<SlotFill>& fills = crossing_.list.fills;
@@ -102,31 +105,31 @@ class Chunker {
     std::size_t c = 0;
     std::size_t f = 0;
     while (c < copies.size() || f < fills.size()) {
-      Spot spot;
-      spot.items.place = c == copies.size()  ? fills[f].place
-                         : f == fills.size() ? place_of(copies[c])
-                                             : std::min(place_of(copies[c]), fills[f].place);
-      spot.items.first_copy = static_cast<std::uint32_t>(c);
-      spot.items.first_fill = static_cast<std::uint32_t>(f);
+      ActivePlace active;
+      active.items.place = c == copies.size()  ? fills[f].place
+                           : f == fills.size() ? place_of(copies[c])
+                                               : std::min(place_of(copies[c]), fills[f].place);
+      active.items.first_copy = static_cast<std::uint32_t>(c);
+      active.items.first_fill = static_cast<std::uint32_t>(f);
       std::int64_t elements = 0;
       const auto add = [&](const SlotBox& box) {
         std::int64_t low = 0;
         std::int64_t high = 0;
         elements += box.elements();
-        if (reach_of(box, low, high)) spot.slots = std::max(spot.slots, high + 1);
+        if (reach_of(box, low, high)) active.slots = std::max(active.slots, high + 1);
       };
-      for (; c < copies.size() && place_of(copies[c]) == spot.items.place; ++c) {
+      for (; c < copies.size() && place_of(copies[c]) == active.items.place; ++c) {
         add(slots_of(crossing_, copies[c]));
-        ++spot.items.copies;
+        ++active.items.copies;
       }
-      for (; f < fills.size() && fills[f].place == spot.items.place; ++f) {
+      for (; f < fills.size() && fills[f].place == active.items.place; ++f) {
         add(slots_of(crossing_, fills[f]));
-        ++spot.items.fills;
+        ++active.items.fills;
       }
       const std::int64_t cell = grain();
-      spot.slots = std::min(buffer_.placement.slots(), (spot.slots + cell - 1) / cell * cell);
-      spot.has_gaps = elements < spot.slots;
-      spots_.push_back(spot);
+      active.slots = std::min(buffer_.placement.slots(), (active.slots + cell - 1) / cell * cell);
+      active.has_gaps = elements < active.slots;
+      active_.push_back(active);
     }
     return locate();
   }
@@ -140,7 +143,7 @@ class Chunker {
   Status locate() {
     const Machine& machine = device_.machine();
     if (machine.memory[buffer_.space].owner != target::MemorySpace::Owner::kPlace) {
-      for (Spot& spot : spots_) spot.col = spot.items.place;
+      for (ActivePlace& active : active_) active.col = active.items.place;
       return ok_status();
     }
     TESSERA_TRY(const reshard::PhysicalMesh parts, parts_of(machine));
@@ -148,13 +151,13 @@ class Chunker {
     const Shape mesh = machine.shape();
     const std::int64_t cols = mesh.extents().back();
     const std::int64_t rows = mesh.rank() > 1 ? mesh[mesh.rank() - 2] : 1;
-    for (Spot& spot : spots_) {
-      const std::int64_t part = places.part(spot.items.place);
-      spot.col = part % cols;
-      spot.row = part / cols % rows;
-      spot.outer = part / cols / rows * places.layers() + places.layer(spot.items.place);
+    for (ActivePlace& active : active_) {
+      const std::int64_t part = places.part(active.items.place);
+      active.col = part % cols;
+      active.row = part / cols % rows;
+      active.outer = part / cols / rows * places.layers() + places.layer(active.items.place);
     }
-    std::sort(spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) {
+    std::sort(active_.begin(), active_.end(), [](const ActivePlace& a, const ActivePlace& b) {
       return std::tie(a.outer, a.row, a.col) < std::tie(b.outer, b.row, b.col);
     });
     return ok_status();
@@ -268,7 +271,7 @@ class Chunker {
   const Device& device_;
   const BufferFacts& buffer_;
   const std::int64_t block_bytes_;
-  std::vector<Spot> spots_;
+  std::vector<ActivePlace> active_;
 };
 
 /// The same positions with elements of one byte, which have addresses.

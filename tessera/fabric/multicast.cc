@@ -109,7 +109,7 @@ class Trees {
 
  private:
   void add(const Multicast& multicast, const Mechanism& mechanism, bool cuts);
-  const Spot& spot(std::int32_t place) const {
+  const DeviceRouter& router_of(std::int32_t place) const {
     return parts_.places[static_cast<std::size_t>(place)];
   }
   std::int64_t packets(std::int64_t transaction) const {
@@ -130,7 +130,7 @@ class Trees {
 void Trees::add(const Multicast& multicast, const Mechanism& mechanism, bool cuts) {
   if (multicast.receivers.empty() || multicast.bytes == 0) return;
   const bool linked = mechanism.name == kLinked;
-  const Spot source = spot(multicast.source);
+  const DeviceRouter source = router_of(multicast.source);
   std::int64_t transactions = multicast.transactions;
   if (cuts) transactions = std::max(transactions, packets(multicast.bytes));
   const auto n = static_cast<double>(transactions);
@@ -141,7 +141,7 @@ void Trees::add(const Multicast& multicast, const Mechanism& mechanism, bool cut
   std::int64_t there = 0;
   routers_.clear();
   for (const std::int32_t receiver : multicast.receivers) {
-    const std::int32_t router = spot(receiver).router;
+    const std::int32_t router = router_of(receiver).router;
     routers_.push_back(router);
     const std::int64_t out = own_.distance(source.router, router);
     const std::int64_t back = answered

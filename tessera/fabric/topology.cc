@@ -61,11 +61,11 @@ std::string port_name(const Topology& topology, std::int64_t port) {
   if (parts.is_place(endpoint) || parts.memory(endpoint).ports() == 1) return name;
   const MemoryEnd& end = parts.memory(endpoint);
   const std::int64_t number = port - end.first_port;
-  const Spot& spot =
+  const DeviceRouter& reached =
       parts.alternatives[end.first + static_cast<std::size_t>(number / end.port_devices)];
   std::vector<std::int64_t> at;
   if (end.port_devices > 1) at = coordinates(parts.device_extents, number % end.port_devices);
-  const std::vector<std::int64_t> router = coordinates(parts.router_extents, spot.router);
+  const std::vector<std::int64_t> router = coordinates(parts.router_extents, reached.router);
   at.insert(at.end(), router.begin(), router.end());
   return cat(name, " at router ", bracketed(at));
 }

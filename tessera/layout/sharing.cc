@@ -241,8 +241,8 @@ class SumSet {
 /// Places and slots as one number: place·slots + slot.
 struct Key {
   std::int64_t slots;
-  std::int64_t operator()(const Position& spot) const {
-    return (Position{0, spot.place} * slots + Position{0, spot.slot}).slot;
+  std::int64_t operator()(const Position& position) const {
+    return (Position{0, position.place} * slots + Position{0, position.slot}).slot;
   }
 };
 

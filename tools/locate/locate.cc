@@ -78,38 +78,38 @@ std::string content_text(const SlotContent& content) {
 
 /// The first place and the slot of an element. Placement::locate is not used because it lists every
 /// replica, of which there may be many.
-struct FirstSpot {
+struct FirstPosition {
   const Form* form = nullptr;
   Place place;
   std::int64_t slot = 0;
 };
 
-FirstSpot first_spot(const Placement& placement, const Index& index) {
-  FirstSpot spot;
+FirstPosition first_position(const Placement& placement, const Index& index) {
+  FirstPosition position;
   const auto [form, local] = placement.form_at(index);
-  spot.form = form;
-  form->evaluate(local, spot.place, spot.slot);
-  return spot;
+  position.form = form;
+  form->evaluate(local, position.place, position.slot);
+  return position;
 }
 
 Status locate_index(const Placement& placement, const Index& index, const PlaceWriter& writer,
                     Console& console) {
   TESSERA_CHECK_OK(check_index(placement.shape(), index));
-  const FirstSpot spot = first_spot(placement, index);
-  const std::optional<std::int64_t> byte = placement.atom().byte_of(spot.slot);
+  const FirstPosition position = first_position(placement, index);
+  const std::optional<std::int64_t> byte = placement.atom().byte_of(position.slot);
   if (console.json) {
     std::string line = cat("{", sharing_field(placement), "\"index\":");
     append_numbers(line, index);
     line += ',';
-    writer.places_json(*spot.form, spot.place, line);
-    line +=
-        cat(",\"slot\":", spot.slot, ",\"byte\":", byte ? std::to_string(*byte) : "null", "}\n");
+    writer.places_json(*position.form, position.place, line);
+    line += cat(",\"slot\":", position.slot, ",\"byte\":", byte ? std::to_string(*byte) : "null",
+                "}\n");
     console.out << line;
     return ok_status();
   }
   console.out << sharing_warning(placement, console.terminal) << "element " << bracketed(index)
-              << " is on place " << writer.places_text(*spot.form, spot.place) << ", in slot "
-              << spot.slot
+              << " is on place " << writer.places_text(*position.form, position.place)
+              << ", in slot " << position.slot
               << (byte ? cat(" (byte ", *byte, ")") : " (inside a block-float tile, so no byte)")
               << '\n';
   return ok_status();
@@ -182,7 +182,7 @@ class ElementList {
 /// The elements of boxes: listed box by box, and printed in row-major order.
 Status list_pieces(const Placement& placement, ElementList& list) {
   struct Listed {
-    Position spot;
+    Position position;
     std::size_t piece = 0;
   };
   std::vector<Listed> listed(static_cast<std::size_t>(placement.shape().elements()));
@@ -200,7 +200,7 @@ Status list_pieces(const Placement& placement, ElementList& list) {
   Index index(placement.shape().rank(), 0);
   for (const Listed& one : listed) {
     const Form& form = *pieces[one.piece].form;
-    list.add(index, form, form.mesh.delinear(one.spot.place), one.spot.slot);
+    list.add(index, form, form.mesh.delinear(one.position.place), one.position.slot);
     placement.shape().next(index);
   }
   return ok_status();
@@ -214,8 +214,8 @@ Status locate_all(const Placement& placement, const PlaceWriter& writer, Console
     TESSERA_CHECK_OK(for_each_row(form, [&](const Row& row) {
       Index index = row.index;
       for (const Position& offset : row.offsets) {
-        const Position spot = row.base + offset;
-        list.add(index, form, form.mesh.delinear(spot.place), spot.slot);
+        const Position position = row.base + offset;
+        list.add(index, form, form.mesh.delinear(position.place), position.slot);
         if (row.dim >= 0) ++index[static_cast<std::size_t>(row.dim)];
       }
     }));

@@ -214,12 +214,13 @@ void add_alternatives(const std::vector<Place>& at, Topology::Parts& parts) {
   const std::size_t inner = parts.router_extents.size();
   for (const Place& place : at) {
     const std::size_t outer = place.size() - inner;
-    Spot spot{-1, 0};
+    DeviceRouter alternative{-1, 0};
     if (place.size() > inner) {
-      spot.device = static_cast<std::int32_t>(row_major(parts.device_extents, place.data()));
+      alternative.device = static_cast<std::int32_t>(row_major(parts.device_extents, place.data()));
     }
-    spot.router = static_cast<std::int32_t>(row_major(parts.router_extents, place.data() + outer));
-    parts.alternatives.push_back(spot);
+    alternative.router =
+        static_cast<std::int32_t>(row_major(parts.router_extents, place.data() + outer));
+    parts.alternatives.push_back(alternative);
   }
 }
 
@@ -279,7 +280,7 @@ void add_pair_tables(Topology::Parts& parts) {
       [&](const InnerNetwork& inner) { return PairTable::fits(inner.grid, parts.devices); });
   if (!any) return;
   std::vector<PairTable::End> ends;
-  for (const Spot& spot : parts.places) ends.push_back({spot.device, spot.router});
+  for (const DeviceRouter& place : parts.places) ends.push_back({place.device, place.router});
   for (const MemoryEnd& end : parts.memories) {
     if (end.ports() != 1) break;
     const std::int64_t device = std::max(end.device, 0);

@@ -27,8 +27,8 @@ struct ChosenLinks {
 DeviceRoute walked(const Topology::Parts& parts, const ChosenLinks& chosen, std::int64_t from,
                    std::int64_t to) {
   DeviceRoute route;
-  const Spot first{static_cast<std::int32_t>(from), 0};
-  const Spot last{static_cast<std::int32_t>(to), 0};
+  const DeviceRouter first{static_cast<std::int32_t>(from), 0};
+  const DeviceRouter last{static_cast<std::int32_t>(to), 0};
   walk_route(
       parts, chosen, first, last,
       [&](std::int64_t device, std::int64_t a, std::int64_t b) {

@@ -22,22 +22,22 @@ class Gateways {
         next_(number + 1 < parts.outer.size() ? &parts.outer[number + 1] : nullptr),
         next_extents_(machine.mesh[number + 1].router_extents()) {}
 
-  Result<std::vector<Spot>> find() const {
+  Result<std::vector<DeviceRouter>> find() const {
     const std::size_t axes = outer_.grid.all_to_all ? 1 : outer_.grid.axes.size();
-    std::vector<Spot> spots(axes * 2 * static_cast<std::size_t>(outer_.parallel));
-    for (std::size_t slot = 0; slot < spots.size(); ++slot) {
+    std::vector<DeviceRouter> gateways(axes * 2 * static_cast<std::size_t>(outer_.parallel));
+    for (std::size_t slot = 0; slot < gateways.size(); ++slot) {
       const std::size_t direction = slot / static_cast<std::size_t>(outer_.parallel);
       const std::size_t axis = axis_of(direction / 2);
-      Result<Spot> found = spot(axis, direction % 2 == 0 ? Way::kUp : Way::kDown,
-                                slot % static_cast<std::size_t>(outer_.parallel));
+      Result<DeviceRouter> found = router_of(axis, direction % 2 == 0 ? Way::kUp : Way::kDown,
+                                             slot % static_cast<std::size_t>(outer_.parallel));
       if (!found && level_needs(direction / 2)) return found.error();
-      spots[slot] = found ? *found : kUnknown;
+      gateways[slot] = found ? *found : kUnknown;
     }
-    return spots;
+    return gateways;
   }
 
  private:
-  static constexpr Spot kUnknown{-1, -1};
+  static constexpr DeviceRouter kUnknown{-1, -1};
 
   /// The axis whose gateways describe axis `number` of the grid.
   std::size_t axis_of(std::size_t number) const {
@@ -50,7 +50,7 @@ class Gateways {
     return outer_.grid.all_to_all || outer_.grid.axes[number].extent > 1;
   }
 
-  Result<Spot> spot(std::size_t axis, Way way, std::size_t link) const {
+  Result<DeviceRouter> router_of(std::size_t axis, Way way, std::size_t link) const {
     const auto found =
         std::find_if(level_.gateways.begin(), level_.gateways.end(), [&](const Gateway& gateway) {
           return gateway.axis == static_cast<std::int64_t>(axis) && gateway.way == way;
@@ -61,16 +61,16 @@ class Gateways {
       return not_described(machine_, cat("where ", where));
     }
     const std::int64_t router = row_major(next_extents_, found->routers[link].data());
-    if (next_ == nullptr) return Spot{0, static_cast<std::int32_t>(router)};
+    if (next_ == nullptr) return DeviceRouter{0, static_cast<std::int32_t>(router)};
     // A place of the next level, which the link enters as that level's links of the same direction.
     const std::size_t axes = next_->gateways.size() / static_cast<std::size_t>(next_->parallel * 2);
-    const Spot inner = axes == 0
-                           ? kUnknown
-                           : next_->gateway(static_cast<std::int64_t>(axis % axes), way == Way::kUp,
-                                            static_cast<std::int64_t>(link) % next_->parallel);
+    const DeviceRouter inner =
+        axes == 0 ? kUnknown
+                  : next_->gateway(static_cast<std::int64_t>(axis % axes), way == Way::kUp,
+                                   static_cast<std::int64_t>(link) % next_->parallel);
     if (inner == kUnknown) return not_described(machine_, cat("at which router ", where));
-    return Spot{static_cast<std::int32_t>(router * next_->inner_devices + inner.device),
-                inner.router};
+    return DeviceRouter{static_cast<std::int32_t>(router * next_->inner_devices + inner.device),
+                        inner.router};
   }
 
   const Machine& machine_;
@@ -96,8 +96,8 @@ std::int64_t row_major(const std::vector<std::int64_t>& extents, const std::int6
   return number;
 }
 
-Result<std::vector<Spot>> gateways_of(const Machine& machine, std::size_t level,
-                                      const Topology::Parts& parts) {
+Result<std::vector<DeviceRouter>> gateways_of(const Machine& machine, std::size_t level,
+                                              const Topology::Parts& parts) {
   return Gateways(machine, level, parts).find();
 }
 

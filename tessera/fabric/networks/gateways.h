@@ -20,7 +20,7 @@ std::int64_t row_major(const std::vector<std::int64_t>& extents, const std::int6
 
 /// OuterLevel::gateways of one level, once those of the levels further in are known. kNotSupported
 /// if the machine does not say where links that routes take meet the routers of a device.
-Result<std::vector<Spot>> gateways_of(const Machine& machine, std::size_t level,
-                                      const Topology::Parts& parts);
+Result<std::vector<DeviceRouter>> gateways_of(const Machine& machine, std::size_t level,
+                                              const Topology::Parts& parts);
 
 }  // namespace tessera::fabric

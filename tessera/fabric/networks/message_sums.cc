@@ -122,7 +122,7 @@ bool MessageSums::add_route(const Message& message, std::int64_t wire_there, Tot
   return true;
 }
 
-bool MessageSums::add_between_devices(const Message& message, Spot first, Spot last,
+bool MessageSums::add_between_devices(const Message& message, DeviceRouter first, DeviceRouter last,
                                       std::int64_t wire_there, Totals& totals) {
   if (!parts.device_routes.present()) return add_walked(message, first, last, wire_there, totals);
   const InnerNetwork& own = parts.inner[static_cast<std::size_t>(network)];
@@ -187,8 +187,8 @@ bool MessageSums::add_device_routes() {
 }
 
 /// For machines of so many devices that no routes between them are stored.
-bool MessageSums::add_walked(const Message& message, Spot first, Spot last, std::int64_t wire_there,
-                             Totals& totals) {
+bool MessageSums::add_walked(const Message& message, DeviceRouter first, DeviceRouter last,
+                             std::int64_t wire_there, Totals& totals) {
   const EndPair pair{message.source, message.destination};
   const RouteCycles cycles = cycles_of(parts.hop_cycles(network, pair, first, last),
                                        parts.hop_cycles(network, pair, last, first));

@@ -145,10 +145,10 @@ struct MessageSums {
   bool add_message(const Message& message, bool reads, Totals& totals);
   void add_plain();
   bool add_route(const Message& message, std::int64_t wire_there, Totals& totals);
-  bool add_between_devices(const Message& message, Spot first, Spot last, std::int64_t wire_there,
-                           Totals& totals);
-  bool add_walked(const Message& message, Spot first, Spot last, std::int64_t wire_there,
-                  Totals& totals);
+  bool add_between_devices(const Message& message, DeviceRouter first, DeviceRouter last,
+                           std::int64_t wire_there, Totals& totals);
+  bool add_walked(const Message& message, DeviceRouter first, DeviceRouter last,
+                  std::int64_t wire_there, Totals& totals);
   /// Of one route, from the hop cycles between its routers.
   RouteCycles cycles_of(double there, double back) const;
   bool add_device_routes();

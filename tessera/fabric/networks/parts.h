@@ -16,10 +16,10 @@ namespace tessera::fabric {
 
 /// A router of a device. In an alternative of a shared memory, device -1 is that of the other
 /// endpoint.
-struct Spot {
+struct DeviceRouter {
   std::int32_t device = 0;
   std::int32_t router = 0;
-  friend bool operator==(const Spot&, const Spot&) = default;
+  friend bool operator==(const DeviceRouter&, const DeviceRouter&) = default;
 };
 
 /// The coordinates of a router, where there are at most two axes; of one axis: {0, col}.
@@ -64,11 +64,11 @@ struct OuterLevel {
   std::size_t axes_outside = 0;  ///< of the levels further out
   /// For each axis, direction (up, down) and parallel link: the router that it begins or ends at,
   /// with its device among those of the place.
-  std::vector<Spot> gateways;
+  std::vector<DeviceRouter> gateways;
 
   /// Places of this level and those outside it: device / inner_devices.
   std::int64_t place_of(std::int64_t device) const { return device / inner_devices; }
-  const Spot& gateway(std::int64_t axis, bool up, std::int64_t link_number) const {
+  const DeviceRouter& gateway(std::int64_t axis, bool up, std::int64_t link_number) const {
     return gateways[static_cast<std::size_t>((axis * 2 + (up ? 0 : 1)) * parallel + link_number)];
   }
 };
@@ -90,8 +90,8 @@ struct MemoryEnd {
 /// The routers between which a message travels, and its ports there: numbers from 0 to
 /// Parts::ports, the same for every network.
 struct RouteEnds {
-  Spot first;
-  Spot last;
+  DeviceRouter first;
+  DeviceRouter last;
   std::int64_t port_out = 0;
   std::int64_t port_in = 0;
 };
@@ -104,10 +104,10 @@ struct Topology::Parts {
   Shape shape;                               ///< of all places
   std::vector<std::int64_t> device_extents;  ///< of all outer levels
   std::vector<std::int64_t> router_extents;  ///< of the innermost level
-  std::vector<Spot> places;
+  std::vector<DeviceRouter> places;
   std::vector<MemoryEnd> memories;  ///< endpoints after the places
   std::int64_t ports = 0;           ///< one per place, then those of the memories
-  std::vector<Spot> alternatives;
+  std::vector<DeviceRouter> alternatives;
   std::vector<std::string> memory_names;     ///< of Machine::memory
   std::vector<std::int64_t> first_endpoint;  ///< of each memory; -1 where it is not reached
   std::vector<std::int64_t> banks;           ///< of each memory, on one device; 0 unless per bank
@@ -133,9 +133,10 @@ struct Topology::Parts {
   std::int64_t endpoint_of_port(std::int64_t port) const;
   /// The nearest of all alternatives.
   RouteEnds route_ends(std::int64_t network, std::int64_t from, std::int64_t to) const;
-  std::int64_t distance(std::int64_t network, EndPair pair, Spot from, Spot to) const;
+  std::int64_t distance(std::int64_t network, EndPair pair, DeviceRouter from,
+                        DeviceRouter to) const;
   /// Σ of hop cycles between two routers, without ports.
-  double hop_cycles(std::int64_t network, EndPair pair, Spot from, Spot to) const;
+  double hop_cycles(std::int64_t network, EndPair pair, DeviceRouter from, DeviceRouter to) const;
 };
 
 /// The parts of a route: calls segment(device, from router, to router) for each part inside a
@@ -150,7 +151,7 @@ class RouteWalk {
       : parts_(parts), pair_(pair), segment_(segment), link_(link) {}
 
   /// Moves to `to`, which differs from `from` only in `level` and further in.
-  void go(std::size_t level, Spot from, Spot to) const {
+  void go(std::size_t level, DeviceRouter from, DeviceRouter to) const {
     if (level == parts_.outer.size()) {
       segment_(from.device, from.router, to.router);
       return;
@@ -172,7 +173,8 @@ class RouteWalk {
   }
 
  private:
-  static Spot absolute(const OuterLevel& outer, std::int64_t place, const Spot& gateway) {
+  static DeviceRouter absolute(const OuterLevel& outer, std::int64_t place,
+                               const DeviceRouter& gateway) {
     return {static_cast<std::int32_t>(place * outer.inner_devices + gateway.device),
             gateway.router};
   }
@@ -184,7 +186,7 @@ class RouteWalk {
 };
 
 template <typename Pair, typename Segment, typename Link>
-void walk_route(const Topology::Parts& parts, const Pair& pair, Spot from, Spot to,
+void walk_route(const Topology::Parts& parts, const Pair& pair, DeviceRouter from, DeviceRouter to,
                 const Segment& segment, const Link& link) {
   RouteWalk<Pair, Segment, Link>(parts, pair, segment, link).go(0, from, to);
 }

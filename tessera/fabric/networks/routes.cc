@@ -10,7 +10,7 @@ namespace {
 
 /// The alternatives of one endpoint; a place has one.
 struct Alternatives {
-  const Spot* first = nullptr;
+  const DeviceRouter* first = nullptr;
   std::size_t count = 0;
   std::int32_t device = -1;  ///< of a bank, whose alternatives name none
   std::int64_t first_port = 0;
@@ -18,18 +18,18 @@ struct Alternatives {
 
   static Alternatives of(const Topology::Parts& parts, std::int64_t endpoint) {
     if (parts.is_place(endpoint)) {
-      const Spot& spot = parts.places[static_cast<std::size_t>(endpoint)];
-      return {&spot, 1, spot.device, endpoint, 1};
+      const DeviceRouter& place = parts.places[static_cast<std::size_t>(endpoint)];
+      return {&place, 1, place.device, endpoint, 1};
     }
     const MemoryEnd& end = parts.memory(endpoint);
     return {parts.alternatives.data() + end.first, end.count, end.device, end.first_port,
             end.port_devices};
   }
   /// Alternative `number`; -1 for the device where it depends on the other endpoint.
-  Spot spot(std::size_t number) const {
+  DeviceRouter router(std::size_t number) const {
     return {device >= 0 ? device : first[number].device, first[number].router};
   }
-  std::int64_t port(std::size_t number, const Spot& at) const {
+  std::int64_t port(std::size_t number, const DeviceRouter& at) const {
     return first_port + static_cast<std::int64_t>(number) * port_devices +
            (port_devices > 1 ? at.device : 0);
   }
@@ -57,8 +57,8 @@ RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
   std::int64_t fewest = INT64_MAX;
   for (std::size_t s = 0; s < sources.count; ++s) {
     for (std::size_t e = 0; e < ends.count; ++e) {
-      Spot source = sources.spot(s);
-      Spot end = ends.spot(e);
+      DeviceRouter source = sources.router(s);
+      DeviceRouter end = ends.router(e);
       if (source.device < 0) source.device = end.device < 0 ? 0 : end.device;
       if (end.device < 0) end.device = source.device;
       const RouteEnds found{source, end, sources.port(s, source), ends.port(e, end)};
@@ -74,8 +74,8 @@ RouteEnds Topology::Parts::route_ends(std::int64_t network, std::int64_t from,
   return best;
 }
 
-std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot from,
-                                       Spot to) const {
+std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, DeviceRouter from,
+                                       DeviceRouter to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   if (from.device == to.device) return own.distance(from.router, to.router);
   if (device_routes.present()) {
@@ -92,7 +92,8 @@ std::int64_t Topology::Parts::distance(std::int64_t network, EndPair pair, Spot 
   return steps;
 }
 
-double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, Spot from, Spot to) const {
+double Topology::Parts::hop_cycles(std::int64_t network, EndPair pair, DeviceRouter from,
+                                   DeviceRouter to) const {
   const InnerNetwork& own = inner[static_cast<std::size_t>(network)];
   std::int64_t steps = 0;
   double between_devices = 0;

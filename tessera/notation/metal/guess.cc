@@ -148,12 +148,12 @@ std::vector<std::int64_t> shard_candidates(const Lines& lines, const MetalFrame&
   if (frame.grid[axis] == 1) return {whole};
   MetalFrame unit = frame;  // one step of a place counts 1, without the position inside
   unit.shard.assign(frame.shard.size(), 1);
-  const auto inside = [&](Position spot) {
-    const Result<std::vector<std::int64_t>> steps = coordinates({0, spot.slot}, unit);
+  const auto inside = [&](Position position) {
+    const Result<std::vector<std::int64_t>> steps = coordinates({0, position.slot}, unit);
     return steps ? (*steps)[axis] : 0;
   };
-  const auto away = [&](Position spot) {
-    const Result<std::vector<std::int64_t>> steps = coordinates({spot.place, 0}, unit);
+  const auto away = [&](Position position) {
+    const Result<std::vector<std::int64_t>> steps = coordinates({position.place, 0}, unit);
     return steps ? (*steps)[axis] : 0;
   };
   std::vector<std::int64_t> found;

@@ -29,9 +29,10 @@ struct MetalFrame {
   Atom element;
 };
 
-/// The coordinate of a spot, or of the difference of two spots, along each line: shard·place +
-/// position inside. A step that is negative in place or slot is the negative of the opposite step.
-Result<std::vector<std::int64_t>> coordinates(Position spot, const MetalFrame& frame);
+/// The coordinate of a position, or of the difference of two positions, along each line:
+/// shard·place + position inside. A step that is negative in place or slot is the negative of the
+/// opposite step.
+Result<std::vector<std::int64_t>> coordinates(Position position, const MetalFrame& frame);
 
 /// The largest value of a canonical line.
 std::int64_t last_value(const Lines& lines, const Line& line);

@@ -27,13 +27,14 @@ Coordinates digits_of(std::int64_t number, const std::vector<std::int64_t>& radi
 
 }  // namespace
 
-Result<Coordinates> coordinates(Position spot, const MetalFrame& frame) {
+Result<Coordinates> coordinates(Position position, const MetalFrame& frame) {
   const std::size_t rank = frame.grid.size();
-  if (spot.place == INT64_MIN || spot.slot == INT64_MIN) {
+  if (position.place == INT64_MIN || position.slot == INT64_MIN) {
     return Error{ErrorCode::kOverflow, "a step of a line"};
   }
-  const Coordinates place = digits_of(spot.place < 0 ? -spot.place : spot.place, frame.grid);
-  const std::int64_t slot = spot.slot < 0 ? -spot.slot : spot.slot;
+  const Coordinates place =
+      digits_of(position.place < 0 ? -position.place : position.place, frame.grid);
+  const std::int64_t slot = position.slot < 0 ? -position.slot : position.slot;
   const Coordinates atom = digits_of(slot / frame.element.elements(), frame.atoms);
   const std::int64_t inside = slot % frame.element.elements();
   Coordinates steps(rank, 0);
@@ -42,8 +43,8 @@ Result<Coordinates> coordinates(Position spot, const MetalFrame& frame) {
     if (axis + 1 == rank) local += inside % frame.element.cols;
     if (axis + 2 == rank) local += inside / frame.element.cols;
     const Checked away = Checked(place[axis]) * frame.shard[axis];
-    TESSERA_TRY(steps[axis], ((spot.place < 0 ? Checked(0) - away : away) +
-                              (spot.slot < 0 ? Checked(0) - local : local))
+    TESSERA_TRY(steps[axis], ((position.place < 0 ? Checked(0) - away : away) +
+                              (position.slot < 0 ? Checked(0) - local : local))
                                  .value("a step of a line"));
   }
   return steps;
