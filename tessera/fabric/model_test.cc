@@ -11,6 +11,7 @@
 
 #include "tessera/fabric/packets.h"
 #include "tessera/fabric/topology.h"
+#include "tessera/testing/fabric/model_errors.h"
 #include "tessera/testing/fabric/realistic_moves.h"
 
 /// network_cost against the packets: how far the formula is from what it estimates.
@@ -19,27 +20,10 @@ namespace {
 
 using test::Dice;
 using test::MoveMachine;
+using test::print_error_row;
+using test::quantile;
 
 constexpr int kMoves = 300;
-
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
-
-/// One row of the table in docs/fabric.md.
-void print_row(std::string_view name, const std::vector<double>& errors) {
-  std::vector<double> sizes;
-  double sum = 0;
-  for (const double error : errors) {
-    sizes.push_back(std::fabs(error));
-    sum += error;
-  }
-  std::printf("| %.*s | %zu | %.1f %% | %.1f %% | %.1f %% | %+.1f %% |\n",
-              static_cast<int>(name.size()), name.data(), errors.size(), 100 * quantile(sizes, 0.5),
-              100 * quantile(sizes, 0.9), 100 * quantile(sizes, 1),
-              100 * sum / static_cast<double>(errors.size()));
-}
 
 TEST(CostModel, IsCloseToSimulatedPackets) {
   std::printf("| machine or pattern | moves | median | 90 %% | largest | mean |\n");
@@ -63,11 +47,11 @@ TEST(CostModel, IsCloseToSimulatedPackets) {
       sizes.push_back(std::fabs(errors.back()));
       by_pattern[move.pattern].push_back(errors.back());
     }
-    print_row(test::machine_name(kind), errors);
+    print_error_row(test::machine_name(kind), errors);
     EXPECT_LT(quantile(sizes, 0.5), 0.05) << test::machine_name(kind);
     EXPECT_LT(quantile(sizes, 0.9), 0.15) << test::machine_name(kind);
   }
-  for (const auto& [pattern, errors] : by_pattern) print_row(pattern, errors);
+  for (const auto& [pattern, errors] : by_pattern) print_error_row(pattern, errors);
 }
 
 /// Why processors take their messages with a stride: all to all, 4 KB each.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/testing/fabric/model_errors.h"
 #include "tessera/testing/fabric/naive_network.h"
 #include "tessera/testing/fabric/network_machines.h"
 #include "tessera/testing/fabric/noc_machines.h"
@@ -25,6 +26,8 @@ using test::Dice;
 using test::MoveMachine;
 using test::NaiveNetwork;
 using test::NetworkCase;
+using test::print_error_row;
+using test::quantile;
 
 Machine with_multicasts(Machine machine) {
   target::MeshLevel& level = machine.mesh.back();
@@ -271,25 +274,6 @@ INSTANTIATE_TEST_SUITE_P(All, MulticastPacketLaws, testing::ValuesIn(test::kNetw
                            return name;
                          });
 
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
-
-/// One row of the table in docs/fabric.md.
-void print_row(std::string_view name, const std::vector<double>& errors) {
-  std::vector<double> sizes;
-  double sum = 0;
-  for (const double error : errors) {
-    sizes.push_back(std::fabs(error));
-    sum += error;
-  }
-  std::printf("| %.*s | %zu | %.1f %% | %.1f %% | %.1f %% | %+.1f %% |\n",
-              static_cast<int>(name.size()), name.data(), errors.size(), 100 * quantile(sizes, 0.5),
-              100 * quantile(sizes, 0.9), 100 * quantile(sizes, 1),
-              100 * sum / static_cast<double>(errors.size()));
-}
-
 /// multicast_cost against the packets, as CostModel does for messages.
 TEST(MulticastModel, IsCloseToSimulatedPackets) {
   constexpr int kMoves = 300;
@@ -316,11 +300,11 @@ TEST(MulticastModel, IsCloseToSimulatedPackets) {
       by_pattern[cat(pattern, travel.mechanism == 0 ? ", reserved" : ", linked")].push_back(
           errors.back());
     }
-    print_row(test::machine_name(kind), errors);
+    print_error_row(test::machine_name(kind), errors);
     EXPECT_LT(quantile(sizes, 0.5), 0.05) << test::machine_name(kind);
     EXPECT_LT(quantile(sizes, 0.9), 0.15) << test::machine_name(kind);
   }
-  for (const auto& [pattern, errors] : by_pattern) print_row(pattern, errors);
+  for (const auto& [pattern, errors] : by_pattern) print_error_row(pattern, errors);
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ namespace {
 
 using test::Dice;
 using test::expect_laws;
+using test::expect_live_bound;
+using test::expect_optimum;
+using test::expect_solved;
 using test::few;
 using test::ProblemLimits;
 
@@ -75,14 +78,10 @@ TEST(SolveGaps, FindsTheLowestPeakOfTinyProblems) {
     ASSERT_TRUE(validate(problem, lowest->offsets, lowest->peak).empty());
     SolveOptions options = minimal(dice);
     if (dice.chance(30)) options.capacity = lowest->peak + dice.between(-1, 5);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
+    const Solution solution = expect_optimum(problem, options, lowest->peak);
     if (HasFailure()) return;
-    above_the_bound += solution->peak > solution->lower_bound ? 1 : 0;
-    used += solve(without_gaps(problem), options)->peak > solution->peak ? 1 : 0;
+    above_the_bound += solution.peak > solution.lower_bound ? 1 : 0;
+    used += solve(without_gaps(problem), options)->peak > solution.peak ? 1 : 0;
   }
   EXPECT_GT(used, static_cast<std::int64_t>(few(3'000))) << "gaps that save memory";
   EXPECT_GT(above_the_bound, static_cast<std::int64_t>(few(600)));
@@ -125,13 +124,9 @@ TEST(SolveGaps, FindsTheLowestPeakOfBuffersThatInterlock) {
     const auto lowest = test::lowest_plan(problem);
     ASSERT_TRUE(lowest.has_value());
     const SolveOptions options = minimal(dice);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
+    const Solution solution = expect_optimum(problem, options, lowest->peak);
     if (HasFailure()) return;
-    interlocked += are_interlocked(problem, solution->offsets) ? 1 : 0;
+    interlocked += are_interlocked(problem, solution.offsets) ? 1 : 0;
   }
   EXPECT_GT(interlocked, static_cast<std::int64_t>(few(50)));
 }
@@ -158,11 +153,7 @@ TEST(SolveGaps, FindsTheLowestPeakForAnyAlignments) {
     options.minimize = true;
     options.techniques.greedy = false;
     options.techniques.repair = false;
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
+    expect_optimum(problem, options, lowest->peak);
     if (HasFailure()) return;
   }
 }
@@ -179,13 +170,11 @@ TEST(SolveGaps, KnowsWhetherTinyProblemsFit) {
     SolveOptions options = minimal(dice);
     options.minimize = false;
     options.capacity = lowest->peak + dice.between(-3, 1);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
+    const Solution solution = expect_solved(problem, options);
     const bool fits = lowest->peak <= *options.capacity;
-    EXPECT_EQ(outcome_name(solution->outcome),
+    EXPECT_EQ(outcome_name(solution.outcome),
               outcome_name(fits ? Outcome::kFits : Outcome::kDoesNotFit));
-    EXPECT_LE(solution->proven_bound, lowest->peak);
+    EXPECT_LE(solution.proven_bound, lowest->peak);
     if (HasFailure()) return;
     ++(fits ? fit : not_fit);
   }
@@ -210,13 +199,11 @@ TEST(SolveGaps, IsRightWithoutAnyOneTechnique) {
       options.nodes = 100'000;
       options.techniques.greedy = false;
       options.techniques.*(technique.field) = false;
-      const Result<Solution> solution = solve(problem, options);
-      ASSERT_TRUE(solution.ok()) << solution.error().message;
-      expect_laws(problem, options, *solution);
-      EXPECT_LE(solution->proven_bound, lowest->peak);
-      if (options.techniques.exact && solution->nodes < options.nodes) {
-        EXPECT_EQ(solution->peak, lowest->peak);
-        EXPECT_TRUE(solution->optimal);
+      const Solution solution = expect_solved(problem, options);
+      EXPECT_LE(solution.proven_bound, lowest->peak);
+      if (options.techniques.exact && solution.nodes < options.nodes) {
+        EXPECT_EQ(solution.peak, lowest->peak);
+        EXPECT_TRUE(solution.optimal);
         ++finished;
       }
       if (HasFailure()) return;
@@ -238,11 +225,7 @@ TEST(SolveGaps, KeepsWhatIsFixed) {
     }
     SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
     const SolveOptions options = minimal(dice);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
+    expect_optimum(problem, options, lowest->peak);
     if (HasFailure()) return;
   }
 }
@@ -262,11 +245,7 @@ TEST(SolveGaps, SearchesAroundBuffersThatAreFixedInGaps) {
     options.minimize = minimize;
     options.techniques.greedy = false;
     options.techniques.repair = false;
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, 104);
-    EXPECT_TRUE(solution->optimal);
+    expect_optimum(problem, options, 104);
   }
 }
 
@@ -300,16 +279,8 @@ TEST(SolveGaps, BoundsAreBoundsOfTheOptimum) {
       for (Buffer& buffer : problem.buffers) buffer.alignment = 4;
       std::erase_if(problem.buffers, [](const Buffer& buffer) { return buffer.alias; });
     }
-    const auto lowest = test::lowest_plan(problem);
-    const Result<MaxLive> live = max_live(problem);
-    ASSERT_TRUE(lowest.has_value() && live.ok());
-    const test::NaiveLive naive = test::naive_max_live(problem);
-    EXPECT_GE(live->bytes, naive.bytes) << seed << test::text_of(problem);
-    EXPECT_LE(live->bytes, lowest->peak) << seed << test::text_of(problem);
-    if (limits.aligned == 0 && seed % 4 != 0) {
-      EXPECT_EQ(live->bytes, naive.bytes) << seed << test::text_of(problem);
-      EXPECT_EQ(live->moment, naive.moment) << seed << test::text_of(problem);
-    }
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
+    expect_live_bound(problem, /*is_exact=*/limits.aligned == 0 && seed % 4 != 0);
     if (HasFailure()) return;
   }
 }
@@ -329,13 +300,12 @@ TEST(SolveGaps, LargerPlansAreValid) {
     options.nodes = 300;
     options.minimize = dice.chance(50);
     options.seconds = 1000;
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
+    const Solution solution = expect_solved(problem, options);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
     const Result<Solution> again = solve(problem, options);
-    EXPECT_LE(solution->nodes, options.nodes);
-    EXPECT_TRUE(std::equal(solution->offsets.begin(), solution->offsets.end(),
-                           again->offsets.begin(), again->offsets.end()));
+    EXPECT_LE(solution.nodes, options.nodes);
+    EXPECT_TRUE(std::equal(solution.offsets.begin(), solution.offsets.end(), again->offsets.begin(),
+                           again->offsets.end()));
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }

@@ -14,6 +14,8 @@ namespace {
 
 using test::Dice;
 using test::expect_laws;
+using test::expect_optimum;
+using test::expect_solved;
 using test::few;
 using test::ProblemLimits;
 
@@ -69,13 +71,9 @@ TEST(SolveOptimum, FindsTheLowestPeakOfTinyProblems) {
     // Heuristics find most of these: without them the search has to.
     options.techniques.greedy = dice.chance(50);
     options.techniques.repair = dice.chance(5);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
+    const Solution solution = expect_optimum(problem, options, lowest->peak);
     if (HasFailure()) return;
-    above_the_bound += solution->peak > solution->lower_bound ? 1 : 0;
+    above_the_bound += solution.peak > solution.lower_bound ? 1 : 0;
   }
   EXPECT_GT(above_the_bound, static_cast<std::int64_t>(few(500)));
 }
@@ -103,11 +101,7 @@ TEST(SolveOptimum, FindsTheLowestPeakHoweverManyBytesItIsAboveTheBound) {
     ASSERT_TRUE(lowest.has_value());
     SolveOptions options;
     options.minimize = true;
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
-    EXPECT_EQ(solution->peak, lowest->peak);
-    EXPECT_TRUE(solution->optimal);
+    expect_optimum(problem, options, lowest->peak);
     if (HasFailure()) return;
   }
 }
@@ -125,15 +119,13 @@ TEST(SolveOptimum, KnowsWhetherTinyProblemsFit) {
     options.capacity = lowest->peak + dice.between(-3, 1);
     options.techniques.greedy = dice.chance(50);
     options.techniques.repair = dice.chance(5);
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
+    const Solution solution = expect_solved(problem, options);
     EXPECT_EQ(
-        outcome_name(solution->outcome),
+        outcome_name(solution.outcome),
         outcome_name(lowest->peak <= *options.capacity ? Outcome::kFits : Outcome::kDoesNotFit));
-    EXPECT_LE(solution->proven_bound, lowest->peak);
+    EXPECT_LE(solution.proven_bound, lowest->peak);
     if (HasFailure()) return;
-    ++(solution->outcome == Outcome::kFits ? fit : not_fit);
+    ++(solution.outcome == Outcome::kFits ? fit : not_fit);
   }
   EXPECT_GT(fit, static_cast<std::int64_t>(few(1'000)));
   EXPECT_GT(not_fit, static_cast<std::int64_t>(few(1'000)));
@@ -154,13 +146,11 @@ TEST(SolveOptimum, IsRightWithoutAnyOneTechnique) {
       options.minimize = true;
       options.techniques = techniques;
       options.nodes = 100'000;
-      const Result<Solution> solution = solve(problem, options);
-      ASSERT_TRUE(solution.ok()) << solution.error().message;
-      expect_laws(problem, options, *solution);
-      EXPECT_LE(solution->proven_bound, lowest->peak);
-      if (techniques.exact && solution->nodes < options.nodes) {
-        EXPECT_EQ(solution->peak, lowest->peak);
-        EXPECT_TRUE(solution->optimal);
+      const Solution solution = expect_solved(problem, options);
+      EXPECT_LE(solution.proven_bound, lowest->peak);
+      if (techniques.exact && solution.nodes < options.nodes) {
+        EXPECT_EQ(solution.peak, lowest->peak);
+        EXPECT_TRUE(solution.optimal);
         ++finished;
       }
     };

@@ -13,6 +13,8 @@ namespace {
 
 using test::Dice;
 using test::expect_laws;
+using test::expect_live_bound;
+using test::expect_solved;
 using test::few;
 using test::ProblemLimits;
 
@@ -45,12 +47,10 @@ TEST(SolveProperty, EveryPlanIsValid) {
     const Problem problem = test::random_problem(dice, limits);
     const SolveOptions options = random_options(dice, problem);
     SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
+    const Solution solution = expect_solved(problem, options);
     if (HasFailure()) return;
     ++solved;
-    ++outcomes[static_cast<std::size_t>(solution->outcome)];
+    ++outcomes[static_cast<std::size_t>(solution.outcome)];
   }
   EXPECT_GT(solved, static_cast<std::int64_t>(few(60'000)));
   EXPECT_GT(outcomes[static_cast<std::size_t>(Outcome::kFits)], solved / 2);
@@ -66,9 +66,7 @@ TEST(SolveProperty, SolvesWithEveryTechniqueOff) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
     SolveOptions options;
     options.techniques = none;
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
+    expect_solved(problem, options);
     if (HasFailure()) return;
   }
 }
@@ -168,16 +166,8 @@ TEST(SolveProperty, BoundsAreBoundsOfTheOptimum) {
     limits.aligned = dice.chance(50) ? 60 : 0;
     limits.twin = 40;
     const Problem problem = test::random_problem(dice, limits);
-    const auto lowest = test::lowest_plan(problem);
-    const Result<MaxLive> live = max_live(problem);
-    ASSERT_TRUE(lowest.has_value() && live.ok());
-    const test::NaiveLive naive = test::naive_max_live(problem);
-    EXPECT_GE(live->bytes, naive.bytes) << seed << test::text_of(problem);
-    EXPECT_LE(live->bytes, lowest->peak) << seed << test::text_of(problem);
-    if (limits.aligned == 0) {
-      EXPECT_EQ(live->bytes, naive.bytes) << seed << test::text_of(problem);
-      EXPECT_EQ(live->moment, naive.moment) << seed << test::text_of(problem);
-    }
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " " << test::text_of(problem));
+    expect_live_bound(problem, /*is_exact=*/limits.aligned == 0);
     if (HasFailure()) return;
   }
 }
@@ -195,9 +185,7 @@ TEST(SolveProperty, LargerPlansAreValid) {
     const Problem problem = test::random_problem(dice, limits);
     SolveOptions options;
     options.nodes = 300;
-    const Result<Solution> solution = solve(problem, options);
-    ASSERT_TRUE(solution.ok()) << solution.error().message;
-    expect_laws(problem, options, *solution);
+    expect_solved(problem, options);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }

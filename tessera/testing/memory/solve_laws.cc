@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/memory/validate.h"
 #include "tessera/testing/memory/naive_alloc.h"
@@ -69,6 +70,35 @@ void expect_laws(const Problem& problem, const SolveOptions& options, const Solu
       EXPECT_EQ(solution.offsets[i], 0);
     }
   }
+}
+
+Solution expect_solved(const Problem& problem, const SolveOptions& options) {
+  Result<Solution> solution = solve(problem, options);
+  if (!solution) {
+    ADD_FAILURE() << solution.error().message;
+    return {};
+  }
+  expect_laws(problem, options, *solution);
+  return *std::move(solution);
+}
+
+Solution expect_optimum(const Problem& problem, const SolveOptions& options, std::int64_t lowest) {
+  Solution solution = expect_solved(problem, options);
+  EXPECT_EQ(solution.peak, lowest);
+  EXPECT_TRUE(solution.optimal);
+  return solution;
+}
+
+void expect_live_bound(const Problem& problem, bool is_exact) {
+  const auto lowest = lowest_plan(problem);
+  const Result<memory::MaxLive> live = max_live(problem);
+  ASSERT_TRUE(lowest.has_value() && live.ok());
+  const NaiveLive naive = naive_max_live(problem);
+  EXPECT_GE(live->bytes, naive.bytes);
+  EXPECT_LE(live->bytes, lowest->peak);
+  if (!is_exact) return;
+  EXPECT_EQ(live->bytes, naive.bytes);
+  EXPECT_EQ(live->moment, naive.moment);
 }
 
 }  // namespace tessera::test
