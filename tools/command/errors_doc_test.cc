@@ -27,6 +27,7 @@
 #include "tessera/testing/exchange/faulty_exchange.h"
 #include "tessera/testing/pages/doc_examples.h"
 #include "tools/testing/command_testing.h"
+#include "tools/testing/page_snippets.h"
 
 /// docs/errors.md: every code is on the page, and every example gives that code and prints what the
 /// page shows. Examples are command lines, lines of a batch, and C++ for errors that only the
@@ -38,18 +39,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* kPage = "docs/errors.md";
 constexpr const char* kThisFile = "tools/command/errors_doc_test.cc";
-
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream stream(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-std::string trimmed(const std::string& line) {
-  const std::size_t from = line.find_first_not_of(' ');
-  return from == std::string::npos ? "" : line.substr(from);
-}
 
 /// Examples in C++, each with the error that it returns. The page shows exactly these lines.
 const std::map<std::string, std::function<std::string()>>& api_examples() {
@@ -249,17 +238,6 @@ std::vector<std::string> batch_of(const std::string& line, std::string& input) {
   return args;
 }
 
-/// Whether the lines of a snippet occur in this file consecutively and in this order.
-bool is_our_code(const std::vector<std::string>& snippet) {
-  const std::vector<std::string> ours = lines_of(kThisFile);
-  for (std::size_t from = 0; from + snippet.size() <= ours.size(); ++from) {
-    std::size_t same = 0;
-    while (same < snippet.size() && trimmed(ours[from + same]) == trimmed(snippet[same])) ++same;
-    if (same == snippet.size()) return true;
-  }
-  return false;
-}
-
 TEST(ErrorsPage, HasEveryCodeOnceWithItsFix) {
   const Page page = read_page();
   std::set<std::string> codes;
@@ -316,7 +294,8 @@ TEST(ErrorsPage, EveryExampleGivesTheCodeOfItsSection) {
     const Fence& fence = page.fences[i];
     if (fence.language != "cpp") continue;
     ASSERT_TRUE(api_examples().contains(fence.code)) << where(fence.line);
-    EXPECT_TRUE(is_our_code(fence.lines)) << where(fence.line) << " is not the code that runs";
+    EXPECT_TRUE(stands_in(fence.lines, lines_of(kThisFile)))
+        << where(fence.line) << " is not the code that runs";
     const std::string text = api_examples().at(fence.code)();
     EXPECT_TRUE(text.starts_with("error[" + fence.code + "]: ")) << where(fence.line) << text;
     expect_shown(joined(fence.lines) + "```\n\n```\n", joined(page.fences[i + 1].lines), text,
