@@ -60,3 +60,17 @@ endif()
 
 # What `make build` builds and `make install` installs; tools.cmake adds the command.
 add_custom_target(product DEPENDS tessera)
+
+# tessera_add_module(NAME): tessera/NAME/module.cc with the library tessera_NAME as tessera_NAME.so, which the
+# command loads on request.
+function(tessera_add_module name)
+  set(module tessera_${name}_module)
+  add_library(${module} MODULE ${PROJECT_SOURCE_DIR}/tessera/${name}/module.cc)
+  set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME tessera_${name}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} CXX_VISIBILITY_PRESET hidden)
+  target_compile_options(${module} PRIVATE -fno-exceptions)
+  target_link_libraries(${module} PRIVATE tessera_${name})
+  # The module has its own copy of the library: its symbols must not clash with those of the program.
+  target_link_options(${module} PRIVATE -Wl,--exclude-libs,ALL)
+  add_dependencies(product ${module})
+endfunction()

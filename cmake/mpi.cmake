@@ -35,11 +35,4 @@ set_target_properties(tessera_mpi PROPERTIES EXPORT_NAME mpi)
 target_compile_options(tessera_mpi PRIVATE -fno-exceptions)
 target_link_libraries(tessera_mpi PUBLIC tessera PRIVATE MPI::MPI_CXX)
 
-add_library(tessera_mpi_module MODULE ${PROJECT_SOURCE_DIR}/tessera/mpi/module.cc)
-set_target_properties(tessera_mpi_module PROPERTIES PREFIX "" OUTPUT_NAME tessera_mpi
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} CXX_VISIBILITY_PRESET hidden)
-target_compile_options(tessera_mpi_module PRIVATE -fno-exceptions)
-target_link_libraries(tessera_mpi_module PRIVATE tessera_mpi)
-# The module has its own copy of the library: its symbols must not clash with those of the program.
-target_link_options(tessera_mpi_module PRIVATE -Wl,--exclude-libs,ALL)
-add_dependencies(product tessera_mpi_module)
+tessera_add_module(mpi)

@@ -44,11 +44,4 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tessera/onnx/model_shim.cc PRO
 target_compile_definitions(tessera_onnx PUBLIC ${onnx_definitions})
 target_link_libraries(tessera_onnx PUBLIC tessera PRIVATE ${onnx_libraries})
 
-add_library(tessera_onnx_module MODULE ${PROJECT_SOURCE_DIR}/tessera/onnx/module.cc)
-set_target_properties(tessera_onnx_module PROPERTIES PREFIX "" OUTPUT_NAME tessera_onnx
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} CXX_VISIBILITY_PRESET hidden)
-target_compile_options(tessera_onnx_module PRIVATE -fno-exceptions)
-target_link_libraries(tessera_onnx_module PRIVATE tessera_onnx)
-# The module has its own copy of the library: its symbols must not clash with those of the program.
-target_link_options(tessera_onnx_module PRIVATE -Wl,--exclude-libs,ALL)
-add_dependencies(product tessera_onnx_module)
+tessera_add_module(onnx)

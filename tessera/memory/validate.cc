@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "tessera/base/decimal.h"
 #include "tessera/base/text.h"
 
 namespace tessera::memory {
@@ -12,17 +13,6 @@ namespace {
 
 /// Holds every sum of two 64-bit numbers, so that the end of a hostile offset cannot wrap around.
 using Wide = __int128;
-
-/// A 128-bit number as text: no number printed here needs more than 65 bits.
-std::string decimal(Wide number) {
-  if (number < 0) return "-" + decimal(-number);
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-    number /= 10;
-  } while (number > 0);
-  return digits;
-}
 
 /// "[16, 24)".
 std::string range(Wide from, Wide to) { return cat("[", decimal(from), ", ", decimal(to), ")"); }

@@ -11,16 +11,13 @@
 #include "tools/command/bug.h"
 #include "tools/command/command.h"
 #include "tools/command/search_input.h"
+#include "tools/command/usage.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 /// Switches off what --without lists.
 Status read_without(std::string_view list, memory::Techniques& techniques) {

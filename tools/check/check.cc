@@ -8,16 +8,13 @@
 #include "tools/check/check_fix.h"
 #include "tools/check/check_printer.h"
 #include "tools/command/command.h"
+#include "tools/command/usage.h"
 #include "tools/files/replace_file.h"
 #include "tools/targets/read_target.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 /// The same error with the name of the file.
 Error of_file(Error error, const std::string& name) {

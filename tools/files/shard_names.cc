@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/command/arguments.h"
+#include "tools/command/usage.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
@@ -41,10 +42,6 @@ Result<Field> read_field(std::string_view text, std::string_view flag) {
   }
   field.digits = *digits;
   return field;
-}
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
 }
 
 }  // namespace

@@ -8,16 +8,13 @@
 
 #include "tessera/base/text.h"
 #include "tessera/graph/passes/decompose.h"
+#include "tools/command/usage.h"
 #include "tools/files/mapped_file.h"
 #include "tools/graph/onnx_module.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 /// The parts of a text between separators: {"a", "", "b"} of "a,,b", and {""} of "".
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -7,6 +7,7 @@
 
 #include "tessera/base/read_real.h"
 #include "tessera/base/text.h"
+#include "tools/command/usage.h"
 #include "tools/propagate/one_mesh.h"
 #include "tools/terminal/text.h"
 
@@ -15,10 +16,6 @@ namespace {
 
 /// Written for an input that is left out, and for an output without a layout.
 constexpr std::string_view kAbsent = "_";
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 Result<graph::Op> op_of(const std::string& name) {
   if (const std::optional<graph::Op> op = graph::Op::find(name)) return *op;

@@ -5,6 +5,7 @@
 #include "tessera/notation/same_places.h"
 #include "tessera/relayout/emit_c.h"
 #include "tools/command/command.h"
+#include "tools/command/usage.h"
 #include "tools/json/json.h"
 #include "tools/relayout/relayout_files.h"
 #include "tools/relayout/relayout_print.h"
@@ -13,10 +14,6 @@
 
 namespace tessera::tools {
 namespace {
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 /// Checks which flags may be combined.
 Status check_flags(const Request& request) {

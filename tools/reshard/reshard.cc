@@ -6,6 +6,7 @@
 
 #include "tessera/base/text.h"
 #include "tools/command/command.h"
+#include "tools/command/usage.h"
 #include "tools/json/json.h"
 #include "tools/reshard/reshard_answer.h"
 #include "tools/reshard/reshard_files.h"
@@ -14,10 +15,6 @@
 
 namespace tessera::tools {
 namespace {
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 /// Flags of figures, of files, and of ranks.
 constexpr std::array<std::string_view, 6> kFigures = {"pairs",    "heat", "no-heat",

@@ -11,6 +11,7 @@
 #include "tessera/run/execute.h"
 #include "tools/command/command.h"
 #include "tools/command/thread_count.h"
+#include "tools/command/usage.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/replace_file.h"
 #include "tools/files/text_file.h"
@@ -31,10 +32,6 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::size_t kMaxLayoutsBytes = std::size_t{16} << 20;
-
-Error usage(std::string message, std::string help) {
-  return Error{ErrorCode::kUsage, std::move(message), std::nullopt, std::move(help)};
-}
 
 Result<graph::Graph> read_model(const Request& request, Console& console) {
   TESSERA_TRY(onnx_import::ImportOptions options, read_bindings(request));
@@ -143,12 +140,12 @@ Verb run_verb() {
   Verb verb;
   verb.name = "run";
   verb.is_question = false;
-  verb.summary = "carry out a model on an embedded device, with a layout for each of its values";
+  verb.summary = "run a model on an emulated device, with a layout for each of its values";
   verb.description =
-      "Carries out a model (JSON or ONNX) on a device inside this process that has the memories of "
+      "Runs a model (JSON or ONNX) on a device inside this process that has the memories of "
       "the target's places. Every place computes its part of each op on what its own memory holds; "
       "operands are moved to where they are read, and shares of sums are combined. The memory of "
-      "every place is planned before anything runs, and stated; a model that does not fit is an "
+      "every place is planned before anything runs, and printed; a model that does not fit is an "
       "error that names the tensors. Layouts come from a file with lines NAME: LAYOUT, where NAME "
       "may contain * and LAYOUT is the layout of a tensor in any notation; values without a line "
       "are cut into rows and columns by their size. Elements of inputs come from --in, or are "
@@ -156,12 +153,13 @@ Verb run_verb() {
       "writes each output to DIR/NAME.npy. With --check, the results of every op are compared with "
       "the op on whole tensors, and what a place reads must have been written there; the exit "
       "status is 1 if an op differs.\n\n"
-      "seconds are those of this process. error is the largest difference, relative to 1 + the "
-      "number: f32 may have 1e-3, f16 1e-2, bf16 1/16; integers none (docs/run.md).";
+      "seconds is the time that this process took. error is the largest difference, relative to "
+      "1 + the number; the limit is 1e-3 for f32, 1e-2 for f16, 1/16 for bf16 and 0 for integers "
+      "(docs/run.md).";
   verb.positionals = {
       {"model", Positional::Kind::kFile, "a model; - is standard input", {}, false}};
   verb.flags = {
-      {"target", ValueKind::kText, "T", "the machine"},
+      {"target", ValueKind::kText, "T", "required: the machine, a name or a path"},
       {"layouts", ValueKind::kText, "FILE", "lines NAME: LAYOUT, in any notation"},
       {"in", ValueKind::kTexts, "NAME=FILE", "elements of an input or a parameter, .npy"},
       {"random", ValueKind::kNumber, "SEED", "random elements for what has none"},

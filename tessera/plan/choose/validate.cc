@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/decimal.h"
 #include "tessera/base/text.h"
 
 namespace tessera::choose {
@@ -11,16 +12,6 @@ namespace {
 
 /// Holds sums of any number of 64-bit numbers.
 using Wide = __int128;
-
-std::string decimal(Wide number) {
-  if (number < 0) return "-" + decimal(-number);
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-    number /= 10;
-  } while (number > 0);
-  return digits;
-}
 
 class Judge {
  public:
