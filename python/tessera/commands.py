@@ -74,7 +74,7 @@ def fits(tensor: TensorOrText, target: str) -> dict[str, Any]:
 
 def propagate(op: str, inputs: Sequence[Optional[TensorOrText]], outputs: Sequence[TensorOrText] = (),
               attributes: Optional[Mapping[str, Any]] = None, target: Optional[str] = None) -> dict[str, Any]:
-    """Whether an op can run on tensors as they lie, and what results.
+    """Whether an op can run on tensors in given layouts, and what results.
 
     Inputs are tensors, types such as '64x32xf32' whose layouts are wanted, or None for one that is left out. With
     outputs and no layouts of inputs the question is answered backwards.

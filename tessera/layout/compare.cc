@@ -60,7 +60,7 @@ Result<Pair> number_alike(const Form& a, const Form& b) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("shapes ", bracketed(a.shape.extents()), " and ", bracketed(b.shape.extents()),
                      " differ"),
-                 std::nullopt, "compare layouts of one tensor"};
+                 std::nullopt, "both must have the same shape"};
   }
   if (a.mesh.rank() != b.mesh.rank()) {
     if (a.mesh.elements() != 1 || b.mesh.elements() != 1) {

@@ -88,7 +88,7 @@ Status for_each_meeting(const Placement& a, const Placement& b,
     return Error{ErrorCode::kShapeMismatch,
                  cat("shapes ", bracketed(a.shape().extents()), " and ",
                      bracketed(b.shape().extents()), " differ"),
-                 std::nullopt, "compare layouts of one tensor"};
+                 std::nullopt, "both must have the same shape"};
   }
   const std::vector<FormPiece> of_b = form_pieces(b);
   for (const FormPiece& x : form_pieces(a)) {

@@ -343,7 +343,7 @@ Result<Refinement> refine(const Lines& a, const Lines& b) {
     return Error{ErrorCode::kShapeMismatch,
                  cat("shapes [", join(a.shape.extents(), ", "), "] and [",
                      join(b.shape.extents(), ", "), "] differ"),
-                 std::nullopt, "compare layouts of one tensor"};
+                 std::nullopt, "both must have the same shape"};
   }
   return refine_lines(a, b, false);
 }

@@ -69,8 +69,8 @@ std::string headline(const AllocAnswer& answer) {
     case Outcome::kFits:
       return cat("fits: ", buffers, " in ", solution.peak, " of ", capacity);
     case Outcome::kDoesNotFit:
-      return cat("does not fit: ", buffers, " need at least ", solution.proven_bound, " of ",
-                 capacity);
+      return cat("does not fit: ", buffers, " need at least ",
+                 count_of(solution.proven_bound, "byte"), ", ", *answer.capacity, " are available");
     case Outcome::kUnknown:
       break;
   }

@@ -163,8 +163,8 @@ Verb completion_verb() {
   verb.name = "completion";
   verb.summary = "print shell completion";
   verb.description =
-      "Prints a script that completes verbs and flags, made from the same tree as the command "
-      "itself.";
+      "Prints a script that completes verbs and flags, generated from the same table of verbs "
+      "as --help.";
   verb.positionals = {
       {"shell", Positional::Kind::kWord, "the shell", {"bash", "zsh", "fish"}, false}};
   verb.examples = {"source <(tessera completion bash)"};

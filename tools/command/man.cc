@@ -101,7 +101,7 @@ Verb man_verb() {
   Verb verb;
   verb.name = "man";
   verb.summary = "print the manual page";
-  verb.description = "Prints this page in troff, made from the same tree as the command itself.";
+  verb.description = "Prints this page in troff, generated from the same table of verbs as --help.";
   verb.examples = {"tessera man | man -l -"};
   verb.run = run;
   return verb;

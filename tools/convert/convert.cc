@@ -53,7 +53,7 @@ Verb convert_verb() {
       "shared_slot when elements overlap, which is often a typo; without --json that is a warning "
       "on standard error.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to convert", {}, false}};
-  verb.flags = {{"to", ValueKind::kText, "NOTATION", "the notation to convert to"}};
+  verb.flags = {{"to", ValueKind::kText, "NOTATION", "required: the notation to convert to"}};
   verb.examples = {"tessera convert 'tensor<4x6xf32, pyflame.SinglePE()>' --to strided"};
   verb.answers_json = true;
   verb.answers_batch = true;

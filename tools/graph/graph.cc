@@ -147,16 +147,15 @@ Verb graph_verb() {
   verb.description =
       "Reads a model as JSON (docs/graph.md) or ONNX (docs/onnx.md), infers the type of every "
       "value and prints what the model consists of. Dims that an ONNX model leaves open are bound "
-      "by --dim and --shape. Nodes that are not supported are all listed, with the reasons; the "
-      "exit status is then 1, and --out writes nothing. With --make, a well-known model is "
-      "generated instead: mlp, resnet50, "
-      "mobilenet-v2, bert-base, llama, unet-block, mlp-mixer. --decompose writes ops "
-      "with simpler ones: softmax, layer_norm, gelu, attention and others, or all of these. --fuse "
-      "lists the groups of nodes that can run as one. --out writes the graph: as ONNX if the name "
-      "ends in .onnx, else as JSON. ONNX needs the elements of weights; those that the graph does "
-      "not have are random, and above 1 GiB they go to NAME.onnx.data. What ONNX cannot express is "
-      "all listed, and nothing is written. "
-      "--svg draws the graph, repeated layers once.\n\n"
+      "by --dim and --shape. If nodes are not supported, all of them are listed with the reasons, "
+      "the exit status is 1, and --out writes nothing. With --make, a well-known model is "
+      "generated instead: mlp, resnet50, mobilenet-v2, bert-base, llama, unet-block, mlp-mixer. "
+      "--decompose replaces ops by simpler ones: softmax, layer_norm, gelu, attention and others, "
+      "or all of these. --fuse lists the groups of nodes that can run as one. --out writes the "
+      "graph: as ONNX if the name ends in .onnx, else as JSON. ONNX needs the elements of weights; "
+      "those that the graph does not have are random, and above 1 GiB they go to NAME.onnx.data. "
+      "If ONNX cannot express the graph, all reasons are listed and nothing is written. --svg "
+      "draws the graph, repeated layers once.\n\n"
       "parameters counts elements; flops counts a multiplication and an addition as two; bytes is "
       "the size of all values together; moved_bytes is what nodes read and write if nothing stays "
       "in a cache.";
@@ -165,7 +164,7 @@ Verb graph_verb() {
       {"dim", ValueKind::kText, "NAMES", "extents of symbolic dims: batch=8,tokens=128"},
       {"shape", ValueKind::kText, "SHAPES", "shapes of inputs: 'x=1,3,224,224;y=1,10'"},
       {"make", ValueKind::kText, "MODEL", "generate this model instead of reading one"},
-      {"batch-size", ValueKind::kNumber, "N", "with --make: the batch"},
+      {"batch-size", ValueKind::kNumber, "N", "with --make: the batch size"},
       {"layers", ValueKind::kNumber, "N", "with --make: blocks of bert-base, llama, mlp-mixer"},
       {"sequence", ValueKind::kNumber, "N", "with --make: tokens of bert-base and llama"},
       {"past", ValueKind::kNumber, "N", "with --make llama: tokens in the cache, for decoding"},
@@ -173,15 +172,17 @@ Verb graph_verb() {
        "with --make: the width of bert-base, llama, mlp-mixer, unet-block"},
       {"heads", ValueKind::kNumber, "N", "with --make: heads of bert-base and llama"},
       {"kv-heads", ValueKind::kNumber, "N", "with --make llama: heads of keys and values"},
-      {"vocabulary", ValueKind::kNumber, "N", "with --make: words of bert-base and llama"},
+      {"vocabulary", ValueKind::kNumber, "N",
+       "with --make: size of the vocabulary of bert-base and llama"},
       {"image", ValueKind::kNumber, "N", "with --make: rows and columns of images"},
       {"dtype", ValueKind::kText, "T", "with --make: the type of weights and activations"},
       {"decompose", ValueKind::kText, "OPS",
-       "write these ops with simpler ones: softmax,gelu or all"},
+       "replace these ops by simpler ones: softmax,gelu or all"},
       {"fuse", ValueKind::kSwitch, "", "list the groups of nodes that can run as one"},
       {"out", ValueKind::kText, "FILE", "write the graph: NAME.onnx as ONNX, others as JSON"},
       {"svg", ValueKind::kText, "FILE", "draw the graph"},
-      {"seed", ValueKind::kNumber, "N", "with --out NAME.onnx: of the random weights, default 0"}};
+      {"seed", ValueKind::kNumber, "N",
+       "with --out NAME.onnx: seed of the random weights; default 0"}};
   verb.examples = {"tessera graph --make resnet50 --out resnet50.json",
                    "tessera graph --make mlp --out mlp.onnx", "tessera graph resnet50.json --json",
                    "tessera graph --make llama --layers 32 --past 1000 --dtype bf16"};

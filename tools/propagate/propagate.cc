@@ -133,29 +133,30 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb propagate_verb() {
   Verb verb;
   verb.name = "propagate";
-  verb.summary = "whether an op can run on tensors as they lie, and what results";
+  verb.summary = "whether an op can run on tensors in given layouts, and what results";
   verb.description =
       "Asks whether every place has what it reads when an op runs on tensors in these layouts; "
       "where the results are; which are partial sums; which halos have to be exchanged before; and "
-      "what each place computes, reads and makes. If the op cannot run so, it prints the reason "
-      "and "
+      "what each place computes, reads and makes. If the op cannot run, prints the reason and "
       "layouts with which it can. Inputs are given with --in in their order, once each; one "
       "without a layout is a type such as 32x64xf32 and gets the layout that the work needs; _ "
-      "leaves an optional input out. With --out and no layouts of inputs, the question is answered "
+      "omits an optional input. With --out and no layouts of inputs, the question is answered "
       "backwards: which inputs give this output. Element types and shapes are checked by the op's "
       "type rule (docs/ops.md). Exit status: 0 legal, 1 not legal, 2 bad input.\n\n"
       "Layouts of several notations may be mixed: coordinates are the same place if they are "
       "equal, "
       "and device numbers count row by row. With --target, the kernels of the machine must allow "
-      "the "
-      "call (TTNN on Tenstorrent, Spyre, wafers: docs/propagate.md), every operand must fit its "
+      "the call (TTNN on Tenstorrent, Spyre, wafers: docs/propagate.md), every operand must fit "
+      "its "
       "memories, and alternatives are ordered by what the moves to them take.";
   verb.positionals = {{"op", Positional::Kind::kWord, "the op, such as matmul", {}, false}};
   verb.flags = {
-      {"in", ValueKind::kTexts, "TENSOR", "one for each input, in order; _ for one left out"},
-      {"out", ValueKind::kTexts, "TENSOR", "what an output should be; one for each output"},
+      {"in", ValueKind::kTexts, "TENSOR", "one for each input, in order; _ for an omitted one"},
+      {"out", ValueKind::kTexts, "TENSOR",
+       "the layout that an output should have; one for each output"},
       {"attr", ValueKind::kTexts, "NAME=VALUE", "an attribute: axis=1, perm=[1,0]"},
-      {"outputs", ValueKind::kNumber, "N", "how many outputs an op has whose number is open"},
+      {"outputs", ValueKind::kNumber, "N",
+       "number of outputs of an op that may have any number, such as split"},
       {"target", ValueKind::kText, "T", "a machine whose kernels must allow it"}};
   verb.examples = {
       "tessera propagate relu --in 'tensor<64x64xf32, pyflame.Grid(4, 4)>'",

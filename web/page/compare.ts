@@ -25,7 +25,7 @@ interface Changes { equal: boolean; mesh: number[]; changes: string[]; from: num
 const KIND_WORDS: Record<string, string> = {
   IDENTITY: 'everything stays', REDUCE: 'partial sums are combined', SCATTER: 'one place sends to many',
   GATHER: 'many send to one place', REPLICATE: 'the same tiles, more copies', TRANSPOSE: 'mesh axes change places',
-  REDISTRIBUTE: 'the same tiles, other places', RESHARD: 'the tensor is cut otherwise',
+  REDISTRIBUTE: 'the same tiles, other places', RESHARD: 'tiles are split differently',
 };
 const MOST_ARROWS = 1500;
 
@@ -54,8 +54,8 @@ export class Compare implements View {
   private only: number | null = null;
 
   constructor(private readonly core: Core, private readonly changed: () => void) {
-    this.a = new Editor('text-a', 'A, where the data are', () => void this.compare());
-    this.b = new Editor('text-b', 'B, where they should be', () => void this.compare());
+    this.a = new Editor('text-a', 'A, the source layout', () => void this.compare());
+    this.b = new Editor('text-b', 'B, the destination layout', () => void this.compare());
     const tensor = h('canvas', { id: 'change-canvas' });
     this.tensorGrid = new Grid(tensor, {
       label: 'Elements of the tensor, by what becomes of them', paint: (part) => this.paint(part),
@@ -178,7 +178,7 @@ export class Compare implements View {
           ...row('bytes between places', bytes(r.bytes)), ...row('bytes within places', bytes(r.local_bytes)),
           ...row('messages', number(r.messages)),
           ...row('longest way', r.longest_distance === null ? null : `${number(r.longest_distance)} hops`),
-          ...row('busiest link', r.max_link_wavelets === null ? null : `${number(r.max_link_wavelets)} words of 4 bytes`),
+          ...row('busiest link', r.max_link_wavelets === null ? null : `${number(r.max_link_wavelets)} wavelets of 4 bytes`),
           ...row('cycles', r.cycles === null ? null : number(r.cycles)),
           ...row('simulated', r.simulated_cycles === null ? null : `${number(r.simulated_cycles)} cycles`),
           ...row('time', r.seconds === null ? null : seconds(r.seconds)),
@@ -416,6 +416,6 @@ export class Compare implements View {
       at.fillRect(f.x + ((heat.from[1] as number) + j * cols) * f.cell, f.y + ((heat.from[0] as number) + i * rows) * f.cell, cols * f.cell, rows * f.cell);
       at.globalAlpha = 1;
     }));
-    this.meshNote.textContent = `busiest link ${number(most)} words`;
+    this.meshNote.textContent = `busiest link ${number(most)} wavelets`;
   }
 }
