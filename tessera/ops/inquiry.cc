@@ -23,6 +23,21 @@ std::vector<Fill> shares_of_form(const Form& form) {
   return shares;
 }
 
+/// The coordinate on an axis of the first element that is read of an operand.
+std::int64_t first_coordinate(const Loops& loops, const Access& access, const Form& form,
+                              std::size_t axis) {
+  Index first;
+  for (const Range& range : reading_ranges(loops, access, form.shape)) first.push_back(range.from);
+  Index x = access.index(first);
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    x[d] = std::clamp<std::int64_t>(x[d], 0, form.shape[d] - 1);
+  }
+  Place place;
+  std::int64_t slot = 0;
+  form.evaluate(x, place, slot);
+  return place[axis];
+}
+
 }  // namespace
 
 void change_kind(std::vector<Fill>& fills, const std::vector<Fill>& these, Fill::Kind kind,
@@ -159,13 +174,10 @@ Result<WorkMap> Inquiry::divide_like(const std::vector<Given>& givens) const {
 }
 
 /// The work map in which every operand decides for its own part of a factor; empty if operands do
-/// not have parts of one, or if an output decides.
+/// not have parts of one.
 std::optional<WorkMap> Inquiry::divide_like_parts() const {
   std::vector<PlacedOperand> operands;
-  for (const Given& given : givens_) {
-    if (given.is_output) return std::nullopt;
-    operands.push_back({given.access, &given.form});
-  }
+  for (const Given& given : givens_) operands.push_back({given.access, &given.form});
   Division division(answer_.loops, mesh_);
   if (!ops::divide_like_parts(answer_.loops, mesh_, operands, division)) return std::nullopt;
   for (const Given& given : givens_) {
@@ -173,6 +185,48 @@ std::optional<WorkMap> Inquiry::divide_like_parts() const {
   }
   Result<WorkMap> made = std::move(division).finish();
   return made ? std::optional(*std::move(made)) : std::nullopt;
+}
+
+/// The same work, but along axes on which it is repeated although some operand is not, only where
+/// that operand begins; empty if there are none. It does where an operand is divided, but all that
+/// is read of it is at one coordinate.
+std::optional<WorkMap> Inquiry::not_repeated(const WorkMap& work) const {
+  Form form = work.form();
+  bool changes = false;
+  for (Fill& fill : form.fills) {
+    const auto axis = static_cast<std::size_t>(fill.axis);
+    const bool repeats = fill.kind == Fill::Kind::kReplicate && fill.count > 1;
+    if (!repeats || fill.count != form.mesh[axis]) continue;
+    const auto given = std::ranges::find_if(givens_, [&](const Given& each) {
+      return !each.form.shape.empty() &&
+             std::ranges::none_of(each.form.fills, [&](const Fill& other) {
+               return other.axis == fill.axis && other.kind != Fill::Kind::kFixed &&
+                      other.count > 1;
+             });
+    });
+    if (given == givens_.end()) continue;
+    fill =
+        Fill::fixed(fill.axis, first_coordinate(answer_.loops, *given->access, given->form, axis));
+    changes = true;
+  }
+  if (!changes) return std::nullopt;
+  Result<WorkMap> made = WorkMap::make(answer_.loops, std::move(form));
+  return made ? std::optional(*std::move(made)) : std::nullopt;
+}
+
+/// Divisions that may do where the first one does not; none if an output decides.
+std::vector<WorkMap> Inquiry::other_divisions() const {
+  std::vector<WorkMap> others;
+  const auto add = [&](const std::optional<WorkMap>& work) {
+    if (work) others.push_back(*work);
+  };
+  if (std::ranges::any_of(givens_, &Given::is_output)) return others;
+  if (answer_.work) add(not_repeated(*answer_.work));
+  if (const std::optional<WorkMap> parts = divide_like_parts()) {
+    add(parts);
+    add(not_repeated(*parts));
+  }
+  return others;
 }
 
 /// Layouts of new operands lie on the same places as those that are given.

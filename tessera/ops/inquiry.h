@@ -51,11 +51,13 @@ class Inquiry {
   Form seen(std::size_t i, const Layout& layout) const;
   Result<WorkMap> divide_like(const std::vector<Given>& givens) const;
   std::optional<WorkMap> divide_like_parts() const;
+  std::optional<WorkMap> not_repeated(const WorkMap& work) const;
+  std::vector<WorkMap> other_divisions() const;
   Result<Layout> on_places(Result<Layout> layout) const;
   Result<Layout> input_for(std::size_t i, const WorkMap& work) const;
   Layout in_some_order(std::size_t o, Layout made) const;
   Status judge();
-  Status judge_parts();
+  Status judge_instead(const WorkMap& work);
   Result<bool> judge_output(std::size_t o);
   std::optional<Alternative> alternative(const WorkMap& work) const;
   void find_alternatives();

@@ -146,14 +146,11 @@ Result<bool> Inquiry::judge_output(std::size_t o) {
   return true;
 }
 
-/// Where the first operands do not decide for all, each may for its part. Keeps the answer as it is
-/// if that will not do either.
-Status Inquiry::judge_parts() {
-  std::optional<WorkMap> work = divide_like_parts();
-  if (!work) return ok_status();
+/// Judges another division of the work. Keeps the answer as it is if that will not do either.
+Status Inquiry::judge_instead(const WorkMap& work) {
   // The loops stay: operands point to them.
   auto refused = std::tuple(answer_.work, answer_.inputs, answer_.halos, answer_.reason);
-  answer_.work = *std::move(work);
+  answer_.work = work;
   answer_.reason.clear();
   for (std::size_t i = 0; i < call().inputs(); ++i) {
     if (!is_given(i)) answer_.inputs[i].reset();
@@ -183,7 +180,12 @@ Result<Answer> Inquiry::answer() {
   } else {
     answer_.reason = work.error().message;
   }
-  if (!answer_.legal) TESSERA_CHECK_OK(judge_parts());
+  if (!answer_.legal) {
+    for (const WorkMap& other : other_divisions()) {
+      TESSERA_CHECK_OK(judge_instead(other));
+      if (answer_.legal) break;
+    }
+  }
   if (!answer_.legal) find_alternatives();
   return std::move(answer_);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/testing/ops/loops_law.h"
 
@@ -30,13 +31,16 @@ Layout random_division(Dice& dice, const graph::TensorType& type, const Shape& m
       continue;
     }
     const std::int64_t extent = type.shape[dim];
-    const std::int64_t block = (extent + mesh[axis] - 1) / mesh[axis];
     if (dice.chance(20)) {  // dealt round robin: cycles, then places, then what is left
-      cuts[dim].push_back({mesh[axis], 1, Target::nothing(), 1, Cause::kGrid});
-      cuts[dim].push_back({1, mesh[axis], Target::mesh(a), 1, Cause::kGrid});
-    } else {
-      cuts[dim].push_back({std::max<std::int64_t>(block, 1), 1, Target::mesh(a), 1, Cause::kGrid});
+      const std::int64_t block = dice.between(1, 2);
+      cuts[dim].push_back({block * mesh[axis], 1, Target::nothing(), 1, Cause::kGrid});
+      cuts[dim].push_back({block, mesh[axis], Target::mesh(a), 1, Cause::kGrid});
+      continue;
     }
+    // As even as possible, or larger, as tiles make them: the last places may have nothing.
+    const std::int64_t even = std::max<std::int64_t>(ceil_div(extent, mesh[axis]), 1);
+    const std::int64_t block = dice.chance(70) ? even : dice.between(even, std::max(even, extent));
+    cuts[dim].push_back({block, 1, Target::mesh(a), 1, Cause::kGrid});
   }
   std::int64_t stride = 1;
   for (std::size_t d = cuts.size(); d-- > 0;) {
